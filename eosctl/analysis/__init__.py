@@ -1,0 +1,1 @@
+"""Snapshot to Report or to derived state, pure: the folds over topics and the rules."""

@@ -1,0 +1,1 @@
+"""Typer functions and the composition root: read, decide, show, exit."""

@@ -1,0 +1,120 @@
+"""Everything that can end a command, and the exit code it ends with.
+
+    EosctlError
+    ├── UsageError        2  the command line contradicts itself
+    ├── ConfigError       2  a profile, properties or input file is wrong
+    ├── Unreachable       4  a broker or a Connect worker does not answer
+    │   └── TimedOut      4  it answered too late
+    ├── NotAuthorized     5  an ACL is missing: principal, operation, resource
+    ├── Unsupported       6  needs a newer broker or worker than was found
+    ├── Undecodable       7  bytes that are not what the topic or file promises
+    ├── Refused           8  a precondition does not hold; nothing was changed
+    ├── PartlyApplied     9  some steps were applied; the outcome lists all
+    ├── Bug              70  eosctl is wrong
+    └── Interrupted     130  stopped by the user
+
+A finding is not an error: a command that worked and found something exits with 1.
+"""
+
+from typing import ClassVar, Final
+
+EXIT_FINE: Final = 0
+EXIT_FOUND: Final = 1
+
+
+class EosctlError(Exception):
+    """A reason to stop: what happened (the message) and what to do next (the hint)."""
+
+    exit_code: ClassVar[int] = 70
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UsageError(EosctlError):
+    """The command line contradicts itself or lacks something."""
+
+    exit_code = 2
+
+
+class ConfigError(EosctlError):
+    """A profile, properties or input file is wrong; names file, key and what was expected."""
+
+    exit_code = 2
+
+
+class Unreachable(EosctlError):
+    """A broker or a Connect worker cannot be reached; names its address."""
+
+    exit_code = 4
+
+
+class TimedOut(Unreachable):
+    """The peer is there but did not answer in time; names the request and the time given."""
+
+
+class NotAuthorized(EosctlError):
+    """The cluster denies it; names principal, operation and resource."""
+
+    exit_code = 5
+
+    def __init__(self, *, principal: str, operation: str, resource: str, hint: str | None = None) -> None:
+        super().__init__(f"{principal} may not {operation} on {resource}", hint=hint)
+        self.principal = principal
+        self.operation = operation
+        self.resource = resource
+
+
+class Unsupported(EosctlError):
+    """The peer is too old or too new; names the version needed and the version found."""
+
+    exit_code = 6
+
+
+class Undecodable(EosctlError):
+    """Bytes that are not what their topic or file promises; names the place and the reason."""
+
+    exit_code = 7
+
+    def __init__(
+        self,
+        reason: str,
+        *,
+        topic: str | None = None,
+        partition: int | None = None,
+        offset: int | None = None,
+        hint: str | None = None,
+    ) -> None:
+        where = "" if partition is None else f"-{partition} offset {offset}"
+        place = "" if topic is None else f"{topic}{where}: "
+        super().__init__(f"{place}{reason}", hint=hint)
+        self.reason = reason
+        self.topic = topic
+        self.partition = partition
+        self.offset = offset
+
+
+class Refused(EosctlError):
+    """A precondition does not hold or nobody confirmed; nothing was changed."""
+
+    exit_code = 8
+
+
+class PartlyApplied(EosctlError):
+    """Some steps were applied and some were not; the outcome lists all of them."""
+
+    exit_code = 9
+
+
+class Bug(EosctlError):
+    """Something that cannot happen did: eosctl is wrong."""
+
+    exit_code = 70
+
+
+class Interrupted(EosctlError):
+    """The user stopped the command; the message says what was done until then."""
+
+    exit_code = 130

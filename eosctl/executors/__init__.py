@@ -1,0 +1,1 @@
+"""I/O that writes: each executor takes Steps and returns Outcomes."""

@@ -1,0 +1,43 @@
+"""Records as they lie in a partition, with the transaction facts that no consumer API shows."""
+
+from enum import StrEnum
+from typing import NamedTuple
+
+from eosctl.model.names import ProducerIdAndEpoch
+
+
+class RecordState(StrEnum):
+    """What became of the transaction a record was written in; a record outside any transaction is committed."""
+
+    COMMITTED = "committed"
+    ABORTED = "aborted"
+    OPEN = "open"
+
+
+class IsolationLevel(StrEnum):
+    """What a consumer is shown: all records, or those of committed transactions below the last stable offset."""
+
+    READ_COMMITTED = "read_committed"
+    READ_UNCOMMITTED = "read_uncommitted"
+
+
+class Record(NamedTuple):
+    """One record: its place, its bytes, and who wrote it how. A tuple because topics have millions of them.
+
+    offset within its partition; timestamp in ms since the epoch; key and value as bytes or None (a tombstone);
+    transactional is the bit of its batch; producer_id and producer_epoch are -1 where the writer was not idempotent.
+    """
+
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+    state: RecordState = RecordState.COMMITTED
+    transactional: bool = False
+    producer_id: int = -1
+    producer_epoch: int = -1
+
+    @property
+    def producer(self) -> ProducerIdAndEpoch | None:
+        """The idempotent producer that wrote it, if one did."""
+        return ProducerIdAndEpoch(self.producer_id, self.producer_epoch) if self.producer_id >= 0 else None

@@ -1,0 +1,31 @@
+"""Partitions' offsets and topics' settings."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from eosctl.model.names import TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionOffsets:
+    """The three offsets that bound what readers of one partition see."""
+
+    topic_partition: TopicPartition
+    log_start_offset: int
+    last_stable_offset: int
+    high_watermark: int
+
+    @property
+    def held_back(self) -> int:
+        """Offsets that an open transaction hides from read_committed readers."""
+        return self.high_watermark - self.last_stable_offset
+
+
+@dataclass(frozen=True, slots=True)
+class TopicFacts:
+    """A topic as the cluster describes it; settings are the effective topic configs that could be read."""
+
+    name: str
+    partitions: int
+    replication_factor: int
+    settings: Mapping[str, str] = field(default_factory=dict)

@@ -1,0 +1,67 @@
+"""Transactions as their coordinator knows them (KIP-98, KIP-664)."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from eosctl.model.names import ConnectorTaskId, ProducerIdAndEpoch, TopicPartition
+
+
+class TransactionState(StrEnum):
+    """States of TransactionMetadata; Unknown stands for a name that a newer broker added."""
+
+    EMPTY = "Empty"
+    ONGOING = "Ongoing"
+    PREPARE_COMMIT = "PrepareCommit"
+    PREPARE_ABORT = "PrepareAbort"
+    COMPLETE_COMMIT = "CompleteCommit"
+    COMPLETE_ABORT = "CompleteAbort"
+    DEAD = "Dead"
+    PREPARE_EPOCH_FENCE = "PrepareEpochFence"
+    UNKNOWN = "Unknown"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a transaction is under way: not yet decided, or decided but its markers not all written."""
+        return self in {TransactionState.ONGOING, TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT}
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionDescription:
+    """What the coordinator answers about one transactional ID (DescribeTransactions).
+
+    timeout_ms is the transaction timeout its producer asked for; start_ms is the start of the transaction under way,
+    else None (a coordinator keeps a stale start in Complete* states); partitions are those of the open transaction,
+    in Prepare* states those that still lack their marker.
+    """
+
+    transactional_id: str
+    state: TransactionState
+    producer: ProducerIdAndEpoch
+    timeout_ms: int
+    start_ms: int | None
+    partitions: tuple[TopicPartition, ...]
+    coordinator: int
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderOwner:
+    """The transactional ID belongs to the leader of Connect cluster `group_id`."""
+
+    group_id: str
+
+    def __str__(self) -> str:
+        return f"leader of Connect cluster {self.group_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskOwner:
+    """The transactional ID belongs to a source task of Connect cluster `group_id`."""
+
+    group_id: str
+    task: ConnectorTaskId
+
+    def __str__(self) -> str:
+        return f"task {self.task.task} of connector {self.task.connector} in Connect cluster {self.group_id}"
+
+
+Owner = LeaderOwner | TaskOwner

@@ -1,0 +1,36 @@
+"""Kafka versions and the releases at which behaviour that eosctl depends on changed."""
+
+import re
+from dataclasses import dataclass
+from typing import Final, Self
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class KafkaVersion:
+    """A release such as 3.9.2; what follows the numbers (`-SNAPSHOT`, `-rc1`) is ignored."""
+
+    major: int
+    minor: int
+    patch: int = 0
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """The version that `text` starts with; ValueError if it does not start with one."""
+        match = re.match(r"(\d+)\.(\d+)(?:\.(\d+))?", text)
+        if match is None:
+            raise ValueError(f"{text!r} is not a Kafka version")
+        major, minor, patch = match.groups()
+        return cls(int(major), int(minor), int(patch or 0))
+
+    def __str__(self) -> str:
+        return f"{self.major}.{self.minor}.{self.patch}"
+
+
+EXACTLY_ONCE_SOURCES: Final = KafkaVersion(3, 3)
+"""KIP-618: the first release whose workers know exactly.once.source.support."""
+
+STOPPED_STATE: Final = KafkaVersion(3, 5)
+"""KIP-875: target states carry `state.v2`, and STOPPED exists."""
+
+COMMIT_NEEDS_CONFIG: Final = (KafkaVersion(3, 7, 1), KafkaVersion(3, 8))
+"""KAFKA-16838: a task commit for a connector whose config is unknown is ignored."""

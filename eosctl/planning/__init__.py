@@ -1,0 +1,1 @@
+"""Snapshot and wish to Plan, pure."""

@@ -1,0 +1,1 @@
+"""Model to text, pure; console.py is the only writer."""

@@ -1,0 +1,1 @@
+"""A real Kafka and Kafka Connect on this machine."""
