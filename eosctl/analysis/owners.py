@@ -1,0 +1,45 @@
+"""Who uses a transactional ID, as far as known group IDs and connector names tell.
+
+Connect joins group ID, connector and task with dashes and escapes nothing, so an ID can be read in several ways:
+group `a` with connector `b-c` and group `a-b` with connector `c` share `a-b-c-0`, and group `connect` with connector
+`cluster-x` has the ID of the leader of group `x-0`. Hence every known reading is returned, never a guess.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Self
+
+from eosctl.model.names import ConnectorTaskId, leader_transactional_id
+from eosctl.model.transactions import LeaderOwner, Owner, TaskOwner
+
+
+@dataclass(frozen=True, slots=True)
+class KnownNames:
+    """Group IDs with their connectors, indexed so that an ID is resolved in constant time."""
+
+    _leaders: Mapping[str, str] = field(default_factory=dict)
+    _stems: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, clusters: Mapping[str, Iterable[str]]) -> Self:
+        """An index over Connect clusters: group ID to connector names."""
+        stems: dict[str, tuple[tuple[str, str], ...]] = {}
+        for group_id, connectors in clusters.items():
+            for connector in connectors:
+                stem = f"{group_id}-{connector}"
+                stems[stem] = (*stems.get(stem, ()), (group_id, connector))
+        return cls({leader_transactional_id(group_id): group_id for group_id in clusters}, stems)
+
+    def owners(self, transactional_id: str) -> tuple[Owner, ...]:
+        """Every known reading of the ID: none if unknown, more than one if ambiguous."""
+        found: list[Owner] = []
+        if transactional_id in self._leaders:
+            found.append(LeaderOwner(self._leaders[transactional_id]))
+        stem, dash, index = transactional_id.rpartition("-")
+        # Connect formats the index with %d, which in some locales writes digits outside ASCII.
+        if dash and index.isdecimal():
+            task = int(index)
+            found += [
+                TaskOwner(group, ConnectorTaskId(connector, task)) for group, connector in self._stems.get(stem, ())
+            ]
+        return tuple(found)

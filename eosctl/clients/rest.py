@@ -1,0 +1,110 @@
+"""HTTP to Connect workers: JSON in and out, 409 retried, every failure an EosctlError."""
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+from eosctl.errors import EosctlError, NotAuthorized, Refused, TimedOut, Undecodable, Unreachable, UsageError
+
+if TYPE_CHECKING:
+    import httpx
+
+RETRY_PAUSE_S = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Status and decoded JSON body of one request (None where the body is empty)."""
+
+    status: int
+    body: object
+
+
+class RestClient:
+    """One worker's REST interface at `url`.
+
+    A 409 means that a rebalance is going on (Connect's own advice is to try again) and is retried until `timeout_s`
+    has passed.
+    """
+
+    def __init__(self, url: str, timeout_s: float) -> None:
+        self.url = url.rstrip("/")
+        self._timeout_s = timeout_s
+        self._http: httpx.Client | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._http is not None:
+            self._http.close()
+
+    def get(self, path: str) -> object:
+        """The JSON body of `GET path`."""
+        return self.request("GET", path).body
+
+    def request(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Answer:
+        """The answer to one request; a status of 400 or more raises, naming method, URL and Connect's own message."""
+        deadline = time.monotonic() + self._timeout_s
+        while True:
+            answer = self._exchange(method, path, body, deadline)
+            if answer.status != 409 or time.monotonic() + RETRY_PAUSE_S > deadline:
+                break
+            time.sleep(RETRY_PAUSE_S)
+        if answer.status >= 400:
+            raise refusal(f"{method} {self.url}{path}", answer)
+        return answer
+
+    def _exchange(self, method: str, path: str, body: Mapping[str, object] | None, deadline: float) -> Answer:
+        import httpx
+
+        try:
+            response = self._client().request(
+                method,
+                path,
+                json=body,
+                timeout=max(0.1, deadline - time.monotonic()),
+                headers={"Accept": "application/json"},
+            )
+        except httpx.TimeoutException as error:
+            raise TimedOut(f"{method} {self.url}{path} got no answer within {self._timeout_s:g} s") from error
+        except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
+            raise UsageError(f"{self.url} is not a URL: {error}", hint="give --connect-url http://HOST:8083") from error
+        except httpx.HTTPError as error:
+            raise Unreachable(f"no Connect worker answers at {self.url}: {error}") from error
+        return Answer(response.status_code, self._decode(path, response))
+
+    def _client(self) -> "httpx.Client":
+        import httpx
+
+        if self._http is None:
+            # Proxy settings of the environment are for the web, not for a worker inside the cluster.
+            self._http = httpx.Client(base_url=self.url, trust_env=False, follow_redirects=True)
+        return self._http
+
+    def _decode(self, path: str, response: "httpx.Response") -> object:
+        if not response.content:
+            return None
+        try:
+            return json.loads(response.content)
+        except ValueError as error:
+            if response.status_code in {401, 403}:
+                return None
+            kind = response.headers.get("content-type", "no content type")
+            raise Undecodable(
+                f"{self.url}{path} answered {response.status_code} with {kind} instead of JSON",
+                hint="is this the address of a Connect worker's REST interface?",
+            ) from error
+
+
+def refusal(request: str, answer: Answer) -> EosctlError:
+    """The error that a status of 400 or more stands for."""
+    message = answer.body.get("message") if isinstance(answer.body, dict) else None
+    text = f"{request} answered {answer.status}" + (f": {message}" if message else "")
+    if answer.status in {401, 403}:
+        return NotAuthorized(principal="the REST user", operation=request, resource=f"this worker ({answer.status})")
+    if answer.status >= 500:
+        return Unreachable(text)
+    return Refused(text)

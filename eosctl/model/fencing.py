@@ -1,0 +1,142 @@
+"""Fencing of producers: what shall be fenced, what each step does, and what came of it."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from eosctl.model.names import ProducerIdAndEpoch
+from eosctl.model.transactions import Owner, TransactionDescription
+
+
+@dataclass(frozen=True, slots=True)
+class FencingWish:
+    """Which producers the user wants fenced, and how far eosctl may go.
+
+    transactional_ids were named one by one; connectors and prefixes stand for the IDs found under them.
+    create_missing lets fencing create IDs that their coordinator does not know; force lets it fence running tasks.
+    """
+
+    transactional_ids: tuple[str, ...] = ()
+    connectors: tuple[str, ...] = ()
+    all_connectors: bool = False
+    prefixes: tuple[str, ...] = ()
+    create_missing: bool = False
+    force: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing at all was asked for."""
+        return not (self.transactional_ids or self.connectors or self.all_connectors or self.prefixes)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A transactional ID to fence; named if the user wrote this very ID, else derived from a connector or prefix."""
+
+    transactional_id: str
+    named: bool
+    owners: tuple[Owner, ...] = ()
+    """Who uses the ID: none if unknown, several if Connect's naming is ambiguous here."""
+
+
+@dataclass(frozen=True, slots=True)
+class FenceStep:
+    """One InitProducerId to send. before is None where the coordinator does not know the ID: the step creates it."""
+
+    candidate: Candidate
+    before: TransactionDescription | None
+
+    @property
+    def transactional_id(self) -> str:
+        """The ID to fence."""
+        return self.candidate.transactional_id
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedCandidate:
+    """A derived ID that is left alone, and why."""
+
+    candidate: Candidate
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Objection:
+    """A reason not to carry out a plan, and how to overrule or avoid it."""
+
+    message: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class FencingPlan:
+    """What fencing would do. With any objection nothing may be carried out.
+
+    transaction_timeout_ms travels in every InitProducerId: the coordinator stores it as the ID's transaction timeout
+    until the next producer initialises, and must not exceed the broker's transaction.max.timeout.ms (KAFKA-16047).
+    """
+
+    steps: tuple[FenceStep, ...]
+    skipped: tuple[SkippedCandidate, ...]
+    objections: tuple[Objection, ...]
+    warnings: tuple[str, ...]
+    transaction_timeout_ms: int
+
+
+class FenceOutcome(StrEnum):
+    """What became of one ID."""
+
+    FENCED = "fenced"
+    SKIPPED = "skipped"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class FenceError:
+    """Why one ID was not fenced: Kafka's error name (or a cause of eosctl's own), and what it means here."""
+
+    name: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class FenceResult:
+    """The outcome for one step: the new producer ID and epoch, how often it was sent, how long it took."""
+
+    step: FenceStep
+    outcome: FenceOutcome
+    after: ProducerIdAndEpoch | None
+    attempts: int
+    elapsed_ms: float
+    error: FenceError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FencingOutcome:
+    """All results, in the order of the plan; elapsed_ms is the time the requests took; interrupted if cut short."""
+
+    results: tuple[FenceResult, ...]
+    elapsed_ms: float
+    interrupted: bool = False
+
+    def count(self, outcome: FenceOutcome) -> int:
+        """How many IDs ended so."""
+        return sum(1 for result in self.results if result.outcome is outcome)
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What was seen afterwards about one fenced ID.
+
+    open is whether a transaction is under way now; moved whether producer ID or epoch differ from before;
+    refusal is the error the coordinator gave the old producer (None: it was not asked; "" : it was not refused).
+    """
+
+    transactional_id: str
+    open: bool
+    moved: bool
+    refusal: str | None
+
+    @property
+    def holds(self) -> bool:
+        """Whether the old producer is out: nothing open, identity moved, and refused where it was asked."""
+        return not self.open and self.moved and self.refusal != ""

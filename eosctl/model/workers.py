@@ -1,0 +1,57 @@
+"""A Connect cluster as its workers' REST interface describes it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from eosctl.model.snapshot import Skipped
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerFacts:
+    """One worker that answered `GET /`: its URL, version and the Kafka cluster that it keeps its topics in."""
+
+    url: str
+    version: str
+    kafka_cluster_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class TaskStatus:
+    """State (RUNNING, FAILED, PAUSED, UNASSIGNED, …) of one task and the worker that runs it."""
+
+    task: int
+    state: str
+    worker_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorStatus:
+    """State of a connector and its tasks; type is "source", "sink" or None where the worker does not know the plugin."""
+
+    name: str
+    type: str | None
+    state: str
+    tasks: tuple[TaskStatus, ...]
+
+    @property
+    def running_tasks(self) -> tuple[int, ...]:
+        """Indexes of the tasks that run now."""
+        return tuple(sorted(status.task for status in self.tasks if status.state == "RUNNING"))
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectFacts:
+    """The workers at the given URLs (those that did not answer are Skipped) and the connectors of their cluster."""
+
+    workers: Mapping[str, WorkerFacts | Skipped]
+    connectors: Mapping[str, ConnectorStatus]
+
+    @property
+    def types(self) -> dict[str, str]:
+        """Connector name to "source" or "sink", for those whose type is known."""
+        return {name: status.type for name, status in self.connectors.items() if status.type is not None}
+
+    @property
+    def running_tasks(self) -> dict[str, int]:
+        """Connector name to the number of its tasks that run."""
+        return {name: len(status.running_tasks) for name, status in self.connectors.items()}

@@ -1,0 +1,152 @@
+"""Which producers to fence, and whether that may be done now.
+
+1. A transactional ID that the user wrote is taken as it is.
+2. A connector stands for its tasks 0 to N-1, where N is the larger of the last task count record and the last task
+   commit (Connect itself fences by the record alone: KIP-618), and for every further ID that a coordinator knows
+   and that can only be read as a task of it: leftovers of an earlier, larger generation.
+3. A prefix stands for the IDs that coordinators know and that begin with it.
+4. An ID that its coordinator does not know is created by fencing it and then kept for transactional.id.expiration.ms
+   (7 days). A named one is therefore refused without create_missing; a derived one is skipped without it.
+5. IDs whose connector has running tasks are refused without force: Connect marks a fenced task FAILED and does not
+   restart it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from eosctl.analysis.owners import KnownNames
+from eosctl.model.fencing import Candidate, FenceStep, FencingPlan, FencingWish, Objection, SkippedCandidate
+from eosctl.model.names import ConnectorTaskId, task_transactional_id
+from eosctl.model.snapshot import Skipped
+from eosctl.model.transactions import Owner, TaskOwner, TransactionDescription
+
+DEFAULT_TRANSACTION_TIMEOUT_MS = 60_000
+"""The producer's own default of transaction.timeout.ms."""
+
+SHOWN = 5
+
+
+def select_candidates(
+    wish: FencingWish, group_id: str, task_counts: Mapping[str, int], known_ids: Iterable[str], names: KnownNames
+) -> tuple[Candidate, ...]:
+    """The IDs that the wish stands for, each once, named ones first, the rest in order.
+
+    task_counts maps each connector to the number of tasks it may have had; known_ids are those that coordinators list.
+    """
+    connectors = set(task_counts) if wish.all_connectors else set(wish.connectors)
+    derived = {
+        task_transactional_id(group_id, ConnectorTaskId(connector, task))
+        for connector in connectors
+        for task in range(task_counts.get(connector, 0))
+    }
+    for transactional_id in known_ids:
+        if transactional_id.startswith(wish.prefixes) or _is_task_of(
+            names.owners(transactional_id), group_id, connectors
+        ):
+            derived.add(transactional_id)
+    named = dict.fromkeys(wish.transactional_ids)
+    order = [*named, *sorted(derived - named.keys(), key=_by_stem_and_index)]
+    return tuple(Candidate(each, named=each in named, owners=names.owners(each)) for each in order)
+
+
+def _is_task_of(owners: Sequence[Owner], group_id: str, connectors: set[str]) -> bool:
+    match owners:
+        case [TaskOwner(group_id=group, task=task)]:
+            return group == group_id and task.connector in connectors
+        case _:
+            return False
+
+
+def _by_stem_and_index(transactional_id: str) -> tuple[str, int, str]:
+    stem, _, index = transactional_id.rpartition("-")
+    return (stem, int(index), "") if index.isdecimal() else (transactional_id, -1, "")
+
+
+def plan_fencing(
+    wish: FencingWish,
+    candidates: Sequence[Candidate],
+    descriptions: Mapping[str, TransactionDescription],
+    running_tasks: Mapping[str, Sequence[int]] | Skipped,
+    transaction_timeout_ms: int,
+) -> FencingPlan:
+    """The plan by the rules above. descriptions lack the IDs that their coordinator does not know.
+
+    running_tasks maps each connector to the indexes of its running tasks, as Connect REST answered.
+    """
+    missing = [each for each in candidates if each.transactional_id not in descriptions]
+    left_alone = [] if wish.create_missing else missing
+    skipped = tuple(
+        SkippedCandidate(each, "its coordinator does not know it: never used, or expired")
+        for each in left_alone
+        if not each.named
+    )
+    steps = tuple(
+        FenceStep(each, descriptions.get(each.transactional_id)) for each in candidates if each not in set(left_alone)
+    )
+    objections = [
+        *_object_to_missing([each.transactional_id for each in left_alone if each.named]),
+        *([] if wish.force else _object_to_running(steps, running_tasks)),
+    ]
+    warnings = (*_warn_of_running(steps, running_tasks), *_warn_of_ambiguity(steps))
+    return FencingPlan(steps, skipped, tuple(objections), warnings, transaction_timeout_ms)
+
+
+def _object_to_missing(missing: Sequence[str]) -> list[Objection]:
+    if not missing:
+        return []
+    return [
+        Objection(
+            f"{_count(missing, 'transactional ID')} not known to any coordinator: {_some(missing)}",
+            "check the spelling with `eosctl fence --prefix … --dry-run`; --create-missing fences them all the same, "
+            "which creates each in state Empty for transactional.id.expiration.ms (7 days by default)",
+        )
+    ]
+
+
+def _object_to_running(
+    steps: Sequence[FenceStep], running_tasks: Mapping[str, Sequence[int]] | Skipped
+) -> list[Objection]:
+    return [
+        Objection(
+            f"connector {connector} has {_count(tasks, 'running task')} ({_some([str(task) for task in tasks])}); "
+            "their open transactions would be aborted and the tasks would turn FAILED, which Connect does not mend",
+            f"stop it first (PUT /connectors/{connector}/stop), or fence with --force and restart its tasks afterwards",
+        )
+        for connector, tasks in _running(steps, running_tasks).items()
+    ]
+
+
+def _warn_of_running(steps: Sequence[FenceStep], running_tasks: Mapping[str, Sequence[int]] | Skipped) -> list[str]:
+    if isinstance(running_tasks, Skipped) and any(step.candidate.owners for step in steps):
+        return [f"whether these connectors run is unknown: {running_tasks.reason}"]
+    return [
+        f"connector {connector}: {_count(tasks, 'running task')} will turn FAILED and must be restarted"
+        for connector, tasks in _running(steps, running_tasks).items()
+    ]
+
+
+def _running(
+    steps: Sequence[FenceStep], running_tasks: Mapping[str, Sequence[int]] | Skipped
+) -> dict[str, Sequence[int]]:
+    if isinstance(running_tasks, Skipped):
+        return {}
+    owners = (owner for step in steps for owner in step.candidate.owners)
+    connectors = {owner.task.connector for owner in owners if isinstance(owner, TaskOwner)}
+    return {each: running_tasks[each] for each in sorted(connectors) if running_tasks.get(each)}
+
+
+def _warn_of_ambiguity(steps: Sequence[FenceStep]) -> list[str]:
+    return [
+        f"{step.transactional_id} has more than one reading: "
+        + "; or ".join(str(owner) for owner in step.candidate.owners)
+        for step in steps
+        if len(step.candidate.owners) > 1
+    ]
+
+
+def _count(things: Sequence[object], noun: str) -> str:
+    return f"{len(things)} {noun}" + ("" if len(things) == 1 else "s")
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:SHOWN])
+    return shown if len(names) <= SHOWN else f"{shown} and {len(names) - SHOWN} more"

@@ -1,0 +1,79 @@
+"""The Connect REST interface, as far as eosctl reads it."""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from eosctl.clients.rest import RestClient
+from eosctl.errors import EosctlError, Undecodable, Unreachable
+from eosctl.model.snapshot import Skipped
+from eosctl.model.workers import ConnectFacts, ConnectorStatus, TaskStatus, WorkerFacts
+
+
+def read_connect(urls: Sequence[str], timeout_s: float) -> ConnectFacts:
+    """The workers at `urls`, asked in parallel, and the connectors as the first worker that answers knows them.
+
+    A worker that fails is Skipped with the reason; when all fail, the first one's error is raised.
+    """
+    with ThreadPoolExecutor(max_workers=min(16, len(urls))) as pool:
+        found = dict(zip(urls, pool.map(lambda url: _worker_or_error(url, timeout_s), urls), strict=True))
+    alive = [url for url, worker in found.items() if isinstance(worker, WorkerFacts)]
+    if not alive:
+        raise next(error for error in found.values() if isinstance(error, EosctlError))
+    workers = {
+        url: Skipped(worker.message) if isinstance(worker, EosctlError) else worker for url, worker in found.items()
+    }
+    return ConnectFacts(workers, _first_answer(alive, timeout_s))
+
+
+def _worker_or_error(url: str, timeout_s: float) -> WorkerFacts | EosctlError:
+    try:
+        return read_worker(url, timeout_s)
+    except EosctlError as error:
+        return error
+
+
+def _first_answer(urls: Sequence[str], timeout_s: float) -> dict[str, ConnectorStatus]:
+    last: EosctlError = Unreachable("no Connect worker was given")
+    for url in urls:
+        try:
+            return read_connectors(url, timeout_s)
+        except EosctlError as error:  # the next worker knows the same cluster
+            last = error
+    raise last
+
+
+def read_worker(url: str, timeout_s: float) -> WorkerFacts:
+    """`GET /`: version and Kafka cluster ID of one worker."""
+    with RestClient(url, timeout_s) as rest:
+        body = rest.get("/")
+    if not isinstance(body, dict) or not isinstance(body.get("version"), str):
+        raise Undecodable(
+            f"{url} does not answer as a Connect worker does", hint="GET / must give version and kafka_cluster_id"
+        )
+    return WorkerFacts(url, body["version"], str(body.get("kafka_cluster_id")))
+
+
+def read_connectors(url: str, timeout_s: float) -> dict[str, ConnectorStatus]:
+    """`GET /connectors?expand=status&expand=info`: every connector with its type and its tasks' states."""
+    with RestClient(url, timeout_s) as rest:
+        body = rest.get("/connectors?expand=status&expand=info")
+    if not isinstance(body, dict):
+        raise Undecodable(f"{url}/connectors answered {type(body).__name__} instead of a JSON object")
+    try:
+        return {name: _connector(name, entry) for name, entry in sorted(body.items())}
+    except (KeyError, TypeError, AttributeError) as error:
+        raise Undecodable(f"{url}/connectors answered an entry that is not a connector's: {error!r}") from error
+
+
+def _connector(name: str, entry: dict[str, dict[str, object]]) -> ConnectorStatus:
+    status = entry["status"]
+    connector, tasks = status["connector"], status["tasks"]
+    if not isinstance(connector, dict) or not isinstance(tasks, list):
+        raise TypeError(f"status of {name}")
+    kind = entry.get("info", {}).get("type") or status.get("type")
+    return ConnectorStatus(
+        name=name,
+        type=kind if kind in {"source", "sink"} else None,
+        state=str(connector["state"]),
+        tasks=tuple(TaskStatus(int(task["id"]), str(task["state"]), str(task["worker_id"])) for task in tasks),
+    )
