@@ -1,0 +1,278 @@
+"""The config topic replayed as a worker does it (KafkaConfigBackingStore), over records in offset order.
+
+Rules, applied record by record:
+
+ 1. A read_committed reader is not shown records of aborted transactions, nor anything from the first record of an open
+    transaction on (the last stable offset).
+ 2. A connector config is stored; a connector without a target state becomes STARTED.
+ 3. A connector config tombstone forgets config, task count, task configs and, since 3.4 (KAFKA-14147), task configs
+    waiting for a commit. Task count record, pending fencing, generation, inconsistency and target state stay.
+ 4. A task config waits for a task commit.
+ 5. A task commit of n tasks: since 3.7.1 (KAFKA-16838), if the connector config is unknown, forget as in 3 and stop.
+    Otherwise it is complete if tasks 0..n-1 all wait (more may). Complete: all that wait are taken over, the
+    generation goes up if anything was ever written, and the connector is consistent. Not complete: inconsistent.
+    Either way nothing waits any more, the task count is n, and fencing is pending.
+ 6. A task count record stores its count and ends pending fencing.
+ 7. A target state is stored if this version knows it. Its tombstone forgets it, or makes it STARTED while the connector
+    exists.
+ 8. Restart requests and logger levels act on workers that read them live and leave no state.
+ 9. What is malformed changes nothing, except that a commit still forgets under rule 5.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from eosctl.model.config_topic import (
+    ConfigRecord,
+    ConnectorConfigRecord,
+    Disposition,
+    InvalidKeyRecord,
+    MalformedRecord,
+    RecordKind,
+    SessionKeyRecord,
+    TargetStateRecord,
+    TaskCommitRecord,
+    TaskConfigRecord,
+    TaskCountRecord,
+)
+from eosctl.model.connectors import ClusterConfigState, ConnectorState, Properties, Reader, SessionKey, TargetState
+from eosctl.model.records import IsolationLevel, RecordState
+from eosctl.model.versions import KafkaVersion
+
+TOMBSTONE_CLEARS_WAITING: Final = KafkaVersion(3, 4)
+"""KAFKA-14147: a deleted connector's task configs no longer wait for a commit."""
+
+COMMIT_NEEDS_CONFIG: Final = KafkaVersion(3, 7, 1)
+"""KAFKA-16838 (3.7.1 and 3.8.0): a task commit of a connector whose config is unknown is not applied."""
+
+
+class Effect(StrEnum):
+    """What one record did to the reader's state."""
+
+    APPLIED = "applied"
+    LIVE_ONLY = "live-only"
+    IGNORED = "ignored"
+    UNCLAIMED = "unclaimed"
+    UNREADABLE = "unreadable"
+    POISON = "poison"
+    FATAL = "fatal"
+    ABORTED = "aborted"
+    HELD_BACK = "held-back"
+
+
+def fold_config_topic(records: Iterable[ConfigRecord], reader: Reader) -> ClusterConfigState:
+    """What `reader` knows after reading all records of the partition, in offset order. Memory: one state per name."""
+    replay = ConfigTopicReplay(reader)
+    for record in records:
+        replay.apply(record)
+    return replay.state()
+
+
+@dataclass(slots=True)
+class _Connector:
+    """What is being learnt about one name; the fields are those of ConnectorState, in its order."""
+
+    config: Properties | None = None
+    target_state: TargetState | None = None
+    task_count: int | None = None
+    task_configs: dict[int, Properties] = field(default_factory=dict)
+    deferred: dict[int, Properties] | None = None
+    task_count_record: int | None = None
+    generation: int | None = None
+    pending_fencing: bool = False
+    inconsistent: bool = False
+    missing_tasks: tuple[int, ...] = ()
+    config_offset: int | None = None
+    target_state_offset: int | None = None
+    commit_offset: int | None = None
+    task_count_offset: int | None = None
+    unclaimed_commit_offset: int | None = None
+
+    def freeze(self, name: str) -> ConnectorState:
+        """A copy that later records do not change."""
+        return ConnectorState(
+            name,
+            self.config,
+            self.target_state,
+            self.task_count,
+            dict(self.task_configs),
+            None if self.deferred is None else dict(self.deferred),
+            self.task_count_record,
+            self.generation,
+            self.pending_fencing,
+            self.inconsistent,
+            self.missing_tasks,
+            self.config_offset,
+            self.target_state_offset,
+            self.commit_offset,
+            self.task_count_offset,
+            self.unclaimed_commit_offset,
+        )
+
+
+class ConfigTopicReplay:
+    """The fold one record at a time, for callers that want to look between the records."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._committed_only = reader.isolation_level is IsolationLevel.READ_COMMITTED
+        self._commit_needs_config = reader.version >= COMMIT_NEEDS_CONFIG
+        self._tombstone_clears_waiting = reader.version >= TOMBSTONE_CLEARS_WAITING
+        self._connectors: dict[str, _Connector] = {}
+        self._session_key: SessionKey | None = None
+        self._offset = -1
+        self._blocked_at: int | None = None
+        self._held_back = 0
+
+    def state(self) -> ClusterConfigState:
+        """Everything known so far."""
+        states = {name: connector.freeze(name) for name, connector in self._connectors.items()}
+        return ClusterConfigState(
+            self._reader, self._offset, self._session_key, states, self._blocked_at, self._held_back
+        )
+
+    def connector(self, name: str) -> ConnectorState:
+        """What is known so far about one name."""
+        connector = self._connectors.get(name)
+        return ConnectorState(name) if connector is None else connector.freeze(name)
+
+    def apply(self, record: ConfigRecord) -> Effect:
+        """Take in the next record, whose offset must be greater than those before."""
+        if self._committed_only:
+            state = record.origin.state
+            if self._blocked_at is not None or state is RecordState.OPEN:
+                return self._hold_back(record)
+            if state is RecordState.ABORTED:
+                return Effect.ABORTED
+        if isinstance(record, MalformedRecord) and record.disposition is Disposition.UNREADABLE:
+            return Effect.UNREADABLE
+        self._offset = record.origin.offset + 1
+        return self._dispatch(record)
+
+    def _hold_back(self, record: ConfigRecord) -> Effect:
+        if self._blocked_at is None:
+            self._blocked_at = record.origin.offset
+        self._held_back += 1
+        return Effect.HELD_BACK
+
+    def _dispatch(self, record: ConfigRecord) -> Effect:
+        match record:
+            case TaskConfigRecord():
+                effect = self._task_config(record)
+            case TaskCommitRecord():
+                effect = self._task_commit(record)
+            case ConnectorConfigRecord():
+                effect = self._connector_config(record)
+            case TaskCountRecord():
+                effect = self._task_count(record)
+            case TargetStateRecord():
+                effect = self._target_state(record)
+            case SessionKeyRecord():
+                effect = self._store_session_key(record)
+            case MalformedRecord():
+                effect = self._malformed(record)
+            case InvalidKeyRecord():
+                effect = Effect.IGNORED
+            case _:
+                effect = Effect.LIVE_ONLY
+        return effect
+
+    def _store_session_key(self, record: SessionKeyRecord) -> Effect:
+        self._session_key = SessionKey(record.algorithm, record.creation_timestamp, record.origin.offset)
+        return Effect.APPLIED
+
+    def _of(self, name: str) -> _Connector:
+        connector = self._connectors.get(name)
+        if connector is None:
+            connector = self._connectors[name] = _Connector()
+        return connector
+
+    def _connector_config(self, record: ConnectorConfigRecord) -> Effect:
+        connector = self._of(record.connector)
+        connector.config_offset = record.origin.offset
+        connector.config = record.properties
+        if record.properties is None:
+            self._forget_tasks(connector)
+            if self._tombstone_clears_waiting:
+                connector.deferred = None
+        elif connector.target_state is None:
+            connector.target_state = TargetState.STARTED
+        return Effect.APPLIED
+
+    def _forget_tasks(self, connector: _Connector) -> None:
+        connector.task_count = None
+        connector.task_configs = {}
+
+    def _task_config(self, record: TaskConfigRecord) -> Effect:
+        connector = self._of(record.connector)
+        if connector.deferred is None:
+            connector.deferred = {}
+        connector.deferred[record.task] = record.properties
+        return Effect.APPLIED
+
+    def _task_commit(self, record: TaskCommitRecord) -> Effect:
+        connector = self._of(record.connector)
+        if self._disown(connector, record.origin.offset):
+            return Effect.UNCLAIMED
+        waiting = connector.deferred
+        missing = _missing(waiting or {}, record.tasks)
+        if not missing and waiting is not None:
+            connector.task_configs.update(waiting)
+            connector.generation = 0 if connector.generation is None else connector.generation + 1
+        connector.inconsistent = bool(missing)
+        connector.missing_tasks = missing
+        if waiting is not None:
+            connector.deferred = {}
+        connector.task_count = record.tasks
+        connector.pending_fencing = True
+        connector.commit_offset = record.origin.offset
+        return Effect.APPLIED
+
+    def _disown(self, connector: _Connector, offset: int) -> bool:
+        if not self._commit_needs_config or connector.config is not None:
+            return False
+        self._forget_tasks(connector)
+        connector.deferred = None
+        connector.unclaimed_commit_offset = offset
+        return True
+
+    def _task_count(self, record: TaskCountRecord) -> Effect:
+        connector = self._of(record.connector)
+        connector.task_count_record = record.task_count
+        connector.task_count_offset = record.origin.offset
+        connector.pending_fencing = False
+        return Effect.APPLIED
+
+    def _target_state(self, record: TargetStateRecord) -> Effect:
+        connector = self._of(record.connector)
+        if record.removed:
+            connector.target_state = None if connector.config is None else TargetState.STARTED
+        else:
+            state = record.read_by(self._reader.version)
+            if state is None:
+                return Effect.IGNORED
+            connector.target_state = state
+        connector.target_state_offset = record.origin.offset
+        return Effect.APPLIED
+
+    def _malformed(self, record: MalformedRecord) -> Effect:
+        is_commit = record.kind is RecordKind.TASK_COMMIT and record.connector is not None
+        if is_commit and self._disown(self._of(record.connector or ""), record.origin.offset):
+            return Effect.UNCLAIMED
+        return Effect(record.disposition.value)
+
+
+_SHOWN_MISSING: Final = 100
+
+
+def _missing(waiting: dict[int, Properties], tasks: int) -> tuple[int, ...]:
+    """The first hundred task numbers below `tasks` that no task config waits for; empty if the commit is complete."""
+    missing: list[int] = []
+    for task in range(tasks):
+        if task not in waiting:
+            missing.append(task)
+            if len(missing) == _SHOWN_MISSING:
+                break
+    return tuple(missing)

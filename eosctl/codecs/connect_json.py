@@ -1,0 +1,151 @@
+"""JSON as Connect's JsonConverter reads it with schemas.enable=false, and text as Kafka's StringDeserializer reads it.
+
+Where Jackson and Python's json differ, Jackson is followed:
+1. What follows a complete object, array or text is not looked at; a literal or number must be followed by a blank.
+2. NaN and Infinity are refused; leading zeros are accepted (as workers from 3.6 do, KAFKA-15012).
+3. An integer of any size becomes a Java long: its lowest 64 bits. Anything with a point or an exponent is a double.
+4. Of members with the same name the last one counts. No bytes at all read as null.
+5. UTF-16 and UTF-32 are recognised by their first bytes.
+"""
+
+import json
+import re
+from typing import Final
+
+_INT64: Final = 1 << 64
+_MAX_DIGITS: Final = 1000  # StreamReadConstraints.DEFAULT_MAX_NUM_LEN of Jackson 2.15
+_ENDS: Final = ("", " ", "\t", "\n", "\r")
+_BLANK: Final = re.compile(r"[ \t\n\r]*")
+_TEXT_OR_ZEROS: Final = re.compile(r'("(?:[^"\\]|\\.)*")|(?<![0-9.eE+])(?<![eE]-)0+(?=[0-9])', re.DOTALL)
+
+
+class NotJson(ValueError):
+    """These bytes are not JSON; the message never quotes them."""
+
+
+def long_value(number: int) -> int:
+    """The lowest 64 bits of an integer, as a Java long."""
+    number &= _INT64 - 1
+    return number - _INT64 if number >= _INT64 >> 1 else number
+
+
+def int_value(number: int) -> int:
+    """The lowest 32 bits of an integer, as a Java int: what a worker takes from `tasks` and `task-count`."""
+    number &= 0xFFFFFFFF
+    return number - (1 << 32) if number >= 1 << 31 else number
+
+
+def _integer(text: str) -> int:
+    if len(text) > _MAX_DIGITS:
+        raise NotJson("a number has more than 1000 digits")
+    return long_value(int(text))
+
+
+def _double(text: str) -> float:
+    if len(text) > _MAX_DIGITS:
+        raise NotJson("a number has more than 1000 digits")
+    return float(text)
+
+
+def _constant(_name: str) -> float:
+    raise NotJson("NaN and Infinity are not JSON")
+
+
+_DECODER: Final = json.JSONDecoder(parse_int=_integer, parse_float=_double, parse_constant=_constant)
+
+
+def read_json(data: bytes) -> object:
+    """The value that a worker sees in these bytes: dict, list, str, int, float, bool or None; NotJson otherwise."""
+    try:
+        return _read_text(data.decode())
+    except UnicodeDecodeError as error:
+        return _read_other_bytes(data, error)
+    except NotJson:
+        if b"\0" in data[:4]:
+            return _read_wide(data)
+        raise
+
+
+def _read_other_bytes(data: bytes, error: UnicodeDecodeError) -> object:
+    if b"\0" in data[:4] or data[:2] in {b"\xff\xfe", b"\xfe\xff"}:
+        return _read_wide(data)
+    # Jackson decodes as it goes, so bytes after the end of the value do no harm.
+    return _read_text(data[: error.start].decode(), cut=True)
+
+
+def _read_wide(data: bytes) -> object:
+    try:
+        return _read_text(data.decode(json.detect_encoding(data)))
+    except UnicodeDecodeError:
+        raise NotJson("the bytes are not text in any of JSON's encodings") from None
+
+
+def _read_text(text: str, *, cut: bool = False) -> object:
+    start = _blank_end(text, 1 if text.startswith("\ufeff") else 0)
+    if start == len(text) and not cut:
+        return None
+    text, value, end = _scan(text, start)
+    complete = text[start] in '{["' or (text[end : end + 1] in _ENDS and not (cut and end == len(text)))
+    if not complete:
+        raise NotJson("a literal is followed by other characters")
+    return _without_lone_surrogates(value) if "\\ud" in text or "\\uD" in text else value
+
+
+def _blank_end(text: str, start: int) -> int:
+    blank = _BLANK.match(text, start)
+    return blank.end() if blank else start
+
+
+def _scan(text: str, start: int) -> tuple[str, object, int]:
+    try:
+        return text, *_DECODER.raw_decode(text, start)
+    except RecursionError:
+        raise NotJson("the value is nested too deeply") from None
+    except json.JSONDecodeError:
+        shorter = _TEXT_OR_ZEROS.sub(lambda match: match[1] or "", text)
+    try:
+        return shorter, *_DECODER.raw_decode(shorter, start)
+    except json.JSONDecodeError:
+        raise NotJson("the value is not JSON") from None
+
+
+def _without_lone_surrogates(value: object) -> object:
+    """Half a surrogate pair cannot be written as UTF-8; Java writes `?` for it."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, list):
+        return [_without_lone_surrogates(item) for item in value]
+    if isinstance(value, dict):
+        return {_without_lone_surrogates(key): _without_lone_surrogates(item) for key, item in value.items()}
+    return value
+
+
+def read_text(data: bytes) -> str:
+    """UTF-8 as `new String(bytes, UTF_8)` of Java reads it: one U+FFFD for each malformed sequence."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        return _replace_malformed(data, error)
+
+
+def _replace_malformed(data: bytes, error: UnicodeDecodeError) -> str:
+    pieces: list[str] = []
+    start = 0
+    problem: UnicodeDecodeError | None = error
+    while problem is not None:
+        bad = start + problem.start
+        pieces.append(data[start:bad].decode() + "\ufffd")
+        start = bad + _malformed_length(data, bad, problem.end - problem.start)
+        try:
+            pieces.append(data[start:].decode())
+            problem = None
+        except UnicodeDecodeError as next_problem:
+            problem = next_problem
+    return "".join(pieces)
+
+
+def _malformed_length(data: bytes, bad: int, length: int) -> int:
+    """Java takes an encoded surrogate (ED A0..BF, and a third byte if there is one) as one malformed sequence."""
+    if data[bad] == 0xED and 0xA0 <= int.from_bytes(data[bad + 1 : bad + 2]) <= 0xBF:
+        return 3 if int.from_bytes(data[bad + 2 : bad + 3]) & 0xC0 == 0x80 else 2
+    return length

@@ -1,0 +1,109 @@
+"""Masking of connector and task properties, before any other code sees them.
+
+A property value is shown when its key is known to hold no secret, or when it is nothing but references to config
+providers such as `${file:/etc/kafka/db.properties:password}` (KIP-297), which a worker resolves and eosctl does not.
+All others read `[hidden]`, Kafka's own word for a password. The rule, first match wins:
+
+1. null is shown.
+2. Only references: shown.
+3. The key looks secret: hidden.
+4. The key is known (Connect's own settings, client settings, and those of Kafka's file and mirror connectors) and the
+   value is text without `://user:password@`, a number or a boolean: shown.
+5. Hidden.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Final
+
+HIDDEN: Final = "[hidden]"
+"""What stands in the place of a value that may be a secret."""
+
+Mask = Callable[[Mapping[str, object]], dict[str, object]]
+
+_REFERENCE: Final = re.compile(r"(?:\$\{[^{}:]+:(?:[^{}:]*:)?[^{}]+\})+")
+_SECRET: Final = re.compile(
+    r"pass|pwd|secret|token|credential|jaas|private|passphrase|keystore\.key|certificate|sasl\.oauthbearer"
+    r"|api[._-]?key|access[._-]?key|account[._-]?key|shared[._-]?key|encryption[._-]?key|auth|signature|cookie|\bsas\b",
+    re.IGNORECASE,
+)
+_USER_INFO: Final = re.compile(r"://[^/\s]*@")
+
+_CLIENT_PREFIX: Final = re.compile(
+    r"(?:(?:source|target)(?:\.cluster)?\.)?(?:(?:producer|consumer|admin)\.(?:override\.)?)?|offset-syncs\.topic\."
+)
+_NAMED: Final = re.compile(
+    r"(?:transforms|predicates)\.[^.]+\.(?:type|predicate|negate)"
+    r"|topic\.creation\.[^.]+\.(?:include|exclude|partitions|replication\.factor|cleanup\.policy|retention\.ms"
+    r"|min\.insync\.replicas|compression\.type)"
+    r"|(?:key|value|header)\.converter\.schemas\.(?:enable|cache\.size)"
+)
+
+_CONNECT: Final = """
+name connector.class task.class task.id tasks.max tasks.max.enforce connector.plugin.version
+key.converter value.converter header.converter
+key.converter.plugin.version value.converter.plugin.version header.converter.plugin.version
+transforms predicates config.action.reload
+topic topics topics.regex topic.creation.groups topic.creation.enable
+errors.tolerance errors.retry.timeout errors.retry.delay.max.ms errors.log.enable errors.log.include.messages
+errors.deadletterqueue.topic.name errors.deadletterqueue.topic.replication.factor
+errors.deadletterqueue.context.headers.enable
+offsets.storage.topic exactly.once.support transaction.boundary transaction.boundary.interval.ms
+"""
+_CLIENTS: Final = """
+bootstrap.servers client.id group.id group.instance.id client.rack client.dns.lookup security.protocol sasl.mechanism
+ssl.endpoint.identification.algorithm ssl.protocol ssl.enabled.protocols
+acks enable.idempotence transactional.id transaction.timeout.ms linger.ms batch.size buffer.memory max.block.ms
+max.request.size max.in.flight.requests.per.connection compression.type delivery.timeout.ms retries partitioner.class
+retry.backoff.ms retry.backoff.max.ms reconnect.backoff.ms reconnect.backoff.max.ms request.timeout.ms
+default.api.timeout.ms connections.max.idle.ms metadata.max.age.ms send.buffer.bytes receive.buffer.bytes
+isolation.level auto.offset.reset max.poll.records max.poll.interval.ms session.timeout.ms heartbeat.interval.ms
+fetch.min.bytes fetch.max.bytes fetch.max.wait.ms max.partition.fetch.bytes enable.auto.commit
+"""
+_FILE_AND_MIRROR: Final = """
+file alias cluster.alias source.cluster.alias target.cluster.alias enabled
+topics.exclude topics.blacklist groups groups.exclude groups.blacklist config.properties.exclude
+task.assigned.partitions task.assigned.groups task.index partitions
+replication.factor replication.policy.class replication.policy.separator
+replication.policy.internal.topic.separator.enabled
+refresh.topics.enabled refresh.topics.interval.seconds refresh.groups.enabled refresh.groups.interval.seconds
+sync.topic.configs.enabled sync.topic.configs.interval.seconds sync.topic.acls.enabled sync.topic.acls.interval.seconds
+sync.group.offsets.enabled sync.group.offsets.interval.seconds use.incremental.alter.configs
+emit.heartbeats.enabled emit.heartbeats.interval.seconds emit.checkpoints.enabled emit.checkpoints.interval.seconds
+emit.offset-syncs.enabled heartbeats.topic.replication.factor checkpoints.topic.replication.factor
+offset-syncs.topic.location offset-syncs.topic.replication.factor offset.lag.max consumer.poll.timeout.ms
+topic.filter.class group.filter.class config.property.filter.class forwarding.admin.class add.source.alias.to.metrics
+"""
+_HARMLESS: Final = frozenset(f"{_CONNECT} {_CLIENTS} {_FILE_AND_MIRROR}".split())
+
+
+def mask_properties(properties: Mapping[str, object]) -> dict[str, object]:
+    """The properties with every value hidden that the rule above does not show."""
+    return {key: value if _is_shown(key, value) else HIDDEN for key, value in properties.items()}
+
+
+def keep_properties(properties: Mapping[str, object]) -> dict[str, object]:
+    """The properties as they are: only for tests that compare every value with Kafka's own classes."""
+    return dict(properties)
+
+
+def _is_shown(key: str, value: object) -> bool:
+    if value is None:
+        return True
+    if isinstance(value, str):
+        if _REFERENCE.fullmatch(value):
+            return True
+        if _USER_INFO.search(value):
+            return False
+    elif not isinstance(value, bool | int | float):
+        return False
+    return _is_harmless(key)
+
+
+def _is_harmless(key: str) -> bool:
+    if _SECRET.search(key):
+        return False
+    if key in _HARMLESS or _NAMED.fullmatch(key):
+        return True
+    prefix = _CLIENT_PREFIX.match(key)
+    return prefix is not None and key[prefix.end() :] in _HARMLESS

@@ -1,0 +1,113 @@
+"""Connectors as the config topic describes them: ClusterConfigState, with the offsets its facts come from."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from eosctl.model.records import IsolationLevel
+from eosctl.model.versions import KafkaVersion
+
+Properties = Mapping[str, object]
+"""A connector or task configuration. Values are text or None as Connect writes them, but a reader takes any JSON."""
+
+
+class TargetState(StrEnum):
+    """What a connector shall do; STOPPED exists since 3.5 (KIP-875)."""
+
+    STARTED = "STARTED"
+    PAUSED = "PAUSED"
+    STOPPED = "STOPPED"
+
+
+class ConnectorType(StrEnum):
+    """Which way a connector moves records; only sources have producers to fence."""
+
+    SOURCE = "source"
+    SINK = "sink"
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Whose reading of the config topic is asked for: a worker of this version at this isolation level.
+
+    A worker reads committed if and only if its exactly.once.source.support is enabled; preparing and disabled read all.
+    """
+
+    version: KafkaVersion
+    isolation_level: IsolationLevel = IsolationLevel.READ_COMMITTED
+
+
+@dataclass(frozen=True, slots=True)
+class SessionKey:
+    """The key that signs requests between workers, without the key itself: creation_timestamp in ms since the epoch."""
+
+    algorithm: str
+    creation_timestamp: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorState:
+    """What a worker holds in memory about one connector name after reading the config topic.
+
+    config is None when the connector is unknown (deleted, or only leftovers of it remain). task_count is None before
+    any applied task commit. task_configs are the committed ones, by task number; deferred are those still waiting for
+    a commit (None: none was ever written since the connector was created, which differs from an empty map when the
+    generation is counted). generation counts applied sets of task configs from 0 and lives in the worker's memory only.
+    missing_tasks are the task numbers that the last, incomplete commit lacked. The offsets are those of the last
+    record of each kind that was applied; unclaimed_commit_offset is the last task commit ignored because the
+    connector's config was unknown when it was read (KAFKA-16838).
+    """
+
+    name: str
+    config: Properties | None = None
+    target_state: TargetState | None = None
+    task_count: int | None = None
+    task_configs: Mapping[int, Properties] = field(default_factory=dict)
+    deferred: Mapping[int, Properties] | None = None
+    task_count_record: int | None = None
+    generation: int | None = None
+    pending_fencing: bool = False
+    inconsistent: bool = False
+    missing_tasks: tuple[int, ...] = ()
+    config_offset: int | None = None
+    target_state_offset: int | None = None
+    commit_offset: int | None = None
+    task_count_offset: int | None = None
+    unclaimed_commit_offset: int | None = None
+
+    @property
+    def known(self) -> bool:
+        """Whether the connector exists for Connect (ClusterConfigState.contains)."""
+        return self.config is not None
+
+    @property
+    def visible_tasks(self) -> tuple[int, ...]:
+        """Task numbers that Connect would assign (ClusterConfigState.tasks): none while inconsistent."""
+        return () if self.inconsistent else tuple(range(self.task_count or 0))
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterConfigState:
+    """The config topic as one reader has applied it.
+
+    offset is one past the last record that could be read as JSON, -1 if there was none. states holds every connector
+    name that a record said something about, known or not. blocked_at is the offset of the first record of an open
+    transaction that a read_committed reader waits for, else None; held_back counts the records from there on.
+    """
+
+    reader: Reader
+    offset: int
+    session_key: SessionKey | None
+    states: Mapping[str, ConnectorState]
+    blocked_at: int | None = None
+    held_back: int = 0
+
+    @property
+    def connectors(self) -> tuple[str, ...]:
+        """Names of the connectors that exist, sorted."""
+        return tuple(sorted(name for name, state in self.states.items() if state.known))
+
+    def state(self, connector: str) -> ConnectorState:
+        """What is known about this name; an empty, unknown connector when the topic never mentions it."""
+        return self.states.get(connector) or ConnectorState(connector)
