@@ -1,0 +1,194 @@
+"""Fencing: the plan before it is confirmed, and what came of it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from eosctl.model.fencing import Candidate, FenceOutcome, FenceResult, FenceStep, FencingOutcome, FencingPlan, Proof
+from eosctl.model.report import Finding
+from eosctl.model.transactions import TransactionDescription, TransactionState
+from eosctl.render.document import Column, Document, Findings, Table, Tone, figure
+from eosctl.render.views.report import finding_rows
+
+OUTCOME_TONES = {"fenced": Tone.GOOD, "failed": Tone.BAD, "skipped": Tone.FAINT}
+STATE_TONES = {"Ongoing": Tone.WARN, "PrepareCommit": Tone.WARN, "PrepareAbort": Tone.WARN}
+
+PLAN_TABLE = Table(
+    "steps",
+    (
+        Column("TRANSACTIONAL-ID", "transactional_id", "the ID whose producer is fenced"),
+        Column(
+            "STATE", "before.state", "the coordinator's state of it now; - if it knows no such ID", tones=STATE_TONES
+        ),
+        figure("PRODUCER-ID", "before.producer_id", "the producer that holds the ID now"),
+        figure("EPOCH", "before.producer_epoch", "its epoch; fencing raises it"),
+        figure("PARTITIONS", "before.partitions", "partitions in its open transaction"),
+        Column("OWNER", "owner", "who uses the ID, as far as the group ID and the config topic tell"),
+        Column("EFFECT", "effect", "what fencing it does"),
+    ),
+    empty="nothing to fence",
+)
+
+RESULT_TABLE = Table(
+    "results",
+    (
+        Column("TRANSACTIONAL-ID", "transactional_id", "the ID"),
+        Column("OUTCOME", "outcome", "fenced, skipped or failed", tones=OUTCOME_TONES),
+        Column("BEFORE", "before.identity", "producer ID/epoch before"),
+        Column("AFTER", "after.identity", "producer ID/epoch now: the old producer is behind it"),
+        figure("ATTEMPTS", "attempts", "how often InitProducerId was sent"),
+        figure("ELAPSED_MS", "elapsed_ms", "from the first attempt to the answer"),
+        Column(
+            "PROOF", "proof.verdict", "what was seen afterwards", tones={"proved": Tone.GOOD, "not proved": Tone.BAD}
+        ),
+        Column("ERROR", "error", "why it failed or was skipped", tones={}),
+    ),
+    empty="nothing to fence",
+)
+
+
+def view_fencing_plan(plan: FencingPlan, as_of: str, cluster_id: str) -> Document:
+    """The plan, for `--dry-run` and before the question."""
+    return Document(
+        kind="fence.plan",
+        as_of=as_of,
+        cluster_id=cluster_id,
+        data={
+            "steps": [_step_row(step) for step in plan.steps],
+            "skipped": [
+                {"transactional_id": each.candidate.transactional_id, "reason": each.reason} for each in plan.skipped
+            ],
+            "objections": [{"message": each.message, "hint": each.hint} for each in plan.objections],
+            "warnings": list(plan.warnings),
+            "transaction_timeout_ms": plan.transaction_timeout_ms,
+        },
+        blocks=(PLAN_TABLE,),
+        prose=(_summary(plan),),
+        notes=tuple(f"warning: {each}" for each in plan.warnings),
+    )
+
+
+def view_fencing_outcome(
+    plan: FencingPlan,
+    outcome: FencingOutcome,
+    proofs: Sequence[Proof],
+    findings: Sequence[Finding],
+    as_of: str,
+    cluster_id: str,
+) -> Document:
+    """Each ID with its outcome and its proof, in the order of the plan; the skipped ones last."""
+    proved = {proof.transactional_id: proof for proof in proofs}
+    rows = [_result_row(result, proved.get(result.step.transactional_id)) for result in outcome.results]
+    rows += [_skipped_row(each.candidate, each.reason) for each in plan.skipped]
+    return Document(
+        kind="fence",
+        as_of=as_of,
+        cluster_id=cluster_id,
+        data={
+            "results": rows,
+            "elapsed_ms": round(outcome.elapsed_ms, 3),
+            "interrupted": outcome.interrupted,
+            "findings": finding_rows(findings),
+        },
+        blocks=(RESULT_TABLE, *([Findings()] if findings else [])),
+        prose=(_verdict(outcome, len(plan.skipped), proofs),),
+    )
+
+
+def _step_row(step: FenceStep) -> dict[str, Any]:
+    return {
+        "transactional_id": step.transactional_id,
+        "owner": _owner(step.candidate),
+        "before": _before(step.before),
+        "effect": effect(step.before),
+    }
+
+
+def _before(description: TransactionDescription | None) -> dict[str, Any] | None:
+    if description is None:
+        return None
+    return {
+        "state": description.state.value,
+        "producer_id": description.producer.producer_id,
+        "producer_epoch": description.producer.producer_epoch,
+        "identity": str(description.producer),
+        "partitions": len(description.partitions),
+    }
+
+
+def effect(before: TransactionDescription | None) -> str:
+    """What fencing does to an ID in this state (TransactionCoordinator.prepareInitProducerIdTransit)."""
+    if before is None:
+        return "creates the ID"
+    match before.state:
+        case TransactionState.ONGOING:
+            return "aborts the open transaction"
+        case TransactionState.PREPARE_COMMIT:
+            return "waits for the commit, then raises the epoch"
+        case TransactionState.PREPARE_ABORT:
+            return "waits for the abort, then raises the epoch"
+        case _:
+            return "raises the epoch"
+
+
+def _owner(candidate: Candidate) -> str:
+    return " or ".join(str(owner) for owner in candidate.owners) or "unknown"
+
+
+def _summary(plan: FencingPlan) -> str:
+    aborted = sum(1 for step in plan.steps if step.before is not None and step.before.state is TransactionState.ONGOING)
+    created = sum(1 for step in plan.steps if step.before is None)
+    parts = [f"{len(plan.steps)} to fence"]
+    parts += [f"{aborted} with an open transaction that would be aborted"] if aborted else []
+    parts += [f"{created} that would be created"] if created else []
+    parts += [f"{len(plan.skipped)} skipped (no coordinator knows them)"] if plan.skipped else []
+    return "Transactional IDs: " + ", ".join(parts) + "."
+
+
+def _result_row(result: FenceResult, proof: Proof | None) -> dict[str, Any]:
+    after = result.after
+    return {
+        "transactional_id": result.step.transactional_id,
+        "outcome": result.outcome.value,
+        "owner": _owner(result.step.candidate),
+        "before": _before(result.step.before),
+        "after": None
+        if after is None
+        else {"producer_id": after.producer_id, "producer_epoch": after.producer_epoch, "identity": str(after)},
+        "attempts": result.attempts,
+        "elapsed_ms": round(result.elapsed_ms, 3),
+        "error": None if result.error is None else f"{result.error.name}: {result.error.message}",
+        "proof": None if proof is None else _proof(proof),
+    }
+
+
+def _proof(proof: Proof) -> dict[str, Any]:
+    return {
+        "verdict": "proved" if proof.holds else "not proved",
+        "open": proof.open,
+        "moved": proof.moved,
+        "old_producer": "not asked" if proof.refusal is None else proof.refusal or "not refused",
+    }
+
+
+def _skipped_row(candidate: Candidate, reason: str) -> dict[str, Any]:
+    return {
+        "transactional_id": candidate.transactional_id,
+        "outcome": FenceOutcome.SKIPPED.value,
+        "owner": _owner(candidate),
+        "before": None,
+        "after": None,
+        "attempts": 0,
+        "elapsed_ms": 0.0,
+        "error": reason,
+        "proof": None,
+    }
+
+
+def _verdict(outcome: FencingOutcome, skipped: int, proofs: Sequence[Proof]) -> str:
+    counts = {each: outcome.count(each) for each in FenceOutcome}
+    counts[FenceOutcome.SKIPPED] += skipped
+    parts = [f"{count} {each.value}" for each, count in counts.items() if count] or ["nothing to fence"]
+    proved = sum(1 for proof in proofs if proof.holds)
+    held = f"; proof holds for {proved} of {len(proofs)}" if proofs else ""
+    cut = "; interrupted" if outcome.interrupted else ""
+    return f"{', '.join(parts)} in {outcome.elapsed_ms / 1000:.3f} s{held}{cut}."
