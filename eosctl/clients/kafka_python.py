@@ -1,0 +1,42 @@
+"""Java client properties as kafka-python takes them."""
+
+import logging
+
+from eosctl.errors import ConfigError
+from eosctl.model.client_properties import ClientProperties
+
+
+def configuration(properties: ClientProperties) -> dict[str, object]:
+    """Arguments for kafka-python's connection manager: bootstrap servers, protocol, SASL, TLS context.
+
+    Raises ConfigError naming the property that is missing or cannot be used, Unsupported for stores that are not PEM.
+    """
+    # Without a handler of its own the library's log would go to stderr, between the lines of the result.
+    logging.getLogger("kafka").addHandler(logging.NullHandler())
+    if not properties.bootstrap_servers:
+        raise ConfigError("no bootstrap server is given", hint="use -b HOST:PORT or bootstrap.servers in the file")
+    settings: dict[str, object] = {
+        "bootstrap_servers": list(properties.bootstrap_servers),
+        "security_protocol": properties.security_protocol.value,
+    }
+    if properties.security_protocol.uses_sasl:
+        settings |= _sasl(properties)
+    if properties.security_protocol.uses_tls:
+        from eosctl.clients.tls import ssl_context
+
+        settings["ssl_context"] = ssl_context(properties)
+    return settings
+
+
+def _sasl(properties: ClientProperties) -> dict[str, object]:
+    sasl = properties.sasl
+    if sasl is None:
+        raise ConfigError("security.protocol asks for SASL but sasl.jaas.config is missing")
+    settings: dict[str, object] = {"sasl_mechanism": sasl.mechanism}
+    if sasl.mechanism == "GSSAPI":
+        return settings | {"sasl_kerberos_service_name": properties.get("sasl.kerberos.service.name") or "kafka"}
+    if sasl.mechanism not in {"PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"}:
+        raise ConfigError(f"SASL mechanism {sasl.mechanism} is not supported", hint="use PLAIN, SCRAM or GSSAPI")
+    if sasl.username is None or sasl.password is None:
+        raise ConfigError(f"{sasl.mechanism} needs username and password in sasl.jaas.config")
+    return settings | {"sasl_plain_username": sasl.username, "sasl_plain_password": sasl.password}

@@ -1,0 +1,136 @@
+"""Many requests under way at once: a bounded number per broker, answers as they arrive, failures as values."""
+
+import heapq
+from collections import defaultdict, deque
+from collections.abc import Hashable, Iterator
+from itertools import count
+from time import monotonic
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+
+from eosctl.clients.messages import Request, Response
+from eosctl.errors import EosctlError, TimedOut
+
+if TYPE_CHECKING:
+    from eosctl.clients.wire import Wire
+
+Item = TypeVar("Item", bound=Hashable)
+
+LONGEST_WAIT_S = 1.0
+
+
+class Answer(NamedTuple, Generic[Item]):
+    """What became of one item: the broker asked, and either its response or the reason there is none."""
+
+    item: Item
+    node_id: int
+    response: Response | None
+    error: EosctlError | None
+
+
+class _Queued(NamedTuple, Generic[Item]):
+    item: Item
+    node_id: int
+    request: Request
+
+
+class Window(Generic[Item]):
+    """Sends what is put in, `in_flight` requests at a time to each broker, and yields an Answer for each.
+
+        window = wire.window(in_flight=200)
+        for transactional_id in wanted:
+            window.put(transactional_id, coordinator[transactional_id], init_producer_id(transactional_id, 60_000))
+        for answer in window:
+            if answer.response is not None and answer.response.error_code in RETRIABLE:
+                window.put(answer.item, answer.node_id, request, delay_s=0.02)
+
+    1. Iterating ends when nothing is queued, delayed or in flight; an item may be put again, to any broker, while
+       iterating.
+    2. A broker that cannot be reached, a lost connection and a version that the broker does not speak are errors of
+       the items concerned; nothing is raised, and nothing is sent again by itself.
+    3. When `timeout_s` has passed, every item left is answered with TimedOut. Whether the broker acted on a request
+       in flight is then not known.
+    """
+
+    def __init__(self, wire: "Wire", in_flight: int, timeout_s: float) -> None:
+        self._wire = wire
+        self._limit = in_flight
+        self._timeout_s = timeout_s
+        self._deadline = monotonic() + timeout_s
+        self._ready: defaultdict[int, deque[_Queued[Item]]] = defaultdict(deque)
+        self._delayed: list[tuple[float, int, _Queued[Item]]] = []
+        self._flying: dict[int, _Queued[Item]] = {}
+        self._flying_on: defaultdict[int, int] = defaultdict(int)
+        self._answers: deque[Answer[Item]] = deque()
+        self._tickets = count()
+
+    def put(self, item: Item, node_id: int, request: Request, *, delay_s: float = 0.0) -> None:
+        """Queue `request` for broker `node_id`, to be sent after `delay_s` at the earliest."""
+        queued = _Queued(item, node_id, request)
+        if delay_s > 0:
+            heapq.heappush(self._delayed, (monotonic() + delay_s, next(self._tickets), queued))
+        else:
+            self._ready[node_id].append(queued)
+
+    def unanswered(self) -> list[Item]:
+        """Items queued, delayed or in flight just now (what an interrupted caller has to report)."""
+        waiting = [queued.item for queue in self._ready.values() for queued in queue]
+        return waiting + [entry[2].item for entry in self._delayed] + [queued.item for queued in self._flying.values()]
+
+    def __iter__(self) -> Iterator[Answer[Item]]:
+        while True:
+            while self._answers:
+                yield self._answers.popleft()
+            if not (self._flying or self._delayed or any(self._ready.values())):
+                return
+            now = monotonic()
+            if now >= self._deadline:
+                self._give_up()
+                continue
+            self._promote(now)
+            for node_id in [node_id for node_id, queue in self._ready.items() if queue]:
+                self._send(node_id)
+            if not self._answers:
+                self._wire.poll(self._patience(now))
+
+    def _patience(self, now: float) -> float:
+        due = self._delayed[0][0] if self._delayed else now + LONGEST_WAIT_S
+        return max(0.0, min(due, self._deadline, now + LONGEST_WAIT_S) - now)
+
+    def _promote(self, now: float) -> None:
+        while self._delayed and self._delayed[0][0] <= now:
+            queued = heapq.heappop(self._delayed)[2]
+            self._ready[queued.node_id].append(queued)
+
+    def _send(self, node_id: int) -> None:
+        queue = self._ready[node_id]
+        try:
+            channel = self._wire.channel(node_id, self._deadline)
+        except EosctlError as error:
+            self._answers.extend(Answer(queued.item, node_id, None, error) for queued in queue)
+            queue.clear()
+            return
+        while queue and channel is not None and channel.open and self._flying_on[node_id] < self._limit:
+            queued = queue.popleft()
+            ticket = next(self._tickets)
+            self._flying[ticket] = queued
+            self._flying_on[node_id] += 1
+            channel.send(queued.request, self._deadline, lambda r, e, ticket=ticket: self._landed(ticket, r, e))
+
+    def _landed(self, ticket: int, response: Response | None, error: EosctlError | None) -> None:
+        queued = self._flying.pop(ticket, None)
+        if queued is not None:
+            self._flying_on[queued.node_id] -= 1
+            self._answers.append(Answer(queued.item, queued.node_id, response, error))
+
+    def _give_up(self) -> None:
+        left = [queued for queue in self._ready.values() for queued in queue]
+        left += [entry[2] for entry in self._delayed] + list(self._flying.values())
+        self._ready.clear()
+        self._delayed.clear()
+        self._flying.clear()
+        self._flying_on.clear()
+        for queued in left:
+            error = TimedOut(
+                f"broker {queued.node_id} did not answer {queued.request.name} within {self._timeout_s:g} s"
+            )
+            self._answers.append(Answer(queued.item, queued.node_id, None, error))

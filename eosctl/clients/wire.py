@@ -1,0 +1,312 @@
+"""Requests to Kafka brokers in Kafka's own protocol, over kafka-python's connections, SASL and TLS."""
+
+import signal
+import threading
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from time import monotonic
+from types import FrameType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeVar
+
+from eosctl import __version__
+from eosctl.clients.errors import Peer, connection_error
+from eosctl.clients.messages import Request, Response
+from eosctl.clients.window import Window
+from eosctl.errors import EosctlError, TimedOut, Unreachable, Unsupported
+from eosctl.model.client_properties import ClientProperties
+
+if TYPE_CHECKING:
+    from kafka.net.connection import KafkaConnection
+    from kafka.net.manager import KafkaConnectionManager
+
+Item = TypeVar("Item", bound=Hashable)
+NodeId = int | str
+Done = Callable[[Response | None, EosctlError | None], None]
+
+LARGEST_RESPONSE: Final = 1 << 30
+REQUEST_TIMEOUT_S: Final = 30.0
+CONNECT_TIMEOUT_S: Final = 10.0
+LONGEST_BACKOFF_MS: Final = 1000
+
+
+class Broker(NamedTuple):
+    """A broker of the cluster: node ID and the address it advertises on the listener that was used."""
+
+    node_id: int
+    host: str
+    port: int
+
+
+class ApiVersions(NamedTuple):
+    """The lowest and highest version of one API that a broker answers."""
+
+    lowest: int
+    highest: int
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """One connection to one broker. Sends do not block; they are carried out while the wire polls."""
+
+    connection: "KafkaConnection"
+    peer: Peer
+
+    @property
+    def open(self) -> bool:
+        """Whether a request sent now would go out at once."""
+        return bool(self.connection.connected and not self.connection.paused)
+
+    def versions(self) -> Mapping[int, ApiVersions]:
+        """API key -> versions the broker answers; empty until the channel has been open."""
+        known = self.connection.broker_version_data
+        return {} if known is None else {key: ApiVersions(*pair) for key, pair in known.api_versions.items()}
+
+    def version(self, request: Request) -> int:
+        """The highest version of `request` that both sides speak; Unsupported names what is needed and found."""
+        known = self.connection.broker_version_data.api_versions.get(request.api.API_KEY)
+        if known is None:
+            raise Unsupported(
+                f"{self.peer.address} does not know {request.name} (version {request.min_version} needed)"
+            )
+        version = min(known[1], request.max_version, request.api.max_version)
+        if version < max(known[0], request.min_version):
+            wanted = min(request.max_version, request.api.max_version)
+            raise Unsupported(
+                f"{request.name} needs version {request.min_version} to {wanted}, "
+                f"{self.peer.address} answers {known[0]} to {known[1]}"
+            )
+        return int(version)
+
+    def send(self, request: Request, deadline: float, done: Done) -> None:
+        """Send `request`; `done` gets the response, or the error in its place, exactly once."""
+        try:
+            message = request.message(self.version(request))
+        except EosctlError as error:
+            done(None, error)
+            return
+        patience_ms = 1000 * max(0.001, min(REQUEST_TIMEOUT_S, deadline - monotonic()))
+        future = self.connection.send_request(message, request_timeout_ms=patience_ms)
+        future.add_callback(lambda response: done(response, None))
+        future.add_errback(lambda error: done(None, connection_error(error, self.peer)))
+
+
+class Wire:
+    """The brokers of one cluster. Connects at the first request; nothing runs in the background.
+
+    timeout_s bounds every call that is not given a time of its own; no call outlives its time.
+    """
+
+    def __init__(self, properties: ClientProperties, *, timeout_s: float = 30.0) -> None:
+        self.properties = properties
+        self.timeout_s = timeout_s
+        self._manager: KafkaConnectionManager | None = None
+        self._net: Any = None
+        self._channels: dict[NodeId, Channel] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close all connections. The wire may be used again and connects anew."""
+        if self._manager is not None:
+            with self._uninterrupted():
+                self._manager.close()
+                self._net.close()
+        self._manager, self._net = None, None
+        self._channels.clear()
+
+    @property
+    def principal(self) -> str:
+        """The principal that requests are made as, as far as the client side knows it."""
+        return self.properties.principal
+
+    @property
+    def cluster_id(self) -> str:
+        """The cluster's ID."""
+        return str(self._connected().cluster.cluster_id)
+
+    def brokers(self) -> tuple[Broker, ...]:
+        """The live brokers as of the last metadata, by node ID."""
+        known = self._connected().cluster.brokers()
+        return tuple(sorted(Broker(broker.node_id, broker.host, broker.port) for broker in known))
+
+    def refresh(self) -> None:
+        """Ask any reachable broker which brokers are live now."""
+        from eosctl.clients.messages import brokers_metadata
+
+        response = self.request_any(brokers_metadata())
+        self._connected().cluster.update_metadata(response)
+
+    def api_versions(self, node_id: int) -> Mapping[int, ApiVersions]:
+        """API key -> versions that broker `node_id` answers."""
+        return self._open_channel(node_id, monotonic() + self.timeout_s).versions()
+
+    def version(self, node_id: int, request: Request) -> int:
+        """The version in which `request` would be sent to broker `node_id`; raises Unsupported where there is none."""
+        return self._open_channel(node_id, monotonic() + self.timeout_s).version(request)
+
+    def request(self, node_id: int, request: Request, *, timeout_s: float | None = None) -> Response:
+        """The response of broker `node_id`. Raises Unreachable, TimedOut, NotAuthorized (SASL) or Unsupported.
+
+        Error codes inside the response are the caller's to read.
+        """
+        deadline = monotonic() + (self.timeout_s if timeout_s is None else timeout_s)
+        return self._exchange(self._open_channel(node_id, deadline), request, deadline)
+
+    def request_any(self, request: Request, *, timeout_s: float | None = None) -> Response:
+        """The response of one broker, whichever can be reached, open connections first."""
+        deadline = monotonic() + (self.timeout_s if timeout_s is None else timeout_s)
+        nodes = [broker.node_id for broker in self.brokers()]
+        nodes.sort(key=lambda node_id: node_id not in self._channels or not self._channels[node_id].open)
+        failure: EosctlError = Unreachable("the cluster's metadata names no broker")
+        for node_id in nodes:
+            try:
+                return self._exchange(self._open_channel(node_id, deadline), request, deadline)
+            except Unreachable as error:
+                failure = error
+        raise failure
+
+    def window(self, *, in_flight: int = 100, timeout_s: float | None = None) -> Window[Any]:
+        """A Window over this wire: many requests at once, `in_flight` to each broker, all within `timeout_s`."""
+        self._connected()
+        return Window(self, in_flight, self.timeout_s if timeout_s is None else timeout_s)
+
+    def channel(self, node_id: NodeId, deadline: float) -> Channel | None:
+        """The channel to broker `node_id`, opened if need be; None while it is connecting or backing off.
+
+        Raises once for every connection attempt that failed: Unreachable, TimedOut, NotAuthorized, ConfigError.
+        """
+        channel = self._channels.get(node_id)
+        if channel is not None and channel.connection.closed:
+            del self._channels[node_id]
+            attempt = channel.connection.init_future
+            if attempt.failed():
+                raise connection_error(attempt.exception, channel.peer)
+            channel = None
+        if channel is None:
+            channel = self._dial(node_id, deadline)
+        return channel if channel is not None and channel.connection.connected else None
+
+    def poll(self, timeout_s: float) -> None:
+        """Carry out network work that is ready, waiting up to `timeout_s` for some."""
+        with self._uninterrupted():
+            self._net.poll(timeout_ms=1000 * timeout_s)
+
+    def _dial(self, node_id: NodeId, deadline: float) -> Channel | None:
+        manager = self._connected()
+        delay = manager.connection_delay(node_id)
+        if delay > 0:
+            self._net.call_later(delay, _nothing)
+            return None
+        node = manager.cluster.broker_metadata(node_id)
+        if node is None:
+            raise Unreachable(f"broker {node_id} is not among the live brokers of the cluster")
+        patience_ms = 1000 * max(0.001, min(CONNECT_TIMEOUT_S, deadline - monotonic()))
+        connection = manager.get_connection(node_id, timeout_ms=patience_ms, refresh_metadata_on_err=False)
+        self._channels[node_id] = Channel(connection, self._peer(f"{node.host}:{node.port}"))
+        return self._channels[node_id]
+
+    def _peer(self, address: str) -> Peer:
+        sasl = self.properties.sasl
+        return Peer(address, self.principal, None if sasl is None else sasl.mechanism)
+
+    def _open_channel(self, node_id: NodeId, deadline: float) -> Channel:
+        self._connected()
+        while monotonic() < deadline:
+            channel = self.channel(node_id, deadline)
+            if channel is not None and channel.open:
+                return channel
+            self.poll(min(1.0, max(0.0, deadline - monotonic())))
+        waiting = self._channels.get(node_id)
+        raise TimedOut(f"{waiting.peer.address if waiting else f'broker {node_id}'} accepted no connection in time")
+
+    def _exchange(self, channel: Channel, request: Request, deadline: float) -> Response:
+        landed: list[tuple[Response | None, EosctlError | None]] = []
+        channel.send(request, deadline, lambda response, error: landed.append((response, error)))
+        while not landed and monotonic() < deadline + 1:
+            self.poll(min(1.0, max(0.0, deadline - monotonic())))
+        response, error = landed[0] if landed else (None, TimedOut(f"{channel.peer.address} did not answer"))
+        if error is not None:
+            raise error
+        return response
+
+    def _connected(self) -> "KafkaConnectionManager":
+        if self._manager is None:
+            self._start()
+            try:
+                self._bootstrap(monotonic() + self.timeout_s)
+            except BaseException:
+                self.close()
+                raise
+        assert self._manager is not None
+        return self._manager
+
+    def _start(self) -> None:
+        from kafka.net.manager import KafkaConnectionManager
+        from kafka.net.selector import NetworkSelector
+
+        from eosctl.clients.kafka_python import configuration
+
+        settings = configuration(self.properties)
+        self._net = NetworkSelector(slow_task_threshold_secs=0)
+        self._manager = KafkaConnectionManager(
+            self._net,
+            client_id=f"eosctl/{__version__}",
+            receive_message_max_bytes=LARGEST_RESPONSE,
+            max_in_flight_requests_per_connection=1 << 20,
+            reconnect_backoff_max_ms=LONGEST_BACKOFF_MS,
+            **settings,
+        )
+
+    def _bootstrap(self, deadline: float) -> None:
+        """Learn the brokers from the first bootstrap server that answers; each gets its share of the time, once."""
+        from eosctl.clients.messages import brokers_metadata
+
+        assert self._manager is not None
+        seeds = self._manager.cluster.bootstrap_brokers()
+        failures = []
+        for tried, seed in enumerate(seeds):
+            share = monotonic() + (deadline - monotonic()) / (len(seeds) - tried)
+            try:
+                channel = self._open_channel(seed.node_id, share)
+                response = self._exchange(channel, brokers_metadata(), share)
+            except Unreachable as error:
+                failures.append(error)
+                continue
+            self._manager.cluster.update_metadata(response)
+            del self._channels[seed.node_id]
+            channel.connection.close()
+            return
+        if len(failures) == 1:
+            raise failures[0]
+        kind = TimedOut if any(isinstance(failure, TimedOut) for failure in failures) else Unreachable
+        raise kind("no bootstrap server answers: " + "; ".join(failure.message for failure in failures))
+
+    @contextmanager
+    def _uninterrupted(self) -> Iterator[None]:
+        """Hold Ctrl-C back while kafka-python runs: its loop catches every exception, KeyboardInterrupt too."""
+        handler = signal.getsignal(signal.SIGINT)
+        if threading.current_thread() is not threading.main_thread() or not callable(handler):
+            yield
+            return
+        caught: list[tuple[int, FrameType | None]] = []
+
+        def hold(number: int, frame: FrameType | None) -> None:
+            caught.append((number, frame))
+            self._net.wakeup()
+
+        signal.signal(signal.SIGINT, hold)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, handler)
+            if caught:
+                handler(*caught[0])
+
+
+def _nothing() -> None:
+    """A task that only ends a poll."""

@@ -1,0 +1,80 @@
+"""What a Kafka client is told about its cluster: Java client properties, where each came from, and who they make it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class SecurityProtocol(StrEnum):
+    """Values of `security.protocol`."""
+
+    PLAINTEXT = "PLAINTEXT"
+    SSL = "SSL"
+    SASL_PLAINTEXT = "SASL_PLAINTEXT"
+    SASL_SSL = "SASL_SSL"
+
+    @property
+    def uses_sasl(self) -> bool:
+        """Whether the client authenticates with SASL."""
+        return self in {SecurityProtocol.SASL_PLAINTEXT, SecurityProtocol.SASL_SSL}
+
+    @property
+    def uses_tls(self) -> bool:
+        """Whether the connection is encrypted."""
+        return self in {SecurityProtocol.SSL, SecurityProtocol.SASL_SSL}
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """The value of one client property and where it was given; its repr never shows the value."""
+
+    value: str = field(repr=False)
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class SaslCredentials:
+    """SASL mechanism, and the user name and password of PLAIN and SCRAM (None for other mechanisms)."""
+
+    mechanism: str
+    username: str | None = None
+    password: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ClientProperties:
+    """How to reach a cluster and as whom.
+
+    bootstrap_servers are `host:port`; properties are the merged Java client properties, each with its origin.
+    """
+
+    bootstrap_servers: tuple[str, ...]
+    security_protocol: SecurityProtocol = SecurityProtocol.PLAINTEXT
+    sasl: SaslCredentials | None = None
+    properties: Mapping[str, Property] = field(default_factory=dict)
+
+    def get(self, key: str) -> str | None:
+        """The value of property `key`, or None where nobody gave it."""
+        found = self.properties.get(key)
+        return None if found is None else found.value
+
+    def origin(self, key: str) -> str | None:
+        """Where property `key` was given, such as a file name or `-X`, or None where nobody gave it."""
+        found = self.properties.get(key)
+        return None if found is None else found.origin
+
+    @property
+    def principal(self) -> str:
+        """The principal as far as the client side knows it.
+
+        1. SASL with a user name (PLAIN, SCRAM): `User:<name>`, as the broker's default principal builder makes it.
+        2. Other SASL mechanisms and TLS with a client certificate: the broker derives the name, so the text names
+           what it is derived from.
+        3. No authentication: `User:ANONYMOUS`.
+        """
+        if self.sasl is not None:
+            return f"User:{self.sasl.username}" if self.sasl.username else f"the {self.sasl.mechanism} principal"
+        for key in ("ssl.keystore.location", "ssl.keystore.certificate.chain"):
+            if self.security_protocol.uses_tls and key in self.properties:
+                return f"the principal of {self.get(key) if key.endswith('location') else self.origin(key)}"
+        return "User:ANONYMOUS"
