@@ -1,0 +1,20 @@
+"""Kafka's error codes: the names that eosctl acts on, and the name of any."""
+
+from typing import Final
+
+COORDINATOR_LOAD_IN_PROGRESS: Final = 14
+COORDINATOR_NOT_AVAILABLE: Final = 15
+NOT_COORDINATOR: Final = 16
+CLUSTER_AUTHORIZATION_FAILED: Final = 31
+INVALID_REQUEST: Final = 42
+INVALID_TRANSACTION_TIMEOUT: Final = 50
+CONCURRENT_TRANSACTIONS: Final = 51
+TRANSACTIONAL_ID_AUTHORIZATION_FAILED: Final = 53
+
+
+def code_name(code: int) -> str:
+    """The name of an error code as Kafka writes it, such as PRODUCER_FENCED; `UNKNOWN_ERROR_<code>` for a newer one."""
+    import kafka.errors
+
+    known = kafka.errors.for_code(code)
+    return str(known.message) if known.errno == code else f"UNKNOWN_ERROR_{code}"

@@ -1,0 +1,212 @@
+"""Fencing on the wire: FindCoordinator where the coordinator is not known, then one InitProducerId for each ID.
+
+InitProducerId cannot carry two IDs, so speed comes from having many under way at once. What an error code means
+(Admin's FenceProducersHandler and CoordinatorStrategy, and TransactionCoordinator on the broker):
+
+1. 14 COORDINATOR_LOAD_IN_PROGRESS and 51 CONCURRENT_TRANSACTIONS: the same coordinator again, after a pause. 51 is the
+   rule, not the exception, when an open transaction is interrupted: the coordinator first aborts it.
+2. 15 COORDINATOR_NOT_AVAILABLE and 16 NOT_COORDINATOR, and any lost connection: look the coordinator up again. An ID
+   may then be fenced twice, which only raises its epoch once more.
+3. Everything else is final for that ID and touches no other.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from time import monotonic
+from typing import Final, NamedTuple
+
+from eosctl.clients import codes
+from eosctl.clients.codes import code_name
+from eosctl.clients.messages import Response, find_coordinators, init_producer_id
+from eosctl.clients.window import Answer, Window
+from eosctl.clients.wire import Wire
+from eosctl.errors import EosctlError, TimedOut, Unreachable
+from eosctl.model.fencing import FenceError, FenceOutcome, FenceResult, FenceStep, FencingOutcome, FencingPlan
+from eosctl.model.names import ProducerIdAndEpoch
+
+SAME_COORDINATOR: Final = frozenset({codes.COORDINATOR_LOAD_IN_PROGRESS, codes.CONCURRENT_TRANSACTIONS})
+FIND_AGAIN: Final = frozenset({codes.COORDINATOR_NOT_AVAILABLE, codes.NOT_COORDINATOR})
+FIRST_PAUSE_S: Final = 0.01
+LONGEST_PAUSE_S: Final = 0.5
+IDS_PER_LOOKUP: Final = 500
+REFRESH_PAUSE_S: Final = 0.5
+
+IN_FLIGHT: Final = 200
+"""Requests under way per coordinator: enough to hide the round trip, few enough not to crowd out producers."""
+
+
+class Lookup(NamedTuple):
+    """FindCoordinator for some IDs."""
+
+    transactional_ids: tuple[str, ...]
+
+
+class Fence(NamedTuple):
+    """InitProducerId for one ID."""
+
+    transactional_id: str
+
+
+Item = Lookup | Fence
+
+
+@dataclass(slots=True)
+class StepProgress:
+    """How far one step has come: responses received, pauses made, when it began (monotonic seconds), what it became."""
+
+    step: FenceStep
+    attempts: int = 0
+    pauses: int = 0
+    began: float | None = None
+    result: FenceResult | None = None
+
+    def pause_s(self) -> float:
+        """How long to wait before the next attempt: doubled each time."""
+        self.pauses += 1
+        return float(min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2 ** (self.pauses - 1)))
+
+    def end(self, outcome: FenceOutcome, after: ProducerIdAndEpoch | None, error: FenceError | None) -> FenceResult:
+        """The step's result, now."""
+        elapsed_ms = 0.0 if self.began is None else (monotonic() - self.began) * 1000
+        self.result = FenceResult(self.step, outcome, after, self.attempts, elapsed_ms, error)
+        return self.result
+
+
+class FencingRun:
+    """One plan being carried out over one window of requests, within `timeout_s`."""
+
+    def __init__(
+        self, wire: Wire, plan: FencingPlan, timeout_s: float, on_result: Callable[[FenceResult], None]
+    ) -> None:
+        self._wire = wire
+        self._timeout_ms = plan.transaction_timeout_ms
+        self._on_result = on_result
+        self._steps = {step.transactional_id: StepProgress(step) for step in plan.steps}
+        self._refreshed = 0.0
+        self._window: Window[Item] = wire.window(in_flight=IN_FLIGHT, timeout_s=timeout_s)
+
+    def run(self) -> FencingOutcome:
+        """Every step's result. A KeyboardInterrupt ends the run; what is not answered by then is said to be so."""
+        start, interrupted = monotonic(), False
+        try:
+            self._begin()
+            for answer in self._window:
+                self._receive(answer)
+        except KeyboardInterrupt:
+            interrupted = True
+        results = tuple(step.result or _unanswered(step) for step in self._steps.values())
+        return FencingOutcome(results, (monotonic() - start) * 1000, interrupted)
+
+    def _begin(self) -> None:
+        for name, progress in self._steps.items():
+            if progress.step.before is not None:
+                self._send(name, progress.step.before.coordinator)
+        self._look_up([name for name, progress in self._steps.items() if progress.step.before is None])
+
+    def _send(self, transactional_id: str, node_id: int, delay_s: float = 0.0) -> None:
+        progress = self._steps[transactional_id]
+        progress.began = progress.began or monotonic()
+        self._window.put(
+            Fence(transactional_id), node_id, init_producer_id(transactional_id, self._timeout_ms), delay_s=delay_s
+        )
+
+    def _look_up(self, transactional_ids: Sequence[str], delay_s: float = 0.0, not_at: int | None = None) -> None:
+        if not transactional_ids:
+            return
+        node_id = self._some_broker(not_at)
+        for ids in _chunks(transactional_ids, IDS_PER_LOOKUP):
+            self._window.put(Lookup(ids), node_id, find_coordinators(ids), delay_s=delay_s)
+
+    def _receive(self, answer: Answer[Item]) -> None:
+        names = answer.item.transactional_ids if isinstance(answer.item, Lookup) else (answer.item.transactional_id,)
+        if answer.response is None:
+            self._receive_nothing(names, answer.node_id, answer.error)
+        elif isinstance(answer.item, Lookup):
+            self._receive_coordinators(answer.response.coordinators)
+        else:
+            self._receive_producer(self._steps[names[0]], answer.node_id, answer.response)
+
+    def _receive_coordinators(self, coordinators: Iterable[Response]) -> None:
+        again = []
+        for coordinator in coordinators:
+            name, code = coordinator.key, coordinator.error_code
+            if code == 0:
+                self._send(name, coordinator.node_id)
+            elif code in SAME_COORDINATOR | FIND_AGAIN:
+                again.append(name)
+            else:
+                self._fail(self._steps[name], _final(code, "Describe", name, self._wire.principal))
+        self._look_up(again, self._longest_pause_s(again))
+
+    def _receive_producer(self, progress: StepProgress, node_id: int, response: Response) -> None:
+        name, code = progress.step.transactional_id, response.error_code
+        progress.attempts += 1
+        if code == 0:
+            after = ProducerIdAndEpoch(response.producer_id, response.producer_epoch)
+            self._on_result(progress.end(FenceOutcome.FENCED, after, None))
+        elif code in SAME_COORDINATOR:
+            self._send(name, node_id, progress.pause_s())
+        elif code in FIND_AGAIN:
+            self._look_up([name], progress.pause_s())
+        else:
+            self._fail(progress, _final(code, "Write", name, self._wire.principal))
+
+    def _receive_nothing(self, names: Sequence[str], node_id: int, error: EosctlError | None) -> None:
+        """No response. Unreachable: the coordinator may move, so look again until the time is up; else it is final."""
+        if isinstance(error, Unreachable) and not isinstance(error, TimedOut):
+            self._look_up(names, self._longest_pause_s(names), not_at=node_id)
+            return
+        for name in names:
+            progress = self._steps[name]
+            self._fail(progress, _no_response(progress, error))
+
+    def _fail(self, progress: StepProgress, error: FenceError) -> None:
+        self._on_result(progress.end(FenceOutcome.FAILED, None, error))
+
+    def _some_broker(self, not_at: int | None) -> int:
+        """A live broker, another than the one that just failed where there is one."""
+        if not_at is not None and monotonic() - self._refreshed > REFRESH_PAUSE_S:
+            self._refreshed = monotonic()
+            with suppress(Unreachable):  # the brokers known so far are tried in turn
+                self._wire.refresh()
+        nodes = [broker.node_id for broker in self._wire.brokers()]
+        return next((node_id for node_id in nodes if node_id != not_at), nodes[0])
+
+    def _longest_pause_s(self, names: Sequence[str]) -> float:
+        return max((self._steps[name].pause_s() for name in names), default=0.0)
+
+
+def _chunks(names: Sequence[str], size: int) -> Iterator[tuple[str, ...]]:
+    return (tuple(names[start : start + size]) for start in range(0, len(names), size))
+
+
+def _final(code: int, operation: str, transactional_id: str, principal: str) -> FenceError:
+    match code:
+        case codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
+            meaning = f"{principal} may not {operation} on TransactionalId {transactional_id}"
+        case codes.CLUSTER_AUTHORIZATION_FAILED:
+            meaning = f"{principal} may not IdempotentWrite on Cluster kafka-cluster"
+        case codes.INVALID_TRANSACTION_TIMEOUT:
+            meaning = "the timeout sent is above the broker's transaction.max.timeout.ms; give --transaction-timeout-ms"
+        case codes.INVALID_REQUEST:
+            meaning = "the broker takes this for no transactional ID"
+        case _:
+            meaning = "the coordinator refused; the ID was not fenced"
+    return FenceError(code_name(code), meaning)
+
+
+def _no_response(progress: StepProgress, error: EosctlError | None) -> FenceError:
+    name = "TIMED_OUT" if isinstance(error, TimedOut) else type(error).__name__
+    told = error.message if error is not None else "no response"
+    return FenceError(
+        name, f"{told}; whether it was fenced is not known, so fence it again" if progress.began else told
+    )
+
+
+def _unanswered(progress: StepProgress) -> FenceResult:
+    """An interrupted step: never sent, or sent and not answered."""
+    if progress.began is None:
+        return progress.end(FenceOutcome.SKIPPED, None, FenceError("INTERRUPTED", "not sent"))
+    message = "stopped before the answer; whether it was fenced is not known"
+    return progress.end(FenceOutcome.FAILED, None, FenceError("INTERRUPTED", message))
