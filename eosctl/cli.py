@@ -1,0 +1,219 @@
+"""The tree of commands and the one boundary where a failure becomes a message and an exit code.
+
+To add a command:
+
+1. Write `eosctl/commands/<noun>.py` with `app = typer.Typer()` and functions under `@app.command()` and one of the
+   decorators of `commands.options` (`printing`, `connecting`, `reading`, `writing`); the first parameter is
+   `options: GlobalOptions`. Where `app` has one command and no callback, the module is that command; otherwise it is a
+   group, whose callback's docstring is the group's help.
+2. Its docstring is its help: a line that ends with a full stop, a paragraph that says when it is needed, `Examples:`
+   and, where it prints a table, `Columns:`.
+3. Name it in COMMANDS below, with that first line. The module is imported when the command is called, not before.
+
+A command returns its exit code (None is 0), or raises an EosctlError.
+"""
+
+import os
+import sys
+import tempfile
+import traceback
+from collections.abc import Sequence
+from contextlib import redirect_stdout
+from io import TextIOWrapper
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, TextIO
+
+import typer
+from typer.core import TyperGroup
+from typer.exceptions import Exit, TyperException
+from typer.main import get_group
+
+from eosctl import __version__
+from eosctl.commands.help import EosctlGroup, heading
+from eosctl.commands.loading import Commands, Entry
+from eosctl.commands.options import Seat
+from eosctl.errors import EXIT_FINE, Bug, EosctlError, Interrupted, UsageError
+from eosctl.render.console import Manner, Terminal, terminal_of
+from eosctl.render.formats import Output
+
+if TYPE_CHECKING:
+    from typer._click import Context, HelpFormatter
+
+PROGRAM: Final = "eosctl"
+WIDEST_HELP: Final = 100
+
+COMMANDS: Final = (
+    Entry("sandbox", "eosctl.commands.sandbox", "Run a real Kafka with Connect workers on this machine."),
+    Entry("demo", "eosctl.commands.demo", "Watch exactly-once double its data, and a zombie being fenced."),
+    Entry("snapshot", "eosctl.commands.snapshot", "Save what the other commands read, and read it again later."),
+    Entry("inspect-config", "eosctl.commands.inspect_config", "Read the config topic exactly as a worker does."),
+    Entry("fence", "eosctl.commands.fence", "Fence the producers of transactional IDs, and prove that they are."),
+)
+
+
+class Root(EosctlGroup):
+    """`eosctl` itself: help shows the table, and a command's module is imported when it is called."""
+
+    def __init__(self, **settings: Any) -> None:  # noqa: ANN401  # Typer's own settings
+        super().__init__(**{**settings, "commands": Commands(COMMANDS)})
+
+    def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
+        """`eosctl` alone is a question: answer with the help."""
+        return super().parse_args(ctx, args or ["--help"])
+
+    def format_commands(self, ctx: "Context", formatter: "HelpFormatter") -> None:
+        """Names and summaries, as the table has them."""
+        with formatter.section(heading("Commands")):
+            formatter.write_dl([(entry.name, entry.summary) for entry in COMMANDS])
+
+
+def root_command() -> TyperGroup:
+    """The whole tree, its commands not imported yet."""
+    app = typer.Typer(cls=Root, add_completion=False, rich_markup_mode=None)
+    app.callback()(eosctl)
+    group = get_group(app)
+    group.name = PROGRAM
+    return group
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"{PROGRAM} {__version__}")
+        raise Exit(EXIT_FINE)
+
+
+def _show_tree(wanted: bool) -> None:
+    if wanted:
+        from eosctl.commands.describe import help_document
+        from eosctl.render.formats import text_of_envelope
+
+        typer.echo(text_of_envelope(help_document(root_command()).envelope(), Output.JSON), nl=False)
+        raise Exit(EXIT_FINE)
+
+
+def eosctl(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+    help_json: Annotated[
+        bool, typer.Option("--help-json", callback=_show_tree, is_eager=True, help="Show all help as JSON and exit.")
+    ] = False,
+) -> None:
+    """Operate exactly-once Kafka Connect sources (KIP-618) and the Kafka transactions under them (KIP-98).
+
+    Start with a real Kafka on this machine, or point -b at a cluster of yours. Reading commands change nothing; writing
+    commands show what they will do, and ask.
+
+    Examples:
+      eosctl demo
+      eosctl sandbox up
+      eosctl inspect-config -b broker:9092 --group-id connect-cluster
+      eosctl fence -b broker:9092 --group-id connect-cluster --connector orders --dry-run
+
+    Exit codes:
+      0  fine                               6    unsupported broker or worker version
+      1  it worked and found something      7    undecodable bytes
+      2  usage or configuration             8    refused, nothing was changed
+      4  unreachable or timed out           9    partly applied
+      5  not authorised                     70   a bug       130  interrupted
+
+    Options of the command may also stand before its name. Those that commands share can be set in the environment, as
+    EOSCTL_ and the option's name: EOSCTL_BOOTSTRAP_SERVER, EOSCTL_OUTPUT.
+    """
+
+
+def run(args: Sequence[str], terminal: Terminal) -> int:
+    """Run one command line and return its exit code; every failure is told on the terminal, none is raised."""
+    seat = Seat(terminal)
+    try:
+        with redirect_stdout(terminal.stdout.file):
+            return _execute(args, seat)
+    except EosctlError as error:
+        failure = error
+    except KeyboardInterrupt:
+        failure = Interrupted("interrupted")
+    except TyperException as error:
+        failure = _usage_error(error)
+    except Exception as error:  # noqa: BLE001  # the boundary: whatever is left is a bug
+        if isinstance(error, BrokenPipeError) and _reader_has_gone(terminal):
+            return EXIT_FINE
+        failure = _bug(error, seat)
+    console = seat.console_for(Manner(output=output_asked_for(args)))
+    console.error(failure)
+    return failure.exit_code
+
+
+def _execute(args: Sequence[str], seat: Seat) -> int:
+    root = root_command()
+    terminal = seat.terminal
+    looks: dict[str, Any] = {
+        "terminal_width": min(terminal.stdout.width or 80, WIDEST_HELP),
+        "color": terminal.coloured(terminal.stdout),
+    }
+    try:
+        with root.make_context(PROGRAM, list(args), obj=seat, **looks) as ctx:
+            code = root.invoke(ctx)
+    except Exit as end:
+        return end.exit_code
+    return EXIT_FINE if code is None else int(code)
+
+
+def output_asked_for(args: Sequence[str]) -> Output:
+    """The format that a command line asks for, as far as that can be told before it is understood."""
+    asked = os.environ.get("EOSCTL_OUTPUT", "")
+    for number, arg in enumerate(args):
+        if arg in {"-o", "--output"}:
+            asked = "".join(args[number + 1 : number + 2])
+        elif arg.startswith("--output="):
+            asked = arg.partition("=")[2]
+        elif arg.startswith("-o"):
+            asked = arg[2:]
+    return Output(asked) if asked in set(Output) else Output.TABLE
+
+
+def _usage_error(error: TyperException) -> UsageError:
+    context = getattr(error, "ctx", None)
+    path = PROGRAM if context is None else context.command_path
+    return UsageError(error.format_message(), hint=f"{path} --help says what it takes")
+
+
+def _bug(error: Exception, seat: Seat) -> Bug:
+    """What to say of an exception that nothing expected; the traceback goes to a file that only the user can read."""
+    text = "".join(traceback.format_exception(error))
+    handle, name = tempfile.mkstemp(prefix="eosctl-", suffix=".traceback")
+    with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+        file.write(text)
+    if seat.console is not None:
+        seat.console.narrate(text.rstrip(), verbosity=1)
+    return Bug(f"this is a bug: {type(error).__name__}: {error}", hint=f"please report it with the traceback in {name}")
+
+
+def _reader_has_gone(terminal: Terminal) -> bool:
+    try:
+        terminal.stdout.file.flush()
+    except BrokenPipeError:
+        return True
+    return False
+
+
+def main() -> None:
+    """The program: what `eosctl` on the command line runs."""
+    args = sys.argv[1:]
+    if "_EOSCTL_COMPLETE" in os.environ:
+        root_command().main(args, prog_name=PROGRAM)
+    stdin, stdout, stderr = _stream(sys.stdin, "r"), _stream(sys.stdout, "w"), _stream(sys.stderr, "w")
+    code = run(args, terminal_of(stdin, stdout, stderr, os.environ))
+    for file in (stdout, stderr):
+        try:
+            file.flush()
+        except BrokenPipeError:  # the interpreter would try again at its end, and complain
+            os.dup2(os.open(os.devnull, os.O_WRONLY), file.fileno())
+    sys.exit(code)
+
+
+def _stream(file: Any, mode: str) -> TextIO:  # noqa: ANN401  # None where the caller closed it
+    if file is None:
+        return Path(os.devnull).open(mode, encoding="utf-8")  # type: ignore[return-value]
+    if isinstance(file, TextIOWrapper) and mode == "w":
+        file.reconfigure(encoding=None if file.isatty() else "utf-8", errors="backslashreplace")
+    return file  # type: ignore[no-any-return]

@@ -1,0 +1,148 @@
+"""The options that many commands share, and the decorators that give them to one.
+
+A command is four lines: read, decide, show, exit.
+
+    @app.command("inspect-config")
+    @reading
+    def inspect_config(options: GlobalOptions, connectors: ...) -> int:
+        snapshot = read_snapshot(options)                # read
+        report = inspect(snapshot)                       # decide
+        options.console.result(config_document(report))  # show
+        return report.exit_code                          # exit
+"""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import wraps
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Concatenate, ParamSpec
+
+import typer
+
+from eosctl.commands.shared import CONNECTION_OPTIONS, OUTPUT_OPTIONS, SAFETY_OPTIONS, SNAPSHOT_OPTIONS
+from eosctl.errors import UsageError
+from eosctl.render.console import ColourChoice, Console, Manner, Terminal
+
+P = ParamSpec("P")
+Command = Callable[P, int | None]
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalOptions:
+    """What the user said with the shared options; those that a command does not take keep their default.
+
+    properties are those of `-X`, in Java's names; timeout_s bounds each request; snapshot is the file to read instead
+    of the cluster; console is where the command answers.
+    """
+
+    console: Console
+    bootstrap_servers: str | None = None
+    command_config: Path | None = None
+    properties: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    connect_urls: tuple[str, ...] = ()
+    group_id: str | None = None
+    timeout_s: float = 30.0
+    snapshot: Path | None = None
+    dry_run: bool = False
+    yes: bool = False
+
+    def need_bootstrap_servers(self) -> str:
+        """The brokers to start from; UsageError where none were given."""
+        if self.bootstrap_servers is None:
+            raise UsageError("no cluster was named", hint="give -b HOST:PORT (or set EOSCTL_BOOTSTRAP_SERVER)")
+        return self.bootstrap_servers
+
+    def need_group_id(self) -> str:
+        """The Connect cluster's group.id; UsageError where it was not given."""
+        if self.group_id is None:
+            raise UsageError(
+                "no Connect cluster was named", hint="give --group-id, the worker's group.id (or set EOSCTL_GROUP_ID)"
+            )
+        return self.group_id
+
+
+class Seat:
+    """Where the one console of a run is kept, so that the error boundary can end what the command began."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        self.terminal = terminal
+        self.console: Console | None = None
+
+    def console_for(self, manner: Manner) -> Console:
+        """The console of this run, made at the first call."""
+        if self.console is None:
+            self.console = Console(self.terminal, manner)
+        return self.console
+
+
+def printing(command: Callable[Concatenate[GlobalOptions, P], int | None]) -> Command[...]:
+    """A command that answers but needs no cluster: output options only."""
+    return _sharing(command, OUTPUT_OPTIONS)
+
+
+def connecting(command: Callable[Concatenate[GlobalOptions, P], int | None]) -> Command[...]:
+    """A command that must read the cluster itself."""
+    return _sharing(command, (*CONNECTION_OPTIONS, *OUTPUT_OPTIONS))
+
+
+def reading(command: Callable[Concatenate[GlobalOptions, P], int | None]) -> Command[...]:
+    """A command that reads, from the cluster or from a snapshot."""
+    return _sharing(command, (*CONNECTION_OPTIONS, *SNAPSHOT_OPTIONS, *OUTPUT_OPTIONS))
+
+
+def writing(command: Callable[Concatenate[GlobalOptions, P], int | None]) -> Command[...]:
+    """A command that changes the cluster: it shows what it will do, and asks."""
+    return _sharing(command, (*SAFETY_OPTIONS, *CONNECTION_OPTIONS, *OUTPUT_OPTIONS))
+
+
+def _sharing(command: Callable[..., int | None], shared: tuple[inspect.Parameter, ...]) -> Command[...]:
+    signature = inspect.signature(command, eval_str=True)
+    _, *own = signature.parameters.values()
+    own_names = [parameter.name for parameter in own]
+    clash = set(own_names) & {parameter.name for parameter in shared}
+    if clash:
+        raise TypeError(f"{command.__name__} declares shared options itself: {', '.join(sorted(clash))}")
+
+    @wraps(command)
+    def with_options(ctx: typer.Context, **values: object) -> int | None:
+        mine = {name: values.pop(name) for name in own_names}
+        return command(global_options(ctx.obj, values), **mine)
+
+    context = inspect.Parameter("ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
+    keywords = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own]
+    parameters = [context, *keywords, *shared]
+    with_options.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    with_options.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return with_options
+
+
+def global_options(seat: Seat, values: Mapping[str, Any]) -> GlobalOptions:
+    """GlobalOptions from what Typer read; `values` holds those of the shared options that the command takes."""
+    manner = Manner(
+        output=values["output"],
+        output_file=values["output_file"],
+        colour=ColourChoice.NEVER if values["no_color"] else values["color"],
+        quiet=values["quiet"],
+        verbosity=values["verbose"],
+    )
+    return GlobalOptions(
+        console=seat.console_for(manner),
+        bootstrap_servers=values.get("bootstrap_server"),
+        command_config=values.get("command_config"),
+        properties=MappingProxyType(dict(map(_property, values.get("property_") or ()))),
+        connect_urls=tuple(url.rstrip("/") for url in values.get("connect_url") or ()),
+        group_id=values.get("group_id"),
+        timeout_s=values.get("timeout", 30.0),
+        snapshot=values.get("snapshot"),
+        dry_run=values.get("dry_run", False),
+        yes=values.get("yes", False),
+    )
+
+
+def _property(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise UsageError(f"-X {key}: expected KEY=VALUE", hint="for example -X security.protocol=SASL_SSL")
+    return key.strip(), value

@@ -1,0 +1,118 @@
+"""What the shared options are called, what they take, and how they are found before the command's name.
+
+Each can also be set in the environment, as EOSCTL_ and its name: EOSCTL_OUTPUT=json. Those that may be repeated take
+their values separated by spaces there.
+"""
+
+import inspect
+from pathlib import Path
+from typing import Annotated, Any, Final, get_args
+
+import typer
+from typer.models import OptionInfo
+
+from eosctl.render.console import ColourChoice
+from eosctl.render.formats import Output
+
+CONNECTION: Final = "Connection"
+OUTPUT: Final = "Output"
+SAFETY: Final = "Safety"
+
+
+def _option(*names: str, help: str, panel: str, **more: Any) -> OptionInfo:  # noqa: ANN401  # Typer's own types
+    env = "EOSCTL_" + max(names, key=len).lstrip("-").upper().replace("-", "_")
+    more.setdefault("envvar", env)
+    option: OptionInfo = typer.Option(*names, help=help, rich_help_panel=panel, show_envvar=False, **more)
+    return option
+
+
+def _parameter(name: str, annotation: object, default: object, option: OptionInfo) -> inspect.Parameter:
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, kind, default=default, annotation=Annotated[annotation, option])
+
+
+CONNECTION_OPTIONS: Final = (
+    _parameter("bootstrap_server", str | None, None, _option(
+        "--bootstrap-server", "--bootstrap-servers", "-b", metavar="HOST:PORT,…", panel=CONNECTION,
+        envvar="EOSCTL_BOOTSTRAP_SERVER", help="Brokers to start from.")),
+    _parameter("command_config", Path | None, None, _option(
+        "--command-config", metavar="FILE", panel=CONNECTION, help="A Java client's properties file, used unchanged.")),
+    _parameter("property_", list[str] | None, None, _option(
+        "-X", metavar="KEY=VALUE", panel=CONNECTION, show_default=False,
+        help="One client property, in Java's names; wins over the file. May be repeated.")),
+    _parameter("connect_url", list[str] | None, None, _option(
+        "--connect-url", metavar="URL", panel=CONNECTION, show_default=False,
+        help="A Connect worker's REST address. May be repeated.")),
+    _parameter("group_id", str | None, None, _option(
+        "--group-id", metavar="ID", panel=CONNECTION, help="The Connect cluster: its workers' group.id.")),
+    _parameter("timeout", float, 30.0, _option(
+        "--timeout", metavar="SECONDS", min=0.001, panel=CONNECTION, help="How long one request may take.")),
+)  # fmt: skip
+
+OUTPUT_OPTIONS: Final = (
+    _parameter("output", Output, Output.TABLE, _option(
+        "--output", "-o", metavar="|".join(Output), panel=OUTPUT, help="The format of the answer.")),
+    _parameter("output_file", Path | None, None, _option(
+        "--output-file", metavar="FILE", panel=OUTPUT, help="Write the answer there, whole or not at all.")),
+    _parameter("color", ColourChoice, ColourChoice.AUTO, _option(
+        "--color", metavar="|".join(ColourChoice), panel=OUTPUT, help="NO_COLOR and FORCE_COLOR are honoured.")),
+    _parameter("no_color", bool, False, _option(
+        "--no-color", panel=OUTPUT, envvar=None, help="The same as --color never.")),
+    _parameter("quiet", bool, False, _option(
+        "--quiet", "-q", panel=OUTPUT, help="Only the answer, warnings and errors.")),
+    _parameter("verbose", int, 0, _option(
+        "--verbose", "-v", count=True, panel=OUTPUT, show_default=False,
+        help="Say more; twice, still more. Shows the traceback of a bug.")),
+)  # fmt: skip
+
+SNAPSHOT_OPTIONS: Final = (
+    _parameter("snapshot", Path | None, None, _option(
+        "--snapshot", metavar="FILE", panel=CONNECTION, help="Read from this snapshot and not from the cluster.")),
+)  # fmt: skip
+
+SAFETY_OPTIONS: Final = (
+    _parameter("dry_run", bool, False, _option(
+        "--dry-run", panel=SAFETY, help="Show what would be done, and do nothing.")),
+    _parameter("yes", bool, False, _option(
+        "--yes", "-y", panel=SAFETY, help="Do not ask. Needed where there is no terminal to ask on.")),
+)  # fmt: skip
+
+SHARED_OPTIONS: Final = (*CONNECTION_OPTIONS, *SNAPSHOT_OPTIONS, *SAFETY_OPTIONS, *OUTPUT_OPTIONS)
+
+
+def _names(parameter: inspect.Parameter) -> tuple[str, ...]:
+    option = get_args(parameter.annotation)[1]
+    return (option.default, *(option.param_decls or ()))
+
+
+def _is_flag(parameter: inspect.Parameter) -> bool:
+    annotation, option = get_args(parameter.annotation)
+    return annotation is bool or bool(option.count)
+
+
+FLAGS: Final = frozenset(name for each in SHARED_OPTIONS if _is_flag(each) for name in _names(each))
+"""Names of the shared options that take no value."""
+
+VALUED: Final = frozenset(name for each in SHARED_OPTIONS if not _is_flag(each) for name in _names(each))
+"""Names of the shared options that take one."""
+
+
+def leading_shared(args: list[str]) -> int:
+    """How many of `args`, from the first, are shared options and their values."""
+    count = 0
+    while count < len(args) and (taken := _taken(args[count])):
+        count += taken
+    return min(count, len(args))
+
+
+def _taken(token: str) -> int:
+    """Arguments that the shared option at the start of `token` takes, itself included; 0 where it is none."""
+    if token.startswith("--"):
+        name, equals, _ = token.partition("=")
+        return 0 if name not in FLAGS | VALUED else 2 if name in VALUED and not equals else 1
+    for place, char in enumerate(token[1:], start=1) if token.startswith("-") and len(token) > 1 else ():
+        if f"-{char}" in VALUED:
+            return 2 if place == len(token) - 1 else 1
+        if f"-{char}" not in FLAGS:
+            return 0
+    return 1 if token.startswith("-") and len(token) > 1 else 0

@@ -1,0 +1,211 @@
+"""The only writer: results to stdout or a file, everything else to stderr."""
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Final, TextIO
+
+from eosctl.errors import ConfigError, EosctlError, Refused
+from eosctl.render.cells import escape_controls
+from eosctl.render.document import Document, error_envelope
+from eosctl.render.formats import Output, text_of, text_of_envelope
+from eosctl.render.layout import Page
+
+Advance = Callable[[int], None]
+NO_TERMINAL_WIDTH: Final = 80
+
+
+class ColourChoice(StrEnum):
+    """`--color`: auto colours what a terminal shows."""
+
+    AUTO = "auto"
+    ALWAYS = "always"
+    NEVER = "never"
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """One of the process's streams; width is its terminal's in columns, None where it is no terminal."""
+
+    file: TextIO
+    width: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Terminal:
+    """Where a command reads and writes, and the environment's wish about colours."""
+
+    stdin: Stream
+    stdout: Stream
+    stderr: Stream
+    no_color: bool = False
+    force_color: bool = False
+
+    def coloured(self, stream: Stream, choice: ColourChoice = ColourChoice.AUTO) -> bool:
+        """Whether to colour what goes to `stream`: the option wins over NO_COLOR, NO_COLOR over FORCE_COLOR."""
+        if choice is not ColourChoice.AUTO:
+            return choice is ColourChoice.ALWAYS
+        return not self.no_color and (self.force_color or stream.width is not None)
+
+
+def terminal_of(stdin: TextIO, stdout: TextIO, stderr: TextIO, environ: Mapping[str, str]) -> Terminal:
+    """The terminal behind three streams; COLUMNS, where set, overrides their width."""
+    columns = int(environ["COLUMNS"]) if environ.get("COLUMNS", "").isdigit() else None
+    return Terminal(
+        Stream(stdin, _width(stdin)),
+        Stream(stdout, _width(stdout) and (columns or _width(stdout))),
+        Stream(stderr, _width(stderr) and (columns or _width(stderr))),
+        no_color=bool(environ.get("NO_COLOR")),
+        force_color=bool(environ.get("FORCE_COLOR")),
+    )
+
+
+def _width(file: TextIO) -> int | None:
+    if not file.isatty():
+        return None
+    try:
+        return os.get_terminal_size(file.fileno()).columns or NO_TERMINAL_WIDTH
+    except (OSError, ValueError):
+        return NO_TERMINAL_WIDTH
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How the user wants to be answered: the output options."""
+
+    output: Output = Output.TABLE
+    output_file: Path | None = None
+    colour: ColourChoice = ColourChoice.AUTO
+    quiet: bool = False
+    verbosity: int = 0
+
+
+class Console:
+    """Writes one answer and, on the way to it, narration. A reader that goes away (`| head`) ends the writing, not the
+    command: its exit code still tells how it went."""
+
+    def __init__(self, terminal: Terminal, manner: Manner) -> None:
+        self._terminal = terminal
+        self._manner = manner
+        self._answered = False
+
+    @property
+    def output(self) -> Output:
+        """The format that the user asked for."""
+        return self._manner.output
+
+    @property
+    def verbosity(self) -> int:
+        """How many `-v` were given."""
+        return self._manner.verbosity
+
+    @property
+    def interactive(self) -> bool:
+        """Whether a person is there to answer a question."""
+        return self._terminal.stdin.width is not None and self._terminal.stderr.width is not None
+
+    def result(self, answer: Document | str) -> None:
+        """Write the answer, once: to stdout, or whole to --output-file.
+
+        Text is written as it is, or as a document of kind `text` where json, jsonl or yaml was asked for.
+        """
+        if self._answered:
+            raise RuntimeError("a command answers once")
+        if isinstance(answer, str) and self.output.is_envelope:
+            answer = Document("text", {"text": answer})
+        text = answer if isinstance(answer, str) else text_of(answer, self.output, self._page())
+        text = text if text.endswith("\n") or not text else text + "\n"
+        if self._manner.output_file is not None:
+            write_atomically(self._manner.output_file, text)
+        else:
+            self._write(self._terminal.stdout, text)
+        self._answered = True
+
+    def narrate(self, text: str, *, verbosity: int = 0) -> None:
+        """Say what goes on; silent under -q, and below that many -v."""
+        if not self._manner.quiet and self._manner.verbosity >= verbosity:
+            self._write(self._terminal.stderr, f"{text}\n")
+
+    def warn(self, text: str) -> None:
+        """Say what the user ought to know although the command goes on; -q does not silence it."""
+        self._say("warning", "yellow", text)
+
+    def error(self, error: EosctlError) -> None:
+        """Say why the command ends, on stderr; stdout gets the error envelope where it owes a document."""
+        if self.output.is_envelope and not self._answered:
+            envelope = error_envelope(type(error).__name__, error.message, error.hint, error.exit_code)
+            self._write(self._terminal.stdout, text_of_envelope(envelope, self.output))
+            self._answered = True
+        self._say("error", "bold red", error.message)
+        if error.hint:
+            self._write(self._terminal.stderr, f"hint: {_lines(error.hint)}\n")
+
+    def confirm(self, question: str, *, yes: bool) -> None:
+        """Return if the user agrees or gave --yes; else raise Refused. The default answer is no."""
+        if yes:
+            return
+        if not self.interactive:
+            raise Refused(f"not confirmed: {question}", hint="there is no terminal to ask on: give --yes to agree")
+        self._write(self._terminal.stderr, f"{_lines(question)} [y/N] ")
+        if self._terminal.stdin.file.readline().strip().lower() not in {"y", "yes"}:
+            raise Refused("not confirmed, nothing was changed")
+
+    @contextlib.contextmanager
+    def progress(self, label: str, total: int | None = None, *, unit: str = "") -> Iterator[Advance]:
+        """A line with count, rate and time left while the block runs; call the value with how many more are done.
+
+        Shown on a terminal only, and not under -q.
+        """
+        stderr = self._terminal.stderr
+        if self._manner.quiet or stderr.width is None:
+            yield lambda count: None
+            return
+        from eosctl.render.progress import progress_line
+
+        coloured = self._terminal.coloured(stderr, self._manner.colour)
+        with progress_line(stderr.file, Page(stderr.width, coloured), label, total, unit) as advance:
+            yield advance
+
+    def _page(self) -> Page:
+        stdout, to_file = self._terminal.stdout, self._manner.output_file is not None
+        if to_file:
+            return Page(None, self._manner.colour is ColourChoice.ALWAYS)
+        return Page(stdout.width, self._terminal.coloured(stdout, self._manner.colour))
+
+    def _say(self, what: str, style: str, text: str) -> None:
+        stderr = self._terminal.stderr
+        page = Page(None, self._terminal.coloured(stderr, self._manner.colour))
+        self._write(stderr, f"eosctl: {page.paint(what + ':', style)} {_lines(text)}\n")
+
+    def _write(self, stream: Stream, text: str) -> None:
+        with contextlib.suppress(BrokenPipeError):
+            stream.file.write(text)
+            stream.file.flush()
+
+
+def _lines(text: str) -> str:
+    return "\n".join(escape_controls(line) for line in text.split("\n"))
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write the file whole or not at all, in UTF-8; ConfigError names the path when it cannot be written."""
+    try:
+        if path.exists() and not path.is_file():
+            path.write_text(text, encoding="utf-8")
+            return
+        draft = path.with_name(f".{path.name}.{os.getpid()}")
+        try:
+            with draft.open("x", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(path)
+        finally:
+            draft.unlink(missing_ok=True)
+    except OSError as error:
+        raise ConfigError(
+            f"cannot write {path}: {error.strerror}", hint="give --output-file a path you may write"
+        ) from error

@@ -1,0 +1,185 @@
+"""What a command answers: one tree of data, and how to lay parts of it out for people.
+
+A view builds `data` once. A block names a place in that tree by path (`connectors`, `next_start.rule`), so the formats
+only look values up: whatever a person reads in a table, a script reads in the JSON, and the two cannot differ.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from datetime import UTC, datetime
+from enum import Enum, StrEnum
+from typing import Any, TypeAlias
+
+from eosctl.model.snapshot import Skipped
+
+Tree: TypeAlias = "dict[str, Tree] | list[Tree] | str | int | float | bool | None"
+
+
+class Align(StrEnum):
+    """Which edge of its column a value touches: figures right, all else left."""
+
+    LEFT = "left"
+    RIGHT = "right"
+
+
+class Tone(StrEnum):
+    """What a value means to the reader; the console decides the colour."""
+
+    GOOD = "good"
+    BAD = "bad"
+    WARN = "warn"
+    FAINT = "faint"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a table, or one line of Fields.
+
+    header has no spaces and carries the unit (`AGE_S`, `TIMEOUT_MS`); path leads from the row to the value (dots go
+    into nested objects); meaning is the glossary's sentence; tones colours a cell by its text.
+    """
+
+    header: str
+    path: str
+    meaning: str = ""
+    align: Align = Align.LEFT
+    tones: Mapping[str, Tone] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.header or any(char.isspace() for char in self.header):
+            raise ValueError(f"a header is one word: {self.header!r}")
+
+
+def figure(header: str, path: str, meaning: str = "") -> Column:
+    """A column of figures, aligned right."""
+    return Column(header, path, meaning, align=Align.RIGHT)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The rows at `rows` in the data, one line each; `empty` is said when there are none."""
+
+    rows: str
+    columns: tuple[Column, ...]
+    title: str = ""
+    empty: str = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """Single values of the object at `at` in the data (the root when empty), one per line."""
+
+    columns: tuple[Column, ...]
+    at: str = ""
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """The findings at `rows` in the data: severity, id, subject, message and cure of each."""
+
+    rows: str = "findings"
+    title: str = "Findings"
+    empty: str = "no findings"
+
+
+Block = Table | Fields | Findings
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A command's answer.
+
+    kind names the shape of data and version its revision; as_of is when the facts were read (RFC 3339, UTC), None where
+    nothing was read; cluster_id is the Kafka cluster's; prose are the sentences that lead the answer for people, notes
+    those that end it; blocks come in reading order, and the first is the one that `plain` prints.
+    """
+
+    kind: str
+    data: Mapping[str, Any]
+    as_of: str | None = None
+    cluster_id: str | None = None
+    blocks: tuple[Block, ...] = ()
+    prose: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    version: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "data", tree(self.data))
+        for block in self.blocks:
+            place = block.at if isinstance(block, Fields) else block.rows
+            found = look_up(self.data, place)
+            if not isinstance(found, dict if isinstance(block, Fields) else list):
+                raise TypeError(f"{self.kind}: a block shows {place!r}, where data has {type(found).__name__}")
+
+    def envelope(self) -> dict[str, Tree]:
+        """The whole answer as every machine format writes it."""
+        return {
+            "kind": self.kind,
+            "version": self.version,
+            "as_of": self.as_of,
+            "cluster_id": self.cluster_id,
+            "data": self.data,  # type: ignore[dict-item]  # made a Tree when built
+        }
+
+
+def error_envelope(type_name: str, message: str, hint: str | None, exit_code: int) -> dict[str, Tree]:
+    """What the machine formats write when there is no answer."""
+    error: dict[str, Tree] = {"type": type_name, "message": message, "hint": hint, "exit_code": exit_code}
+    return {"kind": "error", "version": 1, "error": error}
+
+
+def tree(value: object) -> Tree:
+    """`value` in JSON's own types: tuples and sets become lists, enums their values, dataclasses objects.
+
+    Skipped becomes {"skipped": reason}, so that unknown stays different from null. Raises TypeError on anything that
+    has no one obvious form (bytes, times), because only the view knows what it means.
+    """
+    match value:
+        case Enum():
+            return tree(value.value)
+        case None | str() | int() | float():
+            return value
+        case Skipped():
+            return {"skipped": value.reason}
+        case Mapping():
+            return {_key(key): tree(item) for key, item in value.items()}
+        case list() | tuple() | frozenset() | set():
+            items = sorted(value) if isinstance(value, frozenset | set) else value
+            return [tree(item) for item in items]
+    if is_dataclass(value) and not isinstance(value, type):
+        return {each.name: tree(getattr(value, each.name)) for each in fields(value)}
+    raise TypeError(f"{type(value).__name__} has no JSON form: {value!r}")
+
+
+def _key(key: object) -> str:
+    if isinstance(key, Enum):
+        key = key.value
+    if isinstance(key, str | int) and not isinstance(key, bool):
+        return str(key)
+    raise TypeError(f"not an object's key: {key!r}")
+
+
+def look_up(value: object, path: str) -> Tree:
+    """The value at `path`; null where an object on the way is null, and the Skipped where it is one."""
+    for name in filter(None, path.split(".")):
+        if value is None or is_skipped(value):
+            break
+        if not isinstance(value, Mapping) or name not in value:
+            raise KeyError(f"no {name!r} on the way to {path!r}")
+        value = value[name]
+    return value  # type: ignore[return-value]  # parts of a Tree are Trees
+
+
+def is_skipped(value: object) -> bool:
+    """Whether `value` is the tree form of a Skipped."""
+    return isinstance(value, Mapping) and value.keys() == {"skipped"}
+
+
+def rfc3339(timestamp_ms: int) -> str:
+    """A time in ms since the epoch as RFC 3339 in UTC: `2026-01-31T12:00:00.000Z`; `invalid:<ms>` beyond year 9999."""
+    try:
+        when = datetime.fromtimestamp(timestamp_ms // 1000, UTC)
+    except (OverflowError, ValueError):
+        return f"invalid:{timestamp_ms}"
+    return f"{when:%Y-%m-%dT%H:%M:%S}.{timestamp_ms % 1000:03d}Z"

@@ -1,0 +1,58 @@
+"""json, jsonl and yaml: the envelope, whole.
+
+1. json: exactly one document.
+2. jsonl: the envelope on the first line, with every list that a block shows replaced by the number of its rows; then
+   each of these rows on a line of its own: {"kind": "<kind>/<path of the list>", "version": N, "data": <row>}.
+3. yaml: the same tree as json.
+"""
+
+import json as stdlib_json
+import re
+from typing import Any, Final
+
+from eosctl.render.document import Document, Fields, Tree, look_up
+
+_UNSAFE: Final = re.compile(r"[\x7f-\x9f\ud800-\udfff]")
+
+
+def json(envelope: Tree) -> str:
+    """One indented JSON document; control characters and lone surrogates are escaped, all else is UTF-8."""
+    return _escaped(stdlib_json.dumps(envelope, ensure_ascii=False, indent=2, allow_nan=False)) + "\n"
+
+
+def json_line(envelope: Tree) -> str:
+    """One JSON document on one line."""
+    return _escaped(stdlib_json.dumps(envelope, ensure_ascii=False, separators=(",", ":"), allow_nan=False)) + "\n"
+
+
+def jsonl(document: Document) -> str:
+    """The envelope without its rows, then one line per row."""
+    places = list(dict.fromkeys(block.rows for block in document.blocks if not isinstance(block, Fields)))
+    lines: list[Tree] = []
+    data: Any = document.data
+    for place in places:
+        rows = look_up(document.data, place)
+        assert isinstance(rows, list)
+        data = _with(data, place.split("."), len(rows))
+        lines += [{"kind": f"{document.kind}/{place}", "version": document.version, "data": row} for row in rows]
+    return "".join(json_line(line) for line in [{**document.envelope(), "data": data}, *lines])
+
+
+def yaml(envelope: Tree) -> str:
+    """One YAML document."""
+    import yaml as pyyaml
+
+    dumper = getattr(pyyaml, "CSafeDumper", pyyaml.SafeDumper)
+    text: str = pyyaml.dump(
+        envelope, Dumper=dumper, sort_keys=False, allow_unicode=True, width=2**30, default_flow_style=False
+    )
+    return text
+
+
+def _with(data: dict[str, Any], path: list[str], value: Tree) -> dict[str, Any]:
+    name, *rest = path
+    return {**data, name: _with(data[name], rest, value) if rest else value}
+
+
+def _escaped(text: str) -> str:
+    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
