@@ -11,7 +11,7 @@ from eosctl.clients.messages import Request, Response
 from eosctl.errors import EosctlError, TimedOut
 
 if TYPE_CHECKING:
-    from eosctl.clients.wire import Wire
+    from eosctl.clients.wire import Channel, Wire
 
 Item = TypeVar("Item", bound=Hashable)
 
@@ -34,7 +34,7 @@ class _Queued(NamedTuple, Generic[Item]):
 
 
 class Window(Generic[Item]):
-    """Sends what is put in, `in_flight` requests at a time to each broker, and yields an Answer for each.
+    """Sends what is put in, `in_flight` requests at a time on each connection, and yields an Answer for each.
 
         window = wire.window(in_flight=200)
         for transactional_id in wanted:
@@ -51,15 +51,16 @@ class Window(Generic[Item]):
        in flight is then not known.
     """
 
-    def __init__(self, wire: "Wire", in_flight: int, timeout_s: float) -> None:
+    def __init__(self, wire: "Wire", in_flight: int, lanes: int, timeout_s: float) -> None:
         self._wire = wire
         self._limit = in_flight
+        self._lanes = range(lanes)
         self._timeout_s = timeout_s
         self._deadline = monotonic() + timeout_s
         self._ready: defaultdict[int, deque[_Queued[Item]]] = defaultdict(deque)
         self._delayed: list[tuple[float, int, _Queued[Item]]] = []
         self._flying: dict[int, _Queued[Item]] = {}
-        self._flying_on: defaultdict[int, int] = defaultdict(int)
+        self._flying_on: defaultdict[tuple[int, int], int] = defaultdict(int)
         self._answers: deque[Answer[Item]] = deque()
         self._tickets = count()
 
@@ -103,24 +104,28 @@ class Window(Generic[Item]):
 
     def _send(self, node_id: int) -> None:
         queue = self._ready[node_id]
-        try:
-            channel = self._wire.channel(node_id, self._deadline)
-        except EosctlError as error:
-            self._answers.extend(Answer(queued.item, node_id, None, error) for queued in queue)
-            queue.clear()
-            return
-        while queue and channel is not None and channel.open and self._flying_on[node_id] < self._limit:
-            queued = queue.popleft()
-            ticket = next(self._tickets)
-            self._flying[ticket] = queued
-            self._flying_on[node_id] += 1
-            channel.send(queued.request, self._deadline, lambda r, e, ticket=ticket: self._landed(ticket, r, e))
+        for lane in self._lanes:
+            try:
+                channel = self._wire.channel(node_id, self._deadline, lane)
+            except EosctlError as error:
+                self._answers.extend(Answer(queued.item, node_id, None, error) for queued in queue)
+                queue.clear()
+                return
+            while queue and channel is not None and channel.open and self._flying_on[node_id, lane] < self._limit:
+                self._launch(queue.popleft(), channel, lane)
 
-    def _landed(self, ticket: int, response: Response | None, error: EosctlError | None) -> None:
-        queued = self._flying.pop(ticket, None)
-        if queued is not None:
-            self._flying_on[queued.node_id] -= 1
-            self._answers.append(Answer(queued.item, queued.node_id, response, error))
+    def _launch(self, queued: _Queued[Item], channel: "Channel", lane: int) -> None:
+        ticket = next(self._tickets)
+        place = (queued.node_id, lane)
+
+        def landed(response: Response | None, error: EosctlError | None) -> None:
+            if self._flying.pop(ticket, None) is not None:
+                self._flying_on[place] -= 1
+                self._answers.append(Answer(queued.item, queued.node_id, response, error))
+
+        self._flying[ticket] = queued
+        self._flying_on[place] += 1
+        channel.send(queued.request, self._deadline, landed)
 
     def _give_up(self) -> None:
         left = [queued for queue in self._ready.values() for queued in queue]

@@ -100,9 +100,10 @@ class Wire:
     def __init__(self, properties: ClientProperties, *, timeout_s: float = 30.0) -> None:
         self.properties = properties
         self.timeout_s = timeout_s
-        self._manager: KafkaConnectionManager | None = None
+        self._lanes: list[KafkaConnectionManager] = []
         self._net: Any = None
-        self._channels: dict[NodeId, Channel] = {}
+        self._channels: dict[tuple[NodeId, int], Channel] = {}
+        self._metadata: Response | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -112,11 +113,13 @@ class Wire:
 
     def close(self) -> None:
         """Close all connections. The wire may be used again and connects anew."""
-        if self._manager is not None:
+        if self._lanes:
             with self._uninterrupted():
-                self._manager.close()
+                for manager in self._lanes:
+                    manager.close()
                 self._net.close()
-        self._manager, self._net = None, None
+        self._net = None
+        self._lanes.clear()
         self._channels.clear()
 
     @property
@@ -138,8 +141,7 @@ class Wire:
         """Ask any reachable broker which brokers are live now."""
         from eosctl.clients.messages import brokers_metadata
 
-        response = self.request_any(brokers_metadata())
-        self._connected().cluster.update_metadata(response)
+        self._learn(self.request_any(brokers_metadata()))
 
     def api_versions(self, node_id: int) -> Mapping[int, ApiVersions]:
         """API key -> versions that broker `node_id` answers."""
@@ -161,7 +163,7 @@ class Wire:
         """The response of one broker, whichever can be reached, open connections first."""
         deadline = monotonic() + (self.timeout_s if timeout_s is None else timeout_s)
         nodes = [broker.node_id for broker in self.brokers()]
-        nodes.sort(key=lambda node_id: node_id not in self._channels or not self._channels[node_id].open)
+        nodes.sort(key=lambda node_id: (node_id, 0) not in self._channels or not self._channels[node_id, 0].open)
         failure: EosctlError = Unreachable("the cluster's metadata names no broker")
         for node_id in nodes:
             try:
@@ -170,25 +172,29 @@ class Wire:
                 failure = error
         raise failure
 
-    def window(self, *, in_flight: int = 100, timeout_s: float | None = None) -> Window[Any]:
-        """A Window over this wire: many requests at once, `in_flight` to each broker, all within `timeout_s`."""
-        self._connected()
-        return Window(self, in_flight, self.timeout_s if timeout_s is None else timeout_s)
+    def window(self, *, in_flight: int = 100, lanes: int = 1, timeout_s: float | None = None) -> Window[Any]:
+        """A Window over this wire: many requests at once, all within `timeout_s`.
 
-    def channel(self, node_id: NodeId, deadline: float) -> Channel | None:
+        Each broker gets `lanes` connections with `in_flight` requests on each. A broker works on one request of a
+        connection at a time, so requests that wait for replication (InitProducerId) gain from several lanes.
+        """
+        self._connected()
+        return Window(self, in_flight, lanes, self.timeout_s if timeout_s is None else timeout_s)
+
+    def channel(self, node_id: NodeId, deadline: float, lane: int = 0) -> Channel | None:
         """The channel to broker `node_id`, opened if need be; None while it is connecting or backing off.
 
         Raises once for every connection attempt that failed: Unreachable, TimedOut, NotAuthorized, ConfigError.
         """
-        channel = self._channels.get(node_id)
+        channel = self._channels.get((node_id, lane))
         if channel is not None and channel.connection.closed:
-            del self._channels[node_id]
+            del self._channels[node_id, lane]
             attempt = channel.connection.init_future
             if attempt.failed():
                 raise connection_error(attempt.exception, channel.peer)
             channel = None
         if channel is None:
-            channel = self._dial(node_id, deadline)
+            channel = self._dial(node_id, deadline, lane)
         return channel if channel is not None and channel.connection.connected else None
 
     def poll(self, timeout_s: float) -> None:
@@ -196,8 +202,8 @@ class Wire:
         with self._uninterrupted():
             self._net.poll(timeout_ms=1000 * timeout_s)
 
-    def _dial(self, node_id: NodeId, deadline: float) -> Channel | None:
-        manager = self._connected()
+    def _dial(self, node_id: NodeId, deadline: float, lane: int) -> Channel | None:
+        manager = self._manager(lane)
         delay = manager.connection_delay(node_id)
         if delay > 0:
             self._net.call_later(delay, _nothing)
@@ -207,8 +213,9 @@ class Wire:
             raise Unreachable(f"broker {node_id} is not among the live brokers of the cluster")
         patience_ms = 1000 * max(0.001, min(CONNECT_TIMEOUT_S, deadline - monotonic()))
         connection = manager.get_connection(node_id, timeout_ms=patience_ms, refresh_metadata_on_err=False)
-        self._channels[node_id] = Channel(connection, self._peer(f"{node.host}:{node.port}"))
-        return self._channels[node_id]
+        channel = Channel(connection, self._peer(f"{node.host}:{node.port}"))
+        self._channels[node_id, lane] = channel
+        return channel
 
     def _peer(self, address: str) -> Peer:
         sasl = self.properties.sasl
@@ -221,7 +228,7 @@ class Wire:
             if channel is not None and channel.open:
                 return channel
             self.poll(min(1.0, max(0.0, deadline - monotonic())))
-        waiting = self._channels.get(node_id)
+        waiting = self._channels.get((node_id, 0))
         raise TimedOut(f"{waiting.peer.address if waiting else f'broker {node_id}'} accepted no connection in time")
 
     def _exchange(self, channel: Channel, request: Request, deadline: float) -> Response:
@@ -235,39 +242,52 @@ class Wire:
         return response
 
     def _connected(self) -> "KafkaConnectionManager":
-        if self._manager is None:
-            self._start()
+        if not self._lanes:
+            from kafka.net.selector import NetworkSelector
+
+            self._net = NetworkSelector(slow_task_threshold_secs=0)
             try:
+                self._lanes.append(self._new_manager())
                 self._bootstrap(monotonic() + self.timeout_s)
             except BaseException:
                 self.close()
                 raise
-        assert self._manager is not None
-        return self._manager
+        return self._lanes[0]
 
-    def _start(self) -> None:
+    def _manager(self, lane: int) -> "KafkaConnectionManager":
+        """kafka-python keeps one connection per broker and manager, so a lane is a manager of its own."""
+        first = self._connected()
+        while len(self._lanes) <= lane:
+            manager = self._new_manager()
+            manager.broker_version_data = first.broker_version_data
+            manager.cluster.update_metadata(self._metadata)
+            self._lanes.append(manager)
+        return self._lanes[lane]
+
+    def _learn(self, metadata: Response) -> None:
+        self._metadata = metadata
+        for manager in self._lanes:
+            manager.cluster.update_metadata(metadata)
+
+    def _new_manager(self) -> "KafkaConnectionManager":
         from kafka.net.manager import KafkaConnectionManager
-        from kafka.net.selector import NetworkSelector
 
         from eosctl.clients.kafka_python import configuration
 
-        settings = configuration(self.properties)
-        self._net = NetworkSelector(slow_task_threshold_secs=0)
-        self._manager = KafkaConnectionManager(
+        return KafkaConnectionManager(
             self._net,
             client_id=f"eosctl/{__version__}",
             receive_message_max_bytes=LARGEST_RESPONSE,
             max_in_flight_requests_per_connection=1 << 20,
             reconnect_backoff_max_ms=LONGEST_BACKOFF_MS,
-            **settings,
+            **configuration(self.properties),
         )
 
     def _bootstrap(self, deadline: float) -> None:
         """Learn the brokers from the first bootstrap server that answers; each gets its share of the time, once."""
         from eosctl.clients.messages import brokers_metadata
 
-        assert self._manager is not None
-        seeds = self._manager.cluster.bootstrap_brokers()
+        seeds = self._lanes[0].cluster.bootstrap_brokers()
         failures = []
         for tried, seed in enumerate(seeds):
             share = monotonic() + (deadline - monotonic()) / (len(seeds) - tried)
@@ -277,8 +297,8 @@ class Wire:
             except Unreachable as error:
                 failures.append(error)
                 continue
-            self._manager.cluster.update_metadata(response)
-            del self._channels[seed.node_id]
+            self._learn(response)
+            del self._channels[seed.node_id, 0]
             channel.connection.close()
             return
         if len(failures) == 1:
