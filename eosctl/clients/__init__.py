@@ -1,1 +1,1 @@
-"""Connections and identities: the only importers of the Kafka and HTTP client libraries. They carry, they do not interpret."""
+"""Connections and identities: the only importers of the Kafka and HTTP client libraries. They carry, nothing more."""

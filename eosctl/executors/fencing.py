@@ -59,6 +59,7 @@ class StepProgress:
     attempts: int = 0
     pauses: int = 0
     began: float | None = None
+    coordinator: int | None = None
     result: FenceResult | None = None
 
     def pause_s(self) -> float:
@@ -69,7 +70,7 @@ class StepProgress:
     def end(self, outcome: FenceOutcome, after: ProducerIdAndEpoch | None, error: FenceError | None) -> FenceResult:
         """The step's result, now."""
         elapsed_ms = 0.0 if self.began is None else (monotonic() - self.began) * 1000
-        self.result = FenceResult(self.step, outcome, after, self.attempts, elapsed_ms, error)
+        self.result = FenceResult(self.step, outcome, after, self.attempts, elapsed_ms, self.coordinator, error)
         return self.result
 
 
@@ -142,6 +143,7 @@ class FencingRun:
     def _receive_producer(self, progress: StepProgress, node_id: int, response: Response) -> None:
         name, code = progress.step.transactional_id, response.error_code
         progress.attempts += 1
+        progress.coordinator = node_id
         if code == 0:
             after = ProducerIdAndEpoch(response.producer_id, response.producer_epoch)
             self._on_result(progress.end(FenceOutcome.FENCED, after, None))

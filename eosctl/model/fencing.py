@@ -100,13 +100,17 @@ class FenceError:
 
 @dataclass(frozen=True, slots=True)
 class FenceResult:
-    """The outcome for one step: the new producer ID and epoch, how often it was sent, how long it took."""
+    """The outcome for one step: the new producer ID and epoch, how often it was sent, how long it took.
+
+    coordinator is the broker that answered it, None where none did.
+    """
 
     step: FenceStep
     outcome: FenceOutcome
     after: ProducerIdAndEpoch | None
     attempts: int
     elapsed_ms: float
+    coordinator: int | None = None
     error: FenceError | None = None
 
 
