@@ -24,9 +24,9 @@ class ConfigTopicOracle:
         jars = resolve_jars(kafka_version, lambda _: None)
         classes = compile_java(jars.compiler, SOURCE, jars.classpath)
         self.version = kafka_version
+        launcher = [find_java(), "-Xmx256m", "-XX:TieredStopAtLevel=1", "-cp", f"{classes}:{jars.classpath}"]
         self._process = subprocess.Popen(
-            [find_java(), "-Xmx256m", "-XX:TieredStopAtLevel=1", "-cp", f"{classes}:{jars.classpath}"]
-            + ["ConfigTopicOracle", *(arguments or ("memory",))],
+            [*launcher, "ConfigTopicOracle", *(arguments or ("memory",))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

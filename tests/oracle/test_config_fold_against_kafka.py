@@ -1,9 +1,9 @@
-"""Our fold of the config topic and Kafka's own KafkaConfigBackingStore read the same logs and must agree in every field."""
+"""Our fold and Kafka's own KafkaConfigBackingStore read the same config topics and must agree in every field."""
 
 import pytest
-from config_logs import ODD_TEXTS, logs
+from config_logs import ODD_KEYS, ODD_TEXTS, logs
 from config_topic_oracle import ConfigTopicOracle, in_order, reading, shown_to
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, given, settings
 
 from eosctl.analysis.config_topic import ConfigTopicReplay, fold_config_topic
 from eosctl.codecs.config_topic import decode_config_record, decode_config_records
@@ -69,6 +69,14 @@ def test_odd_bytes_are_read_as_kafka_reads_them(oracle, value):
         for before in ([], known):
             assert_agreement(oracle, [*before, Record(2, 0, key, value)])
             assert_what_is_thrown(oracle, [*before, Record(2, 0, key, value)])
+
+
+@pytest.mark.parametrize("key", ODD_KEYS)
+def test_odd_keys_are_read_as_kafka_reads_them(oracle, key):
+    fits_all = b'{"properties":{"a":"b"},"tasks":1,"task-count":1,"key":"YQ==","algorithm":"x","creation-timestamp":1}'
+    for value in (fits_all, None):
+        assert_agreement(oracle, [Record(0, 0, key, value), Record(1, 0, b"connector-a", fits_all)])
+        assert_what_is_thrown(oracle, [Record(0, 0, key, value)])
 
 
 def assert_what_is_thrown(oracle, records):
