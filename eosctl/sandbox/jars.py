@@ -1,0 +1,117 @@
+"""Kafka's own jars: resolved once per version into the cache, by Maven where the machine has it, else by Ivy."""
+
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from eosctl.errors import ConfigError
+from eosctl.sandbox.cache import cache_directory, exclusive
+from eosctl.sandbox.ivy import find_ivy, retrieve_with_ivy
+from eosctl.sandbox.java import find_java
+from eosctl.sandbox.maven import copy_with_maven
+from eosctl.sandbox.versions import KafkaVersion, parse_kafka_version
+
+# Runs on Java 17 and compiles up to the language of Java 21.
+ECJ = "org.eclipse.jdt:ecj:3.37.0"
+PLUGINS = {"connect-file": ("connect-file-",), "connect-mirror": ("connect-mirror-",)}
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaJars:
+    """The jars of one Kafka version: `libs/` for every process, `plugins/` for a worker's plugin.path, `tools/`."""
+
+    version: KafkaVersion
+    directory: Path
+
+    @property
+    def classpath(self) -> str:
+        """All of `libs/`, as `java -cp` takes it."""
+        return f"{self.directory / 'libs'}/*"
+
+    @property
+    def plugin_path(self) -> Path:
+        """A worker's `plugin.path`: FileStreamSource, FileStreamSink and the MirrorMaker connectors, each isolated."""
+        return self.directory / "plugins"
+
+    @property
+    def compiler(self) -> Path:
+        """The jar of the Eclipse compiler, which needs no JDK."""
+        return next((self.directory / "tools").glob("ecj-*.jar"))
+
+
+def root_coordinates(version: KafkaVersion) -> tuple[str, ...]:
+    """What is asked for by name (`group:artifact:version`); the poms bring the rest.
+
+    Connect's logger endpoint casts to the real log4j, so the slf4j binding is reload4j before 4.0 and log4j2 since.
+    """
+    number = ".".join(map(str, version))
+    modules = ("kafka_2.13", "connect-runtime", "connect-json", "connect-transforms", "kafka-tools")
+    plugins = ("connect-file", "connect-mirror")
+    log4j2 = ("org.apache.logging.log4j:log4j-core:2.25.4", "org.apache.logging.log4j:log4j-slf4j-impl:2.25.4")
+    binding = log4j2 if version.major >= 4 else ("org.slf4j:slf4j-reload4j:1.7.36",)
+    return (*(f"org.apache.kafka:{module}:{number}" for module in modules + plugins), *binding, ECJ)
+
+
+def resolve_jars(kafka_version: str, narrate: Callable[[str], None]) -> KafkaJars:
+    """The jars of `kafka_version`, from the cache or fetched into it now; two processes may ask at once.
+
+    A half-fetched set never has the final name, so a killed process leaves nothing that could be taken for a whole one.
+    Raises ConfigError when there is neither Maven nor Ivy, or when the version cannot be fetched.
+    """
+    version = parse_kafka_version(kafka_version)
+    directory = cache_directory() / "kafka" / kafka_version
+    with exclusive(directory.with_name(f"{kafka_version}.lock")):
+        if not _complete(directory, version):
+            _fetch(version, directory, narrate)
+    return KafkaJars(version, directory)
+
+
+def _complete(directory: Path, version: KafkaVersion) -> bool:
+    asked = directory / "coordinates"
+    return asked.is_file() and asked.read_text().split() == list(root_coordinates(version))
+
+
+def _fetch(version: KafkaVersion, directory: Path, narrate: Callable[[str], None]) -> None:
+    for leftover in directory.parent.glob(f".{directory.name}.*"):
+        shutil.rmtree(leftover)
+    staging = directory.with_name(f".{directory.name}.{os.getpid()}")
+    flat = staging / "libs"
+    flat.mkdir(parents=True)
+    narrate(f"fetching the jars of Kafka {directory.name} (about 60 MB, once)")
+    _retrieve(root_coordinates(version), flat, staging / "resolver", narrate)
+    _sort_into_place(staging)
+    (staging / "coordinates").write_text("\n".join(root_coordinates(version)) + "\n")
+    if directory.exists():
+        directory.rename(directory.with_name(f".{directory.name}.old"))
+        shutil.rmtree(directory.with_name(f".{directory.name}.old"))
+    staging.rename(directory)
+    narrate(f"Kafka {directory.name} is in {directory}")
+
+
+def _retrieve(coordinates: tuple[str, ...], into: Path, scratch: Path, narrate: Callable[[str], None]) -> None:
+    scratch.mkdir()
+    maven = shutil.which("mvn")
+    if maven is not None:
+        copy_with_maven(maven, coordinates, into, scratch, narrate)
+    elif (ivy := find_ivy()) is not None:
+        retrieve_with_ivy(find_java(), ivy, coordinates, into, scratch, narrate)
+    else:
+        raise ConfigError(
+            "neither Maven nor Ivy is here to fetch Kafka's jars",
+            hint="put mvn on the PATH, or install pyspark (pip install 'eosctl[sandbox]'), which carries Ivy",
+        )
+    shutil.rmtree(scratch)
+
+
+def _sort_into_place(staging: Path) -> None:
+    places = {prefix: staging / "plugins" / name for name, prefixes in PLUGINS.items() for prefix in prefixes}
+    places["ecj-"] = staging / "tools"
+    for prefix, place in places.items():
+        found = sorted((staging / "libs").glob(f"{prefix}*.jar"))
+        if not found:
+            raise ConfigError(f"the resolver brought no {prefix}*.jar", hint="run it again; if it stays, file a bug")
+        place.mkdir(parents=True)
+        for jar in found:
+            jar.rename(place / jar.name)

@@ -1,0 +1,141 @@
+"""The settings of a broker, a worker and their logging, as each Kafka version wants them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from eosctl.sandbox.spec import SandboxSpec
+from eosctl.sandbox.versions import KafkaVersion
+
+HOST = "127.0.0.1"
+PLAIN_LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerPorts:
+    """The ports of one node: PLAINTEXT (ANONYMOUS, super user), SASL_PLAINTEXT (users) and CONTROLLER."""
+
+    plaintext: int
+    sasl: int
+    controller: int
+
+
+def broker_properties(
+    spec: SandboxSpec, node: int, ports: Sequence[BrokerPorts], passwords: Mapping[str, str], data: Path
+) -> dict[str, str]:
+    """The server.properties of broker `node` (from 1); `ports` are those of all brokers in order of node ID."""
+    own = ports[node - 1]
+    voter = node in spec.voters
+    listeners = f"PLAINTEXT://{HOST}:{own.plaintext},SASL_PLAINTEXT://{HOST}:{own.sasl}"
+    quorum = ",".join(f"{voter}@{HOST}:{ports[voter - 1].controller}" for voter in spec.voters)
+    return {
+        "process.roles": "broker,controller" if voter else "broker",
+        "node.id": str(node),
+        "controller.quorum.voters": quorum,
+        "controller.listener.names": "CONTROLLER",
+        "listeners": f"{listeners},CONTROLLER://{HOST}:{own.controller}" if voter else listeners,
+        "advertised.listeners": listeners,
+        "inter.broker.listener.name": "PLAINTEXT",
+        "log.dirs": str(data),
+        **_security(passwords),
+        **_replication(spec),
+        "group.initial.rebalance.delay.ms": "0",
+        "log.cleaner.dedupe.buffer.size": "16777216",
+        **spec.broker_config,
+    }
+
+
+def _security(passwords: Mapping[str, str]) -> dict[str, str]:
+    users = " ".join(f'user_{name}="{password}"' for name, password in passwords.items())
+    return {
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.sasl_plaintext.plain.sasl.jaas.config": f"{PLAIN_LOGIN} required {users};",
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": "User:ANONYMOUS",
+        "allow.everyone.if.no.acl.found": "false",
+    }
+
+
+def _replication(spec: SandboxSpec) -> dict[str, str]:
+    factor = str(spec.brokers)
+    in_sync = "2" if spec.brokers == 3 else "1"
+    settings = {
+        "default.replication.factor": factor,
+        "offsets.topic.replication.factor": factor,
+        "transaction.state.log.replication.factor": factor,
+        "transaction.state.log.min.isr": in_sync,
+    }
+    if spec.version.major >= 4:
+        settings["share.coordinator.state.topic.replication.factor"] = factor
+        settings["share.coordinator.state.topic.min.isr"] = in_sync
+    return settings
+
+
+def worker_properties(spec: SandboxSpec, bootstrap_servers: str, rest_port: int, plugin_path: Path) -> dict[str, str]:
+    """The worker.properties of a ConnectDistributed that answers REST on `rest_port`."""
+    version_settings = {"plugin.discovery": "service_load"} if spec.version >= KafkaVersion(3, 6, 0) else {}
+    replication = str(spec.brokers)
+    return {
+        "bootstrap.servers": bootstrap_servers,
+        "group.id": spec.group_id,
+        "key.converter": "org.apache.kafka.connect.storage.StringConverter",
+        "value.converter": "org.apache.kafka.connect.storage.StringConverter",
+        "config.storage.topic": "connect-configs",
+        "offset.storage.topic": "connect-offsets",
+        "status.storage.topic": "connect-status",
+        "config.storage.replication.factor": replication,
+        "offset.storage.replication.factor": replication,
+        "status.storage.replication.factor": replication,
+        "exactly.once.source.support": spec.exactly_once,
+        "offset.flush.interval.ms": "1000",
+        "scheduled.rebalance.max.delay.ms": "0",
+        "listeners": f"http://{HOST}:{rest_port}",
+        "rest.advertised.host.name": HOST,
+        "plugin.path": str(plugin_path),
+        **version_settings,
+        **spec.worker_config,
+    }
+
+
+def client_properties(user: str, password: str, bootstrap_servers: str) -> dict[str, str]:
+    """The client.properties with which a Java client is `User:<user>` on the SASL listener."""
+    return {
+        "bootstrap.servers": bootstrap_servers,
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": "PLAIN",
+        "sasl.jaas.config": f'{PLAIN_LOGIN} required username="{user}" password="{password}";',
+    }
+
+
+def properties_text(settings: Mapping[str, str]) -> str:
+    """`settings` as a Java properties file; non-ASCII and control characters become `\\uXXXX` of UTF-16 units."""
+    return "".join(f"{_escaped(key, ' :=#!')}={_escaped(value, ' ')}\n" for key, value in settings.items())
+
+
+def _escaped(text: str, special: str) -> str:
+    units = text.replace("\\", "\\\\").encode("utf-16-be")
+    characters = (int.from_bytes(units[i : i + 2], "big") for i in range(0, len(units), 2))
+    written = "".join(chr(unit) if 0x20 <= unit < 0x7F else f"\\u{unit:04x}" for unit in characters)
+    if special == " ":
+        return f"\\{written}" if written.startswith(" ") else written
+    return "".join(f"\\{character}" if character in special else character for character in written)
+
+
+LOG4J = """log4j.rootLogger=INFO, stdout
+log4j.appender.stdout=org.apache.log4j.ConsoleAppender
+log4j.appender.stdout.layout=org.apache.log4j.PatternLayout
+log4j.appender.stdout.layout.ConversionPattern=[%d] %p %m (%c:%L)%n
+"""
+LOG4J2 = """appender.stdout.type=Console
+appender.stdout.name=STDOUT
+appender.stdout.layout.type=PatternLayout
+appender.stdout.layout.pattern=[%d] %p %m (%c:%L)%n
+rootLogger.level=INFO
+rootLogger.appenderRef.stdout.ref=STDOUT
+"""
+
+
+def logging_configuration(version: KafkaVersion) -> tuple[str, str]:
+    """Logging properties of this version (INFO and worse to stdout), and the system property that names their file."""
+    return (LOG4J2, "log4j2.configurationFile") if version.major >= 4 else (LOG4J, "log4j.configuration")

@@ -1,0 +1,31 @@
+"""Runs a dependency resolver and tells how far it has come."""
+
+import subprocess
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from eosctl.errors import ConfigError
+
+TAIL_LINES = 15
+
+
+def run_resolver(command: Sequence[str], downloaded: str, narrate: Callable[[str], None]) -> None:
+    """Runs `command` to its end; every line that holds `downloaded` and `.jar` counts as one jar fetched.
+
+    Raises ConfigError with the last lines of its output when it fails.
+    """
+    tail: deque[str] = deque(maxlen=TAIL_LINES)
+    fetched = 0
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            tail.append(line.rstrip())
+            if downloaded in line and ".jar" in line:
+                fetched += 1
+                if fetched % 10 == 0:
+                    narrate(f"fetched {fetched} jars")
+    if process.returncode != 0:
+        raise ConfigError(
+            "Kafka's jars could not be fetched:\n" + "\n".join(tail),
+            hint="check the network and that this version was released",
+        )

@@ -1,0 +1,73 @@
+"""The real Kafka that tests run against, started once for all of them.
+
+A test that takes one of these fixtures carries `@pytest.mark.kafka`. Where Kafka's jars cannot be had it fails.
+"""
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from eosctl.sandbox import Sandbox, SandboxSpec
+from eosctl.sandbox.versions import DEFAULT_KAFKA_VERSION
+
+MakeSandbox = Callable[..., Sandbox]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--kafka-versions",
+        default=DEFAULT_KAFKA_VERSION,
+        help=f"comma-separated versions for tests that ask for kafka_version (default {DEFAULT_KAFKA_VERSION})",
+    )
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "kafka_version" in metafunc.fixturenames:
+        versions = metafunc.config.getoption("--kafka-versions").split(",")
+        metafunc.parametrize("kafka_version", versions, scope="session")
+
+
+@pytest.fixture(scope="session")
+def sandbox() -> Iterator[Sandbox]:
+    """One broker, no worker. Shared: leave no ACL behind, use `fresh_name` for topics and IDs."""
+    with Sandbox() as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def connect_sandbox() -> Iterator[Sandbox]:
+    """One broker and one worker with exactly-once enabled. Shared, as `sandbox` is."""
+    with Sandbox(SandboxSpec(workers=1)) as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def cluster3() -> Iterator[Sandbox]:
+    """Three brokers, all of them voters. A test that stops one starts it again."""
+    with Sandbox(SandboxSpec(brokers=3)) as started:
+        yield started
+
+
+@pytest.fixture
+def make_sandbox() -> Iterator[MakeSandbox]:
+    """Starts a sandbox of the test's own: `make_sandbox(brokers=2, workers=1)`; the fields are those of SandboxSpec."""
+    started: list[Sandbox] = []
+
+    def make(**spec: Any) -> Sandbox:
+        sandbox = Sandbox(SandboxSpec(**spec))
+        sandbox.start()
+        started.append(sandbox)
+        return sandbox
+
+    yield make
+    for sandbox in started:
+        sandbox.stop()
+
+
+@pytest.fixture(scope="session")
+def fresh_name() -> Callable[[str], str]:
+    """`fresh_name("topic")` is a name that no other test of this run has: topic-1, topic-2."""
+    numbers = itertools.count(1)
+    return lambda prefix: f"{prefix}-{next(numbers)}"
