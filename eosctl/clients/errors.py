@@ -1,8 +1,113 @@
-"""What the errors of the Kafka clients mean to the user: one table per library, one EosctlError per code."""
+"""What the errors of the Kafka clients and of httpx mean to the user: one table per library."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
-from eosctl.errors import EosctlError, NotAuthorized, TimedOut, Unreachable
+from eosctl.errors import (
+    Bug,
+    ConfigError,
+    EosctlError,
+    Interrupted,
+    NotAuthorized,
+    Refused,
+    TimedOut,
+    Undecodable,
+    Unreachable,
+    Unsupported,
+    UsageError,
+)
+
+if TYPE_CHECKING:
+    from confluent_kafka import KafkaError
+
+Kind = type[EosctlError]
+
+_GROUPS: Final[Mapping[Kind, tuple[int, ...]]] = {
+    NotAuthorized: (29, 30, 31, 53, 58, 65),
+    TimedOut: (7,),
+    # The cluster is there but is not ready for this request just now.
+    Unreachable: (
+        *(-1, 5, 6, 8, 9, 13, 14, 15, 16, 19, 20, 41, 51, 56, 70, 71, 72, 74, 75, 77, 78, 80, 83, 88, 89, 98, 99, 100),
+        *(101, 102, 103, 106, 107, 108, 109, 122, 123, 129, 133),
+    ),
+    UsageError: (3, 12, 17, 24, 28, 36, 37, 38, 39, 69, 91, 92, 105, 128),
+    ConfigError: (33, 34, 40, 50, 54, 57, 61, 62, 63, 64, 66, 67, 93, 104),
+    Unsupported: (35, 43, 73, 76, 112, 114, 115),
+    Undecodable: (2, 87, 97),
+    Refused: (
+        *(1, 10, 18, 21, 22, 23, 25, 26, 27, 32, 44, 45, 46, 47, 48, 49, 52, 55, 59, 60, 68, 79, 81, 82, 84, 85, 86),
+        *(90, 94, 95, 96, 110, 111, 113, 116, 117, 118, 119, 120, 121, 124, 125, 126, 127, 130, 131, 132),
+    ),
+    Bug: (4, 11, 42),
+}
+PROTOCOL_CODES: Final[Mapping[int, Kind]] = {code: kind for kind, codes in _GROUPS.items() for code in codes}
+"""Error codes of the Kafka protocol."""
+
+_LIBRDKAFKA_GROUPS: Final[Mapping[Kind, tuple[str, ...]]] = {
+    NotAuthorized: ("_AUTHENTICATION",),
+    TimedOut: ("_MSG_TIMED_OUT", "_TIMED_OUT", "_TIMED_OUT_QUEUE"),
+    Unreachable: (
+        *("_FAIL", "_TRANSPORT", "_CRIT_SYS_RESOURCE", "_RESOLVE", "_ALL_BROKERS_DOWN", "_ISR_INSUFF", "_NODE_UPDATE"),
+        *("_SSL", "_WAIT_COORD", "_WAIT_CACHE", "_RETRY", "_UNKNOWN_BROKER", "_ASSIGNMENT_LOST", "_PARTIAL"),
+    ),
+    UsageError: ("_UNKNOWN_PARTITION", "_UNKNOWN_TOPIC", "_UNKNOWN_GROUP", "_NOENT"),
+    ConfigError: ("_FS", "_INVALID_ARG", "_UNKNOWN_PROTOCOL", "_INVALID_TYPE", "_NOT_CONFIGURED"),
+    Unsupported: ("_NOT_IMPLEMENTED", "_UNSUPPORTED_FEATURE"),
+    Undecodable: (
+        *("_BAD_MSG", "_BAD_COMPRESSION", "_UNDERFLOW", "_KEY_DESERIALIZATION", "_VALUE_DESERIALIZATION"),
+        "_INVALID_DIFFERENT_RECORD",
+    ),
+    Refused: ("_NO_OFFSET", "_FATAL", "_GAPLESS_GUARANTEE", "_FENCED", "_AUTO_OFFSET_RESET", "_LOG_TRUNCATION"),
+    Interrupted: ("_INTR", "_PURGE_QUEUE", "_PURGE_INFLIGHT"),
+    Bug: (
+        *("_DESTROY", "_DESTROY_BROKER", "_PARTITION_EOF", "_QUEUE_FULL", "_IN_PROGRESS", "_PREV_IN_PROGRESS"),
+        *("_EXISTING_SUBSCRIPTION", "_ASSIGN_PARTITIONS", "_REVOKE_PARTITIONS", "_CONFLICT", "_STATE", "_OUTDATED"),
+        *("_KEY_SERIALIZATION", "_VALUE_SERIALIZATION", "_READ_ONLY", "_INCONSISTENT", "_MAX_POLL_EXCEEDED"),
+        *("_APPLICATION", "_NOOP"),
+    ),
+}
+LIBRDKAFKA_NAMES: Final[Mapping[str, Kind]] = {n: kind for kind, names in _LIBRDKAFKA_GROUPS.items() for n in names}
+"""librdkafka's local errors by the name it gives them; its other codes are the protocol's."""
+
+KAFKA_PYTHON_NAMES: Final[Mapping[str, Kind]] = {
+    "SaslAuthenticationFailedError": NotAuthorized,
+    "RequestTimedOutError": TimedOut,
+    "KafkaTimeoutError": TimedOut,
+    "KafkaConnectionError": Unreachable,
+    "NodeNotReadyError": Unreachable,
+    "UnknownBrokerIdError": Unreachable,
+    "MetadataEmptyBrokerList": Unreachable,
+    "StaleMetadata": Unreachable,
+    "Cancelled": Unreachable,
+    "QuotaViolationError": Unreachable,
+    "KafkaConfigurationError": ConfigError,
+    "UnrecognizedBrokerVersion": Unsupported,
+    "UnsupportedCodecError": Unsupported,
+    "UnrecognizedBrokerError": Unsupported,
+    "KafkaProtocolError": Undecodable,
+    "LogTruncationError": Refused,
+    "NoOffsetForPartitionError": Refused,
+    "CommitFailedError": Refused,
+    "TransactionAbortedError": Refused,
+    "IllegalArgumentError": Bug,
+    "IllegalStateError": Bug,
+    "TooManyInFlightRequests": Bug,
+}
+"""kafka-python's own exceptions by class name; a subclass means what its base means."""
+
+HTTPX_NAMES: Final[Mapping[str, Kind]] = {
+    "TimeoutException": TimedOut,
+    "UnsupportedProtocol": UsageError,
+    "InvalidURL": UsageError,
+    "DecodingError": Undecodable,
+    "TransportError": Unreachable,
+    "TooManyRedirects": Unreachable,
+    "HTTPStatusError": Refused,
+    "StreamError": Bug,
+    "CookieConflict": Bug,
+}
+"""httpx's exceptions by class name; a subclass means what its base means."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,16 +119,62 @@ class Peer:
     mechanism: str | None = None
 
 
-def connection_error(error: BaseException, peer: Peer) -> EosctlError:
-    """What kafka-python's exception on a connection means."""
-    import kafka.errors as names
+def kind_of(error: type[BaseException], names: Mapping[str, Kind]) -> Kind | None:
+    """The entry of the nearest class of `error` that `names` has, protocol codes first; None where there is none."""
+    code = getattr(error, "errno", None)
+    if isinstance(code, int) and code in PROTOCOL_CODES:
+        return PROTOCOL_CODES[code]
+    return next((names[base.__name__] for base in error.__mro__ if base.__name__ in names), None)
 
+
+def protocol_error(code: int, *, principal: str, operation: str, resource: str) -> EosctlError:
+    """What error code `code` means as the answer to `operation` on `resource`, such as Read on Topic orders."""
+    kind = PROTOCOL_CODES.get(code, Unsupported)
+    if kind is NotAuthorized:
+        return NotAuthorized(principal=principal, operation=operation, resource=resource)
+    return kind(f"{resource}: the broker refuses {operation} with {code_name(code)}")
+
+
+def code_name(code: int) -> str:
+    """The protocol's name and number of an error code, such as `NOT_COORDINATOR (16)`."""
+    from kafka.errors import for_code
+
+    return f"{for_code(code).message or 'an error code that eosctl does not know'} ({code})"
+
+
+LISTENER_HINT: Final = "does security.protocol match the listener at this address?"
+
+
+def connection_error(error: BaseException, peer: Peer) -> EosctlError:
+    """What kafka-python's exception on the connection to `peer` means; an EosctlError is already that."""
     if isinstance(error, EosctlError):
         return error
-    if isinstance(error, names.SaslAuthenticationFailedError):
-        return NotAuthorized(
-            principal=peer.principal, operation=f"authenticate with {peer.mechanism}", resource=peer.address
-        )
-    if isinstance(error, names.RequestTimedOutError | names.KafkaTimeoutError):
-        return TimedOut(f"{peer.address} accepts connections but did not answer: {error}")
-    return Unreachable(f"{peer.address} cannot be reached: {error}")
+    # kafka-python's str() puts its class names in front; the cause is the innermost argument.
+    reason = " ".join(str(arg) for arg in error.args) or type(error).__name__
+    match kind_of(type(error), KAFKA_PYTHON_NAMES) or Unreachable:
+        case kind if kind is NotAuthorized:
+            operation = f"authenticate with {peer.mechanism}" if peer.mechanism else "connect"
+            return NotAuthorized(principal=peer.principal, operation=operation, resource=f"{peer.address}: {reason}")
+        case kind if kind is ConfigError:
+            what = f"{peer.address} does not offer SASL {peer.mechanism} to {peer.principal}: {reason}"
+            return ConfigError(what, hint=LISTENER_HINT)
+        case kind if kind is Undecodable:
+            what = f"{peer.address} does not speak Kafka's protocol: {reason}"
+        case kind if kind is TimedOut:
+            return TimedOut(f"{peer.address} accepted the connection but did not answer in time")
+        case kind if kind is Unreachable:
+            what = f"{peer.address} cannot be reached: {reason}"
+        case kind:
+            return kind(f"{peer.address}: {reason}")
+    broken_off = any(sign in what for sign in ("socket disconnected", "Handshake failed", "speak Kafka"))
+    return Unreachable(what, hint=LISTENER_HINT if broken_off else None)
+
+
+def librdkafka_error(error: "KafkaError", *, principal: str, operation: str, resource: str) -> EosctlError:
+    """What librdkafka's error means as the outcome of `operation` on `resource`."""
+    if error.code() > 0 or error.code() == -1:
+        return protocol_error(error.code(), principal=principal, operation=operation, resource=resource)
+    kind = LIBRDKAFKA_NAMES.get(error.name(), Bug)
+    if kind is NotAuthorized:
+        return NotAuthorized(principal=principal, operation=f"authenticate for {operation}", resource=resource)
+    return kind(f"{operation} on {resource} failed: {error.str()}")

@@ -1,9 +1,46 @@
 """Java client properties as kafka-python takes them."""
 
 import logging
+from typing import TYPE_CHECKING, Any, Final
 
+from eosctl import __version__
 from eosctl.errors import ConfigError
 from eosctl.model.client_properties import ClientProperties
+
+if TYPE_CHECKING:
+    from kafka.net.manager import KafkaConnectionManager
+
+LARGEST_RESPONSE: Final = 1 << 30
+LONGEST_BACKOFF_MS: Final = 1000
+UNBOUNDED: Final = 1 << 20
+
+
+def connection_manager(net: Any, properties: ClientProperties) -> "KafkaConnectionManager":  # noqa: ANN401  untyped library
+    """kafka-python's connection manager on the loop `net`, for the cluster and identity of `properties`."""
+    from kafka.net.manager import KafkaConnectionManager
+
+    class Manager(KafkaConnectionManager):  # type: ignore[misc]  # the library is untyped
+        """Delivers what a broker sent before it closed the connection, such as the reason why SASL failed."""
+
+        async def _build_transport(self, node: Any, timeout_at: float | None = None) -> Any:  # noqa: ANN401
+            transport = await super()._build_transport(node, timeout_at=timeout_at)
+            receive = transport._sock_recv
+
+            def receive_rest_first() -> tuple[bytes, Exception | None]:
+                data, error = receive()
+                return (data, None) if data else (data, error)
+
+            transport._sock_recv = receive_rest_first
+            return transport
+
+    return Manager(
+        net,
+        client_id=f"eosctl/{__version__}",
+        receive_message_max_bytes=LARGEST_RESPONSE,
+        max_in_flight_requests_per_connection=UNBOUNDED,
+        reconnect_backoff_max_ms=LONGEST_BACKOFF_MS,
+        **configuration(properties),
+    )
 
 
 def configuration(properties: ClientProperties) -> dict[str, object]:

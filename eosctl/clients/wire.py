@@ -9,7 +9,6 @@ from time import monotonic
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeVar
 
-from eosctl import __version__
 from eosctl.clients.errors import Peer, connection_error
 from eosctl.clients.messages import Request, Response
 from eosctl.clients.window import Window
@@ -24,10 +23,8 @@ Item = TypeVar("Item", bound=Hashable)
 NodeId = int | str
 Done = Callable[[Response | None, EosctlError | None], None]
 
-LARGEST_RESPONSE: Final = 1 << 30
 REQUEST_TIMEOUT_S: Final = 30.0
 CONNECT_TIMEOUT_S: Final = 10.0
-LONGEST_BACKOFF_MS: Final = 1000
 
 
 class Broker(NamedTuple):
@@ -270,18 +267,9 @@ class Wire:
             manager.cluster.update_metadata(metadata)
 
     def _new_manager(self) -> "KafkaConnectionManager":
-        from kafka.net.manager import KafkaConnectionManager
+        from eosctl.clients.kafka_python import connection_manager
 
-        from eosctl.clients.kafka_python import configuration
-
-        return KafkaConnectionManager(
-            self._net,
-            client_id=f"eosctl/{__version__}",
-            receive_message_max_bytes=LARGEST_RESPONSE,
-            max_in_flight_requests_per_connection=1 << 20,
-            reconnect_backoff_max_ms=LONGEST_BACKOFF_MS,
-            **configuration(self.properties),
-        )
+        return connection_manager(self._net, self.properties)
 
     def _bootstrap(self, deadline: float) -> None:
         """Learn the brokers from the first bootstrap server that answers; each gets its share of the time, once."""

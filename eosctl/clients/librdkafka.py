@@ -1,0 +1,107 @@
+"""ClientProperties as librdkafka (confluent-kafka) takes them, and its clients made from them."""
+
+from typing import TYPE_CHECKING, Any
+
+from eosctl import __version__
+from eosctl.clients.tls import require_pem
+from eosctl.errors import ConfigError
+from eosctl.model.client_properties import ClientProperties
+
+if TYPE_CHECKING:
+    from confluent_kafka import Consumer, Producer
+    from confluent_kafka.admin import AdminClient
+
+Configuration = dict[str, str | int | bool]
+
+JAVA_PARTITIONER = "murmur2_random"
+"""The partitioner that puts a key where Java's producer puts it; librdkafka's default does not."""
+
+
+def configuration(properties: ClientProperties) -> Configuration:
+    """Settings that every librdkafka client of this cluster needs: addresses, protocol, SASL, PEM stores, client.id.
+
+    Raises ConfigError naming what is missing, Unsupported for JKS and PKCS12 stores.
+    """
+    if not properties.bootstrap_servers:
+        raise ConfigError("no bootstrap server is given", hint="use -b HOST:PORT or bootstrap.servers in the file")
+    settings: Configuration = {
+        "bootstrap.servers": ",".join(properties.bootstrap_servers),
+        "security.protocol": properties.security_protocol.value,
+        "client.id": f"eosctl/{__version__}",
+    }
+    if properties.sasl is not None:
+        settings |= _sasl(properties)
+    if properties.security_protocol.uses_tls:
+        settings |= _tls(properties)
+    return settings
+
+
+def _sasl(properties: ClientProperties) -> Configuration:
+    sasl = properties.sasl
+    assert sasl is not None
+    settings: Configuration = {"sasl.mechanism": sasl.mechanism}
+    if sasl.username is not None and sasl.password is not None:
+        settings |= {"sasl.username": sasl.username, "sasl.password": sasl.password}
+    service = properties.get("sasl.kerberos.service.name")
+    return settings if service is None else settings | {"sasl.kerberos.service.name": service}
+
+
+def _tls(properties: ClientProperties) -> Configuration:
+    require_pem(properties)
+    algorithm = properties.get("ssl.endpoint.identification.algorithm")
+    settings: Configuration = {"ssl.endpoint.identification.algorithm": "none" if algorithm == "" else "https"}
+    for ours, theirs in (
+        ("ssl.truststore.location", ("ssl.ca.location",)),
+        ("ssl.truststore.certificates", ("ssl.ca.pem",)),
+        # A Java PEM keystore is one file with the key and the chain.
+        ("ssl.keystore.location", ("ssl.certificate.location", "ssl.key.location")),
+        ("ssl.keystore.certificate.chain", ("ssl.certificate.pem",)),
+        ("ssl.keystore.key", ("ssl.key.pem",)),
+        ("ssl.key.password", ("ssl.key.password",)),
+    ):
+        value = properties.get(ours)
+        if value is not None:
+            settings |= dict.fromkeys(theirs, value)
+    return settings
+
+
+def consumer(properties: ClientProperties, **settings: str | int | bool) -> "Consumer":
+    """A consumer for assigned partitions: never commits, never creates topics; settings use `_` for `.`."""
+    from confluent_kafka import Consumer
+
+    basis: Configuration = {
+        "group.id": "eosctl",
+        "enable.auto.commit": False,
+        "enable.auto.offset.store": False,
+        "allow.auto.create.topics": False,
+        "auto.offset.reset": "error",
+    }
+    return Consumer(_silent(configuration(properties) | basis | _dotted(settings)))
+
+
+def producer(properties: ClientProperties, **settings: str | int | bool) -> "Producer":
+    """An idempotent producer that partitions as Java does; settings use `_` for `.`."""
+    from confluent_kafka import Producer
+
+    basis: Configuration = {"partitioner": JAVA_PARTITIONER, "enable.idempotence": True}
+    return Producer(_silent(configuration(properties) | basis | _dotted(settings)))
+
+
+def admin_client(properties: ClientProperties) -> "AdminClient":
+    """An AdminClient. Keep it referenced until its futures are done: collecting it fails them with _DESTROY."""
+    from confluent_kafka.admin import AdminClient
+
+    return AdminClient(_silent(configuration(properties)))
+
+
+def _dotted(settings: dict[str, str | int | bool]) -> Configuration:
+    return {key.replace("_", "."): value for key, value in settings.items()}
+
+
+def _silent(settings: Configuration) -> dict[str, Any]:
+    """librdkafka writes its log to stderr; what matters of it comes back as errors of the calls."""
+    import logging
+
+    logger = logging.getLogger("eosctl.librdkafka")
+    logger.addHandler(logging.NullHandler())
+    return {**settings, "logger": logger}

@@ -1,0 +1,88 @@
+"""Command line and properties text -> ClientProperties."""
+
+from collections.abc import Mapping, Sequence
+
+from eosctl.codecs.jaas import decode_jaas
+from eosctl.codecs.properties import decode_properties
+from eosctl.errors import ConfigError, UsageError
+from eosctl.model.client_properties import ClientProperties, Property, SaslCredentials, SecurityProtocol
+
+WITH_PASSWORD = frozenset({"PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"})
+
+
+def client_properties(
+    *,
+    command_config: str | None = None,
+    command_config_name: str = "--command-config",
+    extra: Sequence[str] = (),
+    bootstrap_server: str | None = None,
+) -> ClientProperties:
+    """The client properties that the command line adds up to; each remembers where it was given.
+
+    1. Lowest: the Java properties text of `--command-config`.
+    2. Over it: `extra`, the `key=value` of each `-X`, the last one of a key winning.
+    3. Highest: `bootstrap_server` (`-b`), which replaces `bootstrap.servers`.
+
+    Raises ConfigError naming key and origin, UsageError for an `-X` without `=`.
+    """
+    merged: dict[str, Property] = {}
+    if command_config is not None:
+        decoded = decode_properties(command_config, origin=command_config_name)
+        merged |= {key: Property(value.strip(), command_config_name) for key, value in decoded.items()}
+    for text in extra:
+        key, equals, value = text.partition("=")
+        if not equals or not key.strip():
+            raise UsageError("-X takes key=value", hint="for example -X security.protocol=SASL_SSL")
+        merged[key.strip()] = Property(value.strip(), "-X")
+    if bootstrap_server is not None:
+        merged["bootstrap.servers"] = Property(bootstrap_server, "-b")
+    return from_properties(merged)
+
+
+def from_properties(properties: Mapping[str, Property]) -> ClientProperties:
+    """ClientProperties with what the properties say about address, protocol and credentials, checked."""
+    protocol = _security_protocol(properties.get("security.protocol"))
+    return ClientProperties(
+        bootstrap_servers=_bootstrap_servers(properties.get("bootstrap.servers")),
+        security_protocol=protocol,
+        sasl=_credentials(properties) if protocol.uses_sasl else None,
+        properties=dict(properties),
+    )
+
+
+def _security_protocol(given: Property | None) -> SecurityProtocol:
+    if given is None:
+        return SecurityProtocol.PLAINTEXT
+    try:
+        return SecurityProtocol(given.value.upper())
+    except ValueError:
+        raise ConfigError(
+            f"security.protocol from {given.origin} is {given.value!r}; it must be one of {', '.join(SecurityProtocol)}"
+        ) from None
+
+
+def _bootstrap_servers(given: Property | None) -> tuple[str, ...]:
+    if given is None:
+        return ()
+    servers = tuple(server.strip() for server in given.value.split(",") if server.strip())
+    for server in servers:
+        # The Java client also takes PROTOCOL://host:port.
+        host, colon, port = server.rpartition("://")[2].rpartition(":")
+        if not colon or not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 1 << 16:
+            raise ConfigError(f"bootstrap.servers from {given.origin}: {server!r} is not HOST:PORT")
+    return tuple(server.rpartition("://")[2] for server in servers)
+
+
+def _credentials(properties: Mapping[str, Property]) -> SaslCredentials:
+    given = properties.get("sasl.mechanism")
+    mechanism = given.value if given else "GSSAPI"
+    jaas = properties.get("sasl.jaas.config")
+    if mechanism not in WITH_PASSWORD:
+        return SaslCredentials(mechanism)
+    if jaas is None:
+        raise ConfigError(f"sasl.mechanism is {mechanism} but sasl.jaas.config is missing")
+    options = decode_jaas(jaas.value)[0].options
+    for option in ("username", "password"):
+        if option not in options:
+            raise ConfigError(f"sasl.jaas.config from {jaas.origin} has no {option}, which {mechanism} needs")
+    return SaslCredentials(mechanism, options["username"], options["password"])
