@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from eosctl.model.snapshot import Skipped
+from eosctl.model.skipped import Skipped
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class TaskStatus:
 
 @dataclass(frozen=True, slots=True)
 class ConnectorStatus:
-    """State of a connector and its tasks; type is "source", "sink" or None where the worker does not know the plugin."""
+    """A connector and its tasks; type is "source", "sink" or None where the worker does not know the plugin."""
 
     name: str
     type: str | None

@@ -1,0 +1,154 @@
+"""Snapshot files: JSON lines, so that a cut file is noticed and a long config topic is written as it is read.
+
+    {"kind": "eosctl.snapshot", "version": 1, "as_of": 1790000000000, "group_id": "connect-cluster"}
+    {"cluster": {"cluster_id": …, "brokers": {"1": "host:9092"}, "transaction_max_timeout_ms": 900000}}
+    {"connect": {"workers": {url: {…}}, "connectors": {name: {…}}}}
+    {"transactions": {transactional ID: {"state": …, "producer_id": …, …}}}
+    {"config_topic": {"topic": …, "facts": {…}, "offsets": {…}}}
+    {"config_record": {…}}            one line for each record, as codecs.config_record_lines writes it
+    {"end": 7}                        the number of lines before this one
+
+Where a fact was not read, {"skipped": reason} stands in its place. Secrets are never in a snapshot: they end where the
+topic's bytes are decoded. A new version is written when an old eosctl could misread the file.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final, TypeVar
+
+from eosctl.codecs.config_record_lines import decode_config_record, encode_config_record
+from eosctl.codecs.json_fields import JsonFields
+from eosctl.codecs.snapshot_facts import (
+    decode_cluster,
+    decode_connect,
+    decode_offsets,
+    decode_topic,
+    decode_transaction,
+    encode_cluster,
+    encode_connect,
+    encode_offsets,
+    encode_topic,
+    encode_transaction,
+)
+from eosctl.errors import Undecodable, Unsupported
+from eosctl.model.skipped import Skipped
+from eosctl.model.snapshot import ConfigTopicLog, Snapshot
+
+KIND: Final = "eosctl.snapshot"
+VERSION: Final = 1
+SECTIONS: Final = frozenset({"cluster", "connect", "transactions", "config_topic"})
+
+T = TypeVar("T")
+
+
+def encode_snapshot(snapshot: Snapshot) -> Iterator[str]:
+    """The lines of the file, without line ends."""
+    count = 0
+    for count, value in enumerate(_values(snapshot), 1):  # noqa: B007  # counted for the last line
+        yield json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    yield json.dumps({"end": count})
+
+
+def _values(snapshot: Snapshot) -> Iterator[dict[str, Any]]:
+    yield {"kind": KIND, "version": VERSION, "as_of": snapshot.as_of, "group_id": snapshot.group_id}
+    yield {"cluster": _or_skipped(snapshot.cluster, encode_cluster)}
+    yield {"connect": _or_skipped(snapshot.connect, encode_connect)}
+    yield {
+        "transactions": _or_skipped(
+            snapshot.transactions, lambda all_: {name: encode_transaction(each) for name, each in all_.items()}
+        )
+    }
+    yield {"config_topic": _or_skipped(snapshot.config_topic, _encode_log)}
+    if not isinstance(snapshot.config_topic, Skipped):
+        for record in snapshot.config_topic.records:
+            yield {"config_record": encode_config_record(record)}
+
+
+def _encode_log(log: ConfigTopicLog) -> dict[str, Any]:
+    return {
+        "topic": log.topic,
+        "facts": _or_skipped(log.facts, encode_topic),
+        "offsets": _or_skipped(log.offsets, encode_offsets),
+    }
+
+
+def _or_skipped(value: T | Skipped, encode: Callable[[T], dict[str, Any]]) -> dict[str, Any]:
+    return {"skipped": value.reason} if isinstance(value, Skipped) else encode(value)
+
+
+def decode_snapshot(lines: Iterable[str]) -> Snapshot:
+    """The snapshot in the lines of a file.
+
+    Raises Undecodable (naming the line) where the file is cut or is not a snapshot, Unsupported where its version is
+    newer than this eosctl.
+    """
+    values = _numbered(lines)
+    _, head = next(values, (1, None))
+    header = _header(head)
+    sections: dict[str, JsonFields] = {}
+    records = []
+    for number, value in values:
+        place = f"line {number} of the snapshot"
+        match value:
+            case {"end": int(count)} if count == number - 1:
+                break
+            case {"config_record": record}:
+                records.append(decode_config_record(JsonFields(record, place)))
+            case dict() if len(value) == 1 and value.keys() <= SECTIONS:
+                sections[next(iter(value))] = JsonFields(value, place)
+            case _:
+                raise Undecodable(f"{place} is no part of a snapshot")
+    else:
+        raise Undecodable("the snapshot is cut: its last line is missing", hint="save it again, or copy it whole")
+    return _snapshot(header, sections, tuple(records))
+
+
+def _numbered(lines: Iterable[str]) -> Iterator[tuple[int, object]]:
+    for number, line in enumerate(lines, 1):
+        try:
+            yield number, json.loads(line)
+        except ValueError as error:
+            cut = "" if line.endswith("\n") else ", perhaps because the file is cut"
+            raise Undecodable(f"line {number} of the snapshot is not JSON{cut}") from error
+
+
+def _header(value: object) -> JsonFields:
+    if not isinstance(value, dict) or value.get("kind") != KIND:
+        raise Undecodable("this is not a snapshot", hint="`eosctl snapshot save FILE` writes one")
+    header = JsonFields(value, "line 1 of the snapshot")
+    version = header.whole("version")
+    if version != VERSION:
+        raise Unsupported(
+            f"the snapshot has version {version}, this eosctl reads version {VERSION}",
+            hint="use the eosctl that wrote it, or a newer one",
+        )
+    return header
+
+
+def _snapshot(header: JsonFields, sections: dict[str, JsonFields], records: tuple[Any, ...]) -> Snapshot:
+    def section(name: str, decode: Callable[[JsonFields], T]) -> T | Skipped:
+        if name not in sections:
+            raise Undecodable(f"the snapshot lacks its {name} line")
+        return _read(sections[name], name, decode)
+
+    return Snapshot(
+        as_of=header.whole("as_of"),
+        group_id=header.optional("group_id", header.text),
+        cluster=section("cluster", decode_cluster),
+        connect=section("connect", decode_connect),
+        transactions=section(
+            "transactions",
+            lambda all_: {name: decode_transaction(name, all_.inner(name)) for name in all_.members()},
+        ),
+        config_topic=section(
+            "config_topic",
+            lambda log: ConfigTopicLog(
+                log.text("topic"), _read(log, "facts", decode_topic), _read(log, "offsets", decode_offsets), records
+            ),
+        ),
+    )
+
+
+def _read(fields: JsonFields, name: str, decode: Callable[[JsonFields], T]) -> T | Skipped:
+    inner = fields.inner(name)
+    return Skipped(inner.text("skipped")) if set(inner.members()) == {"skipped"} else decode(inner)

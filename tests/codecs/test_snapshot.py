@@ -1,0 +1,155 @@
+"""Snapshot files: what is written is read back, and what is cut or changed is noticed."""
+
+import contextlib
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eosctl.codecs.snapshot import decode_snapshot, encode_snapshot
+from eosctl.errors import Undecodable, Unsupported
+from eosctl.model.config_topic import (
+    ConfigRecord,
+    ConnectorConfigRecord,
+    Disposition,
+    InvalidKeyRecord,
+    LoggerLevelRecord,
+    MalformedRecord,
+    Origin,
+    RecordKind,
+    RestartRequestRecord,
+    SessionKeyRecord,
+    TargetStateRecord,
+    TaskCommitRecord,
+    TaskConfigRecord,
+    TaskCountRecord,
+)
+from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
+from eosctl.model.records import RecordState
+from eosctl.model.skipped import Skipped
+from eosctl.model.snapshot import ClusterFacts, ConfigTopicLog, Snapshot
+from eosctl.model.topics import PartitionOffsets, TopicFacts
+from eosctl.model.transactions import TransactionDescription, TransactionState
+from eosctl.model.workers import ConnectFacts, ConnectorStatus, TaskStatus, WorkerFacts
+
+AT = Origin(5, 1_790_000_000_000, RecordState.OPEN, True, 2000, 3)
+EVERY_KIND: tuple[ConfigRecord, ...] = (
+    ConnectorConfigRecord(AT, "c", {"name": "c", "x": None, "n": 1}),
+    ConnectorConfigRecord(AT, "c", None),
+    TaskConfigRecord(AT, "c-1", 2, {"task.class": "T"}),
+    TaskCommitRecord(AT, "c", 3),
+    TargetStateRecord(AT, "c", "PAUSED", "STOPPED"),
+    TargetStateRecord(AT, "c", None, None, removed=True),
+    TaskCountRecord(AT, "ü-😀", 3),
+    SessionKeyRecord(AT, "HmacSHA256", 17),
+    RestartRequestRecord(AT, "c", True, False),
+    LoggerLevelRecord(AT, "root", "INFO"),
+    InvalidKeyRecord(AT, "what"),
+    MalformedRecord(AT, RecordKind.TASK_COMMIT, "commit-c", "c", Disposition.POISON, "tasks is text"),
+    MalformedRecord(AT, RecordKind.INVALID_KEY, None, None, Disposition.FATAL, "the key is null"),
+)
+FULL = Snapshot(
+    as_of=1_790_000_000_000,
+    cluster=ClusterFacts("C1", {1: "a:9092", 2: "b:9092"}, 900_000),
+    group_id="g",
+    config_topic=ConfigTopicLog(
+        "configs",
+        TopicFacts("configs", 1, 3, {"cleanup.policy": "compact"}),
+        PartitionOffsets(TopicPartition("configs", 0), 0, 7, 9),
+        EVERY_KIND,
+    ),
+    transactions={
+        "g-c-0": TransactionDescription(
+            "g-c-0", TransactionState.ONGOING, ProducerIdAndEpoch(7, 1), 60_000, 17, (TopicPartition("out", 2),), 1
+        )
+    },
+    connect=ConnectFacts(
+        {"http://w:8083": WorkerFacts("http://w:8083", "4.3.1", "C1"), "http://x:8083": Skipped("no answer")},
+        {"c": ConnectorStatus("c", None, "RUNNING", (TaskStatus(0, "FAILED", "w:8083"),))},
+    ),
+)
+EMPTY = Snapshot(1, Skipped("a"), None, Skipped("b"), Skipped("c"), Skipped("d"))
+PARTLY = Snapshot(
+    2,
+    ClusterFacts("C", {}, Skipped("not allowed")),
+    None,
+    ConfigTopicLog("t", Skipped("x"), Skipped("y"), ()),
+    {},
+    ConnectFacts({}, {}),
+)
+
+
+def written(snapshot: Snapshot) -> list[str]:
+    return [line + "\n" for line in encode_snapshot(snapshot)]
+
+
+@pytest.mark.parametrize("snapshot", [FULL, EMPTY, PARTLY], ids=["full", "nothing-read", "partly"])
+def test_a_snapshot_is_read_back_as_it_was(snapshot: Snapshot) -> None:
+    assert decode_snapshot(written(snapshot)) == snapshot
+
+
+@pytest.mark.parametrize("kept", range(len(written(FULL))))
+def test_a_file_cut_after_any_line_is_noticed(kept: int) -> None:
+    with pytest.raises(Undecodable):
+        decode_snapshot(written(FULL)[:kept])
+
+
+def test_a_file_cut_within_a_line_names_the_line() -> None:
+    lines = written(FULL)
+    with pytest.raises(Undecodable, match="line 3 of the snapshot is not JSON, perhaps because the file is cut"):
+        decode_snapshot([*lines[:2], lines[2][:40]])
+
+
+def test_a_missing_record_line_is_noticed() -> None:
+    lines = written(FULL)
+    with pytest.raises(Undecodable, match="is no part of a snapshot"):
+        decode_snapshot(lines[:6] + lines[7:])
+
+
+def test_a_newer_version_is_unsupported() -> None:
+    lines = written(FULL)
+    newer = json.dumps({**json.loads(lines[0]), "version": 2})
+    with pytest.raises(Unsupported, match="the snapshot has version 2, this eosctl reads version 1"):
+        decode_snapshot([newer, *lines[1:]])
+
+
+@pytest.mark.parametrize("line", ["{}", "[]", "null", '"x"', '{"kind": "something else"}', "17"])
+def test_another_file_is_no_snapshot(line: str) -> None:
+    with pytest.raises(Undecodable, match="this is not a snapshot"):
+        decode_snapshot([line])
+
+
+def test_a_transaction_state_of_a_newer_broker_is_unknown() -> None:
+    lines = [line.replace("Ongoing", "PrepareSomething") for line in written(FULL)]
+    transactions = decode_snapshot(lines).transactions
+    assert not isinstance(transactions, Skipped)
+    assert transactions["g-c-0"].state is TransactionState.UNKNOWN
+
+
+def leaves(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    if isinstance(value, dict):
+        return [path, *(leaf for key, each in value.items() for leaf in leaves(each, (*path, key)))]
+    return [path]
+
+
+LINES = [json.loads(line) for line in written(FULL)]
+PLACES = [(number, path) for number, line in enumerate(LINES) for path in leaves(line)]
+
+
+@given(st.sampled_from(PLACES), st.sampled_from([None, True, -1, 1.5, "x", [], {}, {"skipped": 1}, [{"a": 1}]]))
+def test_any_changed_member_gives_a_snapshot_or_an_error_of_the_contract(
+    place: tuple[int, tuple[Any, ...]], value: object
+) -> None:
+    number, path = place
+    lines = [json.loads(json.dumps(line)) for line in LINES]
+    target = lines[number]
+    if path:
+        for key in path[:-1]:
+            target = target[key]
+        target[path[-1]] = value
+    else:
+        lines[number] = value
+    with contextlib.suppress(Undecodable, Unsupported):
+        decode_snapshot(json.dumps(line) for line in lines)
