@@ -1,0 +1,191 @@
+"""What is worth telling about the records of a config topic and about the topic itself, each with a cure."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from eosctl.analysis.config_census import Survey
+from eosctl.model.config_census import MalformedKey
+from eosctl.model.config_topic import Disposition, RecordKind
+from eosctl.model.report import Finding, Severity
+from eosctl.model.snapshot import Skipped
+from eosctl.model.topics import PartitionOffsets, TopicFacts
+
+MORE_THAN_ONE_PARTITION: Final = "more-than-one-partition"
+WRONG_CLEANUP_POLICY: Final = "wrong-cleanup-policy"
+NOT_A_CONFIG_TOPIC: Final = "not-a-config-topic"
+OPEN_TRANSACTION: Final = "open-transaction"
+MIXED_WRITERS: Final = "mixed-writers"
+INTERLEAVED_LEADERS: Final = "interleaved-leaders"
+POISON_RECORD: Final = "poison-record"
+FATAL_RECORD: Final = "fatal-record"
+MALFORMED_RECORD: Final = "malformed-record"
+INVALID_KEYS: Final = "invalid-keys"
+
+_SHOWN_KEY: Final = 100
+
+
+def topic_findings(topic: str, facts: TopicFacts | Skipped) -> Iterator[Finding]:
+    """Partition count and cleanup policy, which every worker checks before it starts (where it may read them)."""
+    if isinstance(facts, Skipped):
+        return
+    if facts.partitions > 1:
+        yield Finding(
+            MORE_THAN_ONE_PARTITION,
+            Severity.ERROR,
+            topic,
+            f"the config topic has {facts.partitions} partitions: every worker refuses to start",
+            "create a topic with 1 partition and cleanup.policy=compact, copy the records of all partitions into it in "
+            "the order of their timestamps, and set config.storage.topic of all workers to it",
+            {"partitions": facts.partitions},
+        )
+    policy = facts.settings.get("cleanup.policy")
+    if policy is not None and [word.strip() for word in policy.split(",")] != ["compact"]:
+        yield Finding(
+            WRONG_CLEANUP_POLICY,
+            Severity.ERROR,
+            topic,
+            f"cleanup.policy is {policy}, not compact: workers refuse to start, and connectors will be lost with time",
+            f"kafka-configs.sh --alter --entity-type topics --entity-name {topic} --add-config cleanup.policy=compact",
+            {"cleanup_policy": policy},
+        )
+
+
+def record_findings(topic: str, survey: Survey) -> Iterator[Finding]:
+    """Everything that the census of the records shows."""
+    census = survey.census
+    if census.records and not census.valid_keys:
+        yield Finding(
+            NOT_A_CONFIG_TOPIC,
+            Severity.ERROR,
+            topic,
+            f"none of the {census.records} records has a key of Kafka Connect's config topic",
+            "name the topic that config.storage.topic of the workers names: --config-topic TOPIC",
+            {"records": census.records, "examples": [key for _, key in census.invalid_keys.examples]},
+        )
+        return
+    yield from _writer_findings(topic, survey)
+    for malformed in census.malformed:
+        yield _malformed_finding(malformed)
+    if census.invalid_keys.count:
+        yield Finding(
+            INVALID_KEYS,
+            Severity.INFO,
+            topic,
+            f"{census.invalid_keys.count} records have a key that no worker knows; workers log and ignore them",
+            "nothing; find out what else writes to this topic, which only Connect should",
+            {"count": census.invalid_keys.count, "examples": [list(each) for each in census.invalid_keys.examples]},
+        )
+
+
+def open_transaction(
+    topic: str, group_id: str | None, survey: Survey, offsets: PartitionOffsets | Skipped
+) -> list[Finding]:
+    """A transaction without an end: seen in the records, or from the last stable offset below the high watermark."""
+    first = survey.census.first_open
+    stable = None if isinstance(offsets, Skipped) or not offsets.held_back else offsets.last_stable_offset
+    if first is None and stable is None:
+        return []
+    start = stable if first is None else first.offset
+    producer = None if first is None or first.producer is None else first.producer
+    writer = f" of producer {producer}" if producer else ""
+    leader = f"connect-cluster-{group_id}" if group_id else "connect-cluster-<group.id>"
+    finding = Finding(
+        OPEN_TRANSACTION,
+        Severity.WARNING,
+        topic,
+        f"a transaction{writer} is open from offset {start} on: workers with exactly-once enabled cannot start, and "
+        "running ones see nothing later, until it ends",
+        f"wait for its timeout; if it stays, see whose it is with `eosctl transactions describe {leader}` and end it "
+        f"with `eosctl fence --transactional-id {leader}` (the leader claims its ID again) or, if its coordinator "
+        f"does not know it, `eosctl transactions abort --topic {topic} --partition 0`",
+        {"start_offset": start, "producer": str(producer) if producer else None, "records": survey.census.open},
+    )
+    return [finding]
+
+
+def _writer_findings(topic: str, survey: Survey) -> Iterator[Finding]:
+    writes, interleaving = survey.census.privileged, survey.census.interleaving
+    if writes.plain_after:
+        now = "the last one among them" if writes.last_is_plain else "though the last one is transactional again"
+        yield Finding(
+            MIXED_WRITERS,
+            Severity.ERROR if writes.last_is_plain else Severity.WARNING,
+            topic,
+            f"{writes.plain_after} leader records between offsets {writes.first_plain_after} and "
+            f"{writes.last_plain_after} are plain after transactional ones, {now}: a leader without exactly-once "
+            "source support wrote them, and nothing fenced it",
+            "set exactly.once.source.support to preparing or enabled on every worker and restart them one by one; "
+            "check with `eosctl upgrade-check`. After a downgrade on purpose there is nothing to do",
+            {
+                "plain_after_transactional": writes.plain_after,
+                "first_offset": writes.first_plain_after,
+                "last_offset": writes.last_plain_after,
+                "last_transactional_offset": writes.last_transactional,
+                "last_is_plain": writes.last_is_plain,
+            },
+        )
+    if interleaving is not None:
+        yield Finding(
+            INTERLEAVED_LEADERS,
+            Severity.ERROR,
+            topic,
+            f"two leaders write by turns: producer {interleaving.earlier} wrote at offset {interleaving.offset}, after "
+            f"producer {interleaving.later} at offset {interleaving.later_offset} had taken over",
+            "two Connect clusters with different group.id share this topic: give each its own config.storage.topic",
+            {
+                "producers": [str(interleaving.earlier), str(interleaving.later)],
+                "offset": interleaving.offset,
+                "count": interleaving.count,
+            },
+        )
+
+
+def _malformed_finding(malformed: MalformedKey) -> Finding:
+    finding_id, severity, effect = _EFFECTS[malformed.disposition]
+    key = "null" if malformed.key is None else malformed.key[:_SHOWN_KEY]
+    times = f" ({malformed.count} times)" if malformed.count > 1 else ""
+    if malformed.disposition is Disposition.IGNORED and malformed.reason == TOMBSTONE:
+        severity = Severity.INFO
+    return Finding(
+        finding_id,
+        severity,
+        key,
+        f"record `{key}` at offset {malformed.last_offset}{times}: {malformed.reason}; {effect}",
+        _rewrite(malformed),
+        {"offset": malformed.last_offset, "count": malformed.count, "kind": malformed.kind.value},
+    )
+
+
+TOMBSTONE: Final = "the value is a tombstone"
+
+_EFFECTS: Final = {
+    Disposition.UNREADABLE: (MALFORMED_RECORD, Severity.WARNING, "workers log and ignore it"),
+    Disposition.IGNORED: (MALFORMED_RECORD, Severity.WARNING, "workers log and ignore it"),
+    Disposition.POISON: (
+        POISON_RECORD,
+        Severity.ERROR,
+        "a worker that reads it throws and loses the records after it that came in the same poll, so workers differ in "
+        "what they know",
+    ),
+    Disposition.FATAL: (FATAL_RECORD, Severity.ERROR, "a worker that reads it while it starts does not start"),
+}
+
+
+def _rewrite(malformed: MalformedKey) -> str:
+    """How to have a good record of the same key written, after which compaction removes the bad one."""
+    name = malformed.connector
+    by_kind = {
+        RecordKind.CONNECTOR_CONFIG: f"write it anew: PUT /connectors/{name}/config",
+        RecordKind.TASK_CONFIG: f"have the tasks configured anew: change the connector, PUT /connectors/{name}/config",
+        RecordKind.TASK_COMMIT: f"have the tasks configured anew: change the connector, PUT /connectors/{name}/config",
+        RecordKind.TASK_COUNT: f"have it written anew: restart the tasks of {name} on an exactly-once worker after a "
+        "change of its configuration",
+        RecordKind.TARGET_STATE: f"write it anew: PUT /connectors/{name}/pause or /resume",
+        RecordKind.SESSION_KEY: "the leader writes a new one within inter.worker.key.ttl.ms",
+        RecordKind.RESTART_REQUEST: "nothing: restart requests are not replayed",
+        RecordKind.LOGGER_LEVEL: "nothing: logger levels are not replayed",
+        RecordKind.INVALID_KEY: "nothing: a record with this key means nothing to Connect",
+    }
+    if malformed.key is None:
+        return "set cleanup.policy=compact on the topic: the log cleaner removes records without key"
+    return f"{by_kind[malformed.kind]}; compaction then removes the old record"
