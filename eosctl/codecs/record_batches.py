@@ -1,0 +1,223 @@
+"""Record batches of message format 2 (KIP-98), as they lie in a log and in the answer to a Fetch.
+
+    baseOffset            int64    offset of the first record
+    batchLength           int32    bytes after this field
+    partitionLeaderEpoch  int32
+    magic                 int8     2
+    crc                   uint32   CRC-32C of all that follows
+    attributes            int16    bits 0-2 codec (none, gzip, snappy, lz4, zstd), 3 timestamp is log append time,
+                                   4 transactional, 5 control
+    lastOffsetDelta       int32    kept by compaction, so it may point past the last record that is left
+    baseTimestamp         int64    ms
+    maxTimestamp          int64    ms
+    producerId            int64    -1 without idempotence
+    producerEpoch         int16
+    baseSequence          int32
+    records               int32 count, then the records, compressed as one block
+
+A control batch holds one record; its key is int16 version, int16 type (0 ABORT, 1 COMMIT), its value int16 version,
+int32 coordinator epoch.
+"""
+
+from collections.abc import Iterator
+from enum import IntEnum
+from struct import Struct
+from struct import error as StructError
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from eosctl.errors import Undecodable
+from eosctl.model.names import TopicPartition
+from eosctl.model.records import Record, RecordState
+
+if TYPE_CHECKING:
+    from aiokafka.record.default_records import DefaultRecordBatch
+
+HEADER: Final = Struct(">qiibIhiqqqhii")
+LENGTH: Final = Struct(">i")
+CONTROL_KEY: Final = Struct(">hh")
+CONTROL_VALUE: Final = Struct(">hi")
+
+LENGTH_AT: Final = 8
+MAGIC_AT: Final = 16
+BEFORE_LENGTH_COUNTS: Final = 12
+SHORTEST_BATCH: Final = HEADER.size
+MAGIC: Final = 2
+
+CODEC_MASK: Final = 0x07
+TIMESTAMP_TYPE_BIT: Final = 0x08
+TRANSACTIONAL_BIT: Final = 0x10
+CONTROL_BIT: Final = 0x20
+
+Bytes = bytes | bytearray | memoryview
+
+
+class Codec(IntEnum):
+    """Compression of a batch's records."""
+
+    NONE = 0
+    GZIP = 1
+    SNAPPY = 2
+    LZ4 = 3
+    ZSTD = 4
+
+
+class BatchHeader(NamedTuple):
+    """The header of one batch; fields in the order of the bytes."""
+
+    base_offset: int
+    batch_length: int
+    partition_leader_epoch: int
+    magic: int
+    crc: int
+    attributes: int
+    last_offset_delta: int
+    base_timestamp: int
+    max_timestamp: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    record_count: int
+
+    @property
+    def last_offset(self) -> int:
+        """The last offset that the batch stands for."""
+        return self.base_offset + self.last_offset_delta
+
+    @property
+    def next_offset(self) -> int:
+        """Where the next batch may begin."""
+        return self.base_offset + self.last_offset_delta + 1
+
+    @property
+    def is_transactional(self) -> bool:
+        """Whether the batch belongs to a transaction (data and markers alike)."""
+        return bool(self.attributes & TRANSACTIONAL_BIT)
+
+    @property
+    def is_control(self) -> bool:
+        """Whether the batch holds a control record, which consumers never see."""
+        return bool(self.attributes & CONTROL_BIT)
+
+
+class Batch(NamedTuple):
+    """One whole batch: its header and all its bytes, header included (a view into the fetched bytes)."""
+
+    header: BatchHeader
+    data: memoryview
+
+
+class MarkerType(IntEnum):
+    """Type of an end-transaction marker as the control record's key has it."""
+
+    ABORT = 0
+    COMMIT = 1
+
+
+class EndTransactionMarker(NamedTuple):
+    """The control record that ends a producer's transaction in this partition.
+
+    Under transaction.version 2 (KIP-890) producer_epoch is one more than that of the transaction's data.
+    """
+
+    offset: int
+    timestamp: int
+    type: MarkerType
+    producer_id: int
+    producer_epoch: int
+    coordinator_epoch: int
+
+
+def iter_batches(data: Bytes, *, topic_partition: TopicPartition | None = None) -> Iterator[Batch]:
+    """The whole batches in `data`, in order; a batch cut off at the end (Fetch answers end so) is left out.
+
+    Raises Undecodable for a length that no batch has and for message formats 0 and 1 (before Kafka 0.11).
+    """
+    view = memoryview(data)
+    place, end = 0, len(view)
+    unpack, length_of, make = HEADER.unpack_from, LENGTH.unpack_from, BatchHeader._make
+    while end - place > MAGIC_AT:
+        stop = place + BEFORE_LENGTH_COUNTS + length_of(view, place + LENGTH_AT)[0]
+        if view[place + MAGIC_AT] != MAGIC or stop - place < SHORTEST_BATCH:
+            raise _not_a_batch(view, place, topic_partition)
+        if stop > end:
+            return
+        yield Batch(make(unpack(view, place)), view[place:stop])
+        place = stop
+
+
+def _not_a_batch(view: memoryview, place: int, topic_partition: TopicPartition | None) -> Undecodable:
+    offset = int.from_bytes(view[place : place + LENGTH_AT], "big", signed=True)
+    magic = view[place + MAGIC_AT]
+    if magic in {0, 1}:
+        what = f"message format {magic}, which is older than Kafka 0.11, is not read"
+        return _undecodable(what, offset, topic_partition)
+    return _undecodable(f"not a record batch (magic {magic})", offset, topic_partition)
+
+
+def _undecodable(reason: str, offset: int, topic_partition: TopicPartition | None) -> Undecodable:
+    if topic_partition is None:
+        return Undecodable(f"offset {offset}: {reason}", offset=offset)
+    return Undecodable(reason, topic=topic_partition.topic, partition=topic_partition.partition, offset=offset)
+
+
+def decode_records(
+    batch: Batch,
+    *,
+    state: RecordState = RecordState.COMMITTED,
+    check_crc: bool = True,
+    topic_partition: TopicPartition | None = None,
+) -> list[Record]:
+    """The records of a data batch in offset order, all in transaction state `state`.
+
+    Raises Undecodable for a wrong CRC, an unknown codec, data that does not decompress and records that do not add
+    up; a batch with one bad record gives none.
+    """
+    header = batch.header
+    transactional, producer_id, epoch = header.is_transactional, header.producer_id, header.producer_epoch
+    new = tuple.__new__
+    try:
+        decoded = _checked(batch, check_crc)
+        return [
+            new(Record, (r.offset, r.timestamp, r.key, r.value, state, transactional, producer_id, epoch))
+            for r in decoded
+        ]
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:
+        raise _undecodable(_reason(error), header.base_offset, topic_partition) from error
+
+
+def decode_marker(
+    batch: Batch, *, check_crc: bool = True, topic_partition: TopicPartition | None = None
+) -> EndTransactionMarker | None:
+    """The end-transaction marker in a control batch; None for control records of other types. Raises Undecodable."""
+    header = batch.header
+    records = decode_records(batch, check_crc=check_crc, topic_partition=topic_partition)
+    try:
+        record = records[0]
+        _, kind = CONTROL_KEY.unpack_from(record.key or b"")
+        if kind not in (MarkerType.ABORT, MarkerType.COMMIT):
+            return None
+        _, coordinator_epoch = CONTROL_VALUE.unpack_from(record.value or b"")
+    except (IndexError, StructError) as error:
+        raise _undecodable("control batch without a control record", header.base_offset, topic_partition) from error
+    return EndTransactionMarker(
+        record.offset, record.timestamp, MarkerType(kind), header.producer_id, header.producer_epoch, coordinator_epoch
+    )
+
+
+def _checked(batch: Batch, check_crc: bool) -> "DefaultRecordBatch":
+    from aiokafka.record.default_records import DefaultRecordBatch
+
+    header = batch.header
+    codec = header.attributes & CODEC_MASK
+    if codec > Codec.ZSTD:
+        raise Undecodable(f"unknown codec {codec}")
+    decoder = DefaultRecordBatch(bytes(batch.data))
+    if check_crc and not decoder.validate_crc():
+        raise Undecodable("CRC does not match")
+    return decoder
+
+
+def _reason(error: BaseException) -> str:
+    return error.reason if isinstance(error, Undecodable) else f"records cannot be decoded: {error}"
