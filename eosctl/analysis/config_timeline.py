@@ -19,7 +19,7 @@ from eosctl.model.config_topic import (
     TaskConfigRecord,
     TaskCountRecord,
 )
-from eosctl.model.connectors import ConnectorState, Reader
+from eosctl.model.connectors import Reader
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +48,15 @@ def timeline(
         effect = replay.apply(record)
         if connectors and name not in connectors:
             continue
-        state = None if name is None else replay.connector(name)
+        missing = () if name is None else replay.missing_tasks(name)
         yield TimelineEntry(
             record.origin,
             record.kind,
             name,
-            _words(record, effect, state),
+            _words(record, effect, missing),
             effect,
-            None if state is None else state.pending_fencing,
-            None if state is None else state.inconsistent,
+            None if name is None else replay.is_pending_fencing(name),
+            None if name is None else bool(missing),
         )
 
 
@@ -67,12 +67,12 @@ def connector_of(record: ConfigRecord) -> str | None:
     return record.connector
 
 
-def _words(record: ConfigRecord, effect: Effect, state: ConnectorState | None) -> str:
+def _words(record: ConfigRecord, effect: Effect, missing: tuple[int, ...]) -> str:
     words = _said(record)
-    if effect is Effect.APPLIED and isinstance(record, TaskCommitRecord) and state is not None:
+    if effect is Effect.APPLIED and isinstance(record, TaskCommitRecord):
         words += "; fencing pending"
-        if state.inconsistent:
-            words += f"; task configs missing: {', '.join(map(str, state.missing_tasks[:10]))}"
+        if missing:
+            words += f"; task configs missing: {', '.join(map(str, missing[:10]))}"
     return words + _EFFECT_WORDS.get(effect, "")
 
 
@@ -88,6 +88,13 @@ def _said(record: ConfigRecord) -> str:
             said = f"fencing done, {record.task_count} tasks recorded"
         case TargetStateRecord():
             said = "target state removed" if record.removed else f"target state {record.state_v2 or record.state}"
+        case _:
+            said = _said_of_the_cluster(record)
+    return said
+
+
+def _said_of_the_cluster(record: ConfigRecord) -> str:
+    match record:
         case SessionKeyRecord():
             said = f"session key ({record.algorithm})"
         case RestartRequestRecord():
@@ -98,6 +105,8 @@ def _said(record: ConfigRecord) -> str:
             said = f"invalid key {record.key[:100]}"
         case MalformedRecord():
             said = f"malformed {record.kind.value}: {record.reason}"
+        case _:
+            said = record.kind.value
     return said
 
 

@@ -133,10 +133,15 @@ class ConfigTopicReplay:
             self._reader, self._offset, self._session_key, states, self._blocked_at, self._held_back
         )
 
-    def connector(self, name: str) -> ConnectorState:
-        """What is known so far about one name."""
-        connector = self._connectors.get(name)
-        return ConnectorState(name) if connector is None else connector.freeze(name)
+    def is_pending_fencing(self, connector: str) -> bool:
+        """Whether this connector is pending fencing so far."""
+        known = self._connectors.get(connector)
+        return known is not None and known.pending_fencing
+
+    def missing_tasks(self, connector: str) -> tuple[int, ...]:
+        """The task configs that make this connector inconsistent so far: none if it is consistent."""
+        known = self._connectors.get(connector)
+        return () if known is None else known.missing_tasks
 
     def apply(self, record: ConfigRecord) -> Effect:
         """Take in the next record, whose offset must be greater than those before."""

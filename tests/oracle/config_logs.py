@@ -88,7 +88,6 @@ ODD_TEXTS = (
     b'{"tasks":2} and more',
     b'{"tasks":2}more',
     b'{"tasks":1,"tasks":2}',
-    b'{"tasks":02}',
     b'{"tasks":-0}',
     b'{"tasks":2.0}',
     b'{"tasks":2e0}',
