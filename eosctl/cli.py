@@ -14,6 +14,7 @@ A command returns its exit code (None is 0), or raises an EosctlError.
 """
 
 import os
+import select
 import sys
 import tempfile
 import traceback
@@ -38,6 +39,7 @@ from eosctl.render.formats import Output
 
 if TYPE_CHECKING:
     from typer._click import Context, HelpFormatter
+    from typer._click.shell_completion import CompletionItem
 
 PROGRAM: Final = "eosctl"
 WIDEST_HELP: Final = 100
@@ -60,6 +62,13 @@ class Root(EosctlGroup):
     def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
         """`eosctl` alone is a question: answer with the help."""
         return super().parse_args(ctx, args or ["--help"])
+
+    def shell_complete(self, ctx: "Context", incomplete: str) -> "list[CompletionItem]":
+        """Names from the table, so that a TAB imports no command."""
+        from typer._click.shell_completion import CompletionItem
+
+        names = [CompletionItem(entry.name, help=entry.summary) for entry in COMMANDS]
+        return [item for item in names if item.value.startswith(incomplete)]
 
     def format_commands(self, ctx: "Context", formatter: "HelpFormatter") -> None:
         """Names and summaries, as the table has them."""
@@ -178,28 +187,38 @@ def _usage_error(error: TyperException) -> UsageError:
 
 
 def _bug(error: Exception, seat: Seat) -> Bug:
-    """What to say of an exception that nothing expected; the traceback goes to a file that only the user can read."""
+    """What to say of an exception that nothing expected.
+
+    Its text may hold anything, passwords too: it is told under -v and in a file that only the user can read.
+    """
     text = "".join(traceback.format_exception(error))
     handle, name = tempfile.mkstemp(prefix="eosctl-", suffix=".traceback")
     with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
         file.write(text)
     if seat.console is not None:
         seat.console.narrate(text.rstrip(), verbosity=1)
-    return Bug(f"this is a bug: {type(error).__name__}: {error}", hint=f"please report it with the traceback in {name}")
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    what = f"{type(error).__name__} in {place.name} ({Path(place.filename).name} line {place.lineno})"
+    return Bug(f"this is a bug: {what}", hint=f"please report it; the traceback is in {name}")
 
 
 def _reader_has_gone(terminal: Terminal) -> bool:
+    """Whether stdout is a pipe that nobody reads any more: a BrokenPipeError may also come from a socket."""
+    poll = select.poll()
     try:
-        terminal.stdout.file.flush()
-    except BrokenPipeError:
-        return True
-    return False
+        poll.register(terminal.stdout.file.fileno(), 0)
+    except (OSError, ValueError):
+        return False
+    return any(event & select.POLLERR for _, event in poll.poll(0))
 
 
 def main() -> None:
     """The program: what `eosctl` on the command line runs."""
     args = sys.argv[1:]
     if "_EOSCTL_COMPLETE" in os.environ:
+        from typer.completion import completion_init  # type: ignore[attr-defined]  # imported there from a private name
+
+        completion_init()
         root_command().main(args, prog_name=PROGRAM)
     stdin, stdout, stderr = _stream(sys.stdin, "r"), _stream(sys.stdout, "w"), _stream(sys.stderr, "w")
     code = run(args, terminal_of(stdin, stdout, stderr, os.environ))

@@ -74,20 +74,24 @@ def fold(text: str, width: int | None) -> list[str]:
     return lines
 
 
-def fit(natural: Sequence[int], headers: Sequence[int], width: int | None) -> list[int] | None:
-    """Column widths whose sum with gaps is at most `width`; None when the columns cannot share it legibly.
+def fit(lines: Sequence[Sequence[str]], width: int | None) -> list[int] | None:
+    """Column widths for rows of cells whose sum with gaps is at most `width`; None when they cannot share it legibly.
 
-    The widest columns give way first, down to their header or NARROWEST columns.
+    The widest columns give way first: down to their longest word, so that IDs stay whole while sentences wrap; where
+    that is not enough, down to their header or NARROWEST columns. The first of `lines` are the headers.
     """
-    widths = [max(pair) for pair in zip(natural, headers, strict=True)]
-    if width is None:
-        return widths
-    floors = [min(wide, max(header, NARROWEST)) for wide, header in zip(widths, headers, strict=True)]
-    room = width - GAP * (len(widths) - 1)
-    for cap in range(max(widths), 0, -1):
-        capped = [min(wide, max(floor, cap)) for wide, floor in zip(widths, floors, strict=True)]
-        if sum(capped) <= room:
-            return capped
+    columns = list(zip(*lines, strict=True))
+    natural = [max(map(columns_across, column)) for column in columns]
+    room = None if width is None else width - GAP * (len(columns) - 1)
+    if room is None or sum(natural) <= room:
+        return natural
+    words = [max(columns_across(word) for cell in column for word in cell.split(" ")) for column in columns]
+    headers = [max(columns_across(column[0]), NARROWEST) for column in columns]
+    for floors in (words, headers):
+        for cap in range(max(natural), 0, -1):
+            capped = [min(wide, max(floor, cap)) for wide, floor in zip(natural, floors, strict=True)]
+            if sum(capped) <= room:
+                return capped
     return None
 
 

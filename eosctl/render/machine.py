@@ -42,11 +42,16 @@ def yaml(envelope: Tree) -> str:
     """One YAML document."""
     import yaml as pyyaml
 
-    dumper = getattr(pyyaml, "CSafeDumper", pyyaml.SafeDumper)
-    text: str = pyyaml.dump(
-        envelope, Dumper=dumper, sort_keys=False, allow_unicode=True, width=2**30, default_flow_style=False
-    )
-    return text
+    def dumped(dumper: type) -> str:
+        text: str = pyyaml.dump(
+            envelope, Dumper=dumper, sort_keys=False, allow_unicode=True, width=2**30, default_flow_style=False
+        )
+        return text
+
+    try:
+        return dumped(getattr(pyyaml, "CSafeDumper", pyyaml.SafeDumper))
+    except UnicodeEncodeError:  # the fast one encodes as it goes and knows no lone surrogates
+        return dumped(pyyaml.SafeDumper)
 
 
 def _with(data: dict[str, Any], path: list[str], value: Tree) -> dict[str, Any]:

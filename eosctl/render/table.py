@@ -46,14 +46,14 @@ def _table(rows: Tree, block: Table, page: Page) -> Iterator[str]:
         yield page.paint(block.empty, Tone.FAINT)
         return
     columns = block.columns
+    headers = [column.header for column in columns]
     lines = [[cell(look_up(row, column.path)) for column in columns] for row in rows]
-    natural = [max(map(columns_across, values)) for values in zip(*lines, strict=True)]
-    widths = fit(natural, [len(column.header) for column in columns], page.width)
+    widths = fit([headers, *lines], page.width)
     if widths is None:
         yield from _expanded(rows, columns, page)
         return
     aligns = [column.align for column in columns]
-    yield from rows_of_lines([column.header for column in columns], [HEADING] * len(columns), widths, aligns, page)
+    yield from rows_of_lines(headers, [HEADING] * len(columns), widths, aligns, page)
     for values in lines:
         styles = [column.tones.get(text) for column, text in zip(columns, values, strict=True)]
         yield from rows_of_lines(values, styles, widths, aligns, page)

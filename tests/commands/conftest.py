@@ -1,0 +1,51 @@
+"""`eosctl(...)`: one command line run in this process, with its streams kept apart."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from io import StringIO
+from typing import Any
+
+import pytest
+
+from eosctl.cli import run
+from eosctl.render.console import Stream, Terminal
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What a command line left behind."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """Streams of a terminal `width` columns wide (None: pipes) on which `answer` is typed."""
+
+    width: int | None = None
+    answer: str = ""
+    more: dict[str, Any] = field(default_factory=dict)
+
+    def run(self, *args: object) -> Ran:
+        stdin, stdout, stderr = StringIO(self.answer), StringIO(), StringIO()
+        streams = [Stream(file, self.width) for file in (stdin, stdout, stderr)]
+        code = run([str(arg) for arg in args], Terminal(*streams, **self.more))
+        return Ran(code, stdout.getvalue(), stderr.getvalue())
+
+
+@pytest.fixture
+def eosctl(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ran]:
+    """Run a command line as a script would: no terminal, nothing from the environment."""
+    import os
+
+    for name in [name for name in os.environ if name.startswith("EOSCTL_")]:
+        monkeypatch.delenv(name)
+    return Typed().run
+
+
+@pytest.fixture
+def at_terminal(eosctl: Callable[..., Ran]) -> Callable[..., Typed]:
+    """`at_terminal(width=80, answer="y\\n").run(...)`: the same with a person in front of it."""
+    return lambda width=80, answer="", **more: Typed(width, answer, more)

@@ -1,0 +1,87 @@
+"""The only writer."""
+
+from io import StringIO
+
+import pytest
+
+from eosctl.errors import ConfigError, Refused
+from eosctl.render.console import Console, Manner, Stream, Terminal, write_atomically
+from eosctl.render.formats import Output
+
+
+def console_at(width: int | None, manner: Manner | None = None, answer: str = "") -> tuple[Console, StringIO, StringIO]:
+    stdout, stderr = StringIO(), StringIO()
+    terminal = Terminal(Stream(StringIO(answer), width), Stream(stdout, width), Stream(stderr, width))
+    return Console(terminal, manner or Manner()), stdout, stderr
+
+
+def test_text_ends_with_one_newline():
+    for text in ("done", "done\n"):
+        console, stdout, _ = console_at(None)
+        console.result(text)
+        assert stdout.getvalue() == "done\n"
+
+
+def test_a_command_answers_once():
+    console, _, _ = console_at(None)
+    console.result("one")
+    with pytest.raises(RuntimeError, match="answers once"):
+        console.result("two")
+
+
+def test_progress_is_for_terminals_and_leaves_nothing_behind():
+    for width, manner, drawn in ((None, Manner(), False), (80, Manner(quiet=True), False), (80, Manner(), True)):
+        console, stdout, stderr = console_at(width, manner)
+        with console.progress("reading", total=10, unit="records") as advance:
+            advance(10)
+        assert stdout.getvalue() == ""
+        assert ("reading" in stderr.getvalue()) is drawn
+        assert ("10/10 records" in stderr.getvalue()) is drawn
+
+
+@pytest.mark.parametrize("answer", ["", "\n", "n\n", "maybe\n", "yess\n"])
+def test_anything_but_yes_is_a_refusal(answer):
+    console, _, _ = console_at(80, answer=answer)
+    with pytest.raises(Refused):
+        console.confirm("Fence?", yes=False)
+
+
+@pytest.mark.parametrize("answer", ["y\n", "Yes\n", " YES \n"])
+def test_yes_is_yes(answer):
+    console, _, stderr = console_at(80, answer=answer)
+    console.confirm("Fence?", yes=False)
+    assert stderr.getvalue() == "Fence? [y/N] "
+
+
+def test_an_error_cannot_reach_into_the_terminal():
+    console, _, stderr = console_at(None)
+    console.error(Refused("connector \x1b[2J runs", hint="stop\x07 it"))
+    assert stderr.getvalue() == "eosctl: error: connector \\x1b[2J runs\nhint: stop\\x07 it\n"
+
+
+def test_a_reader_that_goes_away_does_not_end_the_command():
+    class Closed(StringIO):
+        def write(self, text: str) -> int:
+            raise BrokenPipeError
+
+    terminal = Terminal(Stream(StringIO()), Stream(Closed()), Stream(Closed()))
+    console = Console(terminal, Manner(output=Output.JSON))
+    console.narrate("reading")
+    console.result("done")
+    console.error(Refused("late"))
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path):
+    file = tmp_path / "answer"
+    file.write_text("before")
+    with pytest.raises(UnicodeEncodeError):
+        write_atomically(file, "half \ud800")
+    assert file.read_text() == "before"
+    write_atomically(file, "after")
+    assert file.read_text() == "after"
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_file_in_a_missing_directory_is_a_configuration_error(tmp_path):
+    with pytest.raises(ConfigError, match="No such file or directory"):
+        write_atomically(tmp_path / "no" / "file", "text")
