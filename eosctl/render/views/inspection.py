@@ -1,0 +1,154 @@
+"""The config topic inspected: connectors with their next start, findings, and the history."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from eosctl.analysis.config_timeline import TimelineEntry
+from eosctl.model.connectors import Reader
+from eosctl.model.inspection import InspectedConnector, Inspection
+from eosctl.model.report import Finding
+from eosctl.model.skipped import Skipped
+from eosctl.render.document import Column, Document, Findings, Table, Tone, figure, rfc3339
+from eosctl.render.views.report import finding_rows
+
+CONNECTORS = Table(
+    "connectors",
+    (
+        Column("CONNECTOR", "name", "the connector's name"),
+        Column("TYPE", "type", "source or sink; - if neither REST nor a task count record tells"),
+        Column("TARGET", "target_state", "STARTED, PAUSED or STOPPED; - if the connector does not exist"),
+        figure("TASKS", "task_count", "tasks in the last task commit"),
+        figure("RECORD", "task_count_record", "the last task count record: how many producers a round would fence"),
+        Column("PENDING", "pending_fencing", "whether the last task commit is later than the task count record"),
+        Column("CONSISTENT", "consistent", "no if task configs of the last commit are missing", tones={"no": Tone.BAD}),
+        figure("FENCES", "next_start.fences", "producers that the next start fences"),
+        Column("NEXT-START", "next_start.words", "what the next start does, and why"),
+    ),
+    empty="no connectors",
+)
+
+HISTORY = Table(
+    "history",
+    (
+        figure("OFFSET", "offset", "offset of the record"),
+        Column("TIME", "time", "the record's timestamp, UTC"),
+        Column("WRITER", "writer", "producer ID/epoch; plain if not idempotent"),
+        Column("TXN", "transaction", "committed, aborted or open; - outside transactions", tones={"open": Tone.WARN}),
+        Column("CONNECTOR", "connector", "the connector it is about"),
+        Column("WHAT", "words", "what the record says and what it did"),
+    ),
+    empty="no records",
+)
+
+
+def view_inspection(
+    inspection: Inspection, reader: Reader, group_id: str | None, as_of: str | None, cluster_id: str | None
+) -> Document:
+    """Connectors and findings, led by what the whole topic shows."""
+    state = inspection.state
+    return Document(
+        kind="inspect-config",
+        as_of=as_of,
+        cluster_id=cluster_id,
+        data={
+            "topic": inspection.topic,
+            "group_id": group_id,
+            "reader": {"kafka_version": str(reader.version), "isolation_level": reader.isolation_level.value},
+            "offset": state.offset,
+            "records": inspection.census.records,
+            "aborted_records": inspection.census.aborted,
+            "open_records": inspection.census.open,
+            "blocked_at": state.blocked_at,
+            "session_key": None
+            if state.session_key is None
+            else {
+                "algorithm": state.session_key.algorithm,
+                "created": rfc3339(state.session_key.creation_timestamp),
+                "offset": state.session_key.offset,
+            },
+            "connectors": [connector_row(each) for each in inspection.connectors],
+            "findings": finding_rows(inspection.findings),
+            "skipped": {name: each.reason for name, each in inspection.skipped.items()},
+        },
+        blocks=(CONNECTORS, Findings()),
+        prose=(_summary(inspection),),
+        notes=tuple(f"not checked: {name}: {each.reason}" for name, each in sorted(inspection.skipped.items())),
+    )
+
+
+def connector_row(connector: InspectedConnector) -> dict[str, Any]:
+    """One of `data.connectors[]`, in the terms of Kafka's ClusterConfigState."""
+    state, start = connector.state, connector.next_start
+    running = connector.running_tasks
+    return {
+        "name": state.name,
+        "known": state.known,
+        "type": connector.type,
+        "target_state": state.target_state,
+        "task_count": state.task_count,
+        "task_count_record": state.task_count_record,
+        "pending_fencing": state.pending_fencing,
+        "inconsistent": state.inconsistent,
+        "consistent": "no" if state.inconsistent else "yes",
+        "missing_tasks": list(state.missing_tasks),
+        "generation": state.generation,
+        "visible_tasks": list(state.visible_tasks),
+        "running_tasks": {"skipped": running.reason} if isinstance(running, Skipped) else running,
+        "next_start": {"rule": start.rule, "fences": start.fences, "words": start.words},
+        "last_config_offset": state.config_offset,
+        "last_commit_offset": state.commit_offset,
+        "last_task_count_offset": state.task_count_offset,
+        "last_target_state_offset": state.target_state_offset,
+    }
+
+
+def _summary(inspection: Inspection) -> str:
+    known = sum(1 for each in inspection.connectors if each.state.known)
+    to_fence = [each for each in inspection.connectors if each.next_start.fences]
+    starts = sum(each.next_start.fences for each in to_fence)
+    return (
+        f"{inspection.topic}: {inspection.census.records} records, {known} connectors; "
+        f"{len(to_fence)} of them will fence {starts} producers at their next start."
+    )
+
+
+def view_history(
+    entries: Iterable[TimelineEntry],
+    findings: Iterable[Finding],
+    topic: str,
+    as_of: str | None,
+    cluster_id: str | None,
+) -> Document:
+    """Every record in offset order, with what it did to a worker's state."""
+    return Document(
+        kind="inspect-config.history",
+        as_of=as_of,
+        cluster_id=cluster_id,
+        data={
+            "topic": topic,
+            "history": [history_row(each) for each in entries],
+            "findings": finding_rows(tuple(findings)),
+        },
+        blocks=(HISTORY, Findings()),
+    )
+
+
+def history_row(entry: TimelineEntry) -> dict[str, Any]:
+    """One of `data.history[]`."""
+    origin = entry.origin
+    return {
+        "offset": origin.offset,
+        "timestamp": origin.timestamp,
+        "time": None if origin.timestamp < 0 else rfc3339(origin.timestamp),
+        "writer": "plain" if origin.producer is None else str(origin.producer),
+        "transactional": origin.transactional,
+        "transaction": origin.state.value if origin.transactional else None,
+        "producer_id": origin.producer_id,
+        "producer_epoch": origin.producer_epoch,
+        "kind": entry.kind,
+        "connector": entry.connector,
+        "words": entry.words,
+        "effect": entry.effect,
+        "pending_fencing": entry.pending_fencing,
+        "inconsistent": entry.inconsistent,
+    }
