@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from eosctl.sandbox import Sandbox, SandboxSpec
+from eosctl.sandbox.sandbox import Sandbox
+from eosctl.sandbox.spec import SandboxSpec
 from eosctl.sandbox.versions import DEFAULT_KAFKA_VERSION
 
 MakeSandbox = Callable[..., Sandbox]

@@ -10,6 +10,7 @@ from eosctl.sandbox.ports import PortLeases
 from eosctl.sandbox.properties import BrokerPorts
 from eosctl.sandbox.spec import MOST_WORKERS, SandboxSpec
 from eosctl.sandbox.storage import new_uuid
+from eosctl.sandbox.versions import parse_kafka_version
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ def establish_identity(directory: Path, spec: SandboxSpec, leases: PortLeases) -
     """The identity kept in `directory`, fitted to `spec`, or a new one; its ports are leased and the file is written.
 
     A kept port that somebody took meanwhile is replaced, unless `spec.port` names it. Raises ConfigError when the
-    directory holds the data of another Kafka version or of another number of brokers, or when the file is damaged.
+    directory holds the data of a newer Kafka or of another number of brokers, or when the file is damaged.
     """
     file = directory / "identity.json"
     kept = read_identity(file) if file.exists() else None
@@ -56,12 +57,13 @@ def read_identity(file: Path) -> Identity:
 
 
 def _check_fits(kept: Identity, spec: SandboxSpec, directory: Path) -> None:
-    found, asked = (kept.kafka_version, len(kept.brokers)), (spec.kafka_version, spec.brokers)
-    if found != asked:
-        raise ConfigError(
-            f"{directory} holds the data of {found[1]} broker(s) of Kafka {found[0]}, not {asked[1]} of {asked[0]}",
-            hint="name another directory, or remove this one to start anew",
-        )
+    """Data may be resumed by the same or by a newer Kafka, and by as many brokers as wrote it."""
+    held = f"{directory} holds the data of {len(kept.brokers)} broker(s) of Kafka {kept.kafka_version}"
+    hint = "name another directory, or remove this one to start anew"
+    if parse_kafka_version(kept.kafka_version) > spec.version:
+        raise ConfigError(f"{held}; {spec.kafka_version} is older and cannot read it", hint=hint)
+    if len(kept.brokers) != spec.brokers:
+        raise ConfigError(f"{held}; it cannot go on with {spec.brokers}", hint=hint)
 
 
 def _passwords(spec: SandboxSpec, kept: dict[str, str]) -> dict[str, str]:

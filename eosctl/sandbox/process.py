@@ -84,15 +84,15 @@ class Jvm:
 
     def stop(self, deadline_s: float = STOP_DEADLINE_S) -> None:
         """Ends it with SIGTERM, and with SIGKILL when it still runs after `deadline_s`."""
-        self._signal(signal.SIGCONT)
-        self._signal(signal.SIGTERM)
+        self.terminate()
         try:
             self._reap(deadline_s)
         except subprocess.TimeoutExpired:
             self.kill()
 
     def terminate(self) -> None:
-        """Sends SIGTERM and returns at once."""
+        """Sends SIGTERM, which a paused process gets too, and returns at once."""
+        self._signal(signal.SIGCONT)
         self._signal(signal.SIGTERM)
 
     def kill(self) -> None:

@@ -7,32 +7,18 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Self
 
 from eosctl.errors import ConfigError, UsageError
-from eosctl.sandbox.identity import Identity, establish_identity
+from eosctl.sandbox.archives import class_archives
+from eosctl.sandbox.identity import establish_identity
 from eosctl.sandbox.jars import KafkaJars, resolve_jars
 from eosctl.sandbox.java import find_java
 from eosctl.sandbox.ports import PortLeases
-from eosctl.sandbox.probes import accepts_connections, brokers_in_metadata, worker_has_joined
 from eosctl.sandbox.process import Jvm, Spawner
-from eosctl.sandbox.properties import (
-    HOST,
-    BrokerPorts,
-    broker_properties,
-    client_properties,
-    logging_configuration,
-    properties_text,
-    worker_properties,
-)
+from eosctl.sandbox.properties import client_properties, properties_text
+from eosctl.sandbox.site import Site
 from eosctl.sandbox.spec import MOST_WORKERS, SandboxSpec
-from eosctl.sandbox.storage import format_storage
-
-T = TypeVar("T")
-
-QUICK_START = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xshare:auto")
-BROKER_MEMORY = ("-Xms64m", "-Xmx512m")
-WORKER_MEMORY = ("-Xms64m", "-Xmx768m")
 
 
 def _say_nothing(_: str) -> None:
@@ -49,13 +35,10 @@ class Sandbox:
         self.spec = spec or SandboxSpec()
         self._narrate = narrate
         self._leases = PortLeases()
+        self._spawner = Spawner()
         self._brokers: dict[int, Jvm] = {}
         self._workers: dict[int, Jvm] = {}
-        self._spawner: Spawner | None = None
-        self._identity: Identity | None = None
-        self._directory: Path | None = None
-        self._jars: KafkaJars | None = None
-        self._java: Path | None = None
+        self._started_site: Site | None = None
 
     def __enter__(self) -> Self:
         """Starts it."""
@@ -68,6 +51,12 @@ class Sandbox:
         """Stops it."""
         self.stop()
 
+    @property
+    def _site(self) -> Site:
+        if self._started_site is None:
+            raise ConfigError("the sandbox was not started", hint="call start() or use it in a with statement")
+        return self._started_site
+
     # -- what it is --------------------------------------------------------------------------------------------------
 
     @property
@@ -78,51 +67,51 @@ class Sandbox:
     @property
     def directory(self) -> Path:
         """Where properties, data and logs are."""
-        return _started(self._directory)
+        return self._site.directory
 
     @property
     def jars(self) -> KafkaJars:
         """Kafka's jars of this version."""
-        return _started(self._jars)
+        return self._site.jars
 
     @property
     def classpath(self) -> str:
         """The jars of brokers, workers and tools, as `java -cp` takes them; plugins are not on it."""
-        return self.jars.classpath
+        return self._site.jars.classpath
 
     @property
     def java(self) -> Path:
         """The `java` that runs it."""
-        return _started(self._java)
+        return self._site.java
 
     @property
     def cluster_id(self) -> str:
         """The Kafka cluster ID."""
-        return _started(self._identity).cluster_id
+        return self._site.identity.cluster_id
 
     @property
     def bootstrap_servers(self) -> str:
         """The plaintext listeners of all brokers; who connects there is `User:ANONYMOUS`, the super user."""
-        return ",".join(f"{HOST}:{ports.plaintext}" for ports in _started(self._identity).brokers)
+        return self._site.bootstrap_servers
 
     @property
     def sasl_bootstrap_servers(self) -> str:
         """The SASL/PLAIN listeners of all brokers; a user there may do what ACLs allow, which at first is nothing."""
-        return ",".join(f"{HOST}:{ports.sasl}" for ports in _started(self._identity).brokers)
+        return self._site.sasl_bootstrap_servers
 
     @property
     def users(self) -> Mapping[str, str]:
         """Password of each SASL user by name."""
-        return _started(self._identity).passwords
+        return self._site.identity.passwords
 
     @property
     def connect_urls(self) -> tuple[str, ...]:
         """REST addresses of the workers that were started, in order of their numbers."""
-        return tuple(self.connect_url(number) for number in sorted(self._workers))
+        return tuple(map(self._site.connect_url, sorted(self._workers)))
 
     def connect_url(self, number: int) -> str:
         """REST address of worker `number`."""
-        return f"http://{HOST}:{_started(self._identity).workers[number - 1]}"
+        return self._site.connect_url(number)
 
     def client_properties(self, user: str) -> str:
         """A Java client.properties with which a client is `User:<user>`."""
@@ -132,11 +121,11 @@ class Sandbox:
 
     def broker_log(self, node: int) -> Path:
         """The log of broker `node`, over all its starts."""
-        return self.directory / "logs" / f"broker-{node}.log"
+        return self._site.log("broker", node)
 
     def worker_log(self, number: int) -> Path:
         """The log of worker `number`, over all its starts."""
-        return self.directory / "logs" / f"worker-{number}.log"
+        return self._site.log("worker", number)
 
     def broker_pid(self, node: int) -> int | None:
         """The process ID of broker `node`, or None when it does not run."""
@@ -154,9 +143,9 @@ class Sandbox:
         Raises ConfigError when one of them ends early, TimedOut after `spec.deadline_s`; both show the end of its log.
         """
         try:
-            self._prepare()
-            self._start_brokers()
-            self._start_workers()
+            self._started_site = self._prepare()
+            self._start_brokers(range(1, self.spec.brokers + 1))
+            self._start_workers(range(1, self.spec.workers + 1))
         except BaseException:
             self.stop(keep_logs=True)
             raise
@@ -169,31 +158,25 @@ class Sandbox:
         for group in (self._workers, self._brokers):
             if self.spec.directory is not None:
                 for jvm in group.values():
-                    jvm.resume()
                     jvm.terminate()
             for jvm in group.values():
-                jvm.stop() if self.spec.directory is not None else jvm.kill()
-        if self._spawner is not None:
-            self._spawner.close()
-            self._spawner = None
+                jvm.kill() if self.spec.directory is None else jvm.stop()
+        self._spawner.close()
         self._leases.release()
-        self._remove(keep_logs)
-
-    def _remove(self, keep_logs: bool) -> None:
-        if self.spec.directory is not None or self._directory is None:
-            return
-        for entry in self._directory.iterdir():
-            if entry.is_dir() and not (keep_logs and entry.name == "logs"):
-                shutil.rmtree(entry)
-        if not keep_logs:
-            shutil.rmtree(self._directory)
+        if self.spec.directory is None and self._started_site is not None:
+            _remove(self.directory, keep_logs)
 
     # -- one broker --------------------------------------------------------------------------------------------------
 
-    def start_broker(self, node: int) -> None:
-        """Starts broker `node` again, on its ports and data, and returns when it has joined the cluster."""
+    def start_broker(self, node: int, overrides: Mapping[str, str] | None = None) -> None:
+        """Starts broker `node` again, on its ports and data, and returns when it has joined the cluster.
+
+        `overrides` win over `spec.broker_config` for this start. Raises UsageError when it runs.
+        """
+        _check_ended(self._broker(node))
+        self._site.write_broker(node, overrides or {})
         self._broker(node).start()
-        self._await_brokers([node], frozenset({node}))
+        self._await_brokers([node])
 
     def stop_broker(self, node: int) -> None:
         """Ends broker `node` in order (SIGTERM)."""
@@ -221,9 +204,13 @@ class Sandbox:
     def start_worker(self, number: int, overrides: Mapping[str, str] | None = None) -> str:
         """Starts worker `number` (a new one, or one that was stopped) and returns its REST address when it is ready.
 
-        `overrides` win over `spec.worker_config` for this start; a later start without any is as the spec says.
+        `overrides` win over `spec.worker_config` for this start. Raises UsageError when it runs.
         """
-        self._prepare_worker(number, overrides or {}).start()
+        if not 1 <= number <= MOST_WORKERS:
+            raise UsageError(f"a sandbox has workers 1 to {MOST_WORKERS}, not {number}")
+        if number in self._workers:
+            _check_ended(self._workers[number])
+        self._workers[number] = self._spawn_worker(number, overrides or {})
         self._await_workers([number])
         return self.connect_url(number)
 
@@ -250,85 +237,61 @@ class Sandbox:
 
     # -- how it starts -----------------------------------------------------------------------------------------------
 
-    def _prepare(self) -> None:
-        self._java = find_java()
-        self._jars = resolve_jars(self.spec.kafka_version, self._narrate)
-        self._directory = self.spec.directory or Path(tempfile.mkdtemp(prefix="eosctl-sandbox-"))
-        (self._directory / "logs").mkdir(parents=True, exist_ok=True)
-        self._identity = establish_identity(self._directory, self.spec, self._leases)
+    def _prepare(self) -> Site:
         self._spawner = Spawner()
-        text, _ = logging_configuration(self.spec.version)
-        (self._directory / "logging.properties").write_text(text)
+        java = find_java()
+        jars = resolve_jars(self.spec.kafka_version, self._narrate)
+        archives = class_archives(self.spec.kafka_version, java, jars, self._narrate)
+        directory = self.spec.directory or Path(tempfile.mkdtemp(prefix="eosctl-sandbox-"))
+        directory.mkdir(parents=True, exist_ok=True)
+        identity = establish_identity(directory.resolve(), self.spec, self._leases)
+        site = Site(self.spec, directory.resolve(), identity, jars, java, archives)
+        site.write_logging()
+        return site
 
-    def _start_brokers(self) -> None:
-        nodes = range(1, self.spec.brokers + 1)
+    def _start_brokers(self, nodes: Sequence[int]) -> None:
         self._narrate(f"starting {len(nodes)} broker(s) of Kafka {self.kafka_version}")
         for node in nodes:
-            self._brokers[node] = self._prepare_broker(node)
-        for jvm in self._brokers.values():
-            jvm.start()
-        self._await_brokers(nodes, frozenset(nodes))
+            self._site.write_broker(node, {})
+            command, log = self._site.broker_command(node), self.broker_log(node)
+            self._brokers[node] = Jvm(f"broker {node}", command, log, self._spawner)
+            self._brokers[node].start()
+        self._await_brokers(nodes)
 
-    def _prepare_broker(self, node: int) -> Jvm:
-        identity = _started(self._identity)
-        home = self.directory / f"broker-{node}"
-        format_storage(self.java, self.jars, node, identity.cluster_id, home / "data")
-        settings = broker_properties(self.spec, node, identity.brokers, identity.passwords, home / "data")
-        (home / "server.properties").write_text(properties_text(settings))
-        options = (*BROKER_MEMORY, *QUICK_START, *self.spec.broker_java_options)
-        command = self._java_command(options, "kafka.Kafka", home / "server.properties")
-        return Jvm(f"broker {node}", command, self.broker_log(node), _started(self._spawner))
-
-    def _start_workers(self) -> None:
-        numbers = range(1, self.spec.workers + 1)
-        if not numbers:
-            return
-        self._narrate(f"starting {len(numbers)} Connect worker(s), exactly-once {self.spec.exactly_once}")
+    def _start_workers(self, numbers: Sequence[int]) -> None:
+        if numbers:
+            self._narrate(f"starting {len(numbers)} Connect worker(s), exactly-once {self.spec.exactly_once}")
         for number in numbers:
-            self._prepare_worker(number, {}).start()
+            self._workers[number] = self._spawn_worker(number, {})
         self._await_workers(numbers)
 
-    def _prepare_worker(self, number: int, overrides: Mapping[str, str]) -> Jvm:
-        if not 1 <= number <= MOST_WORKERS:
-            raise UsageError(f"a sandbox has workers 1 to {MOST_WORKERS}, not {number}")
-        identity = _started(self._identity)
-        home = self.directory / f"worker-{number}"
-        home.mkdir(exist_ok=True)
-        rest_port = identity.workers[number - 1]
-        settings = worker_properties(self.spec, self.bootstrap_servers, rest_port, self.jars.plugin_path)
-        (home / "worker.properties").write_text(properties_text({**settings, **overrides}))
-        if number not in self._workers:
-            options = (*WORKER_MEMORY, *QUICK_START, *self.spec.worker_java_options)
-            main = "org.apache.kafka.connect.cli.ConnectDistributed"
-            command = self._java_command(options, main, home / "worker.properties")
-            self._workers[number] = Jvm(f"worker {number}", command, self.worker_log(number), _started(self._spawner))
-        return self._workers[number]
+    def _spawn_worker(self, number: int, overrides: Mapping[str, str]) -> Jvm:
+        self._site.write_worker(number, overrides)
+        command, log = self._site.worker_command(number), self.worker_log(number)
+        jvm = Jvm(f"worker {number}", command, log, self._spawner)
+        jvm.start()
+        return jvm
 
-    def _java_command(self, options: tuple[str, ...], main: str, properties: Path) -> list[str]:
-        _, logging = logging_configuration(self.spec.version)
-        log = f"-D{logging}=file:{self.directory / 'logging.properties'}"
-        return [str(self.java), *options, log, "-cp", self.classpath, main, str(properties)]
-
-    # -- how it gets ready -------------------------------------------------------------------------------------------
-
-    def _await_brokers(self, nodes: Sequence[int], expected: frozenset[int]) -> None:
+    def _await_brokers(self, nodes: Sequence[int]) -> None:
         deadline = time.monotonic() + self.spec.deadline_s
         for node in nodes:
-            ports = _started(self._identity).brokers[node - 1]
-            self._broker(node).wait_until(partial(_broker_is_ready, ports, expected), deadline)
+            self._broker(node).wait_until(partial(self._site.broker_is_ready, node, frozenset(nodes)), deadline)
 
     def _await_workers(self, numbers: Sequence[int]) -> None:
         deadline = time.monotonic() + self.spec.deadline_s
         for number in numbers:
-            port = _started(self._identity).workers[number - 1]
-            self._worker(number).wait_until(partial(worker_has_joined, port), deadline)
+            self._worker(number).wait_until(partial(self._site.worker_is_ready, number), deadline)
 
 
-def _broker_is_ready(ports: BrokerPorts, expected: frozenset[int]) -> bool:
-    return expected <= brokers_in_metadata(ports.plaintext) and accepts_connections(ports.sasl)
+def _check_ended(jvm: Jvm) -> None:
+    if jvm.pid is not None:
+        raise UsageError(f"{jvm.name} runs already", hint="stop or kill it first")
 
 
-def _started(value: T | None) -> T:
-    if value is None:
-        raise ConfigError("the sandbox was not started", hint="call start() or use it in a with statement")
-    return value
+def _remove(directory: Path, keep_logs: bool) -> None:
+    if not (keep_logs and any((directory / "logs").iterdir())):
+        shutil.rmtree(directory)
+        return
+    for entry in directory.iterdir():
+        if entry.is_dir() and entry.name != "logs":
+            shutil.rmtree(entry)

@@ -21,6 +21,7 @@ class SandboxSpec:
     `broker_config` and `worker_config` win over the sandbox's own settings, for every broker and worker.
     `exactly_once` is the workers' `exactly.once.source.support`. `users` are SASL users beside worker, connector,
     admin and tool. `port` is the plaintext port of broker 1; other ports, and this one when None, are free ones.
+    `features` are levels to format the storage with, as `{"transaction.version": "0"}` (KIP-1022, from 4.0 on).
     A named `directory` is kept after the stop, and starting on it again resumes its data.
     """
 
@@ -31,6 +32,7 @@ class SandboxSpec:
     broker_config: Mapping[str, str] = field(default_factory=dict)
     worker_config: Mapping[str, str] = field(default_factory=dict)
     users: Sequence[str] = ()
+    features: Mapping[str, str] = field(default_factory=dict)
     group_id: str = "connect-cluster"
     directory: Path | None = None
     port: int | None = None

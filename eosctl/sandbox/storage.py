@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import uuid
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from eosctl.errors import ConfigError
@@ -29,42 +30,37 @@ def new_uuid() -> str:
             return text
 
 
-def format_storage(java: Path, jars: KafkaJars, node: int, cluster_id: str, data: Path) -> None:
+def format_storage(
+    java: Path, jars: KafkaJars, node: int, cluster_id: str, data: Path, features: Mapping[str, str]
+) -> None:
     """Formats `data` for `node` unless it is formatted already. ConfigError when StorageTool refuses.
 
-    What StorageTool writes into `bootstrap.checkpoint` depends on the version only; `meta.properties` holds the IDs.
-    So the tool runs once a version, which saves a JVM start per broker.
+    What StorageTool writes into `bootstrap.checkpoint` depends on version and features only; `meta.properties` holds
+    the IDs. So the tool runs once for each of those, which saves a JVM start per broker.
     """
     if (data / "meta.properties").exists():
         return
-    template = jars.directory / "formatted"
+    levels = [f"{name}={level}" for name, level in sorted(features.items())]
+    template = jars.directory / ",".join(["formatted", *levels])
     with exclusive(jars.directory.with_name(f"{jars.directory.name}.formatted.lock")):
         if not template.is_dir():
-            _make_template(java, jars, template)
+            _make_template(java, jars, levels, template)
     data.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(template / "bootstrap.checkpoint", data / "bootstrap.checkpoint")
     (data / "meta.properties").write_text(_meta(template / "meta.properties", str(node), cluster_id))
 
 
-def _make_template(java: Path, jars: KafkaJars, template: Path) -> None:
+def _make_template(java: Path, jars: KafkaJars, levels: Sequence[str], template: Path) -> None:
     staging = template.with_name(f"{template.name}.{os.getpid()}")
     shutil.rmtree(staging, ignore_errors=True)
     staging.mkdir()
     server = staging / "server.properties"
     server.write_text(properties_text({**TEMPLATE_NODE, "log.dirs": str(staging / "data")}))
-    command = [
-        str(java),
-        "-cp",
-        jars.classpath,
-        "kafka.tools.StorageTool",
-        "format",
-        "-t",
-        new_uuid(),
-        "-c",
-        str(server),
-    ]
-    answer = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    features = [option for level in levels for option in ("--feature", level)]
+    tool = [str(java), "-cp", jars.classpath, "kafka.tools.StorageTool", "format", "-t", new_uuid(), "-c", str(server)]
+    answer = subprocess.run([*tool, *features], capture_output=True, text=True, check=False, timeout=120)
     if answer.returncode != 0:
+        shutil.rmtree(staging)
         raise ConfigError(f"the storage of a broker could not be formatted:\n{answer.stdout}{answer.stderr}")
     (staging / "data").rename(template)
     shutil.rmtree(staging)

@@ -1,0 +1,79 @@
+"""Class archives: what a JVM has parsed and verified once, kept in a file for the JVMs after it.
+
+They halve the start of a broker and of a worker (JEP 350). One archive holds the classes of one main class for one
+Java and one set of jars; a JVM that finds its archive unfit goes on without it.
+"""
+
+import hashlib
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from eosctl.sandbox.cache import exclusive
+from eosctl.sandbox.identity import establish_identity
+from eosctl.sandbox.jars import KafkaJars
+from eosctl.sandbox.ports import PortLeases
+from eosctl.sandbox.process import Jvm, Spawner
+from eosctl.sandbox.site import BROKER_MAIN, WORKER_MAIN, Site
+from eosctl.sandbox.spec import SandboxSpec
+
+TRAINING_DEADLINE_S = 120.0
+
+
+def class_archives(
+    kafka_version: str, java: Path, jars: KafkaJars, narrate: Callable[[str], None]
+) -> Mapping[str, Sequence[str]]:
+    """Per main class the JVM options that use its archive; made now, by one start of each, where it is not yet there.
+
+    A Java that cannot make archives (one without a base archive) gives no options, and is not asked again.
+    """
+    home = jars.directory / f"archives-{_fingerprint(java)}"
+    with exclusive(jars.directory.with_name(f"{jars.directory.name}.archives.lock")):
+        if not home.is_dir():
+            narrate(f"preparing quick starts of Kafka {kafka_version} (once)")
+            _make(kafka_version, java, jars, home)
+    found = ((main, home / f"{main}.jsa") for main in (BROKER_MAIN, WORKER_MAIN))
+    return {main: (f"-XX:SharedArchiveFile={archive}",) for main, archive in found if archive.exists()}
+
+
+def _fingerprint(java: Path) -> str:
+    version = subprocess.run([java, "-version"], capture_output=True, check=False).stderr
+    return hashlib.sha256(str(java.resolve()).encode() + version).hexdigest()[:12]
+
+
+def _make(kafka_version: str, java: Path, jars: KafkaJars, home: Path) -> None:
+    for leftover in home.parent.glob(f".{home.name}.*"):
+        shutil.rmtree(leftover)
+    staging = Path(tempfile.mkdtemp(prefix=f".{home.name}.", dir=home.parent))
+    options = {main: (f"-XX:ArchiveClassesAtExit={staging / main}.jsa",) for main in (BROKER_MAIN, WORKER_MAIN)}
+    spec = SandboxSpec(kafka_version=kafka_version, workers=1)
+    leases, spawner = PortLeases(), Spawner()
+    try:
+        with tempfile.TemporaryDirectory(prefix="eosctl-training-") as directory:
+            identity = establish_identity(Path(directory), spec, leases)
+            _start_and_stop(Site(spec, Path(directory), identity, jars, java, options), spawner)
+    finally:
+        spawner.close()
+        leases.release()
+    staging.rename(home)
+
+
+def _start_and_stop(site: Site, spawner: Spawner) -> None:
+    site.write_logging()
+    site.write_broker(1, {})
+    site.write_worker(1, {})
+    broker = Jvm("broker 1", site.broker_command(1), site.log("broker", 1), spawner)
+    worker = Jvm("worker 1", site.worker_command(1), site.log("worker", 1), spawner)
+    deadline = time.monotonic() + TRAINING_DEADLINE_S
+    try:
+        broker.start()
+        broker.wait_until(partial(site.broker_is_ready, 1, frozenset({1})), deadline)
+        worker.start()
+        worker.wait_until(partial(site.worker_is_ready, 1), deadline)
+    finally:
+        worker.stop()
+        broker.stop()
