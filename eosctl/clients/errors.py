@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from eosctl.clients.codes import code_name
 from eosctl.errors import (
     Bug,
     ConfigError,
@@ -132,14 +133,7 @@ def protocol_error(code: int, *, principal: str, operation: str, resource: str) 
     kind = PROTOCOL_CODES.get(code, Unsupported)
     if kind is NotAuthorized:
         return NotAuthorized(principal=principal, operation=operation, resource=resource)
-    return kind(f"{resource}: the broker refuses {operation} with {code_name(code)}")
-
-
-def code_name(code: int) -> str:
-    """The protocol's name and number of an error code, such as `NOT_COORDINATOR (16)`."""
-    from kafka.errors import for_code
-
-    return f"{for_code(code).message or 'an error code that eosctl does not know'} ({code})"
+    return kind(f"{resource}: the broker refuses {operation} with {code_name(code)} ({code})")
 
 
 LISTENER_HINT: Final = "does security.protocol match the listener at this address?"

@@ -3,12 +3,13 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
-from eosctl.model.names import ProducerIdAndEpoch
+from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
+from eosctl.model.records import IsolationLevel
 
 Response = Any
 """A decoded answer: kafka-python's response class, whose attributes are the protocol's fields in snake_case."""
 
-LATEST: Final = 1 << 15
+ANY_VERSION: Final = 1 << 15
 TRANSACTION_COORDINATOR: Final = 1
 """KeyType of FindCoordinator for transactional IDs (0 is for groups)."""
 INIT_PRODUCER_ID_STABLE: Final = 5
@@ -17,6 +18,15 @@ END_TXN_WITHOUT_BUMP: Final = 4
 """EndTxn v5 (KIP-890) raises the epoch with every transaction."""
 BATCHED_FIND_COORDINATOR: Final = 4
 """FindCoordinator v4 (KIP-699, broker 3.0) takes many keys; older versions take one."""
+FETCH_BY_NAME: Final = 12
+"""From Fetch v13 (KIP-516) topics are named by topic ID only."""
+LIST_OFFSETS_PLAIN: Final = 7
+"""Later versions of ListOffsets only add special timestamps."""
+EARLIEST: Final = -2
+LATEST: Final = -1
+ISOLATION: Final = {IsolationLevel.READ_UNCOMMITTED: 0, IsolationLevel.READ_COMMITTED: 1}
+TOPIC_RESOURCE: Final = 2
+BROKER_RESOURCE: Final = 4
 
 
 class Request(NamedTuple):
@@ -28,7 +38,7 @@ class Request(NamedTuple):
     api: Any
     fields: Mapping[str, object]
     min_version: int = 0
-    max_version: int = LATEST
+    max_version: int = ANY_VERSION
 
     @property
     def name(self) -> str:
@@ -96,3 +106,120 @@ def brokers_metadata() -> Request:
     from kafka.protocol.metadata import MetadataRequest
 
     return Request(MetadataRequest, {"topics": [], "allow_auto_topic_creation": False}, min_version=2)
+
+
+def topics_metadata(topics: Iterable[str] | None) -> Request:
+    """Metadata of `topics` (None for all); never creates one.
+
+    Answers topics[] of {error_code, name, is_internal, partitions[] of {partition_index, leader_id, replica_nodes}}.
+    """
+    from kafka.protocol.metadata import MetadataRequest
+
+    wanted = None if topics is None else [MetadataRequest.MetadataRequestTopic(name=name) for name in topics]
+    return Request(MetadataRequest, {"topics": wanted, "allow_auto_topic_creation": False}, min_version=4)
+
+
+def list_offsets(partitions: Iterable[TopicPartition], timestamp: int, isolation: IsolationLevel) -> Request:
+    """ListOffsets to the leader: topics[] of {name, partitions[] of {partition_index, error_code, offset}}.
+
+    timestamp EARLIEST asks for the log start offset; LATEST for the high watermark, or with read_committed for the
+    last stable offset.
+    """
+    from kafka.protocol.consumer import ListOffsetsRequest
+
+    asked = ListOffsetsRequest.ListOffsetsTopic
+    topics = [
+        asked(
+            name=topic,
+            partitions=[
+                asked.ListOffsetsPartition(partition_index=index, current_leader_epoch=-1, timestamp=timestamp)
+                for index in indexes
+            ],
+        )
+        for topic, indexes in by_topic(partitions).items()
+    ]
+    fields = {"replica_id": -1, "isolation_level": ISOLATION[isolation], "topics": topics}
+    return Request(ListOffsetsRequest, fields, min_version=2, max_version=LIST_OFFSETS_PLAIN)
+
+
+def fetch(partition: TopicPartition, offset: int, max_bytes: int, isolation: IsolationLevel) -> Request:
+    """Fetch of one partition, answered at once: responses[0].partitions[0] of {error_code, high_watermark, records...}.
+
+    With read_committed the records end before the last stable offset and aborted_transactions[] of {producer_id,
+    first_offset} names every aborted transaction in their range. A batch larger than max_bytes comes whole (KIP-74).
+    """
+    from kafka.protocol.consumer import FetchRequest
+
+    part = FetchRequest.FetchTopic.FetchPartition(
+        partition=partition.partition,
+        current_leader_epoch=-1,
+        fetch_offset=offset,
+        last_fetched_epoch=-1,
+        log_start_offset=-1,
+        partition_max_bytes=max_bytes,
+    )
+    fields = {
+        "replica_id": -1,
+        "max_wait_ms": 0,
+        "min_bytes": 0,
+        "max_bytes": max_bytes,
+        "isolation_level": ISOLATION[isolation],
+        "session_id": 0,
+        "session_epoch": -1,
+        "topics": [FetchRequest.FetchTopic(topic=partition.topic, partitions=[part])],
+        "forgotten_topics_data": [],
+        "rack_id": "",
+    }
+    return Request(FetchRequest, fields, min_version=4, max_version=FETCH_BY_NAME)
+
+
+def describe_configs(resource_type: int, resource_name: str, keys: Iterable[str] | None = None) -> Request:
+    """DescribeConfigs: results[0] of {error_code, error_message, configs[] of {name, value, is_sensitive}}.
+
+    keys None asks for all. A broker's configs are answered by that broker only.
+    """
+    from kafka.protocol.admin import DescribeConfigsRequest
+
+    resource = DescribeConfigsRequest.DescribeConfigsResource(
+        resource_type=resource_type,
+        resource_name=resource_name,
+        configuration_keys=None if keys is None else list(keys),
+    )
+    return Request(DescribeConfigsRequest, {"resources": [resource], "include_synonyms": False}, min_version=1)
+
+
+def describe_transactions(transactional_ids: Iterable[str]) -> Request:
+    """DescribeTransactions (KIP-664) to the coordinator of the IDs: transaction_states[], one per ID."""
+    from kafka.protocol.admin import DescribeTransactionsRequest
+
+    return Request(DescribeTransactionsRequest, {"transactional_ids": list(transactional_ids)})
+
+
+def list_transactions(
+    *,
+    states: Iterable[str] = (),
+    producer_ids: Iterable[int] = (),
+    longer_than_ms: int | None = None,
+    pattern: str | None = None,
+) -> Request:
+    """ListTransactions (KIP-664) to every broker: transaction_states[] of {transactional_id, producer_id, ...}.
+
+    longer_than_ms needs v1 (broker 3.8), pattern, a regular expression, v2 (broker 4.1, KIP-1152).
+    """
+    from kafka.protocol.admin import ListTransactionsRequest
+
+    fields: dict[str, object] = {"state_filters": list(states), "producer_id_filters": list(producer_ids)}
+    min_version = 0
+    if longer_than_ms is not None:
+        fields["duration_filter"], min_version = longer_than_ms, 1
+    if pattern is not None:
+        fields["transactional_id_pattern"], min_version = pattern, 2
+    return Request(ListTransactionsRequest, fields, min_version=min_version)
+
+
+def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
+    """Topic -> partition indexes, as requests list them."""
+    topics: dict[str, list[int]] = {}
+    for partition in partitions:
+        topics.setdefault(partition.topic, []).append(partition.partition)
+    return topics

@@ -11,7 +11,8 @@ from eosctl.clients.messages import Request, Response
 from eosctl.errors import EosctlError, TimedOut
 
 if TYPE_CHECKING:
-    from eosctl.clients.wire import Channel, Wire
+    from eosctl.clients.channel import Channel
+    from eosctl.clients.wire import Wire
 
 Item = TypeVar("Item", bound=Hashable)
 

@@ -2,28 +2,25 @@
 
 import signal
 import threading
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from time import monotonic
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeVar
 
+from eosctl.clients.channel import ApiVersions, Channel, Pending
 from eosctl.clients.errors import Peer, connection_error
 from eosctl.clients.messages import Request, Response
 from eosctl.clients.window import Window
-from eosctl.errors import EosctlError, TimedOut, Unreachable, Unsupported
+from eosctl.errors import EosctlError, TimedOut, Unreachable
 from eosctl.model.client_properties import ClientProperties
 
 if TYPE_CHECKING:
-    from kafka.net.connection import KafkaConnection
     from kafka.net.manager import KafkaConnectionManager
 
 Item = TypeVar("Item", bound=Hashable)
 NodeId = int | str
-Done = Callable[[Response | None, EosctlError | None], None]
 
-REQUEST_TIMEOUT_S: Final = 30.0
 CONNECT_TIMEOUT_S: Final = 10.0
 
 
@@ -33,59 +30,6 @@ class Broker(NamedTuple):
     node_id: int
     host: str
     port: int
-
-
-class ApiVersions(NamedTuple):
-    """The lowest and highest version of one API that a broker answers."""
-
-    lowest: int
-    highest: int
-
-
-@dataclass(frozen=True, slots=True)
-class Channel:
-    """One connection to one broker. Sends do not block; they are carried out while the wire polls."""
-
-    connection: "KafkaConnection"
-    peer: Peer
-
-    @property
-    def open(self) -> bool:
-        """Whether a request sent now would go out at once."""
-        return bool(self.connection.connected and not self.connection.paused)
-
-    def versions(self) -> Mapping[int, ApiVersions]:
-        """API key -> versions the broker answers; empty until the channel has been open."""
-        known = self.connection.broker_version_data
-        return {} if known is None else {key: ApiVersions(*pair) for key, pair in known.api_versions.items()}
-
-    def version(self, request: Request) -> int:
-        """The highest version of `request` that both sides speak; Unsupported names what is needed and found."""
-        known = self.connection.broker_version_data.api_versions.get(request.api.API_KEY)
-        if known is None:
-            raise Unsupported(
-                f"{self.peer.address} does not know {request.name} (version {request.min_version} needed)"
-            )
-        version = min(known[1], request.max_version, request.api.max_version)
-        if version < max(known[0], request.min_version):
-            wanted = min(request.max_version, request.api.max_version)
-            raise Unsupported(
-                f"{request.name} needs version {request.min_version} to {wanted}, "
-                f"{self.peer.address} answers {known[0]} to {known[1]}"
-            )
-        return int(version)
-
-    def send(self, request: Request, deadline: float, done: Done) -> None:
-        """Send `request`; `done` gets the response, or the error in its place, exactly once."""
-        try:
-            message = request.message(self.version(request))
-        except EosctlError as error:
-            done(None, error)
-            return
-        patience_ms = 1000 * max(0.001, min(REQUEST_TIMEOUT_S, deadline - monotonic()))
-        future = self.connection.send_request(message, request_timeout_ms=patience_ms)
-        future.add_callback(lambda response: done(response, None))
-        future.add_errback(lambda error: done(None, connection_error(error, self.peer)))
 
 
 class Wire:
@@ -155,6 +99,11 @@ class Wire:
         """
         deadline = monotonic() + (self.timeout_s if timeout_s is None else timeout_s)
         return self._exchange(self._open_channel(node_id, deadline), request, deadline)
+
+    def start(self, node_id: int, request: Request, *, timeout_s: float | None = None) -> Pending:
+        """`request` sent to broker `node_id`, whose response is taken later; raises what `request` raises."""
+        deadline = monotonic() + (self.timeout_s if timeout_s is None else timeout_s)
+        return Pending(self._open_channel(node_id, deadline), request, deadline, self.poll)
 
     def request_any(self, request: Request, *, timeout_s: float | None = None) -> Response:
         """The response of one broker, whichever can be reached, open connections first."""
@@ -229,14 +178,7 @@ class Wire:
         raise TimedOut(f"{waiting.peer.address if waiting else f'broker {node_id}'} accepted no connection in time")
 
     def _exchange(self, channel: Channel, request: Request, deadline: float) -> Response:
-        landed: list[tuple[Response | None, EosctlError | None]] = []
-        channel.send(request, deadline, lambda response, error: landed.append((response, error)))
-        while not landed and monotonic() < deadline + 1:
-            self.poll(min(1.0, max(0.0, deadline - monotonic())))
-        response, error = landed[0] if landed else (None, TimedOut(f"{channel.peer.address} did not answer"))
-        if error is not None:
-            raise error
-        return response
+        return Pending(channel, request, deadline, self.poll).response()
 
     def _connected(self) -> "KafkaConnectionManager":
         if not self._lanes:

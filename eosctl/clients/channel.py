@@ -1,0 +1,98 @@
+"""One connection to one broker, and a request under way on it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from time import monotonic
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from eosctl.clients.errors import Peer, connection_error
+from eosctl.clients.messages import Request, Response
+from eosctl.errors import EosctlError, TimedOut, Unsupported
+
+if TYPE_CHECKING:
+    from kafka.net.connection import KafkaConnection
+
+Done = Callable[[Response | None, EosctlError | None], None]
+
+REQUEST_TIMEOUT_S: Final = 30.0
+GRACE_S: Final = 0.1
+"""How long after its deadline a request may take to fail by itself."""
+
+
+class ApiVersions(NamedTuple):
+    """The lowest and highest version of one API that a broker answers."""
+
+    lowest: int
+    highest: int
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """One connection to one broker. Sends do not block; they are carried out while the wire polls."""
+
+    connection: "KafkaConnection"
+    peer: Peer
+
+    @property
+    def open(self) -> bool:
+        """Whether a request sent now would go out at once."""
+        return bool(self.connection.connected and not self.connection.paused)
+
+    def versions(self) -> Mapping[int, ApiVersions]:
+        """API key -> versions the broker answers; empty until the channel has been open."""
+        known = self.connection.broker_version_data
+        return {} if known is None else {key: ApiVersions(*pair) for key, pair in known.api_versions.items()}
+
+    def version(self, request: Request) -> int:
+        """The highest version of `request` that both sides speak; Unsupported names what is needed and found."""
+        known = self.connection.broker_version_data.api_versions.get(request.api.API_KEY)
+        if known is None:
+            raise Unsupported(
+                f"{self.peer.address} does not know {request.name} (version {request.min_version} needed)"
+            )
+        version = min(known[1], request.max_version, request.api.max_version)
+        if version < max(known[0], request.min_version):
+            wanted = min(request.max_version, request.api.max_version)
+            raise Unsupported(
+                f"{request.name} needs version {request.min_version} to {wanted}, "
+                f"{self.peer.address} answers {known[0]} to {known[1]}"
+            )
+        return int(version)
+
+    def send(self, request: Request, deadline: float, done: Done) -> None:
+        """Send `request`; `done` gets the response, or the error in its place, exactly once."""
+        try:
+            message = request.message(self.version(request))
+        except EosctlError as error:
+            done(None, error)
+            return
+        patience_ms = 1000 * max(0.001, min(REQUEST_TIMEOUT_S, deadline - monotonic()))
+        future = self.connection.send_request(message, request_timeout_ms=patience_ms)
+        future.add_callback(lambda response: done(response, None))
+        future.add_errback(lambda error: done(None, connection_error(error, self.peer)))
+
+
+class Pending:
+    """A request under way."""
+
+    def __init__(self, channel: Channel, request: Request, deadline: float, poll: Callable[[float], None]) -> None:
+        self._poll = poll
+        self._address = channel.peer.address
+        self._deadline = deadline
+        self._landed: tuple[Response | None, EosctlError | None] | None = None
+        channel.send(request, deadline, self._land)
+
+    def _land(self, response: Response | None, error: EosctlError | None) -> None:
+        self._landed = (response, error)
+
+    def response(self) -> Response:
+        """The response, waiting for it; raises Unreachable, TimedOut or Unsupported in its place."""
+        while self._landed is None:
+            remaining = self._deadline - monotonic()
+            if remaining <= -GRACE_S:
+                raise TimedOut(f"{self._address} accepted the connection but did not answer in time")
+            self._poll(min(1.0, max(0.0, remaining)))
+        response, error = self._landed
+        if error is not None:
+            raise error
+        return response

@@ -1,0 +1,95 @@
+"""The offsets that bound what readers of a partition see, from the partition leaders (ListOffsets)."""
+
+import time
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
+
+from eosctl.clients.errors import protocol_error
+from eosctl.clients.leaders import MOVED, NO_LEADER, UNKNOWN_TOPIC_OR_PARTITION, partition_leaders
+from eosctl.clients.messages import EARLIEST, LATEST, list_offsets
+from eosctl.clients.window import Answer
+from eosctl.clients.wire import Wire
+from eosctl.errors import NotAuthorized, TimedOut, Unreachable, UsageError
+from eosctl.model.names import TopicPartition
+from eosctl.model.records import IsolationLevel
+from eosctl.model.topics import PartitionOffsets
+
+PAUSE_S: Final = 0.1
+
+
+class _Bound(NamedTuple):
+    timestamp: int
+    isolation: IsolationLevel
+
+
+# In this order on one connection: the log may grow in between, and no bound may pass the next.
+_BOUNDS: Final = (
+    _Bound(EARLIEST, IsolationLevel.READ_UNCOMMITTED),
+    _Bound(LATEST, IsolationLevel.READ_COMMITTED),
+    _Bound(LATEST, IsolationLevel.READ_UNCOMMITTED),
+)
+
+
+def partition_offsets(
+    wire: Wire, partitions: Iterable[TopicPartition], *, timeout_s: float | None = None
+) -> Mapping[TopicPartition, PartitionOffsets]:
+    """Log start offset, last stable offset and high watermark of each partition.
+
+    Leaders that moved are looked up again until the time is up. Raises UsageError for a topic or partition that does
+    not exist, NotAuthorized where Describe is missing, TimedOut naming partitions that have no leader.
+    """
+    patience = wire.timeout_s if timeout_s is None else timeout_s
+    deadline = time.monotonic() + patience
+    wanted = set(partitions)
+    found: dict[TopicPartition, PartitionOffsets] = {}
+    while pending := wanted - found.keys():
+        remaining = deadline - time.monotonic()
+        if remaining <= 0:
+            raise TimedOut(f"no leader answered for {', '.join(map(str, sorted(pending)))} within {patience:g} s")
+        found |= _ask(wire, pending, remaining)
+        if wanted - found.keys():
+            time.sleep(PAUSE_S)
+    return found
+
+
+def _ask(wire: Wire, pending: set[TopicPartition], remaining: float) -> Mapping[TopicPartition, PartitionOffsets]:
+    leaders = partition_leaders(wire, {partition.topic for partition in pending}, timeout_s=remaining)
+    led: dict[int, list[TopicPartition]] = {}
+    for partition in sorted(pending):
+        if partition not in leaders:
+            raise UsageError(f"topic {partition.topic} has no partition {partition.partition}")
+        if leaders[partition] != NO_LEADER:
+            led.setdefault(leaders[partition], []).append(partition)
+    window = wire.window(timeout_s=remaining)
+    for node_id, group in led.items():
+        for bound in _BOUNDS:
+            window.put(bound, node_id, list_offsets(group, bound.timestamp, bound.isolation))
+    offsets: dict[TopicPartition, dict[_Bound, int]] = {}
+    for answer in window:
+        for partition, offset in _read(wire, answer).items():
+            offsets.setdefault(partition, {})[answer.item] = offset
+    return {
+        partition: PartitionOffsets(partition, *(bounds[bound] for bound in _BOUNDS))
+        for partition, bounds in offsets.items()
+        if len(bounds) == len(_BOUNDS)
+    }
+
+
+def _read(wire: Wire, answer: Answer[_Bound]) -> Mapping[TopicPartition, int]:
+    """Offsets in one answer, without the partitions to ask again."""
+    if answer.error is not None:
+        if isinstance(answer.error, Unreachable) and not isinstance(answer.error, NotAuthorized):
+            return {}
+        raise answer.error
+    offsets = {}
+    assert answer.response is not None
+    for topic in answer.response.topics:
+        for partition in topic.partitions:
+            if partition.error_code in MOVED or partition.error_code == UNKNOWN_TOPIC_OR_PARTITION:
+                continue
+            if partition.error_code:
+                resource = f"Topic {topic.name}"
+                code = partition.error_code
+                raise protocol_error(code, principal=wire.principal, operation="Describe", resource=resource)
+            offsets[TopicPartition(topic.name, partition.partition_index)] = partition.offset
+    return offsets
