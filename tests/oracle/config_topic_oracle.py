@@ -36,6 +36,10 @@ class ConfigTopicOracle:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """End the JVM."""
         self._process.stdin.close()
         self._process.stdout.close()
         self._process.terminate()
