@@ -16,8 +16,6 @@ A command returns its exit code (None is 0), or raises an EosctlError.
 import os
 import select
 import sys
-import tempfile
-import traceback
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 from io import TextIOWrapper
@@ -191,6 +189,9 @@ def _bug(error: Exception, seat: Seat) -> Bug:
 
     Its text may hold anything, passwords too: it is told under -v and in a file that only the user can read.
     """
+    import tempfile
+    import traceback
+
     text = "".join(traceback.format_exception(error))
     handle, name = tempfile.mkstemp(prefix="eosctl-", suffix=".traceback")
     with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:

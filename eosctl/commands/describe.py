@@ -82,7 +82,7 @@ def _parameter(parameter: Any, context: typer.Context) -> Parameter:  # noqa: AN
     is_option = parameter.param_type_name == "option"
     names = tuple(parameter.opts) + tuple(parameter.secondary_opts) if is_option else ()
     flag = is_option and (parameter.is_flag or parameter.count)
-    value = None if flag else re.sub(r"^(-\S+ )*", "", shown)
+    value = None if flag else re.sub(r"^(-\S+ )*", "", shown) if is_option else shown.partition(" <")[0]
     return Parameter(
         name=parameter.name,
         names=names,

@@ -1,0 +1,1 @@
+"""Measurements, each a ratio against a peer in the same run: `make bench`."""

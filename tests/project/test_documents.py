@@ -1,0 +1,156 @@
+"""What the project says of itself is true, complete and its own."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from eosctl import __version__, cli, reference
+
+
+def test_generated_files_are_what_the_commands_say(root, capsys):
+    code = reference.main(["--check"], root)
+    assert code == 0, capsys.readouterr().err
+
+
+def test_a_readme_without_markers_is_refused():
+    with pytest.raises(ValueError, match="put the two lines where"):
+        reference.with_reference("# eosctl\n", "text")
+
+
+def test_a_check_names_what_differs_and_a_write_mends_it(tmp_path, capsys):
+    (tmp_path / "README.md").write_text(f"# eosctl\n\n{reference.BEGIN}\nold\n{reference.END}\n\nend\n")
+    (tmp_path / "man").mkdir()
+    (tmp_path / "man" / "eosctl-gone.1").write_text("a command that is no more")
+    assert reference.main(["--check"], tmp_path) == 1
+    complaints = capsys.readouterr().err
+    assert "README.md is not what the commands say" in complaints
+    assert "man/eosctl-gone.1 is not what the commands say" in complaints
+    assert reference.main([], tmp_path) == 0
+    assert reference.main(["--check"], tmp_path) == 0
+    text = (tmp_path / "README.md").read_text()
+    assert text.startswith("# eosctl\n")
+    assert text.endswith("\n\nend\n")
+    assert "\nold\n" not in text
+    assert not (tmp_path / "man" / "eosctl-gone.1").exists()
+
+
+def test_the_changelog_begins_with_this_version(root):
+    versions = re.findall(r"^## \[(\d+\.\d+\.\d+)\]", (root / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert versions[0] == __version__
+
+
+def test_the_table_of_commands_repeats_the_first_line_of_their_help(command_tree):
+    summaries = {each.path: each.summary for each in command_tree}
+    assert {entry.name: summaries[f"eosctl {entry.name}"] for entry in cli.COMMANDS} == {
+        entry.name: entry.summary for entry in cli.COMMANDS
+    }
+
+
+def test_every_command_has_a_one_line_summary(command_tree):
+    assert [
+        each.path
+        for each in command_tree
+        if not re.fullmatch(r"[A-Z][^.]{5,100}\.", _without_abbreviations(each.summary))
+    ] == []
+
+
+def _without_abbreviations(summary: str) -> str:
+    return re.sub(r"\d\.\d", "1", summary)
+
+
+def test_every_command_says_when_it_is_needed(command_tree):
+    assert [each.path for each in command_tree if not (each.is_group or each.paragraphs)] == []
+
+
+def test_every_command_shows_examples_of_itself(command_tree):
+    wanting = []
+    for each in (each for each in command_tree if not each.is_group):
+        examples = [line.strip() for line in each.blocks.get("Examples", "").splitlines()]
+        wanting += [each.path] if not any(each.path in line for line in examples) else []
+    assert wanting == []
+
+
+def test_every_example_parses(command_tree):
+    """Names and options of an example exist: what would be run is parsed, and not run."""
+    wrong = []
+    for each in command_tree:
+        for line in each.blocks.get("Examples", "").splitlines():
+            wrong += [f"{each.path}: {line.strip()}" for problem in _problems(line) if problem]
+    assert wrong == []
+
+
+def _problems(line: str) -> list[str]:
+    import shlex
+
+    from typer.exceptions import TyperException
+
+    words = shlex.split(line, comments=True)
+    if "eosctl" not in words:
+        return []
+    args = words[words.index("eosctl") + 1 :]
+    ends = [number for number, word in enumerate(args) if word in {"|", ">", "&&"}]
+    try:
+        group = cli.root_command()
+        context = group.make_context("eosctl", args[: min(ends, default=len(args))])
+        while rest := [*context._protected_args, *context.args] if hasattr(group, "commands") else []:
+            _, group, rest = group.resolve_command(context, rest)
+            context = group.make_context(group.name, rest, parent=context)
+    except TyperException as error:
+        return [error.format_message()]
+    return []
+
+
+def test_every_column_that_is_printed_is_explained_in_the_help_of_a_command(command_tree, root):
+    explained = {
+        line.split()[0]
+        for each in command_tree
+        for line in each.blocks.get("Columns", "").splitlines()
+        if re.match(r"\s+[A-Z0-9_-]+\s{2,}\S", line)
+    }
+    printed = {
+        f"{file.relative_to(root)}: {header}": header
+        for folder in ("render/views", "commands")
+        for file in (root / "eosctl" / folder).rglob("*.py")
+        for header in _headers(ast.parse(file.read_text()))
+    }
+    assert [place for place, header in printed.items() if header not in explained] == []
+
+
+def _headers(tree: ast.Module) -> Iterator[str]:
+    """First arguments of Column(…) and figure(…)."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in {"Column", "figure"}:
+            header = node.args[0]
+            if isinstance(header, ast.Constant) and isinstance(header.value, str):
+                yield header.value
+
+
+FORBIDDEN = (
+    r"(?<![\w.$}])/(work|home|root|Users)/",
+    r"\.\./shared",
+    r"https?://[^\s\"'<>]*(pypi|pythonhosted|artifactory|nexus|repo\d?\.maven|maven2|mirror)",
+    r"--(extra-)?index-url[ =]",
+    r"BEGIN [A-Z ]*PRIVATE KEY",
+)
+
+
+def test_no_file_names_a_machine_a_package_host_or_a_secret(project_files: tuple[Path, ...], root: Path):
+    found = []
+    for file in project_files:
+        if file == Path(__file__).resolve():
+            continue
+        text = file.read_text(encoding="utf-8", errors="replace")
+        found += [
+            f"{file.relative_to(root)}: {match[0]}" for pattern in FORBIDDEN for match in re.finditer(pattern, text)
+        ]
+    assert found == []
+
+
+def test_the_folders_of_the_tests_mirror_the_rooms(root: Path):
+    rooms = {path.name for path in (root / "eosctl").iterdir() if path.is_dir() and path.name != "__pycache__"}
+    others = {"golden", "integration", "oracle", "project"}
+    folders = {path.name for path in (root / "tests").iterdir() if path.is_dir() and path.name != "__pycache__"}
+    assert folders - others <= rooms
