@@ -6,7 +6,6 @@ from typing import Any
 from eosctl.analysis.config_timeline import TimelineEntry
 from eosctl.model.connectors import Reader
 from eosctl.model.inspection import InspectedConnector, Inspection
-from eosctl.model.report import Finding
 from eosctl.model.skipped import Skipped
 from eosctl.render.document import Column, Document, Findings, Table, Tone, figure, rfc3339
 from eosctl.render.views.report import finding_rows
@@ -112,24 +111,14 @@ def _summary(inspection: Inspection) -> str:
     )
 
 
-def view_history(
-    entries: Iterable[TimelineEntry],
-    findings: Iterable[Finding],
-    topic: str,
-    as_of: str | None,
-    cluster_id: str | None,
-) -> Document:
+def view_history(entries: Iterable[TimelineEntry], topic: str, as_of: str | None, cluster_id: str | None) -> Document:
     """Every record in offset order, with what it did to a worker's state."""
     return Document(
         kind="inspect-config.history",
         as_of=as_of,
         cluster_id=cluster_id,
-        data={
-            "topic": topic,
-            "history": [history_row(each) for each in entries],
-            "findings": finding_rows(tuple(findings)),
-        },
-        blocks=(HISTORY, Findings()),
+        data={"topic": topic, "history": [history_row(each) for each in entries]},
+        blocks=(HISTORY,),
     )
 
 

@@ -1,0 +1,63 @@
+"""The composition root: builds what a command reads with, from what the user said. It decides nothing."""
+
+import time
+from functools import cached_property
+from typing import TYPE_CHECKING, Self
+
+from eosctl.commands.options import GlobalOptions
+from eosctl.model.skipped import Skipped
+
+if TYPE_CHECKING:
+    from eosctl.clients.wire import Wire
+    from eosctl.model.client_properties import ClientProperties
+    from eosctl.model.workers import ConnectFacts
+
+
+class Context:
+    """Connections of one command, made when first asked for and closed at its end."""
+
+    def __init__(self, options: GlobalOptions) -> None:
+        self.options = options
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if "wire" in self.__dict__:
+            self.wire.close()
+
+    @staticmethod
+    def now() -> int:
+        """The time, in ms since the epoch: the one clock that facts are stamped with."""
+        return int(time.time() * 1000)  # noqa: TID251  # the Clock
+
+    @cached_property
+    def client_properties(self) -> "ClientProperties":
+        """The cluster's address and the tool's identity, merged from -b, -X and --command-config."""
+        from eosctl.codecs.client_properties import client_properties
+        from eosctl.sources.files import read_text
+
+        path = self.options.command_config
+        return client_properties(
+            command_config=None if path is None else read_text(path, "--command-config"),
+            command_config_name="--command-config" if path is None else str(path),
+            extra=[f"{key}={value}" for key, value in self.options.properties.items()],
+            bootstrap_server=self.options.bootstrap_servers,
+        )
+
+    @cached_property
+    def wire(self) -> "Wire":
+        """The brokers; connects at the first request."""
+        from eosctl.clients.wire import Wire
+
+        if not self.client_properties.bootstrap_servers:
+            self.options.need_bootstrap_servers()
+        return Wire(self.client_properties, timeout_s=self.options.timeout_s)
+
+    @cached_property
+    def connect(self) -> "ConnectFacts | Skipped":
+        """What the Connect workers say, Skipped where none was named."""
+        from eosctl.sources.connect_rest import read_connect
+
+        urls = self.options.connect_urls
+        return read_connect(urls, self.options.timeout_s) if urls else Skipped("no --connect-url was given")

@@ -1,0 +1,78 @@
+"""Reading for the commands: the cluster, or a snapshot of it, as the same nouns."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from eosctl.codecs.config_topic import decode_config_records
+from eosctl.commands.context import Context
+from eosctl.errors import NotAuthorized
+from eosctl.model.names import TopicPartition
+from eosctl.model.records import Record
+from eosctl.model.skipped import Skipped
+from eosctl.model.snapshot import ClusterFacts, ConfigTopicLog, Snapshot
+
+if TYPE_CHECKING:
+    from eosctl.model.topics import PartitionOffsets, TopicFacts
+
+DEFAULT_CONFIG_TOPIC = "connect-configs"
+"""The name in Kafka's own sample of a worker's configuration."""
+
+
+def read_snapshot(context: Context, config_topic: str) -> Snapshot:
+    """The cluster now, or the file given with --snapshot. The config topic's records are a stream to be read once."""
+    if context.options.snapshot is not None:
+        from eosctl.sources.snapshot_file import read_snapshot_file
+
+        return read_snapshot_file(context.options.snapshot)
+    return Snapshot(
+        as_of=context.now(),
+        cluster=read_cluster(context),
+        group_id=context.options.group_id,
+        config_topic=read_config_topic(context, config_topic),
+        transactions=Skipped("not asked"),
+        connect=context.connect,
+    )
+
+
+def read_cluster(context: Context) -> ClusterFacts:
+    """Cluster ID, brokers and transaction.max.timeout.ms."""
+    from eosctl.sources.kafka_topics import broker_setting
+
+    wire = context.wire
+    brokers = wire.brokers()
+    limit = broker_setting(wire, brokers[0].node_id, "transaction.max.timeout.ms")
+    return ClusterFacts(
+        wire.cluster_id,
+        {broker.node_id: f"{broker.host}:{broker.port}" for broker in brokers},
+        limit if isinstance(limit, Skipped) else int(limit),
+    )
+
+
+def read_config_topic(context: Context, topic: str) -> ConfigTopicLog:
+    """The config topic: settings, offsets of partition 0, and its records as they are read."""
+    from eosctl.sources.kafka_log import read_log
+    from eosctl.sources.kafka_offsets import partition_offsets
+
+    place = TopicPartition(topic, 0)
+    offsets = partition_offsets(context.wire, [place])[place]
+    records = read_log(context.wire, place, offsets=offsets)
+    counted = _with_progress(context, records, offsets)
+    return ConfigTopicLog(topic, _topic_facts(context, topic), offsets, decode_config_records(counted))
+
+
+def _topic_facts(context: Context, topic: str) -> "TopicFacts | Skipped":
+    from eosctl.sources.kafka_topics import topic_facts
+
+    try:
+        return topic_facts(context.wire, topic)
+    except NotAuthorized as error:
+        return Skipped(error.message)
+
+
+def _with_progress(context: Context, records: Iterator[Record], offsets: "PartitionOffsets") -> Iterator[Record]:
+    total = offsets.high_watermark - offsets.log_start_offset
+    with context.options.console.progress("reading the config topic", total, unit="records") as advance:
+        for number, record in enumerate(records, 1):
+            yield record
+            if number % 1000 == 0:
+                advance(1000)
