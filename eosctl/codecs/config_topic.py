@@ -19,6 +19,7 @@ reason why a record is malformed quotes its value.
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from typing import Final
 
 from eosctl.codecs.connect_json import NotJson, int_value, read_json, read_text
@@ -78,6 +79,7 @@ def decode_config_record(record: Record, mask: Mask = mask_properties) -> Config
         return _malformed(origin, key, error.reason, error.disposition)
 
 
+@lru_cache(maxsize=4096)  # the same keys are written again and again
 def split_key(key: str) -> tuple[RecordKind, str, int]:
     """The kind of record, its connector (or namespace), and the task number (0 unless a task config)."""
     for prefix, kind in _PREFIXES:

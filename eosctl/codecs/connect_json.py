@@ -14,6 +14,12 @@ from typing import Final
 
 _INT64: Final = 1 << 64
 _MAX_DIGITS: Final = 1000  # StreamReadConstraints.DEFAULT_MAX_NUM_LEN of Jackson 2.15
+_MARKS: Final = (
+    (b"\0\0\xfe\xff", "utf-32-be"),
+    (b"\xff\xfe\0\0", "utf-32-le"),
+    (b"\xfe\xff", "utf-16-be"),
+    (b"\xff\xfe", "utf-16-le"),
+)
 _ENDS: Final = ("", " ", "\t", "\n", "\r")
 _BLANK: Final = re.compile(r"[ \t\n\r]*")
 _TEXT_OR_ZEROS: Final = re.compile(r'("(?:[^"\\]|\\.)*")|(?<![0-9.eE+])(?<![eE]-)0+(?=[0-9])', re.DOTALL)
@@ -59,29 +65,41 @@ def read_json(data: bytes) -> object:
     try:
         return _read_text(data.decode())
     except UnicodeDecodeError as error:
-        return _read_other_bytes(data, error)
+        if (wide := _wide_encoding(data)) is not None:
+            return _read_wide(data, wide)
+        # Jackson decodes as it goes, so bytes after the end of the value do no harm.
+        return _read_text(data[: error.start].decode(), cut=True)
     except NotJson:
-        if b"\0" in data[:4]:
-            return _read_wide(data)
+        if (wide := _wide_encoding(data)) is not None:
+            return _read_wide(data, wide)
         raise
 
 
-def _read_other_bytes(data: bytes, error: UnicodeDecodeError) -> object:
-    if b"\0" in data[:4] or data[:2] in {b"\xff\xfe", b"\xfe\xff"}:
-        return _read_wide(data)
-    # Jackson decodes as it goes, so bytes after the end of the value do no harm.
-    return _read_text(data[: error.start].decode(), cut=True)
+def _wide_encoding(data: bytes) -> str | None:
+    """UTF-16 or UTF-32, by byte order mark (of four bytes and more) or by the zeros around an ASCII character."""
+    head = data[:4]
+    if len(head) == 4:
+        for mark, encoding in _MARKS:
+            if head.startswith(mark):
+                return encoding
+        if head[:3] == b"\0\0\0":
+            return "utf-32-be"
+        if head[1:] == b"\0\0\0":
+            return "utf-32-le"
+    if len(head) < 2 or (head[0] and head[1]):
+        return None
+    return "utf-16-le" if head[0] else "utf-16-be"
 
 
-def _read_wide(data: bytes) -> object:
+def _read_wide(data: bytes, encoding: str) -> object:
     try:
-        return _read_text(data.decode(json.detect_encoding(data)))
+        return _read_text(data.decode(encoding, "replace" if encoding.startswith("utf-16") else "strict"))
     except UnicodeDecodeError:
         raise NotJson("the bytes are not text in any of JSON's encodings") from None
 
 
 def _read_text(text: str, *, cut: bool = False) -> object:
-    start = _blank_end(text, 1 if text.startswith("\ufeff") else 0)
+    start = 0 if text[:1] == "{" else _start(text)
     if start == len(text) and not cut:
         return None
     text, value, end = _scan(text, start)
@@ -91,9 +109,9 @@ def _read_text(text: str, *, cut: bool = False) -> object:
     return _without_lone_surrogates(value) if "\\ud" in text or "\\uD" in text else value
 
 
-def _blank_end(text: str, start: int) -> int:
-    blank = _BLANK.match(text, start)
-    return blank.end() if blank else start
+def _start(text: str) -> int:
+    blank = _BLANK.match(text, 1 if text.startswith("\ufeff") and len(text) > 1 else 0)
+    return blank.end() if blank else 0
 
 
 def _scan(text: str, start: int) -> tuple[str, object, int]:

@@ -14,6 +14,7 @@ All others read `[hidden]`, Kafka's own word for a password. The rule, first mat
 
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Final
 
 HIDDEN: Final = "[hidden]"
@@ -91,15 +92,16 @@ def _is_shown(key: str, value: object) -> bool:
     if value is None:
         return True
     if isinstance(value, str):
-        if _REFERENCE.fullmatch(value):
+        if value.startswith("${") and _REFERENCE.fullmatch(value):
             return True
-        if _USER_INFO.search(value):
+        if "://" in value and _USER_INFO.search(value):
             return False
     elif not isinstance(value, bool | int | float):
         return False
     return _is_harmless(key)
 
 
+@lru_cache(maxsize=4096)  # a topic has few different keys and many records
 def _is_harmless(key: str) -> bool:
     if _SECRET.search(key):
         return False
