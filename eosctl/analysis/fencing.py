@@ -1,4 +1,4 @@
-"""Did fencing work? What the coordinators say afterwards, held against what was meant.
+"""Did fencing work? What came back, and what the coordinators say afterwards, held against what was meant.
 
 1. No fenced ID may have a transaction under way (Ongoing, PrepareCommit, PrepareAbort), unless its producer ID or
    epoch moved on again: then a new producer has initialised since, and the open transaction is its own.
@@ -8,6 +8,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from eosctl.errors import EosctlError, Interrupted, NotAuthorized, PartlyApplied, Refused, TimedOut
 from eosctl.model.fencing import FenceOutcome, FenceResult, FencingOutcome, Proof
 from eosctl.model.report import Finding, Severity
 from eosctl.model.transactions import TransactionDescription
@@ -57,3 +58,42 @@ def _doubt(proof: Proof) -> str:
     if proof.open:
         return "a transaction of the fenced producer is still under way"
     return "the coordinator did not refuse the old producer"
+
+
+def failure_of(outcome: FencingOutcome, principal: str) -> EosctlError | None:
+    """How a command ends whose fencing had this outcome; None if every ID was fenced or left alone on purpose.
+
+    1. Interrupted, if the user stopped it.
+    2. PartlyApplied, if some were fenced and some were not.
+    3. If none was fenced: NotAuthorized, TimedOut or Refused, by what happened to the first one.
+    """
+    failed = [result for result in outcome.results if result.outcome is FenceOutcome.FAILED]
+    fenced, total = outcome.count(FenceOutcome.FENCED), len(outcome.results)
+    if outcome.interrupted:
+        return Interrupted(
+            f"stopped: {fenced} of {total} IDs are fenced, {len(failed)} were under way; the result lists them"
+        )
+    if not failed:
+        return None
+    if fenced:
+        return PartlyApplied(
+            f"{fenced} of {total} IDs are fenced, {len(failed)} are not; first: {_told(failed[0])}",
+            hint="the result lists them all; run the same command again, fencing twice does no harm",
+        )
+    return _failure_of_first(failed[0], principal)
+
+
+def _failure_of_first(result: FenceResult, principal: str) -> EosctlError:
+    name, cause = result.step.transactional_id, result.error.name if result.error is not None else ""
+    match cause:
+        case "TRANSACTIONAL_ID_AUTHORIZATION_FAILED":
+            return NotAuthorized(principal=principal, operation="Write", resource=f"TransactionalId {name}")
+        case "TIMED_OUT" | "Unreachable":
+            return TimedOut(f"no ID was fenced in time; first: {_told(result)}")
+        case _:
+            return Refused(f"no ID was fenced; first: {_told(result)}")
+
+
+def _told(result: FenceResult) -> str:
+    error = result.error
+    return result.step.transactional_id + ("" if error is None else f": {error.name}: {error.message}")

@@ -13,6 +13,7 @@ class FencingWish:
 
     transactional_ids were named one by one; connectors and prefixes stand for the IDs found under them.
     create_missing lets fencing create IDs that their coordinator does not know; force lets it fence running tasks.
+    transaction_timeout_ms is the transaction timeout to leave behind with each ID, None for the usual one.
     """
 
     transactional_ids: tuple[str, ...] = ()
@@ -21,11 +22,22 @@ class FencingWish:
     prefixes: tuple[str, ...] = ()
     create_missing: bool = False
     force: bool = False
+    transaction_timeout_ms: int | None = None
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing at all was asked for."""
-        return not (self.transactional_ids or self.connectors or self.all_connectors or self.prefixes)
+        return not (self.transactional_ids or self.names_connectors or self.prefixes)
+
+    @property
+    def names_connectors(self) -> bool:
+        """Whether IDs have to be derived from connectors."""
+        return bool(self.connectors) or self.all_connectors
+
+    @property
+    def needs_listing(self) -> bool:
+        """Whether coordinators have to be asked which IDs they know."""
+        return self.names_connectors or bool(self.prefixes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,6 +90,15 @@ def plan_fencing(
     return FencingPlan(steps, skipped, tuple(objections), warnings, transaction_timeout_ms)
 
 
+def choose_transaction_timeout(wish: FencingWish, broker_limit_ms: int | Skipped) -> int:
+    """The transaction timeout to send, in ms: the wish or the producer's default, never above the broker's limit.
+
+    A coordinator refuses more than transaction.max.timeout.ms with INVALID_TRANSACTION_TIMEOUT.
+    """
+    wanted = wish.transaction_timeout_ms or DEFAULT_TRANSACTION_TIMEOUT_MS
+    return wanted if isinstance(broker_limit_ms, Skipped) else min(wanted, broker_limit_ms)
+
+
 def _object_to_missing(missing: Sequence[str]) -> list[Objection]:
     if not missing:
         return []

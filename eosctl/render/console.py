@@ -124,6 +124,12 @@ class Console:
             self._write(self._terminal.stdout, text)
         self._answered = True
 
+    def preview(self, document: Document) -> None:
+        """Show on stderr what the question that follows is about."""
+        stderr = self._terminal.stderr
+        page = Page(stderr.width, self._terminal.coloured(stderr, self._manner.colour))
+        self._write(stderr, text_of(document, Output.TABLE, page))
+
     def narrate(self, text: str, *, verbosity: int = 0) -> None:
         """Say what goes on; silent under -q, and below that many -v."""
         if not self._manner.quiet and self._manner.verbosity >= verbosity:

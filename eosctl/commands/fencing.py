@@ -1,0 +1,175 @@
+"""What fence reads, decides and carries out."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from eosctl.analysis.config_topic import fold_config_topic
+from eosctl.analysis.fencing import failure_of, find_unproved, prove
+from eosctl.analysis.owners import KnownNames
+from eosctl.commands.context import Context
+from eosctl.commands.reading import read_cluster, read_config_topic
+from eosctl.errors import EXIT_FINE, EXIT_FOUND, EosctlError, Refused, UsageError
+from eosctl.executors.fencing import FencingRun
+from eosctl.executors.old_producers import challenge_old_producers
+from eosctl.model.connectors import ConnectorState, Reader
+from eosctl.model.fencing import FenceOutcome, FencingOutcome, FencingPlan, FencingWish, Proof
+from eosctl.model.skipped import Skipped
+from eosctl.model.snapshot import ClusterFacts
+from eosctl.model.transactions import TransactionDescription
+from eosctl.model.versions import NEWEST
+from eosctl.planning.fencing import choose_transaction_timeout, plan_fencing, select_candidates
+from eosctl.render.document import Document, rfc3339
+from eosctl.render.views.fencing import view_fencing_outcome, view_fencing_plan
+from eosctl.sources.kafka_transactions import describe_transactions, list_transactional_ids
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedFencing:
+    """A plan, and the cluster and time it was made for."""
+
+    plan: FencingPlan
+    cluster: ClusterFacts
+    as_of: int
+
+    @property
+    def document(self) -> Document:
+        """The plan as it is shown."""
+        return view_fencing_plan(self.plan, rfc3339(self.as_of), self.cluster.cluster_id)
+
+    @property
+    def transactional_ids(self) -> frozenset[str]:
+        """The IDs to fence."""
+        return frozenset(step.transactional_id for step in self.plan.steps)
+
+    def require(self) -> None:
+        """Raise Refused where anything speaks against the plan."""
+        objections = self.plan.objections
+        if objections:
+            raise Refused("; ".join(each.message for each in objections), hint=objections[0].hint)
+
+
+def read_and_plan(context: Context, wish: FencingWish, config_topic: str) -> PlannedFencing:
+    """Reads what the wish needs to know and plans it."""
+    if wish.is_empty:
+        raise UsageError(
+            "nothing to fence was named",
+            hint="give --connector, --all-connectors, --transactional-id, --ids-file or --prefix",
+        )
+    if "" in wish.prefixes or "" in wish.transactional_ids:
+        raise UsageError("an empty transactional ID or prefix would mean all of them or none")
+    as_of, cluster = context.now(), read_cluster(context)
+    connectors = _read_connectors(context, wish, config_topic)
+    names = _known_names(context, connectors)
+    listed = list_transactional_ids(context.wire) if wish.needs_listing else ()
+    counts = _task_counts(wish, connectors)
+    candidates = select_candidates(wish, context.options.group_id or "", counts, listed, names)
+    descriptions = _describe(context, [each.transactional_id for each in candidates])
+    plan = plan_fencing(
+        wish,
+        candidates,
+        descriptions,
+        _running_tasks(context),
+        choose_transaction_timeout(wish, cluster.transaction_max_timeout_ms),
+    )
+    return PlannedFencing(plan, cluster, as_of)
+
+
+def _read_connectors(context: Context, wish: FencingWish, config_topic: str) -> Mapping[str, ConnectorState]:
+    """Connectors as the config topic has them: needed to derive IDs from, else only to name their owners."""
+    if wish.names_connectors:
+        context.options.need_group_id()
+        return fold_config_topic(read_config_topic(context, config_topic).records, Reader(NEWEST)).states
+    if context.options.group_id is None:
+        return {}
+    try:
+        return fold_config_topic(read_config_topic(context, config_topic).records, Reader(NEWEST)).states
+    except EosctlError as error:
+        context.options.console.narrate(f"owners stay unknown: {error.message}")
+        return {}
+
+
+def _known_names(context: Context, connectors: Mapping[str, ConnectorState]) -> KnownNames:
+    if context.options.group_id is None:
+        return KnownNames()
+    running = () if isinstance(context.connect, Skipped) else context.connect.connectors
+    return KnownNames.of({context.options.group_id: {*connectors, *running}})
+
+
+def _task_counts(wish: FencingWish, connectors: Mapping[str, ConnectorState]) -> dict[str, int]:
+    """How many tasks each connector may have had: by the last task count record, or by the last task commit."""
+    unknown = [name for name in wish.connectors if name not in connectors]
+    if unknown:
+        raise UsageError(
+            f"the config topic does not mention connector {', '.join(unknown)}",
+            hint="`eosctl inspect-config` lists those it does; is --config-topic the right one?",
+        )
+    return {
+        name: max(state.task_count_record or 0, state.task_count or 0)
+        for name, state in connectors.items()
+        if name in wish.connectors or (wish.all_connectors and _may_be_source(state))
+    }
+
+
+def _may_be_source(state: ConnectorState) -> bool:
+    """Only sources have task count records; without one, a connector has no exactly-once producers to fence."""
+    return state.task_count_record is not None
+
+
+def _describe(context: Context, transactional_ids: Sequence[str]) -> dict[str, TransactionDescription]:
+    """Descriptions of the IDs that coordinators know; raises NotAuthorized for one that may not be described."""
+    found = {}
+    for name, described in describe_transactions(context.wire, transactional_ids).items():
+        if isinstance(described, EosctlError):
+            raise described
+        if isinstance(described, TransactionDescription):
+            found[name] = described
+    return found
+
+
+def _running_tasks(context: Context) -> Mapping[str, Sequence[int]] | Skipped:
+    if isinstance(context.connect, Skipped):
+        return context.connect
+    return {name: status.running_tasks for name, status in context.connect.connectors.items()}
+
+
+def agree(context: Context, wish: FencingWish, config_topic: str, planned: PlannedFencing) -> PlannedFencing:
+    """The plan to carry out; raises Refused where something speaks against it or nobody agrees.
+
+    A person takes time to answer, so the plan is made again afterwards and must still be the one that was shown.
+    """
+    options = context.options
+    if not planned.plan.steps or options.yes:
+        planned.require()
+        for warning in planned.plan.warnings:
+            options.console.warn(warning)
+        return planned
+    options.console.preview(planned.document)
+    planned.require()
+    options.console.confirm(f"Fence {len(planned.plan.steps)} transactional IDs?", yes=False)
+    now = read_and_plan(context, wish, config_topic)
+    now.require()
+    if now.transactional_ids != planned.transactional_ids:
+        raise Refused("the plan changed while you were asked, nothing was fenced", hint="run the command again")
+    return now
+
+
+def carry_out(context: Context, planned: PlannedFencing) -> int:
+    """Fences, proves, shows; raises the error that the command ends with where not all IDs were fenced."""
+    plan, console = planned.plan, context.options.console
+    with console.progress("fencing", len(plan.steps), unit="IDs") as advance:
+        outcome = FencingRun(context.wire, plan, context.options.timeout_s, lambda _: advance(1)).run()
+    proofs = () if outcome.interrupted else _prove(context, outcome)
+    findings = find_unproved(proofs)
+    console.result(
+        view_fencing_outcome(plan, outcome, proofs, findings, rfc3339(planned.as_of), planned.cluster.cluster_id)
+    )
+    failure = failure_of(outcome, context.wire.principal)
+    if failure is not None:
+        raise failure
+    return EXIT_FOUND if findings else EXIT_FINE
+
+
+def _prove(context: Context, outcome: FencingOutcome) -> tuple[Proof, ...]:
+    fenced = [each.step.transactional_id for each in outcome.results if each.outcome is FenceOutcome.FENCED]
+    refusals = challenge_old_producers(context.wire, outcome, context.options.timeout_s)
+    return prove(outcome, _describe(context, fenced), refusals)
