@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 from enum import Enum, StrEnum
 from typing import Any, TypeAlias
 
+from eosctl.model.skipped import Skipped
+
 Tree: TypeAlias = "dict[str, Tree] | list[Tree] | str | int | float | bool | None"
 
 
@@ -138,16 +140,14 @@ def tree(value: object) -> Tree:
             return tree(value.value)
         case None | str() | int() | float():
             return value
+        case Skipped():
+            return {"skipped": value.reason}
         case Mapping():
             return {_key(key): tree(item) for key, item in value.items()}
         case list() | tuple() | frozenset() | set():
             items = sorted(value) if isinstance(value, frozenset | set) else value
             return [tree(item) for item in items]
     if is_dataclass(value) and not isinstance(value, type):
-        from eosctl.model.snapshot import Skipped
-
-        if isinstance(value, Skipped):
-            return {"skipped": value.reason}
         return {each.name: tree(getattr(value, each.name)) for each in fields(value)}
     raise TypeError(f"{type(value).__name__} has no JSON form: {value!r}")
 

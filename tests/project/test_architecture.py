@@ -71,13 +71,16 @@ def test_files_are_short():
 
 
 def test_functions_are_short():
-    long = {
-        f"{name}:{node.name}": node.end_lineno - node.lineno + 1
-        for name, tree in modules().items()
-        for node in functions(tree)
-        if node.end_lineno is not None and node.end_lineno - node.lineno + 1 > LONGEST_FUNCTION
-    }
-    assert long == {}
+    lengths = {f"{name}:{node.name}": _length(node) for name, tree in modules().items() for node in functions(tree)}
+    assert {name: lines for name, lines in lengths.items() if lines > LONGEST_FUNCTION} == {}
+
+
+def _length(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Lines of a function; of a command those of its code, because its signature and docstring are its help."""
+    decorators = {each.id for each in node.decorator_list if isinstance(each, ast.Name)}
+    first = node.body[1].lineno if decorators & {"printing", "connecting", "reading", "writing"} else node.lineno
+    assert node.end_lineno is not None
+    return node.end_lineno - first + 1
 
 
 def test_every_module_says_what_it_is_for():
