@@ -66,34 +66,37 @@ def read_json(data: bytes) -> object:
         return _read_text(data.decode())
     except UnicodeDecodeError as error:
         if (wide := _wide_encoding(data)) is not None:
-            return _read_wide(data, wide)
+            return _read_wide(data, *wide)
         # Jackson decodes as it goes, so bytes after the end of the value do no harm.
         return _read_text(data[: error.start].decode(), cut=True)
     except NotJson:
         if (wide := _wide_encoding(data)) is not None:
-            return _read_wide(data, wide)
+            return _read_wide(data, *wide)
         raise
 
 
-def _wide_encoding(data: bytes) -> str | None:
-    """UTF-16 or UTF-32, by byte order mark (of four bytes and more) or by the zeros around an ASCII character."""
+def _wide_encoding(data: bytes) -> tuple[str, int] | None:
+    """UTF-16 or UTF-32, by byte order mark (of four bytes and more) or by the zeros around an ASCII character.
+
+    Encoding and length of the mark, or None for what is read as UTF-8.
+    """
     head = data[:4]
     if len(head) == 4:
         for mark, encoding in _MARKS:
             if head.startswith(mark):
-                return encoding
+                return encoding, len(mark)
         if head[:3] == b"\0\0\0":
-            return "utf-32-be"
+            return "utf-32-be", 0
         if head[1:] == b"\0\0\0":
-            return "utf-32-le"
+            return "utf-32-le", 0
     if len(head) < 2 or (head[0] and head[1]):
         return None
-    return "utf-16-le" if head[0] else "utf-16-be"
+    return "utf-16-le" if head[0] else "utf-16-be", 0
 
 
-def _read_wide(data: bytes, encoding: str) -> object:
+def _read_wide(data: bytes, encoding: str, mark: int) -> object:
     try:
-        return _read_text(data.decode(encoding, "replace" if encoding.startswith("utf-16") else "strict"))
+        return _read_text(data[mark:].decode(encoding, "replace" if encoding.startswith("utf-16") else "strict"))
     except UnicodeDecodeError:
         raise NotJson("the bytes are not text in any of JSON's encodings") from None
 

@@ -1,0 +1,151 @@
+"""Records of the config topic as bytes and as what a worker understands."""
+
+import base64
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eosctl.codecs.config_topic import decode_config_record, split_key
+from eosctl.codecs.secrets import HIDDEN
+from eosctl.model.config_topic import (
+    ConnectorConfigRecord,
+    Disposition,
+    InvalidKeyRecord,
+    LoggerLevelRecord,
+    MalformedRecord,
+    Origin,
+    RecordKind,
+    RestartRequestRecord,
+    SessionKeyRecord,
+    TargetStateRecord,
+    TaskCommitRecord,
+    TaskConfigRecord,
+    TaskCountRecord,
+)
+from eosctl.model.records import Record, RecordState
+
+ORIGIN = Origin(7, 1_790_000_000_000, RecordState.ABORTED, True, 2000, 3)
+
+
+def decoded(key, value):
+    record = Record(
+        7,
+        1_790_000_000_000,
+        None if key is None else key.encode(),
+        None if value is None else value.encode(),
+        RecordState.ABORTED,
+        True,
+        2000,
+        3,
+    )
+    return decode_config_record(record)
+
+
+SESSION_KEY = '{"key":"c2VjcmV0","algorithm":"HmacSHA256","creation-timestamp":5}'
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        ("connector-a", '{"properties":{"topic":"t"}}', ConnectorConfigRecord(ORIGIN, "a", {"topic": "t"})),
+        ("connector-a", None, ConnectorConfigRecord(ORIGIN, "a", None)),
+        ("connector-a", "null", ConnectorConfigRecord(ORIGIN, "a", None)),
+        ("task-a-1-0", '{"properties":{}}', TaskConfigRecord(ORIGIN, "a-1", 0, {})),
+        ("commit-a", '{"tasks":3}', TaskCommitRecord(ORIGIN, "a", 3)),
+        ("tasks-fencing-a", '{"task-count":3}', TaskCountRecord(ORIGIN, "a", 3)),
+        ("target-state-a", '{"state":"PAUSED"}', TargetStateRecord(ORIGIN, "a", "PAUSED", None)),
+        ("target-state-a", '{"state":1,"state.v2":"X"}', TargetStateRecord(ORIGIN, "a", None, "X")),
+        ("target-state-a", None, TargetStateRecord(ORIGIN, "a", None, None, removed=True)),
+        ("session-key", SESSION_KEY, SessionKeyRecord(ORIGIN, "HmacSHA256", 5)),
+        ("restart-connector-a", '{"include-tasks":true}', RestartRequestRecord(ORIGIN, "a", True, False)),
+        ("logger-cluster-org.x", '{"level":"DEBUG"}', LoggerLevelRecord(ORIGIN, "org.x", "DEBUG")),
+        ("tasks-count-a", '{"tasks":3}', InvalidKeyRecord(ORIGIN, "tasks-count-a")),
+        ("task-0", '{"properties":{}}', InvalidKeyRecord(ORIGIN, "task-0")),
+    ],
+)
+def test_each_kind_is_told_by_its_key(key, value, expected):
+    record = decoded(key, value)
+    assert type(record) is type(expected)
+    assert record == expected
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "kind", "disposition"),
+    [
+        ("connector-a", "[]", RecordKind.CONNECTOR_CONFIG, Disposition.IGNORED),
+        ("connector-a", '{"properties":[]}', RecordKind.CONNECTOR_CONFIG, Disposition.IGNORED),
+        ("connector-a", "{", RecordKind.CONNECTOR_CONFIG, Disposition.UNREADABLE),
+        ("task-a-0", None, RecordKind.TASK_CONFIG, Disposition.IGNORED),
+        ("commit-a", None, RecordKind.TASK_COMMIT, Disposition.IGNORED),
+        ("commit-a", "{}", RecordKind.TASK_COMMIT, Disposition.POISON),
+        ("commit-a", '{"tasks":"3"}', RecordKind.TASK_COMMIT, Disposition.POISON),
+        ("commit-a", '{"tasks":3.0}', RecordKind.TASK_COMMIT, Disposition.POISON),
+        ("commit-a", '{"tasks":true}', RecordKind.TASK_COMMIT, Disposition.POISON),
+        ("tasks-fencing-a", '{"task-count":null}', RecordKind.TASK_COUNT, Disposition.POISON),
+        ("session-key", '{"key":"*"}', RecordKind.SESSION_KEY, Disposition.FATAL),
+        ("session-key", '{"key":"YQ=="}', RecordKind.SESSION_KEY, Disposition.IGNORED),
+        ("logger-cluster-x", '{"level":1}', RecordKind.LOGGER_LEVEL, Disposition.IGNORED),
+        ("whatever", "{", RecordKind.INVALID_KEY, Disposition.UNREADABLE),
+        (None, "{}", RecordKind.INVALID_KEY, Disposition.FATAL),
+        (None, "{", RecordKind.INVALID_KEY, Disposition.UNREADABLE),
+    ],
+)
+def test_what_a_worker_cannot_use_says_what_the_worker_does(key, value, kind, disposition):
+    record = decoded(key, value)
+    assert isinstance(record, MalformedRecord)
+    assert (record.kind, record.disposition, record.key) == (kind, disposition, key)
+
+
+@pytest.mark.parametrize(
+    ("key", "expected"),
+    [
+        ("task-foo--1", (RecordKind.TASK_CONFIG, "foo-", 1)),
+        ("task-foo-1-", (RecordKind.TASK_CONFIG, "foo", 1)),
+        ("task--0", (RecordKind.TASK_CONFIG, "", 0)),
+        ("task-0", (RecordKind.INVALID_KEY, "", 0)),
+        ("task-", (RecordKind.INVALID_KEY, "", 0)),
+        ("task-a-+1", (RecordKind.TASK_CONFIG, "a", 1)),
+        ("task-a-١٢", (RecordKind.TASK_CONFIG, "a", 12)),
+        ("task-a-𝟏", (RecordKind.INVALID_KEY, "", 0)),
+        ("task-a-1_0", (RecordKind.INVALID_KEY, "", 0)),
+        ("task-a-2147483648", (RecordKind.INVALID_KEY, "", 0)),
+        ("tasks-fencing-task-a-0", (RecordKind.TASK_COUNT, "task-a-0", 0)),
+        ("restart-connector-x", (RecordKind.RESTART_REQUEST, "x", 0)),
+        ("connector-restart-connector-x", (RecordKind.CONNECTOR_CONFIG, "restart-connector-x", 0)),
+        ("session-key-x", (RecordKind.INVALID_KEY, "", 0)),
+    ],
+)
+def test_keys_are_split_as_java_splits_them(key, expected):
+    assert split_key(key) == expected
+
+
+def test_secrets_end_at_the_codec():
+    assert "c2VjcmV0" not in repr(decoded("session-key", SESSION_KEY))
+    assert decoded("task-a-0", '{"properties":{"password":"hunter2"}}').properties == {"password": HIDDEN}
+    for value in ('{"password":"hunter2"', '["hunter2"]', '"hunter2"', '{"tasks":"hunter2"}', '{"key":"hunter2*"}'):
+        for key in ("connector-a", "commit-a", "session-key", "other", None):
+            assert "hunter2" not in repr(decoded(key, value))
+
+
+raw_keys = st.one_of(
+    st.none(),
+    st.binary(),
+    st.builds(
+        lambda prefix, rest: prefix + rest,
+        st.sampled_from([b"task-a-", b"task-", b"commit-", b"connector-", b"session-key", b"tasks-fencing-"]),
+        st.binary(max_size=6),
+    ),
+)
+
+
+@given(raw_keys, st.one_of(st.none(), st.binary()))
+def test_any_bytes_are_a_record(key, value):
+    record = decode_config_record(Record(0, 0, key, value))
+    assert record.origin == Origin(0, 0)
+
+
+def test_an_encoded_key_of_any_length_is_dropped():
+    key = base64.b64encode(b"x" * 33).decode()
+    record = decoded("session-key", f'{{"key":"{key}","algorithm":"A","creation-timestamp":1}}')
+    assert record == SessionKeyRecord(ORIGIN, "A", 1)
