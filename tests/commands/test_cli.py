@@ -186,7 +186,9 @@ def test_finding_something_is_exit_code_1(eosctl):
     assert eosctl("probe", "show", "orders", "--found").exit_code == 1
 
 
-def test_head_ends_the_output_and_not_the_command(start):
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_head_ends_the_output_and_not_the_command(start, monkeypatch, unbuffered):
+    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
     process = start("probe", "rows", "200000")
     assert process.stdout is not None
     assert process.stderr is not None
@@ -196,14 +198,19 @@ def test_head_ends_the_output_and_not_the_command(start):
     assert process.wait(30) == 1
 
 
-def test_help_into_a_closed_pipe_is_silent(start):
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(
+    ("args", "code"), [(["show", "--help"], 0), (["show", "--found", "-q"], 1), (["rows", "5"], 1)]
+)
+def test_a_closed_pipe_is_silent_and_leaves_the_exit_code(start, monkeypatch, args, code, unbuffered):
+    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
     reader, writer = os.pipe()
     os.close(reader)
-    process = start("probe", "show", "--help", stdout=writer)
+    process = start("probe", *args, stdout=writer)
     os.close(writer)
     assert process.stderr is not None
-    assert process.stderr.read() == ""
-    assert process.wait(30) == 0
+    assert process.stderr.read() == ("eosctl: warning: a warning\n" if "-q" in args else "")
+    assert process.wait(30) == code
 
 
 def test_an_interrupt_ends_with_130(start):
