@@ -19,8 +19,9 @@ PROBE = Path(__file__).with_name("probe.py")
 
 
 @pytest.fixture(autouse=True)
-def probe(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make `eosctl probe` the only command."""
+def probe(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Make `eosctl probe` the only command; tracebacks go where the test's files go."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     spec = importlib.util.spec_from_file_location("probe", PROBE)
     assert spec is not None
     assert spec.loader is not None
@@ -105,8 +106,7 @@ def test_a_failure_after_the_answer_leaves_the_answer_as_the_only_document(eosct
     assert ran.stderr == "eosctl: error: 1 of 2 steps was applied\n"
 
 
-def test_a_bug_names_its_place_and_keeps_its_text_for_the_traceback_file(eosctl, tmp_path, monkeypatch):
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+def test_a_bug_names_its_place_and_keeps_its_text_for_the_traceback_file(eosctl, tmp_path):
     ran = eosctl("probe", "fail", "bug")
     assert ran.exit_code == 70
     assert ran.stderr.startswith("eosctl: error: this is a bug: KeyError in fail (probe.py line ")
@@ -117,8 +117,7 @@ def test_a_bug_names_its_place_and_keeps_its_text_for_the_traceback_file(eosctl,
     assert file.stat().st_mode & 0o077 == 0
 
 
-def test_verbose_shows_the_traceback_of_a_bug(eosctl, tmp_path, monkeypatch):
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+def test_verbose_shows_the_traceback_of_a_bug(eosctl):
     assert "Traceback (most recent call last)" in eosctl("probe", "fail", "bug", "-v").stderr
 
 
