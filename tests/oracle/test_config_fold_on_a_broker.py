@@ -18,7 +18,8 @@ from eosctl.model.config_topic import Disposition, MalformedRecord
 from eosctl.model.connectors import Reader
 from eosctl.model.records import IsolationLevel, Record, RecordState
 from eosctl.model.versions import KafkaVersion
-from eosctl.sandbox import Sandbox, SandboxSpec
+from eosctl.sandbox.sandbox import Sandbox
+from eosctl.sandbox.spec import SandboxSpec
 from eosctl.sandbox.versions import DEFAULT_KAFKA_VERSION
 
 pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
