@@ -34,6 +34,7 @@ _HINT: Final = (
     "--property print.key=true"
 )
 _PRINTED: Final = re.compile(rb"(CreateTime|LogAppendTime|Partition|Offset):(-?\d+)\t|NO_TIMESTAMP\t")
+_NOTICE: Final = b"Option --property is deprecated"  # kafka-console-consumer 4.x says so on stdout
 _NUL: Final = b"\0"
 
 
@@ -73,7 +74,7 @@ def _numbered(lines: Iterable[bytes | str]) -> Iterator[tuple[int, bytes]]:
         data = data.rstrip(b"\r\n")
         if number == 1:
             data = data.removeprefix(b"\xef\xbb\xbf")
-        if data and not data.isspace():
+        if data and not data.isspace() and not data.startswith(_NOTICE):
             yield number, data
 
 

@@ -47,6 +47,13 @@ def test_a_console_consumer_may_print_timestamp_partition_and_offset():
     ]
 
 
+def test_the_notice_that_a_new_console_consumer_prints_first_is_no_record():
+    notice = (
+        "Option --property is deprecated and will be removed in a future version. Use --formatter-property instead."
+    )
+    assert read(f"{notice}\n", "commit-a\t{}\n") == [Record(0, -1, b"commit-a", b"{}")]
+
+
 def test_no_lines_are_no_records():
     assert read() == read("\n", "  \n") == []
 
