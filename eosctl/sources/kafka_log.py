@@ -138,7 +138,7 @@ class _Reader:
             if self._position < self._limit:
                 pending = self._ask()
             if batches:
-                yield batches, answer
+                yield [batch for batch in batches if batch.header.base_offset < self._limit], answer
 
     def _ask(self) -> Pending | None:
         """A Fetch under way; None where there is no leader to ask."""
