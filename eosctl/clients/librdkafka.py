@@ -87,6 +87,17 @@ def producer(properties: ClientProperties, **settings: str | int | bool) -> "Pro
     return Producer(_silent(configuration(properties) | basis | _dotted(settings)))
 
 
+def commit_transaction(producer: "Producer", timeout_s: float) -> str | None:
+    """Commit the producer's open transaction: None, or the error's name and text where it was refused."""
+    from confluent_kafka import KafkaException
+
+    try:
+        producer.commit_transaction(timeout_s)
+    except KafkaException as error:
+        return f"{error.args[0].name()}: {error.args[0].str()}"
+    return None
+
+
 def admin_client(properties: ClientProperties) -> "AdminClient":
     """An AdminClient. Keep it referenced until its futures are done: collecting it fails them with _DESTROY."""
     from confluent_kafka.admin import AdminClient

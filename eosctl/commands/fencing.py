@@ -155,18 +155,23 @@ def agree(context: Context, wish: FencingWish, config_topic: str, planned: Plann
 
 def carry_out(context: Context, planned: PlannedFencing) -> int:
     """Fences, proves, shows; raises the error that the command ends with where not all IDs were fenced."""
+    document, failure = fence_and_prove(context, planned)
+    context.options.console.result(document)
+    if failure is not None:
+        raise failure
+    return EXIT_FOUND if document.data["findings"] else EXIT_FINE
+
+
+def fence_and_prove(context: Context, planned: PlannedFencing) -> tuple[Document, EosctlError | None]:
+    """The result of carrying the plan out, with its proof, and the error it ends with, if any."""
     plan, console = planned.plan, context.options.console
     with console.progress("fencing", len(plan.steps), unit="IDs") as advance:
         outcome = FencingRun(context.wire, plan, context.options.timeout_s, lambda _: advance(1)).run()
     proofs = () if outcome.interrupted else _prove(context, outcome)
     findings = find_unproved(proofs)
-    console.result(
-        view_fencing_outcome(plan, outcome, proofs, findings, rfc3339(planned.as_of), planned.cluster.cluster_id)
-    )
-    failure = failure_of(outcome, context.wire.principal)
-    if failure is not None:
-        raise failure
-    return EXIT_FOUND if findings else EXIT_FINE
+    as_of, cluster_id = rfc3339(planned.as_of), planned.cluster.cluster_id
+    document = view_fencing_outcome(plan, outcome, proofs, findings, as_of, cluster_id)
+    return document, failure_of(outcome, context.wire.principal)
 
 
 def _prove(context: Context, outcome: FencingOutcome) -> tuple[Proof, ...]:

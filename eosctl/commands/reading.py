@@ -1,21 +1,21 @@
 """Reading for the commands: the cluster, or a snapshot of it, as the same nouns."""
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, TypeVar
 
 from eosctl.codecs.config_topic import decode_config_records
 from eosctl.commands.context import Context
-from eosctl.errors import NotAuthorized
+from eosctl.errors import EosctlError, NotAuthorized
 from eosctl.model.names import TopicPartition
 from eosctl.model.records import Record
 from eosctl.model.skipped import Skipped
 from eosctl.model.snapshot import ClusterFacts, ConfigTopicLog, Snapshot
+from eosctl.model.transactions import TransactionDescription
 
 if TYPE_CHECKING:
     from eosctl.model.topics import PartitionOffsets, TopicFacts
 
-DEFAULT_CONFIG_TOPIC = "connect-configs"
-"""The name in Kafka's own sample of a worker's configuration."""
+T = TypeVar("T")
 
 
 def read_snapshot(context: Context, config_topic: str) -> Snapshot:
@@ -32,6 +32,33 @@ def read_snapshot(context: Context, config_topic: str) -> Snapshot:
         transactions=Skipped("not asked"),
         connect=context.connect,
     )
+
+
+def read_everything(context: Context, config_topic: str) -> Snapshot:
+    """The cluster with all that any command reads; what cannot be read is Skipped, the cluster itself excepted."""
+    return Snapshot(
+        as_of=context.now(),
+        cluster=read_cluster(context),
+        group_id=context.options.group_id,
+        config_topic=_or_skipped(lambda: read_config_topic(context, config_topic)),
+        transactions=_or_skipped(lambda: read_transactions(context)),
+        connect=_or_skipped(lambda: context.connect),
+    )
+
+
+def _or_skipped(read: Callable[[], T | Skipped]) -> T | Skipped:
+    try:
+        return read()
+    except EosctlError as error:
+        return Skipped(error.message)
+
+
+def read_transactions(context: Context) -> dict[str, TransactionDescription]:
+    """Every transactional ID that the coordinators list, described; those that may not be described are left out."""
+    from eosctl.sources.kafka_transactions import describe_transactions, list_transactional_ids
+
+    described = describe_transactions(context.wire, list_transactional_ids(context.wire))
+    return {name: each for name, each in described.items() if isinstance(each, TransactionDescription)}
 
 
 def read_cluster(context: Context) -> ClusterFacts:

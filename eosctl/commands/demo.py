@@ -1,0 +1,39 @@
+"""`eosctl demo`: the story of a lost position and of a zombie."""
+
+from typing import Annotated
+
+import typer
+
+from eosctl.commands.options import GlobalOptions, printing
+
+app = typer.Typer()
+
+
+@app.command()
+@printing
+def demo(
+    options: GlobalOptions,
+    kafka_version: Annotated[str, typer.Option(metavar="VERSION", help="Kafka and Connect of this version.")] = "4.3.1",
+) -> int:
+    """Watch exactly-once double its data, and a zombie being fenced.
+
+    Use it to see, on a real Kafka and a real Connect worker started for it on this machine, what eosctl is for. First a
+    connector with exactly-once enabled copies 1,000 lines, each exactly once. Then it gets an offsets topic of its own,
+    one line of configuration, and copies them all again without a warning. Then the config topic is inspected, and a
+    producer that holds an open transaction in the name of the connector's task is fenced and tries to commit.
+
+    Examples:
+      eosctl demo
+      eosctl demo --kafka-version 3.9.2
+
+    Columns:
+      STEP     what was done
+      SEEN     what was seen
+      SECONDS  how long it took
+    """
+    from eosctl.commands.demonstration import demonstrate
+    from eosctl.render.views.demo import view_demo
+
+    steps = demonstrate(options.console, kafka_version)
+    options.console.result(view_demo(steps, kafka_version))
+    return 0

@@ -1,0 +1,43 @@
+"""What a snapshot holds."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from eosctl.model.skipped import Skipped
+from eosctl.model.snapshot import Snapshot
+from eosctl.render.document import Column, Document, Table, rfc3339
+
+T = TypeVar("T")
+
+SECTIONS = Table(
+    "sections",
+    (
+        Column("SECTION", "section", "what was read"),
+        Column("SEEN", "seen", "how much of it, or why it was not read"),
+    ),
+)
+
+
+def view_snapshot(snapshot: Snapshot, file: str) -> Document:
+    """Each section with how much of it there is, or why it was not read."""
+    return Document(
+        kind="snapshot",
+        as_of=rfc3339(snapshot.as_of),
+        cluster_id=None if isinstance(snapshot.cluster, Skipped) else snapshot.cluster.cluster_id,
+        data={"file": file, "group_id": snapshot.group_id, "sections": _sections(snapshot)},
+        blocks=(SECTIONS,),
+    )
+
+
+def _sections(snapshot: Snapshot) -> list[dict[str, Any]]:
+    seen: dict[str, str | Skipped] = {
+        "cluster": _told(snapshot.cluster, lambda it: f"{it.cluster_id}, {len(it.brokers)} brokers"),
+        "connect": _told(snapshot.connect, lambda it: f"{len(it.workers)} workers, {len(it.connectors)} connectors"),
+        "transactions": _told(snapshot.transactions, lambda it: f"{len(it)} transactional IDs"),
+        "config-topic": _told(snapshot.config_topic, lambda it: f"{it.topic}: {len(list(it.records))} records"),
+    }
+    return [{"section": name, "seen": value} for name, value in seen.items()]
+
+
+def _told(value: T | Skipped, tell: Callable[[T], str]) -> str | Skipped:
+    return value if isinstance(value, Skipped) else tell(value)
