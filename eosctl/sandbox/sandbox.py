@@ -16,7 +16,6 @@ from eosctl.sandbox.jars import KafkaJars, resolve_jars
 from eosctl.sandbox.java import find_java
 from eosctl.sandbox.ports import PortLeases
 from eosctl.sandbox.process import Jvm, Spawner
-from eosctl.sandbox.properties import client_properties, properties_text
 from eosctl.sandbox.site import Site
 from eosctl.sandbox.spec import MOST_WORKERS, SandboxSpec
 
@@ -115,9 +114,7 @@ class Sandbox:
 
     def client_properties(self, user: str) -> str:
         """A Java client.properties with which a client is `User:<user>`."""
-        if user not in self.users:
-            raise UsageError(f"the sandbox has no user {user!r}", hint=f"it has {', '.join(self.users)}")
-        return properties_text(client_properties(user, self.users[user], self.sasl_bootstrap_servers))
+        return self._site.client_properties(user)
 
     def broker_log(self, node: int) -> Path:
         """The log of broker `node`, over all its starts."""
@@ -247,6 +244,7 @@ class Sandbox:
         identity = establish_identity(directory.resolve(), self.spec, self._leases)
         site = Site(self.spec, directory.resolve(), identity, jars, java, archives)
         site.write_logging()
+        site.write_clients()
         return site
 
     def _start_brokers(self, nodes: Sequence[int]) -> None:

@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from eosctl.errors import UsageError
 from eosctl.sandbox.identity import Identity
 from eosctl.sandbox.jars import KafkaJars
 from eosctl.sandbox.probes import accepts_connections, brokers_in_metadata, worker_has_joined
 from eosctl.sandbox.properties import (
     HOST,
     broker_properties,
+    client_properties,
     logging_configuration,
     properties_text,
     worker_properties,
@@ -61,6 +63,20 @@ class Site:
         text, _ = logging_configuration(self.spec.version)
         (self.directory / "logs").mkdir(parents=True, exist_ok=True)
         (self.directory / "logging.properties").write_text(text)
+
+    def write_clients(self) -> None:
+        """Writes `clients/<user>.properties` for each SASL user, readable by this machine's user only."""
+        home = self.directory / "clients"
+        home.mkdir(exist_ok=True, mode=0o700)
+        for user in self.identity.passwords:
+            (home / f"{user}.properties").write_text(self.client_properties(user))
+
+    def client_properties(self, user: str) -> str:
+        """A Java client.properties with which a client is `User:<user>`; UsageError where there is no such user."""
+        passwords = self.identity.passwords
+        if user not in passwords:
+            raise UsageError(f"the sandbox has no user {user!r}", hint=f"it has {', '.join(passwords)}")
+        return properties_text(client_properties(user, passwords[user], self.sasl_bootstrap_servers))
 
     def write_broker(self, node: int, overrides: Mapping[str, str]) -> None:
         """Formats the storage of broker `node` where it is not yet, and writes its server.properties."""

@@ -50,8 +50,8 @@ class SandboxSpec:
         if self.exactly_once not in EXACTLY_ONCE:
             raise UsageError(f"exactly-once is {', '.join(EXACTLY_ONCE)}, not {self.exactly_once!r}")
         for user in self.users:
-            if not re.fullmatch(r"[A-Za-z0-9._-]+", user):
-                raise UsageError(f"user name {user!r} has characters outside A-Z a-z 0-9 . _ -")
+            if not re.fullmatch(r"[A-Za-z0-9_-]+", user):
+                raise UsageError(f"user name {user!r} has characters outside A-Z a-z 0-9 _ -")
 
     @property
     def version(self) -> KafkaVersion:

@@ -1,0 +1,214 @@
+"""`eosctl sandbox`: a real Kafka with Connect workers on this machine."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from eosctl.commands.options import GlobalOptions, printing
+from eosctl.errors import EXIT_FINE, EXIT_FOUND, Unreachable, UsageError
+
+app = typer.Typer()
+
+Directory = Annotated[
+    Path | None,
+    typer.Option(
+        "--directory",
+        metavar="DIR",
+        help="Where it lives; one sandbox per directory. Kept, and resumed by the next up. "
+        "[default: one in the user's cache, removed by down]",
+        show_default=False,
+    ),
+]
+
+
+@app.callback()
+def sandbox() -> None:
+    """Run a real Kafka with Connect workers on this machine.
+
+    Use it to try a change before it meets a cluster, and to test against the real thing. Kafka comes from its own jars,
+    fetched once. The plaintext listener takes everybody as the super user; the SASL listener knows the users worker,
+    connector, admin and tool, who may do what ACLs allow.
+
+    Examples:
+      eosctl sandbox up --workers 1
+      eosctl sandbox env -o json
+      eosctl sandbox down
+    """
+
+
+@app.command("up")
+@printing
+def up(
+    options: GlobalOptions,
+    kafka_version: Annotated[
+        str, typer.Option(metavar="VERSION", help="Kafka and Connect of this version, 3.3.0 or newer.")
+    ] = "4.3.1",
+    brokers: Annotated[int, typer.Option(metavar="N", min=1, max=3, help="Brokers, 1 to 3.")] = 1,
+    workers: Annotated[int, typer.Option(metavar="N", min=0, max=3, help="Connect workers, 0 to 3.")] = 1,
+    exactly_once: Annotated[
+        str,
+        typer.Option(metavar="disabled|preparing|enabled", help="The workers' exactly.once.source.support."),
+    ] = "enabled",
+    broker_config: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="A setting of every broker. May be repeated.", show_default=False),
+    ] = None,
+    worker_config: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="A setting of every worker. May be repeated.", show_default=False),
+    ] = None,
+    feature: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=LEVEL",
+            help="A feature level to format new storage with, as transaction.version=0. May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    user: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="One more SASL user. May be repeated.", show_default=False),
+    ] = None,
+    port: Annotated[
+        int | None,
+        typer.Option(metavar="PORT", min=1, max=65535, help="Plaintext port of broker 1. [default: a free one]"),
+    ] = None,
+    directory: Directory = None,
+    foreground: Annotated[bool, typer.Option("--foreground", help="Stay, and end the sandbox with Ctrl-C.")] = False,
+) -> int:
+    """Start a sandbox and return when it is ready.
+
+    Use it as the first step. It goes on after the command has ended, until down. Where one is up in that directory
+    already, it is left as it is.
+
+    Examples:
+      eosctl sandbox up
+      eosctl sandbox up --brokers 3 --workers 2 --exactly-once preparing
+      eosctl sandbox up --kafka-version 3.9.2 --directory ./old --broker-config transaction.max.timeout.ms=60000
+    """
+    from eosctl.sandbox.keeper import bring_up, keep
+    from eosctl.sandbox.spec import SandboxSpec
+
+    home = _home(directory)
+    spec = SandboxSpec(
+        kafka_version=kafka_version,
+        brokers=brokers,
+        workers=workers,
+        exactly_once=exactly_once,
+        broker_config=_settings("--broker-config", broker_config),
+        worker_config=_settings("--worker-config", worker_config),
+        features=_settings("--feature", feature),
+        users=tuple(user or ()),
+        port=port,
+    )
+    if foreground:
+        keep(home, spec, options.console.narrate, lambda state: _show_up(options, asdict(state), already_up=False))
+        return EXIT_FINE
+    state, already_up = bring_up(home, spec, options.console.narrate)
+    _show_up(options, asdict(state), already_up=already_up)
+    return EXIT_FINE
+
+
+def _show_up(options: GlobalOptions, data: dict[str, object], *, already_up: bool) -> None:
+    from eosctl.render.views.sandbox import up_document
+
+    options.console.result(up_document(data, already_up=already_up))
+
+
+@app.command("down")
+@printing
+def down(options: GlobalOptions, directory: Directory = None) -> int:
+    """Stop the sandbox.
+
+    Use it when you are done. Workers and brokers end in order. A directory that was named is kept, with data and logs;
+    the default one is removed. It is no error when none is up.
+
+    Examples:
+      eosctl sandbox down
+      eosctl sandbox down --directory ./old
+    """
+    from eosctl.render.views.sandbox import down_document
+    from eosctl.sandbox.keeper import remove, take_down
+
+    home = _home(directory)
+    was_up = take_down(home)
+    if directory is None:
+        remove(home)
+    options.console.result(down_document(str(home), was_up=was_up, removed=directory is None))
+    return EXIT_FINE
+
+
+@app.command("status")
+@printing
+def status(options: GlobalOptions, directory: Directory = None) -> int:
+    """Tell whether the sandbox is up, and which of its processes answer.
+
+    Use it to see what runs where. It ends with 1 when none is up or when a process does not answer.
+
+    Examples:
+      eosctl sandbox status
+      eosctl sandbox status -o json
+
+    Columns:
+      PROCESS  broker or worker and its number
+      ADDRESS  plaintext listener of a broker, REST address of a worker
+      PID      process ID
+      READY    whether it answers now
+      LOG      its log
+    """
+    from eosctl.commands.context import Context
+    from eosctl.render.document import rfc3339
+    from eosctl.render.views.sandbox import status_document
+    from eosctl.sandbox.keeper import kept_state
+    from eosctl.sandbox.state import is_ready
+
+    home = _home(directory)
+    state = kept_state(home)
+    as_of = rfc3339(Context.now())
+    if state is None:
+        options.console.result(status_document(str(home), None, (), as_of))
+        return EXIT_FOUND
+    processes = [{**asdict(process), "ready": is_ready(process)} for process in state.processes]
+    options.console.result(status_document(str(home), asdict(state), processes, as_of))
+    return EXIT_FINE if all(process["ready"] for process in processes) else EXIT_FOUND
+
+
+@app.command("env")
+@printing
+def env(options: GlobalOptions, directory: Directory = None) -> int:
+    """Print the sandbox's addresses and credentials.
+
+    Use it to point other programs at the sandbox. It prints the passwords of the SASL users, which were made up for
+    this sandbox and open nothing else. DIRECTORY/clients/NAME.properties holds the same for Java clients and for
+    --command-config.
+
+    Examples:
+      eosctl sandbox env -o json
+    """
+    from eosctl.render.views.sandbox import env_document
+    from eosctl.sandbox.keeper import kept_state
+
+    home = _home(directory)
+    state = kept_state(home)
+    if state is None:
+        raise Unreachable(f"no sandbox is up in {home}", hint="start one with eosctl sandbox up")
+    options.console.result(env_document(asdict(state)))
+    return EXIT_FINE
+
+
+def _home(directory: Path | None) -> Path:
+    from eosctl.sandbox.cache import cache_directory
+
+    return (directory or cache_directory() / "sandbox").resolve()
+
+
+def _settings(option: str, pairs: list[str] | None) -> dict[str, str]:
+    settings = {}
+    for pair in pairs or ():
+        key, equals, value = pair.partition("=")
+        if not equals or not key.strip():
+            raise UsageError(f"{option} {pair}: expected KEY=VALUE")
+        settings[key.strip()] = value
+    return settings
