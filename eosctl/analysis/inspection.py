@@ -49,7 +49,7 @@ def inspect(
         connectors=connectors,
         findings=tuple(sorted(findings, key=_worst_first)),
         absent=tuple(sorted(set(selected) - set(names))),
-        skipped=dict(_skipped(topic_facts, offsets, types, running_tasks)),
+        skipped=dict(_skipped(topic_facts, offsets=offsets, types=types, running_tasks=running_tasks)),
     )
 
 
@@ -81,15 +81,9 @@ def _type_of(state: ConnectorState, types: Mapping[str, str] | Skipped) -> Conne
     return None if state.task_count_record is None else ConnectorType.SOURCE
 
 
-def _skipped(
-    topic_facts: TopicFacts | Skipped,
-    offsets: PartitionOffsets | Skipped,
-    types: Mapping[str, str] | Skipped,
-    running_tasks: Mapping[str, int] | Skipped,
-) -> Iterator[tuple[str, Skipped]]:
-    named = {"topic": topic_facts, "offsets": offsets, "types": types, "running_tasks": running_tasks}
-    for name, fact in named.items():
+def _skipped(topic: TopicFacts | Skipped, **others: object) -> Iterator[tuple[str, Skipped]]:
+    for name, fact in {"topic": topic, **others}.items():
         if isinstance(fact, Skipped):
             yield name, fact
-    if isinstance(topic_facts, TopicFacts) and "cleanup.policy" not in topic_facts.settings:
+    if isinstance(topic, TopicFacts) and "cleanup.policy" not in topic.settings:
         yield "cleanup_policy", Skipped("the topic's settings do not name it (DescribeConfigs may be denied)")
