@@ -1,0 +1,75 @@
+"""What brokers say about topics, about their configs and about their own."""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from eosctl.clients.codes import code_name
+from eosctl.clients.errors import protocol_error
+from eosctl.clients.leaders import LEADER_NOT_AVAILABLE, UNKNOWN_TOPIC_OR_PARTITION
+from eosctl.clients.messages import BROKER_RESOURCE, TOPIC_RESOURCE, Response, describe_configs, topics_metadata
+from eosctl.clients.wire import Wire
+from eosctl.errors import Unreachable
+from eosctl.model.skipped import Skipped
+from eosctl.model.topics import TopicFacts
+
+MAX_TRANSACTION_TIMEOUT: Final = "transaction.max.timeout.ms"
+NOT_AUTHORIZED: Final = frozenset({29, 31})
+
+
+def topic_facts(wire: Wire, topics: Iterable[str] | None = None) -> Mapping[str, TopicFacts | None]:
+    """Partitions and replication factor of each of `topics` (None: all that Describe allows); settings stay empty.
+
+    None for a topic that does not exist. Raises NotAuthorized where Describe on a named topic is missing.
+    """
+    names = None if topics is None else sorted(set(topics))
+    return {topic.name: _facts(wire, topic) for topic in wire.request_any(topics_metadata(names)).topics}
+
+
+def _facts(wire: Wire, topic: Response) -> TopicFacts | None:
+    if topic.error_code == UNKNOWN_TOPIC_OR_PARTITION:
+        return None
+    if topic.error_code not in {0, LEADER_NOT_AVAILABLE}:
+        resource = f"Topic {topic.name}"
+        raise protocol_error(topic.error_code, principal=wire.principal, operation="Describe", resource=resource)
+    replicas = min((len(partition.replica_nodes) for partition in topic.partitions), default=0)
+    return TopicFacts(topic.name, len(topic.partitions), replicas)
+
+
+def topic_settings(wire: Wire, topic: str, keys: Iterable[str] | None = None) -> Mapping[str, str] | Skipped:
+    """Effective configs of `topic` (keys None: all) without secret ones; Skipped where DescribeConfigs is missing."""
+    response = wire.request_any(describe_configs(TOPIC_RESOURCE, topic, keys))
+    return _settings(wire, response, f"Topic {topic}")
+
+
+def broker_settings(wire: Wire, node_id: int, keys: Iterable[str] | None = None) -> Mapping[str, str] | Skipped:
+    """Effective configs of broker `node_id` as itself knows them; Skipped where DescribeConfigs is not allowed."""
+    response = wire.request(node_id, describe_configs(BROKER_RESOURCE, str(node_id), keys))
+    return _settings(wire, response, "Cluster kafka-cluster")
+
+
+def _settings(wire: Wire, response: Response, resource: str) -> Mapping[str, str] | Skipped:
+    [result] = response.results
+    if result.error_code in NOT_AUTHORIZED:
+        return Skipped(f"{wire.principal} may not DescribeConfigs on {resource}")
+    if result.error_code:
+        return Skipped(f"the broker refuses DescribeConfigs on {resource} with {code_name(result.error_code)}")
+    return {config.name: config.value for config in result.configs if config.value is not None}
+
+
+def max_transaction_timeout_ms(wire: Wire) -> int | Skipped:
+    """The least `transaction.max.timeout.ms` of all brokers: what every coordinator accepts in an InitProducerId.
+
+    Skipped where one broker does not say.
+    """
+    limits = []
+    for broker in wire.brokers():
+        try:
+            settings = broker_settings(wire, broker.node_id, [MAX_TRANSACTION_TIMEOUT])
+        except Unreachable as error:
+            return Skipped(error.message)
+        if isinstance(settings, Skipped):
+            return settings
+        if MAX_TRANSACTION_TIMEOUT not in settings:
+            return Skipped(f"broker {broker.node_id} does not tell its {MAX_TRANSACTION_TIMEOUT}")
+        limits.append(int(settings[MAX_TRANSACTION_TIMEOUT]))
+    return min(limits)
