@@ -53,6 +53,7 @@ SESSION_KEY = '{"key":"c2VjcmV0","algorithm":"HmacSHA256","creation-timestamp":5
         ("connector-a", "null", ConnectorConfigRecord(ORIGIN, "a", None)),
         ("task-a-1-0", '{"properties":{}}', TaskConfigRecord(ORIGIN, "a-1", 0, {})),
         ("commit-a", '{"tasks":3}', TaskCommitRecord(ORIGIN, "a", 3)),
+        ("commit-a", '{"tasks":4294967298}', TaskCommitRecord(ORIGIN, "a", 2)),
         ("tasks-fencing-a", '{"task-count":3}', TaskCountRecord(ORIGIN, "a", 3)),
         ("target-state-a", '{"state":"PAUSED"}', TargetStateRecord(ORIGIN, "a", "PAUSED", None)),
         ("target-state-a", '{"state":1,"state.v2":"X"}', TargetStateRecord(ORIGIN, "a", None, "X")),

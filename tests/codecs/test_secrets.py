@@ -48,6 +48,7 @@ def test_harmless_values_and_references_are_shown(key, value):
         ("database.password", "x${file:/x:y}"),
         ("database.password", "${hunter2}"),
         ("transforms.mask.replacement", "x"),
+        ("transforms.password.type", "x"),
     ],
 )
 def test_everything_else_is_hidden(key, value):
