@@ -7,7 +7,7 @@ from eosctl.analysis.config_topic import fold_config_topic
 from eosctl.analysis.fencing import failure_of, find_unproved, prove
 from eosctl.analysis.owners import KnownNames
 from eosctl.commands.context import Context
-from eosctl.commands.reading import read_cluster, read_config_topic
+from eosctl.commands.reading import read_cluster, read_config_topic, read_descriptions, read_transactional_ids
 from eosctl.errors import EXIT_FINE, EXIT_FOUND, EosctlError, Refused, UsageError
 from eosctl.executors.fencing import FencingRun
 from eosctl.executors.old_producers import challenge_old_producers
@@ -15,12 +15,10 @@ from eosctl.model.connectors import ConnectorState, Reader
 from eosctl.model.fencing import FenceOutcome, FencingOutcome, FencingPlan, FencingWish, Proof
 from eosctl.model.skipped import Skipped
 from eosctl.model.snapshot import ClusterFacts
-from eosctl.model.transactions import TransactionDescription
 from eosctl.model.versions import NEWEST
 from eosctl.planning.fencing import choose_transaction_timeout, plan_fencing, select_candidates
 from eosctl.render.document import Document, rfc3339
 from eosctl.render.views.fencing import view_fencing_outcome, view_fencing_plan
-from eosctl.sources.kafka_transactions import describe_transactions, list_transactional_ids
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +58,10 @@ def read_and_plan(context: Context, wish: FencingWish, config_topic: str) -> Pla
     as_of, cluster = context.now(), read_cluster(context)
     connectors = _read_connectors(context, wish, config_topic)
     names = _known_names(context, connectors)
-    listed = list_transactional_ids(context.wire) if wish.needs_listing else ()
+    listed = read_transactional_ids(context) if wish.needs_listing else ()
     counts = _task_counts(wish, connectors)
     candidates = select_candidates(wish, context.options.group_id or "", counts, listed, names)
-    descriptions = _describe(context, [each.transactional_id for each in candidates])
+    descriptions = read_descriptions(context, [each.transactional_id for each in candidates])
     plan = plan_fencing(
         wish,
         candidates,
@@ -113,17 +111,6 @@ def _task_counts(wish: FencingWish, connectors: Mapping[str, ConnectorState]) ->
 def _may_be_source(state: ConnectorState) -> bool:
     """Only sources have task count records; without one, a connector has no exactly-once producers to fence."""
     return state.task_count_record is not None
-
-
-def _describe(context: Context, transactional_ids: Sequence[str]) -> dict[str, TransactionDescription]:
-    """Descriptions of the IDs that coordinators know; raises NotAuthorized for one that may not be described."""
-    found = {}
-    for name, described in describe_transactions(context.wire, transactional_ids).items():
-        if isinstance(described, EosctlError):
-            raise described
-        if isinstance(described, TransactionDescription):
-            found[name] = described
-    return found
 
 
 def _running_tasks(context: Context) -> Mapping[str, Sequence[int]] | Skipped:
@@ -177,4 +164,4 @@ def fence_and_prove(context: Context, planned: PlannedFencing) -> tuple[Document
 def _prove(context: Context, outcome: FencingOutcome) -> tuple[Proof, ...]:
     fenced = [each.step.transactional_id for each in outcome.results if each.outcome is FenceOutcome.FENCED]
     refusals = challenge_old_producers(context.wire, outcome, context.options.timeout_s)
-    return prove(outcome, _describe(context, fenced), refusals)
+    return prove(outcome, read_descriptions(context, fenced), refusals)

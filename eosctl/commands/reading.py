@@ -1,6 +1,7 @@
 """Reading for the commands: the cluster, or a snapshot of it, as the same nouns."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from eosctl.codecs.config_topic import decode_config_records
@@ -10,10 +11,11 @@ from eosctl.model.names import TopicPartition
 from eosctl.model.records import Record
 from eosctl.model.skipped import Skipped
 from eosctl.model.snapshot import ClusterFacts, ConfigTopicLog, Snapshot
+from eosctl.model.topics import TopicFacts
 from eosctl.model.transactions import TransactionDescription
 
 if TYPE_CHECKING:
-    from eosctl.model.topics import PartitionOffsets, TopicFacts
+    from eosctl.model.topics import PartitionOffsets
 
 T = TypeVar("T")
 
@@ -41,7 +43,7 @@ def read_everything(context: Context, config_topic: str) -> Snapshot:
         cluster=read_cluster(context),
         group_id=context.options.group_id,
         config_topic=_or_skipped(lambda: read_config_topic(context, config_topic)),
-        transactions=_or_skipped(lambda: read_transactions(context)),
+        transactions=_or_skipped(lambda: read_descriptions(context, read_transactional_ids(context))),
         connect=_or_skipped(lambda: context.connect),
     )
 
@@ -53,26 +55,36 @@ def _or_skipped(read: Callable[[], T | Skipped]) -> T | Skipped:
         return Skipped(error.message)
 
 
-def read_transactions(context: Context) -> dict[str, TransactionDescription]:
-    """Every transactional ID that the coordinators list, described; those that may not be described are left out."""
-    from eosctl.sources.kafka_transactions import describe_transactions, list_transactional_ids
+def read_transactional_ids(context: Context) -> tuple[str, ...]:
+    """Every ID that coordinators list; raises the error of a broker that does not answer: its IDs would be missed."""
+    from eosctl.sources.kafka_transactions import list_transactional_ids
 
-    described = describe_transactions(context.wire, list_transactional_ids(context.wire))
-    return {name: each for name, each in described.items() if isinstance(each, TransactionDescription)}
+    listings = list_transactional_ids(context.wire)
+    for error in listings.unanswered.values():
+        raise error
+    return tuple(each.transactional_id for each in listings.transactions)
+
+
+def read_descriptions(context: Context, transactional_ids: Iterable[str]) -> dict[str, TransactionDescription]:
+    """Descriptions of the IDs that coordinators know; raises NotAuthorized for one that may not be described."""
+    from eosctl.sources.kafka_transactions import describe_transactional_ids
+
+    found = {}
+    for name, described in describe_transactional_ids(context.wire, transactional_ids).items():
+        if isinstance(described, EosctlError):
+            raise described
+        if described is not None:
+            found[name] = described
+    return found
 
 
 def read_cluster(context: Context) -> ClusterFacts:
-    """Cluster ID, brokers and transaction.max.timeout.ms."""
-    from eosctl.sources.kafka_topics import broker_setting
+    """Cluster ID, brokers and the least transaction.max.timeout.ms among them."""
+    from eosctl.sources.kafka_topics import max_transaction_timeout_ms
 
     wire = context.wire
-    brokers = wire.brokers()
-    limit = broker_setting(wire, brokers[0].node_id, "transaction.max.timeout.ms")
-    return ClusterFacts(
-        wire.cluster_id,
-        {broker.node_id: f"{broker.host}:{broker.port}" for broker in brokers},
-        limit if isinstance(limit, Skipped) else int(limit),
-    )
+    addresses = {broker.node_id: f"{broker.host}:{broker.port}" for broker in wire.brokers()}
+    return ClusterFacts(wire.cluster_id, addresses, max_transaction_timeout_ms(wire))
 
 
 def read_config_topic(context: Context, topic: str) -> ConfigTopicLog:
@@ -87,13 +99,18 @@ def read_config_topic(context: Context, topic: str) -> ConfigTopicLog:
     return ConfigTopicLog(topic, _topic_facts(context, topic), offsets, decode_config_records(counted))
 
 
-def _topic_facts(context: Context, topic: str) -> "TopicFacts | Skipped":
-    from eosctl.sources.kafka_topics import topic_facts
+def _topic_facts(context: Context, topic: str) -> TopicFacts | Skipped:
+    from eosctl.sources.kafka_topics import topic_facts, topic_settings
 
     try:
-        return topic_facts(context.wire, topic)
+        facts = topic_facts(context.wire, [topic])[topic]
     except NotAuthorized as error:
         return Skipped(error.message)
+    if facts is None:
+        return Skipped(f"topic {topic} was deleted meanwhile")
+    settings = topic_settings(context.wire, topic)
+    # Settings that may not be read stay empty: each check that needs one says that it could not be made.
+    return facts if isinstance(settings, Skipped) else replace(facts, settings=settings)
 
 
 def _with_progress(context: Context, records: Iterator[Record], offsets: "PartitionOffsets") -> Iterator[Record]:
