@@ -59,6 +59,12 @@ class Channel:
             )
         return int(version)
 
+    def timed_out(self) -> TimedOut:
+        """The error for a channel that did not open in time: how far it came."""
+        if self.connection.transport is None:
+            return TimedOut(f"{self.peer.address} accepted no connection (TCP, TLS) in time")
+        return TimedOut(f"{self.peer.address} accepted the connection but did not answer in time")
+
     def send(self, request: Request, deadline: float, done: Done) -> None:
         """Send `request`; `done` gets the response, or the error in its place, exactly once."""
         try:

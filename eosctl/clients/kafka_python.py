@@ -43,6 +43,14 @@ def connection_manager(net: Any, properties: ClientProperties) -> "KafkaConnecti
     )
 
 
+def close_loop(net: Any) -> None:  # noqa: ANN401  untyped library
+    """Close kafka-python's loop with the sockets that still shake hands, which nothing else closes."""
+    waiting = [key.fileobj for key in net._selector.get_map().values()]
+    net.close()
+    for fileobj in waiting:
+        fileobj.close()
+
+
 def configuration(properties: ClientProperties) -> dict[str, object]:
     """Arguments for kafka-python's connection manager: bootstrap servers, protocol, SASL, TLS context.
 

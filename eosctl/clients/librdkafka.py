@@ -87,15 +87,26 @@ def producer(properties: ClientProperties, **settings: str | int | bool) -> "Pro
     return Producer(_silent(configuration(properties) | basis | _dotted(settings)))
 
 
-def commit_transaction(producer: "Producer", timeout_s: float) -> str | None:
-    """Commit the producer's open transaction: None, or the error's name and text where it was refused."""
-    from confluent_kafka import KafkaException
+class OpenTransaction:
+    """A producer under `transactional_id` that has written one record in a transaction and not ended it."""
 
-    try:
-        producer.commit_transaction(timeout_s)
-    except KafkaException as error:
-        return f"{error.args[0].name()}: {error.args[0].str()}"
-    return None
+    def __init__(self, properties: ClientProperties, transactional_id: str, topic: str, timeout_s: float) -> None:
+        self._timeout_s = timeout_s
+        self._producer = producer(properties, transactional_id=transactional_id)
+        self._producer.init_transactions(timeout_s)
+        self._producer.begin_transaction()
+        self._producer.produce(topic, b"in an open transaction")
+        self._producer.flush(timeout_s)
+
+    def commit(self) -> str | None:
+        """Commit it: None, or the error's name and text where that was refused."""
+        from confluent_kafka import KafkaException
+
+        try:
+            self._producer.commit_transaction(self._timeout_s)
+        except KafkaException as error:
+            return f"{error.args[0].name()}: {error.args[0].str()}"
+        return None
 
 
 def admin_client(properties: ClientProperties) -> "AdminClient":

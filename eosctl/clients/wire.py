@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeVar
 
 from eosctl.clients.channel import ApiVersions, Channel, Pending
 from eosctl.clients.errors import Peer, connection_error
+from eosctl.clients.kafka_python import close_loop
 from eosctl.clients.messages import Request, Response
 from eosctl.clients.window import Window
 from eosctl.errors import EosctlError, TimedOut, Unreachable
@@ -54,11 +55,11 @@ class Wire:
 
     def close(self) -> None:
         """Close all connections. The wire may be used again and connects anew."""
-        if self._lanes:
+        if self._net is not None:
             with self._uninterrupted():
                 for manager in self._lanes:
                     manager.close()
-                self._net.close()
+                close_loop(self._net)
         self._net = None
         self._lanes.clear()
         self._channels.clear()
@@ -175,7 +176,7 @@ class Wire:
                 return channel
             self.poll(min(1.0, max(0.0, deadline - monotonic())))
         waiting = self._channels.get((node_id, 0))
-        raise TimedOut(f"{waiting.peer.address if waiting else f'broker {node_id}'} accepted no connection in time")
+        raise TimedOut(f"broker {node_id} accepted no connection in time") if waiting is None else waiting.timed_out()
 
     def _exchange(self, channel: Channel, request: Request, deadline: float) -> Response:
         return Pending(channel, request, deadline, self.poll).response()

@@ -54,9 +54,8 @@ class Context:
             self.options.need_bootstrap_servers()
         return Wire(self.client_properties, timeout_s=self.options.timeout_s)
 
-    @cached_property
-    def connect(self) -> "ConnectFacts | Skipped":
-        """What the Connect workers say, Skipped where none was named."""
+    def read_connect(self) -> "ConnectFacts | Skipped":
+        """What the Connect workers say now, Skipped where none was named."""
         from eosctl.sources.connect_rest import read_connect
 
         urls = self.options.connect_urls

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from eosctl.clients.librdkafka import OpenTransaction
 from eosctl.clients.rest import RestClient
 from eosctl.commands.context import Context
 from eosctl.commands.fencing import fence_and_prove, read_and_plan
@@ -21,8 +22,6 @@ from eosctl.sources.connect_rest import read_connectors
 from eosctl.sources.kafka_log import read_log
 
 if TYPE_CHECKING:
-    from confluent_kafka import Producer
-
     from eosctl.render.console import Console
 
 T = TypeVar("T")
@@ -110,7 +109,7 @@ class Acts:
         )
         self._rest.request("PUT", f"/connectors/{CONNECTOR}/stop")
         self._wait_for(self._tasks, lambda state: state == "gone", "the connector to stop")
-        zombie = self._zombie(zombie_id)
+        zombie = OpenTransaction(self._context.client_properties, zombie_id, TOPIC, DEADLINE_S)
         self._say(f"   $ eosctl fence --group-id {self._group_id} --connector {CONNECTOR}")
         start = time.monotonic()
         planned = read_and_plan(self._context, FencingWish(connectors=(CONNECTOR,)), "connect-configs")
@@ -119,7 +118,7 @@ class Acts:
         self._context.options.console.preview(document)
         fenced = DemoStep(f"fence connector {CONNECTOR}", document.prose[0], _since(start))
         start = time.monotonic()
-        answer = _commit(zombie)
+        answer = zombie.commit() or "accepted"
         self._say(f"   Now the zombie commits. The broker's answer: {answer}")
         return fenced, DemoStep("let the zombie commit", answer, _since(start))
 
@@ -147,16 +146,6 @@ class Acts:
         status = read_connectors(self._rest.url, DEADLINE_S).get(CONNECTOR)
         return "gone" if status is None or not status.tasks else status.tasks[0].state
 
-    def _zombie(self, transactional_id: str) -> "Producer":
-        from eosctl.clients.librdkafka import producer
-
-        zombie = producer(self._context.client_properties, transactional_id=transactional_id)
-        zombie.init_transactions(DEADLINE_S)
-        zombie.begin_transaction()
-        zombie.produce(TOPIC, b"written by a zombie")
-        zombie.flush(DEADLINE_S)
-        return zombie
-
     @staticmethod
     def _wait_for(look: Callable[[], T], wanted: Callable[[T], bool], what: str) -> T:
         """What `look` sees as soon as it is `wanted`."""
@@ -169,11 +158,3 @@ class Acts:
 
     def _say(self, text: str) -> None:
         self._context.options.console.narrate(text)
-
-
-def _commit(zombie: "Producer") -> str:
-    """The broker's answer to the zombie's commit, in its own words."""
-    from eosctl.clients.librdkafka import commit_transaction
-
-    error = commit_transaction(zombie, DEADLINE_S)
-    return "the commit was accepted" if error is None else error

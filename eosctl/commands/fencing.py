@@ -16,6 +16,7 @@ from eosctl.model.fencing import FenceOutcome, FencingOutcome, FencingPlan, Fenc
 from eosctl.model.skipped import Skipped
 from eosctl.model.snapshot import ClusterFacts
 from eosctl.model.versions import NEWEST
+from eosctl.model.workers import ConnectFacts
 from eosctl.planning.fencing import choose_transaction_timeout, plan_fencing, select_candidates
 from eosctl.render.document import Document, rfc3339
 from eosctl.render.views.fencing import view_fencing_outcome, view_fencing_plan
@@ -57,7 +58,8 @@ def read_and_plan(context: Context, wish: FencingWish, config_topic: str) -> Pla
         raise UsageError("an empty transactional ID or prefix would mean all of them or none")
     as_of, cluster = context.now(), read_cluster(context)
     connectors = _read_connectors(context, wish, config_topic)
-    names = _known_names(context, connectors)
+    connect = context.read_connect()
+    names = _known_names(context, connectors, connect)
     listed = read_transactional_ids(context) if wish.needs_listing else ()
     counts = _task_counts(wish, connectors)
     candidates = select_candidates(wish, context.options.group_id or "", counts, listed, names)
@@ -66,7 +68,7 @@ def read_and_plan(context: Context, wish: FencingWish, config_topic: str) -> Pla
         wish,
         candidates,
         descriptions,
-        _running_tasks(context),
+        _running_tasks(connect),
         choose_transaction_timeout(wish, cluster.transaction_max_timeout_ms),
     )
     return PlannedFencing(plan, cluster, as_of)
@@ -86,10 +88,12 @@ def _read_connectors(context: Context, wish: FencingWish, config_topic: str) -> 
         return {}
 
 
-def _known_names(context: Context, connectors: Mapping[str, ConnectorState]) -> KnownNames:
+def _known_names(
+    context: Context, connectors: Mapping[str, ConnectorState], connect: ConnectFacts | Skipped
+) -> KnownNames:
     if context.options.group_id is None:
         return KnownNames()
-    running = () if isinstance(context.connect, Skipped) else context.connect.connectors
+    running = () if isinstance(connect, Skipped) else connect.connectors
     return KnownNames.of({context.options.group_id: {*connectors, *running}})
 
 
@@ -113,10 +117,10 @@ def _may_be_source(state: ConnectorState) -> bool:
     return state.task_count_record is not None
 
 
-def _running_tasks(context: Context) -> Mapping[str, Sequence[int]] | Skipped:
-    if isinstance(context.connect, Skipped):
-        return context.connect
-    return {name: status.running_tasks for name, status in context.connect.connectors.items()}
+def _running_tasks(connect: ConnectFacts | Skipped) -> Mapping[str, Sequence[int]] | Skipped:
+    if isinstance(connect, Skipped):
+        return connect
+    return {name: status.running_tasks for name, status in connect.connectors.items()}
 
 
 def agree(context: Context, wish: FencingWish, config_topic: str, planned: PlannedFencing) -> PlannedFencing:

@@ -85,7 +85,7 @@ def _read(context: Context, question: Question) -> Iterator[Snapshot]:
     with open_lines(question.records, "the records") as lines:
         records = decode_config_records(read_record_lines(lines, str(question.records)))
         log = ConfigTopicLog(question.records.name, NOT_LIVE, NOT_LIVE, records)
-        yield Snapshot(0, NOT_LIVE, context.options.group_id, log, NOT_LIVE, context.connect)
+        yield Snapshot(0, NOT_LIVE, context.options.group_id, log, NOT_LIVE, context.read_connect())
 
 
 def _log_of(snapshot: Snapshot) -> ConfigTopicLog:

@@ -32,7 +32,7 @@ def read_snapshot(context: Context, config_topic: str) -> Snapshot:
         group_id=context.options.group_id,
         config_topic=read_config_topic(context, config_topic),
         transactions=Skipped("not asked"),
-        connect=context.connect,
+        connect=context.read_connect(),
     )
 
 
@@ -44,7 +44,7 @@ def read_everything(context: Context, config_topic: str) -> Snapshot:
         group_id=context.options.group_id,
         config_topic=_or_skipped(lambda: read_config_topic(context, config_topic)),
         transactions=_or_skipped(lambda: read_descriptions(context, read_transactional_ids(context))),
-        connect=_or_skipped(lambda: context.connect),
+        connect=_or_skipped(context.read_connect),
     )
 
 

@@ -87,6 +87,13 @@ def up(
       eosctl sandbox up
       eosctl sandbox up --brokers 3 --workers 2 --exactly-once preparing
       eosctl sandbox up --kafka-version 3.9.2 --directory ./old --broker-config transaction.max.timeout.ms=60000
+
+    Columns:
+      DIRECTORY       where properties, data and logs are
+      KAFKA           version of brokers and workers
+      BOOTSTRAP       plaintext listeners; who connects there is the super user
+      SASL-BOOTSTRAP  SASL/PLAIN listeners; a user may do what ACLs allow
+      CONNECT         REST addresses of the workers
     """
     from eosctl.sandbox.keeper import bring_up, keep
     from eosctl.sandbox.spec import SandboxSpec
@@ -128,6 +135,11 @@ def down(options: GlobalOptions, directory: Directory = None) -> int:
     Examples:
       eosctl sandbox down
       eosctl sandbox down --directory ./old
+
+    Columns:
+      DIRECTORY  where it lived
+      WAS-UP     whether one was up
+      REMOVED    whether its directory was removed
     """
     from eosctl.render.views.sandbox import down_document
     from eosctl.sandbox.keeper import remove, take_down
@@ -186,6 +198,15 @@ def env(options: GlobalOptions, directory: Directory = None) -> int:
 
     Examples:
       eosctl sandbox env -o json
+
+    Columns:
+      DIRECTORY       where properties, data and logs are
+      KAFKA           version of brokers and workers
+      BOOTSTRAP       plaintext listeners; who connects there is the super user
+      SASL-BOOTSTRAP  SASL/PLAIN listeners; a user may do what ACLs allow
+      CONNECT         REST addresses of the workers
+      JAVA            the java that runs it
+      CLASSPATH       Kafka's jars, as java -cp takes them
     """
     from eosctl.render.views.sandbox import env_document
     from eosctl.sandbox.keeper import kept_state

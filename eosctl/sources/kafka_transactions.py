@@ -195,11 +195,13 @@ def list_transactional_ids(
             window.put(node_id, node_id, request, delay_s=LONGEST_PAUSE_S)
         elif code:
             place = f"broker {node_id}"
-            error = protocol_error(code, principal=wire.principal, operation="ListTransactions", resource=place)
-        elif response is not None:
-            listed += _listings(response, node_id)
-        if error is not None:
+            unanswered[node_id] = protocol_error(
+                code, principal=wire.principal, operation="ListTransactions", resource=place
+            )
+        elif error is not None:
             unanswered[node_id] = error
+        else:
+            listed += _listings(response, node_id)
     return TransactionListings(tuple(sorted(listed)), unanswered)
 
 

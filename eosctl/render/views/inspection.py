@@ -103,12 +103,9 @@ def connector_row(connector: InspectedConnector) -> dict[str, Any]:
 
 def _summary(inspection: Inspection) -> str:
     known = sum(1 for each in inspection.connectors if each.state.known)
-    to_fence = [each for each in inspection.connectors if each.next_start.fences]
-    starts = sum(each.next_start.fences for each in to_fence)
-    return (
-        f"{inspection.topic}: {inspection.census.records} records, {known} connectors; "
-        f"{len(to_fence)} of them will fence {starts} producers at their next start."
-    )
+    fences = [each.next_start.fences for each in inspection.connectors if each.next_start.fences]
+    starts = f"{len(fences)} of them fence {sum(fences)} producers" if fences else "none of them fences any producer"
+    return f"{inspection.topic}: {inspection.census.records} records; connectors: {known}; next start: {starts}."
 
 
 def view_history(entries: Iterable[TimelineEntry], topic: str, as_of: str | None, cluster_id: str | None) -> Document:
