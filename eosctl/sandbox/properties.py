@@ -40,6 +40,9 @@ def broker_properties(
         **_security(passwords),
         **_replication(spec),
         "group.initial.rebalance.delay.ms": "0",
+        # A killed broker is let in again when its old session has ended: 9 s by default.
+        "broker.session.timeout.ms": "5000",
+        "broker.heartbeat.interval.ms": "500",
         "log.cleaner.dedupe.buffer.size": "16777216",
         **spec.broker_config,
     }

@@ -148,7 +148,7 @@ class Sandbox:
             raise
 
     def stop(self, *, keep_logs: bool = False) -> None:
-        """Ends every process and removes a temporary directory, all but its logs with `keep_logs`.
+        """Ends every process and removes a temporary directory, all but its logs with `keep_logs`. Twice is fine.
 
         Processes over a named directory end in order, workers first, so that their data needs no recovery.
         """
@@ -160,8 +160,11 @@ class Sandbox:
                 jvm.kill() if self.spec.directory is None else jvm.stop()
         self._spawner.close()
         self._leases.release()
+        self._brokers.clear()
+        self._workers.clear()
         if self.spec.directory is None and self._started_site is not None:
             _remove(self.directory, keep_logs)
+        self._started_site = None
 
     # -- one broker --------------------------------------------------------------------------------------------------
 

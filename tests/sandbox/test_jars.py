@@ -1,0 +1,169 @@
+"""What is fetched, and by which means."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from eosctl.errors import ConfigError
+from eosctl.sandbox import jars
+from eosctl.sandbox.ivy import ivy_file_of
+from eosctl.sandbox.jars import PLUGINS, resolve_jars, root_coordinates
+from eosctl.sandbox.java import compile_java, find_java
+from eosctl.sandbox.maven import pom_of
+from eosctl.sandbox.versions import TESTED_KAFKA_VERSIONS, parse_kafka_version
+
+HELLO = "public class Hello { public static void main(String[] a) { System.out.println(%s); } }"
+VERSION_OF_CLIENTS = "org.apache.kafka.common.utils.AppInfoParser.getVersion()"
+
+
+@pytest.mark.parametrize("version", TESTED_KAFKA_VERSIONS)
+def test_each_version_gets_the_log4j_that_its_workers_cast_to(version):
+    asked = {coordinate.split(":")[1] for coordinate in root_coordinates(parse_kafka_version(version))}
+    assert ("log4j-slf4j-impl" in asked, "slf4j-reload4j" in asked) == (version[0] == "4", version[0] == "3")
+
+
+def test_maven_and_ivy_are_asked_for_the_same():
+    asked = root_coordinates(parse_kafka_version("4.3.1"))
+    pom = ElementTree.fromstring(pom_of(asked))
+    ivy = ElementTree.fromstring(ivy_file_of(asked))
+    names = "{http://maven.apache.org/POM/4.0.0}"
+    of_pom = [":".join(str(part.text) for part in node) for node in pom.iter(f"{names}dependency")]
+    of_ivy = [":".join(node.attrib[key] for key in ("org", "name", "rev")) for node in ivy.iter("dependency")]
+    assert of_pom == of_ivy == list(asked)
+
+
+@pytest.fixture
+def empty_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "eosctl" / "kafka"
+
+
+@pytest.fixture
+def scripted_resolver(monkeypatch):
+    """A resolver that brings the jars Kafka would, empty; returns how often it was asked."""
+    asked: list[tuple[str, ...]] = []
+
+    def retrieve(coordinates, into, scratch, narrate):
+        asked.append(coordinates)
+        for _, artifact, version in (coordinate.split(":") for coordinate in coordinates):
+            (into / f"{artifact}-{version}.jar").touch()
+
+    monkeypatch.setattr(jars, "_retrieve", retrieve)
+    return asked
+
+
+def test_jars_are_sorted_into_libs_plugins_and_tools(empty_cache, scripted_resolver):
+    found = resolve_jars("4.3.1", lambda _: None)
+    assert sorted(entry.name for entry in found.plugin_path.iterdir()) == sorted(PLUGINS)
+    assert [jar.name for jar in (found.plugin_path / "connect-file").iterdir()] == ["connect-file-4.3.1.jar"]
+    assert found.compiler == empty_cache / "4.3.1" / "tools" / "ecj-3.37.0.jar"
+    assert found.classpath == f"{empty_cache}/4.3.1/libs/*"
+
+
+def test_jars_are_fetched_once(empty_cache, scripted_resolver):
+    said: list[str] = []
+    for _ in range(3):
+        resolve_jars("4.3.1", said.append)
+    assert len(scripted_resolver) == 1
+    assert said[0] == "fetching the jars of Kafka 4.3.1 (about 60 MB, once)"
+
+
+def test_what_a_killed_fetch_left_is_removed_and_fetched_anew(empty_cache, scripted_resolver):
+    half = empty_cache / ".4.3.1.12345" / "libs"
+    half.mkdir(parents=True)
+    (half / "kafka_2.13-4.3.1.jar").touch()
+    resolve_jars("4.3.1", lambda _: None)
+    assert len(scripted_resolver) == 1
+    assert sorted(entry.name for entry in empty_cache.iterdir()) == ["4.3.1", "4.3.1.lock"]
+
+
+def test_jars_of_an_older_list_are_fetched_anew(empty_cache, scripted_resolver):
+    found = resolve_jars("4.3.1", lambda _: None)
+    (found.directory / "coordinates").write_text("org.apache.kafka:kafka_2.13:4.3.1\n")
+    resolve_jars("4.3.1", lambda _: None)
+    assert len(scripted_resolver) == 2
+
+
+def test_without_maven_and_ivy_the_error_says_what_to_install(empty_cache, monkeypatch):
+    monkeypatch.setenv("PATH", str(empty_cache))
+    monkeypatch.setattr(jars, "find_ivy", lambda: None)
+    with pytest.raises(ConfigError, match="neither Maven nor Ivy") as caught:
+        resolve_jars("4.3.1", lambda _: None)
+    assert "pyspark" in str(caught.value.hint)
+
+
+def test_a_resolver_that_fails_is_quoted(empty_cache, tmp_path, monkeypatch):
+    failing = tmp_path / "bin" / "mvn"
+    failing.parent.mkdir()
+    failing.write_text("#!/bin/sh\necho cannot resolve kafka_2.13\nexit 1\n")
+    failing.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{failing.parent}:/usr/bin:/bin")
+    with pytest.raises(ConfigError, match="cannot resolve kafka"):
+        resolve_jars("4.3.1", lambda _: None)
+
+
+def java_that_says(path: Path, version: str) -> Path:
+    path.parent.mkdir(parents=True)
+    path.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\"' >&2\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_java_home_wins_over_the_path_unless_it_is_too_old(tmp_path, monkeypatch):
+    old = java_that_says(tmp_path / "old" / "bin" / "java", "1.8.0_402")
+    new = java_that_says(tmp_path / "new" / "bin" / "java", "21.0.8")
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "new"))
+    monkeypatch.setenv("PATH", f"{old.parent}:/usr/bin:/bin")
+    assert find_java() == new
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "old"))
+    monkeypatch.setenv("PATH", f"{new.parent}:/usr/bin:/bin")
+    assert find_java() == new
+
+
+def test_a_java_that_is_too_old_is_named(tmp_path, monkeypatch):
+    old = java_that_says(tmp_path / "old" / "bin" / "java", "11.0.2")
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "old"))
+    monkeypatch.setenv("PATH", f"{old.parent}:/bin-that-is-not-there")
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr("subprocess.run", run_by_sh(subprocess.run))
+    with pytest.raises(ConfigError, match=r"needs Java 17 or newer; found .*java \(Java 11\)"):
+        find_java()
+
+
+def run_by_sh(run):
+    return lambda command, **options: run(["/bin/sh", *map(str, command)], **options)
+
+
+def test_the_makefile_can_ask_whether_java_is_here():
+    asked = [sys.executable, "-m", "eosctl.sandbox.java", "--found"]
+    ran = subprocess.run(asked, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
+
+
+@pytest.mark.kafka
+def test_a_java_file_is_compiled_against_kafka_without_a_jdk_and_kept(tmp_path):
+    found = resolve_jars("4.3.1", lambda _: None)
+    source = tmp_path / "Hello.java"
+    source.write_text(HELLO % VERSION_OF_CLIENTS)
+    classes = compile_java(found.compiler, source, found.classpath)
+    ran = subprocess.run(
+        [find_java(), "-cp", f"{classes}:{found.classpath}", "Hello"], capture_output=True, text=True, check=True
+    )
+    assert ran.stdout == "4.3.1\n"
+    before = (classes / "Hello.class").stat().st_mtime_ns
+    again = compile_java(found.compiler, source, found.classpath)
+    assert (again, (again / "Hello.class").stat().st_mtime_ns) == (classes, before)
+    shutil.rmtree(classes)
+
+
+@pytest.mark.kafka
+def test_a_java_file_that_is_wrong_is_told_with_the_compilers_words(tmp_path):
+    found = resolve_jars("4.3.1", lambda _: None)
+    source = tmp_path / "Hello.java"
+    source.write_text(HELLO % "nowhere.Missing.name()")
+    with pytest.raises(ConfigError, match=r"(?s)Hello\.java does not compile.*nowhere"):
+        compile_java(found.compiler, source, found.classpath)

@@ -1,0 +1,149 @@
+"""`eosctl sandbox`: up, status, env, down, from one process to the next."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from eosctl.errors import ConfigError
+from eosctl.sandbox.keeper import kept_state
+from eosctl.sandbox.probes import brokers_in_metadata
+from eosctl.sandbox.state import KeeperLock, ProcessState, SandboxState, read_state, write_state
+from tests.sandbox.waiting import eventually, is_alive
+
+STATE = SandboxState(
+    bootstrap_servers="127.0.0.1:9001",
+    sasl_bootstrap_servers="127.0.0.1:9101",
+    connect_urls=("http://127.0.0.1:8083",),
+    users={"tool": "secret"},
+    kafka_version="4.3.1",
+    cluster_id="ZJCLa35UQBiEwxqGn3edcA",
+    classpath="libs/*",
+    java="java",
+    directory="kept",
+    processes=(ProcessState("broker-1", "127.0.0.1:9001", 42, "broker-1.log"),),
+)
+
+
+def test_the_state_file_reads_back_and_only_the_user_can_read_it(tmp_path):
+    write_state(tmp_path, STATE)
+    assert read_state(tmp_path) == STATE
+    assert (tmp_path / "state.json").stat().st_mode & 0o077 == 0
+
+
+def test_where_no_sandbox_was_there_is_no_state(tmp_path):
+    assert read_state(tmp_path) is None
+    assert kept_state(tmp_path / "nowhere") is None
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"processes": [{"name": 1}]}'])
+def test_a_damaged_state_file_is_a_config_error(tmp_path, text):
+    (tmp_path / "state.json").write_text(text)
+    with pytest.raises(ConfigError, match=r"state\.json is damaged"):
+        read_state(tmp_path)
+
+
+def test_the_state_of_a_keeper_that_is_gone_is_no_state(tmp_path):
+    write_state(tmp_path, STATE)
+    assert kept_state(tmp_path) is None
+    assert not (tmp_path / "state.json").exists()
+
+
+def test_one_directory_has_one_keeper(tmp_path):
+    first, second = KeeperLock(tmp_path), KeeperLock(tmp_path)
+    assert first.hold()
+    assert second.holder() == os.getpid()
+    assert not second.hold()
+    first.release()
+    assert second.holder() is None
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Runs `eosctl sandbox ... --directory D -o json` and gives exit code, data and stderr; takes D down at the end."""
+
+    def run(action, *options, directory="kept"):
+        command = [sys.executable, "-m", "eosctl", "sandbox", action, *options, "-o", "json"]
+        ran = subprocess.run(
+            [*command, "--directory", str(tmp_path / directory)], capture_output=True, text=True, check=False
+        )
+        answer = json.loads(ran.stdout)
+        return ran.returncode, answer.get("data", answer.get("error")), ran.stderr
+
+    yield run
+    for directory in tmp_path.iterdir():
+        run("down", directory=directory.name)
+
+
+@pytest.mark.kafka
+def test_a_sandbox_stays_up_after_the_command_until_it_is_taken_down(run):
+    code, up, said = run("up", "--workers", "1", "--user", "audit")
+    assert (code, up["already_up"]) == (0, False)
+    assert "starting 1 broker(s) of Kafka 4.3.1\nstarting 1 Connect worker(s), exactly-once enabled\n" in said
+    code, again, said = run("up")
+    assert (code, again["already_up"], said) == (0, True, "")
+    assert again["bootstrap_servers"] == up["bootstrap_servers"]
+
+    code, env, _ = run("env")
+    assert code == 0
+    assert list(env["users"]) == ["worker", "connector", "admin", "tool", "audit"]
+    assert brokers_in_metadata(int(env["bootstrap_servers"].rpartition(":")[2])) == {1}
+    assert {"sasl_bootstrap_servers", "connect_urls", "kafka_version", "classpath", "java", "directory"} <= env.keys()
+
+    code, status, _ = run("status")
+    assert (code, [process["ready"] for process in status["processes"]]) == (0, [True, True])
+    assert not any(password in json.dumps([up, status]) for password in env["users"].values())
+
+    assert run("down")[:2] == (0, {"directory": env["directory"], "was_up": True, "removed": False})
+    assert not any(is_alive(process["pid"]) for process in status["processes"])
+    assert run("down")[1]["was_up"] is False
+    assert run("status")[0] == 1
+    code, error, _ = run("env")
+    assert (code, error["hint"]) == (4, "start one with eosctl sandbox up")
+
+
+@pytest.mark.kafka
+def test_a_killed_keeper_takes_its_processes_along_and_is_noticed(run, tmp_path):
+    _, up, _ = run("up", "--workers", "0")
+    _, status, _ = run("status")
+    keeper = KeeperLock(tmp_path / "kept").holder()
+    assert keeper is not None
+    os.kill(keeper, signal.SIGKILL)
+    eventually(lambda: not is_alive(status["processes"][0]["pid"]))
+    code, status, _ = run("status")
+    assert (code, status["up"]) == (1, False)
+    code, again, _ = run("up", "--workers", "0")
+    assert (code, again["already_up"], again["cluster_id"]) == (0, False, up["cluster_id"])
+
+
+@pytest.mark.kafka
+def test_a_start_that_fails_says_why_in_the_terminal(run):
+    code, error, said = run("up", "--broker-config", "num.network.threads=several")
+    assert (code, error["type"]) == (2, "ConfigError")
+    assert "several for configuration num.network.threads" in said
+    assert run("status")[1]["up"] is False
+
+
+@pytest.mark.kafka
+def test_a_killed_broker_is_told_by_status(run):
+    run("up", "--workers", "0")
+    _, status, _ = run("status")
+    os.kill(status["processes"][0]["pid"], signal.SIGKILL)
+    eventually(lambda: run("status")[0] == 1)
+    assert run("status")[1]["processes"][0]["ready"] is False
+
+
+@pytest.mark.kafka
+def test_in_the_foreground_it_lives_until_it_is_interrupted(tmp_path):
+    command = [sys.executable, "-m", "eosctl", "sandbox", "up", "--foreground", "--workers", "0", "-o", "json"]
+    with subprocess.Popen([*command, "--directory", str(tmp_path / "here")], stdout=subprocess.PIPE) as running:
+        eventually(lambda: read_state(tmp_path / "here") is not None)
+        state = read_state(tmp_path / "here")
+        running.send_signal(signal.SIGINT)
+        answer, _ = running.communicate(timeout=60)
+    assert running.returncode == 0
+    assert json.loads(answer)["data"]["bootstrap_servers"] == state.bootstrap_servers
+    assert not is_alive(state.processes[0].pid)

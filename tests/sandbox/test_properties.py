@@ -1,0 +1,158 @@
+"""The settings of each role, in each version."""
+
+import pytest
+
+from eosctl.errors import UsageError
+from eosctl.sandbox.properties import (
+    BrokerPorts,
+    broker_properties,
+    client_properties,
+    logging_configuration,
+    properties_text,
+    worker_properties,
+)
+from eosctl.sandbox.spec import SandboxSpec
+from eosctl.sandbox.versions import TESTED_KAFKA_VERSIONS, KafkaVersion, parse_kafka_version
+
+PORTS = tuple(BrokerPorts(plaintext=9000 + n, sasl=9100 + n, controller=9200 + n) for n in (1, 2, 3))
+PASSWORDS = {"worker": "w-secret", "tool": "t-secret"}
+
+
+def broker(tmp_path, node=1, **spec):
+    return broker_properties(SandboxSpec(**spec), node, PORTS[: spec.get("brokers", 1)], PASSWORDS, tmp_path)
+
+
+def test_one_broker_is_broker_and_controller_on_three_listeners(tmp_path):
+    settings = broker(tmp_path)
+    assert settings["process.roles"] == "broker,controller"
+    assert settings["controller.quorum.voters"] == "1@127.0.0.1:9201"
+    assert settings["listeners"] == (
+        "PLAINTEXT://127.0.0.1:9001,SASL_PLAINTEXT://127.0.0.1:9101,CONTROLLER://127.0.0.1:9201"
+    )
+    assert "CONTROLLER" not in settings["advertised.listeners"]
+
+
+def test_of_two_brokers_only_the_first_votes(tmp_path):
+    settings = broker(tmp_path, node=2, brokers=2)
+    assert settings["process.roles"] == "broker"
+    assert settings["controller.quorum.voters"] == "1@127.0.0.1:9201"
+    assert "CONTROLLER" not in settings["listeners"]
+
+
+def test_of_three_brokers_all_vote(tmp_path):
+    settings = broker(tmp_path, node=3, brokers=3)
+    assert settings["process.roles"] == "broker,controller"
+    assert settings["controller.quorum.voters"] == "1@127.0.0.1:9201,2@127.0.0.1:9202,3@127.0.0.1:9203"
+
+
+@pytest.mark.parametrize(("brokers", "factor", "in_sync"), [(1, "1", "1"), (2, "2", "1"), (3, "3", "2")])
+def test_the_transaction_log_is_replicated_as_far_as_there_are_brokers(tmp_path, brokers, factor, in_sync):
+    settings = broker(tmp_path, brokers=brokers)
+    assert settings["transaction.state.log.replication.factor"] == factor
+    assert settings["transaction.state.log.min.isr"] == in_sync
+
+
+@pytest.mark.parametrize("version", TESTED_KAFKA_VERSIONS)
+def test_share_coordinator_settings_are_given_from_4_0_on(tmp_path, version):
+    settings = broker(tmp_path, kafka_version=version)
+    assert ("share.coordinator.state.topic.min.isr" in settings) is version.startswith("4.")
+
+
+def test_no_sasl_user_is_a_super_user_and_nothing_is_allowed_without_an_acl(tmp_path):
+    settings = broker(tmp_path)
+    assert settings["super.users"] == "User:ANONYMOUS"
+    assert settings["allow.everyone.if.no.acl.found"] == "false"
+    jaas = settings["listener.name.sasl_plaintext.plain.sasl.jaas.config"]
+    assert jaas.endswith('required user_worker="w-secret" user_tool="t-secret";')
+
+
+def test_a_named_broker_setting_wins(tmp_path):
+    settings = broker(tmp_path, broker_config={"allow.everyone.if.no.acl.found": "true", "a.b": "c"})
+    assert (settings["allow.everyone.if.no.acl.found"], settings["a.b"]) == ("true", "c")
+
+
+def worker(tmp_path, **spec):
+    return worker_properties(SandboxSpec(**spec), "127.0.0.1:9001", 8083, tmp_path)
+
+
+@pytest.mark.parametrize("support", ["disabled", "preparing", "enabled"])
+def test_a_worker_has_the_exactly_once_support_asked_for(tmp_path, support):
+    assert worker(tmp_path, exactly_once=support)["exactly.once.source.support"] == support
+
+
+@pytest.mark.parametrize(
+    ("version", "discovery"), [("3.3.2", None), ("3.6.2", "service_load"), ("4.3.1", "service_load")]
+)
+def test_a_worker_finds_plugins_by_manifest_where_its_version_can(tmp_path, version, discovery):
+    assert worker(tmp_path, kafka_version=version).get("plugin.discovery") == discovery
+
+
+def test_a_named_worker_setting_wins(tmp_path):
+    settings = worker(tmp_path, worker_config={"config.storage.topic": "configs", "group.id": "other"})
+    assert (settings["config.storage.topic"], settings["group.id"]) == ("configs", "other")
+
+
+def test_client_properties_name_the_user_and_the_sasl_listener():
+    settings = client_properties("tool", "t-secret", "127.0.0.1:9101")
+    assert settings["security.protocol"] == "SASL_PLAINTEXT"
+    assert settings["bootstrap.servers"] == "127.0.0.1:9101"
+    assert settings["sasl.jaas.config"].endswith('required username="tool" password="t-secret";')
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "line"),
+    [
+        ("a.b", "c=d:e", "a.b=c=d:e\n"),
+        ("a b", "c", "a\\ b=c\n"),
+        ("k", " leading", "k=\\ leading\n"),
+        ("k", "C:\\new", "k=C:\\\\new\n"),
+        ("k", "ü😀", "k=\\u00fc\\ud83d\\ude00\n"),
+        ("k", "two\nlines", "k=two\\u000alines\n"),
+    ],
+)
+def test_properties_are_escaped_as_java_reads_them(key, value, line):
+    assert properties_text({key: value}) == line
+
+
+@pytest.mark.parametrize(
+    ("version", "binding"),
+    [
+        ("3.3.2", "log4j.configuration"),
+        ("3.9.2", "log4j.configuration"),
+        ("4.3.1", "log4j2.configurationFile"),
+    ],
+)
+def test_logging_is_configured_in_the_words_of_the_versions_log4j(version, binding):
+    assert logging_configuration(parse_kafka_version(version))[1] == binding
+
+
+@pytest.mark.parametrize("text", ["4.3", "four", "3.2.9", "4.3.1-rc0", ""])
+def test_a_version_without_exactly_once_sources_is_refused(text):
+    with pytest.raises(UsageError):
+        parse_kafka_version(text)
+
+
+def test_versions_compare_as_numbers():
+    assert parse_kafka_version("3.10.0") > parse_kafka_version("3.9.2") == KafkaVersion(3, 9, 2)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"brokers": 0},
+        {"brokers": 4},
+        {"workers": 4},
+        {"workers": -1},
+        {"exactly_once": "on"},
+        {"users": ("a b",)},
+        {"users": ('x"; evil',)},
+        {"kafka_version": "2.8.1"},
+    ],
+)
+def test_what_a_sandbox_cannot_be_is_a_usage_error(spec):
+    with pytest.raises(UsageError):
+        SandboxSpec(**spec)
+
+
+def test_named_users_come_beside_the_standing_four():
+    assert SandboxSpec(users=("audit", "tool")).all_users == ("worker", "connector", "admin", "tool", "audit")

@@ -1,0 +1,303 @@
+"""Real brokers and workers: they start, answer, obey ACLs, stop, come back, and die with their parent."""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import httpx
+import pytest
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
+from confluent_kafka.admin import (
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    NewTopic,
+    ResourcePatternType,
+    ResourceType,
+)
+
+from eosctl.errors import ConfigError, TimedOut, UsageError
+from eosctl.sandbox.probes import brokers_in_metadata
+from eosctl.sandbox.sandbox import Sandbox
+from eosctl.sandbox.spec import SandboxSpec
+from tests.sandbox.waiting import eventually, is_alive
+
+pytestmark = pytest.mark.kafka
+
+LINES = [f"line {number}" for number in range(50)]
+
+
+def sasl(sandbox, user):
+    return {
+        "bootstrap.servers": sandbox.sasl_bootstrap_servers,
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": "PLAIN",
+        "sasl.username": user,
+        "sasl.password": sandbox.users[user],
+    }
+
+
+def admin(sandbox):
+    return AdminClient({"bootstrap.servers": sandbox.bootstrap_servers})
+
+
+def create_topic(sandbox, name, replication=1):
+    client = admin(sandbox)
+    client.create_topics([NewTopic(name, 1, replication)])[name].result(20)
+
+
+def topics(sandbox):
+    return set(admin(sandbox).list_topics(timeout=10).topics)
+
+
+def read_committed(sandbox, topic, count):
+    consumer = Consumer(
+        {
+            "bootstrap.servers": sandbox.bootstrap_servers,
+            "group.id": f"reader-of-{topic}",
+            "auto.offset.reset": "earliest",
+            "isolation.level": "read_committed",
+        }
+    )
+    consumer.subscribe([topic])
+    values = []
+    eventually(lambda: values.extend(m.value().decode() for m in consumer.consume(100, 0.2)) or len(values) >= count)
+    consumer.close()
+    return values
+
+
+def start_file_source(sandbox, name, file, topic):
+    config = {
+        "connector.class": "org.apache.kafka.connect.file.FileStreamSourceConnector",
+        "tasks.max": "1",
+        "file": str(file),
+        "topic": topic,
+    }
+    answer = httpx.put(f"{sandbox.connect_urls[0]}/connectors/{name}/config", json=config, timeout=60)
+    assert answer.status_code == 201, answer.text
+
+
+def test_an_exactly_once_worker_of_each_version_copies_a_file(kafka_version, make_sandbox, tmp_path):
+    started = make_sandbox(kafka_version=kafka_version, workers=1)
+    source = tmp_path / "lines.txt"
+    source.write_text("".join(f"{line}\n" for line in LINES))
+    create_topic(started, "lines")
+    start_file_source(started, "copier", source, "lines")
+    assert read_committed(started, "lines", len(LINES)) == LINES
+    assert httpx.get(started.connect_urls[0]).json()["version"] == kafka_version
+    assert "connect-cluster-copier-0" in {each.transactional_id for each in transactions(started)}
+
+
+def transactions(sandbox):
+    """Transactional IDs, as Kafka's own tool lists them."""
+    tool = [sandbox.java, "-cp", sandbox.classpath, "org.apache.kafka.tools.TransactionsCommand"]
+    listed = subprocess.run(
+        [*tool, "--bootstrap-server", sandbox.bootstrap_servers, "list"], capture_output=True, text=True, check=True
+    )
+    return [Listed(line.split()[0]) for line in listed.stdout.splitlines()[1:] if line.strip()]
+
+
+class Listed:
+    def __init__(self, transactional_id):
+        self.transactional_id = transactional_id
+
+
+def test_the_connectors_on_the_plugin_path_are_those_promised(connect_sandbox):
+    plugins = httpx.get(f"{connect_sandbox.connect_urls[0]}/connector-plugins").json()
+    names = {plugin["class"].rpartition(".")[2] for plugin in plugins}
+    assert {"FileStreamSourceConnector", "FileStreamSinkConnector", "MirrorSourceConnector"} <= names
+
+
+def write(sandbox, user, topic):
+    failures = []
+    producer = Producer({**sasl(sandbox, user), "message.timeout.ms": 10000})
+    producer.produce(topic, b"value", on_delivery=lambda error, _: failures.append(error))
+    producer.flush(20)
+    return failures
+
+
+def test_a_sasl_user_may_do_nothing_until_an_acl_allows_it(sandbox, fresh_name):
+    topic = fresh_name("guarded")
+    create_topic(sandbox, topic)
+    (denied,) = write(sandbox, "connector", topic)
+    assert denied.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED
+    binding = AclBinding(
+        ResourceType.TOPIC,
+        topic,
+        ResourcePatternType.LITERAL,
+        "User:connector",
+        "*",
+        AclOperation.WRITE,
+        AclPermissionType.ALLOW,
+    )
+    client = admin(sandbox)
+    client.create_acls([binding])[binding].result(20)
+    assert write(sandbox, "connector", topic) == [None]
+
+
+def test_a_wrong_password_is_refused(sandbox):
+    errors = []
+    client = AdminClient({**sasl(sandbox, "tool"), "sasl.password": "wrong", "error_cb": errors.append})
+    with pytest.raises(KafkaException):
+        client.list_topics(timeout=3)
+    eventually(lambda: client.poll(0.1) is not None and any(e.code() == KafkaError._AUTHENTICATION for e in errors))
+
+
+def test_javas_tools_are_let_in_with_the_client_properties(sandbox, tmp_path):
+    config = tmp_path / "tool.properties"
+    config.write_text(sandbox.client_properties("tool"))
+    assert (sandbox.directory / "clients" / "tool.properties").read_text() == config.read_text()
+    tool = [sandbox.java, "-cp", sandbox.classpath, "org.apache.kafka.tools.TransactionsCommand"]
+    where = ["--bootstrap-server", sandbox.sasl_bootstrap_servers, "--command-config", str(config)]
+    ran = subprocess.run([*tool, *where, "list"], capture_output=True, text=True, check=True)
+    assert ran.stdout.split() == ["TransactionalId", "Coordinator", "ProducerId", "TransactionState"]
+
+
+def test_client_properties_of_nobody_are_a_usage_error(sandbox):
+    with pytest.raises(UsageError, match="no user 'nobody'"):
+        sandbox.client_properties("nobody")
+
+
+def test_three_brokers_go_on_when_one_is_killed_and_take_it_back(cluster3, fresh_name):
+    ports = [int(server.rpartition(":")[2]) for server in cluster3.bootstrap_servers.split(",")]
+    assert [brokers_in_metadata(port) for port in ports] == [{1, 2, 3}] * 3
+    topic = fresh_name("replicated")
+    create_topic(cluster3, topic, replication=3)
+    cluster3.kill_broker(2)
+    assert cluster3.broker_pid(2) is None
+    eventually(lambda: brokers_in_metadata(ports[0]) == {1, 3})
+    cluster3.start_broker(2)
+    eventually(lambda: brokers_in_metadata(ports[0]) == {1, 2, 3})
+    assert brokers_in_metadata(ports[1]) == {1, 2, 3}
+
+
+def test_two_brokers_are_one_cluster(make_sandbox):
+    started = make_sandbox(brokers=2)
+    port = int(started.bootstrap_servers.rpartition(":")[2])
+    assert brokers_in_metadata(port) == {1, 2}
+    create_topic(started, "both", replication=2)
+
+
+def test_a_paused_broker_is_silent_and_answers_again_when_resumed(make_sandbox):
+    started = make_sandbox()
+    port = int(started.bootstrap_servers.rpartition(":")[2])
+    started.pause_broker(1)
+    assert brokers_in_metadata(port) == frozenset()
+    started.resume_broker(1)
+    eventually(lambda: brokers_in_metadata(port) == {1})
+
+
+def test_a_broker_that_is_stopped_comes_back_on_its_port_with_its_data_and_other_settings(make_sandbox):
+    started = make_sandbox()
+    before = started.bootstrap_servers
+    create_topic(started, "kept")
+    started.stop_broker(1)
+    started.start_broker(1, {"transaction.max.timeout.ms": "60000"})
+    assert started.bootstrap_servers == before
+    assert "kept" in topics(started)
+    assert "transaction.max.timeout.ms = 60000" in started.broker_log(1).read_text()
+    with pytest.raises(UsageError, match="broker 1 runs already"):
+        started.start_broker(1)
+
+
+def test_workers_come_and_go_with_settings_of_their_own(make_sandbox):
+    started = make_sandbox(worker_config={"config.storage.topic": "other-configs"})
+    assert started.connect_urls == ()
+    first = started.start_worker(1, {"exactly.once.source.support": "preparing"})
+    second = started.start_worker(2)
+    assert started.connect_urls == (first, second)
+    assert "other-configs" in topics(started)
+    assert "exactly.once.source.support = preparing" in started.worker_log(1).read_text()
+    assert "exactly.once.source.support = enabled" in started.worker_log(2).read_text()
+    started.stop_worker(1)
+    assert started.worker_pid(1) is None
+    assert httpx.get(f"{second}/connectors", timeout=30).json() == []
+
+
+def test_a_named_directory_keeps_the_data_for_the_next_start(tmp_path):
+    spec = SandboxSpec(directory=tmp_path / "kept", users=("audit",))
+    with Sandbox(spec) as first:
+        create_topic(first, "remembered")
+        cluster, addresses, users = first.cluster_id, first.bootstrap_servers, dict(first.users)
+    with Sandbox(spec) as second:
+        assert "remembered" in topics(second)
+        assert (second.cluster_id, second.bootstrap_servers, dict(second.users)) == (cluster, addresses, users)
+
+
+def test_data_of_three_brokers_is_not_resumed_by_one(tmp_path):
+    home = tmp_path / "kept"
+    with Sandbox(SandboxSpec(directory=home)):
+        pass
+    with pytest.raises(ConfigError, match=r"holds the data of 1 broker\(s\) of Kafka 4.3.1; it cannot go on with 3"):
+        Sandbox(SandboxSpec(directory=home, brokers=3)).start()
+
+
+def test_two_sandboxes_side_by_side_are_strangers(sandbox, make_sandbox, fresh_name):
+    other, topic = make_sandbox(), fresh_name("only-there")
+    create_topic(other, topic)
+    assert topic not in topics(sandbox)
+    assert other.cluster_id != sandbox.cluster_id
+
+
+def test_a_temporary_directory_is_gone_after_the_stop(make_sandbox):
+    started = make_sandbox()
+    pid, directory = started.broker_pid(1), started.directory
+    assert pid is not None
+    assert is_alive(pid)
+    started.stop()
+    assert not is_alive(pid)
+    assert not directory.exists()
+
+
+def test_a_broker_that_cannot_start_shows_the_end_of_its_log(make_sandbox):
+    with pytest.raises(ConfigError, match=r"broker 1 ended with code 1 before it was ready") as caught:
+        make_sandbox(broker_config={"num.network.threads": "several"})
+    assert "several for configuration num.network.threads" in caught.value.message
+    log = Path(str(caught.value.hint).removeprefix("the whole log is "))
+    assert "num.network.threads" in log.read_text()
+
+
+def test_a_worker_that_cannot_start_shows_the_end_of_its_log(make_sandbox):
+    with pytest.raises(ConfigError, match=r"(?s)worker 1 ended with code .*key.converter"):
+        make_sandbox(workers=1, worker_config={"key.converter": "org.example.Missing"})
+
+
+def test_a_start_that_takes_too_long_is_given_up_and_leaves_no_process(make_sandbox):
+    started = []
+    with pytest.raises(TimedOut, match="broker 1 was not ready in time"):
+        started.append(make_sandbox(deadline_s=0.05))
+    assert started == []
+
+
+def test_a_named_port_that_is_taken_is_refused(sandbox, make_sandbox):
+    taken = int(sandbox.bootstrap_servers.rpartition(":")[2])
+    with pytest.raises(ConfigError, match=f"port {taken} is in use"):
+        make_sandbox(port=taken)
+
+
+PARENT = """
+import sys, threading, time
+from eosctl.sandbox.sandbox import Sandbox
+from eosctl.sandbox.spec import SandboxSpec
+sandbox = Sandbox(SandboxSpec(workers=1))
+starter = threading.Thread(target=sandbox.start)
+starter.start(); starter.join()
+print(sandbox.broker_pid(1), sandbox.worker_pid(1), flush=True)
+sys.stdin.read()
+"""
+
+
+def test_processes_die_with_a_killed_parent_but_not_with_the_thread_that_started_them(monkeypatch, tmp_path):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    with subprocess.Popen([sys.executable, "-c", PARENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None
+        pids = [int(pid) for pid in parent.stdout.readline().split()]
+        assert len(pids) == 2
+        assert all(map(is_alive, pids))
+        os.kill(parent.pid, signal.SIGKILL)
+    eventually(lambda: not any(map(is_alive, pids)), deadline_s=10)
