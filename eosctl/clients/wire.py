@@ -8,9 +8,8 @@ from time import monotonic
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeVar
 
-from eosctl.clients.channel import ApiVersions, Channel, Pending
+from eosctl.clients.channel import GRACE_S, ApiVersions, Channel, Pending
 from eosctl.clients.errors import Peer, connection_error
-from eosctl.clients.kafka_python import close_loop
 from eosctl.clients.messages import Request, Response
 from eosctl.clients.window import Window
 from eosctl.errors import EosctlError, TimedOut, Unreachable
@@ -59,7 +58,7 @@ class Wire:
             with self._uninterrupted():
                 for manager in self._lanes:
                     manager.close()
-                close_loop(self._net)
+                self._net.close()
         self._net = None
         self._lanes.clear()
         self._channels.clear()
@@ -170,11 +169,12 @@ class Wire:
 
     def _open_channel(self, node_id: NodeId, deadline: float) -> Channel:
         self._connected()
-        while monotonic() < deadline:
+        # The connection's own timer fires at the deadline and knows best what was missing.
+        while (remaining := deadline - monotonic()) > -GRACE_S:
             channel = self.channel(node_id, deadline)
             if channel is not None and channel.open:
                 return channel
-            self.poll(min(1.0, max(0.0, deadline - monotonic())))
+            self.poll(min(1.0, remaining + GRACE_S))
         waiting = self._channels.get((node_id, 0))
         raise TimedOut(f"broker {node_id} accepted no connection in time") if waiting is None else waiting.timed_out()
 

@@ -54,7 +54,7 @@ def test_every_exception_of_kafka_python_has_a_meaning(error):
     assert kind_of(error, KAFKA_PYTHON_NAMES) is not None
 
 
-@pytest.mark.parametrize(("name", "code"), LIBRDKAFKA, ids=lambda value: str(value))
+@pytest.mark.parametrize(("name", "code"), LIBRDKAFKA, ids=str)
 def test_every_error_of_librdkafka_has_a_meaning(name, code):
     assert (PROTOCOL_CODES.get(code) if code >= -1 else LIBRDKAFKA_NAMES.get(name)) is not None
 
@@ -72,8 +72,18 @@ def test_the_libraries_were_walked():
 
 @pytest.mark.parametrize(
     ("code", "kind"),
-    [(29, NotAuthorized), (16, Unreachable), (7, TimedOut), (3, UsageError), (50, ConfigError), (35, Unsupported)]
-    + [(2, Undecodable), (90, Refused), (42, Bug), (9999, Unsupported)],
+    [
+        (29, NotAuthorized),
+        (16, Unreachable),
+        (7, TimedOut),
+        (3, UsageError),
+        (50, ConfigError),
+        (35, Unsupported),
+        (2, Undecodable),
+        (90, Refused),
+        (42, Bug),
+        (9999, Unsupported),
+    ],
 )
 def test_a_protocol_code_becomes_the_error_of_its_group(code, kind):
     error = protocol_error(code, principal="User:tool", operation="Read", resource="Topic orders")
@@ -91,7 +101,7 @@ def test_a_denied_read_names_principal_operation_and_resource():
     ("error", "kind", "says"),
     [
         (kafka.errors.SaslAuthenticationFailedError("no"), NotAuthorized, "User:tool may not authenticate with PLAIN"),
-        (kafka.errors.UnsupportedSaslMechanismError("SCRAM only"), ConfigError, "does not offer SASL PLAIN to User:tool"),
+        (kafka.errors.UnsupportedSaslMechanismError("SCRAM only"), ConfigError, "not offer SASL PLAIN to User:tool"),
         (kafka.errors.RequestTimedOutError("x"), TimedOut, "broker:9092 accepted the connection"),
         (kafka.errors.KafkaConnectionError("111 ECONNREFUSED"), Unreachable, "broker:9092 cannot be reached: 111 ECO"),
         (kafka.errors.InvalidReceiveError("Invalid frame"), Unreachable, "does not speak Kafka's protocol"),
@@ -105,7 +115,8 @@ def test_a_broken_connection_names_the_address_and_the_cause(error, kind, says):
 
 
 @pytest.mark.parametrize(
-    ("code", "kind"), [(29, NotAuthorized), (-195, Unreachable), (-169, NotAuthorized), (-185, TimedOut), (-144, Refused)]
+    ("code", "kind"),
+    [(29, NotAuthorized), (-195, Unreachable), (-169, NotAuthorized), (-185, TimedOut), (-144, Refused)],
 )
 def test_an_error_of_librdkafka_keeps_its_subject(code, kind):
     error = librdkafka_error(

@@ -42,7 +42,8 @@ class MixedTopic:
             self._written += 1
             key = None if place == 1 else f"key-{self._written}".encode()
             value = None if place == 2 else f"value-{self._written} ".encode() * 20
-            producer.produce(self.name, key=key, value=value, partition=0, headers=[("h", b"x")] if place == 3 else None)
+            headers = [("h", b"x")] if place == 3 else None
+            producer.produce(self.name, key=key, value=value, partition=0, headers=headers)
         assert producer.flush(30) == 0
 
     def fill(self) -> None:

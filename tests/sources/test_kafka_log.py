@@ -104,7 +104,7 @@ def test_a_batch_larger_than_a_fetch_is_read(sandbox, fresh_name):
     topic.write(topic.producer())
     with wire_to(sandbox.bootstrap_servers) as wire:
         records = list(read_log(wire, TopicPartition(name, 0)))
-    assert [len(record.value or b"") for record in records][0] == 4_000_000
+    assert len(records[0].value) == 4_000_000
     assert len(records) == 6
 
 

@@ -1,0 +1,245 @@
+"""Requests to real brokers, and to things that only listen."""
+
+import os
+import signal
+import socket
+import threading
+import time
+from collections import Counter
+
+import pytest
+
+from eosctl.clients.messages import Request, brokers_metadata, find_coordinators, init_producer_id, list_transactions
+from eosctl.clients.wire import Wire
+from eosctl.codecs.client_properties import client_properties
+from eosctl.errors import ConfigError, NotAuthorized, TimedOut, Unreachable, Unsupported
+from eosctl.model.client_properties import ClientProperties
+
+PLAIN_LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
+
+
+@pytest.fixture
+def silent_address():
+    """An address that accepts connections and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield f"127.0.0.1:{server.getsockname()[1]}"
+
+
+@pytest.fixture
+def closed_address():
+    """An address where nothing listens."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return f"127.0.0.1:{server.getsockname()[1]}"
+
+
+def wire_to(bootstrap_servers, *extra, timeout_s=30):
+    return Wire(client_properties(bootstrap_server=bootstrap_servers, extra=extra), timeout_s=timeout_s)
+
+
+def sasl(mechanism, user, password):
+    return (
+        "security.protocol=SASL_PLAINTEXT",
+        f"sasl.mechanism={mechanism}",
+        f'sasl.jaas.config={PLAIN_LOGIN} required username="{user}" password="{password}";',
+    )
+
+
+def test_an_address_where_nothing_listens_is_unreachable_at_once(closed_address):
+    with wire_to(closed_address) as wire, pytest.raises(Unreachable, match=f"{closed_address} cannot be reached"):
+        wire.brokers()
+
+
+def test_a_peer_that_never_answers_times_out(silent_address):
+    began = time.monotonic()
+    with (
+        wire_to(silent_address, timeout_s=0.5) as wire,
+        pytest.raises(TimedOut, match=f"{silent_address} accepted the connection but did not answer"),
+    ):
+        wire.brokers()
+    assert time.monotonic() - began < 3
+
+
+def test_a_peer_that_never_shakes_hands_times_out(silent_address):
+    with wire_to(silent_address, "security.protocol=SSL", timeout_s=0.5) as wire, pytest.raises(TimedOut):
+        wire.brokers()
+
+
+def test_every_bootstrap_server_that_fails_is_named(silent_address, closed_address):
+    with (
+        wire_to(f"{closed_address},{silent_address}", timeout_s=1) as wire,
+        pytest.raises(TimedOut, match="no bootstrap server answers") as caught,
+    ):
+        wire.brokers()
+    assert closed_address in str(caught.value)
+    assert silent_address in str(caught.value)
+
+
+def test_without_a_bootstrap_server_nothing_is_tried():
+    with Wire(ClientProperties(())) as wire, pytest.raises(ConfigError, match="no bootstrap server"):
+        wire.brokers()
+
+
+def test_ctrl_c_ends_a_request_that_waits(silent_address):
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    with wire_to(silent_address, timeout_s=20) as wire:
+        timer.start()
+        began = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            wire.brokers()
+    assert time.monotonic() - began < 5
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.kafka
+def test_a_second_bootstrap_server_is_enough(sandbox, closed_address):
+    with wire_to(f"{closed_address},{sandbox.bootstrap_servers}") as wire:
+        assert wire.cluster_id == sandbox.cluster_id
+        assert [broker.node_id for broker in wire.brokers()] == [1]
+
+
+@pytest.mark.kafka
+def test_a_wire_can_be_used_again_after_it_was_closed(sandbox):
+    with wire_to(sandbox.bootstrap_servers) as wire:
+        assert wire.cluster_id == sandbox.cluster_id
+    assert wire.cluster_id == sandbox.cluster_id
+    wire.close()
+
+
+@pytest.mark.kafka
+def test_a_wrong_password_names_user_and_mechanism(sandbox):
+    with (
+        wire_to(sandbox.sasl_bootstrap_servers, *sasl("PLAIN", "tool", "wrong")) as wire,
+        pytest.raises(NotAuthorized, match=r"User:tool may not authenticate with PLAIN on .*: .*Authentication failed"),
+    ):
+        wire.brokers()
+
+
+@pytest.mark.kafka
+def test_a_mechanism_that_the_broker_lacks_is_named(sandbox):
+    with (
+        wire_to(sandbox.sasl_bootstrap_servers, *sasl("SCRAM-SHA-256", "tool", "x")) as wire,
+        pytest.raises(ConfigError, match="does not offer SASL SCRAM-SHA-256 to User:tool"),
+    ):
+        wire.brokers()
+
+
+@pytest.mark.kafka
+@pytest.mark.parametrize("listener", ["plaintext over SASL", "TLS over plaintext"])
+def test_the_wrong_listener_is_suspected(sandbox, listener):
+    over_sasl = listener == "plaintext over SASL"
+    address = sandbox.sasl_bootstrap_servers if over_sasl else sandbox.bootstrap_servers
+    extra = () if over_sasl else ("security.protocol=SSL",)
+    with wire_to(address, *extra) as wire, pytest.raises(Unreachable) as caught:
+        wire.brokers()
+    assert caught.value.hint is not None
+    assert "security.protocol" in caught.value.hint
+
+
+@pytest.mark.kafka
+def test_an_api_that_the_broker_is_too_old_for_names_the_versions(make_sandbox):
+    sandbox = make_sandbox(kafka_version="3.6.2")
+    with (
+        wire_to(sandbox.bootstrap_servers) as wire,
+        pytest.raises(Unsupported, match=r"ListTransactions needs version 2 to 2, .* answers 0 to 0"),
+    ):
+        wire.request(1, list_transactions(pattern="a.*"))
+
+
+@pytest.mark.kafka
+def test_init_producer_id_is_never_sent_in_its_unstable_version(sandbox):
+    with wire_to(sandbox.bootstrap_servers) as wire:
+        assert wire.version(1, init_producer_id("x", 60000)) == 5
+
+
+@pytest.mark.kafka
+def test_a_broker_that_does_not_exist_is_unreachable(sandbox):
+    with wire_to(sandbox.bootstrap_servers) as wire, pytest.raises(Unreachable, match="broker 77 is not among"):
+        wire.request(77, brokers_metadata())
+
+
+def fence(wire, transactional_ids, lanes=1):
+    """Error codes seen while every ID is fenced; each ID ends with code 0."""
+    coordinators, seen = {}, Counter()
+    window = wire.window(in_flight=20, lanes=lanes)
+    window.put(tuple(transactional_ids), wire.brokers()[0].node_id, find_coordinators(transactional_ids))
+    for answer in window:
+        assert answer.error is None
+        found = {entry.key: entry.node_id for entry in answer.response.coordinators if entry.error_code == 0}
+        coordinators |= found
+        if left := [name for name in answer.item if name not in found]:
+            window.put(tuple(left), answer.node_id, find_coordinators(left), delay_s=0.1)
+    for name, node_id in coordinators.items():
+        window.put(name, node_id, init_producer_id(name, 60000))
+    for answer in window:
+        assert answer.error is None
+        seen[answer.response.error_code] += 1
+        if answer.response.error_code:
+            window.put(answer.item, answer.node_id, init_producer_id(answer.item, 60000), delay_s=0.02)
+    return seen
+
+
+@pytest.mark.kafka
+def test_a_window_answers_every_item_on_every_kafka_version(make_sandbox, kafka_version):
+    sandbox = make_sandbox(kafka_version=kafka_version)
+    with wire_to(sandbox.bootstrap_servers) as wire:
+        assert fence(wire, [f"id-{number}" for number in range(500)])[0] == 500
+
+
+@pytest.mark.kafka
+def test_a_window_uses_all_brokers_and_lanes(cluster3):
+    with wire_to(cluster3.bootstrap_servers) as wire:
+        assert fence(wire, [f"lane-{number}" for number in range(300)], lanes=3)[0] == 300
+
+
+@pytest.mark.kafka
+def test_a_version_that_the_broker_lacks_is_the_error_of_its_item_only(sandbox):
+    from kafka.protocol.metadata import MetadataRequest
+
+    with wire_to(sandbox.bootstrap_servers) as wire:
+        window = wire.window()
+        window.put("good", 1, brokers_metadata())
+        window.put("bad", 1, Request(MetadataRequest, {"topics": []}, min_version=99))
+        errors = {answer.item: type(answer.error) for answer in window}
+    assert errors == {"good": type(None), "bad": Unsupported}
+
+
+@pytest.mark.kafka
+def test_a_broker_that_is_frozen_leaves_its_items_timed_out(make_sandbox):
+    sandbox = make_sandbox()
+    with wire_to(sandbox.bootstrap_servers) as wire:
+        wire.request(1, brokers_metadata())
+        sandbox.pause_broker(1)
+        window = wire.window(in_flight=2, timeout_s=1)
+        for item in range(5):
+            window.put(item, 1, brokers_metadata())
+        window.put("later", 1, brokers_metadata(), delay_s=60)
+        began = time.monotonic()
+        answers = list(window)
+        assert time.monotonic() - began < 5
+        sandbox.resume_broker(1)
+    assert {answer.item for answer in answers} == {0, 1, 2, 3, 4, "later"}
+    assert {type(answer.error) for answer in answers} == {TimedOut}
+    assert window.unanswered() == []
+
+
+@pytest.mark.kafka
+def test_items_of_a_broker_that_died_can_be_put_again_until_it_is_back(make_sandbox):
+    sandbox = make_sandbox()
+    with wire_to(sandbox.bootstrap_servers) as wire:
+        wire.request(1, brokers_metadata())
+        sandbox.kill_broker(1)
+        window = wire.window(timeout_s=60)
+        for item in range(5):
+            window.put(item, 1, brokers_metadata())
+        failures, answered = 0, set()
+        for answer in window:
+            if answer.error is None:
+                answered.add(answer.item)
+                continue
+            assert isinstance(answer.error, Unreachable)
+            failures += 1
+            if failures == 5:
+                sandbox.start_broker(1)
+            window.put(answer.item, 1, brokers_metadata(), delay_s=0.1)
+    assert answered == {0, 1, 2, 3, 4}
+    assert failures >= 5
