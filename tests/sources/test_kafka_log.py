@@ -3,7 +3,10 @@
 from collections import Counter
 
 import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic
 
+from eosctl.clients.leaders import partition_leaders
 from eosctl.clients.wire import Wire
 from eosctl.errors import NotAuthorized, UsageError
 from eosctl.model.client_properties import ClientProperties
@@ -96,7 +99,6 @@ def test_a_batch_larger_than_a_fetch_is_read(sandbox, fresh_name):
     name = fresh_name("huge")
     create_topic(sandbox.bootstrap_servers, name, max_message_bytes="9000000")
     topic = MixedTopic(sandbox.bootstrap_servers, name)
-    from confluent_kafka import Producer
 
     producer = Producer({"bootstrap.servers": sandbox.bootstrap_servers, "message.max.bytes": 9000000})
     producer.produce(name, value=b"x" * 4_000_000, partition=0)
@@ -115,7 +117,6 @@ def test_records_deleted_before_reading_are_left_out(sandbox, fresh_name):
     for _ in range(3):
         topic.write(topic.producer())
     from confluent_kafka import TopicPartition as Offset
-    from confluent_kafka.admin import AdminClient
 
     admin = AdminClient({"bootstrap.servers": sandbox.bootstrap_servers})
     for future in admin.delete_records([Offset(name, 0, 7)]).values():
@@ -145,3 +146,21 @@ def test_reading_without_an_acl_names_principal_operation_and_topic(sandbox, fre
     denied = client_properties(command_config=sandbox.client_properties("tool"))
     with Wire(denied) as wire, pytest.raises(NotAuthorized, match=f"User:tool may not Describe on Topic {name}"):
         list(read_log(wire, TopicPartition(name, 0)))
+
+
+def test_reading_goes_on_when_the_leader_dies(make_sandbox):
+    sandbox = make_sandbox(brokers=3)
+    admin = AdminClient({"bootstrap.servers": sandbox.bootstrap_servers})
+    admin.create_topics([NewTopic("moving", 1, 3)])["moving"].result(30)
+    producer = Producer({"bootstrap.servers": sandbox.bootstrap_servers, "acks": "all", "linger.ms": 5})
+    for number in range(40_000):
+        producer.produce("moving", value=b"%d " % number + b"x" * 200, partition=0)
+        producer.poll(0)
+    assert producer.flush(60) == 0
+    with wire_to(sandbox.bootstrap_servers) as wire:
+        log = read_log(wire, TopicPartition("moving", 0))
+        records = [next(log)]
+        [leader] = partition_leaders(wire, ["moving"]).values()
+        sandbox.kill_broker(leader)
+        records += log
+    assert [record.offset for record in records] == list(range(40_000))
