@@ -1,0 +1,91 @@
+"""Client properties as librdkafka and Python's TLS take them."""
+
+import pytest
+from confluent_kafka import TopicPartition
+from confluent_kafka.admin import NewTopic
+
+from eosctl.clients.librdkafka import admin_client, configuration, consumer, producer
+from eosctl.clients.tls import ssl_context
+from eosctl.codecs.client_properties import client_properties
+from eosctl.errors import ConfigError, Unsupported
+
+ADDRESS = "broker:9093"
+
+
+def properties(*extra):
+    return client_properties(bootstrap_server=ADDRESS, extra=["security.protocol=SSL", *extra])
+
+
+def test_plain_credentials_are_handed_over():
+    jaas = 'sasl.jaas.config=a.B required username="tool" password="s3cret";'
+    settings = configuration(properties("security.protocol=SASL_PLAINTEXT", "sasl.mechanism=PLAIN", jaas))
+    assert settings == {
+        "bootstrap.servers": ADDRESS,
+        "security.protocol": "SASL_PLAINTEXT",
+        "client.id": settings["client.id"],
+        "sasl.mechanism": "PLAIN",
+        "sasl.username": "tool",
+        "sasl.password": "s3cret",
+    }
+    assert str(settings["client.id"]).startswith("eosctl/")
+
+
+def test_pem_stores_are_handed_over():
+    settings = configuration(
+        properties(
+            "ssl.truststore.type=PEM",
+            "ssl.truststore.location=/ca.pem",
+            "ssl.keystore.type=PEM",
+            "ssl.keystore.location=/me.pem",
+            "ssl.endpoint.identification.algorithm=",
+        )
+    )
+    assert settings["ssl.ca.location"] == "/ca.pem"
+    assert settings["ssl.certificate.location"] == settings["ssl.key.location"] == "/me.pem"
+    assert settings["ssl.endpoint.identification.algorithm"] == "none"
+
+
+@pytest.mark.parametrize("take", [configuration, ssl_context])
+@pytest.mark.parametrize("kind", [(), ("ssl.truststore.type=PKCS12",)])
+def test_a_store_that_is_not_pem_is_named_with_its_origin(take, kind):
+    with pytest.raises(Unsupported, match=r"ssl.truststore.type is (JKS|PKCS12) \(-X\)"):
+        take(properties("ssl.truststore.location=/t.jks", *kind))
+
+
+def test_a_truststore_that_is_missing_is_named(tmp_path):
+    missing = tmp_path / "ca.pem"
+    with pytest.raises(ConfigError, match=f"truststore {missing} cannot be used"):
+        ssl_context(properties("ssl.truststore.type=PEM", f"ssl.truststore.location={missing}"))
+
+
+def test_a_certificate_chain_without_its_key_is_refused():
+    with pytest.raises(ConfigError, match=r"without ssl\.keystore\.key"):
+        ssl_context(properties("ssl.keystore.certificate.chain=PEM"))
+
+
+def test_host_names_are_checked_unless_told_otherwise():
+    assert ssl_context(properties()).check_hostname
+    assert not ssl_context(properties("ssl.endpoint.identification.algorithm=")).check_hostname
+
+
+@pytest.mark.kafka
+def test_a_key_goes_to_the_partition_that_java_would_choose(sandbox, fresh_name):
+    name = fresh_name("murmur2")
+    here = client_properties(bootstrap_server=sandbox.bootstrap_servers)
+    admin = admin_client(here)
+    admin.create_topics([NewTopic(name, 25, 1)])[name].result(30)
+    # Partition of 25 by Java's murmur2, computed with Kafka's own class.
+    java = {
+        b'["file-source",{"filename":"/tmp/test.txt"}]': 21,
+        b'["MirrorSourceConnector",{"cluster":"A","partition":0,"topic":"t"}]': 7,
+        b'["reddit-source",{"subreddit":"apachekafka"}]': 3,
+    }
+    writer = producer(here)
+    for key in java:
+        writer.produce(name, key=key, value=b"x")
+    assert writer.flush(30) == 0
+    reader = consumer(here, auto_offset_reset="earliest")
+    reader.assign([TopicPartition(name, partition, 0) for partition in range(25)])
+    found = {message.key(): message.partition() for message in reader.consume(3, 30)}
+    reader.close()
+    assert found == java
