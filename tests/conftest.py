@@ -4,7 +4,9 @@ A test that takes one of these fixtures carries `@pytest.mark.kafka`. Where Kafk
 """
 
 import itertools
+import tempfile
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -52,8 +54,12 @@ def cluster3() -> Iterator[Sandbox]:
 
 
 @pytest.fixture
-def make_sandbox() -> Iterator[MakeSandbox]:
-    """Starts a sandbox of the test's own: `make_sandbox(brokers=2, workers=1)`; the fields are those of SandboxSpec."""
+def make_sandbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeSandbox]:
+    """Starts a sandbox of the test's own: `make_sandbox(brokers=2, workers=1)`; the fields are those of SandboxSpec.
+
+    Logs of one that fails to start stay among pytest's temporary files.
+    """
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     started: list[Sandbox] = []
 
     def make(**spec: Any) -> Sandbox:

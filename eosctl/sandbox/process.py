@@ -16,6 +16,7 @@ from eosctl.sandbox import leash
 POLL_S: Final = 0.05
 STOP_DEADLINE_S: Final = 20.0
 TAIL_LINES: Final = 25
+ERROR_LINES: Final = 5
 
 
 class Spawner:
@@ -68,7 +69,7 @@ class Jvm:
             self._process = self._spawner.spawn(self._command, self.log)
 
     def wait_until(self, is_ready: Callable[[], bool], deadline: float) -> None:
-        """Returns when `is_ready`; raises ConfigError when the process ends before, TimedOut at `deadline`.
+        """Returns when `is_ready`; raises ConfigError when the process ends before, TimedOut at `deadline`, killing it.
 
         `deadline` is of `time.monotonic`. Both errors carry the end of the log and its path.
         """
@@ -79,6 +80,7 @@ class Jvm:
                     f"{self.name} ended with code {code} before it was ready\n{self.log_tail()}", hint=self._hint()
                 )
             if time.monotonic() > deadline:
+                self.kill()
                 raise TimedOut(f"{self.name} was not ready in time\n{self.log_tail()}", hint=self._hint())
             time.sleep(POLL_S)
 
@@ -109,9 +111,11 @@ class Jvm:
         self._signal(signal.SIGCONT)
 
     def log_tail(self) -> str:
-        """The last lines of its log."""
+        """The last lines of its log, after its last error where that is further up."""
         lines = self.log.read_text(errors="replace").splitlines() if self.log.exists() else []
-        return "\n".join(lines[-TAIL_LINES:])
+        errors = [number for number, line in enumerate(lines[:-TAIL_LINES]) if "] ERROR " in line or "] FATAL " in line]
+        error = lines[errors[-1] : errors[-1] + ERROR_LINES] if errors else []
+        return "\n".join([*error, *(["..."] if error else []), *lines[-TAIL_LINES:]])
 
     def _hint(self) -> str:
         return f"the whole log is {self.log}"

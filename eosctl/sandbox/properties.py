@@ -111,6 +111,19 @@ def client_properties(user: str, password: str, bootstrap_servers: str) -> dict[
     }
 
 
+def worker_sasl_properties(
+    passwords: Mapping[str, str], worker: str, connector: str, bootstrap_servers: str
+) -> dict[str, str]:
+    """The worker settings by which a worker is `User:<worker>`, and its connectors' clients are `User:<connector>`.
+
+    Connectors' clients are those behind the prefixes `producer.`, `consumer.` and `admin.`.
+    """
+    own = client_properties(worker, passwords[worker], bootstrap_servers)
+    theirs = client_properties(connector, passwords[connector], bootstrap_servers)
+    prefixed = {f"{role}.{key}": value for role in ("producer", "consumer", "admin") for key, value in theirs.items()}
+    return {**own, **prefixed}
+
+
 def properties_text(settings: Mapping[str, str]) -> str:
     """`settings` as a Java properties file; non-ASCII and control characters become `\\uXXXX` of UTF-16 units."""
     return "".join(f"{_escaped(key, ' :=#!')}={_escaped(value, ' ')}\n" for key, value in settings.items())

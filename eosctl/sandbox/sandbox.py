@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from eosctl.errors import ConfigError, UsageError
@@ -16,6 +15,7 @@ from eosctl.sandbox.jars import KafkaJars, resolve_jars
 from eosctl.sandbox.java import find_java
 from eosctl.sandbox.ports import PortLeases
 from eosctl.sandbox.process import Jvm, Spawner
+from eosctl.sandbox.properties import worker_sasl_properties
 from eosctl.sandbox.site import Site
 from eosctl.sandbox.spec import MOST_WORKERS, SandboxSpec
 
@@ -44,9 +44,7 @@ class Sandbox:
         self.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Stops it."""
         self.stop()
 
@@ -115,6 +113,10 @@ class Sandbox:
     def client_properties(self, user: str) -> str:
         """A Java client.properties with which a client is `User:<user>`."""
         return self._site.client_properties(user)
+
+    def worker_sasl(self, worker: str = "worker", connector: str = "connector") -> Mapping[str, str]:
+        """Overrides for `start_worker` by which the worker is `User:<worker>` and its connectors `User:<connector>`."""
+        return worker_sasl_properties(self.users, worker, connector, self.sasl_bootstrap_servers)
 
     def broker_log(self, node: int) -> Path:
         """The log of broker `node`, over all its starts."""

@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -70,6 +71,13 @@ def test_jars_are_fetched_once(empty_cache, scripted_resolver):
         resolve_jars("4.3.1", said.append)
     assert len(scripted_resolver) == 1
     assert said[0] == "fetching the jars of Kafka 4.3.1 (about 60 MB, once)"
+
+
+def test_of_two_that_ask_at_once_one_fetches(empty_cache, scripted_resolver):
+    with ThreadPoolExecutor(2) as threads:
+        first, second = threads.map(lambda _: resolve_jars("4.3.1", lambda _: None), range(2))
+    assert first == second
+    assert len(scripted_resolver) == 1
 
 
 def test_what_a_killed_fetch_left_is_removed_and_fetched_anew(empty_cache, scripted_resolver):

@@ -218,6 +218,27 @@ def test_workers_come_and_go_with_settings_of_their_own(make_sandbox):
     assert httpx.get(f"{second}/connectors", timeout=30).json() == []
 
 
+def test_a_worker_can_be_a_sasl_user_with_the_rights_that_acls_give(make_sandbox):
+    started = make_sandbox()
+    allow_everything(started, "User:worker")
+    url = started.start_worker(1, started.worker_sasl())
+    assert httpx.get(f"{url}/connectors", timeout=30).json() == []
+    log = started.worker_log(1).read_text()
+    assert "security.protocol = SASL_PLAINTEXT" in log
+    assert "security.protocol = PLAINTEXT" not in log
+
+
+def allow_everything(sandbox, principal):
+    client = admin(sandbox)
+    kinds = [ResourceType.TOPIC, ResourceType.GROUP, ResourceType.TRANSACTIONAL_ID]
+    bindings = [
+        AclBinding(kind, "*", ResourcePatternType.LITERAL, principal, "*", AclOperation.ALL, AclPermissionType.ALLOW)
+        for kind in kinds
+    ]
+    for created in client.create_acls(bindings).values():
+        created.result(20)
+
+
 def test_a_named_directory_keeps_the_data_for_the_next_start(tmp_path):
     spec = SandboxSpec(directory=tmp_path / "kept", users=("audit",))
     with Sandbox(spec) as first:
