@@ -1,0 +1,183 @@
+"""Records of an offsets topic: bytes to keys and values, and bytes as a worker would write them.
+
+    key     ["<connector>",{<source partition>}]    or null in place of the object
+    value   {<source offset>}                       or a null value: a tombstone
+
+Both are plain JSON without schema, written by Jackson without blanks (JsonConverter, schemas.enable=false).
+
+1. Reading follows OffsetUtils.processPartitionKey: a list of exactly two, text first, an object or null second.
+2. To change or delete an offset, the bytes of the key in the topic are used again: a connector's own map may be ordered
+   otherwise than anything that writes the same JSON anew, and then there are two keys.
+3. A rename exchanges the connector's name inside the key and leaves every other byte as it is.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from math import isfinite
+from typing import Final
+
+from eosctl.codecs.connect_json import NotJson, read_json
+from eosctl.errors import Undecodable
+from eosctl.model.names import java_hash
+from eosctl.model.offsets import MalformedKey, MalformedValue, OffsetKey, SourceOffset, SourcePartition
+
+_NAME: Final = re.compile(r'(\ufeff?[ \t\r\n]*\[[ \t\r\n]*)"(?:[^"\\]|\\.)*"', re.DOTALL)
+_ESCAPED: Final = re.compile(r'[\x00-\x1f"\\]')
+_NAMED: Final = {"\b": r"\b", "\t": r"\t", "\n": r"\n", "\f": r"\f", "\r": r"\r", '"': r"\"", "\\": r"\\"}
+_KINDS: Final = {dict: "an object", list: "a list", str: "text", bool: "a boolean", type(None): "null"}
+
+
+def decode_offsets_key(raw: bytes | None) -> OffsetKey | MalformedKey:
+    """The key as a worker reads it. Never raises: what it would ignore is a MalformedKey."""
+    if raw is None:
+        return MalformedKey(None, "the key is null")
+    try:
+        value = read_json(raw)
+    except NotJson as error:
+        return MalformedKey(raw, f"the key is not JSON: {error}")
+    match value:
+        case [str(connector), (dict() | None) as partition]:
+            return OffsetKey(raw, connector, partition)
+    return MalformedKey(raw, _fault(value))
+
+
+def _fault(value: object) -> str:
+    match value:
+        case [str(), other]:
+            return f"the source partition is {_kind(other)}, not an object"
+        case [other, _]:
+            return f"the connector is {_kind(other)}, not text"
+        case list():
+            return f"the key is a list of {len(value)}, not of 2"
+    return f"the key is {_kind(value)}, not a list of 2"
+
+
+def decode_offsets_value(raw: bytes | None) -> SourceOffset | MalformedValue | None:
+    """The source offset, None for a tombstone (and for the JSON null), as a worker hands it to the connector.
+
+    Never raises: what a worker cannot hand on (OffsetUtils.validateFormat) is a MalformedValue.
+    """
+    if raw is None:
+        return None
+    try:
+        value = read_json(raw)
+    except NotJson as error:
+        return MalformedValue(raw, f"the value is not JSON: {error}")
+    if value is None:
+        return None
+    if not isinstance(value, dict):
+        return MalformedValue(raw, f"the value is {_kind(value)}, not an object")
+    nested = next((name for name, item in value.items() if isinstance(item, dict | list)), None)
+    return value if nested is None else MalformedValue(raw, f"member {nested!r} is nested, which Connect refuses")
+
+
+def _kind(value: object) -> str:
+    return _KINDS.get(type(value), "a number")
+
+
+def canonical(key: OffsetKey) -> str:
+    """The same text for two keys that are the same JSON: members in any order, a long never equal to a double."""
+    return json.dumps([key.connector, key.partition], sort_keys=True)
+
+
+def rename_key(raw: bytes, connector: str) -> bytes:
+    """The key with another connector's name, as Jackson writes it, and every other byte as it was.
+
+    Raises Undecodable for a key that is not of a source partition or not in UTF-8.
+    """
+    key = decode_offsets_key(raw)
+    if isinstance(key, MalformedKey):
+        raise Undecodable(f"a key cannot be renamed: {key.reason}")
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError as error:
+        raise Undecodable("a key cannot be renamed: it is not UTF-8") from error
+    found = _NAME.match(text)
+    if found is None:
+        raise Undecodable("a key cannot be renamed: it is not UTF-8")
+    return (found[1] + _text(connector) + text[found.end() :]).encode()
+
+
+def encode_offsets_key(connector: str, partition: SourcePartition | None) -> bytes:
+    """The key as Jackson writes it, members in the order of `partition`."""
+    return jackson_bytes([connector, partition])
+
+
+def encode_offsets_value(offset: SourceOffset | None) -> bytes | None:
+    """The value as Jackson writes it; None is a tombstone."""
+    return None if offset is None else jackson_bytes(offset)
+
+
+def jackson_bytes(value: object) -> bytes:
+    """JSON as Connect's converter writes it: no blanks, UTF-8, only what JSON requires escaped, doubles as Java's."""
+    return _jackson(value).encode("utf-8", "replace")
+
+
+def _jackson(value: object) -> str:
+    match value:
+        case None | bool():
+            text = {None: "null", True: "true", False: "false"}[value]
+        case int():
+            text = str(value)
+        case float():
+            text = java_double(value)
+        case str():
+            text = _text(value)
+        case Mapping():
+            text = "{" + ",".join(f"{_text(str(name))}:{_jackson(item)}" for name, item in value.items()) + "}"
+        case list() | tuple():
+            text = "[" + ",".join(map(_jackson, value)) + "]"
+        case _:
+            raise TypeError(f"{type(value).__name__} has no place in a source partition or offset")
+    return text
+
+
+def _text(text: str) -> str:
+    return f'"{_ESCAPED.sub(_escape, text)}"'
+
+
+def _escape(match: re.Match[str]) -> str:
+    return _NAMED.get(match[0]) or f"\\u{ord(match[0]):04X}"
+
+
+def java_double(number: float) -> str:
+    """Double.toString of Java 19 and later: the shortest digits, but two at least: `100.0`, `1.0E-4`, `4.9E-324`."""
+    if not isfinite(number):
+        raise TypeError("NaN and Infinity are not JSON")
+    sign, digits, exponent = _decimal(number)
+    if digits == "0":
+        return f"{sign}0.0"
+    if -3 <= exponent < 7:
+        whole = digits[: exponent + 1].ljust(exponent + 1, "0") if exponent >= 0 else "0"
+        part = digits[exponent + 1 :] if exponent >= 0 else "0" * (-exponent - 1) + digits
+        return f"{sign}{whole}.{part or '0'}"
+    return f"{sign}{digits[0]}.{digits[1:] or '0'}E{exponent}"
+
+
+def _decimal(number: float) -> tuple[str, str, int]:
+    """Sign, significant digits, and the exponent of the first of them."""
+    mantissa, _, power = repr(number).partition("e")
+    if len(mantissa.strip("-0.")) == 1:
+        mantissa, _, power = f"{number:.1e}".partition("e")
+    sign, magnitude = ("-", mantissa[1:]) if mantissa.startswith("-") else ("", mantissa)
+    whole, _, part = magnitude.partition(".")
+    digits = (whole + part).lstrip("0")
+    leading = len(whole + part) - len(digits)
+    return sign, digits.rstrip("0") or "0", len(whole) - 1 - leading + int(power or 0)
+
+
+def hash_map_order(partition: SourcePartition) -> dict[str, object]:
+    """`partition` in the order of a java.util.HashMap that its members were put into one by one.
+
+    That is the order in which workers from 3.6 write a key that came to them over REST (KAFKA-15182).
+    """
+    buckets = 16
+    while len(partition) > buckets * 3 // 4:
+        buckets *= 2
+    return {name: partition[name] for name in sorted(partition, key=lambda name: _bucket(name, buckets))}
+
+
+def _bucket(name: str, buckets: int) -> int:
+    value = java_hash(name) & 0xFFFFFFFF
+    return (value ^ value >> 16) & (buckets - 1)
