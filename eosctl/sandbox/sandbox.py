@@ -1,7 +1,5 @@
 """A real Kafka and Kafka Connect on this machine, as long as this object or process lives."""
 
-import shutil
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -9,11 +7,9 @@ from pathlib import Path
 from typing import Self
 
 from eosctl.errors import ConfigError, UsageError
-from eosctl.sandbox.archives import class_archives
-from eosctl.sandbox.identity import establish_identity
-from eosctl.sandbox.jars import KafkaJars, resolve_jars
-from eosctl.sandbox.java import find_java
+from eosctl.sandbox.jars import KafkaJars
 from eosctl.sandbox.ports import PortLeases
+from eosctl.sandbox.preparation import prepare_site, remove_temporary
 from eosctl.sandbox.process import Jvm, Spawner
 from eosctl.sandbox.properties import worker_sasl_properties
 from eosctl.sandbox.site import Site
@@ -142,7 +138,8 @@ class Sandbox:
         Raises ConfigError when one of them ends early, TimedOut after `spec.deadline_s`; both show the end of its log.
         """
         try:
-            self._started_site = self._prepare()
+            self._spawner = Spawner()
+            self._started_site = prepare_site(self.spec, self._leases, self._narrate)
             self._start_brokers(range(1, self.spec.brokers + 1))
             self._start_workers(range(1, self.spec.workers + 1))
         except BaseException:
@@ -164,8 +161,8 @@ class Sandbox:
         self._leases.release()
         self._brokers.clear()
         self._workers.clear()
-        if self.spec.directory is None and self._started_site is not None:
-            _remove(self.directory, keep_logs)
+        if self._started_site is not None:
+            remove_temporary(self._started_site, keep_logs=keep_logs)
         self._started_site = None
 
     # -- one broker --------------------------------------------------------------------------------------------------
@@ -239,19 +236,6 @@ class Sandbox:
 
     # -- how it starts -----------------------------------------------------------------------------------------------
 
-    def _prepare(self) -> Site:
-        self._spawner = Spawner()
-        java = find_java()
-        jars = resolve_jars(self.spec.kafka_version, self._narrate)
-        archives = class_archives(self.spec.kafka_version, java, jars, self._narrate)
-        directory = self.spec.directory or Path(tempfile.mkdtemp(prefix="eosctl-sandbox-"))
-        directory.mkdir(parents=True, exist_ok=True)
-        identity = establish_identity(directory.resolve(), self.spec, self._leases)
-        site = Site(self.spec, directory.resolve(), identity, jars, java, archives)
-        site.write_logging()
-        site.write_clients()
-        return site
-
     def _start_brokers(self, nodes: Sequence[int]) -> None:
         self._narrate(f"starting {len(nodes)} broker(s) of Kafka {self.kafka_version}")
         for node in nodes:
@@ -289,12 +273,3 @@ class Sandbox:
 def _check_ended(jvm: Jvm) -> None:
     if jvm.pid is not None:
         raise UsageError(f"{jvm.name} runs already", hint="stop or kill it first")
-
-
-def _remove(directory: Path, keep_logs: bool) -> None:
-    if not (keep_logs and any((directory / "logs").iterdir())):
-        shutil.rmtree(directory)
-        return
-    for entry in directory.iterdir():
-        if entry.is_dir() and entry.name != "logs":
-            shutil.rmtree(entry)

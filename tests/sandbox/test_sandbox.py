@@ -294,10 +294,11 @@ def test_a_start_that_takes_too_long_is_given_up_and_leaves_no_process(make_sand
     assert started == []
 
 
-def test_a_named_port_that_is_taken_is_refused(sandbox, make_sandbox):
+def test_a_named_port_that_is_taken_is_refused_and_leaves_nothing_behind(sandbox, make_sandbox, tmp_path):
     taken = int(sandbox.bootstrap_servers.rpartition(":")[2])
     with pytest.raises(ConfigError, match=f"port {taken} is in use"):
         make_sandbox(port=taken)
+    assert list(tmp_path.iterdir()) == []
 
 
 PARENT = """
@@ -322,3 +323,18 @@ def test_processes_die_with_a_killed_parent_but_not_with_the_thread_that_started
         assert all(map(is_alive, pids))
         os.kill(parent.pid, signal.SIGKILL)
     eventually(lambda: not any(map(is_alive, pids)), deadline_s=10)
+
+
+def test_storage_can_be_formatted_with_older_features(make_sandbox):
+    started = make_sandbox(features={"transaction.version": "1"})
+    tool = [started.java, "-cp", started.classpath, "org.apache.kafka.tools.FeatureCommand"]
+    ran = subprocess.run(
+        [*tool, "--bootstrap-server", started.bootstrap_servers, "describe"], capture_output=True, text=True, check=True
+    )
+    (line,) = [line for line in ran.stdout.splitlines() if "transaction.version" in line]
+    assert "FinalizedVersionLevel: 1" in line
+
+
+def test_a_feature_that_kafka_does_not_know_is_refused_with_its_words(make_sandbox):
+    with pytest.raises(ConfigError, match=r"(?s)could not be formatted.*no\.such\.feature"):
+        make_sandbox(features={"no.such.feature": "1"})

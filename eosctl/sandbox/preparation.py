@@ -1,0 +1,46 @@
+"""Everything a sandbox needs on disk before its first process starts, and its removal."""
+
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from eosctl.sandbox.archives import class_archives
+from eosctl.sandbox.identity import establish_identity
+from eosctl.sandbox.jars import resolve_jars
+from eosctl.sandbox.java import find_java
+from eosctl.sandbox.ports import PortLeases
+from eosctl.sandbox.site import Site
+from eosctl.sandbox.spec import SandboxSpec
+
+
+def prepare_site(spec: SandboxSpec, leases: PortLeases, narrate: Callable[[str], None]) -> Site:
+    """Java, jars, class archives, directory, identity and ports of a sandbox; it raises what getting those raises."""
+    java = find_java()
+    jars = resolve_jars(spec.kafka_version, narrate)
+    archives = class_archives(spec.kafka_version, java, jars, narrate)
+    directory = spec.directory or Path(tempfile.mkdtemp(prefix="eosctl-sandbox-"))
+    directory.mkdir(parents=True, exist_ok=True)
+    directory = directory.resolve()
+    try:
+        identity = establish_identity(directory, spec, leases)
+    except BaseException:
+        if spec.directory is None:
+            shutil.rmtree(directory)
+        raise
+    site = Site(spec, directory, identity, jars, java, archives)
+    site.write_logging()
+    site.write_clients()
+    return site
+
+
+def remove_temporary(site: Site, *, keep_logs: bool) -> None:
+    """Removes the directory of `site` unless the spec named it; with `keep_logs` the logs stay, where there are any."""
+    if site.spec.directory is not None:
+        return
+    if not (keep_logs and any((site.directory / "logs").iterdir())):
+        shutil.rmtree(site.directory)
+        return
+    for entry in site.directory.iterdir():
+        if entry.is_dir() and entry.name != "logs":
+            shutil.rmtree(entry)
