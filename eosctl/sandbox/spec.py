@@ -49,6 +49,8 @@ class SandboxSpec:
             raise UsageError(f"a sandbox has 0 to {MOST_WORKERS} workers, not {self.workers}")
         if self.exactly_once not in EXACTLY_ONCE:
             raise UsageError(f"exactly-once is {', '.join(EXACTLY_ONCE)}, not {self.exactly_once!r}")
+        if self.directory is not None and "," in str(self.directory):
+            raise UsageError(f"{self.directory} has a comma, at which Kafka would split log.dirs")
         for user in self.users:
             if not re.fullmatch(r"[A-Za-z0-9_-]+", user):
                 raise UsageError(f"user name {user!r} has characters outside A-Z a-z 0-9 _ -")

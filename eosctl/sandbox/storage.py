@@ -41,7 +41,7 @@ def format_storage(
     if (data / "meta.properties").exists():
         return
     levels = [f"{name}={level}" for name, level in sorted(features.items())]
-    template = jars.directory / ",".join(["formatted", *levels])
+    template = jars.directory / "-".join(["formatted", *levels])  # log.dirs is a list: no comma in a path
     with exclusive(jars.directory.with_name(f"{jars.directory.name}.formatted.lock")):
         if not template.is_dir():
             _make_template(java, jars, levels, template)

@@ -1,5 +1,7 @@
 """The settings of each role, in each version."""
 
+from pathlib import Path
+
 import pytest
 
 from eosctl.errors import UsageError
@@ -147,6 +149,7 @@ def test_versions_compare_as_numbers():
         {"users": ("a b",)},
         {"users": ('x"; evil',)},
         {"kafka_version": "2.8.1"},
+        {"directory": Path("a,b")},
     ],
 )
 def test_what_a_sandbox_cannot_be_is_a_usage_error(spec):
