@@ -19,5 +19,5 @@ def code_name(code: int) -> str:
     """The name of an error code as Kafka writes it, such as PRODUCER_FENCED; `UNKNOWN_ERROR_<code>` for a newer one."""
     import kafka.errors
 
-    known = kafka.errors.for_code(code)
-    return str(known.message) if known.errno == code else f"UNKNOWN_ERROR_{code}"
+    name = str(kafka.errors.for_code(code).message)
+    return f"UNKNOWN_ERROR_{code}" if name == "UNKNOWN" and code > 0 else name
