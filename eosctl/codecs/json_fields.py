@@ -17,6 +17,11 @@ class JsonFields:
         self._members: Mapping[str, object] = value
         self._place = place
 
+    @property
+    def place(self) -> str:
+        """Where it stands, for errors."""
+        return self._place
+
     def text(self, name: str) -> str:
         """A string."""
         return self._typed(name, str)

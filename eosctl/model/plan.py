@@ -1,0 +1,254 @@
+"""Plans: what shall be written, step by step, and what must hold when it is.
+
+A plan is data: it can be shown, saved, read by somebody else, and applied later by another eosctl. To add a kind of
+step: a dataclass here, an entry in codecs.plan_steps, a performer in executors, and the preconditions it needs.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Side(StrEnum):
+    """Which of a plan's Kafka clusters and Connect clusters is meant; both are the same where nothing moves away."""
+
+    SOURCE = "source"
+    TARGET = "target"
+
+
+@dataclass(frozen=True, slots=True)
+class StopConnector:
+    """PUT /connectors/C/stop (KIP-875), then wait until the connector is STOPPED and has no tasks."""
+
+    side: Side
+    connector: str
+
+
+@dataclass(frozen=True, slots=True)
+class FenceProducers:
+    """InitProducerId for those of transactional_ids that their coordinators know; the others are left alone."""
+
+    side: Side
+    transactional_ids: tuple[str, ...]
+    transaction_timeout_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTopic:
+    """CreateTopics; a topic that exists already must be compact and have these partitions.
+
+    replication_factor -1 leaves it to the broker's default (KIP-464).
+    """
+
+    side: Side
+    topic: str
+    partitions: int
+    replication_factor: int
+    settings: Mapping[str, str] = field(default_factory=lambda: {"cleanup.policy": "compact"})
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetsWrite:
+    """One record to write: raw key and value (None: a tombstone) and partition; before is the value it replaces.
+
+    before None stands for a tombstone as well as for no record: a worker takes them alike.
+    """
+
+    partition: int
+    key: bytes
+    value: bytes | None
+    before: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class WriteOffsets:
+    """All records of one connector in one transaction, under the transactional ID of its task 0.
+
+    The transaction leads from before to after; before_values is the digest that an undo leads back to.
+    Digests are those of planning.offsets_digest. Whoever initialises the ID next fences this producer, so of two that write one commits.
+    """
+
+    side: Side
+    topic: str
+    connector: str
+    transactional_id: str
+    transaction_timeout_ms: int
+    records: tuple[OffsetsWrite, ...]
+    before: str
+    before_values: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyOffsets:
+    """Read the topic again, committed records only: the connector's offsets there must have this digest."""
+
+    side: Side
+    topic: str
+    connector: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class SetConnectorConfig:
+    """PUT /connectors/C/config with changes made to the config it has now; a change to None takes the setting away.
+
+    copied_from names the connector of the source side whose config a new connector starts from. Configs may hold
+    secrets, so a plan has only the changes and the config is read when the step is performed.
+    """
+
+    side: Side
+    connector: str
+    changes: Mapping[str, str | None]
+    copied_from: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ResumeConnector:
+    """PUT /connectors/C/resume, then wait until its tasks run."""
+
+    side: Side
+    connector: str
+
+
+@dataclass(frozen=True, slots=True)
+class ManualStep:
+    """Something that only a person can do: eosctl says it and does nothing."""
+
+    instruction: str
+
+
+Step = (
+    StopConnector
+    | FenceProducers
+    | CreateTopic
+    | WriteOffsets
+    | VerifyOffsets
+    | SetConnectorConfig
+    | ResumeConnector
+    | ManualStep
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterIs:
+    """The Kafka cluster has this ID."""
+
+    side: Side
+    cluster_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorStopped:
+    """The connector is STOPPED and has no tasks, or does not exist."""
+
+    side: Side
+    connector: str
+
+
+@dataclass(frozen=True, slots=True)
+class TopicIsCompact:
+    """The topic exists, has cleanup.policy compact and this many partitions; topic_id None accepts any."""
+
+    side: Side
+    topic: str
+    partitions: int
+    topic_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TopicIsCompactOrAbsent:
+    """The topic does not exist, or is as TopicIsCompact wants it."""
+
+    side: Side
+    topic: str
+    partitions: int
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetsUnchanged:
+    """The last committed record of every key of the connector is the one that was read, by digest.
+
+    digest is of records or of values only (planning.offsets_digest). allowed is that of the offsets as the plan leaves
+    them: they are accepted too, so that a plan that was cut short after its commit can be finished.
+    """
+
+    side: Side
+    topic: str
+    connector: str
+    digest: str
+    allowed: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NoOpenTransaction:
+    """No transaction is under way that wrote offsets of the connector into the topic."""
+
+    side: Side
+    topic: str
+    connector: str
+
+
+Precondition = (
+    ClusterIs | ConnectorStopped | TopicIsCompact | TopicIsCompactOrAbsent | OffsetsUnchanged | NoOpenTransaction
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedStep:
+    """A step and what must hold immediately before it."""
+
+    step: Step
+    preconditions: tuple[Precondition, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Steps in their order. kind says which command made it, as_of (ms since the epoch) when its facts were read."""
+
+    kind: str
+    as_of: int
+    steps: tuple[PlannedStep, ...]
+
+    @property
+    def sides(self) -> frozenset[Side]:
+        """The sides whose clusters the steps or their preconditions name."""
+        parts = [each for planned in self.steps for each in (planned.step, *planned.preconditions)]
+        return frozenset(each.side for each in parts if not isinstance(each, ManualStep))
+
+    @property
+    def preconditions(self) -> tuple[Precondition, ...]:
+        """All preconditions, each once, in the order of the steps."""
+        return tuple(dict.fromkeys(each for planned in self.steps for each in planned.preconditions))
+
+
+class StepOutcome(StrEnum):
+    """What became of one step: done now, done by an earlier run, left to a person, failed, or not begun."""
+
+    DONE = "done"
+    DONE_BEFORE = "done-before"
+    BY_HAND = "by-hand"
+    FAILED = "failed"
+    NOT_BEGUN = "not-begun"
+
+
+@dataclass(frozen=True, slots=True)
+class StepResult:
+    """The outcome of step `number` (from 1): detail says what was seen or, for a failed step, why it failed."""
+
+    number: int
+    step: Step
+    outcome: StepOutcome
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyOutcome:
+    """The results of all steps, in order. changed tells whether this or an earlier run changed anything that lasts."""
+
+    results: tuple[StepResult, ...]
+    changed: bool
+
+    def count(self, outcome: StepOutcome) -> int:
+        """How many steps ended so."""
+        return sum(1 for result in self.results if result.outcome is outcome)

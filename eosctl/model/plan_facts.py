@@ -1,0 +1,46 @@
+"""What apply reads again before it acts: the facts that preconditions speak of."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from eosctl.model.plan import Side
+from eosctl.model.skipped import Skipped
+from eosctl.model.topics import TopicFacts
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorFacts:
+    """A connector as Connect knows it now: state such as RUNNING or STOPPED (None: it does not exist), its tasks."""
+
+    state: str | None
+    tasks: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TopicNow:
+    """A topic as it is now, with the ID that tells it from an earlier one of the same name (KIP-516)."""
+
+    facts: TopicFacts
+    topic_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetsNow:
+    """One connector's offsets in one topic: digests of its live records and of their values, open producers.
+
+    open names producer ID/epoch of each transaction under way that wrote a key of the connector.
+    """
+
+    records: str
+    values: str
+    open: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PlanFacts:
+    """Facts by the side and the name they are about; a topic that does not exist is None."""
+
+    cluster_ids: Mapping[Side, str] = field(default_factory=dict)
+    connectors: Mapping[tuple[Side, str], ConnectorFacts | Skipped] = field(default_factory=dict)
+    topics: Mapping[tuple[Side, str], TopicNow | None] = field(default_factory=dict)
+    offsets: Mapping[tuple[Side, str, str], OffsetsNow] = field(default_factory=dict)

@@ -1,0 +1,127 @@
+"""Does a precondition hold in these facts, and which ones does a step of the plan itself bring about?
+
+1. Before anything is done, every precondition of a step that is not done yet must hold, unless an earlier step brings
+   it about: one that stops the connector cannot want it to be stopped.
+2. Immediately before each step its own preconditions must hold, without exception.
+3. What could not be read does not hold: unknown is not absent.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import assert_never
+
+from eosctl.model.plan import (
+    ClusterIs,
+    ConnectorStopped,
+    CreateTopic,
+    FenceProducers,
+    NoOpenTransaction,
+    OffsetsUnchanged,
+    PlannedStep,
+    Precondition,
+    Side,
+    Step,
+    StopConnector,
+    TopicIsCompact,
+    TopicIsCompactOrAbsent,
+)
+from eosctl.model.plan_facts import PlanFacts, TopicNow
+from eosctl.model.skipped import Skipped
+from eosctl.model.topics import TopicFacts
+
+
+def needed_first(steps: Iterable[PlannedStep]) -> tuple[Precondition, ...]:
+    """Preconditions of the steps that no earlier one of them brings about, each once."""
+    needed: dict[Precondition, None] = {}
+    earlier: list[Step] = []
+    for planned in steps:
+        for precondition in planned.preconditions:
+            if not any(brings_about(step, precondition) for step in earlier):
+                needed[precondition] = None
+        earlier.append(planned.step)
+    return tuple(needed)
+
+
+def brings_about(step: Step, precondition: Precondition) -> bool:
+    """Whether the precondition need not hold before `step` because it is the step's purpose."""
+    match step, precondition:
+        case StopConnector(), ConnectorStopped():
+            return (step.side, step.connector) == (precondition.side, precondition.connector)
+        case CreateTopic(), TopicIsCompact():
+            return (step.side, step.topic) == (precondition.side, precondition.topic)
+        case FenceProducers(), NoOpenTransaction():
+            return True
+    return False
+
+
+def violations(preconditions: Sequence[Precondition], facts: PlanFacts) -> tuple[str, ...]:
+    """Why those that do not hold do not, in words, in their order."""
+    reasons = (violation(each, facts) for each in preconditions)
+    return tuple(reason for reason in reasons if reason is not None)
+
+
+def violation(precondition: Precondition, facts: PlanFacts) -> str | None:
+    """Why the precondition does not hold, None where it does."""
+    match precondition:
+        case ClusterIs():
+            return _cluster(precondition, facts)
+        case ConnectorStopped():
+            return _connector(precondition, facts)
+        case TopicIsCompact():
+            return _compact(precondition, facts.topics[precondition.side, precondition.topic])
+        case TopicIsCompactOrAbsent(side, topic, partitions):
+            now = facts.topics[side, topic]
+            return None if now is None else _compact(TopicIsCompact(side, topic, partitions), now)
+        case OffsetsUnchanged():
+            return _offsets(precondition, facts)
+        case NoOpenTransaction(side, topic, connector):
+            producers = facts.offsets[side, topic, connector].open
+            what = f"an open transaction of producer {', '.join(producers)} wrote offsets of {connector} into {topic}"
+            return what if producers else None
+    assert_never(precondition)
+
+
+def _cluster(wanted: ClusterIs, facts: PlanFacts) -> str | None:
+    found = facts.cluster_ids[wanted.side]
+    if found == wanted.cluster_id:
+        return None
+    return f"the plan is for {wanted.side} cluster {wanted.cluster_id}, this is {found}"
+
+
+def _connector(wanted: ConnectorStopped, facts: PlanFacts) -> str | None:
+    now = facts.connectors[wanted.side, wanted.connector]
+    if isinstance(now, Skipped):
+        return f"whether connector {wanted.connector} is stopped is unknown: {now.reason}"
+    if now.state is None or (now.state == "STOPPED" and now.tasks == 0):
+        return None
+    tasks = f"{now.tasks} task" + ("" if now.tasks == 1 else "s")
+    return f"connector {wanted.connector} is {now.state} with {tasks}, not STOPPED with none"
+
+
+def _compact(wanted: TopicIsCompact, now: TopicNow | None) -> str | None:
+    if now is None:
+        return f"topic {wanted.topic} does not exist"
+    if wanted.topic_id is not None and now.topic_id is not None and wanted.topic_id != now.topic_id:
+        return f"topic {wanted.topic} was deleted and created again: its ID is {now.topic_id}, not {wanted.topic_id}"
+    if now.facts.partitions != wanted.partitions:
+        return f"topic {wanted.topic} has {now.facts.partitions} partitions, the plan is for {wanted.partitions}"
+    return not_compact(now.facts)
+
+
+def not_compact(topic: TopicFacts) -> str | None:
+    """Why the topic cannot hold offsets: its cleanup.policy. One that may not be read passes, as it does in Connect."""
+    policy = topic.settings.get("cleanup.policy")
+    if policy is None or policy == "compact":
+        return None
+    return f"topic {topic.name} has cleanup.policy {policy}, which loses offsets and which Connect refuses"
+
+
+def _offsets(wanted: OffsetsUnchanged, facts: PlanFacts) -> str | None:
+    now = facts.offsets[wanted.side, wanted.topic, wanted.connector]
+    if wanted.digest in {now.records, now.values} or (wanted.allowed is not None and wanted.allowed == now.values):
+        return None
+    return f"the offsets of connector {wanted.connector} in topic {wanted.topic} changed since the plan was made"
+
+
+def sides_of(preconditions: Iterable[Precondition]) -> frozenset[Side]:
+    """The sides that the preconditions speak of."""
+    return frozenset(each.side for each in preconditions)
