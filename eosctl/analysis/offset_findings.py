@@ -1,0 +1,192 @@
+"""What is worth telling about offsets topics, each finding with a cure."""
+
+import base64
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from eosctl.model.offset_stores import StorePlace
+from eosctl.model.offsets import KeyRecords, MalformedKey, OffsetKey, OffsetsTopic
+from eosctl.model.report import Finding, Severity
+from eosctl.model.skipped import Skipped
+from eosctl.model.versions import KafkaVersion
+
+KEY_IN_TWO_PARTITIONS: Final = "key-in-two-partitions"
+LOGICAL_DUPLICATES: Final = "logical-duplicates"
+MALFORMED_OFFSETS_KEY: Final = "malformed-offsets-key"
+OPEN_TRANSACTION: Final = "open-transaction"
+WRONG_CLEANUP_POLICY: Final = "wrong-cleanup-policy"
+
+UNDER_WAY_MS: Final = 60_000
+EXAMPLES: Final = 10
+LOSES_THE_REST: Final = (
+    (KafkaVersion(3, 5), KafkaVersion(3, 5, 1)),
+    (KafkaVersion(3, 6), KafkaVersion(3, 6)),
+)
+"""KAFKA-15800: workers of these versions drop the rest of a poll after a key that is not JSON."""
+
+Keys = Mapping[bytes | None, OffsetKey | MalformedKey]
+ByKey = Mapping[bytes | None, tuple[KeyRecords, ...]]
+
+
+def base64_of(raw: bytes | None) -> str | None:
+    """A raw key as text."""
+    return None if raw is None else base64.b64encode(raw).decode("ascii")
+
+
+def topic_findings(
+    place: StorePlace,
+    topic: OffsetsTopic,
+    records: ByKey,
+    keys: Keys,
+    *,
+    canonical: Callable[[OffsetKey], str],
+    as_of: int,
+    version: KafkaVersion,
+) -> Iterator[Finding]:
+    """All that is found about one offsets topic; records and keys are its records and its keys by raw key.
+
+    as_of (ms since the epoch) tells a transaction under way from one that stays open.
+    """
+    subject = str(place)
+    yield from _cleanup_policy(subject, topic)
+    yield from _open_transactions(subject, topic, as_of)
+    yield from _malformed_keys(subject, records, keys, version)
+    yield from _in_two_partitions(subject, records, keys)
+    yield from _logical_duplicates(subject, records, keys, canonical)
+
+
+def _cleanup_policy(subject: str, topic: OffsetsTopic) -> Iterator[Finding]:
+    policy = None if isinstance(topic.facts, Skipped) else topic.facts.settings.get("cleanup.policy")
+    if policy is not None and [word.strip() for word in policy.split(",")] != ["compact"]:
+        yield Finding(
+            WRONG_CLEANUP_POLICY,
+            Severity.ERROR,
+            subject,
+            f"cleanup.policy is {policy}, not compact: offsets are deleted with time, and a worker or task that checks "
+            "refuses to start",
+            f"kafka-configs.sh --alter --entity-type topics --entity-name {topic.topic} "
+            "--add-config cleanup.policy=compact",
+            {"cleanup_policy": policy},
+        )
+
+
+def _open_transactions(subject: str, topic: OffsetsTopic, as_of: int) -> Iterator[Finding]:
+    for part in topic.partitions:
+        if isinstance(part.offsets, Skipped) or not part.offsets.held_back:
+            continue
+        opened = [records.open for records in part.keys.values() if records.open is not None]
+        since = min((record.timestamp for record in opened), default=None)
+        age_ms = None if since is None else max(0, as_of - since)
+        producers = sorted({str(record.producer) for record in opened})
+        under_way = age_ms is not None and age_ms < UNDER_WAY_MS
+        age = "" if age_ms is None else f", open for {age_ms / 1000:.0f} s"
+        yield Finding(
+            OPEN_TRANSACTION,
+            Severity.INFO if under_way else Severity.WARNING,
+            subject,
+            f"partition {part.topic_partition.partition}: an open transaction at offset "
+            f"{part.offsets.last_stable_offset}{age} (producer {', '.join(producers) or 'unknown'}) hides "
+            f"{part.offsets.held_back} offsets from read_committed readers: a worker or task that starts waits for it",
+            "nothing, if it is a commit under way: look again; else find its transactional ID and fence it with "
+            "`eosctl fence`, or let transaction.timeout.ms pass",
+            {
+                "partition": part.topic_partition.partition,
+                "last_stable_offset": part.offsets.last_stable_offset,
+                "high_watermark": part.offsets.high_watermark,
+                "age_ms": age_ms,
+                "producers": producers,
+            },
+        )
+
+
+def _malformed_keys(subject: str, records: ByKey, keys: Keys, version: KafkaVersion) -> Iterator[Finding]:
+    found = [(raw, key) for raw, key in keys.items() if isinstance(key, MalformedKey)]
+    if not found:
+        return
+    count = sum(each.records for raw, _ in found for each in records[raw])
+    loses = any(first <= version <= last for first, last in LOSES_THE_REST)
+    effect = (
+        f"workers of {version} lose the rest of what they read in the same poll (KAFKA-15800)"
+        if loses
+        else "workers log and ignore them"
+    )
+    places = [
+        {
+            "key_base64": base64_of(raw),
+            "partition": each.topic_partition.partition,
+            "offset": each.last.offset,
+            "reason": key.reason,
+        }
+        for raw, key in found[:EXAMPLES]
+        for each in records[raw]
+    ]
+    yield Finding(
+        MALFORMED_OFFSETS_KEY,
+        Severity.ERROR if loses else Severity.WARNING,
+        subject,
+        f"{count} records under {len(found)} keys are not offsets of a source connector (the first: partition "
+        f"{places[0]['partition']} offset {places[0]['offset']}, {places[0]['reason']}): {effect}",
+        "find out what else writes to this topic, which only Connect should, and write a tombstone under each such key",
+        {"records": count, "keys": len(found), "examples": places},
+    )
+
+
+def _in_two_partitions(subject: str, records: ByKey, keys: Keys) -> Iterator[Finding]:
+    alike: list[bytes] = []
+    differing: list[bytes] = []
+    for raw, lies in records.items():
+        values = {each.last.value for each in lies} if len(lies) > 1 and raw is not None else {None}
+        if raw is not None and values != {None}:
+            (differing if len(values) > 1 else alike).append(raw)
+    for found, severity, effect in (
+        (differing, Severity.ERROR, "with different values, and the order in which a worker reads them decides"),
+        (alike, Severity.WARNING, "with the same value"),
+    ):
+        if found:
+            yield _in_two(subject, records, keys, found, severity, effect)
+
+
+def _in_two(subject: str, records: ByKey, keys: Keys, found: list[bytes], severity: Severity, effect: str) -> Finding:
+    first = found[0]
+    places = " and ".join(f"{each.topic_partition.partition} (offset {each.last.offset})" for each in records[first])
+    key = keys[first]
+    owner = f" of connector {key.connector}" if isinstance(key, OffsetKey) else ""
+    examples = [
+        {"key_base64": base64_of(raw), "partitions": [each.topic_partition.partition for each in records[raw]]}
+        for raw in found[:EXAMPLES]
+    ]
+    return Finding(
+        KEY_IN_TWO_PARTITIONS,
+        severity,
+        subject,
+        f"{len(found)} keys lie in more than one partition {effect} (the first: {_text(first)}{owner} in {places})",
+        "something wrote with another partitioner than Java's (librdkafka's default is one), or partitions were "
+        "added: write a tombstone for each key into every partition but the one that murmur2 gives",
+        {"keys": len(found), "examples": examples},
+    )
+
+
+def _logical_duplicates(
+    subject: str, records: ByKey, keys: Keys, canonical: Callable[[OffsetKey], str]
+) -> Iterator[Finding]:
+    alike: defaultdict[str, list[bytes]] = defaultdict(list)
+    for raw, key in keys.items():
+        if isinstance(key, OffsetKey) and any(each.last.value is not None for each in records[raw]):
+            alike[canonical(key)].append(key.raw)
+    found = [same for same in alike.values() if len(same) > 1]
+    if found:
+        yield Finding(
+            LOGICAL_DUPLICATES,
+            Severity.WARNING,
+            subject,
+            f"{len(found)} keys stand there more than once, as the same JSON in other bytes (the first: "
+            f"{' and '.join(map(_text, found[0]))}): a connector finds only the one that it writes itself, the REST "
+            "interface perhaps the other",
+            "see which of them the connector goes on writing, and write a tombstone under the others",
+            {"keys": len(found), "examples": [[base64_of(raw) for raw in same] for same in found[:EXAMPLES]]},
+        )
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode(errors="replace")

@@ -1,0 +1,151 @@
+"""From offsets topics, worker settings and connector configs to the answer of `offsets show`."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+from eosctl.analysis.connector_offset_findings import connector_findings
+from eosctl.analysis.merged_offsets import DecodeValue, Merger, by_key
+from eosctl.analysis.offset_findings import ByKey, Keys, topic_findings
+from eosctl.analysis.offset_stores import stores_of
+from eosctl.model.merged_offsets import ConnectorOffsets, OffsetsReport
+from eosctl.model.offset_stores import OffsetStores, StorePlace, WorkerSettings
+from eosctl.model.offsets import MalformedKey, OffsetKey, OffsetsTopic
+from eosctl.model.report import Finding, Severity
+from eosctl.model.skipped import Skipped
+
+Configs = Mapping[str, Mapping[str, object]]
+Topics = Mapping[StorePlace, OffsetsTopic | Skipped | None]
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetsReading:
+    """How bytes of offsets topics become keys and values: the functions of the codec."""
+
+    key: Callable[[bytes | None], OffsetKey | MalformedKey]
+    value: DecodeValue
+    canonical: Callable[[OffsetKey], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Connectors:
+    """The connectors of a Connect cluster: configs by name of those that exist (Skipped: not known), sinks left out.
+
+    unconfigured is the config to assume for a connector that does not exist, or whose config is not known: usually
+    empty, Skipped where that would be a guess.
+    """
+
+    configs: Configs | Skipped
+    unconfigured: Mapping[str, object] | Skipped
+
+    def stores(self, worker: WorkerSettings, name: str) -> tuple[OffsetStores, ...] | Skipped:
+        """Where the connector's offsets are kept."""
+        known = None if isinstance(self.configs, Skipped) else self.configs.get(name)
+        config = self.unconfigured if known is None else known
+        return config if isinstance(config, Skipped) else stores_of(worker, config)
+
+    def exists(self, name: str) -> bool | Skipped:
+        """Whether there is such a connector."""
+        return self.configs if isinstance(self.configs, Skipped) else name in self.configs
+
+
+def places_to_read(worker: WorkerSettings, connectors: Connectors, selected: Collection[str]) -> tuple[StorePlace, ...]:
+    """The worker's topic, then every topic that a connector (or one of those selected) reads offsets from."""
+    known = () if isinstance(connectors.configs, Skipped) else connectors.configs
+    found = [StorePlace(worker.offsets_topic)]
+    for name in sorted({*known, *selected}):
+        stores = connectors.stores(worker, name) if not selected or name in selected else ()
+        if not isinstance(stores, Skipped):
+            found += [place for each in stores for place in each.places]
+    if not isinstance(connectors.unconfigured, Skipped):
+        assumed = stores_of(worker, connectors.unconfigured)
+        found += [] if isinstance(assumed, Skipped) else [place for each in assumed for place in each.places]
+    return tuple(dict.fromkeys(found))
+
+
+def report_offsets(
+    topics: Topics,
+    worker: WorkerSettings,
+    connectors: Connectors,
+    reading: OffsetsReading,
+    *,
+    as_of: int,
+    selected: Collection[str] = (),
+) -> OffsetsReport:
+    """Every connector that exists or has left offsets, or those selected, with their offsets merged; and findings."""
+    records = {place: by_key(topic) if isinstance(topic, OffsetsTopic) else topic for place, topic in topics.items()}
+    keys = {
+        place: {raw: reading.key(raw) for raw in found}
+        for place, found in records.items()
+        if found is not None and not isinstance(found, Skipped)
+    }
+    merged = tuple(_merged(topics, records, keys, worker, connectors, reading, selected))
+    found = [finding for connector in merged for finding in connector_findings(connector)]
+    for place, topic in topics.items():
+        held = records[place]
+        if isinstance(topic, OffsetsTopic) and held is not None and not isinstance(held, Skipped):
+            found += topic_findings(
+                place, topic, held, keys[place], canonical=reading.canonical, as_of=as_of, version=worker.version
+            )
+    names = {each.name for each in merged if each.known is True or each.offsets}
+    return OffsetsReport(
+        connectors=merged,
+        topics=topics,
+        findings=tuple(sorted(found, key=_worst_first)),
+        absent=tuple(sorted(set(selected) - names)),
+        skipped=dict(_skipped(topics, worker, connectors)),
+    )
+
+
+def _merged(
+    topics: Topics,
+    records: Mapping[StorePlace, ByKey | Skipped | None],
+    keys: Mapping[StorePlace, Keys],
+    worker: WorkerSettings,
+    connectors: Connectors,
+    reading: OffsetsReading,
+    selected: Collection[str],
+) -> Iterator[ConnectorOffsets]:
+    merger = Merger(StorePlace(worker.offsets_topic), records, reading.value)
+    by_connector: dict[str, dict[StorePlace, list[OffsetKey]]] = {}
+    for place, found in keys.items():
+        for key in found.values():
+            if isinstance(key, OffsetKey):
+                by_connector.setdefault(key.connector, {}).setdefault(place, []).append(key)
+    known = set() if isinstance(connectors.configs, Skipped) else set(connectors.configs)
+    for name in sorted(known | by_connector.keys()):
+        if selected and name not in selected:
+            continue
+        stores = connectors.stores(worker, name)
+        places = {merger.worker_place, *(place for each in _usable(stores) for place in each.places)}
+        own = {key.raw: key for place in topics if place in places for key in by_connector.get(name, {}).get(place, ())}
+        offsets = tuple(merger.merge(sorted(own.values(), key=_raw), stores))
+        if name in known or offsets:
+            yield ConnectorOffsets(name, connectors.exists(name), stores, offsets)
+
+
+def _usable(stores: tuple[OffsetStores, ...] | Skipped) -> tuple[OffsetStores, ...]:
+    return () if isinstance(stores, Skipped) else stores
+
+
+def _raw(key: OffsetKey) -> bytes:
+    return key.raw
+
+
+def _worst_first(finding: Finding) -> int:
+    return list(Severity).index(finding.severity)
+
+
+def _skipped(topics: Topics, worker: WorkerSettings, connectors: Connectors) -> Iterator[tuple[str, Skipped]]:
+    for place, topic in topics.items():
+        if isinstance(topic, Skipped):
+            yield str(place), topic
+        elif topic is not None and isinstance(topic.facts, Skipped):
+            yield f"settings of {place}", topic.facts
+        elif (
+            topic is not None and not isinstance(topic.facts, Skipped) and "cleanup.policy" not in topic.facts.settings
+        ):
+            yield f"cleanup.policy of {place}", Skipped("it may not be read (DescribeConfigs)")
+    if isinstance(worker.exactly_once, Skipped):
+        yield "exactly.once.source.support", worker.exactly_once
+    if isinstance(connectors.configs, Skipped):
+        yield "connectors", connectors.configs

@@ -1,0 +1,77 @@
+"""Offsets as a connector would be given them, beside what each store holds and what KIP-618 promises."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from eosctl.model.names import TopicPartition
+from eosctl.model.offset_stores import OffsetStores, StorePlace
+from eosctl.model.offsets import MalformedValue, OffsetKey, OffsetsTopic, SourceOffset
+from eosctl.model.records import Record
+from eosctl.model.report import Finding
+from eosctl.model.skipped import Skipped
+
+
+@dataclass(frozen=True, slots=True)
+class StoredOffset:
+    """A record of an offsets topic and its value read: None for a tombstone, MalformedValue for what nobody can use."""
+
+    topic_partition: TopicPartition
+    record: Record
+    value: SourceOffset | MalformedValue | None
+
+    @property
+    def usable(self) -> bool:
+        """Whether a connector that is answered from it gets an offset."""
+        return self.value is not None and not isinstance(self.value, MalformedValue)
+
+
+@dataclass(frozen=True, slots=True)
+class MergedOffset:
+    """One key of one connector, in every store.
+
+    worker_global and connector_specific are what lies in the worker's topic and in the connector's own: the record that
+    the store's reader sees, else the last one that it does not see. kafka_effective is the offset that a task starts
+    from, kip618_effective the one that KIP-618 promises; None: from nothing; Skipped: cannot be told, and why.
+    """
+
+    key: OffsetKey
+    worker_global: StoredOffset | Skipped | None
+    connector_specific: StoredOffset | Skipped | None
+    kafka_effective: StoredOffset | Skipped | None
+    kip618_effective: StoredOffset | Skipped | None
+    provenance: str
+    shadowed: bool = False
+
+    @property
+    def live(self) -> bool:
+        """Whether any store holds more than a tombstone: a value, or something that could not be read."""
+        stores = (self.worker_global, self.connector_specific)
+        return any(isinstance(each, Skipped) or (each is not None and each.value is not None) for each in stores)
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorOffsets:
+    """A connector and its offsets; known says whether the connector exists.
+
+    stores has two entries where it is unknown whether exactly-once is enabled and that makes a difference.
+    """
+
+    name: str
+    known: bool | Skipped
+    stores: tuple[OffsetStores, ...] | Skipped
+    offsets: tuple[MergedOffset, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetsReport:
+    """The answer of `offsets show`.
+
+    topics are those that were to be read: None for one that does not exist. absent are connectors asked for that
+    neither exist nor have offsets. skipped says what could not be read or checked and why.
+    """
+
+    connectors: tuple[ConnectorOffsets, ...]
+    topics: Mapping[StorePlace, OffsetsTopic | Skipped | None]
+    findings: tuple[Finding, ...]
+    absent: tuple[str, ...]
+    skipped: Mapping[str, Skipped]
