@@ -8,66 +8,21 @@ from eosctl.errors import ConfigError
 from eosctl.model.client_properties import ClientProperties
 
 if TYPE_CHECKING:
-    from kafka.net.manager import KafkaConnectionManager
+    from eosctl.clients.kafka_connections import ClosingManager
 
 LARGEST_RESPONSE: Final = 1 << 30
 LONGEST_BACKOFF_MS: Final = 1000
 UNBOUNDED: Final = 1 << 20
 
 
-CLOSING_SCHEME: Final = "eosctl"
+def connection_manager(net: Any, properties: ClientProperties) -> "ClosingManager":  # noqa: ANN401  untyped library
+    """kafka-python's connection manager on the loop `net`, for the cluster and identity of `properties`."""
+    from eosctl.clients.kafka_connections import CLOSING_PROXY, ClosingManager
 
-
-def connection_manager(net: Any, properties: ClientProperties) -> "KafkaConnectionManager":  # noqa: ANN401  untyped library
-    """kafka-python's connection manager on the loop `net`, for the cluster and identity of `properties`.
-
-    It differs from the library's in what happens to a connection that fails: its socket is closed, and what the broker
-    sent before it closed (the reason why SASL failed) is delivered.
-    """
-    from kafka.errors import KafkaConnectionError
-    from kafka.net.inet import KafkaNetSocket, create_connection
-    from kafka.net.manager import KafkaConnectionManager
-    from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
-
-    class ClosingSocket(KafkaNetSocket):  # type: ignore[misc]  # the library is untyped
-        SCHEMES = (CLOSING_SCHEME,)
-
-        async def sock_connect(self, net: Any, sock: Any, sockaddr: Any, timeout_at: float | None = None) -> Any:  # noqa: ANN401
-            try:
-                return await super().sock_connect(net, sock, sockaddr, timeout_at=timeout_at)
-            except BaseException:
-                sock.close()
-                raise
-
-    class Manager(KafkaConnectionManager):  # type: ignore[misc]  # the library is untyped
-        async def _build_transport(self, node: Any, timeout_at: float | None = None) -> Any:  # noqa: ANN401
-            options, proxy_url = self.config["socket_options"], self.config["proxy_url"]
-            sock = await create_connection(self._net, node.host, node.port, options, proxy_url, timeout_at)
-            if self.ssl_enabled:
-                context = self.config["ssl_context"]
-                transport = KafkaSSLTransport(self._net, sock, host=node.host, ssl_context=context)
-            else:
-                transport = KafkaTCPTransport(self._net, sock, host=node.host)
-            try:
-                await transport.handshake()
-            except BaseException as error:
-                transport._sock.close()
-                if isinstance(error, Exception):
-                    raise KafkaConnectionError(f"Handshake failed: {error}") from error
-                raise
-            receive = transport._sock_recv
-
-            def receive_rest_first() -> tuple[bytes, Exception | None]:
-                data, error = receive()
-                return (data, None) if data else (data, error)
-
-            transport._sock_recv = receive_rest_first
-            return transport
-
-    return Manager(
+    return ClosingManager(
         net,
         client_id=f"eosctl/{__version__}",
-        proxy_url=f"{CLOSING_SCHEME}://{ClosingSocket.__name__}",
+        proxy_url=CLOSING_PROXY,
         receive_message_max_bytes=LARGEST_RESPONSE,
         max_in_flight_requests_per_connection=UNBOUNDED,
         reconnect_backoff_max_ms=LONGEST_BACKOFF_MS,

@@ -10,7 +10,7 @@ InitProducerId cannot carry two IDs, so speed comes from having many under way a
 3. Everything else is final for that ID and touches no other.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic
@@ -31,9 +31,14 @@ FIRST_PAUSE_S: Final = 0.01
 LONGEST_PAUSE_S: Final = 0.5
 IDS_PER_LOOKUP: Final = 500
 REFRESH_PAUSE_S: Final = 0.5
+ANSWERS_S: Final = 3.0
+"""How long an interrupted run waits for answers to what it has sent."""
 
-IN_FLIGHT: Final = 200
-"""Requests under way per coordinator: enough to hide the round trip, few enough not to crowd out producers."""
+IN_FLIGHT: Final = 50
+"""Requests under way on one connection: enough to hide the round trip, few enough not to crowd out producers."""
+MOST_LANES: Final = 8
+IDS_PER_LANE: Final = 200
+"""A coordinator answers one request of a connection at a time and waits for replication, so many IDs want several."""
 
 
 class Lookup(NamedTuple):
@@ -53,13 +58,18 @@ Item = Lookup | Fence
 
 @dataclass(slots=True)
 class StepProgress:
-    """How far one step has come: responses received, pauses made, when it began (monotonic seconds), what it became."""
+    """How far one step has come: responses received, pauses made, when it began (monotonic seconds), what it became.
+
+    retriable is the last error code after which it was sent again; lost, whether a request of it got no answer.
+    """
 
     step: FenceStep
     attempts: int = 0
     pauses: int = 0
     began: float | None = None
     coordinator: int | None = None
+    retriable: int | None = None
+    lost: bool = False
     result: FenceResult | None = None
 
     def pause_s(self) -> float:
@@ -85,19 +95,33 @@ class FencingRun:
         self._on_result = on_result
         self._steps = {step.transactional_id: StepProgress(step) for step in plan.steps}
         self._refreshed = 0.0
-        self._window: Window[Item] = wire.window(in_flight=IN_FLIGHT, timeout_s=timeout_s)
+        lanes = min(MOST_LANES, 1 + len(plan.steps) // IDS_PER_LANE)
+        self._window: Window[Item] = wire.window(in_flight=IN_FLIGHT, lanes=lanes, timeout_s=timeout_s)
 
     def run(self) -> FencingOutcome:
         """Every step's result. A KeyboardInterrupt ends the run; what is not answered by then is said to be so."""
-        start, interrupted = monotonic(), False
+        start, unsent = monotonic(), None
         try:
             self._begin()
-            for answer in self._window:
-                self._receive(answer)
+            self._receive_all()
         except KeyboardInterrupt:
-            interrupted = True
-        results = tuple(step.result or _unanswered(step) for step in self._steps.values())
-        return FencingOutcome(results, (monotonic() - start) * 1000, interrupted)
+            unsent = self._finish()
+        results = tuple(step.result or _unanswered(step, unsent or ()) for step in self._steps.values())
+        return FencingOutcome(results, (monotonic() - start) * 1000, unsent is not None)
+
+    def _finish(self) -> Collection[str]:
+        """Send nothing more and take the answers under way; a second KeyboardInterrupt ends that too.
+
+        Returns the IDs that were not sent.
+        """
+        dropped = self._window.stop(ANSWERS_S)
+        with suppress(KeyboardInterrupt):
+            self._receive_all()
+        return frozenset(name for item in dropped for name in _names(item))
+
+    def _receive_all(self) -> None:
+        for answer in self._window:
+            self._receive(answer)
 
     def _begin(self) -> None:
         for name, progress in self._steps.items():
@@ -120,8 +144,10 @@ class FencingRun:
             self._window.put(Lookup(ids), node_id, find_coordinators(ids), delay_s=delay_s)
 
     def _receive(self, answer: Answer[Item]) -> None:
-        names = answer.item.transactional_ids if isinstance(answer.item, Lookup) else (answer.item.transactional_id,)
+        names = _names(answer.item)
         if answer.response is None:
+            for name in names if isinstance(answer.item, Fence) else ():
+                self._steps[name].lost = True
             self._receive_nothing(names, answer.node_id, answer.error)
         elif isinstance(answer.item, Lookup):
             self._receive_coordinators(answer.response.coordinators)
@@ -147,7 +173,9 @@ class FencingRun:
         if code == 0:
             after = ProducerIdAndEpoch(response.producer_id, response.producer_epoch)
             self._on_result(progress.end(FenceOutcome.FENCED, after, None))
-        elif code in SAME_COORDINATOR:
+            return
+        progress.retriable = code
+        if code in SAME_COORDINATOR:
             self._send(name, node_id, progress.pause_s())
         elif code in FIND_AGAIN:
             self._look_up([name], progress.pause_s())
@@ -201,14 +229,32 @@ def _final(code: int, operation: str, transactional_id: str, principal: str) -> 
 def _no_response(progress: StepProgress, error: EosctlError | None) -> FenceError:
     name = "TIMED_OUT" if isinstance(error, TimedOut) else type(error).__name__
     told = error.message if error is not None else "no response"
+    if progress.retriable is not None:
+        told = _told_until_now(progress)
     return FenceError(
         name, f"{told}; whether it was fenced is not known, so fence it again" if progress.began else told
     )
 
 
-def _unanswered(progress: StepProgress) -> FenceResult:
-    """An interrupted step: never sent, or sent and not answered."""
-    if progress.began is None:
+def _told_until_now(progress: StepProgress) -> str:
+    """What the coordinator kept answering. 51 without end: markers of a transaction cannot be written."""
+    times = f"{progress.attempts} answers, the last one {code_name(progress.retriable or 0)}"
+    before = progress.step.before
+    if progress.retriable != codes.CONCURRENT_TRANSACTIONS or before is None or not before.partitions:
+        return times
+    return f"{times}: the end of its transaction waits for the leaders of {', '.join(map(str, before.partitions[:5]))}"
+
+
+def _names(item: Item) -> tuple[str, ...]:
+    return item.transactional_ids if isinstance(item, Lookup) else (item.transactional_id,)
+
+
+def _unanswered(progress: StepProgress, unsent: Collection[str]) -> FenceResult:
+    """An interrupted step: never sent, told to try again, or sent and not answered."""
+    waiting = progress.began is None or progress.step.transactional_id in unsent
+    if waiting and progress.attempts == 0 and not progress.lost:
         return progress.end(FenceOutcome.SKIPPED, None, FenceError("INTERRUPTED", "not sent"))
     message = "stopped before the answer; whether it was fenced is not known"
+    if waiting and not progress.lost:
+        message = f"stopped after {_told_until_now(progress)}; not fenced"
     return progress.end(FenceOutcome.FAILED, None, FenceError("INTERRUPTED", message))
