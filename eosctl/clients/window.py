@@ -64,9 +64,12 @@ class Window(Generic[Item]):
         self._flying_on: defaultdict[tuple[int, int], int] = defaultdict(int)
         self._answers: deque[Answer[Item]] = deque()
         self._tickets = count()
+        self._stopped = False
 
     def put(self, item: Item, node_id: int, request: Request, *, delay_s: float = 0.0) -> None:
-        """Queue `request` for broker `node_id`, to be sent after `delay_s` at the earliest."""
+        """Queue `request` for broker `node_id`, to be sent after `delay_s` at the earliest; dropped after `stop`."""
+        if self._stopped:
+            return
         queued = _Queued(item, node_id, request)
         if delay_s > 0:
             heapq.heappush(self._delayed, (monotonic() + delay_s, next(self._tickets), queued))
@@ -74,9 +77,22 @@ class Window(Generic[Item]):
             self._ready[node_id].append(queued)
 
     def unanswered(self) -> list[Item]:
-        """Items queued, delayed or in flight just now (what an interrupted caller has to report)."""
+        """Items queued, delayed or in flight just now."""
+        return self._unsent() + [queued.item for queued in self._flying.values()]
+
+    def _unsent(self) -> list[Item]:
         waiting = [queued.item for queue in self._ready.values() for queued in queue]
-        return waiting + [entry[2].item for entry in self._delayed] + [queued.item for queued in self._flying.values()]
+        return waiting + [entry[2].item for entry in self._delayed]
+
+    def stop(self, within_s: float) -> list[Item]:
+        """Send nothing more: items queued or delayed are dropped and returned; those in flight get `within_s` more."""
+        self._stopped = True
+        dropped = self._unsent()
+        self._ready.clear()
+        self._delayed.clear()
+        self._timeout_s = within_s
+        self._deadline = min(self._deadline, monotonic() + within_s)
+        return dropped
 
     def __iter__(self) -> Iterator[Answer[Item]]:
         while True:

@@ -1,7 +1,7 @@
 """What fence reads, decides and carries out."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from eosctl.analysis.config_topic import fold_config_topic
 from eosctl.analysis.fencing import failure_of, find_unproved, prove
@@ -158,7 +158,13 @@ def fence_and_prove(context: Context, planned: PlannedFencing) -> tuple[Document
     plan, console = planned.plan, context.options.console
     with console.progress("fencing", len(plan.steps), unit="IDs") as advance:
         outcome = FencingRun(context.wire, plan, context.options.timeout_s, lambda _: advance(1)).run()
-    proofs = () if outcome.interrupted else _prove(context, outcome)
+    proofs: tuple[Proof, ...] = ()
+    try:
+        proofs = () if outcome.interrupted else _prove(context, outcome)
+    except KeyboardInterrupt:
+        outcome = replace(outcome, interrupted=True)
+    except EosctlError as error:  # what was fenced has to be told all the same
+        console.warn(f"whether the fenced producers are refused could not be seen: {error.message}")
     findings = find_unproved(proofs)
     as_of, cluster_id = rfc3339(planned.as_of), planned.cluster.cluster_id
     document = view_fencing_outcome(plan, outcome, proofs, findings, as_of, cluster_id)

@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,7 +13,7 @@ from eosctl.clients.window import Answer
 from eosctl.errors import EosctlError, TimedOut, Unreachable
 from eosctl.executors.fencing import Fence, FencingRun, Lookup
 from eosctl.model.fencing import Candidate, FenceOutcome, FenceResult, FenceStep, FencingOutcome, FencingPlan
-from eosctl.model.names import ProducerIdAndEpoch
+from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.transactions import TransactionDescription, TransactionState
 
 ID = "orders-0"
@@ -26,6 +26,8 @@ class Script:
 
     answers: dict[str, deque[Any]]
     sent: list[tuple[Any, int, Request, float]] = field(default_factory=list)
+    given: int = 0
+    stopped: bool = False
     refreshed: int = 0
     principal: str = "User:tool"
 
@@ -39,13 +41,20 @@ class Script:
         self.refreshed += 1
 
     def put(self, item: Lookup | Fence, node_id: int, request: Request, *, delay_s: float = 0.0) -> None:
-        self.sent.append((item, node_id, request, delay_s))
+        if not self.stopped:
+            self.sent.append((item, node_id, request, delay_s))
+
+    def stop(self, within_s: float) -> list[Any]:
+        assert within_s > 0
+        self.stopped = True
+        dropped = [entry[0] for entry in self.sent[self.given :]]
+        del self.sent[self.given :]
+        return dropped
 
     def __iter__(self) -> Iterator[Answer[Any]]:
-        given = 0
-        while given < len(self.sent):
-            item, node_id, _, _ = self.sent[given]
-            given += 1
+        while self.given < len(self.sent):
+            item, node_id, _, _ = self.sent[self.given]
+            self.given += 1
             answer = self.answers[type(item).__name__].popleft()
             if isinstance(answer, EosctlError):
                 yield Answer(item, node_id, None, answer)
@@ -189,3 +198,18 @@ def test_an_interruption_before_sending_leaves_the_id_alone() -> None:
     outcome, _ = fence([], lookups=[KeyboardInterrupt()])
     result = outcome.results[0]
     assert (result.outcome, result.error.message if result.error else "") == (FenceOutcome.SKIPPED, "not sent")
+
+
+def test_time_that_ran_out_on_a_coordinator_that_answers_tells_its_last_answer() -> None:
+    before = replace(known(), state=TransactionState.PREPARE_COMMIT, partitions=(TopicPartition("orders", 3),))
+    outcome, _ = fence([code(51), code(51), TimedOut("too late")], before=before)
+    error = outcome.results[0].error
+    assert error is not None
+    assert error.message.startswith("2 answers, the last one CONCURRENT_TRANSACTIONS: ")
+    assert "waits for the leaders of orders-3" in error.message
+
+
+def test_an_interruption_while_waiting_to_try_again_says_what_the_coordinator_said() -> None:
+    outcome, _ = fence([code(51), KeyboardInterrupt()], before=known())
+    assert outcome.results[0].outcome is FenceOutcome.FAILED
+    assert outcome.results[0].attempts == 1
