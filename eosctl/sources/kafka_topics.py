@@ -14,6 +14,8 @@ from eosctl.model.topics import TopicFacts
 
 MAX_TRANSACTION_TIMEOUT: Final = "transaction.max.timeout.ms"
 NOT_AUTHORIZED: Final = frozenset({29, 31})
+BROKER_PATIENCE_S: Final = 3.0
+"""How long one broker may take to tell its configs: what they are good for can be done without them."""
 
 
 def topic_facts(wire: Wire, topics: Iterable[str] | None = None) -> Mapping[str, TopicFacts | None]:
@@ -43,7 +45,8 @@ def topic_settings(wire: Wire, topic: str, keys: Iterable[str] | None = None) ->
 
 def broker_settings(wire: Wire, node_id: int, keys: Iterable[str] | None = None) -> Mapping[str, str] | Skipped:
     """Effective configs of broker `node_id` as itself knows them; Skipped where DescribeConfigs is not allowed."""
-    response = wire.request(node_id, describe_configs(BROKER_RESOURCE, str(node_id), keys))
+    timeout_s = min(wire.timeout_s, BROKER_PATIENCE_S)
+    response = wire.request(node_id, describe_configs(BROKER_RESOURCE, str(node_id), keys), timeout_s=timeout_s)
     return _settings(wire, response, "Cluster kafka-cluster")
 
 
