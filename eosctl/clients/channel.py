@@ -46,16 +46,18 @@ class Channel:
     def version(self, request: Request) -> int:
         """The highest version of `request` that both sides speak; Unsupported names what is needed and found."""
         known = self.connection.broker_version_data.api_versions.get(request.api.API_KEY)
+        hint = None if request.since is None else f"brokers answer it from Kafka {request.since} on"
         if known is None:
             raise Unsupported(
-                f"{self.peer.address} does not know {request.name} (version {request.min_version} needed)"
+                f"{self.peer.address} does not know {request.name} (version {request.min_version} needed)", hint=hint
             )
         version = min(known[1], request.max_version, request.api.max_version)
         if version < max(known[0], request.min_version):
             wanted = min(request.max_version, request.api.max_version)
             raise Unsupported(
                 f"{request.name} needs version {request.min_version} to {wanted}, "
-                f"{self.peer.address} answers {known[0]} to {known[1]}"
+                f"{self.peer.address} answers {known[0]} to {known[1]}",
+                hint=hint,
             )
         return int(version)
 

@@ -32,13 +32,15 @@ BROKER_RESOURCE: Final = 4
 class Request(NamedTuple):
     """One request, not yet bound to a broker: kafka-python's request class, its fields, and the versions that will do.
 
-    Fields that the chosen version lacks are not sent; min_version keeps a meaning from being lost that way.
+    Fields that the chosen version lacks are not sent; min_version keeps a meaning from being lost that way. since is
+    the Kafka release whose brokers answer min_version first, for the error where they are older.
     """
 
     api: Any
     fields: Mapping[str, object]
     min_version: int = 0
     max_version: int = ANY_VERSION
+    since: str | None = None
 
     @property
     def name(self) -> str:
@@ -192,7 +194,7 @@ def describe_transactions(transactional_ids: Iterable[str]) -> Request:
     """DescribeTransactions (KIP-664) to the coordinator of the IDs: transaction_states[], one per ID."""
     from kafka.protocol.admin import DescribeTransactionsRequest
 
-    return Request(DescribeTransactionsRequest, {"transactional_ids": list(transactional_ids)})
+    return Request(DescribeTransactionsRequest, {"transactional_ids": list(transactional_ids)}, since="3.0")
 
 
 def list_transactions(
@@ -209,12 +211,12 @@ def list_transactions(
     from kafka.protocol.admin import ListTransactionsRequest
 
     fields: dict[str, object] = {"state_filters": list(states), "producer_id_filters": list(producer_ids)}
-    min_version = 0
+    min_version, since = 0, "3.0"
     if longer_than_ms is not None:
-        fields["duration_filter"], min_version = longer_than_ms, 1
+        fields["duration_filter"], min_version, since = longer_than_ms, 1, "3.8"
     if pattern is not None:
-        fields["transactional_id_pattern"], min_version = pattern, 2
-    return Request(ListTransactionsRequest, fields, min_version=min_version)
+        fields["transactional_id_pattern"], min_version, since = pattern, 2, "4.1"
+    return Request(ListTransactionsRequest, fields, min_version=min_version, since=since)
 
 
 def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from eosctl.model.names import ConnectorTaskId, ProducerIdAndEpoch, TopicPartition
 
@@ -40,6 +41,15 @@ class TransactionDescription:
     timeout_ms: int
     start_ms: int | None
     partitions: tuple[TopicPartition, ...]
+    coordinator: int
+
+
+class TransactionListing(NamedTuple):
+    """One transactional ID as ListTransactions shows it: producer ID, state, and the coordinator that said so."""
+
+    transactional_id: str
+    producer_id: int
+    state: TransactionState
     coordinator: int
 
 

@@ -11,7 +11,7 @@ from eosctl.clients.window import Answer, Window
 from eosctl.clients.wire import Wire
 from eosctl.errors import EosctlError, TimedOut, Unreachable, UsageError
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
-from eosctl.model.transactions import TransactionDescription, TransactionState
+from eosctl.model.transactions import TransactionDescription, TransactionListing, TransactionState
 
 TRANSACTIONAL_ID_NOT_FOUND: Final = 105
 IDS_PER_REQUEST: Final = 500
@@ -140,15 +140,6 @@ def _description(answer: Response, coordinator: int) -> TransactionDescription:
         ),
         coordinator=coordinator,
     )
-
-
-class TransactionListing(NamedTuple):
-    """One transactional ID as ListTransactions shows it: producer ID, state, and the coordinator that said so."""
-
-    transactional_id: str
-    producer_id: int
-    state: TransactionState
-    coordinator: int
 
 
 @dataclass(frozen=True, slots=True)

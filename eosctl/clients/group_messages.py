@@ -1,0 +1,43 @@
+"""Requests about consumer groups, as values that can be sent to any broker."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from eosctl.clients.messages import Request, by_topic
+from eosctl.model.names import TopicPartition
+
+ONE_GROUP: Final = 7
+"""OffsetFetch v8 (KIP-709) asks for several groups; up to 7 a request is about one group, which all brokers answer."""
+GROUP_COORDINATOR: Final = 0
+BATCHED_FIND_COORDINATOR: Final = 4
+
+
+def list_groups() -> Request:
+    """ListGroups to every broker: {error_code, groups[] of {group_id, protocol_type, group_state (from v4)}}.
+
+    Groups without Describe are left out, unless the principal has Describe on the cluster.
+    """
+    from kafka.protocol.admin import ListGroupsRequest
+
+    return Request(ListGroupsRequest, {})
+
+
+def find_group_coordinators(group_ids: Iterable[str]) -> Request:
+    """FindCoordinator for consumer groups: coordinators[] of {key, node_id, error_code}. Needs v4 (KIP-699)."""
+    from kafka.protocol.metadata import FindCoordinatorRequest
+
+    fields = {"key_type": GROUP_COORDINATOR, "coordinator_keys": list(group_ids)}
+    return Request(FindCoordinatorRequest, fields, min_version=BATCHED_FIND_COORDINATOR, since="3.0")
+
+
+def offset_fetch(group_id: str, partitions: Iterable[TopicPartition]) -> Request:
+    """OffsetFetch to the group's coordinator: {error_code, topics[] of {name, partitions[] of {partition_index,
+    committed_offset (-1: none), error_code}}}. Needs Describe on the group and on each topic.
+    """
+    from kafka.protocol.consumer import OffsetFetchRequest
+
+    topics = [
+        OffsetFetchRequest.OffsetFetchRequestTopic(name=topic, partition_indexes=indexes)
+        for topic, indexes in by_topic(partitions).items()
+    ]
+    return Request(OffsetFetchRequest, {"group_id": group_id, "topics": topics}, min_version=2, max_version=ONE_GROUP)
