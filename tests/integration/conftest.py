@@ -1,5 +1,33 @@
-"""Command lines run in this process, as in tests/commands."""
+"""Command lines run in this process, as in tests/commands, and clusters of every version asked for."""
 
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from eosctl.sandbox.sandbox import Sandbox
+from eosctl.sandbox.spec import SandboxSpec
+from eosctl.sandbox.versions import DEFAULT_KAFKA_VERSION
 from tests.commands.conftest import at_terminal, eosctl
 
 __all__ = ["at_terminal", "eosctl"]
+
+
+@pytest.fixture(scope="session")
+def broker(request: pytest.FixtureRequest, kafka_version: str) -> Iterator[Sandbox]:
+    """One broker of each version that `--kafka-versions` names; shared, as `sandbox` is."""
+    with ExitStack() as started:
+        if kafka_version == DEFAULT_KAFKA_VERSION:
+            yield request.getfixturevalue("sandbox")
+        else:
+            yield started.enter_context(Sandbox(SandboxSpec(kafka_version=kafka_version)))
+
+
+@pytest.fixture(scope="session")
+def three_brokers(request: pytest.FixtureRequest, kafka_version: str) -> Iterator[Sandbox]:
+    """Three brokers of each version that `--kafka-versions` names. A test that stops one starts it again."""
+    with ExitStack() as started:
+        if kafka_version == DEFAULT_KAFKA_VERSION:
+            yield request.getfixturevalue("cluster3")
+        else:
+            yield started.enter_context(Sandbox(SandboxSpec(kafka_version=kafka_version, brokers=3)))
