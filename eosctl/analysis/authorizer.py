@@ -1,0 +1,107 @@
+"""What StandardAuthorizer decides (metadata/…/authorizer/StandardAuthorizerData.java), over a set of bindings.
+
+1. A super user may do everything.
+2. A binding counts where its pattern matches the resource (literal name, literal `*`, or prefix), its principal is the
+   client's or `User:*`, and its host is the client's address or `*`.
+3. A counting denial of the operation, or of All, denies. Denials imply nothing.
+4. A counting allowance of the operation, of All, or of an operation that implies it, allows: Read, Write, Delete and
+   Alter imply Describe; AlterConfigs implies DescribeConfigs.
+5. Otherwise the answer is no, except with allow.everyone.if.no.acl.found where no binding at all matches the resource.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+
+from eosctl.model.acls import (
+    IMPLIED_BY,
+    WILDCARD,
+    AclBinding,
+    Operation,
+    PatternType,
+    Permission,
+    ResourcePattern,
+    ResourceType,
+)
+
+ANYBODY = "User:*"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Whether it is allowed, and the binding that decided; None for super users and for the default."""
+
+    allowed: bool
+    by: AclBinding | None = None
+
+
+class Authorizer:
+    """Decides from `bindings`. A decision costs as much as the resource's name is long, not as there are bindings."""
+
+    def __init__(
+        self,
+        bindings: Iterable[AclBinding],
+        super_users: Collection[str] = (),
+        *,
+        allow_everyone_if_no_acl_found: bool = False,
+    ) -> None:
+        self._super_users = frozenset(super_users)
+        self._allow_by_default = allow_everyone_if_no_acl_found
+        self._by_pattern: defaultdict[ResourcePattern, dict[str, list[AclBinding]]] = defaultdict(dict)
+        lengths: defaultdict[ResourceType, set[int]] = defaultdict(set)
+        for binding in bindings:
+            pattern = binding.pattern
+            self._by_pattern[pattern].setdefault(binding.principal, []).append(binding)
+            if pattern.pattern_type is PatternType.PREFIXED:
+                lengths[pattern.resource_type].add(len(pattern.name))
+        self._prefix_lengths = {each: sorted(found) for each, found in lengths.items()}
+
+    def decide(
+        self, principal: str, operation: Operation, resource_type: ResourceType, name: str, host: str = WILDCARD
+    ) -> Decision:
+        """The answer to `principal` at address `host` that wants `operation` on one resource.
+
+        With host `*` it is the answer to a client whose address is not known: bindings for one host do not count.
+        """
+        return self._decide(principal, operation, ResourcePattern(resource_type, name), host)
+
+    def permits(self, wanted: AclBinding) -> Decision:
+        """Whether everything that `wanted` allows is allowed: the whole pattern, from every host."""
+        return self._decide(wanted.principal, wanted.operation, wanted.pattern, wanted.host)
+
+    def _decide(self, principal: str, operation: Operation, resource: ResourcePattern, host: str) -> Decision:
+        if principal in self._super_users:
+            return Decision(True)
+        allowing: AclBinding | None = None
+        untouched = True
+        for found in self._patterns_over(resource):
+            untouched = False
+            for binding in (*found.get(principal, ()), *found.get(ANYBODY, ())):
+                if binding.host not in (WILDCARD, host):
+                    continue
+                if binding.permission is Permission.DENY:
+                    if binding.operation in (operation, Operation.ALL):
+                        return Decision(False, binding)
+                elif allows(binding.operation, operation) and (
+                    allowing is None or binding.operation is operation is not allowing.operation
+                ):
+                    allowing = binding
+        return Decision(True, allowing) if allowing else Decision(untouched and self._allow_by_default)
+
+    def _patterns_over(self, resource: ResourcePattern) -> Iterator[dict[str, list[AclBinding]]]:
+        """Bindings by principal of every pattern that covers `resource`, the nearest first."""
+        kind, name = resource.resource_type, resource.name
+        if resource.pattern_type is PatternType.LITERAL and resource in self._by_pattern:
+            yield self._by_pattern[resource]
+        for length in reversed(self._prefix_lengths.get(kind, ())):
+            prefix = ResourcePattern(kind, name[:length], PatternType.PREFIXED)
+            if length <= len(name) and prefix in self._by_pattern and not resource.is_wildcard:
+                yield self._by_pattern[prefix]
+        everything = ResourcePattern(kind, WILDCARD)
+        if everything != resource and everything in self._by_pattern:
+            yield self._by_pattern[everything]
+
+
+def allows(granted: Operation, wanted: Operation) -> bool:
+    """Whether an allowance of `granted` allows `wanted`."""
+    return granted in (wanted, Operation.ALL) or granted in IMPLIED_BY.get(wanted, ())

@@ -1,0 +1,145 @@
+"""Access control lists: who may do what to which resource, in Kafka's own nouns (KIP-11, KIP-290)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+WILDCARD: Final = "*"
+"""Any host, any principal (`User:*`), and as the name of a literal pattern any resource."""
+
+CLUSTER_NAME: Final = "kafka-cluster"
+"""The name of the one resource of type Cluster."""
+
+
+class ResourceType(StrEnum):
+    """Types of resources, spelled as Kafka's ACL tables spell them."""
+
+    TOPIC = "Topic"
+    GROUP = "Group"
+    CLUSTER = "Cluster"
+    TRANSACTIONAL_ID = "TransactionalId"
+    DELEGATION_TOKEN = "DelegationToken"
+    USER = "User"
+
+
+class PatternType(StrEnum):
+    """How a pattern's name is compared: literal is the whole name or `*`, prefixed its beginning (KIP-290)."""
+
+    LITERAL = "literal"
+    PREFIXED = "prefixed"
+
+
+class Operation(StrEnum):
+    """Operations, spelled as kafka-acls.sh takes them."""
+
+    ALL = "All"
+    READ = "Read"
+    WRITE = "Write"
+    CREATE = "Create"
+    DELETE = "Delete"
+    ALTER = "Alter"
+    DESCRIBE = "Describe"
+    CLUSTER_ACTION = "ClusterAction"
+    DESCRIBE_CONFIGS = "DescribeConfigs"
+    ALTER_CONFIGS = "AlterConfigs"
+    IDEMPOTENT_WRITE = "IdempotentWrite"
+    CREATE_TOKENS = "CreateTokens"
+    DESCRIBE_TOKENS = "DescribeTokens"
+    TWO_PHASE_COMMIT = "TwoPhaseCommit"
+
+
+class Permission(StrEnum):
+    """Whether a binding allows or denies; a denial wins."""
+
+    ALLOW = "Allow"
+    DENY = "Deny"
+
+
+RESOURCE_CODES: Final[Mapping[ResourceType, int]] = dict(zip(ResourceType, range(2, 8), strict=True))
+"""Codes of org.apache.kafka.common.resource.ResourceType."""
+PATTERN_CODES: Final[Mapping[PatternType, int]] = {PatternType.LITERAL: 3, PatternType.PREFIXED: 4}
+"""Codes of org.apache.kafka.common.resource.PatternType."""
+OPERATION_CODES: Final[Mapping[Operation, int]] = dict(zip(Operation, range(2, 16), strict=True))
+"""Codes of org.apache.kafka.common.acl.AclOperation; also the bit numbers of `authorized operations` (KIP-430)."""
+PERMISSION_CODES: Final[Mapping[Permission, int]] = {Permission.DENY: 2, Permission.ALLOW: 3}
+"""Codes of org.apache.kafka.common.acl.AclPermissionType."""
+
+IMPLIED_BY: Final[Mapping[Operation, frozenset[Operation]]] = {
+    Operation.DESCRIBE: frozenset({Operation.READ, Operation.WRITE, Operation.DELETE, Operation.ALTER}),
+    Operation.DESCRIBE_CONFIGS: frozenset({Operation.ALTER_CONFIGS}),
+}
+"""Operations that allow another one beside themselves (StandardAuthorizerData); denials imply nothing."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ResourcePattern:
+    """Resources of one type, by name."""
+
+    resource_type: ResourceType
+    name: str
+    pattern_type: PatternType = PatternType.LITERAL
+
+    def matches(self, name: str) -> bool:
+        """Whether the resource `name` of this type is meant."""
+        if self.pattern_type is PatternType.PREFIXED:
+            return name.startswith(self.name)
+        return self.name in (name, WILDCARD)
+
+    @property
+    def is_wildcard(self) -> bool:
+        """Whether every name of the type is meant."""
+        return self.name == WILDCARD and self.pattern_type is PatternType.LITERAL
+
+    def covers(self, other: "ResourcePattern") -> bool:
+        """Whether every resource that `other` matches is matched here too."""
+        if self.resource_type is not other.resource_type:
+            return False
+        if self.is_wildcard:
+            return True
+        if self.pattern_type is PatternType.PREFIXED:
+            return not other.is_wildcard and other.name.startswith(self.name)
+        return self == other
+
+    def overlaps(self, other: "ResourcePattern") -> bool:
+        """Whether some name could be matched by both."""
+        return self.covers(other) or other.covers(self)
+
+    def __str__(self) -> str:
+        prefixed = "prefixed " if self.pattern_type is PatternType.PREFIXED else ""
+        return f"{self.resource_type} {prefixed}{self.name}"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class AclBinding:
+    """One line of an ACL: principal (`User:name`) may, or may not, perform operation on what pattern matches."""
+
+    principal: str
+    operation: Operation
+    pattern: ResourcePattern
+    permission: Permission = Permission.ALLOW
+    host: str = WILDCARD
+
+    def __str__(self) -> str:
+        verb = "may" if self.permission is Permission.ALLOW else "may not"
+        host = "" if self.host == WILDCARD else f" from {self.host}"
+        return f"{self.principal} {verb} {self.operation} {self.pattern}{host}"
+
+
+def topic(name: str, pattern_type: PatternType = PatternType.LITERAL) -> ResourcePattern:
+    """The topic, or the topics that begin so."""
+    return ResourcePattern(ResourceType.TOPIC, name, pattern_type)
+
+
+def group(name: str, pattern_type: PatternType = PatternType.LITERAL) -> ResourcePattern:
+    """The consumer group, or Connect cluster, of this group.id."""
+    return ResourcePattern(ResourceType.GROUP, name, pattern_type)
+
+
+def transactional_id(name: str, pattern_type: PatternType = PatternType.LITERAL) -> ResourcePattern:
+    """The transactional ID, or those that begin so."""
+    return ResourcePattern(ResourceType.TRANSACTIONAL_ID, name, pattern_type)
+
+
+CLUSTER: Final = ResourcePattern(ResourceType.CLUSTER, CLUSTER_NAME)
+"""The cluster itself."""
