@@ -65,10 +65,13 @@ class Window(Generic[Item]):
         self._answers: deque[Answer[Item]] = deque()
         self._tickets = count()
         self._stopped = False
+        self.dropped: list[Item] = []
+        """Items not sent because of `stop`."""
 
     def put(self, item: Item, node_id: int, request: Request, *, delay_s: float = 0.0) -> None:
         """Queue `request` for broker `node_id`, to be sent after `delay_s` at the earliest; dropped after `stop`."""
         if self._stopped:
+            self.dropped.append(item)
             return
         queued = _Queued(item, node_id, request)
         if delay_s > 0:
@@ -84,15 +87,14 @@ class Window(Generic[Item]):
         waiting = [queued.item for queue in self._ready.values() for queued in queue]
         return waiting + [entry[2].item for entry in self._delayed]
 
-    def stop(self, within_s: float) -> list[Item]:
-        """Send nothing more: items queued or delayed are dropped and returned; those in flight get `within_s` more."""
+    def stop(self, within_s: float) -> None:
+        """Send nothing more: items queued, delayed or put later are dropped; those in flight get `within_s` more."""
         self._stopped = True
-        dropped = self._unsent()
+        self.dropped += self._unsent()
         self._ready.clear()
         self._delayed.clear()
         self._timeout_s = within_s
         self._deadline = min(self._deadline, monotonic() + within_s)
-        return dropped
 
     def __iter__(self) -> Iterator[Answer[Item]]:
         while True:

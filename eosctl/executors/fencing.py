@@ -114,10 +114,10 @@ class FencingRun:
 
         Returns the IDs that were not sent.
         """
-        dropped = self._window.stop(ANSWERS_S)
+        self._window.stop(ANSWERS_S)
         with suppress(KeyboardInterrupt):
             self._receive_all()
-        return frozenset(name for item in dropped for name in _names(item))
+        return frozenset(name for item in self._window.dropped for name in _names(item))
 
     def _receive_all(self) -> None:
         for answer in self._window:

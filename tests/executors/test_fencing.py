@@ -28,6 +28,7 @@ class Script:
     sent: list[tuple[Any, int, Request, float]] = field(default_factory=list)
     given: int = 0
     stopped: bool = False
+    dropped: list[Any] = field(default_factory=list)
     refreshed: int = 0
     principal: str = "User:tool"
 
@@ -41,15 +42,16 @@ class Script:
         self.refreshed += 1
 
     def put(self, item: Lookup | Fence, node_id: int, request: Request, *, delay_s: float = 0.0) -> None:
-        if not self.stopped:
+        if self.stopped:
+            self.dropped.append(item)
+        else:
             self.sent.append((item, node_id, request, delay_s))
 
-    def stop(self, within_s: float) -> list[Any]:
+    def stop(self, within_s: float) -> None:
         assert within_s > 0
         self.stopped = True
-        dropped = [entry[0] for entry in self.sent[self.given :]]
+        self.dropped += [entry[0] for entry in self.sent[self.given :]]
         del self.sent[self.given :]
-        return dropped
 
     def __iter__(self) -> Iterator[Answer[Any]]:
         while self.given < len(self.sent):
