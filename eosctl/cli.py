@@ -47,6 +47,11 @@ COMMANDS: Final = (
     Entry("demo", "eosctl.commands.demo", "Watch exactly-once double its data, and a zombie being fenced."),
     Entry("snapshot", "eosctl.commands.snapshot", "Save what the other commands read, and read it again later."),
     Entry("inspect-config", "eosctl.commands.inspect_config", "Read the config topic exactly as a worker does."),
+    Entry(
+        "offsets",
+        "eosctl.commands.offsets",
+        "Show where source connectors are and where they will begin, keep it, and compare.",
+    ),
     Entry("fence", "eosctl.commands.fence", "Fence the producers of transactional IDs, and prove that they are."),
 )
 

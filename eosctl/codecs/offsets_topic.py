@@ -81,6 +81,11 @@ def canonical(key: OffsetKey) -> str:
     return json.dumps([key.connector, key.partition], sort_keys=True)
 
 
+def canonical_partition(partition: SourcePartition | None) -> str:
+    """The same text for two source partitions that are the same JSON."""
+    return json.dumps(partition, sort_keys=True, ensure_ascii=False)
+
+
 def rename_key(raw: bytes, connector: str) -> bytes:
     """The key with another connector's name, as Jackson writes it, and every other byte as it was.
 

@@ -1,11 +1,12 @@
 """Snapshot files: JSON lines, so that a cut file is noticed and a long config topic is written as it is read.
 
-    {"kind": "eosctl.snapshot", "version": 1, "as_of": 1790000000000, "group_id": "connect-cluster"}
+    {"kind": "eosctl.snapshot", "version": 2, "as_of": 1790000000000, "group_id": "connect-cluster"}
     {"cluster": {"cluster_id": …, "brokers": {"1": "host:9092"}, "transaction_max_timeout_ms": 900000}}
     {"connect": {"workers": {url: {…}}, "connectors": {name: {…}}}}
     {"transactions": {transactional ID: {"state": …, "producer_id": …, …}}}
     {"config_topic": {"topic": …, "facts": {…}, "offsets": {…}}}
     {"config_record": {…}}            one line for each record, as codecs.config_record_lines writes it
+    {"offsets": {…}}                  since version 2; and {"offsets_key": {…}} as codecs.snapshot_offsets writes them
     {"end": 7}                        the number of lines before this one
 
 Where a fact was not read, {"skipped": reason} stands in its place. Secrets are never in a snapshot: they end where the
@@ -30,13 +31,20 @@ from eosctl.codecs.snapshot_facts import (
     encode_topic,
     encode_transaction,
 )
+from eosctl.codecs.snapshot_offsets import (
+    OffsetsKeys,
+    decode_offsets_facts,
+    encode_offsets_facts,
+    encode_offsets_keys,
+)
 from eosctl.errors import Undecodable, Unsupported
 from eosctl.model.skipped import Skipped
 from eosctl.model.snapshot import ConfigTopicLog, Snapshot
 
 KIND: Final = "eosctl.snapshot"
-VERSION: Final = 1
-SECTIONS: Final = frozenset({"cluster", "connect", "transactions", "config_topic"})
+VERSION: Final = 2
+OLDEST: Final = 1
+SECTIONS: Final = frozenset({"cluster", "connect", "transactions", "config_topic", "offsets"})
 
 T = TypeVar("T")
 
@@ -62,6 +70,10 @@ def _values(snapshot: Snapshot) -> Iterator[dict[str, Any]]:
     if not isinstance(snapshot.config_topic, Skipped):
         for record in snapshot.config_topic.records:
             yield {"config_record": encode_config_record(record)}
+    yield {"offsets": _or_skipped(snapshot.offsets, encode_offsets_facts)}
+    if not isinstance(snapshot.offsets, Skipped):
+        for key in encode_offsets_keys(snapshot.offsets):
+            yield {"offsets_key": key}
 
 
 def _encode_log(log: ConfigTopicLog) -> dict[str, Any]:
@@ -87,6 +99,7 @@ def decode_snapshot(lines: Iterable[str]) -> Snapshot:
     header = _header(head)
     sections: dict[str, JsonFields] = {}
     records = []
+    keys = OffsetsKeys()
     for number, value in values:
         place = f"line {number} of the snapshot"
         match value:
@@ -94,13 +107,17 @@ def decode_snapshot(lines: Iterable[str]) -> Snapshot:
                 break
             case {"config_record": record}:
                 records.append(decode_config_record(JsonFields(record, place)))
+            case {"offsets_key": key}:
+                keys.add(JsonFields(key, place))
             case dict() if len(value) == 1 and value.keys() <= SECTIONS:
-                sections[next(iter(value))] = JsonFields(value, place)
+                section = sections[next(iter(value))] = JsonFields(value, place)
+                if section.has("offsets") and section.inner("offsets").has("topics"):
+                    keys.name_topics(section.inner("offsets").inners("topics"))
             case _:
                 raise Undecodable(f"{place} is no part of a snapshot")
     else:
         raise Undecodable("the snapshot is cut: its last line is missing", hint="save it again, or copy it whole")
-    return _snapshot(header, sections, tuple(records))
+    return _snapshot(header, sections, tuple(records), keys)
 
 
 def _numbered(lines: Iterable[str]) -> Iterator[tuple[int, object]]:
@@ -117,17 +134,21 @@ def _header(value: object) -> JsonFields:
         raise Undecodable("this is not a snapshot", hint="`eosctl snapshot save FILE` writes one")
     header = JsonFields(value, "line 1 of the snapshot")
     version = header.whole("version")
-    if version != VERSION:
+    if not OLDEST <= version <= VERSION:
         raise Unsupported(
-            f"the snapshot has version {version}, this eosctl reads version {VERSION}",
+            f"the snapshot has version {version}, this eosctl reads versions {OLDEST} to {VERSION}",
             hint="use the eosctl that wrote it, or a newer one",
         )
     return header
 
 
-def _snapshot(header: JsonFields, sections: dict[str, JsonFields], records: tuple[Any, ...]) -> Snapshot:
+def _snapshot(
+    header: JsonFields, sections: dict[str, JsonFields], records: tuple[Any, ...], keys: OffsetsKeys
+) -> Snapshot:
     def section(name: str, decode: Callable[[JsonFields], T]) -> T | Skipped:
         if name not in sections:
+            if name == "offsets" and header.whole("version") == OLDEST:
+                return Skipped("the snapshot was saved by an eosctl that did not read offsets topics")
             raise Undecodable(f"the snapshot lacks its {name} line")
         return _read(sections[name], name, decode)
 
@@ -146,6 +167,7 @@ def _snapshot(header: JsonFields, sections: dict[str, JsonFields], records: tupl
                 log.text("topic"), _read(log, "facts", decode_topic), _read(log, "offsets", decode_offsets), records
             ),
         ),
+        offsets=section("offsets", lambda fields: decode_offsets_facts(fields, keys)),
     )
 
 

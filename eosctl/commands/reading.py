@@ -15,6 +15,8 @@ from eosctl.model.topics import TopicFacts
 from eosctl.model.transactions import TransactionDescription
 
 if TYPE_CHECKING:
+    from eosctl.clients.wire import Wire
+    from eosctl.model.snapshot import OffsetsFacts
     from eosctl.model.topics import PartitionOffsets
 
 T = TypeVar("T")
@@ -36,7 +38,7 @@ def read_snapshot(context: Context, config_topic: str) -> Snapshot:
     )
 
 
-def read_everything(context: Context, config_topic: str) -> Snapshot:
+def read_everything(context: Context, config_topic: str, read_offsets: Callable[[], "OffsetsFacts"]) -> Snapshot:
     """The cluster with all that any command reads; what cannot be read is Skipped, the cluster itself excepted."""
     return Snapshot(
         as_of=context.now(),
@@ -45,6 +47,7 @@ def read_everything(context: Context, config_topic: str) -> Snapshot:
         config_topic=_or_skipped(lambda: read_config_topic(context, config_topic)),
         transactions=_or_skipped(lambda: read_descriptions(context, read_transactional_ids(context))),
         connect=_or_skipped(context.read_connect),
+        offsets=_or_skipped(read_offsets),
     )
 
 
@@ -96,19 +99,20 @@ def read_config_topic(context: Context, topic: str) -> ConfigTopicLog:
     offsets = partition_offsets(context.wire, [place])[place]
     records = read_log(context.wire, place, offsets=offsets)
     counted = _with_progress(context, records, offsets)
-    return ConfigTopicLog(topic, _topic_facts(context, topic), offsets, decode_config_records(counted))
+    return ConfigTopicLog(topic, topic_facts_or_skipped(context.wire, topic), offsets, decode_config_records(counted))
 
 
-def _topic_facts(context: Context, topic: str) -> TopicFacts | Skipped:
+def topic_facts_or_skipped(wire: "Wire", topic: str) -> TopicFacts | Skipped:
+    """The topic with its settings, which stay empty where DescribeConfigs is missing."""
     from eosctl.sources.kafka_topics import topic_facts, topic_settings
 
     try:
-        facts = topic_facts(context.wire, [topic])[topic]
+        facts = topic_facts(wire, [topic])[topic]
     except NotAuthorized as error:
         return Skipped(error.message)
     if facts is None:
         return Skipped(f"topic {topic} was deleted meanwhile")
-    settings = topic_settings(context.wire, topic)
+    settings = topic_settings(wire, topic)
     # Settings that may not be read stay empty: each check that needs one says that it could not be made.
     return facts if isinstance(settings, Skipped) else replace(facts, settings=settings)
 

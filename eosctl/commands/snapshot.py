@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from eosctl.commands.options import GlobalOptions, connecting, printing
-from eosctl.commands.topics import ConfigTopic
+from eosctl.commands.topics import ConfigTopic, WorkerConfig, WorkerOffsetsTopic
 
 app = typer.Typer()
 
@@ -24,7 +24,13 @@ def snapshot() -> None:
 
 @app.command()
 @connecting
-def save(options: GlobalOptions, file: File, config_topic: ConfigTopic = "connect-configs") -> None:
+def save(
+    options: GlobalOptions,
+    file: File,
+    config_topic: ConfigTopic = "connect-configs",
+    worker_offsets_topic: WorkerOffsetsTopic = None,
+    worker_config: WorkerConfig = None,
+) -> None:
     """Write everything that the reading commands need into one file.
 
     Use it before a change, or where the answer has to be looked at elsewhere. What cannot be read is noted in the file
@@ -40,13 +46,18 @@ def save(options: GlobalOptions, file: File, config_topic: ConfigTopic = "connec
     """
     from eosctl.codecs.snapshot import encode_snapshot
     from eosctl.commands.context import Context
+    from eosctl.commands.offsets_reading import OffsetsQuestion, read_offsets_facts
     from eosctl.commands.reading import read_everything
     from eosctl.executors.snapshot_file import write_snapshot_file
     from eosctl.render.views.snapshot import view_snapshot
     from eosctl.sources.snapshot_file import read_snapshot_file
 
+    question = OffsetsQuestion(
+        config_topic=config_topic, worker_offsets_topic=worker_offsets_topic, worker_config=worker_config
+    )
     with Context(options) as context:
-        write_snapshot_file(file, encode_snapshot(read_everything(context, config_topic)))
+        snapshot_ = read_everything(context, config_topic, lambda: read_offsets_facts(context, question))
+        write_snapshot_file(file, encode_snapshot(snapshot_))
         options.console.result(view_snapshot(read_snapshot_file(file), str(file)))
 
 

@@ -1,5 +1,6 @@
 """Options that name Connect's internal topics."""
 
+from pathlib import Path
 from typing import Annotated, TypeAlias
 
 import typer
@@ -9,4 +10,15 @@ ConfigTopic: TypeAlias = Annotated[
     typer.Option(
         metavar="TOPIC", envvar="EOSCTL_CONFIG_TOPIC", help="The config topic: the worker's config.storage.topic."
     ),
+]
+WorkerOffsetsTopic: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TOPIC",
+        envvar="EOSCTL_WORKER_OFFSETS_TOPIC",
+        help="The workers' offset.storage.topic. [default: that of --worker-config, else connect-offsets]",
+    ),
+]
+WorkerConfig: TypeAlias = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="A worker's properties file, for all of the above.")
 ]

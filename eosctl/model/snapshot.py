@@ -2,14 +2,20 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from eosctl.model.config_topic import ConfigRecord
+from eosctl.model.offset_stores import StorePlace, WorkerSettings
+from eosctl.model.offsets import OffsetsTopic
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import PartitionOffsets, TopicFacts
 from eosctl.model.transactions import TransactionDescription
 from eosctl.model.workers import ConnectFacts
 
-__all__ = ["ClusterFacts", "ConfigTopicLog", "Skipped", "Snapshot"]
+__all__ = ["ClusterFacts", "ConfigTopicLog", "OffsetsFacts", "Skipped", "Snapshot"]
+
+
+NOT_ASKED: Final = Skipped("not asked")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +41,19 @@ class ConfigTopicLog:
 
 
 @dataclass(frozen=True, slots=True)
+class OffsetsFacts:
+    """Offsets topics, folded, by place (None: there is no such topic), and the worker settings that led to them."""
+
+    worker: WorkerSettings
+    topics: Mapping[StorePlace, OffsetsTopic | Skipped | None]
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     """Facts about one cluster, read at as_of (ms since the epoch).
 
     group_id names the Connect cluster, None where nobody gave it; transactions holds a description of every
-    transactional ID that was asked for and that its coordinator knows.
+    transactional ID that was asked for and that its coordinator knows; offsets those of source connectors.
     """
 
     as_of: int
@@ -48,3 +62,4 @@ class Snapshot:
     config_topic: ConfigTopicLog | Skipped
     transactions: Mapping[str, TransactionDescription] | Skipped
     connect: ConnectFacts | Skipped
+    offsets: OffsetsFacts | Skipped = NOT_ASKED

@@ -110,8 +110,8 @@ def test_a_missing_record_line_is_noticed() -> None:
 
 def test_a_newer_version_is_unsupported() -> None:
     lines = written(FULL)
-    newer = json.dumps({**json.loads(lines[0]), "version": 2})
-    with pytest.raises(Unsupported, match="the snapshot has version 2, this eosctl reads version 1"):
+    newer = json.dumps({**json.loads(lines[0]), "version": 3})
+    with pytest.raises(Unsupported, match="the snapshot has version 3, this eosctl reads versions 1 to 2"):
         decode_snapshot([newer, *lines[1:]])
 
 

@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from eosctl.model.offsets import OffsetsTopic
 from eosctl.model.skipped import Skipped
-from eosctl.model.snapshot import Snapshot
+from eosctl.model.snapshot import OffsetsFacts, Snapshot
 from eosctl.render.document import Column, Document, Table, rfc3339
 
 T = TypeVar("T")
@@ -35,8 +36,18 @@ def _sections(snapshot: Snapshot) -> list[dict[str, Any]]:
         "connect": _told(snapshot.connect, lambda it: f"{len(it.workers)} workers, {len(it.connectors)} connectors"),
         "transactions": _told(snapshot.transactions, lambda it: f"{len(it)} transactional IDs"),
         "config-topic": _told(snapshot.config_topic, lambda it: f"{it.topic}: {len(list(it.records))} records"),
+        "offsets": _told(snapshot.offsets, _offsets),
     }
     return [{"section": name, "seen": value} for name, value in seen.items()]
+
+
+def _offsets(facts: OffsetsFacts) -> str:
+    keys = {
+        place: sum(len(part.keys) for part in topic.partitions)
+        for place, topic in facts.topics.items()
+        if isinstance(topic, OffsetsTopic)
+    }
+    return ", ".join(f"{place}: {count} keys" for place, count in keys.items()) or "no topic"
 
 
 def _told(value: T | Skipped, tell: Callable[[T], str]) -> str | Skipped:

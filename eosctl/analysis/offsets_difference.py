@@ -1,0 +1,34 @@
+"""How two sets of offsets differ."""
+
+from eosctl.model.exported_offsets import Change, OffsetChange, OffsetId, OffsetsById, OffsetsDifference
+from eosctl.model.offsets import SourceOffset
+from eosctl.model.skipped import Skipped
+
+Side = SourceOffset | Skipped | None
+
+
+def compare_offsets(name_a: str, a: OffsetsById, name_b: str, b: OffsetsById) -> OffsetsDifference:
+    """Every offset that is not the same in A and B, by connector and source partition."""
+    changes = []
+    same = 0
+    for identity in sorted({*a, *b}):
+        change = _change(identity, a.get(identity), b.get(identity))
+        if change is not None:
+            changes.append(change)
+        elif a.get(identity) is not None:
+            same += 1
+    return OffsetsDifference(name_a, name_b, tuple(changes), same)
+
+
+def _change(identity: OffsetId, a: Side, b: Side) -> OffsetChange | None:
+    if isinstance(a, Skipped) or isinstance(b, Skipped):
+        return OffsetChange(identity, Change.UNKNOWN, a, b)
+    if _typed(a) == _typed(b):
+        return None
+    kind = Change.ONLY_IN_B if a is None else Change.ONLY_IN_A if b is None else Change.DIFFERENT
+    return OffsetChange(identity, kind, a, b)
+
+
+def _typed(offset: SourceOffset | None) -> object:
+    """With the type of each value: 1, 1.0 and true are three values in Java."""
+    return None if offset is None else {name: (type(value), value) for name, value in offset.items()}

@@ -1,0 +1,224 @@
+"""`eosctl offsets`: where source connectors are, and where they will begin."""
+
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+from eosctl.commands.options import GlobalOptions, reading
+from eosctl.commands.topics import ConfigTopic, WorkerConfig, WorkerOffsetsTopic
+from eosctl.model.exported_offsets import Store
+from eosctl.model.offset_stores import SourceSupport
+
+app = typer.Typer()
+
+ConnectorNames: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--connector", metavar="NAME", help="Only this one. May be repeated.", show_default=False),
+]
+OffsetsTopic: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TOPIC",
+        envvar="EOSCTL_OFFSETS_TOPIC",
+        help="The connectors' own offsets topic; wins over offsets.storage.topic of their configs.",
+    ),
+]
+ExactlyOnce: TypeAlias = Annotated[
+    SourceSupport | None,
+    typer.Option(
+        metavar="|".join(SourceSupport),
+        envvar="EOSCTL_EXACTLY_ONCE",
+        help="The workers' exactly.once.source.support; else that of --worker-config, else the workers are asked.",
+    ),
+]
+WorkerVersion: TypeAlias = Annotated[
+    str | None,
+    typer.Option(metavar="VERSION", help="The workers' version; else they are asked, else 4.3."),
+]
+WorkerServers: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="HOST:PORT,…",
+        help="The workers' bootstrap.servers, letter for letter: needed for connectors that override theirs.",
+    ),
+]
+
+
+StoreName: TypeAlias = Annotated[
+    Store,
+    typer.Option(metavar="STORE", help=f"Which offset of each source partition: {', '.join(Store)}."),
+]
+
+
+@app.callback()
+def offsets() -> None:
+    """Show where source connectors are and where they will begin, keep it, and compare.
+
+    Use it before and after anything that touches offsets: an offsets topic of a connector's own, a rename, a move to
+    another group or cluster, a change of exactly.once.source.support. Nothing is written to Kafka.
+    """
+
+
+@app.command()
+@reading
+def show(
+    options: GlobalOptions,
+    connector: ConnectorNames = None,
+    offsets_topic: OffsetsTopic = None,
+    worker_offsets_topic: WorkerOffsetsTopic = None,
+    config_topic: ConfigTopic = "connect-configs",
+    exactly_once: ExactlyOnce = None,
+    worker_version: WorkerVersion = None,
+    worker_bootstrap_servers: WorkerServers = None,
+    worker_config: WorkerConfig = None,
+    tombstones: Annotated[bool, typer.Option("--tombstones", help="Show keys whose every value was deleted, too.")] = (
+        False
+    ),
+) -> int:
+    """Show every source offset: in each store, the one Kafka will use, and the one KIP-618 promises.
+
+    Use it before a connector starts again, and above all after giving it an offsets topic of its own: Kafka does not
+    look into the worker's topic then, whatever KIP-618 says. Connectors that no longer exist are shown too. Connectors
+    and their configs come from --connect-url, else from the config topic; no worker has to run.
+
+    Examples:
+      eosctl offsets show -b broker:9092 --connect-url http://worker:8083
+      eosctl offsets show -b broker:9092 --connector orders --exactly-once enabled
+      eosctl offsets show -b broker:9092 --connector orders --offsets-topic orders-offsets
+
+    Columns:
+      CONNECTOR      the connector's name, as the key has it
+      PARTITION      the source partition
+      WORKER-GLOBAL  the offset in the worker's topic
+      OWN            the offset in the connector's own topic
+      KAFKA-USES     the offset that the next start begins from; - from nothing; unknown if that cannot be told
+      KIP-618        the offset that KIP-618 promises
+      PROVENANCE     where the one that Kafka uses comes from, or why there is none
+      EXISTS         no if only offsets are left of the connector
+      OFFSETS        source partitions with an offset
+      STORES         which of Kafka's rules decides where its offsets are
+    """
+    from eosctl.commands.context import Context
+    from eosctl.commands.offsets_reading import OffsetsQuestion
+    from eosctl.commands.offsets_showing import show_offsets
+
+    question = OffsetsQuestion(
+        connectors=tuple(connector or ()),
+        offsets_topic=offsets_topic,
+        config_topic=config_topic,
+        worker_offsets_topic=worker_offsets_topic,
+        exactly_once=exactly_once,
+        worker_version=worker_version,
+        worker_bootstrap_servers=worker_bootstrap_servers,
+        worker_config=worker_config,
+    )
+    with Context(options) as context:
+        answer = show_offsets(context, question, tombstones=tombstones)
+        options.console.result(answer.document)
+        return answer.exit_code
+
+
+@app.command()
+@reading
+def export(
+    options: GlobalOptions,
+    target: Annotated[Path, typer.Argument(metavar="FILE|DIRECTORY", help="Where to write.")],
+    connector: ConnectorNames = None,
+    store: StoreName = Store.KAFKA_EFFECTIVE,
+    offsets_topic: OffsetsTopic = None,
+    worker_offsets_topic: WorkerOffsetsTopic = None,
+    config_topic: ConfigTopic = "connect-configs",
+    exactly_once: ExactlyOnce = None,
+    worker_version: WorkerVersion = None,
+    worker_bootstrap_servers: WorkerServers = None,
+    worker_config: WorkerConfig = None,
+) -> int:
+    """Write offsets to files that Connect's REST interface takes, a file for each connector.
+
+    Use it to keep offsets before a change, or to carry them elsewhere. Each file is the body of KIP-875, as
+    GET /connectors/NAME/offsets answers and PATCH takes it. With one --connector the target is a file; else a directory
+    of files named after the connectors. What cannot be expressed there is listed, and the exit code is 1.
+
+    Examples:
+      eosctl offsets export orders.json -b broker:9092 --connector orders
+      eosctl offsets export before/ -b broker:9092 --connect-url http://worker:8083
+      eosctl offsets export own.json -b broker:9092 --connector orders --store connector-specific
+
+    Columns:
+      CONNECTOR  the connector's name
+      OFFSETS    source partitions written
+      FILE       the file
+      LEFT-OUT   a key that is not in the file, and why
+    """
+    from eosctl.commands.context import Context
+    from eosctl.commands.offsets_comparing import export_offsets
+    from eosctl.commands.offsets_reading import OffsetsQuestion
+
+    question = OffsetsQuestion(
+        connectors=tuple(connector or ()),
+        offsets_topic=offsets_topic,
+        config_topic=config_topic,
+        worker_offsets_topic=worker_offsets_topic,
+        exactly_once=exactly_once,
+        worker_version=worker_version,
+        worker_bootstrap_servers=worker_bootstrap_servers,
+        worker_config=worker_config,
+    )
+    with Context(options) as context:
+        answer = export_offsets(context, question, target, store)
+        options.console.result(answer.document)
+        return answer.exit_code
+
+
+@app.command()
+@reading
+def diff(
+    options: GlobalOptions,
+    a: Annotated[str, typer.Argument(metavar="A", help="live, a snapshot, an export file or a directory of them.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="The same.")],
+    connector: ConnectorNames = None,
+    store: StoreName = Store.KAFKA_EFFECTIVE,
+    offsets_topic: OffsetsTopic = None,
+    worker_offsets_topic: WorkerOffsetsTopic = None,
+    config_topic: ConfigTopic = "connect-configs",
+    exactly_once: ExactlyOnce = None,
+    worker_version: WorkerVersion = None,
+    worker_bootstrap_servers: WorkerServers = None,
+    worker_config: WorkerConfig = None,
+) -> int:
+    """Compare offsets: the cluster now, a snapshot, or files that were exported.
+
+    Use it to see what a change did, or whether two clusters stand at the same place. The exit code is 1 if anything
+    differs. An export file is of the connector that it is named after, or of the one --connector.
+
+    Examples:
+      eosctl offsets diff before/ live -b broker:9092
+      eosctl offsets diff monday.snapshot tuesday.snapshot
+      eosctl offsets diff orders.json live -b broker:9092 --connector orders
+
+    Columns:
+      CONNECTOR  the connector's name
+      PARTITION  the source partition
+      CHANGE     only-in-a, only-in-b, different, or unknown if one of them cannot be told
+      A          its offset in A
+      B          its offset in B
+    """
+    from eosctl.commands.context import Context
+    from eosctl.commands.offsets_comparing import diff_offsets
+    from eosctl.commands.offsets_reading import OffsetsQuestion
+
+    question = OffsetsQuestion(
+        connectors=tuple(connector or ()),
+        offsets_topic=offsets_topic,
+        config_topic=config_topic,
+        worker_offsets_topic=worker_offsets_topic,
+        exactly_once=exactly_once,
+        worker_version=worker_version,
+        worker_bootstrap_servers=worker_bootstrap_servers,
+        worker_config=worker_config,
+    )
+    with Context(options) as context:
+        answer = diff_offsets(context, question, a, b, store)
+        options.console.result(answer.document)
+        return answer.exit_code

@@ -1,0 +1,256 @@
+"""Reading for the offsets commands: worker settings, connector configs and offsets topics, each from where it is."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from eosctl.analysis.config_topic import fold_config_topic
+from eosctl.analysis.offset_stores import OFFSETS_TOPIC, SERVERS, server_set
+from eosctl.analysis.offsets import fold_offsets
+from eosctl.analysis.offsets_report import Configs, Connectors, Topics, places_to_read
+from eosctl.codecs.properties import decode_properties
+from eosctl.commands.context import Context
+from eosctl.commands.reading import read_config_topic, topic_facts_or_skipped
+from eosctl.errors import EosctlError, UsageError
+from eosctl.model.connectors import Reader
+from eosctl.model.names import TopicPartition
+from eosctl.model.offset_stores import SourceSupport, StorePlace, WorkerSettings
+from eosctl.model.offsets import OffsetsTopic
+from eosctl.model.skipped import Skipped
+from eosctl.model.snapshot import ConfigTopicLog, OffsetsFacts, Snapshot
+from eosctl.model.versions import NEWEST, KafkaVersion
+from eosctl.model.workers import ConnectFacts, WorkerFacts
+
+if TYPE_CHECKING:
+    from eosctl.clients.wire import Wire
+    from eosctl.model.topics import PartitionOffsets
+
+DEFAULT_OFFSETS_TOPIC: Final = "connect-offsets"
+WORKER_OFFSETS_TOPIC: Final = "offset.storage.topic"
+SOURCE_SUPPORT: Final = "exactly.once.source.support"
+INHERITED: Final = frozenset({"producer.bootstrap.servers", "consumer.bootstrap.servers", "consumer.isolation.level"})
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetsQuestion:
+    """What was asked: which connectors, and what the user says about the workers; None is not said."""
+
+    connectors: tuple[str, ...] = ()
+    offsets_topic: str | None = None
+    config_topic: str = "connect-configs"
+    worker_offsets_topic: str | None = None
+    exactly_once: SourceSupport | None = None
+    worker_version: str | None = None
+    worker_bootstrap_servers: str | None = None
+    worker_config: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetsRead:
+    """What was read, at as_of (ms since the epoch)."""
+
+    as_of: int
+    cluster_id: str | None
+    worker: WorkerSettings
+    connectors: Connectors
+    topics: Topics
+
+
+def read_offsets(context: Context, question: OffsetsQuestion) -> OffsetsRead:
+    """The cluster now, or the file given with --snapshot.
+
+    Raises UsageError where the worker's offsets topic does not exist, and the error of a topic that cannot be read if
+    the question is about it; other topics are Skipped then.
+    """
+    if context.options.snapshot is not None:
+        from eosctl.sources.snapshot_file import read_snapshot_file
+
+        return offsets_in(read_snapshot_file(context.options.snapshot), question)
+    worker = worker_settings(context, question)
+    connectors = source_connectors(context, question, worker.version)
+    topics: dict[StorePlace, OffsetsTopic | Skipped | None] = {}
+    for place in places_to_read(worker, connectors, question.connectors):
+        topics[place] = _read_place(context, place, topics, insist=bool(question.connectors) or not topics)
+    first = next(iter(topics))
+    if topics[first] is None:
+        raise UsageError(
+            f"topic {first} does not exist",
+            hint="name the workers' offset.storage.topic: --worker-offsets-topic TOPIC",
+        )
+    return OffsetsRead(context.now(), context.wire.cluster_id, worker, connectors, topics)
+
+
+def offsets_in(snapshot: Snapshot, question: OffsetsQuestion) -> OffsetsRead:
+    """What a snapshot holds; what the user says wins over the worker settings in it."""
+    facts, log = snapshot.offsets, snapshot.config_topic
+    if isinstance(facts, Skipped):
+        raise UsageError(f"the snapshot holds no offsets: {facts.reason}")
+    worker = _overridden(facts.worker, question)
+    sinks = () if isinstance(snapshot.connect, Skipped) else _sinks(snapshot.connect)
+    configs = log if isinstance(log, Skipped) else configs_in(log, worker.version)
+    if not isinstance(configs, Skipped):
+        configs = {name: config for name, config in configs.items() if name not in sinks}
+    connectors = _with_own_topic(configs, question)
+    missing = Skipped("it is not in the snapshot")
+    topics = {
+        place: facts.topics.get(place, missing) for place in places_to_read(worker, connectors, question.connectors)
+    }
+    cluster_id = None if isinstance(snapshot.cluster, Skipped) else snapshot.cluster.cluster_id
+    return OffsetsRead(snapshot.as_of, cluster_id, worker, connectors, topics)
+
+
+def _sinks(connect: ConnectFacts) -> frozenset[str]:
+    return frozenset(name for name, kind in connect.types.items() if kind == "sink")
+
+
+def _overridden(worker: WorkerSettings, question: OffsetsQuestion) -> WorkerSettings:
+    servers = question.worker_bootstrap_servers
+    return replace(
+        worker,
+        offsets_topic=question.worker_offsets_topic or worker.offsets_topic,
+        exactly_once=question.exactly_once or worker.exactly_once,
+        bootstrap_servers=server_set(servers) if servers else worker.bootstrap_servers,
+        version=_version(question.worker_version) or worker.version,
+    )
+
+
+def worker_settings(context: Context, question: OffsetsQuestion) -> WorkerSettings:
+    """The workers' settings: what the user says, else their properties file, else what they answer themselves."""
+    told = _worker_properties(question)
+    servers = question.worker_bootstrap_servers or told.get(SERVERS)
+    return WorkerSettings(
+        offsets_topic=question.worker_offsets_topic or told.get(WORKER_OFFSETS_TOPIC) or DEFAULT_OFFSETS_TOPIC,
+        exactly_once=_source_support(context, question, told),
+        bootstrap_servers=server_set(servers) if servers else Skipped("give --worker-bootstrap-servers"),
+        version=_version(question.worker_version) or _oldest(context.read_connect()),
+        clients={key: value for key, value in told.items() if key in INHERITED},
+    )
+
+
+def _worker_properties(question: OffsetsQuestion) -> Mapping[str, str]:
+    from eosctl.sources.files import read_text
+
+    path = question.worker_config
+    return {} if path is None else decode_properties(read_text(path, "--worker-config"), origin=str(path))
+
+
+def _source_support(context: Context, question: OffsetsQuestion, told: Mapping[str, str]) -> SourceSupport | Skipped:
+    from eosctl.sources.connect_offsets import probe_source_support
+
+    if question.exactly_once is not None:
+        return question.exactly_once
+    if question.worker_config is not None:
+        text = told.get(SOURCE_SUPPORT, SourceSupport.DISABLED.value).lower()
+        if text not in set(SourceSupport):
+            raise UsageError(f"{question.worker_config}: {SOURCE_SUPPORT} is {text!r}, which no worker accepts")
+        return SourceSupport(text)
+    urls = context.options.connect_urls
+    if not urls:
+        return Skipped("give --exactly-once, --worker-config or --connect-url")
+    return probe_source_support(urls, context.options.timeout_s)
+
+
+def _version(told: str | None) -> KafkaVersion | None:
+    try:
+        return None if told is None else KafkaVersion.parse(told)
+    except ValueError as error:
+        raise UsageError(f"--worker-version {error}") from error
+
+
+def _oldest(connect: ConnectFacts | Skipped) -> KafkaVersion:
+    """The oldest version among the workers that answered."""
+    workers = () if isinstance(connect, Skipped) else connect.workers.values()
+    found = [KafkaVersion.parse(worker.version) for worker in workers if isinstance(worker, WorkerFacts)]
+    return min(found, default=NEWEST)
+
+
+def source_connectors(context: Context, question: OffsetsQuestion, version: KafkaVersion) -> Connectors:
+    """Connectors and configs as Connect REST has them, else as the config topic has them; --offsets-topic wins."""
+    return _with_own_topic(_configs(context, question, version), question)
+
+
+def _with_own_topic(configs: Configs | Skipped, question: OffsetsQuestion) -> Connectors:
+    own = {} if question.offsets_topic is None else {OFFSETS_TOPIC: question.offsets_topic}
+    if isinstance(configs, Skipped):
+        unknown = Skipped(f"where its offsets are kept is not known: {configs.reason}")
+        return Connectors(configs, own or unknown)
+    return Connectors({name: {**config, **own} for name, config in configs.items()}, own)
+
+
+def _configs(context: Context, question: OffsetsQuestion, version: KafkaVersion) -> Configs | Skipped:
+    from eosctl.sources.connect_offsets import read_connector_configs
+
+    if context.options.connect_urls:
+        return read_connector_configs(context.options.connect_urls, context.options.timeout_s)
+    try:
+        log = read_config_topic(context, question.config_topic)
+    except EosctlError as error:
+        return Skipped(f"{error.message} (--config-topic, --connect-url)")
+    return configs_in(log, version)
+
+
+def configs_in(log: ConfigTopicLog, version: KafkaVersion) -> Configs:
+    """Configs of the connectors that exist by this config topic, masked; sinks among them."""
+    states = fold_config_topic(log.records, Reader(version)).states
+    return {name: state.config for name, state in states.items() if state.config is not None}
+
+
+def read_offsets_facts(context: Context, question: OffsetsQuestion) -> OffsetsFacts:
+    """What a snapshot keeps about offsets."""
+    read = read_offsets(context, question)
+    return OffsetsFacts(read.worker, read.topics)
+
+
+def _read_place(
+    context: Context,
+    place: StorePlace,
+    topics: Mapping[StorePlace, OffsetsTopic | Skipped | None],
+    *,
+    insist: bool,
+) -> OffsetsTopic | Skipped | None:
+    try:
+        if place.bootstrap_servers is None:
+            return read_offsets_topic(context, context.wire, place.topic)
+        return _read_elsewhere(context, place, topics)
+    except EosctlError as error:
+        if insist:
+            raise
+        return Skipped(error.message)
+
+
+def _read_elsewhere(
+    context: Context, place: StorePlace, topics: Mapping[StorePlace, OffsetsTopic | Skipped | None]
+) -> OffsetsTopic | Skipped | None:
+    """A topic behind other bootstrap.servers, which may be the same cluster under another name."""
+    from eosctl.clients.wire import Wire
+
+    servers = tuple(sorted(place.bootstrap_servers or ()))
+    with Wire(
+        replace(context.client_properties, bootstrap_servers=servers), timeout_s=context.options.timeout_s
+    ) as wire:
+        known = StorePlace(place.topic)
+        if known in topics and wire.cluster_id == context.wire.cluster_id:
+            return topics[known]
+        return read_offsets_topic(context, wire, place.topic)
+
+
+def read_offsets_topic(context: Context, wire: "Wire", topic: str) -> OffsetsTopic | None:
+    """The topic's partitions, each folded as it is read; None where there is no such topic."""
+    from eosctl.sources.kafka_log import read_log
+    from eosctl.sources.kafka_offsets import partition_offsets
+    from eosctl.sources.kafka_topics import topic_facts
+
+    facts = topic_facts(wire, [topic])[topic]
+    if facts is None:
+        return None
+    bounds: Mapping[TopicPartition, PartitionOffsets] = partition_offsets(
+        wire, [TopicPartition(topic, number) for number in range(facts.partitions)]
+    )
+    total = sum(each.high_watermark - each.log_start_offset for each in bounds.values())
+    parts = []
+    with context.options.console.progress(f"reading {topic}", total, unit="records") as advance:
+        for place, offsets in sorted(bounds.items()):
+            parts.append(fold_offsets(place, read_log(wire, place, offsets=offsets), offsets))
+            advance(offsets.high_watermark - offsets.log_start_offset)
+    return OffsetsTopic(topic, topic_facts_or_skipped(wire, topic), tuple(parts))

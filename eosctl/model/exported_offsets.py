@@ -1,0 +1,65 @@
+"""Offsets outside of a topic: what an export file holds, and how two sets of them differ."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from eosctl.model.offsets import SourceOffset, SourcePartition
+from eosctl.model.skipped import Skipped
+
+
+class ConnectorOffset(NamedTuple):
+    """One entry of a KIP-875 body; offset None is JSON null: none, or to be deleted."""
+
+    partition: SourcePartition
+    offset: SourceOffset | None
+
+
+class OffsetId(NamedTuple):
+    """What an offset is of: a connector, and a source partition as canonical JSON."""
+
+    connector: str
+    partition: str
+
+
+OffsetsById = Mapping[OffsetId, SourceOffset | Skipped | None]
+"""Offsets of many connectors; None and absent mean the same: none. Skipped: cannot be told."""
+
+
+class Store(StrEnum):
+    """Which offset of each source partition to take."""
+
+    KAFKA_EFFECTIVE = "kafka-effective"
+    KIP618_EFFECTIVE = "kip618-effective"
+    WORKER_GLOBAL = "worker-global"
+    CONNECTOR_SPECIFIC = "connector-specific"
+
+
+class Change(StrEnum):
+    """How one offset differs between A and B."""
+
+    ONLY_IN_A = "only-in-a"
+    ONLY_IN_B = "only-in-b"
+    DIFFERENT = "different"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetChange:
+    """One offset that differs, with its value on both sides (None: none there)."""
+
+    id: OffsetId
+    change: Change
+    a: SourceOffset | Skipped | None
+    b: SourceOffset | Skipped | None
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetsDifference:
+    """What differs between A and B; same counts the offsets that do not."""
+
+    a: str
+    b: str
+    changes: tuple[OffsetChange, ...]
+    same: int

@@ -1,0 +1,94 @@
+"""Offsets exported, and two sets of them compared."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from eosctl.model.exported_offsets import OffsetChange, OffsetsDifference
+from eosctl.model.skipped import Skipped
+from eosctl.render.document import Column, Document, Table, Tone, figure
+from eosctl.render.views.offsets import finite
+
+FILES = Table(
+    "files",
+    (
+        Column("CONNECTOR", "connector", "the connector's name"),
+        figure("OFFSETS", "offsets", "source partitions written"),
+        Column("FILE", "file", "the file"),
+    ),
+    empty="no offsets to export",
+)
+
+LEFT_OUT = Table(
+    "left_out",
+    (
+        Column("CONNECTOR", "connector", "the connector's name"),
+        Column("LEFT-OUT", "what", "the key, and why it is not in the file"),
+    ),
+    title="Left out",
+    empty="nothing was left out",
+)
+
+CHANGES = Table(
+    "changes",
+    (
+        Column("CONNECTOR", "connector", "the connector's name"),
+        Column("PARTITION", "partition", "the source partition"),
+        Column("CHANGE", "change", "only-in-a, only-in-b, different or unknown", tones={"unknown": Tone.WARN}),
+        Column("A", "a", "its offset in A"),
+        Column("B", "b", "its offset in B"),
+    ),
+    empty="no difference",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedFile:
+    """A file that was written, how many offsets are in it, and what could not be expressed."""
+
+    connector: str
+    file: str
+    offsets: int
+    left_out: tuple[str, ...]
+
+
+def view_export(files: tuple[ExportedFile, ...], store: str, as_of: str, cluster_id: str | None) -> Document:
+    """The files written."""
+    return Document(
+        kind="offsets.export",
+        as_of=as_of,
+        cluster_id=cluster_id,
+        data={
+            "store": store,
+            "files": [{"connector": each.connector, "offsets": each.offsets, "file": each.file} for each in files],
+            "left_out": [{"connector": each.connector, "what": what} for each in files for what in each.left_out],
+        },
+        blocks=(FILES, LEFT_OUT) if any(each.left_out for each in files) else (FILES,),
+    )
+
+
+def view_difference(difference: OffsetsDifference) -> Document:
+    """What differs, by connector and source partition."""
+    return Document(
+        kind="offsets.diff",
+        data={
+            "a": difference.a,
+            "b": difference.b,
+            "same": difference.same,
+            "changes": [_change(each) for each in difference.changes],
+        },
+        blocks=(CHANGES,),
+        prose=(
+            f"{len(difference.changes)} offsets differ between {difference.a} and {difference.b}; "
+            f"{difference.same} are the same.",
+        ),
+    )
+
+
+def _change(change: OffsetChange) -> dict[str, Any]:
+    return {
+        "connector": change.id.connector,
+        "partition": change.id.partition,
+        "change": change.change,
+        "a": change.a if isinstance(change.a, Skipped) else finite(change.a),
+        "b": change.b if isinstance(change.b, Skipped) else finite(change.b),
+    }

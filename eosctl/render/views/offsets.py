@@ -1,0 +1,174 @@
+"""Offsets merged, exported and compared."""
+
+import base64
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from eosctl.model.merged_offsets import ConnectorOffsets, MergedOffset, OffsetsReport, StoredOffset
+from eosctl.model.names import TopicPartition
+from eosctl.model.offset_stores import OffsetStores, StorePlace, WorkerSettings
+from eosctl.model.offsets import MalformedValue, OffsetsTopic
+from eosctl.model.skipped import Skipped
+from eosctl.render.document import Column, Document, Findings, Table, figure
+from eosctl.render.views.report import finding_rows
+
+OFFSETS = Table(
+    "offsets",
+    (
+        Column("CONNECTOR", "connector", "the connector's name, as the key has it"),
+        Column("PARTITION", "partition", "the source partition"),
+        Column("WORKER-GLOBAL", "worker_global.value", "the offset in the worker's topic"),
+        Column("OWN", "connector_specific.value", "the offset in the connector's own topic"),
+        Column("KAFKA-USES", "kafka_effective.value", "the offset that the connector's next start begins from"),
+        Column("KIP-618", "kip618_effective.value", "the offset that KIP-618 promises"),
+        Column("PROVENANCE", "provenance", "where the one that Kafka uses comes from, or why there is none"),
+    ),
+    empty="no offsets",
+)
+
+CONNECTORS = Table(
+    "connectors",
+    (
+        Column("CONNECTOR", "name", "the connector's name"),
+        Column("EXISTS", "known", "no: only its offsets remain"),
+        figure("OFFSETS", "offsets", "source partitions with an offset"),
+        Column("STORES", "stores.words", "which of Kafka's rules decides where its offsets are"),
+    ),
+    title="Connectors",
+    empty="no connectors",
+)
+
+
+def view_offsets(
+    report: OffsetsReport,
+    worker: WorkerSettings,
+    as_of: str | None,
+    cluster_id: str | None,
+    *,
+    tombstones: bool = False,
+) -> Document:
+    """Every offset in every store, connectors and findings; keys that hold nothing but tombstones on request."""
+    rows = [(each.name, merged) for each in report.connectors for merged in each.offsets]
+    shown = [(name, merged) for name, merged in rows if tombstones or merged.live]
+    hidden = len(rows) - len(shown)
+    notes = [f"not checked: {name}: {each.reason}" for name, each in sorted(report.skipped.items())]
+    if hidden:
+        notes.append(f"{hidden} keys hold nothing but tombstones: --tombstones shows them")
+    return Document(
+        kind="offsets.show",
+        as_of=as_of,
+        cluster_id=cluster_id,
+        data={
+            "worker": _worker(worker),
+            "topics": [_topic(place, topic) for place, topic in report.topics.items()],
+            "offsets": [offset_row(merged) for _, merged in shown],
+            "connectors": [_connector(each) for each in report.connectors],
+            "findings": finding_rows(report.findings),
+            "tombstones_left_out": hidden,
+            "skipped": {name: each.reason for name, each in report.skipped.items()},
+        },
+        blocks=(OFFSETS, CONNECTORS, Findings()),
+        prose=(_summary(report, len(shown)),),
+        notes=tuple(notes),
+    )
+
+
+def offset_row(merged: MergedOffset) -> dict[str, Any]:
+    """One of `data.offsets[]`; each store null where it holds nothing."""
+    stores: dict[tuple[TopicPartition, int], dict[str, Any]] = {}
+    return {
+        "connector": merged.key.connector,
+        "partition": merged.key.partition,
+        "key_base64": base64.b64encode(merged.key.raw).decode("ascii"),
+        "worker_global": _stored(merged.worker_global, stores),
+        "connector_specific": _stored(merged.connector_specific, stores),
+        "kafka_effective": _stored(merged.kafka_effective, stores),
+        "kip618_effective": _stored(merged.kip618_effective, stores),
+        "provenance": merged.provenance,
+        "shadowed": merged.shadowed,
+    }
+
+
+def _stored(
+    stored: StoredOffset | Skipped | None, seen: dict[tuple[TopicPartition, int], dict[str, Any]]
+) -> dict[str, Any] | Skipped | None:
+    if stored is None or isinstance(stored, Skipped):
+        return stored
+    record, value = stored.record, stored.value
+    malformed = value.reason if isinstance(value, MalformedValue) else None
+    place = (stored.topic_partition, record.offset)
+    if place in seen:
+        return seen[place]
+    seen[place] = row = {
+        "topic": stored.topic_partition.topic,
+        "topic_partition": stored.topic_partition.partition,
+        "offset": record.offset,
+        "timestamp": record.timestamp,
+        "value": None if isinstance(value, MalformedValue) else finite(value),
+        "malformed": malformed,
+        "state": record.state.value,
+        "producer_id": record.producer_id,
+        "producer_epoch": record.producer_epoch,
+    }
+    return row
+
+
+def finite(value: Mapping[str, object] | None) -> Mapping[str, object] | None:
+    """The map with doubles that JSON cannot write (1e400 reads as infinite) as text."""
+    if value is None or not any(isinstance(item, float) and not math.isfinite(item) for item in value.values()):
+        return value
+    return {
+        name: str(item) if isinstance(item, float) and not math.isfinite(item) else item for name, item in value.items()
+    }
+
+
+def _worker(worker: WorkerSettings) -> dict[str, Any]:
+    servers = worker.bootstrap_servers
+    return {
+        "offsets_topic": worker.offsets_topic,
+        "exactly_once": worker.exactly_once,
+        "kafka_version": str(worker.version),
+        "bootstrap_servers": servers if isinstance(servers, Skipped) else sorted(servers),
+    }
+
+
+def _topic(place: StorePlace, topic: OffsetsTopic | Skipped | None) -> dict[str, Any]:
+    servers = place.bootstrap_servers
+    row: dict[str, Any] = {"topic": place.topic, "bootstrap_servers": None if servers is None else sorted(servers)}
+    if topic is None or isinstance(topic, Skipped):
+        return {**row, "exists": topic if isinstance(topic, Skipped) else False}
+    keys = sum(len(part.keys) for part in topic.partitions)
+    return {**row, "exists": True, "partitions": len(topic.partitions), "records": topic.records, "keys": keys}
+
+
+def _connector(connector: ConnectorOffsets) -> dict[str, Any]:
+    stores = connector.stores
+    return {
+        "name": connector.name,
+        "known": connector.known,
+        "offsets": sum(1 for each in connector.offsets if each.live),
+        "stores": stores if isinstance(stores, Skipped) else _stores(stores),
+    }
+
+
+def _stores(candidates: tuple[OffsetStores, ...]) -> dict[str, Any]:
+    [first, *others] = candidates
+    general, own = first.worker_global, first.connector_specific
+    return {
+        "worker_global": None if general is None else str(general.place),
+        "connector_specific": None if own is None else str(own.place),
+        "written_to": str(first.written_to),
+        "words": " or: ".join(each.words for each in (first, *others)),
+    }
+
+
+def _summary(report: OffsetsReport, shown: int) -> str:
+    topics = ", ".join(
+        f"{place} ({topic.records} records)"
+        for place, topic in report.topics.items()
+        if isinstance(topic, OffsetsTopic)
+    )
+    shadowed = sum(1 for each in report.connectors for merged in each.offsets if merged.shadowed)
+    start = f"; {shadowed} of them are hidden from their connector" if shadowed else ""
+    return f"{topics}: {shown} offsets of {len(report.connectors)} connectors{start}."

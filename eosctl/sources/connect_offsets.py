@@ -1,0 +1,77 @@
+"""What Connect's REST interface tells about where offsets are kept: connector configs, and exactly-once support."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+from urllib.parse import quote
+
+from eosctl.clients.rest import RestClient
+from eosctl.codecs.secrets import mask_properties
+from eosctl.errors import EosctlError, Undecodable
+from eosctl.model.offset_stores import SourceSupport
+from eosctl.model.skipped import Skipped
+
+NOT_ENABLED: Final = "does not have exactly-once source support enabled"
+
+
+def read_connector_configs(urls: Sequence[str], timeout_s: float) -> Mapping[str, Mapping[str, object]]:
+    """`GET /connectors?expand=info`: source connectors' configs by name, masked, from the first worker that answers."""
+    failure: EosctlError | None = None
+    for url in urls:
+        try:
+            with RestClient(url, timeout_s) as rest:
+                return _configs(rest.get("/connectors?expand=info"), url)
+        except EosctlError as error:
+            failure = failure or error
+    assert failure is not None
+    raise failure
+
+
+def _configs(body: object, url: str) -> Mapping[str, Mapping[str, object]]:
+    try:
+        infos = {name: entry["info"] for name, entry in dict(body).items()}  # type: ignore[call-overload]
+        return {name: mask_properties(info["config"]) for name, info in infos.items() if info.get("type") != "sink"}
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise Undecodable(f"{url}/connectors answered an entry that is not a connector's") from error
+
+
+def probe_source_support(urls: Sequence[str], timeout_s: float) -> SourceSupport | Skipped:
+    """Whether the workers have exactly-once enabled, by asking each to validate a connector that requires it.
+
+    A worker answers that about itself and writes nothing. DISABLED stands for `preparing` too, which keeps offsets in
+    the same way. Skipped where a worker does not answer, has no source connector, or workers differ.
+    """
+    answers: dict[str, bool] = {}
+    for url in urls:
+        try:
+            with RestClient(url, timeout_s) as rest:
+                enabled = _is_enabled(rest)
+        except EosctlError as error:
+            return Skipped(error.message)
+        if isinstance(enabled, Skipped):
+            return enabled
+        answers[url] = enabled
+    if len(set(answers.values())) > 1:
+        without = ", ".join(url for url, enabled in answers.items() if not enabled)
+        return Skipped(f"the workers differ: {without} has it not enabled")
+    return SourceSupport.ENABLED if answers[urls[0]] else SourceSupport.DISABLED
+
+
+def _is_enabled(rest: RestClient) -> bool | Skipped:
+    plugins = rest.get("/connector-plugins")
+    sources = [
+        each["class"]
+        for each in (plugins if isinstance(plugins, list) else ())
+        if isinstance(each, dict) and each.get("type") == "source"
+    ]
+    if not sources:
+        return Skipped(f"{rest.url} has no source connector to ask about")
+    config = {"name": "eosctl", "connector.class": sources[0], "tasks.max": "1", "exactly.once.support": "required"}
+    body = rest.request("PUT", f"/connector-plugins/{quote(sources[0], safe='')}/config/validate", config).body
+    return NOT_ENABLED not in _errors(body)
+
+
+def _errors(body: object) -> str:
+    configs = body.get("configs", ()) if isinstance(body, dict) else ()
+    return " ".join(
+        str(text) for each in configs if isinstance(each, dict) for text in each.get("value", {}).get("errors", ())
+    )

@@ -1,0 +1,170 @@
+"""Where a connector really begins again is what `offsets show` said before: each row of Kafka's rule, on real workers.
+
+The file of a connector is taken away while it is created anew: its task runs and waits, `offsets show` is asked, the
+file comes back, and the records of the output topic tell from which line on it was read.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eosctl.sandbox.sandbox import Sandbox
+from eosctl.sandbox.spec import SandboxSpec
+from tests.commands.conftest import Ran
+from tests.integration.file_connectors import FileConnectors, wait_for
+
+pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
+
+Eosctl = Callable[..., Ran]
+
+LINES = [f"line {number}" for number in range(20)]
+MORE = [f"more {number}" for number in range(5)]
+SERVERS = (
+    "producer.override.bootstrap.servers",
+    "consumer.override.bootstrap.servers",
+    "admin.override.bootstrap.servers",
+)
+
+PLAIN = {
+    "group.id": "plain",
+    "config.storage.topic": "plain-configs",
+    "offset.storage.topic": "plain-offsets",
+    "status.storage.topic": "plain-status",
+    "exactly.once.source.support": "disabled",
+}
+WORKERS = {"enabled": (1, "connect-configs", "connect-offsets"), "disabled": (2, "plain-configs", "plain-offsets")}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A connector that ran with config `before`, is created anew with config `after`, and resumes or begins anew."""
+
+    name: str
+    resumes: bool
+    before: Mapping[str, str] = field(default_factory=dict)
+    after: Mapping[str, str] = field(default_factory=dict)
+    shadowed: bool = False
+
+
+def cases(mode: str, elsewhere: str) -> list[Case]:
+    """The rows for workers with exactly-once `mode`; `elsewhere` is another name of the same broker."""
+    worker_topic = WORKERS[mode][2]
+
+    def own(name: str) -> dict[str, str]:
+        return {"offsets.storage.topic": f"{mode}-{name}-own"}
+
+    other = dict.fromkeys(SERVERS, elsewhere)
+    found = [
+        Case("unset", resumes=True),
+        Case("named-as-worker", resumes=True, after={"offsets.storage.topic": worker_topic}),
+        Case("new-own", resumes=False, after=own("new-own"), shadowed=True),
+        Case("kept-own", resumes=True, before=own("kept-own"), after=own("kept-own")),
+        Case("own-given-up", resumes=True, before=own("own-given-up")),
+        Case("other-name-of-the-broker", resumes=True, after=other),
+        Case("own-by-another-name", resumes=False, after=own("own-by-another-name") | other, shadowed=True),
+        Case("only-the-producer-elsewhere", resumes=True, after={SERVERS[0]: elsewhere}),
+    ]
+    return [Case(f"{mode}-{each.name}", each.resumes, each.before, each.after, each.shadowed) for each in found]
+
+
+@pytest.fixture(scope="session")
+def two_workers(kafka_version: str) -> Iterator[Sandbox]:
+    """One broker, worker 1 with exactly-once enabled, and worker 2, of another Connect cluster, with it disabled."""
+    with Sandbox(SandboxSpec(kafka_version, workers=1)) as sandbox:
+        sandbox.start_worker(2, PLAIN)
+        yield sandbox
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What was said while the file was away."""
+
+    rows: dict[str, dict[str, Any]]
+    findings: list[dict[str, Any]]
+    rest: dict[str, list[dict[str, object]]]
+
+
+@pytest.mark.parametrize("mode", ["enabled", "disabled"])
+def test_every_row_resumes_where_offsets_show_said(
+    mode: str, two_workers: Sandbox, kafka_version: str, eosctl: Eosctl, tmp_path: Path
+) -> None:
+    worker, config_topic, offsets_topic = WORKERS[mode]
+    servers = two_workers.bootstrap_servers
+    connectors = FileConnectors(two_workers.connect_url(worker), servers, tmp_path)
+    rows = cases(mode, servers.replace("127.0.0.1", "localhost"))
+    assert servers != rows[5].after[SERVERS[0]]
+
+    def show(*args: str) -> dict[str, Any]:
+        ran = eosctl(
+            "offsets", "show", "-b", servers, "--worker-offsets-topic", offsets_topic, "-o", "json",
+            "--worker-bootstrap-servers", servers, *args,
+        )  # fmt: skip
+        assert ran.exit_code in {0, 1}, ran.stderr
+        data: dict[str, Any] = json.loads(ran.stdout)["data"]
+        return data
+
+    url = ("--connect-url", connectors.url)
+    run_before(connectors, rows, lambda: show("--config-topic", config_topic, "--exactly-once", mode))
+    shown = recreate(connectors, rows, lambda: show(*url), rest=kafka_version >= "3.5")
+    for case in rows:
+        assert_foretold(case, connectors.file(case.name), shown, connectors)
+
+
+def run_before(connectors: FileConnectors, rows: list[Case], show: Callable[[], dict[str, Any]]) -> None:
+    """Every connector reads its file, its offset reaches the topic that it will be read from, and it is deleted."""
+    for case in rows:
+        connectors.file(case.name).write_text("".join(f"{line}\n" for line in LINES))
+        connectors.create(case.name, case.before)
+    end = connectors.file(rows[0].name).stat().st_size
+    for case in rows:
+        connectors.await_last(case.name, LINES[-1])
+    wait_for(
+        show,
+        lambda data: (
+            all(
+                row["worker_global"] is not None and row["worker_global"]["value"] == {"position": end}
+                for row in data["offsets"]
+            )
+            and len(data["offsets"]) == len(rows)
+        ),
+        "every offset to be at the end of its file",
+    )
+    for case in rows:
+        connectors.delete(case.name)
+
+
+def recreate(connectors: FileConnectors, rows: list[Case], show: Callable[[], dict[str, Any]], *, rest: bool) -> Shown:
+    """Every connector is there again, without its file; what is said about it then."""
+    for case in rows:
+        file = connectors.file(case.name)
+        file.rename(file.with_suffix(".away"))
+        connectors.create(case.name, case.after)
+    for case in rows:
+        connectors.await_running(case.name)
+    data = show()
+    answers = {case.name: connectors.offsets(case.name) for case in rows} if rest else {}
+    return Shown({row["connector"]: row for row in data["offsets"]}, data["findings"], answers)
+
+
+def assert_foretold(case: Case, file: Path, shown: Shown, connectors: FileConnectors) -> None:
+    row = shown.rows[case.name]
+    effective = None if row["kafka_effective"] is None else row["kafka_effective"]["value"]
+    assert (effective is not None) is case.resumes, (case.name, row["provenance"])
+    assert row["kip618_effective"] is not None, "KIP-618 promises every one of them"
+    shadowed = [each["subject"] for each in shown.findings if each["id"] == "shadowed-offset"]
+    assert (case.name in shadowed) is case.shadowed
+    if shown.rest:
+        assert shown.rest[case.name] == [{"partition": row["partition"], "offset": effective}]
+
+    away = file.with_suffix(".away")
+    with away.open("a") as lines:
+        lines.writelines(f"{line}\n" for line in MORE)
+    position = 0 if effective is None else int(effective["position"])
+    again = away.read_bytes()[position:].splitlines()
+    away.rename(file)
+    values = connectors.await_last(case.name, MORE[-1])
+    assert values == [line.encode() for line in LINES] + again, case.name
