@@ -4,6 +4,7 @@ A test that takes one of these fixtures carries `@pytest.mark.kafka`. Where Kafk
 """
 
 import itertools
+import signal
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -24,6 +25,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=DEFAULT_KAFKA_VERSION,
         help=f"comma-separated versions for tests that ask for kafka_version (default {DEFAULT_KAFKA_VERSION})",
     )
+
+
+def pytest_configure() -> None:
+    """Let Ctrl-C reach the tests that are about it: a shell starts background jobs with SIGINT ignored."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
