@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from eosctl.analysis.connector_offset_findings import connector_findings
 from eosctl.analysis.merged_offsets import DecodeValue, Merger, by_key
 from eosctl.analysis.offset_findings import ByKey, Keys, topic_findings
-from eosctl.analysis.offset_stores import stores_of
+from eosctl.analysis.source_stores import stores_of
 from eosctl.model.merged_offsets import ConnectorOffsets, OffsetsReport
 from eosctl.model.offset_stores import OffsetStores, StorePlace, WorkerSettings
 from eosctl.model.offsets import MalformedKey, OffsetKey, OffsetsTopic

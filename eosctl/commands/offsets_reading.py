@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from eosctl.analysis.config_topic import fold_config_topic
-from eosctl.analysis.offset_stores import OFFSETS_TOPIC, SERVERS, server_set
 from eosctl.analysis.offsets import fold_offsets
 from eosctl.analysis.offsets_report import Configs, Connectors, Topics, places_to_read
+from eosctl.analysis.source_stores import OFFSETS_TOPIC, SERVERS, server_set
 from eosctl.codecs.properties import decode_properties
 from eosctl.commands.context import Context
 from eosctl.commands.reading import read_config_topic, topic_facts_or_skipped

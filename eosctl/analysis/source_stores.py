@@ -1,0 +1,117 @@
+"""Which offset stores a source connector uses: Worker.offsetStoreFor… of Kafka 3.3 to 4.3.
+
+"The same topic" below means: the offsets topic's name is the worker's, and the producer's bootstrap.servers are the
+same set of strings as the worker's. Two names of one broker are two strings, so "different" may be wrong.
+
+    exactly-once  offsets.storage.topic            stores
+    not enabled   unset                            worker-global
+    not enabled   set, the same topic              connector-specific
+    not enabled   set, different                   connector-specific first, worker-global second
+    enabled       unset or set, the same topic     connector-specific, in the worker's topic
+    enabled       different (by name or servers)   connector-specific first, worker-global second
+
+1. A connector-specific store is read by the connector's consumer (consumer.override.bootstrap.servers) and written by
+   its producer (producer.override.bootstrap.servers). Where only one of the two is overridden, what is written is never
+   read again.
+2. The worker-global store is read committed if exactly-once is enabled, else uncommitted. The connector-specific store
+   is read committed, unless exactly-once is not enabled and consumer.override.isolation.level says otherwise.
+3. Workers before 3.3 know the worker-global store only.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from eosctl.model.offset_stores import OffsetStore, OffsetStores, SourceSupport, StorePlace, WorkerSettings
+from eosctl.model.records import IsolationLevel
+from eosctl.model.skipped import Skipped
+from eosctl.model.versions import EXACTLY_ONCE_SOURCES
+
+OFFSETS_TOPIC: Final = "offsets.storage.topic"
+SERVERS: Final = "bootstrap.servers"
+
+Servers = frozenset[str] | Skipped
+
+
+def stores_of(worker: WorkerSettings, config: Mapping[str, object]) -> tuple[OffsetStores, ...] | Skipped:
+    """The stores of a connector with this config; two answers where exactly_once is unknown and makes a difference.
+
+    Skipped where a setting that decides is unknown: masked, a reference to a config provider, or not given.
+    """
+    own = config.get(OFFSETS_TOPIC)
+    if own is not None and (not isinstance(own, str) or "${" in own or not own):
+        return Skipped(f"{OFFSETS_TOPIC} of the connector is {own!r}, which is not a topic's name")
+    if worker.version < EXACTLY_ONCE_SOURCES:
+        return (_worker_only(worker, IsolationLevel.READ_UNCOMMITTED, "workers before 3.3 know no other store"),)
+    if not isinstance(worker.exactly_once, Skipped):
+        return _stores(worker, config, own, worker.exactly_once is SourceSupport.ENABLED)
+    answers = [_stores(worker, config, own, enabled) for enabled in (False, True)]
+    found: list[OffsetStores] = []
+    for answer in answers:
+        if isinstance(answer, Skipped):
+            return answer
+        found += answer
+    return tuple(found)
+
+
+def _stores(
+    worker: WorkerSettings, config: Mapping[str, object], own: str | None, enabled: bool
+) -> tuple[OffsetStores] | Skipped:
+    if not enabled and own is None:
+        words = "exactly-once is not enabled and the connector names no offsets topic"
+        return (_worker_only(worker, IsolationLevel.READ_UNCOMMITTED, words),)
+    producer, consumer = _servers(worker, config, "producer"), _servers(worker, config, "consumer")
+    for servers in (producer, consumer):
+        if isinstance(servers, Skipped):
+            return servers
+    topic = worker.offsets_topic if own is None else own
+    written = StorePlace(topic, _place(producer))
+    isolation = IsolationLevel.READ_COMMITTED if enabled else _isolation_level(worker, config)
+    specific = OffsetStore(StorePlace(topic, _place(consumer)), isolation)
+    mode = "exactly-once is enabled" if enabled else "exactly-once is not enabled"
+    naming = "names no offsets topic" if own is None else f"names the offsets topic {own}"
+    if written == StorePlace(worker.offsets_topic):
+        return (OffsetStores(None, specific, written, f"{mode} and the connector {naming}: the worker's own topic"),)
+    level = IsolationLevel.READ_COMMITTED if enabled else IsolationLevel.READ_UNCOMMITTED
+    general = OffsetStore(StorePlace(worker.offsets_topic), level)
+    where = "" if written.bootstrap_servers is None else " and produces to other bootstrap.servers"
+    return (OffsetStores(general, specific, written, f"{mode} and the connector {naming}{where}"),)
+
+
+def _worker_only(worker: WorkerSettings, isolation: IsolationLevel, words: str) -> OffsetStores:
+    place = StorePlace(worker.offsets_topic)
+    return OffsetStores(OffsetStore(place, isolation), None, place, words)
+
+
+_SAME: Final[frozenset[str]] = frozenset()
+"""Stands for the worker's own servers, so that they need not be known where nothing overrides them."""
+
+
+def _servers(worker: WorkerSettings, config: Mapping[str, object], client: str) -> Servers:
+    """The servers that the connector's client connects to: `_SAME` where they are the worker's."""
+    override = config.get(f"{client}.override.{SERVERS}", worker.clients.get(f"{client}.{SERVERS}"))
+    if override is None:
+        return _SAME
+    if not isinstance(override, str) or "${" in override or override == "[hidden]":
+        return Skipped(f"{client}.override.{SERVERS} of the connector is {override!r}: where it leads is not known")
+    servers = server_set(override)
+    if isinstance(worker.bootstrap_servers, Skipped):
+        return Skipped(
+            f"the connector's {client} has {SERVERS} of its own, and the worker's are not known "
+            f"({worker.bootstrap_servers.reason})"
+        )
+    return _SAME if servers == worker.bootstrap_servers else servers
+
+
+def _place(servers: Servers) -> frozenset[str] | None:
+    return None if isinstance(servers, Skipped) or servers is _SAME else servers
+
+
+def server_set(text: str) -> frozenset[str]:
+    """bootstrap.servers as Kafka splits a list: at commas, blanks dropped."""
+    return frozenset(word.strip() for word in text.split(",") if word.strip())
+
+
+def _isolation_level(worker: WorkerSettings, config: Mapping[str, object]) -> IsolationLevel:
+    told = config.get("consumer.override.isolation.level", worker.clients.get("consumer.isolation.level"))
+    uncommitted = isinstance(told, str) and told.lower() == IsolationLevel.READ_UNCOMMITTED.value
+    return IsolationLevel.READ_UNCOMMITTED if uncommitted else IsolationLevel.READ_COMMITTED
