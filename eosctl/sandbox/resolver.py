@@ -27,5 +27,15 @@ def run_resolver(command: Sequence[str], downloaded: str, narrate: Callable[[str
     if process.returncode != 0:
         raise ConfigError(
             "Kafka's jars could not be fetched:\n" + "\n".join(tail),
-            hint="check the network and that this version was released",
+            hint=_advice("\n".join(tail)),
         )
+
+
+def _advice(output: str) -> str:
+    """What to do about a failed download: a proxy that signs with its own certificate is not known to a bundled Java."""
+    if "PKIX" in output:
+        return (
+            "this network's proxy signs with a certificate that Java does not know: point it at a trust store that does, "
+            "JAVA_TOOL_OPTIONS=-Djavax.net.ssl.trustStore=FILE"
+        )
+    return "check the network and that this version was released"
