@@ -1,0 +1,125 @@
+"""`eosctl fence` beside a real exactly-once Connect worker: what is refused, what tasks feel, that data stays whole."""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from eosctl.sandbox.sandbox import Sandbox
+from tests.commands.conftest import Ran
+from tests.integration.connect import Mirror, Worker
+from tests.integration.coordinators import state_of
+from tests.integration.producers import open_transaction, refused_as_fenced
+
+pytestmark = pytest.mark.kafka
+
+Fence = Callable[..., Ran]
+
+
+@pytest.fixture
+def worker(connect_sandbox: Sandbox) -> Iterator[Worker]:
+    worker = Worker(connect_sandbox)
+    yield worker
+    worker.close()
+
+
+@pytest.fixture
+def mirror(worker: Worker, fresh_name: Callable[[str], str]) -> Iterator[Mirror]:
+    """A connector with three running tasks that has copied something."""
+    mirror = Mirror(worker, fresh_name("mirror"))
+    mirror.start()
+    yield mirror
+    mirror.delete()
+
+
+@pytest.fixture
+def fence(worker: Worker, eosctl: Callable[..., Ran]) -> Fence:
+    cluster = ("-b", worker.sandbox.bootstrap_servers, "--group-id", "connect-cluster", "--connect-url", worker.url)
+    return lambda *args: eosctl("fence", *cluster, "--yes", "-o", "json", *args)
+
+
+def outcomes(ran: Ran) -> dict[str, str]:
+    results: list[dict[str, Any]] = json.loads(ran.stdout)["data"]["results"]
+    return {each["transactional_id"]: each["outcome"] for each in results}
+
+
+def ids_of(mirror: Mirror, tasks: int = 3) -> list[str]:
+    return [f"connect-cluster-{mirror.name}-{task}" for task in range(tasks)]
+
+
+def test_running_tasks_are_refused_with_what_would_happen_and_go_on(mirror: Mirror, fence: Fence) -> None:
+    ran = fence("--connector", mirror.name)
+    assert ran.exit_code == 8, ran.stderr
+    assert f"connector {mirror.name} has 3 running tasks (0, 1, 2)" in ran.stderr
+    assert "the tasks would turn FAILED" in ran.stderr
+    assert f"PUT /connectors/{mirror.name}/stop" in ran.stderr
+    mirror.check_exactly_once()
+    assert mirror.worker.task_states(mirror.name) == ["RUNNING"] * 3
+
+
+def test_forced_fencing_turns_the_tasks_failed_and_a_restart_heals_them(mirror: Mirror, fence: Fence) -> None:
+    ran = fence("--connector", mirror.name, "--force")
+    assert ran.exit_code == 0, ran.stderr
+    assert outcomes(ran) == dict.fromkeys(ids_of(mirror), "fenced")
+    assert f"connector {mirror.name}: 3 running tasks will turn FAILED" in ran.stderr
+    mirror.feed()
+    mirror.worker.wait_for_tasks(mirror.name, 3, "FAILED")
+    status = mirror.worker.ask("GET", f"/connectors/{mirror.name}/status")
+    for task in status["tasks"]:
+        assert "ProducerFencedException" in task["trace"] or "InvalidProducerEpochException" in task["trace"]
+    mirror.worker.ask("POST", f"/connectors/{mirror.name}/restart?includeTasks=true&onlyFailed=true")
+    mirror.worker.wait_for_tasks(mirror.name, 3)
+    mirror.check_exactly_once()
+
+
+def test_a_stopped_connector_is_fenced_without_force(mirror: Mirror, fence: Fence) -> None:
+    mirror.worker.stop(mirror.name)
+    zombie = open_transaction(mirror.servers, ids_of(mirror)[1], f"A.{mirror.name}-in")
+    ran = fence("--connector", mirror.name)
+    assert ran.exit_code == 0, ran.stderr
+    assert outcomes(ran) == dict.fromkeys(ids_of(mirror), "fenced")
+    owners = [each["owner"] for each in json.loads(ran.stdout)["data"]["results"]]
+    assert owners[2] == f"task 2 of connector {mirror.name} in Connect cluster connect-cluster"
+    with refused_as_fenced():
+        zombie.commit_transaction(30)
+    mirror.worker.ask("PUT", f"/connectors/{mirror.name}/resume")
+    mirror.worker.wait_for_tasks(mirror.name, 3)
+    mirror.check_exactly_once()
+
+
+def test_leftovers_of_a_larger_generation_are_fenced_too(mirror: Mirror, fence: Fence) -> None:
+    mirror.start(tasks=1)
+    mirror.worker.stop(mirror.name)
+    ran = fence("--connector", mirror.name)
+    assert ran.exit_code == 0, ran.stderr
+    assert outcomes(ran) == dict.fromkeys(ids_of(mirror), "fenced"), "task count record and commit say one task"
+
+
+def test_a_task_that_a_prefix_names_is_running_and_refused(mirror: Mirror, fence: Fence) -> None:
+    ran = fence("--prefix", ids_of(mirror)[0])
+    assert ran.exit_code == 8, ran.stderr
+    assert mirror.name in ran.stderr
+
+
+def test_all_connectors_are_the_sources_and_only_their_ids(
+    mirror: Mirror, worker: Worker, fence: Fence, fresh_name: Callable[[str], str]
+) -> None:
+    other = Mirror(worker, fresh_name("other"))
+    other.start(tasks=2)
+    bystander = fresh_name("connect-cluster-bystander")
+    open_transaction(mirror.servers, bystander, f"{mirror.name}-in")
+    refused = fence("--all-connectors")
+    assert refused.exit_code == 8
+    assert mirror.name in refused.stderr
+    assert other.name in refused.stderr
+    worker.stop(mirror.name)
+    worker.stop(other.name)
+    ran = fence("--all-connectors")
+    assert ran.exit_code == 0, ran.stderr
+    fenced = outcomes(ran)
+    assert {*ids_of(mirror), *ids_of(other, 2)} <= fenced.keys()
+    assert f"connect-cluster-{other.name}-2" not in fenced
+    assert "connect-cluster-connect-cluster" not in fenced, "the leader is no connector"
+    assert (bystander in fenced, state_of(mirror.servers, bystander)) == (False, "Ongoing")
+    other.delete()
