@@ -53,6 +53,17 @@ COMMANDS: Final = (
         "Show where source connectors are and where they will begin, keep it, and compare.",
     ),
     Entry("fence", "eosctl.commands.fence", "Fence the producers of transactional IDs, and prove that they are."),
+    Entry(
+        "migrate-offsets",
+        "eosctl.commands.migrate_offsets",
+        "Move a connector's offsets, so that it goes on where it was.",
+    ),
+    Entry(
+        "apply",
+        "eosctl.commands.apply",
+        "Carry out a plan file, step by step, as far as the cluster still is what it was.",
+    ),
+    Entry("undo", "eosctl.commands.undo", "Take back what a plan did: the very bytes that were there before."),
 )
 
 

@@ -64,8 +64,8 @@ class OffsetsWrite:
 class WriteOffsets:
     """All records of one connector in one transaction, under the transactional ID of its task 0.
 
-    The transaction leads from before to after; before_values is the digest that an undo leads back to.
-    Digests are those of planning.offsets_digest. Whoever initialises the ID next fences this producer, so of two that write one commits.
+    The transaction leads from before to after; before_values is what an undo leads back to. All three are digests of
+    planning.offsets_digest. Whoever initialises the ID next fences this producer, so of two that write one commits.
     """
 
     side: Side
@@ -93,13 +93,15 @@ class VerifyOffsets:
 class SetConnectorConfig:
     """PUT /connectors/C/config with changes made to the config it has now; a change to None takes the setting away.
 
-    copied_from names the connector of the source side whose config a new connector starts from. Configs may hold
-    secrets, so a plan has only the changes and the config is read when the step is performed.
+    before holds what the changed settings are when the plan is made. copied_from names the connector of the source side
+    whose config a new connector starts from. Configs may hold secrets, so a plan has only the changes and the config
+    is read when the step is performed.
     """
 
     side: Side
     connector: str
     changes: Mapping[str, str | None]
+    before: Mapping[str, str | None]
     copied_from: str | None = None
 
 

@@ -1,0 +1,44 @@
+"""How one side of a plan is reached: a Kafka cluster, and the Connect cluster that keeps its topics there."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from eosctl.clients.rest import RestClient
+from eosctl.clients.wire import Wire
+from eosctl.errors import Refused, Unreachable
+from eosctl.model.client_properties import ClientProperties
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterAccess:
+    """A wire to the brokers, the workers' REST addresses (none: REST is not used), and the config topic.
+
+    config_topic None: the Connect cluster's connectors cannot be read from Kafka.
+    """
+
+    wire: Wire
+    connect_urls: tuple[str, ...]
+    config_topic: str | None
+    timeout_s: float
+
+    @property
+    def properties(self) -> ClientProperties:
+        """Address and identity, for other clients of the same cluster."""
+        return self.wire.properties
+
+    def ask_worker(self, ask: Callable[[RestClient], T]) -> T:
+        """What `ask` gets from the first worker that answers; Refused where no address is known."""
+        if not self.connect_urls:
+            raise Refused("the Connect workers are needed for this", hint="give --connect-url")
+        failure: Unreachable | None = None
+        for url in self.connect_urls:
+            with RestClient(url, self.timeout_s) as rest:
+                try:
+                    return ask(rest)
+                except Unreachable as error:
+                    failure = error
+        assert failure is not None
+        raise failure

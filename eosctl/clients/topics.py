@@ -1,0 +1,36 @@
+"""Creating a topic, with librdkafka's admin client."""
+
+from collections.abc import Mapping
+
+from eosctl.clients.errors import librdkafka_error
+from eosctl.clients.librdkafka import admin_client
+from eosctl.model.client_properties import ClientProperties
+
+
+def create_topic(
+    properties: ClientProperties,
+    topic: str,
+    *,
+    partitions: int,
+    replication_factor: int,
+    settings: Mapping[str, str],
+    timeout_s: float,
+) -> bool:
+    """CreateTopics; False where the topic exists already. replication_factor -1 is the broker's default (KIP-464).
+
+    Raises NotAuthorized (Create on the topic), ConfigError for settings that the broker refuses.
+    """
+    from confluent_kafka import KafkaException
+    from confluent_kafka.admin import NewTopic  # type: ignore[attr-defined]  # re-exported from its C module
+
+    admin = admin_client(properties)
+    wanted = NewTopic(topic, partitions, replication_factor, config=dict(settings))
+    try:
+        admin.create_topics([wanted], operation_timeout=timeout_s, request_timeout=timeout_s)[topic].result(timeout_s)
+    except KafkaException as error:
+        cause = error.args[0]
+        if cause.name() == "TOPIC_ALREADY_EXISTS":
+            return False
+        resource = f"Topic {topic}"
+        raise librdkafka_error(cause, principal=properties.principal, operation="Create", resource=resource) from error
+    return True

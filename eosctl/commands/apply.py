@@ -1,0 +1,55 @@
+"""`eosctl apply`: carry out a plan that was made before."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from eosctl.commands.options import GlobalOptions, writing
+from eosctl.commands.sides import ToBootstrapServer, ToCommandConfig, ToConfigTopic, ToConnectUrl
+from eosctl.commands.topics import ConfigTopic
+
+app = typer.Typer()
+
+
+@app.command()
+@writing
+def apply(
+    options: GlobalOptions,
+    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="The plan file.")],
+    to_bootstrap_server: ToBootstrapServer = None,
+    to_command_config: ToCommandConfig = None,
+    to_connect_url: ToConnectUrl = None,
+    to_config_topic: ToConfigTopic = None,
+    config_topic: ConfigTopic = "connect-configs",
+) -> int:
+    """Carry out a plan file, step by step, as far as the cluster still is what it was.
+
+    Use it where one person plans and another applies, and after an interruption: what is done is not done again, and
+    what was begun is finished. Before anything is changed, all that the plan was made from is read again; where it is
+    not the same any more, the plan is refused. PLAN.journal keeps what was done, PLAN.undo is the way back. An edited
+    plan is refused.
+
+    Examples:
+      eosctl apply orders.plan -b broker:9092 --connect-url http://worker:8083
+      eosctl apply orders.plan -b broker:9092 --yes -o json
+
+    Columns:
+      STEP       the step's number
+      KIND       what kind of step it is
+      WHAT       what it does
+      TOPIC      the topic written to
+      PARTITION  the partition of the record
+      KEY        connector and source partition
+      BEFORE     the offset there now
+      AFTER      the offset to write
+      OUTCOME    done, done-before (by an earlier run), by-hand, failed or not-begun
+      DETAIL     what was seen
+    """
+    from eosctl.commands.applying import apply_file
+    from eosctl.commands.context import Context
+    from eosctl.commands.sides import Sides, TargetOptions
+
+    target = TargetOptions(to_bootstrap_server, to_command_config, tuple(to_connect_url or ()), to_config_topic)
+    with Context(options) as context, Sides(context, config_topic, target) as sides:
+        return apply_file(context, sides, plan, f"Apply {plan}?")

@@ -1,0 +1,124 @@
+"""`eosctl migrate-offsets`: move a connector's position without losing it."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from eosctl.commands.options import GlobalOptions, writing
+from eosctl.commands.sides import ToBootstrapServer, ToCommandConfig, ToConfigTopic, ToConnectUrl
+from eosctl.commands.topics import ConfigTopic, WorkerOffsetsTopic
+from eosctl.model.migration import MergeRule
+
+app = typer.Typer()
+
+
+@app.command()
+@writing
+def migrate_offsets(
+    options: GlobalOptions,
+    connector: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="The connector. May be repeated.", show_default=False)
+    ] = None,
+    to_topic: Annotated[
+        str | None, typer.Option("--to-topic", metavar="TOPIC", help="Give it this offsets topic of its own.")
+    ] = None,
+    to_worker_topic: Annotated[
+        bool, typer.Option("--to-worker-topic", help="Put it back to the workers' offsets topic.")
+    ] = False,
+    rename_to: Annotated[
+        str | None, typer.Option("--rename-to", metavar="NAME", help="The connector's new name.")
+    ] = None,
+    rename_map: Annotated[
+        Path | None,
+        typer.Option("--rename-map", metavar="FILE", help='Old names to new ones, as JSON: {"old": "new"}.'),
+    ] = None,
+    to_group_id: Annotated[
+        str | None, typer.Option("--to-group-id", metavar="ID", help="Move to the Connect cluster with this group.id.")
+    ] = None,
+    to_bootstrap_server: ToBootstrapServer = None,
+    to_command_config: ToCommandConfig = None,
+    to_connect_url: ToConnectUrl = None,
+    to_config_topic: ToConfigTopic = None,
+    stop: Annotated[bool, typer.Option("--stop", help="Stop the connector first (--connect-url).")] = False,
+    set_config: Annotated[
+        bool, typer.Option("--set-config", help="Change the connector's config afterwards, or create it (REST).")
+    ] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume the connector at the end (REST).")] = False,
+    merge: Annotated[
+        MergeRule,
+        typer.Option(metavar="|".join(MergeRule), help="What to do if the target holds other offsets of it already."),
+    ] = MergeRule.FAIL,
+    partitions: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Partitions of a topic that has to be created.")
+    ] = 25,
+    replication_factor: Annotated[
+        int, typer.Option(metavar="N", min=-1, help="Its replication factor; -1 is the broker's default.")
+    ] = -1,
+    offsets_topic: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TOPIC",
+            help="Where its offsets are now; else offsets.storage.topic of its config, else the workers'.",
+        ),
+    ] = None,
+    worker_offsets_topic: WorkerOffsetsTopic = None,
+    plan_file: Annotated[
+        Path | None, typer.Option("--plan-file", metavar="FILE", help="Write the plan there, for `eosctl apply`.")
+    ] = None,
+    config_topic: ConfigTopic = "connect-configs",
+) -> int:
+    """Move a connector's offsets, so that it goes on where it was.
+
+    Use it to move them to another topic, name, group or cluster: before you give a connector an offsets topic of its
+    own (or take it away), rename it, or move it to another Connect cluster or Kafka cluster. Without it the connector
+    begins from nothing: all its tasks run, nothing warns, and every record is written a second time.
+
+    The connector must be STOPPED and without tasks, or not exist; --stop sees to that. Its old producers are fenced,
+    its records are copied byte for byte in one transaction, and read back. --set-config and --resume do the rest over
+    REST; without them the plan says what is left to do by hand. Workers before 3.5 cannot stop a connector: delete it
+    (its offsets stay), move them, and create it again. If anything was changed meanwhile, nothing is written.
+
+    Examples:
+      eosctl migrate-offsets -b broker:9092 --group-id connect-cluster --connector orders --to-topic orders-offsets \
+--connect-url http://worker:8083 --stop --set-config --resume
+      eosctl migrate-offsets -b broker:9092 --group-id connect-cluster --connector orders --rename-to orders2 --dry-run
+      eosctl migrate-offsets -b broker:9092 --group-id connect-cluster --rename-map names.json --plan-file names.plan
+      eosctl migrate-offsets -b old:9092 --group-id a --connector orders --to-bootstrap-server new:9092 --to-group-id b
+
+    Columns:
+      STEP       the step's number
+      KIND       what kind of step it is
+      WHAT       what it does
+      TOPIC      the topic written to
+      PARTITION  the partition of the record, as Java's partitioner chooses it
+      KEY        connector and source partition, as they are in the topic
+      BEFORE     the offset there now
+      AFTER      the offset to write; deleted for a tombstone
+      OUTCOME    done, done-before (by an earlier run), by-hand, failed or not-begun
+      DETAIL     what was seen
+    """
+    from eosctl.commands.context import Context
+    from eosctl.commands.migrating import Asked, migrate
+    from eosctl.commands.sides import Sides, TargetOptions
+
+    asked = Asked(
+        connectors=tuple(connector or ()),
+        to_topic=to_topic,
+        to_worker_topic=to_worker_topic,
+        rename_to=rename_to,
+        rename_map=rename_map,
+        to_group_id=to_group_id,
+        target=TargetOptions(to_bootstrap_server, to_command_config, tuple(to_connect_url or ()), to_config_topic),
+        merge=merge,
+        stop=stop,
+        set_config=set_config,
+        resume=resume,
+        partitions=partitions,
+        replication_factor=replication_factor,
+        offsets_topic=offsets_topic,
+        worker_offsets_topic=worker_offsets_topic or "connect-offsets",
+        plan_file=plan_file,
+    )
+    with Context(options) as context, Sides(context, config_topic, asked.target) as sides:
+        return migrate(context, sides, asked)

@@ -1,0 +1,50 @@
+"""`eosctl undo`: take back what a plan did."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from eosctl.commands.options import GlobalOptions, writing
+from eosctl.commands.sides import ToBootstrapServer, ToCommandConfig, ToConfigTopic, ToConnectUrl
+from eosctl.commands.topics import ConfigTopic
+
+app = typer.Typer()
+
+
+@app.command()
+@writing
+def undo(
+    options: GlobalOptions,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The undo file, PLAN.undo.")],
+    to_bootstrap_server: ToBootstrapServer = None,
+    to_command_config: ToCommandConfig = None,
+    to_connect_url: ToConnectUrl = None,
+    to_config_topic: ToConfigTopic = None,
+    config_topic: ConfigTopic = "connect-configs",
+) -> int:
+    """Take back what a plan did: the very bytes that were there before.
+
+    Use it when a move was a mistake and the connector has not gone on since. Offsets that a connector has committed
+    after the plan are never overwritten: the undo is refused then, because going back would repeat records. What was
+    never done is left as it is. An undo is a plan like any other, with a journal and an undo file of its own.
+
+    Examples:
+      eosctl undo orders.plan.undo -b broker:9092 --connect-url http://worker:8083
+      eosctl undo orders.plan.undo -b broker:9092 --dry-run
+
+    Columns:
+      STEP       the step's number
+      KIND       what kind of step it is
+      WHAT       what it does
+      OUTCOME    done, done-before (by an earlier run), by-hand, failed or not-begun
+      DETAIL     what was seen
+    """
+    from eosctl.commands.applying import apply_file
+    from eosctl.commands.context import Context
+    from eosctl.commands.sides import Sides, TargetOptions
+    from eosctl.planning.undo import KIND
+
+    target = TargetOptions(to_bootstrap_server, to_command_config, tuple(to_connect_url or ()), to_config_topic)
+    with Context(options) as context, Sides(context, config_topic, target) as sides:
+        return apply_file(context, sides, file, f"Undo with {file}?", kinds=(KIND,))

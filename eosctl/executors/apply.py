@@ -1,0 +1,150 @@
+"""Applying a plan: check, journal, act, journal, step after step.
+
+1. Steps that the journal calls done are not done again. Of the others every precondition must hold before anything is
+   done (planning.preconditions).
+2. Immediately before each step its own preconditions are read again and must hold: compare and set.
+3. `begun` is on disk before a step acts, `done` before the next one begins. Every performer can be repeated: one that
+   finds its work done leaves it, so a run that was killed at any point is finished by the next one.
+4. The first step that fails ends the run; those after it are not begun.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from eosctl.codecs.plan import JournalEvent
+from eosctl.errors import EosctlError, Interrupted, PartlyApplied, Refused
+from eosctl.executors.journal import Journal
+from eosctl.model.plan import (
+    ApplyOutcome,
+    CreateTopic,
+    ManualStep,
+    Plan,
+    PlannedStep,
+    Precondition,
+    ResumeConnector,
+    SetConnectorConfig,
+    Step,
+    StepOutcome,
+    StepResult,
+    StopConnector,
+    WriteOffsets,
+)
+from eosctl.model.plan_facts import PlanFacts
+from eosctl.planning.preconditions import needed_first, violations
+
+Recheck = Callable[[], None]
+"""Reads a step's preconditions again and raises Refused where one no longer holds."""
+
+Performer = Callable[[Step, Recheck], str]
+"""Does one step and says what was done; raises an EosctlError where it could not."""
+
+ReadFacts = Callable[[Sequence[Precondition]], PlanFacts]
+"""Reads, now, what these preconditions speak of."""
+
+Failpoint = Callable[[str], None]
+"""Is told where the run is: a test that is to end there ends it."""
+
+LASTING: Final = (StopConnector, CreateTopic, WriteOffsets, SetConnectorConfig, ResumeConnector)
+"""Steps that leave something changed. Fencing does not: whoever starts next is not affected by it."""
+
+
+def pass_by(_: str) -> None:
+    """The failpoint of every run that is not a test's."""
+
+
+class ApplyRun:
+    """One plan being applied. `on_result` is told of each step as it ends."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        journal: Journal,
+        read_facts: ReadFacts,
+        performers: Mapping[type, Performer],
+        *,
+        on_result: Callable[[StepResult], None] = lambda _: None,
+        failpoint: Failpoint = pass_by,
+    ) -> None:
+        self._plan = plan
+        self._journal = journal
+        self._read_facts = read_facts
+        self._performers = performers
+        self._on_result = on_result
+        self._failpoint = failpoint
+        self._results: list[StepResult] = []
+
+    def run(self) -> tuple[ApplyOutcome, EosctlError | None]:
+        """The outcome, and the error that the run ended with, if any: it says what became of the steps before it."""
+        failure: EosctlError | None = None
+        try:
+            self._failpoint("opened")
+            self._require(needed_first(planned for _, planned in self._remaining()))
+            self._failpoint("checked")
+            for number, planned in enumerate(self._plan.steps, 1):
+                self._end(self._perform(number, planned))
+        except KeyboardInterrupt:
+            failure = Interrupted("interrupted between two steps")
+        except EosctlError as error:
+            failure = error
+        outcome = self._outcome(failure)
+        return outcome, None if failure is None else _ended(failure, outcome)
+
+    def _remaining(self) -> list[tuple[int, PlannedStep]]:
+        return [(i, planned) for i, planned in enumerate(self._plan.steps, 1) if i not in self._journal.done]
+
+    def _require(self, preconditions: Sequence[Precondition]) -> None:
+        if not preconditions:
+            return
+        found = violations(preconditions, self._read_facts(preconditions))
+        if found:
+            raise Refused("; ".join(found), hint="make the plan again: it is made for what was there then")
+
+    def _perform(self, number: int, planned: PlannedStep) -> StepResult:
+        step = planned.step
+        if number in self._journal.done:
+            return StepResult(number, step, StepOutcome.DONE_BEFORE)
+        if isinstance(step, ManualStep):
+            return StepResult(number, step, StepOutcome.BY_HAND, step.instruction)
+        self._require(planned.preconditions)
+        self._journal.write(number, JournalEvent.BEGUN)
+        self._failpoint(f"{number}:begun")
+        try:
+            detail = self._performers[type(step)](step, lambda: self._require(planned.preconditions))
+        except EosctlError as error:
+            self._journal.write(number, JournalEvent.FAILED, error.message)
+            self._end(StepResult(number, step, StepOutcome.FAILED, error.message))
+            raise
+        self._failpoint(f"{number}:performed")
+        self._journal.write(number, JournalEvent.DONE, detail)
+        self._failpoint(f"{number}:done")
+        return StepResult(number, step, StepOutcome.DONE, detail)
+
+    def _end(self, result: StepResult) -> None:
+        self._results.append(result)
+        self._on_result(result)
+
+    def _outcome(self, failure: EosctlError | None) -> ApplyOutcome:
+        """The results so far, and one for each step that was not reached."""
+        ended = len(self._results)
+        rest = []
+        for number, planned in enumerate(self._plan.steps[ended:], ended + 1):
+            done = number in self._journal.done
+            rest.append(StepResult(number, planned.step, StepOutcome.DONE_BEFORE if done else StepOutcome.NOT_BEGUN))
+        if rest and failure is not None and ended and self._results[-1].outcome is not StepOutcome.FAILED:
+            rest[0] = StepResult(rest[0].number, rest[0].step, rest[0].outcome, failure.message)
+        results = (*self._results, *rest)
+        changed = any(
+            isinstance(each.step, LASTING) and each.outcome in {StepOutcome.DONE, StepOutcome.DONE_BEFORE}
+            for each in results
+        )
+        return ApplyOutcome(results, changed)
+
+
+def _ended(failure: EosctlError, outcome: ApplyOutcome) -> EosctlError:
+    """The error of a run: an interruption stays one, what comes after lasting changes is PartlyApplied."""
+    done = outcome.count(StepOutcome.DONE) + outcome.count(StepOutcome.DONE_BEFORE)
+    if isinstance(failure, Interrupted):
+        return Interrupted(f"{failure.message}; {done} of {len(outcome.results)} steps are done", hint=failure.hint)
+    if not outcome.changed:
+        return failure
+    return PartlyApplied(f"{done} of {len(outcome.results)} steps are done, then: {failure.message}", hint=failure.hint)

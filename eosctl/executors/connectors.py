@@ -1,0 +1,160 @@
+"""Stopping, configuring and resuming connectors over REST. Each can be repeated."""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Final
+from urllib.parse import quote
+
+from eosctl.clients.access import ClusterAccess
+from eosctl.clients.rest import RestClient
+from eosctl.errors import Refused, TimedOut, Undecodable, Unsupported
+from eosctl.executors.apply import Recheck
+from eosctl.model.plan import ResumeConnector, SetConnectorConfig, Side, StopConnector
+from eosctl.model.versions import STOPPED_STATE, KafkaVersion
+
+POLL_S: Final = 0.2
+INITIAL_STATE: Final = KafkaVersion(3, 7)
+"""KIP-980: a connector can be created STOPPED."""
+
+Access = Callable[[Side], ClusterAccess]
+
+
+def stop_connector(step: StopConnector, _: Recheck, *, access: ClusterAccess) -> str:
+    """PUT stop, then wait until it is STOPPED and no task is left."""
+
+    def stop(rest: RestClient) -> str:
+        require_version(rest, STOPPED_STATE, by_hand(step.connector))
+        rest.request("PUT", f"{path(step.connector)}/stop")
+        await_state(rest, step.connector, _is_stopped, "to be STOPPED without tasks", access.timeout_s)
+        return f"connector {step.connector} is STOPPED and has no tasks"
+
+    return access.ask_worker(stop)
+
+
+def by_hand(connector: str) -> str:
+    """What to do where workers are too old to stop a connector."""
+    return (
+        f"delete connector {connector} (its offsets stay in the topic), run this again without --stop, then create the "
+        "connector again with the new settings"
+    )
+
+
+def resume_connector(step: ResumeConnector, _: Recheck, *, access: ClusterAccess) -> str:
+    """PUT resume, then wait until all its tasks run; Refused where a task fails."""
+
+    def resume(rest: RestClient) -> str:
+        rest.request("PUT", f"{path(step.connector)}/resume")
+        tasks = await_state(rest, step.connector, _is_running, "to run", access.timeout_s)
+        return f"connector {step.connector} runs with {len(tasks)} task" + ("" if len(tasks) == 1 else "s")
+
+    return access.ask_worker(resume)
+
+
+def set_connector_config(step: SetConnectorConfig, _: Recheck, *, access: Access) -> str:
+    """Changes the connector's config, or creates it STOPPED from that of another connector."""
+
+    def change(rest: RestClient) -> str:
+        current = config_of(rest, step.connector)
+        if current is None:
+            return create(rest)
+        wanted = changed(current, step.changes)
+        if wanted == current:
+            return f"connector {step.connector} is configured so already"
+        rest.request("PUT", f"{path(step.connector)}/config", wanted)
+        return f"connector {step.connector}: {_told(step.changes)}"
+
+    def create(rest: RestClient) -> str:
+        if step.copied_from is None:
+            raise Refused(f"connector {step.connector} does not exist", hint="create it with its new settings")
+        require_version(
+            rest, INITIAL_STATE, f"create connector {step.connector} by hand; its offsets are in place already"
+        )
+        origin = step.copied_from
+        pattern = access(Side.SOURCE).ask_worker(lambda source: config_of(source, origin))
+        if pattern is None:
+            raise Refused(f"connector {origin}, whose config is to be copied, does not exist")
+        config = changed({**pattern, "name": step.connector}, step.changes)
+        body = {"name": step.connector, "config": config, "initial_state": "STOPPED"}
+        rest.request("POST", "/connectors", body)
+        return f"connector {step.connector} created STOPPED, with the config of {origin}"
+
+    return access(step.side).ask_worker(change)
+
+
+def changed(config: Mapping[str, str], changes: Mapping[str, str | None]) -> dict[str, str]:
+    """The config with each change made; a change to None takes the setting away."""
+    merged = {**config, **changes}
+    return {key: value for key, value in merged.items() if value is not None}
+
+
+def _told(changes: Mapping[str, str | None]) -> str:
+    return ", ".join(f"{key} removed" if value is None else f"{key}={value}" for key, value in changes.items())
+
+
+def path(connector: str) -> str:
+    """The connector's path in the REST interface."""
+    return f"/connectors/{quote(connector, safe='')}"
+
+
+def config_of(rest: RestClient, connector: str) -> dict[str, str] | None:
+    """The connector's config as Connect keeps it, references to config providers unresolved; None if it is unknown."""
+    listed = rest.get("/connectors")
+    if not isinstance(listed, list) or connector not in listed:
+        return None
+    config = rest.get(f"{path(connector)}/config")
+    if not isinstance(config, dict):
+        raise Undecodable(f"{rest.url}{path(connector)}/config is not an object")
+    return {str(key): value for key, value in config.items()}
+
+
+def require_version(rest: RestClient, needed: KafkaVersion, hint: str) -> None:
+    """Unsupported where the worker is older."""
+    body = rest.get("/")
+    found = str(body.get("version")) if isinstance(body, dict) else "?"
+    try:
+        version = KafkaVersion.parse(found)
+    except ValueError:
+        return
+    if version < needed:
+        raise Unsupported(f"this needs Connect {needed}, the worker at {rest.url} has {found}", hint=hint)
+
+
+Tasks = tuple[tuple[int, str, str], ...]
+"""Number, state and trace of each task."""
+
+
+def _status(rest: RestClient, connector: str) -> tuple[str, Tasks]:
+    body = rest.get(f"{path(connector)}/status")
+    match body:
+        case {"connector": {"state": str(state)}, "tasks": list(tasks)}:
+            return state, tuple((each["id"], each["state"], str(each.get("trace", ""))) for each in tasks)
+    raise Undecodable(f"{rest.url}{path(connector)}/status is not a connector's status")
+
+
+def _is_stopped(connector: str, state: str, tasks: Tasks) -> bool:
+    return state == "STOPPED" and not tasks
+
+
+def _is_running(connector: str, state: str, tasks: Tasks) -> bool:
+    for number, task_state, trace in tasks:
+        if task_state == "FAILED":
+            told = trace.strip().splitlines()[0] if trace.strip() else "no trace"
+            raise Refused(f"task {number} of connector {connector} FAILED: {told}")
+    return state == "RUNNING" and bool(tasks) and all(task_state == "RUNNING" for _, task_state, _ in tasks)
+
+
+def await_state(
+    rest: RestClient, connector: str, wanted: Callable[[str, str, Tasks], bool], what: str, timeout_s: float
+) -> Tasks:
+    """The connector's tasks as soon as its state is `wanted`; TimedOut names what it was last."""
+    deadline = time.monotonic() + timeout_s
+    while True:
+        state, tasks = _status(rest, connector)
+        if wanted(connector, state, tasks):
+            return tasks
+        if time.monotonic() > deadline:
+            raise TimedOut(
+                f"waited {timeout_s:g} s for connector {connector} {what}; it is {state} with {len(tasks)} tasks",
+                hint="a longer --timeout helps where tasks take long to end",
+            )
+        time.sleep(POLL_S)

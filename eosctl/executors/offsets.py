@@ -1,0 +1,93 @@
+"""Writing offsets: one transaction for one connector, and reading it back.
+
+1. InitProducerId under the ID of the connector's task 0, the one that Connect's own alteration of offsets uses: an
+   earlier eosctl, the connector's task or a request to Connect that still held the ID is fenced, and what it left open
+   is aborted (or committed, where that was decided already) before the call returns.
+2. Now the preconditions are read again. The offsets are those before the plan, or those after it: then an earlier run
+   committed, and nothing is left to do.
+3. One transaction with explicit partitions, committed. If somebody initialises the ID in between, the commit is
+   refused: of two that write, one commits, whole.
+"""
+
+from collections.abc import Callable
+
+from eosctl.clients.transactional import PartitionRecord, TransactionalProducer
+from eosctl.errors import Interrupted, Refused
+from eosctl.executors.apply import Failpoint, Recheck, pass_by
+from eosctl.model.client_properties import ClientProperties
+from eosctl.model.plan import Side, VerifyOffsets, WriteOffsets
+from eosctl.model.plan_facts import OffsetsNow
+
+ReadOffsets = Callable[[Side, str, str], OffsetsNow]
+"""The offsets of a connector in a topic, read now: side, topic, connector."""
+
+
+def write_offsets(
+    step: WriteOffsets,
+    recheck: Recheck,
+    *,
+    properties: ClientProperties,
+    read_offsets: ReadOffsets,
+    timeout_s: float,
+    failpoint: Failpoint = pass_by,
+) -> str:
+    """Bring the topic from `step.before` to `step.after`; says what was written."""
+    with TransactionalProducer(
+        properties,
+        step.transactional_id,
+        transaction_timeout_ms=step.transaction_timeout_ms,
+        timeout_s=timeout_s,
+    ) as producer:
+        producer.initialise()
+        failpoint("initialised")
+        recheck()
+        now = read_offsets(step.side, step.topic, step.connector)
+        if now.values == step.after and step.records:
+            return f"the offsets were in topic {step.topic} already"
+        if step.before not in {now.records, now.values}:
+            raise Refused(f"the offsets of connector {step.connector} in topic {step.topic} changed meanwhile")
+        try:
+            _transact(producer, step, failpoint)
+        except KeyboardInterrupt as interrupt:
+            raise Interrupted(_interrupted(producer)) from interrupt
+    return _told(step)
+
+
+def _transact(producer: TransactionalProducer, step: WriteOffsets, failpoint: Failpoint) -> None:
+    """The first record is awaited alone: what the cluster does not allow shows before all others are queued."""
+    producer.begin()
+    records = [PartitionRecord(each.partition, each.key, each.value) for each in step.records]
+    producer.write(step.topic, records[:1])
+    producer.flush(step.topic)
+    failpoint("first-written")
+    producer.write(step.topic, records[1:])
+    producer.flush(step.topic)
+    failpoint("written")
+    producer.commit(step.topic)
+    failpoint("committed")
+
+
+def _interrupted(producer: TransactionalProducer) -> str:
+    if not producer.open:
+        return "interrupted; the transaction was committed before"
+    trouble = producer.abort()
+    told = "was aborted" if trouble is None else f"will be aborted by its coordinator ({trouble})"
+    return f"interrupted; the open transaction {told}, no offset was changed"
+
+
+def _told(step: WriteOffsets) -> str:
+    tombstones = sum(1 for each in step.records if each.value is None)
+    values = len(step.records) - tombstones
+    deleted = f" and {tombstones} deletions" if tombstones else ""
+    return f"{values} offsets{deleted} in one transaction as {step.transactional_id}"
+
+
+def verify_offsets(step: VerifyOffsets, _: Recheck, *, read_offsets: ReadOffsets) -> str:
+    """The topic read again must hold exactly the offsets that were planned."""
+    now = read_offsets(step.side, step.topic, step.connector)
+    if now.values != step.digest:
+        raise Refused(
+            f"topic {step.topic} does not hold the offsets of connector {step.connector} that were written",
+            hint=f"do not start the connector; `eosctl offsets show --connector {step.connector}` says what is there",
+        )
+    return f"topic {step.topic} holds the offsets as planned"

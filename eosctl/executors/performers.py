@@ -1,0 +1,58 @@
+"""Who performs which kind of step: one entry for each."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from eosctl.clients.access import ClusterAccess
+from eosctl.executors.apply import Failpoint, Performer, Recheck, pass_by
+from eosctl.executors.connectors import resume_connector, set_connector_config, stop_connector
+from eosctl.executors.offsets import ReadOffsets, verify_offsets, write_offsets
+from eosctl.executors.producers import Describe, fence_producers
+from eosctl.executors.topics import create_offsets_topic
+from eosctl.model.plan import (
+    CreateTopic,
+    FenceProducers,
+    ResumeConnector,
+    SetConnectorConfig,
+    Side,
+    StopConnector,
+    VerifyOffsets,
+    WriteOffsets,
+)
+
+
+def performers(
+    access: Callable[[Side], ClusterAccess],
+    read_offsets: ReadOffsets,
+    describe: Describe,
+    failpoint: Failpoint = pass_by,
+) -> Mapping[type, Performer]:
+    """The performer of each kind of step, on the clusters that `access` leads to."""
+
+    def on_its_side(perform: Callable[..., str]) -> Performer:
+        def performer(step: Any, recheck: Recheck) -> str:  # noqa: ANN401  # each performer takes its own kind
+            return perform(step, recheck, access=access(step.side))
+
+        return performer
+
+    def write(step: Any, recheck: Recheck) -> str:  # noqa: ANN401  # a WriteOffsets
+        place = access(step.side)
+        return write_offsets(
+            step,
+            recheck,
+            properties=place.properties,
+            read_offsets=read_offsets,
+            timeout_s=place.timeout_s,
+            failpoint=failpoint,
+        )
+
+    return {
+        StopConnector: on_its_side(stop_connector),
+        FenceProducers: on_its_side(partial(fence_producers, describe=describe)),
+        CreateTopic: on_its_side(create_offsets_topic),
+        WriteOffsets: write,
+        VerifyOffsets: partial(verify_offsets, read_offsets=read_offsets),
+        SetConnectorConfig: partial(set_connector_config, access=access),
+        ResumeConnector: on_its_side(resume_connector),
+    }

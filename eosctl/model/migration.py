@@ -1,0 +1,104 @@
+"""Moving a connector's offsets: what is wished, what was read, and what is planned."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from eosctl.model.names import ConnectorTaskId, task_transactional_id
+from eosctl.model.offsets import OffsetsTopic
+from eosctl.model.plan import ConnectorStopped, Plan, Side
+from eosctl.model.plan_facts import ConnectorFacts, TopicNow
+from eosctl.model.report import Finding
+from eosctl.model.skipped import Skipped
+
+
+class MergeRule(StrEnum):
+    """What to do where the target holds offsets of the connector already that differ from the source's."""
+
+    FAIL = "fail"
+    KEEP_TARGET = "keep-target"
+    KEEP_SOURCE = "keep-source"
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One connector's offsets from a topic of the source side to a topic of the target side, perhaps under a new name.
+
+    setting is the offsets.storage.topic that the connector shall have afterwards, former_setting the one that it has:
+    None is none. unchanged says that it shall stay as it is.
+    """
+
+    connector: str
+    new_name: str
+    source_topic: str
+    target_topic: str
+    setting: str | None = None
+    former_setting: str | None = None
+    unchanged: bool = False
+
+    @property
+    def renamed(self) -> bool:
+        """Whether keys have to be rewritten."""
+        return self.connector != self.new_name
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationWish:
+    """What the user wants.
+
+    Group IDs are those of the Connect clusters; partitions and replication_factor are for target topics that do not
+    exist yet (replication factor -1: the broker's default). just_stopped are connectors that this command has stopped.
+    """
+
+    moves: tuple[Move, ...]
+    source_group_id: str
+    target_group_id: str
+    other_cluster: bool = False
+    merge: MergeRule = MergeRule.FAIL
+    stop: bool = False
+    set_config: bool = False
+    resume: bool = False
+    partitions: int = 25
+    replication_factor: int = -1
+    just_stopped: tuple[ConnectorStopped, ...] = ()
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether the connector will live in another Connect cluster."""
+        return self.other_cluster or self.source_group_id != self.target_group_id
+
+    @property
+    def new_side(self) -> Side:
+        """The side whose Connect cluster the connector will live in."""
+        return Side.TARGET if self.elsewhere else Side.SOURCE
+
+    def target_id(self, move: Move) -> str:
+        """The transactional ID of task 0 after the move: offsets are written in its name."""
+        return task_transactional_id(self.target_group_id, ConnectorTaskId(move.new_name, 0))
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationFacts:
+    """What was read for it. Connectors, topics and offsets are by side and name.
+
+    offsets lack the topics that do not exist; fenced_ids are the transactional IDs of the connectors' tasks on each
+    side that coordinators know; a connector whose state nobody could tell is Skipped.
+    """
+
+    as_of: int
+    cluster_ids: Mapping[Side, str]
+    connectors: Mapping[tuple[Side, str], ConnectorFacts | Skipped]
+    topics: Mapping[tuple[Side, str], TopicNow | None]
+    offsets: Mapping[tuple[Side, str], OffsetsTopic]
+    fenced_ids: Mapping[Side, tuple[str, ...]] = field(default_factory=dict)
+    transaction_timeout_ms: int = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """The plan, what was found on the way, and the reasons (if any) for which it must not be applied."""
+
+    plan: Plan
+    findings: tuple[Finding, ...]
+    objections: tuple[str, ...]
+    hint: str | None = None

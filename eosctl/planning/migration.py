@@ -1,0 +1,214 @@
+"""The plan that moves connectors' offsets and lets nobody write beside it.
+
+1. Every connector concerned, on both sides, is STOPPED and has no tasks, or does not exist; --stop makes it so.
+2. The producers of its tasks are fenced, old and new: what a zombie left open is aborted and it cannot commit again.
+3. Target topics that do not exist are created: compact, because Connect refuses others.
+4. Each connector's offsets are written in one transaction in the name of its task 0, and read back.
+5. Its config is changed and it is resumed, where that was asked for; else a person is told what is left to do.
+
+Between reading and writing nothing may have changed: cluster, topics, the records of every key that was read.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from eosctl.model.migration import Migration, MigrationFacts, MigrationWish, Move
+from eosctl.model.plan import (
+    ClusterIs,
+    ConnectorStopped,
+    CreateTopic,
+    FenceProducers,
+    ManualStep,
+    NoOpenTransaction,
+    OffsetsUnchanged,
+    Plan,
+    PlannedStep,
+    Precondition,
+    ResumeConnector,
+    SetConnectorConfig,
+    Side,
+    StopConnector,
+    TopicIsCompact,
+    TopicIsCompactOrAbsent,
+    VerifyOffsets,
+    WriteOffsets,
+)
+from eosctl.model.plan_facts import ConnectorFacts, OffsetsNow
+from eosctl.model.skipped import Skipped
+from eosctl.planning.merge import Merged, merge_offsets
+from eosctl.planning.migration_findings import find_all, objections
+from eosctl.planning.offsets_digest import Entry, entries_by_connector, offsets_now
+
+KIND: Final = "migrate-offsets"
+SETTING: Final = "offsets.storage.topic"
+
+
+def plan_migration(wish: MigrationWish, facts: MigrationFacts) -> Migration:
+    """The plan by the rules above, with everything that was found and everything that speaks against it."""
+    planner = _Planner(wish, facts)
+    findings = find_all(wish, facts, planner.merged, [move for move in wish.moves if planner.is_empty(move)])
+    against = dict(objections(wish, facts, planner.stopped(), findings))
+    plan = Plan(KIND, facts.as_of, planner.steps())
+    return Migration(plan, findings, tuple(against), next(iter(against.values()), None))
+
+
+class _Planner:
+    """One migration being planned: the merge of each move, made once."""
+
+    def __init__(self, wish: MigrationWish, facts: MigrationFacts) -> None:
+        self._wish = wish
+        self._facts = facts
+        self._entries = {place: entries_by_connector(topic) for place, topic in facts.offsets.items()}
+        self.merged = {move: self._merge(move) for move in wish.moves}
+
+    def steps(self) -> tuple[PlannedStep, ...]:
+        """All steps: those that make writing safe for all connectors, then the writing, then what follows."""
+        return (*self._stops(), *self._fences(), *self._topics(), *self._writes(), *self._configs(), *self._by_hand())
+
+    # -- what is there -----------------------------------------------------------------------------------------------
+
+    def _source(self, move: Move) -> list[Entry]:
+        return self._entries.get((Side.SOURCE, move.source_topic), {}).get(move.connector, [])
+
+    def _target(self, move: Move) -> list[Entry]:
+        return self._entries.get((Side.TARGET, move.target_topic), {}).get(move.new_name, [])
+
+    def _partitions(self, move: Move) -> int:
+        now = self._facts.topics[Side.TARGET, move.target_topic]
+        return self._wish.partitions if now is None else now.facts.partitions
+
+    def _merge(self, move: Move) -> Merged:
+        return merge_offsets(move, self._source(move), self._target(move), self._partitions(move), self._wish.merge)
+
+    def is_empty(self, move: Move) -> bool:
+        """Whether the source topic holds nothing of the connector."""
+        return not any(records.committed is not None for _, records in self._source(move))
+
+    def _exists(self, side: Side, connector: str) -> bool:
+        now = self._facts.connectors.get((side, connector))
+        return isinstance(now, ConnectorFacts) and now.state is not None
+
+    def stopped(self) -> tuple[ConnectorStopped, ...]:
+        """The connectors that have to be stopped; those of a Connect cluster that cannot be seen are left out."""
+        wanted = [ConnectorStopped(Side.SOURCE, move.connector) for move in self._wish.moves]
+        side = self._wish.new_side
+        wanted += [
+            ConnectorStopped(side, move.new_name)
+            for move in self._wish.moves
+            if (self._wish.elsewhere and not self._unknown(move.new_name))
+            or (move.renamed and not self._wish.elsewhere)
+        ]
+        return tuple(dict.fromkeys(wanted))
+
+    def _unknown(self, new_name: str) -> bool:
+        return isinstance(self._facts.connectors.get((Side.TARGET, new_name)), Skipped)
+
+    def _stopped_for(self, move: Move) -> Iterator[ConnectorStopped]:
+        wanted = {(Side.SOURCE, move.connector), (self._wish.new_side, move.new_name)}
+        return (each for each in self.stopped() if (each.side, each.connector) in wanted)
+
+    def _cluster(self, side: Side) -> ClusterIs:
+        return ClusterIs(side, self._facts.cluster_ids[side])
+
+    # -- steps -------------------------------------------------------------------------------------------------------
+
+    def _stops(self) -> Iterator[PlannedStep]:
+        for each in self.stopped():
+            now = self._facts.connectors[each.side, each.connector]
+            stopped = isinstance(now, ConnectorFacts) and now.state == "STOPPED" and now.tasks == 0
+            to_stop = self._wish.stop and self._exists(each.side, each.connector) and not stopped
+            if to_stop or each in self._wish.just_stopped:
+                yield PlannedStep(StopConnector(each.side, each.connector), (self._cluster(each.side),))
+
+    def _fences(self) -> Iterator[PlannedStep]:
+        for side, ids in self._facts.fenced_ids.items():
+            if ids:
+                preconditions: tuple[Precondition, ...] = (self._cluster(side), *self.stopped())
+                yield PlannedStep(FenceProducers(side, ids, self._facts.transaction_timeout_ms), preconditions)
+
+    def _topics(self) -> Iterator[PlannedStep]:
+        for topic in dict.fromkeys(move.target_topic for move in self._wish.moves):
+            if self._facts.topics[Side.TARGET, topic] is None:
+                step = CreateTopic(Side.TARGET, topic, self._wish.partitions, self._wish.replication_factor)
+                absent = TopicIsCompactOrAbsent(Side.TARGET, topic, self._wish.partitions)
+                yield PlannedStep(step, (self._cluster(Side.TARGET), absent))
+
+    def _writes(self) -> Iterator[PlannedStep]:
+        for move in self._wish.moves:
+            yield from self._write(move)
+
+    def _write(self, move: Move) -> Iterator[PlannedStep]:
+        topic, merged, before = move.target_topic, self.merged[move], offsets_now(self._target(move))
+        if merged.writes:
+            yield PlannedStep(
+                WriteOffsets(
+                    Side.TARGET,
+                    topic,
+                    move.new_name,
+                    self._wish.target_id(move),
+                    self._facts.transaction_timeout_ms,
+                    merged.writes,
+                    before.records,
+                    before.values,
+                    merged.after,
+                ),
+                (*self._guards(move), *self._unchanged(move, before, merged.after)),
+            )
+        yield PlannedStep(VerifyOffsets(Side.TARGET, topic, move.new_name, merged.after), self._guards(move))
+
+    def _guards(self, move: Move) -> tuple[Precondition, ...]:
+        now = self._facts.topics[Side.TARGET, move.target_topic]
+        topic_id = None if now is None else now.topic_id
+        return (
+            self._cluster(Side.SOURCE),
+            self._cluster(Side.TARGET),
+            *self._stopped_for(move),
+            TopicIsCompact(Side.TARGET, move.target_topic, self._partitions(move), topic_id),
+        )
+
+    def _unchanged(self, move: Move, before: OffsetsNow, after: str) -> tuple[Precondition, ...]:
+        source = offsets_now(self._source(move)).records
+        return (
+            OffsetsUnchanged(Side.SOURCE, move.source_topic, move.connector, source),
+            NoOpenTransaction(Side.SOURCE, move.source_topic, move.connector),
+            OffsetsUnchanged(Side.TARGET, move.target_topic, move.new_name, before.records, after),
+            NoOpenTransaction(Side.TARGET, move.target_topic, move.new_name),
+        )
+
+    def _configs(self) -> Iterator[PlannedStep]:
+        side = self._wish.new_side
+        for move in self._wish.moves if self._wish.set_config else ():
+            changes = {} if move.unchanged else {SETTING: move.setting}
+            before = {} if move.unchanged else {SETTING: move.former_setting}
+            if changes or move.renamed or self._wish.elsewhere:
+                copied = move.connector if move.renamed or self._wish.elsewhere else None
+                step = SetConnectorConfig(side, move.new_name, changes, before, copied)
+                yield PlannedStep(step, (self._cluster(side), *self._stopped_for(move)))
+        for move in self._wish.moves if self._wish.resume else ():
+            yield PlannedStep(ResumeConnector(side, move.new_name), (self._cluster(side),))
+
+    def _by_hand(self) -> Iterator[PlannedStep]:
+        for move in self._wish.moves:
+            for instruction in self._instructions(move):
+                yield PlannedStep(ManualStep(instruction))
+
+    def _instructions(self, move: Move) -> Iterator[str]:
+        new, moved = move.new_name, move.renamed or self._wish.elsewhere
+        place = f" in Connect cluster {self._wish.target_group_id}" if self._wish.elsewhere else ""
+        if not self._wish.set_config and moved:
+            yield f"create connector {new}{place} with the config of {move.connector}{_setting(move, ', and with ')}"
+        elif not self._wish.set_config and not move.unchanged:
+            exists = self._exists(Side.SOURCE, move.connector)
+            verb = "configure connector" if exists else "create connector"
+            yield f"{verb} {new} {_setting(move, '')} (PUT /connectors/{new}/config)"
+        if not self._wish.resume:
+            yield f"resume connector {new}{place} (PUT /connectors/{new}/resume)"
+        if moved and self._exists(Side.SOURCE, move.connector):
+            yield f"delete connector {move.connector} once {new}{place} runs; never let both run"
+
+
+def _setting(move: Move, lead: str) -> str:
+    if move.unchanged:
+        return ""
+    told = f"with {SETTING}={move.setting}" if move.setting else f"without {SETTING}"
+    return lead.replace("with ", "") + told if lead else told

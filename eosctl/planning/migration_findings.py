@@ -1,0 +1,85 @@
+"""What is worth knowing about a migration before it is applied, and what speaks against it."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from eosctl.codecs.offsets_topic import decode_offsets_key
+from eosctl.model.migration import MigrationFacts, MigrationWish, Move
+from eosctl.model.offsets import MalformedKey
+from eosctl.model.plan import ConnectorStopped, Side
+from eosctl.model.plan_facts import PlanFacts
+from eosctl.model.report import Finding, Severity
+from eosctl.model.skipped import Skipped
+from eosctl.planning.merge import Merged
+from eosctl.planning.preconditions import not_compact, violation
+
+STOP_HINT = "stop it first (--stop with --connect-url does that); PAUSED is not enough, its tasks keep their place"
+
+
+def find_all(
+    wish: MigrationWish, facts: MigrationFacts, merged: Mapping[Move, Merged], empty: Iterable[Move]
+) -> tuple[Finding, ...]:
+    """Every finding once, the worst first."""
+    found = [each for one in merged.values() for each in one.findings]
+    for topic in dict.fromkeys(move.target_topic for move in wish.moves):
+        found += _foreign_keys(facts, topic)
+    found += [_nothing_there(move) for move in empty]
+    found += _unknown_targets(wish, facts)
+    return tuple(sorted(found, key=lambda each: list(Severity).index(each.severity)))
+
+
+def _nothing_there(move: Move) -> Finding:
+    return Finding(
+        "no-offsets",
+        Severity.WARNING,
+        move.connector,
+        f"topic {move.source_topic} holds no offset of connector {move.connector}: it will begin from nothing",
+        "is this the topic that the connector uses? --from-topic names another",
+    )
+
+
+def _foreign_keys(facts: MigrationFacts, topic: str) -> Iterator[Finding]:
+    held = facts.offsets.get((Side.TARGET, topic))
+    raws = () if held is None else held.raw_keys()
+    foreign = sum(1 for raw in raws if isinstance(decode_offsets_key(raw), MalformedKey))
+    if foreign:
+        yield Finding(
+            "foreign-keys",
+            Severity.ERROR,
+            topic,
+            f"topic {topic} holds {foreign} keys that are not of source offsets",
+            "take a topic of its own: workers of 3.5.0, 3.5.1 and 3.6.0 lose offsets over such keys (KAFKA-15800)",
+            {"keys": foreign},
+        )
+
+
+def _unknown_targets(wish: MigrationWish, facts: MigrationFacts) -> Iterator[Finding]:
+    for name in dict.fromkeys(move.new_name for move in wish.moves):
+        now = facts.connectors.get((Side.TARGET, name))
+        if wish.elsewhere and isinstance(now, Skipped):
+            yield Finding(
+                "target-connector-unknown",
+                Severity.WARNING,
+                name,
+                f"whether connector {name} runs in Connect cluster {wish.target_group_id} is unknown: {now.reason}",
+                "--to-connect-url or --to-config-topic lets eosctl look; if it runs there, stop it first",
+            )
+
+
+def objections(
+    wish: MigrationWish, facts: MigrationFacts, stopped: Iterable[ConnectorStopped], findings: Iterable[Finding]
+) -> Iterator[tuple[str, str]]:
+    """Why nothing may be written, each with what to do about it. stopped are the connectors that have to be."""
+    plan_facts = PlanFacts(connectors=facts.connectors)
+    for precondition in stopped:
+        reason = violation(precondition, plan_facts)
+        will_stop = wish.stop and not isinstance(facts.connectors[precondition.side, precondition.connector], Skipped)
+        if reason is not None and not will_stop:
+            yield reason, STOP_HINT
+    for topic in dict.fromkeys(move.target_topic for move in wish.moves):
+        now = facts.topics[Side.TARGET, topic]
+        reason = None if now is None else not_compact(now.facts)
+        if reason is not None:
+            yield reason, f"set cleanup.policy=compact on {topic}, or move to another topic"
+    for finding in findings:
+        if finding.severity is Severity.ERROR:
+            yield finding.message, finding.cure

@@ -1,0 +1,86 @@
+"""The plan that leads back: the steps of a plan turned round, last first.
+
+1. Records that were written are replaced by the bytes that were there before, and deleted where there was nothing, in
+   one transaction, if the offsets still are those that the plan left. Once the connector has committed further, going
+   back would repeat records: the undo is refused then.
+2. A connector that the plan resumed is stopped first; one that it stopped is resumed last; a config change is made the
+   other way round.
+3. Topics and connectors that were created stay: a person decides about them.
+
+It is made from the plan alone, before the first step is done, so it is there however the plan ends. A step that was
+never done is undone by doing nothing.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Final, TypeVar
+
+from eosctl.model.plan import (
+    ConnectorStopped,
+    CreateTopic,
+    ManualStep,
+    OffsetsUnchanged,
+    OffsetsWrite,
+    Plan,
+    PlannedStep,
+    Precondition,
+    ResumeConnector,
+    SetConnectorConfig,
+    Step,
+    StopConnector,
+    VerifyOffsets,
+    WriteOffsets,
+)
+
+KIND: Final = "undo"
+
+S = TypeVar("S", bound=Step)
+
+
+def undo_plan(plan: Plan) -> Plan:
+    """What leads back from where `plan` leads to; undoing that leads forth again."""
+    steps = (
+        *(PlannedStep(StopConnector(step.side, step.connector), kept) for step, kept in _of(plan, ResumeConnector)),
+        *(each for step, kept in _of(plan, WriteOffsets) for each in _unwritten(step, kept)),
+        *(_unconfigured(step, kept) for step, kept in _of(plan, SetConnectorConfig)),
+        *(PlannedStep(ResumeConnector(step.side, step.connector), kept) for step, kept in _of(plan, StopConnector)),
+        *(PlannedStep(ManualStep(each)) for each in _left_over(plan)),
+    )
+    return Plan(KIND, plan.as_of, steps)
+
+
+def _of(plan: Plan, kind: type[S]) -> Iterator[tuple[S, tuple[Precondition, ...]]]:
+    for planned in reversed(plan.steps):
+        if isinstance(planned.step, kind):
+            yield planned.step, planned.preconditions
+
+
+def _unwritten(step: WriteOffsets, preconditions: Iterable[Precondition]) -> Iterator[PlannedStep]:
+    back = WriteOffsets(
+        step.side,
+        step.topic,
+        step.connector,
+        step.transactional_id,
+        step.transaction_timeout_ms,
+        tuple(OffsetsWrite(each.partition, each.key, each.before, each.value) for each in step.records),
+        step.after,
+        step.after,
+        step.before_values,
+    )
+    kept = tuple(each for each in preconditions if not isinstance(each, OffsetsUnchanged))
+    unchanged = OffsetsUnchanged(step.side, step.topic, step.connector, step.after, step.before_values)
+    yield PlannedStep(back, (*kept, unchanged))
+    stopped = tuple(each for each in kept if isinstance(each, ConnectorStopped))
+    yield PlannedStep(VerifyOffsets(step.side, step.topic, step.connector, step.before_values), stopped)
+
+
+def _unconfigured(step: SetConnectorConfig, preconditions: tuple[Precondition, ...]) -> PlannedStep:
+    if step.copied_from is not None:
+        return PlannedStep(ManualStep(f"delete connector {step.connector}, which the plan created, before any other"))
+    return PlannedStep(SetConnectorConfig(step.side, step.connector, step.before, step.changes), preconditions)
+
+
+def _left_over(plan: Plan) -> Iterator[str]:
+    for created, _ in _of(plan, CreateTopic):
+        yield f"topic {created.topic}, which the plan created, stays: delete it if nothing uses it"
+    for by_hand, _ in _of(plan, ManualStep):
+        yield f"take back, if it was done: {by_hand.instruction}"

@@ -1,0 +1,128 @@
+"""Reading again what a plan's preconditions speak of."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from eosctl.analysis.config_topic import fold_config_topic
+from eosctl.analysis.offsets import fold_offsets
+from eosctl.clients.access import ClusterAccess
+from eosctl.clients.messages import topics_metadata
+from eosctl.codecs.config_topic import decode_config_records
+from eosctl.errors import NotAuthorized, Refused, UsageError
+from eosctl.model.connectors import ConnectorState, Reader, TargetState
+from eosctl.model.names import TopicPartition
+from eosctl.model.offsets import OffsetsTopic
+from eosctl.model.plan import (
+    ClusterIs,
+    ConnectorStopped,
+    NoOpenTransaction,
+    OffsetsUnchanged,
+    Precondition,
+    Side,
+    TopicIsCompact,
+    TopicIsCompactOrAbsent,
+)
+from eosctl.model.plan_facts import ConnectorFacts, OffsetsNow, PlanFacts, TopicNow
+from eosctl.model.skipped import Skipped
+from eosctl.model.versions import NEWEST
+from eosctl.planning.offsets_digest import entries_by_connector, offsets_now
+from eosctl.sources.connect_rest import read_connectors
+from eosctl.sources.kafka_log import read_log
+from eosctl.sources.kafka_offsets import partition_offsets
+from eosctl.sources.kafka_topics import topic_facts, topic_settings
+
+Access = Callable[[Side], ClusterAccess]
+
+NO_TOPIC_ID: Final = "00000000-0000-0000-0000-000000000000"
+
+
+def read_plan_facts(access: Access, preconditions: Sequence[Precondition]) -> PlanFacts:
+    """Everything that these preconditions need, read now, each topic once."""
+    offsets = [each for each in preconditions if isinstance(each, OffsetsUnchanged | NoOpenTransaction)]
+    stopped = [each for each in preconditions if isinstance(each, ConnectorStopped)]
+    topics = {
+        (each.side, each.topic) for each in preconditions if isinstance(each, TopicIsCompact | TopicIsCompactOrAbsent)
+    }
+    found: dict[tuple[Side, str, str], OffsetsNow] = {}
+    for side, topic in {(each.side, each.topic) for each in offsets}:
+        by_connector = entries_by_connector(read_offsets_topic(access(side), topic))
+        for each in offsets:
+            if (each.side, each.topic) == (side, topic):
+                found[side, topic, each.connector] = offsets_now(by_connector.get(each.connector, ()))
+    return PlanFacts(
+        {each.side: access(each.side).wire.cluster_id for each in preconditions if isinstance(each, ClusterIs)},
+        {
+            (side, name): facts
+            for side in {each.side for each in stopped}
+            for name, facts in read_connector_facts(
+                access(side), [each.connector for each in stopped if each.side is side]
+            ).items()
+        },
+        {place: read_topic_now(access(place[0]), place[1]) for place in topics},
+        found,
+    )
+
+
+def read_offsets_now(access: Access, side: Side, topic: str, connector: str) -> OffsetsNow:
+    """The digests of one connector's offsets in one topic, read now."""
+    return offsets_now(entries_by_connector(read_offsets_topic(access(side), topic)).get(connector, ()))
+
+
+def read_offsets_topic(access: ClusterAccess, topic: str) -> OffsetsTopic:
+    """The topic folded, with its transactions' states; without partitions where it does not exist."""
+    now = read_topic_now(access, topic)
+    if now is None:
+        return OffsetsTopic(topic, Skipped(f"topic {topic} does not exist"), ())
+    places = [TopicPartition(topic, number) for number in range(now.facts.partitions)]
+    bounds = partition_offsets(access.wire, places)
+    partitions = (
+        fold_offsets(place, read_log(access.wire, place, offsets=bounds[place]), bounds[place]) for place in places
+    )
+    return OffsetsTopic(topic, now.facts, tuple(partitions))
+
+
+def read_topic_now(access: ClusterAccess, topic: str) -> TopicNow | None:
+    """Partitions, settings and topic ID of the topic; None where it does not exist."""
+    facts = topic_facts(access.wire, [topic])[topic]
+    if facts is None:
+        return None
+    settings = topic_settings(access.wire, topic)
+    [described] = access.wire.request_any(topics_metadata([topic])).topics
+    topic_id = str(getattr(described, "topic_id", None) or NO_TOPIC_ID)
+    known = facts if isinstance(settings, Skipped) else replace(facts, settings=settings)
+    return TopicNow(known, None if topic_id == NO_TOPIC_ID else topic_id)
+
+
+def read_connector_facts(access: ClusterAccess, names: Iterable[str]) -> dict[str, ConnectorFacts | Skipped]:
+    """State and number of tasks of each connector: from REST where an address is known, else from the config topic."""
+    wanted = list(names)
+    if access.connect_urls:
+        known = access.ask_worker(lambda rest: read_connectors(rest.url, access.timeout_s))
+        return {
+            name: ConnectorFacts(known[name].state, len(known[name].tasks)) if name in known else ConnectorFacts(None)
+            for name in wanted
+        }
+    states = read_connector_states(access)
+    if isinstance(states, Skipped):
+        return dict.fromkeys(wanted, states)
+    return {name: _from_config_topic(states.get(name)) for name in wanted}
+
+
+def read_connector_states(access: ClusterAccess) -> dict[str, ConnectorState] | Skipped:
+    """Every connector that the config topic mentions; Skipped where there is no such topic or it may not be read."""
+    topic = access.config_topic
+    if topic is None:
+        return Skipped("neither a worker's address nor a config topic was given")
+    try:
+        records = read_log(access.wire, TopicPartition(topic, 0))
+        return dict(fold_config_topic(decode_config_records(records), Reader(NEWEST)).states)
+    except (UsageError, NotAuthorized, Refused) as error:
+        return Skipped(error.message)
+
+
+def _from_config_topic(state: ConnectorState | None) -> ConnectorFacts:
+    if state is None or not state.known:
+        return ConnectorFacts(None)
+    target = state.target_state or TargetState.STARTED
+    return ConnectorFacts(target.value, len(state.visible_tasks))
