@@ -1,0 +1,147 @@
+"""`eosctl inspect-config` beside a real worker: what it says of the next start is what Connect then does."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eosctl.sandbox.sandbox import Sandbox
+from tests.commands.conftest import Ran
+from tests.integration.config_topic import CONFIG_TOPIC, last_offset, read_topic, write_lines
+from tests.integration.connect import Mirror, Worker
+
+pytestmark = pytest.mark.kafka
+
+Inspect = Callable[..., Ran]
+
+
+@pytest.fixture
+def worker(connect_sandbox: Sandbox) -> Iterator[Worker]:
+    worker = Worker(connect_sandbox)
+    worker.tell_rounds()
+    yield worker
+    worker.close()
+
+
+@pytest.fixture
+def mirror(worker: Worker, fresh_name: Callable[[str], str]) -> Iterator[Mirror]:
+    mirror = Mirror(worker, fresh_name("inspected"))
+    yield mirror
+    mirror.delete()
+
+
+@pytest.fixture
+def inspect(worker: Worker, eosctl: Callable[..., Ran]) -> Inspect:
+    cluster = ("-b", worker.sandbox.bootstrap_servers, "--group-id", "connect-cluster", "--connect-url", worker.url)
+    return lambda *args: eosctl("inspect-config", *cluster, "-o", "json", *args)
+
+
+def row(ran: Ran) -> dict[str, Any]:
+    """The one connector that was asked for; a healthy one has nothing wrong with it."""
+    assert ran.exit_code == 0, ran.stdout + ran.stderr
+    data = json.loads(ran.stdout)["data"]
+    assert [each for each in data["findings"] if each["severity"] != "info"] == []
+    (connector,) = data["connectors"]
+    return dict(connector)
+
+
+def start_of(ran: Ran) -> tuple[str, int]:
+    told = row(ran)["next_start"]
+    return told["rule"], told["fences"]
+
+
+def test_each_start_falls_under_the_rule_that_was_told_before(
+    mirror: Mirror, worker: Worker, inspect: Inspect, eosctl: Callable[..., Ran], tmp_path: Path
+) -> None:
+    name = mirror.name
+    worker.ask("POST", "/connectors", {"name": name, "config": mirror.config(3), "initial_state": "STOPPED"})
+    assert start_of(inspect(name)) in {("first-start", 0), ("none", 0)}, "nothing was committed yet"
+    worker.ask("PUT", f"/connectors/{name}/resume")
+    mirror.start(3)
+    assert start_of(inspect(name)) == ("none", 0), "already fenced"
+    worker.stop(name)
+    assert start_of(inspect(name)) == ("fence", 3)
+    mirror.configure(2)
+    assert start_of(inspect(name)) == ("fence", 3), "by the record, not by the new number of tasks"
+    worker.ask("PUT", f"/connectors/{name}/resume")
+    worker.wait_for_tasks(name, 2)
+    assert worker.rounds(name) == [("first-start", 0), ("fence", 3)]
+    assert start_of(inspect(name)) == ("none", 0)
+    mirror.start(1)
+    mirror.configure(1, **{"consumer.max.poll.records": "10"})
+    worker.stop(name)
+    assert start_of(inspect(name)) == ("fence", 1)
+    worker.ask("PUT", f"/connectors/{name}/resume")
+    worker.wait_for_tasks(name, 1)
+    mirror.check_exactly_once()
+
+    predicted = predictions(mirror, eosctl, tmp_path)
+    assert predicted == worker.rounds(name)
+    assert {rule for rule, _ in predicted} == {"first-start", "fence", "single-task"}
+
+
+def predictions(mirror: Mirror, eosctl: Callable[..., Ran], directory: Path) -> list[tuple[str, int]]:
+    """What is said about the next start from the records before each task count record."""
+    records = read_topic(mirror.servers)
+    predicted = []
+    for record in records:
+        if record.key == f"tasks-fencing-{mirror.name}":
+            before = [each for each in records if each.offset < record.offset]
+            path = write_lines(directory / "records.jsonl", before)
+            predicted.append(start_of(eosctl("inspect-config", mirror.name, "--records", path, "-o", "json")))
+    return predicted
+
+
+def test_counts_and_offsets_are_those_of_the_topic(mirror: Mirror, inspect: Inspect) -> None:
+    mirror.start(3)
+    told, records = row(inspect(mirror.name)), read_topic(mirror.servers)
+    assert told["last_commit_offset"] == last_offset(records, f"commit-{mirror.name}")
+    assert told["last_task_count_offset"] == last_offset(records, f"tasks-fencing-{mirror.name}")
+    assert (told["type"], told["target_state"], told["known"]) == ("source", "STARTED", True)
+    assert (told["task_count"], told["task_count_record"], told["visible_tasks"]) == (3, 3, [0, 1, 2])
+    assert (told["pending_fencing"], told["inconsistent"]) == (False, False)
+
+
+@pytest.mark.parametrize("isolation", ["read_committed", "read_uncommitted"])
+def test_both_isolation_levels_tell_the_same_where_all_transactions_are_committed(
+    isolation: str, mirror: Mirror, inspect: Inspect
+) -> None:
+    mirror.start(2)
+    assert row(inspect(mirror.name, "--isolation-level", isolation)) == row(inspect(mirror.name))
+
+
+def test_the_history_is_every_record_of_the_connector_in_order(mirror: Mirror, inspect: Inspect) -> None:
+    mirror.start(2)
+    ran = inspect(mirror.name, "--history")
+    assert ran.exit_code == 0, ran.stderr
+    history = json.loads(ran.stdout)["data"]["history"]
+    names = {f"{kind}-{mirror.name}" for kind in ("connector", "target-state", "commit", "tasks-fencing")}
+    names |= {f"task-{mirror.name}-{task}" for task in range(2)}
+    assert [each["offset"] for each in history] == [
+        record.offset for record in read_topic(mirror.servers) if record.key in names
+    ]
+    fenced = [each for each in history if each["kind"] == "task-count"]
+    assert all(each["transaction"] == "committed" and each["pending_fencing"] is False for each in fenced)
+
+
+def test_a_deleted_connector_s_count_is_told_for_a_new_one_of_its_name(
+    worker: Worker, inspect: Inspect, fresh_name: Callable[[str], str]
+) -> None:
+    mirror = Mirror(worker, fresh_name("again"))
+    mirror.start(3)
+    mirror.delete()
+    told = row(inspect(mirror.name))
+    assert (told["known"], told["task_count_record"]) == (False, 3)
+    assert "would fence 3 producers" in told["next_start"]["words"]
+    mirror.start(1)
+    assert worker.rounds(mirror.name)[-1] == ("fence", 3)
+    mirror.delete()
+
+
+def test_a_name_that_is_nearly_right_is_corrected(mirror: Mirror, inspect: Inspect) -> None:
+    mirror.start(1)
+    ran = inspect(mirror.name + "x", "--config-topic", CONFIG_TOPIC)
+    assert ran.exit_code == 2
+    assert f"did you mean {mirror.name}?" in ran.stderr
