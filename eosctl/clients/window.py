@@ -48,7 +48,7 @@ class Window(Generic[Item]):
        iterating.
     2. A broker that cannot be reached, a lost connection and a version that the broker does not speak are errors of
        the items concerned; nothing is raised, and nothing is sent again by itself.
-    3. When `timeout_s` has passed, every item left is answered with TimedOut. Whether the broker acted on a request
+    3. When `timeout_s` has passed since the start or the last `extend`, every item left is answered with TimedOut. Whether the broker acted on a request
        in flight is then not known.
     """
 
@@ -86,6 +86,11 @@ class Window(Generic[Item]):
     def _unsent(self) -> list[Item]:
         waiting = [queued.item for queue in self._ready.values() for queued in queue]
         return waiting + [entry[2].item for entry in self._delayed]
+
+    def extend(self) -> None:
+        """Something got done: what is left has the whole `timeout_s` again. Does nothing after `stop`."""
+        if not self._stopped:
+            self._deadline = monotonic() + self._timeout_s
 
     def stop(self, within_s: float) -> None:
         """Send nothing more: items queued, delayed or put later are dropped; those in flight get `within_s` more."""

@@ -85,7 +85,7 @@ class StepProgress:
 
 
 class FencingRun:
-    """One plan being carried out over one window of requests, within `timeout_s`."""
+    """One plan being carried out over one window of requests; gives up when no ID was fenced for `timeout_s`."""
 
     def __init__(
         self, wire: Wire, plan: FencingPlan, timeout_s: float, on_result: Callable[[FenceResult], None]
@@ -172,6 +172,7 @@ class FencingRun:
         progress.coordinator = node_id
         if code == 0:
             after = ProducerIdAndEpoch(response.producer_id, response.producer_epoch)
+            self._window.extend()
             self._on_result(progress.end(FenceOutcome.FENCED, after, None))
             return
         progress.retriable = code

@@ -38,6 +38,8 @@ def challenge_old_producers(wire: Wire, outcome: FencingOutcome, timeout_s: floa
             )
         else:
             refusals[answer.item] = _refusal(code)
+            if code is not None:
+                window.extend()
     return refusals
 
 

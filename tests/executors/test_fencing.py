@@ -27,6 +27,7 @@ class Script:
     answers: dict[str, deque[Any]]
     sent: list[tuple[Any, int, Request, float]] = field(default_factory=list)
     given: int = 0
+    extended: int = 0
     stopped: bool = False
     dropped: list[Any] = field(default_factory=list)
     refreshed: int = 0
@@ -46,6 +47,9 @@ class Script:
             self.dropped.append(item)
         else:
             self.sent.append((item, node_id, request, delay_s))
+
+    def extend(self) -> None:
+        self.extended += 1
 
     def stop(self, within_s: float) -> None:
         assert within_s > 0
@@ -106,10 +110,11 @@ def test_the_request_claims_no_producer_and_carries_the_timeout() -> None:
 
 
 def test_success_gives_the_new_producer_id_and_epoch() -> None:
-    outcome, _ = fence([DONE], before=known())
+    outcome, script = fence([DONE], before=known())
     result = outcome.results[0]
     assert (result.outcome, result.after, result.attempts) == (FenceOutcome.FENCED, ProducerIdAndEpoch(7, 2), 1)
     assert result.coordinator == 1
+    assert script.extended == 1, "the others have the whole timeout again"
 
 
 def test_an_unknown_coordinator_is_looked_up_first() -> None:
