@@ -95,7 +95,8 @@ def test_ids_are_fenced_although_their_coordinator_moves_meanwhile(
         three_brokers.start_broker(2)
         ran = fencing.result()
     ids.check(ran)
-    assert of_broker_2 - _coordinated_by(2, ids), "the coordinator of some IDs moved"
+    if how == "stopped":  # who is killed and comes back soon may keep what he led
+        assert of_broker_2 - _coordinated_by(2, ids), "the coordinator of some IDs moved"
 
 
 def _coordinated_by(node: int, ids: ManyIds) -> set[str]:
