@@ -33,7 +33,8 @@ def connection_manager(net: Any, properties: ClientProperties) -> "ClosingManage
 def configuration(properties: ClientProperties) -> dict[str, object]:
     """Arguments for kafka-python's connection manager: bootstrap servers, protocol, SASL, TLS context.
 
-    Raises ConfigError naming the property that is missing or cannot be used, Unsupported for stores that are not PEM.
+    Raises ConfigError naming the property that is missing or cannot be used, Unsupported for a
+    store that cannot be read.
     """
     # Without a handler of its own the library's log would go to stderr, between the lines of the result.
     logging.getLogger("kafka").addHandler(logging.NullHandler())

@@ -3,7 +3,8 @@
 from typing import TYPE_CHECKING, Any
 
 from eosctl import __version__
-from eosctl.clients.tls import require_pem
+from eosctl.clients.stores import read_stores
+from eosctl.clients.tls import verifies_host_names
 from eosctl.errors import ConfigError
 from eosctl.model.client_properties import ClientProperties
 
@@ -18,9 +19,9 @@ JAVA_PARTITIONER = "murmur2_random"
 
 
 def configuration(properties: ClientProperties) -> Configuration:
-    """Settings that every librdkafka client of this cluster needs: addresses, protocol, SASL, PEM stores, client.id.
+    """Settings that every librdkafka client of this cluster needs: addresses, protocol, SASL, stores, client.id.
 
-    Raises ConfigError naming what is missing, Unsupported for JKS and PKCS12 stores.
+    Raises ConfigError naming what is missing or wrong, Unsupported for a store that cannot be read.
     """
     if not properties.bootstrap_servers:
         raise ConfigError("no bootstrap server is given", hint="use -b HOST:PORT or bootstrap.servers in the file")
@@ -47,21 +48,14 @@ def _sasl(properties: ClientProperties) -> Configuration:
 
 
 def _tls(properties: ClientProperties) -> Configuration:
-    require_pem(properties)
-    algorithm = properties.get("ssl.endpoint.identification.algorithm")
-    settings: Configuration = {"ssl.endpoint.identification.algorithm": "none" if algorithm == "" else "https"}
-    for ours, theirs in (
-        ("ssl.truststore.location", ("ssl.ca.location",)),
-        ("ssl.truststore.certificates", ("ssl.ca.pem",)),
-        # A Java PEM keystore is one file with the key and the chain.
-        ("ssl.keystore.location", ("ssl.certificate.location", "ssl.key.location")),
-        ("ssl.keystore.certificate.chain", ("ssl.certificate.pem",)),
-        ("ssl.keystore.key", ("ssl.key.pem",)),
-        ("ssl.key.password", ("ssl.key.password",)),
-    ):
-        value = properties.get(ours)
-        if value is not None:
-            settings |= dict.fromkeys(theirs, value)
+    stores = read_stores(properties)
+    settings: Configuration = {
+        "ssl.endpoint.identification.algorithm": "https" if verifies_host_names(properties) else "none"
+    }
+    if stores.trusted is not None:
+        settings["ssl.ca.pem"] = stores.trusted
+    if stores.own is not None:
+        settings |= {"ssl.certificate.pem": stores.own.chain, "ssl.key.pem": stores.own.key}
     return settings
 
 

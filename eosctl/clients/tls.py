@@ -1,73 +1,70 @@
-"""TLS as the Java client properties `ssl.*` describe it, from PEM stores."""
+"""TLS as the Java client properties `ssl.*` describe it, for Python's own connections."""
 
+import os
 import ssl
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from eosctl.errors import ConfigError, Unsupported
+from eosctl.clients.stores import ClientCertificate, read_stores
+from eosctl.errors import ConfigError
 from eosctl.model.client_properties import ClientProperties
 
-PEM = "PEM"
-PEM_HINT = "convert the store with keytool and openssl, or give PEM text and set the type to PEM"
 
-
-def ssl_context(properties: ClientProperties) -> ssl.SSLContext:
+def ssl_context(properties: ClientProperties, prefix: str = "ssl.") -> ssl.SSLContext:
     """An SSLContext that trusts the truststore (else the system) and shows the keystore's certificate, if given.
 
-    `ssl.endpoint.identification.algorithm=` (empty) turns the check of host names off. Raises Unsupported for JKS and
-    PKCS12 stores, ConfigError for files that are missing, are not PEM, or need another password.
+    An empty `ssl.endpoint.identification.algorithm` turns the check of host names off, and nothing else. `prefix` is
+    what the properties' names begin with. Raises ConfigError and Unsupported as read_stores does.
     """
-    require_pem(properties)
-    context = ssl.create_default_context(ssl.Purpose.SERVER_AUTH)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    if properties.get("ssl.endpoint.identification.algorithm") == "":
-        context.check_hostname = False
-    trust = properties.get("ssl.truststore.location") or properties.get("ssl.truststore.certificates")
-    if trust is not None:
-        context = _trusting(properties, context.check_hostname)
-    _show_certificate(context, properties)
-    return context
-
-
-def require_pem(properties: ClientProperties) -> None:
-    """Raise Unsupported, naming property and origin, for a store that is not PEM (the Java default type is JKS)."""
-    for store in ("ssl.truststore", "ssl.keystore"):
-        given = f"{store}.location"
-        kind = properties.get(f"{store}.type") or "JKS"
-        if properties.get(given) is not None and kind.upper() != PEM:
-            origin = properties.origin(given)
-            raise Unsupported(f"{store}.type is {kind} ({origin}); only PEM stores can be read", hint=PEM_HINT)
-
-
-def _trusting(properties: ClientProperties, check_hostname: bool) -> ssl.SSLContext:
+    stores = read_stores(properties, prefix)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    context.check_hostname = check_hostname
-    location = properties.get("ssl.truststore.location")
-    try:
-        context.load_verify_locations(cafile=location, cadata=properties.get("ssl.truststore.certificates"))
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"truststore {location or 'ssl.truststore.certificates'} cannot be used: {error}") from error
+    context.check_hostname = verifies_host_names(properties, prefix)
+    # Java trusts whatever certificate is in the truststore; OpenSSL by itself only those that sign themselves.
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    if stores.trusted is None:
+        context.load_default_certs(ssl.Purpose.SERVER_AUTH)
+    else:
+        try:
+            context.load_verify_locations(cadata=stores.trusted)
+        except ssl.SSLError as error:
+            raise ConfigError(f"the certificates of {prefix}truststore cannot be used: {error.reason}") from error
+    if stores.own is not None:
+        _show(context, stores.own, prefix)
     return context
 
 
-def _show_certificate(context: ssl.SSLContext, properties: ClientProperties) -> None:
-    location = properties.get("ssl.keystore.location")
-    chain, key = properties.get("ssl.keystore.certificate.chain"), properties.get("ssl.keystore.key")
-    if location is None and chain is None:
-        return
-    if location is None and key is None:
-        raise ConfigError("ssl.keystore.certificate.chain is given without ssl.keystore.key")
-    password = properties.get("ssl.key.password") or ""
+def verifies_host_names(properties: ClientProperties, prefix: str = "ssl.") -> bool:
+    """Whether the name in the peer's certificate has to be the one that was connected to (the default)."""
+    return properties.get(f"{prefix}endpoint.identification.algorithm") != ""
+
+
+def _show(context: ssl.SSLContext, certificate: ClientCertificate, prefix: str) -> None:
     try:
-        if location is not None:
-            context.load_cert_chain(location, password=password)
-            return
-        # The standard library loads client certificates from files only.
-        with tempfile.TemporaryDirectory() as directory:
-            pem = Path(directory, "client.pem")
-            pem.touch(mode=0o600)
-            pem.write_text(f"{key}\n{chain}\n")
-            context.load_cert_chain(pem, password=password)
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"keystore {location or 'ssl.keystore.key'} cannot be used: {error}") from error
+        with _readable(f"{certificate.key}{certificate.chain}") as path:
+            context.load_cert_chain(path)
+    except ssl.SSLError as error:
+        raise ConfigError(f"key and certificate of {prefix}keystore cannot be used: {error.reason}") from error
+
+
+@contextmanager
+def _readable(text: str) -> Iterator[str]:
+    """A path from which `text`, which holds a key, can be read.
+
+    The standard library loads a certificate with its key from a path only. Memory that has one keeps the key off the
+    disk; where the system has none it is a file that only this user can read, removed at once.
+    """
+    if hasattr(os, "memfd_create"):
+        number = os.memfd_create("eosctl", os.MFD_CLOEXEC)
+        with open(number, "w", encoding="ascii") as file:  # noqa: PTH123  # a descriptor has no Path
+            file.write(text)
+            file.flush()
+            yield f"/proc/self/fd/{number}"
+        return
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory, "client.pem")
+        path.touch(mode=0o600)
+        path.write_text(text, encoding="ascii")
+        yield str(path)

@@ -35,11 +35,12 @@ class Context:
     def client_properties(self) -> "ClientProperties":
         """The cluster's address and the tool's identity, merged from -b, -X and --command-config."""
         from eosctl.codecs.client_properties import client_properties
-        from eosctl.sources.files import read_text
+        from eosctl.codecs.properties import ENCODING
+        from eosctl.sources.files import read_content
 
         path = self.options.command_config
         return client_properties(
-            command_config=None if path is None else read_text(path, "--command-config"),
+            command_config=None if path is None else read_content(path, "--command-config").decode(ENCODING),
             command_config_name="--command-config" if path is None else str(path),
             extra=[f"{key}={value}" for key, value in self.options.properties.items()],
             bootstrap_server=self.options.bootstrap_servers,

@@ -8,19 +8,20 @@ from eosctl.errors import ConfigError
 
 
 def read_text(path: Path, what: str) -> str:
-    """The whole text of `path`; `what` says in an error what the file should have been.
-
-    Java properties files are read as ISO 8859-1 by java.util.Properties.load(InputStream) but as UTF-8 by people who
-    write them, so UTF-8 is tried first.
-    """
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise _unreadable(path, what, error) from error
+    """The whole text of `path`, in UTF-8 or else ISO 8859-1; `what` says in an error what the file should have been."""
+    content = read_content(path, what)
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError:
         return content.decode("iso-8859-1")
+
+
+def read_content(path: Path, what: str) -> bytes:
+    """The bytes of `path`; `what` says in an error what the file should have been."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise _unreadable(path, what, error) from error
 
 
 @contextmanager
