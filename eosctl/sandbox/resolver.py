@@ -32,10 +32,10 @@ def run_resolver(command: Sequence[str], downloaded: str, narrate: Callable[[str
 
 
 def _advice(output: str) -> str:
-    """What to do about a failed download: a proxy that signs with its own certificate is not known to a bundled Java."""
+    """What to do about a failed download: a bundled Java knows no proxy that signs itself."""
     if "PKIX" in output:
         return (
-            "this network's proxy signs with a certificate that Java does not know: point it at a trust store that does, "
+            "this network's proxy signs with a certificate that Java does not know: name a trust store that has it, "
             "JAVA_TOOL_OPTIONS=-Djavax.net.ssl.trustStore=FILE"
         )
     return "check the network and that this version was released"
