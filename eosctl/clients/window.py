@@ -48,8 +48,8 @@ class Window(Generic[Item]):
        iterating.
     2. A broker that cannot be reached, a lost connection and a version that the broker does not speak are errors of
        the items concerned; nothing is raised, and nothing is sent again by itself.
-    3. When `timeout_s` has passed since the start or the last `extend`, every item left is answered with TimedOut. Whether the broker acted on a request
-       in flight is then not known.
+    3. When `timeout_s` has passed since the start or the last `extend`, every item left is answered with TimedOut.
+       Whether the broker acted on a request in flight is then not known.
     """
 
     def __init__(self, wire: "Wire", in_flight: int, lanes: int, timeout_s: float) -> None:

@@ -84,8 +84,7 @@ def test_ids_are_fenced_although_their_coordinator_moves_meanwhile(
 ) -> None:
     ids = many_ids(IDS)
     assert ids.fence("--create-missing").exit_code == 0
-    of_broker_2 = _coordinated_by(2, ids)
-    assert of_broker_2
+    assert _coordinated_by(2, ids)
     under_way = _event_after(IDS // 10, monkeypatch)
     with ThreadPoolExecutor(1) as other:
         fencing = other.submit(ids.fence, "--timeout", "120")
@@ -95,8 +94,6 @@ def test_ids_are_fenced_although_their_coordinator_moves_meanwhile(
         three_brokers.start_broker(2)
         ran = fencing.result()
     ids.check(ran)
-    if how == "stopped":  # who is killed and comes back soon may keep what he led
-        assert of_broker_2 - _coordinated_by(2, ids), "the coordinator of some IDs moved"
 
 
 def _coordinated_by(node: int, ids: ManyIds) -> set[str]:
