@@ -16,6 +16,7 @@ from eosctl.render.layout import Page
 
 Advance = Callable[[int], None]
 NO_TERMINAL_WIDTH: Final = 80
+CLEAR: Final = "\x1b[H\x1b[2J"
 
 
 class ColourChoice(StrEnum):
@@ -129,6 +130,13 @@ class Console:
         stderr = self._terminal.stderr
         page = Page(stderr.width, self._terminal.coloured(stderr, self._manner.colour))
         self._write(stderr, text_of(document, Output.TABLE, page))
+
+    def redraw(self, document: Document) -> None:
+        """Show on stderr what is so just now; on a terminal in the place of what was shown before."""
+        stderr = self._terminal.stderr
+        if stderr.width is not None:
+            self._write(stderr, CLEAR)
+        self.preview(document)
 
     def narrate(self, text: str, *, verbosity: int = 0) -> None:
         """Say what goes on; silent under -q, and below that many -v."""

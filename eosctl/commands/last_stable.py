@@ -1,0 +1,72 @@
+"""What `transactions lso` reads, once or again and again."""
+
+import time
+from collections.abc import Mapping, Sequence
+
+from eosctl.analysis.hanging import find_candidates
+from eosctl.analysis.last_stable import stability
+from eosctl.analysis.transactions import ownership
+from eosctl.commands.context import Context
+from eosctl.commands.hanging import join_with_coordinators, partitions_to_search, read_producers
+from eosctl.commands.owning import ConnectNames, read_connect_names
+from eosctl.commands.partitions import wanted_partitions
+from eosctl.errors import UsageError
+from eosctl.model.hanging import OpenTransaction
+from eosctl.model.names import TopicPartition
+from eosctl.model.topics import PartitionOffsets
+from eosctl.render.document import Document
+from eosctl.render.views.last_stable import view_stability
+
+ALL_AGES = -1 << 62
+
+
+def look(context: Context, arguments: Sequence[str], connect: ConnectNames) -> Document:
+    """Offsets of the partitions named, or of all that are held back, with who holds them back."""
+    from eosctl.sources.first_batches import first_timestamps
+    from eosctl.sources.kafka_offsets import partition_offsets
+
+    wire, wanted = context.wire, wanted_partitions(arguments)
+    leaders = partitions_to_search(context, wanted, None)
+    offsets = partition_offsets(wire, leaders) if leaders else {}
+    held = {partition: each for partition, each in offsets.items() if each.held_back > 0}
+    as_of = context.now()
+    since = first_timestamps(wire, {each: held[each].last_stable_offset for each in held}, leaders)
+    shown = offsets if wanted else held
+    found = stability(shown, _open_in(context, held, leaders), since)
+    rows = [
+        (each, [(holder, ownership(holder.transactional_id, connect.names)) for holder in each.holders])
+        for each in found
+    ]
+    return view_stability(rows, len(offsets) - len(held), connect.notes, as_of, wire.cluster_id)
+
+
+def _open_in(
+    context: Context, held: Mapping[TopicPartition, PartitionOffsets], leaders: Mapping[TopicPartition, int]
+) -> tuple[OpenTransaction, ...]:
+    producers = read_producers(context, {each: leaders[each] for each in held}, quiet=True)
+    return join_with_coordinators(context, find_candidates(producers, context.now(), ALL_AGES))
+
+
+def last_stable_offsets(
+    context: Context, arguments: Sequence[str], config_topic: str, every_s: float | None, looks: int | None
+) -> Document:
+    """The last look. Before it, with every_s, the same is drawn on the terminal every every_s seconds.
+
+    looks bounds how often; without it Ctrl-C ends the watching.
+    """
+    if looks is not None and every_s is None:
+        raise UsageError("--looks says how often to look, so it needs --watch")
+    connect = read_connect_names(context, config_topic)
+    document = look(context, arguments, connect)
+    if every_s is None:
+        return document
+    count = 1
+    try:
+        while looks is None or count < looks:
+            context.options.console.redraw(document)
+            time.sleep(every_s)
+            document = look(context, arguments, connect)
+            count += 1
+    except KeyboardInterrupt:
+        context.options.console.narrate(f"watched {count} times")
+    return document

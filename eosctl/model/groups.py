@@ -1,0 +1,21 @@
+"""Consumer groups, and Connect clusters as the groups that their workers form."""
+
+from dataclasses import dataclass
+from typing import Final
+
+CONNECT_PROTOCOL: Final = "connect"
+"""The protocol type under which Connect workers form their group."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedGroup:
+    """A group as its coordinator lists it; state is such as Stable or Empty, "" where the broker does not tell."""
+
+    group_id: str
+    protocol_type: str
+    state: str
+
+    @property
+    def is_connect(self) -> bool:
+        """Whether it is a Connect cluster's workers."""
+        return self.protocol_type == CONNECT_PROTOCOL

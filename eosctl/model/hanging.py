@@ -1,0 +1,114 @@
+"""Hanging transactions (KIP-664): open in a partition although no coordinator will ever end them there."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
+from eosctl.model.producers import ActiveProducer
+from eosctl.model.skipped import Skipped
+from eosctl.model.topics import PartitionOffsets
+from eosctl.model.transactions import TransactionDescription
+
+
+class HangingReason(StrEnum):
+    """Why no coordinator will write a marker into the partition."""
+
+    NO_TRANSACTIONAL_ID = "no-transactional-id"
+    NOT_DESCRIBED = "unknown-to-coordinator"
+    NOT_LISTED = "partition-not-in-transaction"
+
+
+class Advice(StrEnum):
+    """What to do about an open transaction: fence its transactional ID, wait for its coordinator, or abort it."""
+
+    FENCE = "fence"
+    WAIT = "wait"
+    ABORT = "abort"
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTransaction:
+    """A transaction that is open in one partition, with what its coordinator knows of the producer ID.
+
+    transactional_id is None where no coordinator lists the producer ID; description is None where the coordinator
+    does not know the ID.
+    """
+
+    active: ActiveProducer
+    start_offset: int
+    transactional_id: str | None
+    description: TransactionDescription | None
+
+    @property
+    def topic_partition(self) -> TopicPartition:
+        """The partition it is open in."""
+        return self.active.topic_partition
+
+    @property
+    def producer(self) -> ProducerIdAndEpoch:
+        """The producer that wrote it."""
+        return self.active.producer
+
+    @property
+    def place(self) -> tuple[TopicPartition, int, int]:
+        """What tells it from every other one: partition, producer ID, start offset."""
+        return self.topic_partition, self.producer.producer_id, self.start_offset
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """An open transaction that is older than the longest transaction timeout. reason None: it does not hang."""
+
+    transaction: OpenTransaction
+    reason: HangingReason | None
+    advice: Advice
+
+    @property
+    def hangs(self) -> bool:
+        """Whether it hangs by KIP-664's rule."""
+        return self.reason is not None
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingGroup:
+    """A consumer group whose committed offset lies at or before the last stable offset.
+
+    lag counts the offsets from its committed offset to the high watermark. Whether its members read committed cannot
+    be seen from outside: one that reads uncommitted is not held back.
+    """
+
+    group_id: str
+    state: str
+    committed_offset: int
+    lag: int
+
+
+@dataclass(frozen=True, slots=True)
+class HeldBack:
+    """What an open transaction keeps from read_committed readers of its partition.
+
+    holds_lso is whether it is the one that the last stable offset stands at: another one may begin before it.
+    connect says which parts of a Connect cluster wait, in words.
+    """
+
+    offsets: PartitionOffsets | Skipped
+    holds_lso: bool
+    groups: tuple[WaitingGroup, ...] | Skipped
+    connect: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionalIdAccess:
+    """Whether brokers show every transactional ID to this principal: they leave the others out without a word.
+
+    denied are the IDs and prefixes tried that were refused; none were where it may Describe all that could be tried.
+    unknown says what could not be ruled out, None where nothing is left.
+    """
+
+    denied: tuple[str, ...]
+    unknown: str | None
+
+    @property
+    def granted(self) -> bool:
+        """Whether nothing that was tried was refused."""
+        return not self.denied

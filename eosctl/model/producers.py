@@ -1,0 +1,23 @@
+"""Producers as a partition's leader remembers them (DescribeProducers, KIP-664)."""
+
+from dataclasses import dataclass
+
+from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveProducer:
+    """One idempotent producer that wrote to a partition and is not forgotten yet.
+
+    last_sequence is the sequence number of its last record (-1: its last batch was a marker); last_timestamp is the
+    timestamp of its last batch in ms, None where there is none; coordinator_epoch is that of the last marker of its
+    producer ID, None where there is none; transaction_start_offset is where its open transaction begins, None where
+    none is open in this partition.
+    """
+
+    topic_partition: TopicPartition
+    producer: ProducerIdAndEpoch
+    last_sequence: int
+    last_timestamp: int | None
+    coordinator_epoch: int | None
+    transaction_start_offset: int | None

@@ -1,0 +1,56 @@
+"""The transaction log: what coordinators write about transactional IDs into `__transaction_state` (KIP-98, KIP-890)."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
+from eosctl.model.transactions import TransactionState
+
+TRANSACTION_LOG: Final = "__transaction_state"
+NO_TIMESTAMP: Final = -1
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionLogValue:
+    """The state of one transactional ID as it was logged.
+
+    version is the record's (0, or 1 from transaction.version 1 on); last_update_ms and start_ms are in ms since the
+    epoch, start_ms -1 before the first transaction and stale once one is complete; partitions is None in Empty. The
+    other fields are those of version 1: -1 and 0 where the record does not carry them. next_producer_id is the
+    producer ID that follows one whose epochs are used up; client_transaction_version is the transaction.version that
+    the client of this transaction used.
+    """
+
+    version: int
+    producer: ProducerIdAndEpoch
+    timeout_ms: int
+    state: TransactionState
+    partitions: tuple[TopicPartition, ...] | None
+    last_update_ms: int
+    start_ms: int
+    previous_producer_id: int = -1
+    next_producer_id: int = -1
+    client_transaction_version: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionLogRecord:
+    """One record of the transaction log and its place; value None is a tombstone: the ID expired or was removed."""
+
+    partition: int
+    offset: int
+    timestamp: int
+    transactional_id: str
+    value: TransactionLogValue | None
+
+
+@dataclass(frozen=True, slots=True)
+class NewerLogRecord:
+    """A record whose key has a version that a newer Kafka brought: brokers pass over it, and so do we, aloud."""
+
+    partition: int
+    offset: int
+    key_version: int
+
+
+LogRecord = TransactionLogRecord | NewerLogRecord

@@ -1,0 +1,200 @@
+"""Transactions with their owners: listed, described, and the producers of partitions."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from eosctl.analysis.transactions import ListedTransaction, Ownership, open_ids
+from eosctl.model.producers import ActiveProducer
+from eosctl.model.transactions import LeaderOwner, Owner, TaskOwner, TransactionDescription
+from eosctl.render.document import Column, Document, Table, Tone, figure, rfc3339
+
+STATE_TONES = {"Ongoing": Tone.WARN, "PrepareCommit": Tone.WARN, "PrepareAbort": Tone.WARN}
+
+LISTED = Table(
+    "transactions",
+    (
+        Column("TRANSACTIONAL-ID", "transactional_id", "the ID"),
+        Column("STATE", "state", "the coordinator's state of it", tones=STATE_TONES),
+        figure("PRODUCER-ID", "producer_id", "the producer that holds it"),
+        figure("EPOCH", "producer_epoch", "its epoch"),
+        figure("RUNNING_S", "running_s", "how long its transaction is under way"),
+        figure("TIMEOUT_S", "timeout_s", "its transaction timeout"),
+        figure("PARTITIONS", "partition_count", "partitions in its open transaction"),
+        figure("COORDINATOR", "coordinator", "the broker that coordinates it"),
+        Column("OWNER", "owner", "who uses it"),
+    ),
+    empty="no transactional IDs",
+)
+
+DESCRIBED = Table(
+    "transactions",
+    (
+        *LISTED.columns[:6],
+        Column("STARTED", "started", "when its open transaction began, UTC"),
+        Column("OPEN-IN", "partition_names", "partitions of the open transaction; in Prepare* those without a marker"),
+        figure("COORDINATOR", "coordinator", "the broker that coordinates it"),
+        Column("OWNER", "owner", "who uses it"),
+        Column("ERROR", "error", "why it could not be described", tones={}),
+    ),
+    empty="no transactional IDs",
+)
+
+PRODUCERS = Table(
+    "producers",
+    (
+        Column("TOPIC", "topic", "the topic"),
+        figure("PARTITION", "partition", "the partition"),
+        figure("PRODUCER-ID", "producer_id", "a producer that the partition's leader remembers"),
+        figure("EPOCH", "producer_epoch", "its epoch"),
+        figure("SEQUENCE", "last_sequence", "the sequence number of its last record"),
+        Column("LAST-TIME", "last_time", "the timestamp of its last batch, UTC"),
+        figure("COORDINATOR-EPOCH", "coordinator_epoch", "of the last marker; - where there was none"),
+        figure("OPEN-FROM", "transaction_start_offset", "where its open transaction begins; - where none is open"),
+        Column("TRANSACTIONAL-ID", "transactional_id", "the ID that holds the producer ID now"),
+        Column("OWNER", "owner", "who uses it"),
+    ),
+    empty="no producers",
+)
+
+
+def owner_fields(ownership: Ownership) -> dict[str, Any]:
+    """owner in words; owners[] in parts; shapes[] as hints."""
+    return {
+        "owner": str(ownership),
+        "owners": [_owner(each) for each in ownership.owners],
+        "shapes": list(ownership.shapes),
+    }
+
+
+def _owner(owner: Owner) -> dict[str, Any]:
+    match owner:
+        case LeaderOwner(group_id=group_id):
+            return {"kind": "connect-leader", "group_id": group_id, "connector": None, "task": None}
+        case TaskOwner(group_id=group_id, task=task):
+            return {"kind": "connect-task", "group_id": group_id, "connector": task.connector, "task": task.task}
+
+
+def listed_row(listed: ListedTransaction) -> dict[str, Any]:
+    """One of `data.transactions[]` of list and describe."""
+    described = listed.description
+    return {
+        "transactional_id": listed.transactional_id,
+        "state": listed.state.value,
+        "producer_id": listed.producer_id,
+        "coordinator": listed.coordinator,
+        "running_ms": listed.running_ms,
+        "running_s": None if listed.running_ms is None else round(listed.running_ms / 1000, 1),
+        **_described_fields(described),
+        **owner_fields(listed.ownership),
+        "error": None,
+    }
+
+
+def _described_fields(described: TransactionDescription | None) -> dict[str, Any]:
+    partitions = () if described is None else described.partitions
+    start_ms = None if described is None else described.start_ms
+    return {
+        "producer_epoch": None if described is None else described.producer.producer_epoch,
+        "timeout_ms": None if described is None else described.timeout_ms,
+        "timeout_s": None if described is None else round(described.timeout_ms / 1000, 1),
+        "start_ms": start_ms,
+        "started": None if start_ms is None else rfc3339(start_ms),
+        "partitions": [{"topic": each.topic, "partition": each.partition} for each in partitions],
+        "partition_names": [str(each) for each in partitions],
+        "partition_count": len(partitions),
+    }
+
+
+def view_transactions(
+    listed: Sequence[ListedTransaction],
+    hidden: Mapping[str, Any],
+    unanswered: Mapping[int, str],
+    notes: Iterable[str],
+    as_of: str | None,
+    cluster_id: str | None,
+) -> Document:
+    """`transactions list`. hidden says whether and how many IDs the brokers may keep from this principal."""
+    return Document(
+        kind="transactions.list",
+        as_of=as_of,
+        cluster_id=cluster_id,
+        data={
+            "transactions": [listed_row(each) for each in listed],
+            "hidden": hidden,
+            "unanswered": [{"broker": node_id, "reason": reason} for node_id, reason in unanswered.items()],
+        },
+        blocks=(LISTED,),
+        prose=(f"{len(listed)} transactional IDs, {open_ids(listed)} with a transaction under way.",),
+        notes=(
+            *(f"broker {node_id} did not answer, its IDs are missing: {why}" for node_id, why in unanswered.items()),
+            *notes,
+        ),
+    )
+
+
+def unknown_row(transactional_id: str, ownership: Ownership, coordinator: int | None, error: str) -> dict[str, Any]:
+    """A row of describe for an ID that has no description."""
+    return {
+        "transactional_id": transactional_id,
+        "state": None,
+        "producer_id": None,
+        "coordinator": coordinator,
+        "running_ms": None,
+        "running_s": None,
+        **_described_fields(None),
+        **owner_fields(ownership),
+        "error": error,
+    }
+
+
+def view_descriptions(
+    rows: Sequence[Mapping[str, Any]], notes: Iterable[str], as_of: str | None, cluster_id: str | None
+) -> Document:
+    """`transactions describe`: one row for each ID asked for, in their order."""
+    return Document(
+        kind="transactions.describe",
+        as_of=as_of,
+        cluster_id=cluster_id,
+        data={"transactions": list(rows)},
+        blocks=(DESCRIBED,),
+        notes=tuple(notes),
+    )
+
+
+def producer_fields(active: ActiveProducer) -> dict[str, Any]:
+    """A producer of a partition in the protocol's own fields."""
+    return {
+        "topic": active.topic_partition.topic,
+        "partition": active.topic_partition.partition,
+        "producer_id": active.producer.producer_id,
+        "producer_epoch": active.producer.producer_epoch,
+        "last_sequence": active.last_sequence,
+        "last_timestamp": active.last_timestamp,
+        "last_time": None if active.last_timestamp is None else rfc3339(active.last_timestamp),
+        "coordinator_epoch": active.coordinator_epoch,
+        "transaction_start_offset": active.transaction_start_offset,
+    }
+
+
+def view_producers(
+    producers: Sequence[tuple[ActiveProducer, str | None, Ownership]],
+    notes: Iterable[str],
+    as_of: str | None,
+    cluster_id: str | None,
+) -> Document:
+    """`transactions producers`: each with the transactional ID that holds its producer ID, and that ID's owner."""
+    open_now = sum(1 for active, _, _ in producers if active.transaction_start_offset is not None)
+    return Document(
+        kind="transactions.producers",
+        as_of=as_of,
+        cluster_id=cluster_id,
+        data={
+            "producers": [
+                {**producer_fields(active), "transactional_id": name, **owner_fields(owned)}
+                for active, name, owned in producers
+            ]
+        },
+        blocks=(PRODUCERS,),
+        prose=(f"{len(producers)} producers, {open_now} with a transaction open in the partition.",),
+        notes=tuple(notes),
+    )

@@ -1,0 +1,135 @@
+"""Groups and the offsets they committed, from all coordinators at once."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from eosctl.clients import codes
+from eosctl.clients.errors import protocol_error
+from eosctl.clients.group_messages import find_group_coordinators, list_groups, offset_fetch
+from eosctl.clients.messages import Response
+from eosctl.clients.wire import Wire
+from eosctl.errors import EosctlError, TimedOut, Unreachable
+from eosctl.model.groups import ListedGroup
+from eosctl.model.names import TopicPartition
+from eosctl.model.skipped import Skipped
+
+GROUPS_PER_REQUEST: Final = 500
+PAUSE_S: Final = 0.2
+RETRIABLE: Final = frozenset(
+    {codes.COORDINATOR_LOAD_IN_PROGRESS, codes.COORDINATOR_NOT_AVAILABLE, codes.NOT_COORDINATOR}
+)
+
+CommittedOffsets = Mapping[str, Mapping[TopicPartition, int] | Skipped]
+"""Group ID to its committed offsets, those partitions only that it has one for; Skipped where they may not be read."""
+
+
+def listed_groups(wire: Wire) -> Mapping[str, ListedGroup]:
+    """Every group that the principal may Describe, by ID. Raises the error of a broker that does not answer."""
+    window = wire.window()
+    for broker in wire.brokers():
+        window.put(broker.node_id, broker.node_id, list_groups())
+    found: dict[str, ListedGroup] = {}
+    for node_id, _, response, error in window:
+        if error is not None:
+            raise error
+        assert response is not None
+        if response.error_code == codes.COORDINATOR_LOAD_IN_PROGRESS:
+            window.put(node_id, node_id, list_groups(), delay_s=PAUSE_S)
+        elif response.error_code == codes.COORDINATOR_NOT_AVAILABLE:
+            continue  # the broker coordinates no group
+        elif response.error_code:
+            raise protocol_error(
+                response.error_code, principal=wire.principal, operation="ListGroups", resource=f"broker {node_id}"
+            )
+        else:
+            for group in response.groups:
+                state = getattr(group, "group_state", None) or ""
+                found[group.group_id] = ListedGroup(group.group_id, group.protocol_type, state)
+    return found
+
+
+class _Lookup(NamedTuple):
+    group_ids: tuple[str, ...]
+
+
+class _Fetch(NamedTuple):
+    group_id: str
+
+
+def committed_offsets(
+    wire: Wire, group_ids: Collection[str], partitions: Collection[TopicPartition]
+) -> CommittedOffsets:
+    """Offsets that the groups committed for the partitions; many groups at once, each from its coordinator."""
+    if not group_ids or not partitions:
+        return {}
+    reading = _Reading(wire, sorted(partitions))
+    return reading.result(sorted(group_ids))
+
+
+class _Reading:
+    def __init__(self, wire: Wire, partitions: Sequence[TopicPartition]) -> None:
+        self._wire = wire
+        self._partitions = partitions
+        self._window = wire.window(in_flight=50)
+        self._found: dict[str, Mapping[TopicPartition, int] | Skipped] = {}
+
+    def result(self, group_ids: Sequence[str]) -> CommittedOffsets:
+        self._look_up(group_ids, 0.0)
+        for answer in self._window:
+            if answer.response is None:
+                self._receive_nothing(answer.item, answer.error)
+            elif isinstance(answer.item, _Lookup):
+                self._receive_coordinators(answer.response)
+            else:
+                self._receive_offsets(answer.item.group_id, answer.response)
+        return self._found
+
+    def _look_up(self, group_ids: Sequence[str], delay_s: float) -> None:
+        node_id = self._wire.brokers()[0].node_id
+        for chunk in _chunks(group_ids):
+            self._window.put(_Lookup(chunk), node_id, find_group_coordinators(chunk), delay_s=delay_s)
+
+    def _receive_coordinators(self, response: Response) -> None:
+        again = []
+        for coordinator in response.coordinators:
+            if coordinator.error_code == 0:
+                request = offset_fetch(coordinator.key, self._partitions)
+                self._window.put(_Fetch(coordinator.key), coordinator.node_id, request)
+            elif coordinator.error_code in RETRIABLE:
+                again.append(coordinator.key)
+            else:
+                self._refuse(coordinator.key, coordinator.error_code)
+        if again:
+            self._look_up(again, PAUSE_S)
+
+    def _receive_offsets(self, group_id: str, response: Response) -> None:
+        if response.error_code in RETRIABLE:
+            self._look_up([group_id], PAUSE_S)
+        elif response.error_code:
+            self._refuse(group_id, response.error_code)
+        else:
+            self._found[group_id] = {
+                TopicPartition(topic.name, part.partition_index): part.committed_offset
+                for topic in response.topics
+                for part in topic.partitions
+                if part.error_code == 0 and part.committed_offset >= 0
+            }
+
+    def _receive_nothing(self, item: _Lookup | _Fetch, error: EosctlError | None) -> None:
+        group_ids = item.group_ids if isinstance(item, _Lookup) else (item.group_id,)
+        if isinstance(error, Unreachable) and not isinstance(error, TimedOut):
+            self._look_up(group_ids, PAUSE_S)
+            return
+        for group_id in group_ids:
+            self._found[group_id] = Skipped("no answer" if error is None else error.message)
+
+    def _refuse(self, group_id: str, code: int) -> None:
+        resource = f"Group {group_id}"
+        error = protocol_error(code, principal=self._wire.principal, operation="Describe", resource=resource)
+        self._found[group_id] = Skipped(error.message)
+
+
+def _chunks(group_ids: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    return (
+        tuple(group_ids[start : start + GROUPS_PER_REQUEST]) for start in range(0, len(group_ids), GROUPS_PER_REQUEST)
+    )

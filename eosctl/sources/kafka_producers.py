@@ -1,0 +1,141 @@
+"""Producers of partitions (DescribeProducers, KIP-664), from all leaders at once."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from eosctl.clients.errors import protocol_error
+from eosctl.clients.leaders import MOVED, NO_LEADER, UNKNOWN_TOPIC_OR_PARTITION, partition_leaders
+from eosctl.clients.messages import Response, topics_metadata
+from eosctl.clients.producer_messages import describe_producers
+from eosctl.clients.wire import Wire
+from eosctl.errors import TimedOut, Unreachable, UsageError
+from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
+from eosctl.model.producers import ActiveProducer
+
+PARTITIONS_PER_REQUEST: Final = 500
+IN_FLIGHT: Final = 4
+PAUSE_S: Final = 0.1
+
+
+def cluster_partitions(
+    wire: Wire, topics: Iterable[str] | None, *, broker: int | None = None
+) -> Mapping[TopicPartition, int]:
+    """Every partition of `topics` (None: all that the principal may Describe, internal ones too) and its leader.
+
+    broker keeps the partitions that have a replica there. NO_LEADER stands where there is no leader. Raises UsageError
+    for a topic that does not exist, NotAuthorized where Describe on a named topic is missing.
+    """
+    names = None if topics is None else sorted(set(topics))
+    if broker is not None and broker not in {each.node_id for each in wire.brokers()}:
+        raise UsageError(f"the cluster has no live broker {broker}", hint=f"it has {_numbers(wire)}")
+    found: dict[TopicPartition, int] = {}
+    for topic in wire.request_any(topics_metadata(names)).topics:
+        if topic.error_code == UNKNOWN_TOPIC_OR_PARTITION:
+            raise UsageError(f"topic {topic.name} does not exist", hint="is this the right cluster?")
+        if topic.error_code and not topic.partitions:
+            resource = f"Topic {topic.name}"
+            raise protocol_error(topic.error_code, principal=wire.principal, operation="Describe", resource=resource)
+        for part in topic.partitions:
+            if broker is None or broker in part.replica_nodes:
+                found[TopicPartition(topic.name, part.partition_index)] = part.leader_id
+    return dict(sorted(found.items()))
+
+
+def _numbers(wire: Wire) -> str:
+    return ", ".join(str(broker.node_id) for broker in wire.brokers())
+
+
+def active_producers(
+    wire: Wire,
+    leaders: Mapping[TopicPartition, int],
+    *,
+    on_answer: Callable[[int], None] = lambda _: None,
+    timeout_s: float | None = None,
+) -> tuple[ActiveProducer, ...]:
+    """Producers that the leaders of these partitions remember, by partition and producer ID.
+
+    Up to 500 partitions travel in a request, to all leaders at once. Leaders that moved are looked up again until the
+    time is up. on_answer is told how many more partitions are answered for. Raises NotAuthorized where Read on a topic
+    is missing, TimedOut naming partitions that no leader answers for, Unsupported before Kafka 2.8.
+    """
+    patience = wire.timeout_s if timeout_s is None else timeout_s
+    deadline = time.monotonic() + patience
+    found: list[ActiveProducer] = []
+    pending = dict(leaders)
+    while pending:
+        remaining = deadline - time.monotonic()
+        if remaining <= 0:
+            raise TimedOut(f"no leader answered for {_some(list(pending))} within {patience:g} s")
+        answered = _ask(wire, pending, remaining, found)
+        on_answer(len(answered))
+        pending = {partition: leader for partition, leader in pending.items() if partition not in answered}
+        if pending:
+            time.sleep(PAUSE_S)
+            now = partition_leaders(wire, {partition.topic for partition in pending})
+            pending = {partition: now.get(partition, NO_LEADER) for partition in pending}
+    return tuple(sorted(found, key=lambda each: (each.topic_partition, each.producer)))
+
+
+def _ask(
+    wire: Wire, leaders: Mapping[TopicPartition, int], remaining: float, found: list[ActiveProducer]
+) -> set[TopicPartition]:
+    """Ask once; what was found is appended, and the partitions that were answered for are returned."""
+    led: dict[int, list[TopicPartition]] = {}
+    for partition, leader in leaders.items():
+        if leader != NO_LEADER:
+            led.setdefault(leader, []).append(partition)
+    window = wire.window(in_flight=IN_FLIGHT, timeout_s=remaining)
+    for node_id, partitions in led.items():
+        for number, chunk in enumerate(_chunks(partitions)):
+            window.put((node_id, number), node_id, describe_producers(chunk))
+    answered: set[TopicPartition] = set()
+    for answer in window:
+        if answer.response is not None:
+            for partition, part in _parts(answer.response):
+                if _usable(wire, partition, part.error_code):
+                    answered.add(partition)
+                    found += [_producer(partition, each) for each in part.active_producers]
+        elif not isinstance(answer.error, Unreachable) and answer.error is not None:
+            raise answer.error
+    return answered
+
+
+def _parts(response: Response) -> Iterator[tuple[TopicPartition, Response]]:
+    return (
+        (TopicPartition(topic.name, part.partition_index), part)
+        for topic in response.topics
+        for part in topic.partitions
+    )
+
+
+def _usable(wire: Wire, partition: TopicPartition, code: int) -> bool:
+    if code in MOVED or code == UNKNOWN_TOPIC_OR_PARTITION:
+        return False
+    if code:
+        resource = f"Topic {partition.topic}"
+        raise protocol_error(code, principal=wire.principal, operation="Read", resource=resource)
+    return True
+
+
+def _producer(partition: TopicPartition, answer: Response) -> ActiveProducer:
+    return ActiveProducer(
+        topic_partition=partition,
+        producer=ProducerIdAndEpoch(answer.producer_id, answer.producer_epoch),
+        last_sequence=answer.last_sequence,
+        last_timestamp=None if answer.last_timestamp < 0 else answer.last_timestamp,
+        coordinator_epoch=None if answer.coordinator_epoch < 0 else answer.coordinator_epoch,
+        transaction_start_offset=None if answer.current_txn_start_offset < 0 else answer.current_txn_start_offset,
+    )
+
+
+def _chunks(partitions: Sequence[TopicPartition]) -> Iterator[Sequence[TopicPartition]]:
+    return (
+        partitions[start : start + PARTITIONS_PER_REQUEST]
+        for start in range(0, len(partitions), PARTITIONS_PER_REQUEST)
+    )
+
+
+def _some(partitions: Sequence[TopicPartition]) -> str:
+    shown = ", ".join(map(str, partitions[:5]))
+    return shown if len(partitions) <= 5 else f"{shown} and {len(partitions) - 5} more partitions"

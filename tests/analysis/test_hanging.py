@@ -1,0 +1,152 @@
+"""KIP-664's rule, by the cases of Kafka's TransactionsCommandTest and beyond."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eosctl.analysis.hanging import (
+    find_candidates,
+    join_open_transactions,
+    judge,
+    reason_of,
+    still_open,
+    transactional_ids_by_producer,
+)
+from eosctl.model.hanging import Advice, HangingReason
+from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
+from eosctl.model.producers import ActiveProducer
+from eosctl.model.transactions import TransactionDescription, TransactionListing, TransactionState
+
+FOO0, FOO1, BAR0 = TopicPartition("foo", 0), TopicPartition("foo", 1), TopicPartition("bar", 0)
+MINUTES = 60_000
+NOW = 1_790_000_000_000
+LIMIT = 15 * MINUTES
+
+
+def producer(place=FOO0, producer_id=9, epoch=2, start=55, age_ms=LIMIT + 1, coordinator_epoch=18) -> ActiveProducer:
+    return ActiveProducer(place, ProducerIdAndEpoch(producer_id, epoch), 9, NOW - age_ms, coordinator_epoch, start)
+
+
+def described(state=TransactionState.ONGOING, partitions=(FOO0,), producer_id=9, start_ms=NOW - 1000):
+    holder = ProducerIdAndEpoch(producer_id, 2)
+    return TransactionDescription("id", state, holder, 60_000, start_ms, tuple(partitions), 0)
+
+
+def verdict(candidate: ActiveProducer, names=None, descriptions=None):
+    (joined,) = join_open_transactions([candidate], names or {}, descriptions or {})
+    (judged,) = judge([joined], NOW)
+    return judged
+
+
+def test_a_producer_without_an_open_transaction_is_no_candidate():
+    assert find_candidates([producer(start=None)], NOW, 0) == ()
+
+
+@pytest.mark.parametrize(("age_ms", "old_enough"), [(LIMIT - 1, False), (LIMIT, False), (LIMIT + 1, True)])
+def test_a_candidate_is_strictly_older_than_the_longest_timeout(age_ms, old_enough):
+    assert bool(find_candidates([producer(age_ms=age_ms)], NOW, LIMIT)) is old_enough
+
+
+def test_a_producer_without_a_timestamp_is_as_old_as_can_be():
+    assert find_candidates([replace(producer(), last_timestamp=None)], NOW, LIMIT)
+
+
+def test_no_mapped_transactional_id_hangs():
+    judged = verdict(producer())
+    assert (judged.reason, judged.advice) == (HangingReason.NO_TRANSACTIONAL_ID, Advice.ABORT)
+
+
+def test_no_transaction_description_hangs():
+    judged = verdict(producer(), {9: "id"}, {})
+    assert (judged.reason, judged.advice) == (HangingReason.NOT_DESCRIBED, Advice.ABORT)
+
+
+def test_a_transaction_in_progress_with_other_partitions_does_not_save_it():
+    judged = verdict(producer(FOO0), {9: "id"}, {"id": described(partitions=[FOO1, BAR0])})
+    assert judged.reason is HangingReason.NOT_LISTED
+    assert judged.advice is Advice.FENCE, "its producer is at work and may write there again"
+
+
+def test_a_transaction_in_progress_with_the_partition_is_not_hanging():
+    judged = verdict(producer(FOO0), {9: "id"}, {"id": described(partitions=[FOO0, BAR0])})
+    assert not judged.hangs
+
+
+@pytest.mark.parametrize("state", TransactionState)
+def test_the_rule_looks_at_neither_state_nor_epoch(state):
+    old = producer(epoch=0)
+    assert not verdict(old, {9: "id"}, {"id": described(state, [FOO0])}).hangs
+    assert verdict(old, {9: "id"}, {"id": described(state, [])}).hangs
+
+
+def test_a_completed_transaction_has_no_partitions_so_what_is_open_hangs():
+    judged = verdict(producer(), {9: "id"}, {"id": described(TransactionState.COMPLETE_COMMIT, [], start_ms=None)})
+    assert (judged.reason, judged.advice) == (HangingReason.NOT_LISTED, Advice.ABORT)
+
+
+@pytest.mark.parametrize("state", [TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT])
+def test_a_coordinator_that_writes_markers_is_waited_for(state):
+    assert verdict(producer(), {9: "id"}, {"id": described(state, [FOO0])}).advice is Advice.WAIT
+    assert verdict(producer(), {9: "id"}, {"id": described(state, [BAR0])}).advice is Advice.WAIT
+
+
+def test_under_way_and_in_time_is_waited_for_and_beyond_its_timeout_fenced():
+    in_time = described(start_ms=NOW - 60_000)
+    late = described(start_ms=NOW - 60_000 - 10_001)
+    assert verdict(producer(), {9: "id"}, {"id": in_time}).advice is Advice.WAIT
+    assert verdict(producer(), {9: "id"}, {"id": late}).advice is Advice.FENCE
+
+
+def test_an_id_that_moved_on_to_another_producer_id_says_nothing_of_the_old_one():
+    judged = verdict(producer(), {9: "id"}, {"id": described(partitions=[BAR0], producer_id=10)})
+    assert (judged.reason, judged.advice) == (HangingReason.NOT_LISTED, Advice.ABORT)
+
+
+def test_the_ids_of_producers_are_those_listed():
+    listings = [TransactionListing("a", 1, TransactionState.EMPTY, 0), TransactionListing("b", 2, "Ongoing", 0)]
+    assert transactional_ids_by_producer(listings) == {1: "a", 2: "b"}
+
+
+def test_what_ended_meanwhile_is_not_told_and_what_is_still_open_at_the_same_offset_is():
+    candidates = [producer(FOO0), producer(FOO1), producer(BAR0)]
+    verdicts = judge(join_open_transactions(candidates, {}, {}), NOW)
+    again = [replace(candidates[0], transaction_start_offset=None), producer(FOO1, start=70), candidates[2]]
+    assert [each.transaction.topic_partition for each in still_open(verdicts, again)] == [BAR0]
+
+
+def test_what_is_under_way_stays_in_the_answer_though_it_ended_meanwhile():
+    verdicts = judge(join_open_transactions([producer()], {9: "id"}, {"id": described()}), NOW)
+    assert still_open(verdicts, []) == verdicts
+
+
+PLACES = st.sampled_from([FOO0, FOO1, BAR0])
+PRODUCERS = st.builds(
+    producer, PLACES, st.integers(0, 3), st.integers(0, 3), st.none() | st.integers(0, 9), st.integers(-5, 30 * MINUTES)
+)
+DESCRIPTIONS = st.dictionaries(
+    st.sampled_from("abcd"),
+    st.builds(described, st.sampled_from(TransactionState), st.lists(PLACES), st.integers(0, 3)),
+)
+
+
+@given(
+    st.lists(PRODUCERS, max_size=8),
+    st.dictionaries(st.integers(0, 3), st.sampled_from("abcd")),
+    DESCRIPTIONS,
+    st.integers(0, 20 * MINUTES),
+)
+def test_the_rule_is_that_of_the_java_tool(producers, names, descriptions, limit):
+    """The same steps as TransactionsCommand takes, written down a second time from its words."""
+    hanging = []
+    for each in producers:
+        if each.transaction_start_offset is None or not NOW - each.last_timestamp > limit:
+            continue
+        told = descriptions.get(names.get(each.producer.producer_id, "nobody"))
+        if told is None or each.topic_partition not in told.partitions:
+            hanging.append(each)
+    joined = join_open_transactions(find_candidates(producers, NOW, limit), names, descriptions)
+    ours = [each.active for each in joined if reason_of(each) is not None]
+    key = repr
+    assert sorted(ours, key=key) == sorted(hanging, key=key)
