@@ -1,0 +1,112 @@
+"""What is wrong with Connect clusters before any ACL is looked at: names that collide, overrides that are refused,
+topics that no config tells, clients that are nobody's."""
+
+import re
+from collections.abc import Iterator
+
+from eosctl.analysis.client_configs import refused_overrides
+from eosctl.analysis.collisions import Collision, find_collisions
+from eosctl.analysis.output_topics import output_topics, regex_pattern, renames_topics
+from eosctl.model.acl_plan import AclWish
+from eosctl.model.acls import PatternType, topic
+from eosctl.model.client_roles import ConnectCluster, ConnectorConfig
+from eosctl.model.report import Finding, Severity
+
+_OWN_CLIENT = re.compile(
+    r"(?!(?:producer|consumer|admin)\.override\.)(?!(?:source|target)\.(?:cluster|producer|consumer|admin)\.)"
+    r".*bootstrap\.servers"
+)
+
+
+def find_in_acls(wish: AclWish) -> Iterator[Finding]:
+    """Findings about the clusters of a wish, collisions first."""
+    yield from find_colliding(wish)
+    for cluster in wish.clusters:
+        for connector in cluster.connectors:
+            yield from _overrides(cluster, connector)
+            yield from _topics(connector)
+            yield from _own_clients(connector)
+
+
+def find_colliding(wish: AclWish) -> Iterator[Finding]:
+    """Transactional IDs and prefixes that two owners share, over all clusters together."""
+    sources = {
+        cluster.group_id: [each.name for each in cluster.connectors if not each.is_sink] for cluster in wish.clusters
+    }
+    for collision in find_collisions(sources):
+        yield _equal(collision) if collision.equal else _prefix(collision, wish.pattern_type)
+
+
+def _equal(collision: Collision) -> Finding:
+    return Finding(
+        "transactional-id-collision",
+        Severity.ERROR,
+        collision.shared,
+        f"{collision.first} and {collision.second} use the same transactional IDs: on one Kafka cluster with "
+        "exactly-once each fences the other, and neither ACLs nor offsets tell them apart",
+        "rename one of the connectors, or give one Connect cluster another group.id",
+        {"first": str(collision.first), "second": str(collision.second)},
+    )
+
+
+def _prefix(collision: Collision, pattern_type: PatternType) -> Finding:
+    prefixed = pattern_type is PatternType.PREFIXED
+    return Finding(
+        "transactional-id-prefix",
+        Severity.WARNING if prefixed else Severity.INFO,
+        collision.shared,
+        f"a prefixed ACL for {collision.first} also covers the IDs of {collision.second}",
+        "use --pattern literal for it" if prefixed else "keep its ACLs literal, as they are planned",
+        {"first": str(collision.first), "second": str(collision.second)},
+    )
+
+
+def _overrides(cluster: ConnectCluster, connector: ConnectorConfig) -> Iterator[Finding]:
+    for worker in cluster.workers:
+        refused = refused_overrides(worker, connector)
+        if refused:
+            yield Finding(
+                "override-refused",
+                Severity.ERROR,
+                connector.name,
+                f"connector.client.config.override.policy={worker.override_policy} refuses {', '.join(refused)}: the "
+                "connector cannot be created or changed, and the plan takes the worker's own settings instead",
+                "allow the overrides on every worker, or take them out of the connector's config",
+                {"policy": worker.override_policy, "properties": list(refused)},
+            )
+            return
+
+
+def _topics(connector: ConnectorConfig) -> Iterator[Finding]:
+    if connector.is_sink:
+        regex = connector.get("topics.regex").strip()
+        if regex and not connector.topics and regex_pattern(regex) == topic("*"):
+            yield _unknown_topics(connector, f"topics.regex {regex} begins with no literal text", "is given all topics")
+        return
+    if not output_topics(connector):
+        reason = "a transformation renames them" if renames_topics(connector) else "its config does not tell"
+        yield _unknown_topics(connector, reason, "gets no ACL on them")
+
+
+def _unknown_topics(connector: ConnectorConfig, reason: str, effect: str) -> Finding:
+    kind = "reads" if connector.is_sink else "writes"
+    return Finding(
+        "topics-unknown",
+        Severity.WARNING,
+        connector.name,
+        f"which topics it {kind} is not known ({reason}), so it {effect}",
+        f"name them: --topic {connector.name}=TOPIC, or --topic {connector.name}='PREFIX*'",
+    )
+
+
+def _own_clients(connector: ConnectorConfig) -> Iterator[Finding]:
+    own = sorted(key for key in connector.properties if _OWN_CLIENT.fullmatch(key))
+    if own:
+        yield Finding(
+            "own-kafka-client",
+            Severity.INFO,
+            connector.name,
+            f"it makes a Kafka client of its own ({', '.join(own)}), whose ACLs are not planned",
+            "the connector's manual says what that client reads and writes",
+            {"properties": own},
+        )

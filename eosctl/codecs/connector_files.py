@@ -1,0 +1,69 @@
+"""Connector configs in files: for connectors that do not exist yet, or that nobody may ask for over REST.
+
+JSON: an object of settings as `PUT /connectors/C/config` takes it, or `{"name": …, "config": {…}}` as
+`POST /connectors` takes it, or a list of these. Anything else is a Java properties file with a `name`, as standalone workers take it.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+
+from eosctl.codecs.properties import decode_properties
+from eosctl.errors import ConfigError, Undecodable
+from eosctl.model.client_properties import Property
+from eosctl.model.client_roles import ConnectorConfig
+
+
+def decode_connectors(text: str, origin: str) -> tuple[ConnectorConfig, ...]:
+    """The connectors in the text of file `origin`. Raises Undecodable for broken JSON, ConfigError for the rest."""
+    if not text.lstrip().startswith(("{", "[")):
+        return (connector_of(decode_properties(text, origin=origin), origin),)
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno} column {error.colno}"
+        raise Undecodable(f"{origin} is not JSON at {where}: {error.msg}", hint="is the file cut?") from error
+    entries = value if isinstance(value, list) else [value]
+    return tuple(_entry(entry, origin) for entry in entries)
+
+
+def _entry(value: object, origin: str) -> ConnectorConfig:
+    if not isinstance(value, dict):
+        raise ConfigError(f"{origin} holds {type(value).__name__} where a connector's settings are expected")
+    config = value.get("config", value)
+    if not isinstance(config, dict):
+        raise ConfigError(f"{origin}: config is {type(config).__name__}, not an object of settings")
+    return connector_of({"name": value.get("name"), **config}, origin)
+
+
+def connector_of(config: Mapping[str, object], origin: str, *, name: str | None = None) -> ConnectorConfig:
+    """The connector with these settings; `name` where they do not have to have one.
+
+    Raises ConfigError for a setting that is an object or a list, and where there is neither name nor connector.class.
+    """
+    settings = dict(_settings(config, origin))
+    name = name if name is not None else _required(settings, "name", origin)
+    _required(settings, "connector.class", f"{origin} (connector {name})")
+    tasks_max = settings.get("tasks.max", "1").strip()
+    if not (tasks_max.isascii() and tasks_max.isdigit()):
+        raise ConfigError(f"{origin}: tasks.max of connector {name} is {tasks_max!r}, not a whole number")
+    return ConnectorConfig(name, {key: Property(value, f"{origin} {key}") for key, value in settings.items()})
+
+
+def _settings(config: Mapping[str, object], origin: str) -> Iterator[tuple[str, str]]:
+    for key, value in config.items():
+        match value:
+            case None:
+                continue
+            case bool():
+                yield key, str(value).lower()
+            case str() | int() | float():
+                yield key, str(value)
+            case _:
+                raise ConfigError(f"{origin}: setting {key} is {type(value).__name__}, not text")
+
+
+def _required(settings: Mapping[str, str], key: str, origin: str) -> str:
+    value = settings.get(key, "")
+    if not value:
+        raise ConfigError(f"{origin} has no {key}", hint="give the connector's config, as the REST interface takes it")
+    return value

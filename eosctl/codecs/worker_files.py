@@ -1,0 +1,106 @@
+"""Worker properties files, and MirrorMaker 2's (dedicated mode), which is a worker for each pair of clusters."""
+
+from collections.abc import Iterator, Mapping
+
+from eosctl.codecs.connector_files import connector_of
+from eosctl.codecs.properties import decode_properties
+from eosctl.errors import ConfigError
+from eosctl.model.client_properties import Property
+from eosctl.model.client_roles import ConnectCluster, ConnectorConfig, WorkerConfig
+from eosctl.model.offset_stores import SourceSupport
+
+REQUIRED = ("group.id", "config.storage.topic", "offset.storage.topic", "status.storage.topic")
+CLIENT_SETTINGS = ("bootstrap.servers", "security.protocol", "sasl.", "ssl.")
+MIRROR_CONNECTORS = ("MirrorSourceConnector", "MirrorCheckpointConnector", "MirrorHeartbeatConnector")
+CLIENTS = ("producer.", "consumer.", "admin.")
+
+
+def decode_worker_file(text: str, origin: str) -> tuple[ConnectCluster, ...]:
+    """The Connect clusters of a properties file: one, or for MirrorMaker 2 one for each flow.
+
+    Raises ConfigError naming the file for a setting that is missing or cannot be used.
+    """
+    properties = decode_properties(text, origin=origin)
+    if "clusters" in properties:
+        return tuple(_flows(properties, origin))
+    return (ConnectCluster((worker_of(properties, origin),), ()),)
+
+
+def worker_of(properties: Mapping[str, str], origin: str) -> WorkerConfig:
+    """The worker with these properties, checked for what every distributed worker must have."""
+    for key in REQUIRED:
+        if not properties.get(key, "").strip():
+            raise ConfigError(f"{origin} has no {key}", hint="give the properties file of a distributed worker")
+    worker = WorkerConfig({key: Property(value, f"{origin} {key}") for key, value in properties.items()})
+    try:
+        worker.phase  # noqa: B018  # its value is checked here
+    except ValueError:
+        told = worker.get("exactly.once.source.support")
+        raise ConfigError(
+            f"{origin}: exactly.once.source.support is {told!r}; it must be one of {', '.join(SourceSupport)}"
+        ) from None
+    return worker
+
+
+def _flows(properties: Mapping[str, str], origin: str) -> Iterator[ConnectCluster]:
+    """MirrorMakerConfig: clusterPairs, workerConfig and connectorBaseConfig.
+
+    1. Every pair source->target with `enabled`, or whose heartbeats are not switched off, is a Connect cluster on the
+       target: group `<source>-mm2`, topics `mm2-….<source>.internal`.
+    2. Its worker has the target's settings (`<target>.…`) without their prefix. Client settings among them, and those
+       without any prefix, count for producers, consumers and admin clients, too.
+    3. Its connectors have the settings of both clusters behind `source.cluster.` and `target.cluster.`.
+    """
+    aliases = [each.strip() for each in properties["clusters"].split(",") if each.strip()]
+    for source in aliases:
+        for target in aliases:
+            if source != target and _runs(properties, source, target):
+                yield _flow(properties, source, target, origin)
+
+
+def _runs(properties: Mapping[str, str], source: str, target: str) -> bool:
+    flow = f"{source}->{target}."
+    heartbeats = properties.get(f"{flow}emit.heartbeats.enabled", properties.get("emit.heartbeats.enabled", "true"))
+    return properties.get(f"{flow}enabled", "false").lower() == "true" or heartbeats.lower() == "true"
+
+
+def _flow(properties: Mapping[str, str], source: str, target: str, origin: str) -> ConnectCluster:
+    settings = {
+        "group.id": f"{source}-mm2",
+        "config.storage.topic": f"mm2-configs.{source}.internal",
+        "offset.storage.topic": f"mm2-offsets.{source}.internal",
+        "status.storage.topic": f"mm2-status.{source}.internal",
+        **{key: value for key, value in properties.items() if key.startswith(("config.", "offset.", "status."))},
+        **_cluster_settings(properties, target),
+    }
+    worker = worker_of(settings, f"{origin} ({source}->{target})")
+    kinds = (
+        MIRROR_CONNECTORS
+        if properties.get(f"{source}->{target}.enabled", "").lower() == "true"
+        else (MIRROR_CONNECTORS[-1],)
+    )
+    return ConnectCluster((worker,), tuple(_connector(properties, source, target, kind, origin) for kind in kinds))
+
+
+def _cluster_settings(properties: Mapping[str, str], alias: str) -> dict[str, str]:
+    own = {key[len(alias) + 1 :]: value for key, value in properties.items() if key.startswith(f"{alias}.")}
+    shared = {key: value for key, value in properties.items() if key.startswith(CLIENT_SETTINGS)}
+    for settings in ({key: value for key, value in own.items() if key.startswith(CLIENT_SETTINGS)}, shared):
+        for key, value in settings.items():
+            for name in (key, *(client + key for client in CLIENTS)):
+                own.setdefault(name, value)
+    return own
+
+
+def _connector(properties: Mapping[str, str], source: str, target: str, kind: str, origin: str) -> ConnectorConfig:
+    """Its own settings: those without a cluster before them, both clusters' clients, and last those of the flow."""
+    flow = f"{source}->{target}."
+    config = {
+        key: value for key, value in properties.items() if "->" not in key and not key.startswith(CLIENT_SETTINGS)
+    }
+    for side, alias in (("source", source), ("target", target)):
+        for key, value in _cluster_settings(properties, alias).items():
+            config[f"{side}.{key}" if key.startswith(CLIENTS) else f"{side}.cluster.{key}"] = value
+    config |= {"connector.class": kind, "source.cluster.alias": source, "target.cluster.alias": target}
+    config |= {key[len(flow) :]: value for key, value in properties.items() if key.startswith(flow)}
+    return connector_of(config, f"{origin} ({flow[:-1]})", name=kind)

@@ -1,0 +1,128 @@
+"""Which ACLs a Connect cluster needs, why, and how that differs from those it has."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from eosctl.model.acls import AclBinding, PatternType
+from eosctl.model.client_roles import ClientRole, ConnectCluster
+from eosctl.model.offset_stores import SourceSupport
+from eosctl.model.report import Finding
+from eosctl.model.skipped import Skipped
+from eosctl.model.versions import NEWEST, KafkaVersion
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why one client needs a binding.
+
+    why is one sentence; source the code path or KIP it follows from; symptom how it looks when the binding is missing;
+    loss is None for a binding without which something fails, else what is lost without it: then it is optional.
+    """
+
+    role: ClientRole
+    connector: str | None
+    why: str
+    source: str
+    symptom: str
+    loss: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """A binding, the cluster it belongs to (by the bootstrap servers of the client that needs it), and one reason."""
+
+    binding: AclBinding
+    cluster: frozenset[str]
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedBinding:
+    """A binding that one client or several need. reasons are never empty; required ones come first."""
+
+    binding: AclBinding
+    cluster: frozenset[str]
+    reasons: tuple[Reason, ...]
+
+    @property
+    def loss(self) -> str | None:
+        """What is lost without it; None where something fails without it."""
+        losses = [each.loss for each in self.reasons]
+        return None if None in losses else "; ".join(dict.fromkeys(each for each in losses if each is not None))
+
+    @property
+    def is_optional(self) -> bool:
+        """Whether everything goes on without it, less something."""
+        return self.loss is not None
+
+
+class BindingStatus(StrEnum):
+    """present: the cluster's ACLs allow all of it; missing: they do not; extra: they have it and the plan does not."""
+
+    PRESENT = "present"
+    MISSING = "missing"
+    EXTRA = "extra"
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedBinding:
+    """A planned binding against the cluster's ACLs; by is the one that allows it, or the denial against it."""
+
+    planned: PlannedBinding
+    status: BindingStatus | Skipped
+    by: AclBinding | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExtraBinding:
+    """A binding of the cluster that the plan does not need, and why it is taken to be of the plan's kind."""
+
+    binding: AclBinding
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class AclWish:
+    """What to plan for.
+
+    phase None takes each worker's own. headroom is tasks beyond those known of. principals are the named ones, by role
+    and connector, or by role and None for every connector. topics_known maps a topic to whether it exists, for those
+    of which that is known. mapping_rules are the brokers' ssl.principal.mapping.rules.
+    """
+
+    clusters: tuple[ConnectCluster, ...]
+    phase: SourceSupport | None = None
+    pattern_type: PatternType = PatternType.LITERAL
+    headroom: int = 0
+    principals: Mapping[tuple[ClientRole, str | None], str] = field(default_factory=dict)
+    topics_known: Mapping[str, bool] = field(default_factory=dict)
+    broker_version: KafkaVersion = NEWEST
+    mapping_rules: str = "DEFAULT"
+
+
+@dataclass(frozen=True, slots=True)
+class AclPlan:
+    """The bindings that are needed, in a stable order, and what was found while planning."""
+
+    bindings: tuple[PlannedBinding, ...]
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AclDifference:
+    """The plan against the cluster's ACLs: every planned binding with its status, and what the cluster has beyond."""
+
+    compared: tuple[ComparedBinding, ...]
+    extra: tuple[ExtraBinding, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def missing(self) -> tuple[PlannedBinding, ...]:
+        """Planned bindings that the cluster lacks, optional ones included."""
+        return tuple(each.planned for each in self.compared if each.status is BindingStatus.MISSING)
+
+    @property
+    def missing_required(self) -> tuple[PlannedBinding, ...]:
+        """Those of the missing without which something fails."""
+        return tuple(each for each in self.missing if not each.is_optional)

@@ -1,0 +1,166 @@
+"""Who is a Kafka client in a Connect cluster, and what its client was told."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from eosctl.model.client_properties import Property
+from eosctl.model.offset_stores import SourceSupport
+
+
+class ClientRole(StrEnum):
+    """One kind of Kafka client that Connect creates, and its principal.
+
+    worker: the worker's own clients. producer, consumer, admin: a source connector's record producer, its offsets
+    consumer, and its admin client, which fences. sink_consumer, dead_letter_queue, sink_admin: a sink connector's. The
+    mirror roles are the clients that MirrorMaker 2's connectors make themselves. eosctl: this tool.
+    """
+
+    WORKER = "worker"
+    PRODUCER = "producer"
+    CONSUMER = "consumer"
+    ADMIN = "admin"
+    SINK_CONSUMER = "sink-consumer"
+    DEAD_LETTER_QUEUE = "dead-letter-queue"
+    SINK_ADMIN = "sink-admin"
+    MIRROR_SOURCE_ADMIN = "mirror-source-admin"
+    MIRROR_SOURCE_CONSUMER = "mirror-source-consumer"
+    MIRROR_OFFSET_SYNCS = "mirror-offset-syncs"
+    MIRROR_TARGET_ADMIN = "mirror-target-admin"
+    MIRROR_TARGET_CONSUMER = "mirror-target-consumer"
+    EOSCTL = "eosctl"
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerConfig:
+    """A worker's properties and where they were given. Their repr shows none: they hold passwords."""
+
+    properties: Mapping[str, Property]
+
+    def get(self, key: str, default: str = "") -> str:
+        """The value of `key`, or `default`."""
+        found = self.properties.get(key)
+        return default if found is None else found.value
+
+    @property
+    def group_id(self) -> str:
+        """The Connect cluster's name."""
+        return self.get("group.id")
+
+    @property
+    def config_topic(self) -> str:
+        """config.storage.topic."""
+        return self.get("config.storage.topic")
+
+    @property
+    def offsets_topic(self) -> str:
+        """offset.storage.topic: the worker-global offsets topic."""
+        return self.get("offset.storage.topic")
+
+    @property
+    def status_topic(self) -> str:
+        """status.storage.topic."""
+        return self.get("status.storage.topic")
+
+    @property
+    def internal_topics(self) -> tuple[str, ...]:
+        """Config, offsets and status topic."""
+        return (self.config_topic, self.offsets_topic, self.status_topic)
+
+    @property
+    def phase(self) -> SourceSupport:
+        """exactly.once.source.support; disabled where it is not set."""
+        return SourceSupport(self.get("exactly.once.source.support", SourceSupport.DISABLED).strip().lower())
+
+    @property
+    def creates_topics(self) -> bool:
+        """topic.creation.enable: whether connectors may have `topic.creation.*` settings (KIP-158)."""
+        return self.get("topic.creation.enable", "true").strip().lower() == "true"
+
+    @property
+    def override_policy(self) -> str:
+        """connector.client.config.override.policy (KIP-458); All since 3.0."""
+        return self.get("connector.client.config.override.policy", "All").strip()
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorConfig:
+    """A connector's config and what is known of its tasks.
+
+    task_count and task_count_record are those of the config topic, None where it was not read or has none; topics are
+    the output topics that somebody named (a trailing `*` means a prefix), beyond what the config tells.
+    """
+
+    name: str
+    properties: Mapping[str, Property]
+    type: str | None = None
+    task_count: int | None = None
+    task_count_record: int | None = None
+    topics: tuple[str, ...] = ()
+
+    def get(self, key: str, default: str = "") -> str:
+        """The value of `key`, or `default`."""
+        found = self.properties.get(key)
+        return default if found is None else found.value
+
+    @property
+    def class_name(self) -> str:
+        """connector.class without its package, and without the suffix that Connect lets people leave out."""
+        return self.get("connector.class").rpartition(".")[2].removesuffix("Connector")
+
+    @property
+    def is_sink(self) -> bool:
+        """Whether it reads topics: by its type where known, else by the settings that every sink must have."""
+        if self.type is not None:
+            return self.type == "sink"
+        has_topics = bool({"topics", "topics.regex"} & set(self.properties))
+        return has_topics and not self.class_name.startswith("Mirror")
+
+    @property
+    def offsets_topic(self) -> str | None:
+        """offsets.storage.topic: its own offsets topic."""
+        return self.get("offsets.storage.topic") or None
+
+    @property
+    def tasks_max(self) -> int:
+        """tasks.max; 1 where it is not set or not a number."""
+        text = self.get("tasks.max", "1").strip()
+        return int(text) if text.isascii() and text.isdigit() else 1
+
+    @property
+    def most_tasks(self) -> int:
+        """The most tasks that have run, are running, or may run: fencing goes over the last task count record."""
+        return max(1, self.tasks_max, self.task_count or 0, self.task_count_record or 0)
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectCluster:
+    """Workers of one group.id (each may have a principal of its own) and the connectors that they run."""
+
+    workers: tuple[WorkerConfig, ...]
+    connectors: tuple[ConnectorConfig, ...]
+
+    @property
+    def group_id(self) -> str:
+        """The group.id that they share."""
+        return self.workers[0].group_id
+
+
+@dataclass(frozen=True, slots=True)
+class ClientConfig:
+    """What one client is told: merged properties with their origin, for one role of one connector (or none)."""
+
+    role: ClientRole
+    connector: str | None
+    properties: Mapping[str, Property]
+
+    def get(self, key: str) -> str | None:
+        """The value of `key`, None where nobody gave it."""
+        found = self.properties.get(key)
+        return None if found is None else found.value
+
+    @property
+    def bootstrap_servers(self) -> frozenset[str]:
+        """The addresses it starts from, as the set of strings that Connect compares."""
+        text = self.get("bootstrap.servers") or ""
+        return frozenset(server.strip() for server in text.split(",") if server.strip())

@@ -1,0 +1,109 @@
+"""The clients of one worker and its connectors, with their principals: where every planned binding starts."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from eosctl.analysis.client_configs import connector_client, worker_client
+from eosctl.codecs.principals import SubjectOf, Unresolved, resolve_principal
+from eosctl.errors import ConfigError
+from eosctl.model.acl_plan import AclWish, Need, Reason
+from eosctl.model.acls import AclBinding, Operation, ResourcePattern
+from eosctl.model.client_roles import ClientConfig, ClientRole, ConnectorConfig, WorkerConfig
+from eosctl.model.offset_stores import SourceSupport
+
+Principals = Callable[[ClientConfig], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """A client that is known by principal; its needs are made here."""
+
+    config: ClientConfig
+    principal: str
+
+    @property
+    def cluster(self) -> frozenset[str]:
+        """The bootstrap servers of the cluster that it talks to."""
+        return self.config.bootstrap_servers
+
+    def needs(
+        self,
+        operation: Operation,
+        pattern: ResourcePattern,
+        why: str,
+        *,
+        source: str,
+        symptom: str,
+        loss: str | None = None,
+    ) -> Need:
+        """That this client needs `operation` on `pattern`, and why."""
+        reason = Reason(self.config.role, self.config.connector, why, source, symptom, loss)
+        return Need(AclBinding(self.principal, operation, pattern), self.cluster, reason)
+
+
+class PrincipalBook:
+    """Principals of clients: named ones first, then what their properties tell. Gathers those that neither tells."""
+
+    def __init__(self, wish: AclWish, subject_of: SubjectOf) -> None:
+        self._wish = wish
+        self._subject_of = subject_of
+        self._unresolved: dict[tuple[ClientRole, str | None], Unresolved] = {}
+
+    def client(self, config: ClientConfig) -> Client:
+        """The client with its principal; an unresolved one is remembered for `require`."""
+        named = self._wish.principals
+        principal = named.get((config.role, config.connector)) or named.get((config.role, None))
+        if principal is None:
+            found = resolve_principal(config.properties, self._subject_of, self._wish.mapping_rules)
+            if isinstance(found, Unresolved):
+                self._unresolved[config.role, config.connector] = found
+                found = "User:?"
+            principal = found
+        return Client(config, principal)
+
+    def require(self) -> None:
+        """Raise ConfigError where principals stayed unknown: which role, which property, and how to name them."""
+        if not self._unresolved:
+            return
+        parts = [
+            f"{role}{'' if connector is None else f' of connector {connector}'} ({found.property}: {found.reason})"
+            for (role, connector), found in self._unresolved.items()
+        ]
+        more = f", and {len(parts) - 3} more" if len(parts) > 3 else ""
+        role = next(iter(self._unresolved))[0]
+        raise ConfigError(
+            f"no principal can be told for {'; '.join(parts[:3])}{more}", hint=f"name it: --principal {role}=User:NAME"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Planner:
+    """What the rules of one worker work with."""
+
+    wish: AclWish
+    worker: WorkerConfig
+    book: PrincipalBook
+    phase: SourceSupport
+    connectors: tuple[ConnectorConfig, ...] = field(default=())
+
+    @property
+    def group_id(self) -> str:
+        """The Connect cluster."""
+        return self.worker.group_id
+
+    @property
+    def exactly_once(self) -> bool:
+        """Whether source tasks are transactional."""
+        return self.phase is SourceSupport.ENABLED
+
+    def own_client(self) -> Client:
+        """The worker's own clients."""
+        return self.book.client(worker_client(self.worker))
+
+    def client(self, connector: ConnectorConfig, role: ClientRole) -> Client:
+        """The client of this role of the connector."""
+        return self.book.client(connector_client(self.worker, connector, role))
+
+    def exists(self, topic: str) -> bool | None:
+        """Whether the topic exists; None where that is not known."""
+        return self.wish.topics_known.get(topic)

@@ -1,0 +1,145 @@
+"""A plan against the ACLs that a cluster has.
+
+1. A planned binding is present where the authorizer allows all of it: its whole pattern, from every host. Bindings for
+   single hosts or single names within a prefix do not add up to it.
+2. A denial that covers a planned binding makes it missing, and adding it would not help; a denial of part of it is told.
+3. Extra are bindings of the plan's own kinds that decide nothing that is planned. The plan's own kinds are allowances
+   of planned principals on the Connect group, the internal and offsets topics, and transactional IDs of the group's.
+   Bindings of `User:*`, on all names, or for principals outside the plan are nobody's business here.
+4. Bindings are added before others are removed, and after the removals all that is planned must still be allowed.
+"""
+
+from collections.abc import Collection, Iterable, Iterator
+
+from eosctl.analysis.authorizer import ANYBODY, Authorizer, allows
+from eosctl.analysis.connector_stores import connector_offsets_topic
+from eosctl.model.acl_plan import (
+    AclDifference,
+    AclPlan,
+    AclWish,
+    BindingStatus,
+    ComparedBinding,
+    ExtraBinding,
+    PlannedBinding,
+)
+from eosctl.model.acls import WILDCARD, AclBinding, Operation, Permission, ResourceType
+from eosctl.model.client_roles import ConnectCluster
+from eosctl.model.names import leader_transactional_id
+from eosctl.model.report import Finding, Severity
+from eosctl.model.skipped import Skipped
+
+
+def compare_acls(
+    wish: AclWish,
+    plan: AclPlan,
+    existing: Collection[AclBinding] | Skipped,
+    cluster: frozenset[str],
+    super_users: Collection[str] = (),
+) -> AclDifference:
+    """Each planned binding with its status in the cluster that has `existing`; bindings for others are Skipped."""
+    if isinstance(existing, Skipped):
+        return AclDifference(tuple(ComparedBinding(each, existing) for each in plan.bindings), (), plan.findings)
+    authorizer = Authorizer(existing, super_users)
+    compared = tuple(_compare(each, authorizer, cluster) for each in plan.bindings)
+    used = {each.by for each in compared if each.status is BindingStatus.PRESENT}
+    planned = [each for each in plan.bindings if each.cluster == cluster]
+    extra = tuple(_extras(wish, planned, existing, {each for each in used if each is not None}))
+    denials = tuple(_denied(compared))
+    return AclDifference(compared, extra, (*plan.findings, *denials, *_partly_denied(planned, existing)))
+
+
+def _compare(planned: PlannedBinding, authorizer: Authorizer, cluster: frozenset[str]) -> ComparedBinding:
+    if planned.cluster != cluster:
+        there = ", ".join(sorted(planned.cluster)) or "a cluster that nobody names"
+        return ComparedBinding(planned, Skipped(f"belongs to the cluster at {there}, whose ACLs were not read"))
+    decision = authorizer.permits(planned.binding)
+    status = BindingStatus.PRESENT if decision.allowed else BindingStatus.MISSING
+    return ComparedBinding(planned, status, decision.by)
+
+
+def _denied(compared: Iterable[ComparedBinding]) -> Iterator[Finding]:
+    for each in compared:
+        if each.status is BindingStatus.MISSING and each.by is not None:
+            yield Finding(
+                "acl-denied",
+                Severity.ERROR,
+                str(each.planned.binding.pattern),
+                f"{each.planned.binding} is needed, but denied: {each.by}",
+                "remove the denial; adding the binding does not help, because a denial wins",
+                {"denied_by": str(each.by)},
+            )
+
+
+def _partly_denied(planned: Iterable[PlannedBinding], existing: Iterable[AclBinding]) -> Iterator[Finding]:
+    denials = [each for each in existing if each.permission is Permission.DENY]
+    for wanted in planned if denials else ():
+        binding = wanted.binding
+        for denial in denials:
+            if _hurts(denial, binding):
+                yield Finding(
+                    "acl-partly-denied",
+                    Severity.WARNING,
+                    str(binding.pattern),
+                    f"{binding} is needed; a denial stands against part of it: {denial}",
+                    "remove the denial, or be sure that it never meets Connect's clients",
+                    {"denied_by": str(denial)},
+                )
+
+
+def _hurts(denial: AclBinding, wanted: AclBinding) -> bool:
+    """Whether the denial takes away some of what is wanted, or Describe on it, but not all of what is wanted."""
+    if denial.principal not in (wanted.principal, ANYBODY) or not denial.pattern.overlaps(wanted.pattern):
+        return False
+    if denial.operation in (wanted.operation, Operation.ALL):
+        return not (denial.pattern.covers(wanted.pattern) and denial.host == WILDCARD)
+    return denial.operation is Operation.DESCRIBE and allows(wanted.operation, Operation.DESCRIBE)
+
+
+def _extras(
+    wish: AclWish, planned: Collection[PlannedBinding], existing: Collection[AclBinding], used: set[AclBinding]
+) -> Iterator[ExtraBinding]:
+    principals = {each.binding.principal for each in planned}
+    kinds = [_Kinds(cluster) for cluster in wish.clusters]
+    wanted = {each.binding for each in planned}
+    for binding in sorted(existing):
+        ours = binding.permission is Permission.ALLOW and binding.principal in principals
+        if not ours or binding in used or binding in wanted or binding.pattern.is_wildcard:
+            continue
+        why = next((told for kind in kinds if (told := kind.why(binding)) is not None), None)
+        if why is not None:
+            yield ExtraBinding(binding, why)
+
+
+class _Kinds:
+    """The resources of one Connect cluster that eosctl plans ACLs for by name."""
+
+    def __init__(self, cluster: ConnectCluster) -> None:
+        self._group_id = cluster.group_id
+        self._leader = leader_transactional_id(cluster.group_id)
+        self._topics = {name for worker in cluster.workers for name in worker.internal_topics}
+        for worker in cluster.workers:
+            own = (connector_offsets_topic(worker, each, exactly_once=True) for each in cluster.connectors)
+            self._topics |= {name for name in own if name is not None}
+
+    def why(self, binding: AclBinding) -> str | None:
+        """Why the binding is of the plan's kind; None where it is not."""
+        pattern = binding.pattern
+        match pattern.resource_type:
+            case ResourceType.GROUP if pattern.name == self._group_id:
+                return f"it is on the group of Connect cluster {self._group_id}"
+            case ResourceType.TOPIC if pattern.name in self._topics:
+                return "it is on an internal or offsets topic"
+            case ResourceType.TRANSACTIONAL_ID if pattern.name == self._leader:
+                return f"it is on the leader's transactional ID of group {self._group_id}"
+            case ResourceType.TRANSACTIONAL_ID if pattern.name.startswith(f"{self._group_id}-"):
+                return f"it is on transactional IDs of group {self._group_id}"
+        return None
+
+
+def without(existing: Iterable[AclBinding], plan: AclPlan, extra: Iterable[ExtraBinding]) -> tuple[ExtraBinding, ...]:
+    """Those of the extras that can go while everything planned that is allowed now stays allowed."""
+    left = set(existing) | {each.binding for each in plan.bindings}
+    doomed = tuple(each for each in extra if each.binding in left)
+    rest = Authorizer(left - {each.binding for each in doomed})
+    needed = [each.binding for each in plan.bindings if not rest.permits(each.binding).allowed]
+    return tuple(each for each in doomed if not any(each.binding.pattern.covers(lost.pattern) for lost in needed))

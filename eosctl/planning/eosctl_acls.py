@@ -1,0 +1,85 @@
+"""What eosctl's own principal needs: to read, and where it shall act, to fence, to move offsets and to change ACLs."""
+
+from collections.abc import Iterator
+
+from eosctl.analysis.connector_stores import connector_offsets_topic
+from eosctl.model.acl_plan import Need
+from eosctl.model.acls import CLUSTER, Operation, topic, transactional_id
+from eosctl.model.acls import group as group_pattern
+from eosctl.model.client_roles import ClientConfig, ClientRole
+from eosctl.model.names import leader_transactional_id
+from eosctl.planning.acl_clients import Client, Planner
+from eosctl.planning.source_acls import task_id_patterns
+
+
+def plan_eosctl(planner: Planner) -> Iterator[Need]:
+    """The needs of eosctl beside one worker; none where its principal was not named."""
+    if (ClientRole.EOSCTL, None) not in planner.wish.principals:
+        return
+    client = planner.book.client(ClientConfig(ClientRole.EOSCTL, None, planner.worker.properties))
+    sources = [each for each in planner.connectors if not each.is_sink]
+    own = [connector_offsets_topic(planner.worker, each, exactly_once=planner.exactly_once) for each in sources]
+    for name in dict.fromkeys((*planner.worker.internal_topics, *(each for each in own if each is not None))):
+        yield from _reading(client, name)
+    yield client.needs(
+        Operation.DESCRIBE,
+        group_pattern(planner.group_id),
+        "the members of the Connect cluster are described",
+        source="KafkaApis.handleDescribeGroup",
+        symptom="eosctl upgrade-check cannot tell whether all workers were asked",
+    )
+    yield client.needs(
+        Operation.DESCRIBE,
+        CLUSTER,
+        "the cluster's ACLs are read",
+        source="AclApis.handleDescribeAcls",
+        symptom="eosctl acl-plan ends with exit code 5",
+    )
+    yield from _transactional_ids(planner, client)
+    yield client.needs(
+        Operation.ALTER,
+        CLUSTER,
+        "ACLs are created and removed, and hanging transactions aborted",
+        source="AclApis.handleCreateAcls; KafkaApis.handleWriteTxnMarkersRequest (KAFKA-16513)",
+        symptom="eosctl apply and eosctl transactions abort end with exit code 5",
+        loss="applying ACL plans and aborting hanging transactions",
+    )
+
+
+def _reading(client: Client, name: str) -> Iterator[Need]:
+    yield client.needs(
+        Operation.READ,
+        topic(name),
+        "the topic is read record by record",
+        source="KafkaApis.handleFetchRequest, handleDescribeProducersRequest",
+        symptom="eosctl inspect-config and eosctl offsets end with exit code 5",
+    )
+    yield client.needs(
+        Operation.DESCRIBE_CONFIGS,
+        topic(name),
+        "cleanup.policy of the topic is checked",
+        source="KafkaApis.handleDescribeConfigsRequest",
+        symptom="findings about the topic's settings are reported as not checked",
+        loss="findings about the topic's settings",
+    )
+
+
+def _transactional_ids(planner: Planner, client: Client) -> Iterator[Need]:
+    sources = [each for each in planner.connectors if not each.is_sink]
+    patterns = [each for connector in sources for each in task_id_patterns(planner, connector)]
+    for pattern in (transactional_id(leader_transactional_id(planner.group_id)), *patterns):
+        yield client.needs(
+            Operation.DESCRIBE,
+            pattern,
+            "its transaction is described",
+            source="KafkaApis.handleDescribeTransactionsRequest (KIP-664)",
+            symptom="eosctl fence and eosctl transactions end with exit code 5; listings leave the ID out",
+        )
+        yield client.needs(
+            Operation.WRITE,
+            pattern,
+            "its producer is fenced",
+            source="KafkaApis.handleInitProducerIdRequest",
+            symptom="eosctl fence ends with exit code 5",
+            loss="fencing",
+        )

@@ -1,0 +1,210 @@
+"""What the clients need that MirrorMaker 2's connectors make themselves (KIP-382), beside those Connect makes for them.
+
+1. MirrorSource, source cluster: its admin client describes the topics and their configs, its consumer reads them
+   (assigned, no group). It creates the offset syncs topic and writes it, in the source cluster unless
+   offset-syncs.topic.location says target. Target cluster: its admin client creates topics, adds partitions, and
+   alters configs and ACLs where sync.topic.configs.enabled and sync.topic.acls.enabled are not false.
+2. MirrorCheckpoint, source cluster: its admin client lists groups and their offsets and, with its consumer, reads the
+   offset syncs. Target cluster: it creates its checkpoints topic, reads it back, and with sync.group.offsets.enabled
+   commits offsets of idle groups.
+3. MirrorHeartbeat creates the heartbeats topic in the target cluster.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from eosctl.analysis.output_topics import (
+    checkpoints_topic,
+    mirrored_topics,
+    offset_syncs_topic,
+    regex_pattern,
+    source_topics,
+)
+from eosctl.model.acl_plan import Need
+from eosctl.model.acls import CLUSTER, Operation, PatternType, ResourcePattern, ResourceType, topic
+from eosctl.model.client_roles import ClientRole, ConnectorConfig
+from eosctl.planning.acl_clients import Client, Planner
+from eosctl.planning.worker_acls import creation
+
+MIRRORS: Final = ("MirrorSource", "MirrorCheckpoint", "MirrorHeartbeat")
+
+
+def plan_mirror(planner: Planner, connector: ConnectorConfig) -> Iterator[Need]:
+    """The needs of one MirrorMaker 2 connector's own clients; none of any other connector."""
+    match connector.class_name:
+        case "MirrorSource":
+            yield from _mirror_source(planner, connector)
+        case "MirrorCheckpoint":
+            yield from _mirror_checkpoint(planner, connector)
+        case "MirrorHeartbeat":
+            target = planner.client(connector, ClientRole.MIRROR_TARGET_ADMIN)
+            yield from creation(planner, target, "heartbeats", "heartbeats topic")
+
+
+def _mirror_source(planner: Planner, connector: ConnectorConfig) -> Iterator[Need]:
+    source = planner.client(connector, ClientRole.MIRROR_SOURCE_ADMIN)
+    consumer = planner.client(connector, ClientRole.MIRROR_SOURCE_CONSUMER)
+    for pattern in source_topics(connector):
+        yield consumer.needs(
+            Operation.READ,
+            pattern,
+            "the mirrored topics are read in the source cluster",
+            source="MirrorSourceTask.poll (KIP-382)",
+            symptom="nothing arrives; 'Not authorized to access topics' in the log of the task",
+        )
+        yield source.needs(
+            Operation.DESCRIBE,
+            pattern,
+            "the topics to mirror are looked for in the source cluster",
+            source="MirrorSourceConnector.findSourceTopicPartitions (KIP-382)",
+            symptom="the connector finds no topics, and so has no tasks",
+        )
+        yield source.needs(
+            Operation.DESCRIBE_CONFIGS,
+            pattern,
+            "mirrored topics are created with the configs of the source cluster's",
+            source="MirrorSourceConnector.describeTopicConfigs (KIP-382)",
+            symptom="'TopicAuthorizationException' while creating partitions; new topics are not mirrored",
+        )
+    yield from _offset_syncs(planner, connector)
+    yield from _mirrored(planner, connector, source)
+
+
+def _offset_syncs(planner: Planner, connector: ConnectorConfig) -> Iterator[Need]:
+    if _is_off(connector, "emit.offset-syncs.enabled"):
+        return
+    name = offset_syncs_topic(connector)
+    on_target = connector.get("offset-syncs.topic.location") == "target"
+    role = ClientRole.MIRROR_TARGET_ADMIN if on_target else ClientRole.MIRROR_SOURCE_ADMIN
+    yield from creation(planner, planner.client(connector, role), name, "offset syncs topic")
+    yield planner.client(connector, ClientRole.MIRROR_OFFSET_SYNCS).needs(
+        Operation.WRITE,
+        topic(name),
+        "offsets of both clusters that belong together are written down",
+        source="MirrorSourceTask.sendOffsetSync (KIP-382, KIP-716)",
+        symptom="'Failure sending offset sync' in the log",
+        loss="checkpoints: consumer groups cannot be moved to the target cluster",
+    )
+
+
+def _mirrored(planner: Planner, connector: ConnectorConfig, source: Client) -> Iterator[Need]:
+    target = planner.client(connector, ClientRole.MIRROR_TARGET_ADMIN)
+    for pattern in mirrored_topics(connector):
+        yield from _target_topics(connector, target, pattern)
+    if _is_off(connector, "sync.topic.acls.enabled"):
+        return
+    for client, operation in ((source, Operation.DESCRIBE), (target, Operation.ALTER)):
+        yield client.needs(
+            operation,
+            CLUSTER,
+            "read ACLs of the source cluster's topics are copied to the target cluster",
+            source="MirrorSourceConnector.syncTopicAcls (KIP-382)",
+            symptom="'ClusterAuthorizationException' while syncing topic ACLs, again and again",
+            loss="the copying of ACLs; set sync.topic.acls.enabled=false to have none tried",
+        )
+
+
+def _target_topics(connector: ConnectorConfig, target: Client, pattern: ResourcePattern) -> Iterator[Need]:
+    yield target.needs(
+        Operation.DESCRIBE,
+        pattern,
+        "the mirrored topics are looked for in the target cluster",
+        source="MirrorSourceConnector.findTargetTopicPartitions (KIP-382)",
+        symptom="topics that exist are taken for missing: 'Could not create topic' in the log",
+    )
+    yield target.needs(
+        Operation.CREATE,
+        pattern,
+        "mirrored topics are created in the target cluster",
+        source="MirrorSourceConnector.createNewTopics (KIP-382)",
+        symptom="'Could not create topic' in the log; its records are not mirrored",
+        loss="topics have to be created by somebody else beforehand",
+    )
+    yield target.needs(
+        Operation.ALTER,
+        pattern,
+        "partitions are added where the source cluster's topic has more",
+        source="MirrorSourceConnector.createNewPartitions (KIP-382)",
+        symptom="'Could not create topic-partitions' in the log",
+        loss="partitions added to a source topic later",
+    )
+    if not _is_off(connector, "sync.topic.configs.enabled"):
+        yield target.needs(
+            Operation.ALTER_CONFIGS,
+            pattern,
+            "changes of topic configs are copied to the target cluster",
+            source="MirrorSourceConnector.syncTopicConfigs (KIP-382)",
+            symptom="'Could not alter configuration of topic' in the log",
+            loss="the copying of topic configs; set sync.topic.configs.enabled=false to have none tried",
+        )
+
+
+def _mirror_checkpoint(planner: Planner, connector: ConnectorConfig) -> Iterator[Need]:
+    source = planner.client(connector, ClientRole.MIRROR_SOURCE_ADMIN)
+    target = planner.client(connector, ClientRole.MIRROR_TARGET_ADMIN)
+    for pattern in group_patterns(connector):
+        yield source.needs(
+            Operation.DESCRIBE,
+            pattern,
+            "the groups' committed offsets are read in the source cluster",
+            source="MirrorCheckpointConnector.findConsumerGroups (KIP-382)",
+            symptom="the connector finds no groups, and so has no tasks",
+        )
+    yield source.needs(
+        Operation.DESCRIBE,
+        topic("*"),
+        "a broker tells a group's offsets only for topics that may be described",
+        source="KafkaApis.handleOffsetFetchRequest",
+        symptom="groups have no offsets, so no checkpoint is written",
+    )
+    yield from _offset_syncs_read_back(planner, connector)
+    name = checkpoints_topic(connector)
+    yield from creation(planner, target, name, "checkpoints topic")
+    yield planner.client(connector, ClientRole.MIRROR_TARGET_CONSUMER).needs(
+        Operation.READ,
+        topic(name),
+        "former checkpoints are read back when a task starts",
+        source="CheckpointStore.readCheckpoints (KAFKA-15906)",
+        symptom="'Not authorized to access' the checkpoints topic in the log; older offsets may be translated again",
+        loss="former checkpoints after a restart",
+    )
+    if connector.get("sync.group.offsets.enabled") == "true":
+        yield from _group_offsets(connector, target)
+
+
+def _offset_syncs_read_back(planner: Planner, connector: ConnectorConfig) -> Iterator[Need]:
+    on_target = connector.get("offset-syncs.topic.location") == "target"
+    consumer = ClientRole.MIRROR_TARGET_CONSUMER if on_target else ClientRole.MIRROR_SOURCE_CONSUMER
+    admin = ClientRole.MIRROR_TARGET_ADMIN if on_target else ClientRole.MIRROR_SOURCE_ADMIN
+    name = offset_syncs_topic(connector)
+    for role, operation in ((consumer, Operation.READ), (admin, Operation.DESCRIBE)):
+        yield planner.client(connector, role).needs(
+            operation,
+            topic(name),
+            "offsets are translated by the offset syncs",
+            source="OffsetSyncStore.start (KIP-382, KIP-716)",
+            symptom="tasks FAILED: Not authorized to access topics",
+        )
+
+
+def _group_offsets(connector: ConnectorConfig, target: Client) -> Iterator[Need]:
+    patterns = [*group_patterns(connector), topic("*")]
+    for pattern in patterns:
+        yield target.needs(
+            Operation.READ,
+            pattern,
+            "offsets of idle groups are committed in the target cluster",
+            source="MirrorCheckpointTask.syncGroupOffset (KIP-545)",
+            symptom="'GroupAuthorizationException' or 'TopicAuthorizationException' while syncing offsets",
+        )
+
+
+def group_patterns(connector: ConnectorConfig) -> Iterator[ResourcePattern]:
+    """The groups that MirrorCheckpoint follows, by its `groups`."""
+    for each in connector.get("groups", ".*").split(","):
+        found = regex_pattern(each.strip())
+        yield ResourcePattern(ResourceType.GROUP, found.name, PatternType(found.pattern_type))
+
+
+def _is_off(connector: ConnectorConfig, key: str) -> bool:
+    return connector.get(key, "true").strip().lower() == "false"
