@@ -112,7 +112,7 @@ def run_plan(
             performers(
                 sides.access,
                 lambda side, topic, connector: read_offsets_now(sides.access, side, topic, connector),
-                _describer(),
+                describer(),
                 failpoint,
             ),
             on_result=lambda result: console.narrate(
@@ -122,7 +122,8 @@ def run_plan(
         ).run()
 
 
-def _describer() -> "Callable[[ClusterAccess, Sequence[str]], Mapping[str, TransactionDescription]]":
+def describer() -> "Callable[[ClusterAccess, Sequence[str]], Mapping[str, TransactionDescription]]":
+    """What describes transactional IDs for the performers: those that coordinators know."""
     from eosctl.sources.kafka_transactions import describe_transactional_ids
 
     def describe(access: "ClusterAccess", ids: Sequence[str]) -> "Mapping[str, TransactionDescription]":

@@ -105,7 +105,7 @@ class ApplyRun:
             return StepResult(number, step, StepOutcome.DONE_BEFORE)
         if isinstance(step, ManualStep):
             return StepResult(number, step, StepOutcome.BY_HAND, step.instruction)
-        self._require(planned.preconditions)
+        self._require(needed_first([planned]))
         self._journal.write(number, JournalEvent.BEGUN)
         self._failpoint(f"{number}:begun")
         try:

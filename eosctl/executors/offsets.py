@@ -10,6 +10,8 @@
 """
 
 from collections.abc import Callable
+from time import monotonic, sleep
+from typing import Final
 
 from eosctl.clients.transactional import PartitionRecord, TransactionalProducer
 from eosctl.errors import Interrupted, Refused
@@ -17,6 +19,8 @@ from eosctl.executors.apply import Failpoint, Recheck, pass_by
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.plan import Side, VerifyOffsets, WriteOffsets
 from eosctl.model.plan_facts import OffsetsNow
+
+POLL_S: Final = 0.05
 
 ReadOffsets = Callable[[Side, str, str], OffsetsNow]
 """The offsets of a connector in a topic, read now: side, topic, connector."""
@@ -82,10 +86,15 @@ def _told(step: WriteOffsets) -> str:
     return f"{values} offsets{deleted} in one transaction as {step.transactional_id}"
 
 
-def verify_offsets(step: VerifyOffsets, _: Recheck, *, read_offsets: ReadOffsets) -> str:
-    """The topic read again must hold exactly the offsets that were planned."""
-    now = read_offsets(step.side, step.topic, step.connector)
-    if now.values != step.digest:
+def verify_offsets(step: VerifyOffsets, _: Recheck, *, read_offsets: ReadOffsets, timeout_s: float) -> str:
+    """The topic read again must hold exactly the offsets that were planned.
+
+    A coordinator answers a commit before its markers are in all partitions, so records may be undecided for a moment.
+    """
+    deadline = monotonic() + timeout_s
+    while (now := read_offsets(step.side, step.topic, step.connector)).open and monotonic() < deadline:
+        sleep(POLL_S)
+    if now.values != step.digest or now.open:
         raise Refused(
             f"topic {step.topic} does not hold the offsets of connector {step.connector} that were written",
             hint=f"do not start the connector; `eosctl offsets show --connector {step.connector}` says what is there",

@@ -1,8 +1,10 @@
 """Does a precondition hold in these facts, and which ones does a step of the plan itself bring about?
 
-1. Before anything is done, every precondition of a step that is not done yet must hold, unless an earlier step brings
-   it about: one that stops the connector cannot want it to be stopped.
-2. Immediately before each step its own preconditions must hold, without exception.
+1. Before anything is done, every precondition of a step that is not done yet must hold, unless that step or an earlier
+   one brings it about: one that stops the connector cannot want it to be stopped.
+2. Immediately before each step its own preconditions must hold, those excepted that its own first act brings about:
+   whoever writes offsets takes the transactional ID first, which ends a transaction that an earlier run left open.
+   After that act they all must hold.
 3. What could not be read does not hold: unknown is not absent.
 """
 
@@ -23,6 +25,7 @@ from eosctl.model.plan import (
     StopConnector,
     TopicIsCompact,
     TopicIsCompactOrAbsent,
+    WriteOffsets,
 )
 from eosctl.model.plan_facts import PlanFacts, TopicNow
 from eosctl.model.skipped import Skipped
@@ -34,10 +37,10 @@ def needed_first(steps: Iterable[PlannedStep]) -> tuple[Precondition, ...]:
     needed: dict[Precondition, None] = {}
     earlier: list[Step] = []
     for planned in steps:
+        earlier.append(planned.step)
         for precondition in planned.preconditions:
             if not any(brings_about(step, precondition) for step in earlier):
                 needed[precondition] = None
-        earlier.append(planned.step)
     return tuple(needed)
 
 
@@ -48,7 +51,7 @@ def brings_about(step: Step, precondition: Precondition) -> bool:
             return (step.side, step.connector) == (precondition.side, precondition.connector)
         case CreateTopic(), TopicIsCompact():
             return (step.side, step.topic) == (precondition.side, precondition.topic)
-        case FenceProducers(), NoOpenTransaction():
+        case FenceProducers() | WriteOffsets(), NoOpenTransaction():
             return True
     return False
 

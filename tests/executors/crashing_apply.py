@@ -1,0 +1,97 @@
+"""A process that applies a plan and kills itself (SIGKILL) at a named failpoint: what tests of crashes run.
+
+    python crashing_apply.py PLAN BOOTSTRAP FAILPOINT [--one-transaction-per-record]
+
+FAILPOINT is one of those that ApplyRun and write_offsets tell, or `never`; `pause:NAME` stops there until it is told to
+go on by a line on standard input. The last option makes it wrong on purpose, so that the tests can be seen to notice.
+"""
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+from eosctl.clients.access import ClusterAccess
+from eosctl.clients.transactional import PartitionRecord, TransactionalProducer
+from eosctl.clients.wire import Wire
+from eosctl.codecs.plan import decode_plan, plan_digest
+from eosctl.commands.applying import describer
+from eosctl.errors import EosctlError
+from eosctl.executors.apply import ApplyRun, Failpoint, Recheck
+from eosctl.executors.journal import Journal
+from eosctl.executors.performers import performers
+from eosctl.model.client_properties import ClientProperties
+from eosctl.model.plan import WriteOffsets
+from eosctl.sources.plan_facts import read_offsets_now, read_plan_facts
+
+CONFIG_TOPIC = "connect-configs"
+
+
+def main(path: str, bootstrap: str, wanted: str, *more: str) -> int:
+    """Exit code of the run: 0, or that of the error it ended with."""
+    file = Path(path)
+    plan = decode_plan(file.read_text())
+    with Wire(ClientProperties(tuple(bootstrap.split(","))), timeout_s=60) as wire:
+        access = ClusterAccess(wire, (), CONFIG_TOPIC, 60)
+        failpoint = _failpoint(wanted)
+        table = dict(
+            performers(
+                lambda _: access,
+                lambda side, topic, connector: read_offsets_now(lambda _: access, side, topic, connector),
+                describer(),
+                failpoint,
+            )
+        )
+        if more:
+            table[WriteOffsets] = _record_by_record(wire.properties, failpoint)
+        with Journal(file.with_name(file.name + ".journal"), plan_digest(plan)) as journal:
+            run = ApplyRun(
+                plan,
+                journal,
+                lambda preconditions: read_plan_facts(lambda _: access, preconditions),
+                table,
+                failpoint=failpoint,
+            )
+            outcome, failure = run.run()
+    for result in outcome.results:
+        sys.stdout.write(f"{result.number} {result.outcome.value} {result.detail}\n")
+    if failure is not None:
+        sys.stderr.write(failure.message + "\n")
+    return 0 if failure is None else failure.exit_code
+
+
+def _failpoint(wanted: str) -> Failpoint:
+    def failpoint(name: str) -> None:
+        if name == wanted:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if f"pause:{name}" == wanted:
+            sys.stdout.write("paused\n")
+            sys.stdout.flush()
+            sys.stdin.readline()
+
+    return failpoint
+
+
+def _record_by_record(properties: ClientProperties, failpoint: Failpoint):
+    def perform(step: WriteOffsets, recheck: Recheck) -> str:
+        with TransactionalProducer(
+            properties, step.transactional_id, transaction_timeout_ms=60_000, timeout_s=60
+        ) as producer:
+            producer.initialise()
+            failpoint("initialised")
+            for number, each in enumerate(step.records):
+                producer.begin()
+                producer.write(step.topic, [PartitionRecord(each.partition, each.key, each.value)])
+                producer.commit(step.topic)
+                failpoint("first-written" if number == 0 else "written")
+        return "one by one"
+
+    return perform
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(*sys.argv[1:]))
+    except EosctlError as error:
+        sys.stderr.write(error.message + "\n")
+        sys.exit(error.exit_code)
