@@ -10,6 +10,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from eosctl.model.merged_offsets import MergedOffset, StoredOffset
 from eosctl.model.offset_stores import OffsetStore, OffsetStores, StorePlace
@@ -34,6 +35,42 @@ def by_key(topic: OffsetsTopic) -> ByKey:
     return found
 
 
+class Opened(NamedTuple):
+    """A store with its topic at hand: None where there is no such topic."""
+
+    place: StorePlace
+    level: IsolationLevel
+    topic: ByKey | Skipped | None
+
+    def seen(self, raw: bytes, decode: DecodeValue) -> list[StoredOffset]:
+        """What a reader of the store holds under the key, an entry for each partition."""
+        if self.topic is None or isinstance(self.topic, Skipped):
+            return []
+        level, found = self.level, []
+        for each in self.topic.get(raw, ()):
+            record = each.seen_by(level)
+            if record is not None:
+                found.append(StoredOffset(each.topic_partition, record, decode(record.value)))
+        return found
+
+    def waiting(self, raw: bytes) -> int | None:
+        """Offset of a record in an open transaction that will replace what the reader holds, if it is committed."""
+        if self.topic is None or isinstance(self.topic, Skipped) or self.level is IsolationLevel.READ_UNCOMMITTED:
+            return None
+        for each in self.topic.get(raw, ()):
+            if each.open is not None and each.open is each.last:
+                return each.open.offset
+        return None
+
+
+class OpenedStores(NamedTuple):
+    """The stores of a connector with their topics: primary is what Kafka answers from, fallback KIP-618's second."""
+
+    primary: Opened
+    fallback: Opened | None
+    kind: str
+
+
 @dataclass(frozen=True, slots=True)
 class Merger:
     """Merges keys over the topics that were read: by place, None where there is no such topic."""
@@ -46,111 +83,100 @@ class Merger:
         self, keys: Iterable[OffsetKey], candidates: tuple[OffsetStores, ...] | Skipped
     ) -> Iterator[MergedOffset]:
         """Each key of one connector; candidates are its stores, two answers where it is unknown which apply."""
-        for key in keys:
-            yield self._unknown(key, candidates) if isinstance(candidates, Skipped) else self._merged(key, candidates)
-
-    def _unknown(self, key: OffsetKey, reason: Skipped) -> MergedOffset:
-        general = self._shown(self.worker_place, key.raw, IsolationLevel.READ_COMMITTED)
-        return MergedOffset(key, general, reason, reason, reason, reason.reason)
-
-    def _merged(self, key: OffsetKey, candidates: tuple[OffsetStores, ...]) -> MergedOffset:
+        if isinstance(candidates, Skipped):
+            general = self._open(OffsetStore(self.worker_place, IsolationLevel.READ_COMMITTED))
+            for key in keys:
+                shown = self._shown(general, key.raw)
+                yield MergedOffset(key, shown, candidates, candidates, candidates, candidates.reason)
+            return
+        opened = [self._open_all(stores) for stores in candidates]
         first = candidates[0]
-        general_level = (first.worker_global or first.connector_specific or _UNUSED).isolation_level
-        general = self._shown(self.worker_place, key.raw, general_level)
+        level = (first.worker_global or first.connector_specific or _UNUSED).isolation_level
+        general = self._open(OffsetStore(self.worker_place, level))
         own = first.connector_specific
-        specific = None
-        if own is not None and own.place != self.worker_place:
-            specific = self._shown(own.place, key.raw, own.isolation_level)
-        answers = [self._answers(key.raw, stores) for stores in candidates]
-        kafka, promised = answers[0]
-        if any(answer != answers[0] for answer in answers):
-            return MergedOffset(key, general, specific, UNDECIDED, UNDECIDED, UNDECIDED.reason)
-        shadowed = kafka is None and first.both and self._is_shadow(key.raw, first, promised)
-        words = self._words(key.raw, first, kafka, shadowed)
-        return MergedOffset(key, general, specific, kafka, promised, words, shadowed)
+        specific = None if own is None or own.place == self.worker_place else self._open(own)
+        for key in keys:
+            yield self._merged(key, opened, general, specific)
 
-    def _answers(self, raw: bytes, stores: OffsetStores) -> tuple[Answer, Answer]:
-        """What Kafka answers, and what KIP-618 promises."""
-        primary = stores.connector_specific or stores.worker_global
-        assert primary is not None
-        kafka = self._answer(primary, raw)
-        if kafka is not None or not stores.both:
-            return kafka, kafka
-        assert stores.worker_global is not None
-        return None, self._answer(stores.worker_global, raw)
+    def _open(self, store: OffsetStore) -> Opened:
+        return Opened(store.place, store.isolation_level, self.topics.get(store.place, NOT_READ))
 
-    def _answer(self, store: OffsetStore, raw: bytes) -> Answer:
-        """The offset that this store alone answers: None for a tombstone and for a value that cannot be used."""
-        topic = self.topics.get(store.place, NOT_READ)
-        if topic is None or isinstance(topic, Skipped):
-            return topic
-        found = self._seen(topic.get(raw, ()), store.isolation_level)
-        if len({stored.record.value for stored in found}) > 1:
-            partitions = ", ".join(str(stored.topic_partition.partition) for stored in found)
-            return Skipped(f"{store.place} has it in partitions {partitions}: the one that is read last wins")
-        stored = max(found, key=_timestamp, default=None)
-        return stored if stored is not None and stored.usable else None
+    def _open_all(self, stores: OffsetStores) -> OpenedStores:
+        general, own = stores.worker_global, stores.connector_specific
+        if own is None:
+            assert general is not None
+            return OpenedStores(self._open(general), None, "worker-global")
+        return OpenedStores(self._open(own), None if general is None else self._open(general), "connector-specific")
 
-    def _seen(self, records: tuple[KeyRecords, ...], level: IsolationLevel) -> list[StoredOffset]:
-        seen = ((each.topic_partition, each.seen_by(level)) for each in records)
-        return [StoredOffset(place, record, self.decode(record.value)) for place, record in seen if record is not None]
+    def _merged(
+        self, key: OffsetKey, candidates: list[OpenedStores], general: Opened, specific: Opened | None
+    ) -> MergedOffset:
+        raw = key.raw
+        in_general = self._shown(general, raw)
+        in_specific = None if specific is None else self._shown(specific, raw)
+        stores = candidates[0]
+        seen, kafka, promised = self._answers(raw, stores)
+        for other in candidates[1:]:
+            if self._answers(raw, other)[1:] != (kafka, promised):
+                return MergedOffset(key, in_general, in_specific, UNDECIDED, UNDECIDED, UNDECIDED.reason)
+        # Not even a tombstone there, which would be somebody's wish.
+        shadowed = kafka is None and not seen and isinstance(promised, StoredOffset)
+        words = self._words(raw, stores, seen, kafka, shadowed)
+        return MergedOffset(key, in_general, in_specific, kafka, promised, words, shadowed)
 
-    def _shown(self, place: StorePlace, raw: bytes, level: IsolationLevel) -> Answer:
+    def _shown(self, store: Opened, raw: bytes) -> Answer:
         """The record that a reader holds, the newest of several partitions; else one that it does not see."""
-        topic = self.topics.get(place, NOT_READ)
-        if topic is None or isinstance(topic, Skipped):
-            return topic
-        records = topic.get(raw, ())
-        seen = self._seen(records, level) or self._seen(records, IsolationLevel.READ_UNCOMMITTED)
-        return max(seen, key=_timestamp, default=None)
+        if store.topic is None or isinstance(store.topic, Skipped):
+            return store.topic
+        seen = store.seen(raw, self.decode)
+        return _newest(seen or store._replace(level=IsolationLevel.READ_UNCOMMITTED).seen(raw, self.decode))
 
-    def _is_shadow(self, raw: bytes, stores: OffsetStores, promised: Answer) -> bool:
-        """An offset in the worker-global store alone, not even a tombstone (somebody's wish) in the other."""
-        assert stores.connector_specific is not None
-        topic = self.topics.get(stores.connector_specific.place)
-        silent = not isinstance(topic, Skipped) and (topic is None or not self._held(topic, raw, stores))
-        return silent and isinstance(promised, StoredOffset)
+    def _answers(self, raw: bytes, stores: OpenedStores) -> tuple[list[StoredOffset], Answer, Answer]:
+        """What the primary store holds, what Kafka answers, and what KIP-618 promises."""
+        seen = stores.primary.seen(raw, self.decode)
+        kafka = _answer(stores.primary, seen)
+        if kafka is not None or stores.fallback is None:
+            return seen, kafka, kafka
+        return seen, None, _answer(stores.fallback, stores.fallback.seen(raw, self.decode))
 
-    @staticmethod
-    def _held(topic: ByKey, raw: bytes, stores: OffsetStores) -> bool:
-        assert stores.connector_specific is not None
-        level = stores.connector_specific.isolation_level
-        return any(each.seen_by(level) is not None for each in topic.get(raw, ()))
-
-    def _words(self, raw: bytes, stores: OffsetStores, kafka: Answer, shadowed: bool) -> str:
-        primary = stores.connector_specific or stores.worker_global
-        assert primary is not None
+    def _words(self, raw: bytes, stores: OpenedStores, seen: list[StoredOffset], kafka: Answer, shadowed: bool) -> str:
         if isinstance(kafka, Skipped):
             return kafka.reason
-        if shadowed:
-            words = f"nothing in {primary.place} hides the offset in {self.worker_place}: it begins from nothing"
-        elif kafka is None:
-            words = self._why_nothing(primary, raw)
+        if kafka is not None:
+            words = f"{stores.kind} store, {kafka.topic_partition} offset {kafka.record.offset}"
+        elif shadowed:
+            words = f"nothing in {stores.primary.place} hides the offset in {self.worker_place}: it begins from nothing"
         else:
-            kind = "connector-specific" if stores.connector_specific is not None else "worker-global"
-            words = f"{kind} store, {kafka.topic_partition} offset {kafka.record.offset}"
-        return words + self._undecided(primary, raw)
-
-    def _why_nothing(self, store: OffsetStore, raw: bytes) -> str:
-        topic = self.topics.get(store.place)
-        if topic is None or isinstance(topic, Skipped):
-            return f"{store.place} does not exist"
-        found = self._seen(topic.get(raw, ()), store.isolation_level)
-        malformed = [each.value.reason for each in found if isinstance(each.value, MalformedValue)]
-        if malformed:
-            return f"the value in {store.place} cannot be used: {malformed[0]}"
-        return f"a tombstone in {store.place}" if found else f"nothing in {store.place}"
-
-    def _undecided(self, store: OffsetStore, raw: bytes) -> str:
-        """What an open transaction may still change."""
-        topic = self.topics.get(store.place)
-        if topic is None or isinstance(topic, Skipped) or store.isolation_level is IsolationLevel.READ_UNCOMMITTED:
-            return ""
-        waiting = [each.open for each in topic.get(raw, ()) if each.open is not None and each.open is each.last]
-        return f"; an open transaction may replace it (offset {waiting[0].offset})" if waiting else ""
+            words = _why_nothing(stores.primary, seen)
+        waiting = stores.primary.waiting(raw)
+        return words if waiting is None else f"{words}; an open transaction may replace it (offset {waiting})"
 
 
 _UNUSED = OffsetStore(StorePlace(""), IsolationLevel.READ_COMMITTED)
+
+
+def _answer(store: Opened, seen: list[StoredOffset]) -> Answer:
+    """The offset that this store alone answers: None for a tombstone and for a value that cannot be used."""
+    if isinstance(store.topic, Skipped):
+        return store.topic
+    if len(seen) > 1 and len({stored.record.value for stored in seen}) > 1:
+        partitions = ", ".join(str(stored.topic_partition.partition) for stored in seen)
+        return Skipped(f"{store.place} has it in partitions {partitions}: the one that is read last wins")
+    stored = _newest(seen)
+    return stored if stored is not None and stored.usable else None
+
+
+def _why_nothing(store: Opened, seen: list[StoredOffset]) -> str:
+    if store.topic is None:
+        return f"{store.place} does not exist"
+    malformed = [each.value.reason for each in seen if isinstance(each.value, MalformedValue)]
+    if malformed:
+        return f"the value in {store.place} cannot be used: {malformed[0]}"
+    return f"a tombstone in {store.place}" if seen else f"nothing in {store.place}"
+
+
+def _newest(found: list[StoredOffset]) -> StoredOffset | None:
+    return found[0] if len(found) == 1 else max(found, key=_timestamp, default=None)
 
 
 def _timestamp(stored: StoredOffset) -> tuple[int, int]:

@@ -170,11 +170,13 @@ def _in_two(subject: str, records: ByKey, keys: Keys, found: list[bytes], severi
 def _logical_duplicates(
     subject: str, records: ByKey, keys: Keys, canonical: Callable[[OffsetKey], str]
 ) -> Iterator[Finding]:
-    alike: defaultdict[str, list[bytes]] = defaultdict(list)
-    for raw, key in keys.items():
-        if isinstance(key, OffsetKey) and any(each.last.value is not None for each in records[raw]):
-            alike[canonical(key)].append(key.raw)
-    found = [same for same in alike.values() if len(same) > 1]
+    found = []
+    for suspects in _similar(keys).values():
+        alike: defaultdict[str, list[bytes]] = defaultdict(list)
+        for key in suspects if len(suspects) > 1 else ():
+            if any(each.last.value is not None for each in records[key.raw]):
+                alike[canonical(key)].append(key.raw)
+        found += [same for same in alike.values() if len(same) > 1]
     if found:
         yield Finding(
             LOGICAL_DUPLICATES,
@@ -186,6 +188,19 @@ def _logical_duplicates(
             "see which of them the connector goes on writing, and write a tombstone under the others",
             {"keys": len(found), "examples": [[base64_of(raw) for raw in same] for same in found[:EXAMPLES]]},
         )
+
+
+def _similar(keys: Keys) -> Mapping[object, list[OffsetKey]]:
+    """Keys that may be the same JSON: Python finds 1, 1.0 and true equal, and hashes faster than it writes JSON."""
+    similar: defaultdict[object, list[OffsetKey]] = defaultdict(list)
+    for key in keys.values():
+        if isinstance(key, OffsetKey):
+            try:
+                members = frozenset((key.partition or {}).items())
+            except TypeError:  # nested, which no worker writes
+                members = frozenset()
+            similar[key.connector, members].append(key)
+    return similar
 
 
 def _text(raw: bytes) -> str:

@@ -5,10 +5,9 @@ its identity. Folds of two stretches of one partition merge into the fold of bot
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from itertools import islice
-from operator import itemgetter
-from typing import Final
+from collections.abc import Iterable, Sequence
+from itertools import groupby, repeat
+from typing import NamedTuple, Protocol
 
 from eosctl.model.names import TopicPartition
 from eosctl.model.offsets import KeyRecords, OffsetsPartition
@@ -18,39 +17,60 @@ from eosctl.model.topics import PartitionOffsets
 
 NOT_ASKED = Skipped("not asked")
 
-_CHUNK: Final = 4096
-_key = itemgetter(Record._fields.index("key"))
-_value = itemgetter(Record._fields.index("value"))
-_state = itemgetter(Record._fields.index("state"))
-
 Key = bytes | None
 
 
+class Entry(Protocol):
+    """A record without what its batch knows: as Record, and as the decoder of batches gives it."""
+
+    @property
+    def offset(self) -> int:
+        """Its offset."""
+
+    @property
+    def timestamp(self) -> int:
+        """Its timestamp, in ms since the epoch."""
+
+    @property
+    def key(self) -> bytes | None:
+        """Its key."""
+
+    @property
+    def value(self) -> bytes | None:
+        """Its value."""
+
+
+class Writer(NamedTuple):
+    """What a batch knows of all its records."""
+
+    transactional: bool
+    producer_id: int
+    producer_epoch: int
+
+
+Kept = tuple[Entry, Writer]
+
+
 class OffsetsFold:
-    """The state of the fold: give it records in offset order with `add`, then ask for `result`."""
+    """The state of the fold: give it records in offset order with `add`, or batches, then ask for `result`."""
 
     def __init__(self) -> None:
-        self._last: dict[RecordState, dict[Key, Record]] = {state: {} for state in RecordState}
+        self._last: dict[RecordState, dict[Key, Kept]] = {state: {} for state in RecordState}
         self._records: Counter[Key] = Counter()
         self._tombstones: Counter[Key] = Counter()
 
     def add(self, records: Iterable[Record]) -> None:
-        """Take in records, a chunk at a time."""
-        stream: Iterator[Record] = iter(records)
-        while chunk := list(islice(stream, _CHUNK)):
-            self._add_chunk(chunk)
+        """Take in records."""
+        for (state, writer), run in groupby(records, _batch_of):
+            self.add_batch(list(run), state, writer)
 
-    def _add_chunk(self, chunk: list[Record]) -> None:
-        keys = list(map(_key, chunk))
+    def add_batch(self, entries: Sequence[Entry], state: RecordState, writer: Writer) -> None:
+        """Take in records that follow each other and were written in one state by one writer."""
+        keys = [entry.key for entry in entries]
+        self._last[state].update(zip(keys, zip(entries, repeat(writer), strict=False), strict=True))
         self._records.update(keys)
-        if None in map(_value, chunk):
-            self._tombstones.update(record.key for record in chunk if record.value is None)
-        states = set(map(_state, chunk))
-        if len(states) == 1:
-            self._last[states.pop()].update(zip(keys, chunk, strict=True))
-            return
-        for record in chunk:
-            self._last[record.state][record.key] = record
+        if None in [entry.value for entry in entries]:
+            self._tombstones.update(entry.key for entry in entries if entry.value is None)
 
     def merge(self, later: "OffsetsFold") -> None:
         """Take in the fold of the records that follow."""
@@ -64,7 +84,8 @@ class OffsetsFold:
     ) -> OffsetsPartition:
         """What has been folded so far."""
         committed, opened, aborted = (
-            self._last[state].get for state in (RecordState.COMMITTED, RecordState.OPEN, RecordState.ABORTED)
+            {key: _record(kept, state) for key, kept in self._last[state].items()}.get
+            for state in (RecordState.COMMITTED, RecordState.OPEN, RecordState.ABORTED)
         )
         tombstones = self._tombstones.get
         return OffsetsPartition(
@@ -75,6 +96,15 @@ class OffsetsFold:
                 for key, count in self._records.items()
             },
         )
+
+
+def _batch_of(record: Record) -> tuple[RecordState, Writer]:
+    return record.state, Writer(record.transactional, record.producer_id, record.producer_epoch)
+
+
+def _record(kept: Kept, state: RecordState) -> Record:
+    entry, writer = kept
+    return Record(entry.offset, entry.timestamp, entry.key, entry.value, state, *writer)
 
 
 def fold_offsets(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from eosctl.analysis.connector_offset_findings import connector_findings
 from eosctl.analysis.merged_offsets import DecodeValue, Merger, by_key
@@ -105,7 +106,8 @@ def _merged(
     reading: OffsetsReading,
     selected: Collection[str],
 ) -> Iterator[ConnectorOffsets]:
-    merger = Merger(StorePlace(worker.offsets_topic), records, reading.value)
+    # A value is asked for once for each store and view.
+    merger = Merger(StorePlace(worker.offsets_topic), records, cache(reading.value))
     by_connector: dict[str, dict[StorePlace, list[OffsetKey]]] = {}
     for place, found in keys.items():
         for key in found.values():

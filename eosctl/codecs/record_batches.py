@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from enum import IntEnum
 from struct import Struct
 from struct import error as StructError
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from eosctl.errors import Undecodable
 from eosctl.model.names import TopicPartition
@@ -175,16 +175,31 @@ def decode_records(
     header = batch.header
     transactional, producer_id, epoch = header.is_transactional, header.producer_id, header.producer_epoch
     new = tuple.__new__
+    return [
+        new(Record, (r.offset, r.timestamp, r.key, r.value, state, transactional, producer_id, epoch))
+        for r in decode_entries(batch, check_crc=check_crc, topic_partition=topic_partition)
+    ]
+
+
+class Entry(Protocol):
+    """What a record says by itself, without its batch: offset, timestamp (ms), key and value."""
+
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+
+
+def decode_entries(
+    batch: Batch, *, check_crc: bool = True, topic_partition: TopicPartition | None = None
+) -> list[Entry]:
+    """The records of a batch as the decoder gives them: for who keeps few of many. Raises as decode_records does."""
     try:
-        decoded = _checked(batch, check_crc)
-        return [
-            new(Record, (r.offset, r.timestamp, r.key, r.value, state, transactional, producer_id, epoch))
-            for r in decoded
-        ]
+        return list(_checked(batch, check_crc))
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:
-        raise _undecodable(_reason(error), header.base_offset, topic_partition) from error
+        raise _undecodable(_reason(error), batch.header.base_offset, topic_partition) from error
 
 
 def decode_marker(

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from eosctl.analysis.config_topic import fold_config_topic
-from eosctl.analysis.offsets import fold_offsets
+from eosctl.analysis.offsets import OffsetsFold, Writer
 from eosctl.analysis.offsets_report import Configs, Connectors, Topics, places_to_read
 from eosctl.analysis.source_stores import OFFSETS_TOPIC, SERVERS, server_set
 from eosctl.codecs.properties import decode_properties
@@ -16,7 +16,7 @@ from eosctl.errors import EosctlError, UsageError
 from eosctl.model.connectors import Reader
 from eosctl.model.names import TopicPartition
 from eosctl.model.offset_stores import SourceSupport, StorePlace, WorkerSettings
-from eosctl.model.offsets import OffsetsTopic
+from eosctl.model.offsets import OffsetsPartition, OffsetsTopic
 from eosctl.model.skipped import Skipped
 from eosctl.model.snapshot import ConfigTopicLog, OffsetsFacts, Snapshot
 from eosctl.model.versions import NEWEST, KafkaVersion
@@ -237,7 +237,6 @@ def _read_elsewhere(
 
 def read_offsets_topic(context: Context, wire: "Wire", topic: str) -> OffsetsTopic | None:
     """The topic's partitions, each folded as it is read; None where there is no such topic."""
-    from eosctl.sources.kafka_log import read_log
     from eosctl.sources.kafka_offsets import partition_offsets
     from eosctl.sources.kafka_topics import topic_facts
 
@@ -251,6 +250,22 @@ def read_offsets_topic(context: Context, wire: "Wire", topic: str) -> OffsetsTop
     parts = []
     with context.options.console.progress(f"reading {topic}", total, unit="records") as advance:
         for place, offsets in sorted(bounds.items()):
-            parts.append(fold_offsets(place, read_log(wire, place, offsets=offsets), offsets))
+            parts.append(_folded(wire, place, offsets))
             advance(offsets.high_watermark - offsets.log_start_offset)
     return OffsetsTopic(topic, topic_facts_or_skipped(wire, topic), tuple(parts))
+
+
+def _folded(wire: "Wire", place: TopicPartition, offsets: "PartitionOffsets") -> OffsetsPartition:
+    """Of each batch only what outlives it is made a record."""
+    from eosctl.codecs.record_batches import decode_entries
+    from eosctl.sources.kafka_log import read_batches
+
+    fold = OffsetsFold()
+    for part in read_batches(wire, place, offsets=offsets):
+        header = part.batch.header
+        entries = decode_entries(part.batch, topic_partition=place)
+        if not part.whole:
+            entries = [entry for entry in entries if part.first <= entry.offset < part.limit]
+        writer = Writer(header.is_transactional, header.producer_id, header.producer_epoch)
+        fold.add_batch(entries, part.state, writer)
+    return fold.result(place, offsets)

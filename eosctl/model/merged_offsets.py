@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from eosctl.model.names import TopicPartition
 from eosctl.model.offset_stores import OffsetStores, StorePlace
@@ -11,8 +12,7 @@ from eosctl.model.report import Finding
 from eosctl.model.skipped import Skipped
 
 
-@dataclass(frozen=True, slots=True)
-class StoredOffset:
+class StoredOffset(NamedTuple):
     """A record of an offsets topic and its value read: None for a tombstone, MalformedValue for what nobody can use."""
 
     topic_partition: TopicPartition
@@ -25,8 +25,7 @@ class StoredOffset:
         return self.value is not None and not isinstance(self.value, MalformedValue)
 
 
-@dataclass(frozen=True, slots=True)
-class MergedOffset:
+class MergedOffset(NamedTuple):
     """One key of one connector, in every store.
 
     worker_global and connector_specific are what lies in the worker's topic and in the connector's own: the record that

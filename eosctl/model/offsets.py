@@ -6,6 +6,7 @@ two texts of the same JSON are two keys.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from eosctl.model.names import TopicPartition
 from eosctl.model.records import IsolationLevel, Record
@@ -44,8 +45,7 @@ class MalformedValue:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class KeyRecords:
+class KeyRecords(NamedTuple):
     """What one topic partition holds under one raw key: its last record in each transaction state, and how many.
 
     records counts all of them in every state, tombstones those without a value.
@@ -61,6 +61,8 @@ class KeyRecords:
     @property
     def last(self) -> Record:
         """The record with the highest offset, whatever became of its transaction."""
+        if self.committed is not None and self.open is None and self.aborted is None:
+            return self.committed
         found = (record for record in (self.committed, self.open, self.aborted) if record is not None)
         return max(found, key=lambda record: record.offset)
 

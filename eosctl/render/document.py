@@ -129,6 +129,10 @@ def error_envelope(type_name: str, message: str, hint: str | None, exit_code: in
     return {"kind": "error", "version": 1, "error": error}
 
 
+class Rows(list[Any]):
+    """Many rows that the view made of JSON's own types alone, no object in two places: `tree` does not look at them."""
+
+
 def tree(value: object) -> Tree:
     """`value` in JSON's own types: tuples and sets become lists, enums their values, dataclasses objects.
 
@@ -146,7 +150,7 @@ def tree(value: object) -> Tree:
             return {_key(key): tree(item) for key, item in value.items()}
         case list() | tuple() | frozenset() | set():
             items = sorted(value) if isinstance(value, frozenset | set) else value
-            return [tree(item) for item in items]
+            return list(value) if isinstance(value, Rows) else [tree(item) for item in items]
     if is_dataclass(value) and not isinstance(value, type):
         return {each.name: tree(getattr(value, each.name)) for each in fields(value)}
     raise TypeError(f"{type(value).__name__} has no JSON form: {value!r}")

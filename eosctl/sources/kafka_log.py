@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator
 from itertools import chain
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from eosctl.clients.channel import Pending
 from eosctl.clients.errors import protocol_error
@@ -42,6 +42,37 @@ def read_log(
     Raises UsageError for a partition that does not exist, NotAuthorized where Read is missing, Undecodable for a bad
     batch, Refused when records were deleted while being read, TimedOut when no leader answers for `wire.timeout_s`.
     """
+    for part in read_batches(wire, topic_partition, start=start, offsets=offsets, isolation=isolation):
+        decoded = decode_records(part.batch, state=part.state, topic_partition=topic_partition)
+        if part.whole:
+            yield from decoded
+        else:
+            yield from (record for record in decoded if part.first <= record.offset < part.limit)
+
+
+class StatedBatch(NamedTuple):
+    """A data batch, what became of its transaction, and the offsets (first, and one past the last) that were asked."""
+
+    batch: Batch
+    state: RecordState
+    first: int
+    limit: int
+
+    @property
+    def whole(self) -> bool:
+        """Whether all its records were asked for."""
+        return self.batch.header.base_offset >= self.first and self.batch.header.last_offset < self.limit
+
+
+def read_batches(
+    wire: Wire,
+    topic_partition: TopicPartition,
+    *,
+    start: int | None = None,
+    offsets: PartitionOffsets | None = None,
+    isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
+) -> Iterator[StatedBatch]:
+    """The data batches behind `read_log`, in the same order and by the same rule, their records not decoded."""
     bounds = offsets if offsets is not None else partition_offsets(wire, [topic_partition])[topic_partition]
     first = bounds.log_start_offset if start is None else max(start, bounds.log_start_offset)
     stable = _Reader(wire, topic_partition, first, bounds.last_stable_offset, IsolationLevel.READ_COMMITTED)
@@ -52,8 +83,8 @@ def read_log(
         yield from _undecided(unstable)
 
 
-def _decided(reader: "_Reader") -> Iterator[Record]:
-    """Records below the last stable offset.
+def _decided(reader: "_Reader") -> Iterator[StatedBatch]:
+    """Batches below the last stable offset.
 
     A producer's batches are aborted from the first offset of an aborted transaction up to the producer's next abort
     marker; the list of one answer covers the whole range of that answer.
@@ -72,11 +103,11 @@ def _decided(reader: "_Reader") -> Iterator[Record]:
                     aborting.discard(marker.producer_id)
                 continue
             aborted = header.is_transactional and header.producer_id in aborting
-            yield from reader.records(batch, RecordState.ABORTED if aborted else RecordState.COMMITTED)
+            yield reader.stated(batch, RecordState.ABORTED if aborted else RecordState.COMMITTED)
 
 
-def _undecided(reader: "_Reader") -> Iterator[Record]:
-    """Records from the last stable offset on: held back until all transactions before them are decided."""
+def _undecided(reader: "_Reader") -> Iterator[StatedBatch]:
+    """Batches from the last stable offset on: held back until all transactions before them are decided."""
     held: dict[int, list[Any]] = {}
     open_batches: dict[int, list[int]] = {}
     for number, batch in enumerate(chain.from_iterable(batches for batches, _ in reader)):
@@ -92,9 +123,9 @@ def _undecided(reader: "_Reader") -> Iterator[Record]:
                 for decided in open_batches.pop(marker.producer_id, ()):
                     held[decided][1] = state
         while held and (first := next(iter(held))) is not None and held[first][1] is not None:
-            yield from reader.records(*held.pop(first))
+            yield reader.stated(*held.pop(first))
     for batch, state in held.values():
-        yield from reader.records(batch, state or RecordState.OPEN)
+        yield reader.stated(batch, state or RecordState.OPEN)
 
 
 class _Reader:
@@ -113,12 +144,9 @@ class _Reader:
         self._leader = NO_LEADER
         self._stalled_at = time.monotonic() + wire.timeout_s
 
-    def records(self, batch: Batch, state: RecordState) -> Iterator[Record]:
-        """The records of `batch` that lie within the bounds."""
-        decoded = decode_records(batch, state=state, topic_partition=self.topic_partition)
-        if batch.header.base_offset >= self._first and batch.header.last_offset < self._limit:
-            return iter(decoded)
-        return (record for record in decoded if self._first <= record.offset < self._limit)
+    def stated(self, batch: Batch, state: RecordState) -> StatedBatch:
+        """The batch with its state and the bounds of this reading."""
+        return StatedBatch(batch, state, self._first, self._limit)
 
     def __iter__(self) -> Iterator[tuple[list[Batch], Response]]:
         """Each answer's batches, with the answer."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from eosctl.model.exported_offsets import OffsetChange, OffsetsDifference
+from eosctl.model.offsets import SourceOffset
 from eosctl.model.skipped import Skipped
 from eosctl.render.document import Column, Document, Table, Tone, figure
 from eosctl.render.views.offsets import finite
@@ -89,6 +90,10 @@ def _change(change: OffsetChange) -> dict[str, Any]:
         "connector": change.id.connector,
         "partition": change.id.partition,
         "change": change.change,
-        "a": change.a if isinstance(change.a, Skipped) else finite(change.a),
-        "b": change.b if isinstance(change.b, Skipped) else finite(change.b),
+        "a": _side(change.a),
+        "b": _side(change.b),
     }
+
+
+def _side(offset: SourceOffset | Skipped | None) -> object:
+    return offset if offset is None or isinstance(offset, Skipped) else finite(offset)

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from eosctl.model.merged_offsets import ConnectorOffsets, MergedOffset, OffsetsReport, StoredOffset
-from eosctl.model.names import TopicPartition
 from eosctl.model.offset_stores import OffsetStores, StorePlace, WorkerSettings
 from eosctl.model.offsets import MalformedValue, OffsetsTopic
 from eosctl.model.skipped import Skipped
-from eosctl.render.document import Column, Document, Findings, Table, figure
+from eosctl.render.document import Column, Document, Findings, Rows, Table, figure
 from eosctl.render.views.report import finding_rows
 
 OFFSETS = Table(
@@ -62,7 +61,7 @@ def view_offsets(
         data={
             "worker": _worker(worker),
             "topics": [_topic(place, topic) for place, topic in report.topics.items()],
-            "offsets": [offset_row(merged) for _, merged in shown],
+            "offsets": Rows(offset_row(merged) for _, merged in shown),
             "connectors": [_connector(each) for each in report.connectors],
             "findings": finding_rows(report.findings),
             "tombstones_left_out": hidden,
@@ -75,51 +74,46 @@ def view_offsets(
 
 
 def offset_row(merged: MergedOffset) -> dict[str, Any]:
-    """One of `data.offsets[]`; each store null where it holds nothing."""
-    stores: dict[tuple[TopicPartition, int], dict[str, Any]] = {}
+    """One of `data.offsets[]`, in JSON's own types; each store null where it holds nothing."""
+    key, general, specific, kafka, promised, words, shadowed = merged
+    partition = key.partition
     return {
-        "connector": merged.key.connector,
-        "partition": merged.key.partition,
-        "key_base64": base64.b64encode(merged.key.raw).decode("ascii"),
-        "worker_global": _stored(merged.worker_global, stores),
-        "connector_specific": _stored(merged.connector_specific, stores),
-        "kafka_effective": _stored(merged.kafka_effective, stores),
-        "kip618_effective": _stored(merged.kip618_effective, stores),
-        "provenance": merged.provenance,
-        "shadowed": merged.shadowed,
+        "connector": key.connector,
+        "partition": None if partition is None else dict(partition),
+        "key_base64": base64.b64encode(key.raw).decode("ascii"),
+        "worker_global": _stored(general),
+        "connector_specific": _stored(specific),
+        "kafka_effective": _stored(kafka),
+        "kip618_effective": _stored(promised),
+        "provenance": words,
+        "shadowed": shadowed,
     }
 
 
-def _stored(
-    stored: StoredOffset | Skipped | None, seen: dict[tuple[TopicPartition, int], dict[str, Any]]
-) -> dict[str, Any] | Skipped | None:
-    if stored is None or isinstance(stored, Skipped):
-        return stored
-    record, value = stored.record, stored.value
-    malformed = value.reason if isinstance(value, MalformedValue) else None
-    place = (stored.topic_partition, record.offset)
-    if place in seen:
-        return seen[place]
-    seen[place] = row = {
-        "topic": stored.topic_partition.topic,
-        "topic_partition": stored.topic_partition.partition,
-        "offset": record.offset,
-        "timestamp": record.timestamp,
-        "value": None if isinstance(value, MalformedValue) else finite(value),
-        "malformed": malformed,
-        "state": record.state.value,
-        "producer_id": record.producer_id,
-        "producer_epoch": record.producer_epoch,
-    }
-    return row
-
-
-def finite(value: Mapping[str, object] | None) -> Mapping[str, object] | None:
-    """The map with doubles that JSON cannot write (1e400 reads as infinite) as text."""
-    if value is None or not any(isinstance(item, float) and not math.isfinite(item) for item in value.values()):
-        return value
+def _stored(stored: StoredOffset | Skipped | None) -> dict[str, Any] | None:
+    if stored is None:
+        return None
+    if isinstance(stored, Skipped):
+        return {"skipped": stored.reason}
+    (topic_partition, record, value) = stored
+    offset, timestamp, _, _, state, _, producer_id, producer_epoch = record
     return {
-        name: str(item) if isinstance(item, float) and not math.isfinite(item) else item for name, item in value.items()
+        "topic": topic_partition.topic,
+        "topic_partition": topic_partition.partition,
+        "offset": offset,
+        "timestamp": timestamp,
+        "value": None if value is None or isinstance(value, MalformedValue) else finite(value),
+        "malformed": value.reason if isinstance(value, MalformedValue) else None,
+        "state": state.value,
+        "producer_id": producer_id,
+        "producer_epoch": producer_epoch,
+    }
+
+
+def finite(value: Mapping[str, object]) -> dict[str, object]:
+    """A copy of the map, with doubles that JSON cannot write (1e400 reads as infinite) as text."""
+    return {
+        name: str(item) if type(item) is float and not math.isfinite(item) else item for name, item in value.items()
     }
 
 
