@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from eosctl.clients.codes import code_name
+from eosctl.clients.tls_errors import LISTENER_HINT, TlsFailure, tls_failure
 from eosctl.errors import (
     Bug,
     ConfigError,
@@ -136,17 +137,22 @@ def protocol_error(code: int, *, principal: str, operation: str, resource: str) 
     return kind(f"{resource}: the broker refuses {operation} with {code_name(code)} ({code})")
 
 
-LISTENER_HINT: Final = "does security.protocol match the listener at this address?"
-
-
 def connection_error(error: BaseException, peer: Peer) -> EosctlError:
     """What kafka-python's exception on the connection to `peer` means; an EosctlError is already that."""
     if isinstance(error, EosctlError):
         return error
     # kafka-python's str() puts its class names in front; the cause is the innermost argument.
     reason = " ".join(str(arg) for arg in error.args) or type(error).__name__
-    match kind_of(type(error), KAFKA_PYTHON_NAMES) or Unreachable:
+    tls = tls_failure(reason)
+    if tls is not None:
+        return tls_error(tls, peer.address, peer.principal)
+    return _told_by(kind_of(type(error), KAFKA_PYTHON_NAMES) or Unreachable, reason, peer)
+
+
+def _told_by(kind: Kind, reason: str, peer: Peer) -> EosctlError:
+    match kind:
         case kind if kind is NotAuthorized:
+            reason = reason.removeprefix("SaslAuthenticationFailedError: ")
             operation = f"authenticate with {peer.mechanism}" if peer.mechanism else "connect"
             return NotAuthorized(principal=peer.principal, operation=operation, resource=f"{peer.address}: {reason}")
         case kind if kind is ConfigError:
@@ -162,6 +168,14 @@ def connection_error(error: BaseException, peer: Peer) -> EosctlError:
             return kind(f"{peer.address}: {reason}")
     broken_off = any(sign in what for sign in ("socket disconnected", "Handshake failed", "speak Kafka"))
     return Unreachable(what, hint=LISTENER_HINT if broken_off else None)
+
+
+def tls_error(failure: TlsFailure, address: str, principal: str) -> EosctlError:
+    """The failed handshake with `address` as an error: NotAuthorized where the client's certificate is at fault."""
+    if failure.ours:
+        operation, resource = "connect by certificate", f"{address}: {failure.reason}"
+        return NotAuthorized(principal=principal, operation=operation, resource=resource, hint=failure.hint)
+    return Unreachable(f"{address} is not trusted: {failure.reason}", hint=failure.hint)
 
 
 def librdkafka_error(error: "KafkaError", *, principal: str, operation: str, resource: str) -> EosctlError:

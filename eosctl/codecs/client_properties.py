@@ -1,7 +1,9 @@
 """Command line and properties text -> ClientProperties."""
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
+from eosctl.codecs.config_providers import Lookup, resolve_references
 from eosctl.codecs.jaas import decode_jaas
 from eosctl.codecs.properties import decode_properties
 from eosctl.errors import ConfigError, UsageError
@@ -16,16 +18,20 @@ def client_properties(
     command_config_name: str = "--command-config",
     extra: Sequence[str] = (),
     bootstrap_server: str | None = None,
+    basis: Mapping[str, Property] = MappingProxyType({}),
+    lookup: Lookup | None = None,
 ) -> ClientProperties:
     """The client properties that the command line adds up to; each remembers where it was given.
 
-    1. Lowest: the Java properties text of `--command-config`.
-    2. Over it: `extra`, the `key=value` of each `-X`, the last one of a key winning.
-    3. Highest: `bootstrap_server` (`-b`), which replaces `bootstrap.servers`.
+    1. Lowest: `basis`, what a profile says.
+    2. Over it: the Java properties text of `--command-config`.
+    3. Over it: `extra`, the `key=value` of each `-X`, the last one of a key winning.
+    4. Highest: `bootstrap_server` (`-b`), which replaces `bootstrap.servers`.
+    5. With `lookup`, references to config providers are replaced by their values, where they win.
 
     Raises ConfigError naming key and origin, UsageError for an `-X` without `=`.
     """
-    merged: dict[str, Property] = {}
+    merged: dict[str, Property] = dict(basis)
     if command_config is not None:
         decoded = decode_properties(command_config, origin=command_config_name)
         merged |= {key: Property(value.strip(), command_config_name) for key, value in decoded.items()}
@@ -36,7 +42,17 @@ def client_properties(
         merged[key.strip()] = Property(value.strip(), "-X")
     if bootstrap_server is not None:
         merged["bootstrap.servers"] = Property(bootstrap_server, "-b")
-    return from_properties(merged)
+    return from_properties(merged if lookup is None else _resolved(merged, lookup))
+
+
+def _resolved(properties: Mapping[str, Property], lookup: Lookup) -> dict[str, Property]:
+    declared = {key: given.value for key, given in properties.items() if key.startswith("config.providers")}
+    resolved = {}
+    for key, given in properties.items():
+        values = resolve_references({**declared, key: given.value}, lookup, origin=given.origin)
+        # As in Java's ConfigDef, which also takes the line end off a password from a file.
+        resolved[key] = Property(values[key].strip(), given.origin)
+    return resolved
 
 
 def from_properties(properties: Mapping[str, Property]) -> ClientProperties:

@@ -1,8 +1,9 @@
 """The composition root: builds what a command reads with, from what the user said. It decides nothing."""
 
 import time
+from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from eosctl.commands.options import GlobalOptions
 from eosctl.model.skipped import Skipped
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
     from eosctl.clients.wire import Wire
     from eosctl.model.client_properties import ClientProperties
     from eosctl.model.workers import ConnectFacts
+
+MOST_NAMES: Final = 5
 
 
 class Context:
@@ -36,15 +39,34 @@ class Context:
         """The cluster's address and the tool's identity, merged from -b, -X and --command-config."""
         from eosctl.codecs.client_properties import client_properties
         from eosctl.codecs.properties import ENCODING
+        from eosctl.sources.config_providers import look_up
         from eosctl.sources.files import read_content
 
         path = self.options.command_config
-        return client_properties(
+        properties = client_properties(
             command_config=None if path is None else read_content(path, "--command-config").decode(ENCODING),
             command_config_name="--command-config" if path is None else str(path),
             extra=[f"{key}={value}" for key, value in self.options.properties.items()],
             bootstrap_server=self.options.bootstrap_servers,
+            lookup=look_up,
         )
+        for warning in self._doubts(properties):
+            self.options.console.warn(warning)
+        return properties
+
+    @staticmethod
+    def _doubts(properties: "ClientProperties") -> Iterator[str]:
+        """What of the properties is not followed, in one line of each kind and origin."""
+        from eosctl.model.client_keys import keys_not_followed, unknown_keys
+
+        by_origin: dict[str, list[str]] = {}
+        for key, given in properties.properties.items():
+            by_origin.setdefault(given.origin, []).append(key)
+        for origin, keys in by_origin.items():
+            if unknown := unknown_keys(keys):
+                yield f"{origin}: no Kafka client knows {_few(unknown)}; not used"
+            if ignored := keys_not_followed(keys):
+                yield f"{origin}: {_few(ignored)} can only be followed in Java; not used"
 
     @cached_property
     def wire(self) -> "Wire":
@@ -61,3 +83,8 @@ class Context:
 
         urls = self.options.connect_urls
         return read_connect(urls, self.options.timeout_s) if urls else Skipped("no --connect-url was given")
+
+
+def _few(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:MOST_NAMES])
+    return shown if len(names) <= MOST_NAMES else f"{shown} and {len(names) - MOST_NAMES} more"

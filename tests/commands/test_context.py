@@ -1,0 +1,47 @@
+"""What the composition root makes of the shared options."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from eosctl.commands.context import Context
+from eosctl.commands.options import GlobalOptions
+
+
+@pytest.fixture
+def said():
+    return []
+
+
+@pytest.fixture
+def context(said, tmp_path):
+    def make(text="", **options):
+        path = tmp_path / "client.properties"
+        path.write_bytes(text.encode("latin-1"))
+        console = SimpleNamespace(warn=said.append)
+        return Context(GlobalOptions(console, command_config=path, **options))
+
+    return make
+
+
+def test_unknown_keys_are_warned_of_once_and_by_name(context, said):
+    made = context("linger.ms=5\nfoo.bar=1\nssl.cipher.suites=X\n" + "".join(f"key{n}=geheim\n" for n in range(9)))
+    assert made.client_properties is made.client_properties
+    file = made.options.command_config
+    assert said == [
+        f"{file}: no Kafka client knows foo.bar, key0, key1, key2, key3 and 5 more; not used",
+        f"{file}: ssl.cipher.suites can only be followed in Java; not used",
+    ]
+
+
+def test_values_of_config_providers_are_resolved_and_trimmed(context, tmp_path, said):
+    (tmp_path / "password").write_text("geheim\n")
+    made = context(f"ssl.key.password=${{dir:{tmp_path}:password}}", properties={"client.id": "${env:PATH}x"})
+    assert made.client_properties.get("ssl.key.password") == "geheim"
+    assert str(made.client_properties.get("client.id")).endswith("x")
+    assert "geheim" not in repr(made.client_properties)
+    assert said == []
+
+
+def test_the_file_is_read_in_java_s_encoding(context):
+    assert context("client.rack=\xfc").client_properties.get("client.rack") == "\xfc"

@@ -1,0 +1,144 @@
+"""One unchanged client.properties makes every client of eosctl the same principal of a real broker."""
+
+import pytest
+from certificates import KEY_PASSWORD, PASSWORD
+from confluent_kafka import KafkaException
+
+from eosctl.clients.librdkafka import admin_client
+from eosctl.clients.wire import Wire
+from eosctl.codecs.client_properties import client_properties
+from eosctl.errors import NotAuthorized, Unreachable
+from eosctl.sandbox.ports import PortLeases
+from eosctl.sandbox.sandbox import Sandbox
+from tests.integration.tls_listeners import open_tls_listeners
+
+pytestmark = pytest.mark.kafka
+LOGIN = "org.apache.kafka.common.security"
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory):
+    leases = PortLeases()
+    with Sandbox() as sandbox:
+        yield open_tls_listeners(sandbox, tmp_path_factory.mktemp("broker"), leases)
+    leases.release()
+
+
+@pytest.fixture(scope="module")
+def stores(broker, tmp_path_factory):
+    """Properties of each kind of store: the broker's authority, and a certificate for CN=tool."""
+    home = tmp_path_factory.mktemp("client")
+    authority, tool = broker.authority, broker.authority.issue("tool")
+    (home / "trust.pem").write_text(authority.root_pem)
+    (home / "own.pem").write_text(tool.key_pem(KEY_PASSWORD) + tool.chain_pem)
+    one_line = {"chain": tool.chain_pem, "key": tool.key_pem(KEY_PASSWORD), "trust": authority.root_pem}
+    one_line = {name: text.replace("\n", "\\n") for name, text in one_line.items()}
+    jks = home / "own.jks"
+    return {
+        "JKS": f"""
+            ssl.truststore.location={authority.truststore(home / "trust.jks", "JKS")}
+            ssl.truststore.password={PASSWORD}
+            ssl.keystore.location={tool.jks(jks)}
+            ssl.keystore.password={PASSWORD}
+            ssl.key.password={KEY_PASSWORD}""",
+        "PKCS12": f"""
+            ssl.truststore.type=PKCS12
+            ssl.truststore.location={authority.truststore(home / "trust.p12", "PKCS12")}
+            ssl.truststore.password={PASSWORD}
+            ssl.keystore.type=PKCS12
+            ssl.keystore.location={tool.pkcs12(home / "own.p12")}
+            ssl.keystore.password={PASSWORD}""",
+        "PEM": f"""
+            ssl.truststore.type=PEM
+            ssl.truststore.location={home / "trust.pem"}
+            ssl.keystore.type=PEM
+            ssl.keystore.location={home / "own.pem"}
+            ssl.key.password={KEY_PASSWORD}""",
+        "inline PEM": f"""
+            ssl.truststore.type=PEM
+            ssl.truststore.certificates={one_line["trust"]}
+            ssl.keystore.type=PEM
+            ssl.keystore.certificate.chain={one_line["chain"]}
+            ssl.keystore.key={one_line["key"]}
+            ssl.key.password={KEY_PASSWORD}""",
+    }
+
+
+def trusting(stores):
+    return "\n".join(line for line in stores["PEM"].splitlines() if "truststore" in line)
+
+
+def properties(broker, listener, *texts):
+    protocol = "SASL_SSL" if listener == "LOGIN" else "SSL"
+    text = "\n".join((f"bootstrap.servers={broker.addresses[listener]}", f"security.protocol={protocol}", *texts))
+    return client_properties(command_config=text, command_config_name="client.properties")
+
+
+def login(mechanism, password):
+    module = "plain.PlainLoginModule" if mechanism == "PLAIN" else "scram.ScramLoginModule"
+    jaas = f'{LOGIN}.{module} required username="tool" password="{password}";'
+    return f"sasl.mechanism={mechanism}\nsasl.jaas.config={jaas}"
+
+
+def by_wire(given):
+    with Wire(given, timeout_s=10) as wire:
+        return len(wire.brokers())
+
+
+def by_librdkafka(given):
+    return len(admin_client(given).list_topics(timeout=10).brokers)
+
+
+CLIENTS = pytest.mark.parametrize("connect", [by_wire, by_librdkafka])
+KINDS = pytest.mark.parametrize("kind", ["JKS", "PKCS12", "PEM", "inline PEM"])
+
+
+@CLIENTS
+@KINDS
+@pytest.mark.parametrize("listener", ["TLS", "MUTUAL"])
+def test_every_client_connects_with_every_store(broker, stores, connect, kind, listener):
+    assert connect(properties(broker, listener, stores[kind])) == 1
+
+
+@CLIENTS
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
+def test_every_client_logs_in(broker, stores, connect, mechanism):
+    assert connect(properties(broker, "LOGIN", trusting(stores), login(mechanism, broker.users["tool"]))) == 1
+
+
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256"])
+def test_a_wrong_password_is_one_clear_line(broker, stores, mechanism):
+    with pytest.raises(NotAuthorized) as caught:
+        by_wire(properties(broker, "LOGIN", trusting(stores), login(mechanism, "geheim")))
+    refused = f"User:tool may not authenticate with {mechanism} on {broker.addresses['LOGIN']}: Authentication failed"
+    assert caught.value.message.startswith(refused)
+    assert "geheim" not in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("listener", "says"),
+    [("EXPIRED", "its certificate has expired"), ("ELSEWHERE", "its certificate is for another host name")],
+)
+def test_a_certificate_that_does_not_do_is_one_clear_line(broker, stores, listener, says):
+    with pytest.raises(Unreachable) as caught:
+        by_wire(properties(broker, listener, trusting(stores)))
+    assert caught.value.message == f"{broker.addresses[listener]} is not trusted: {says}"
+
+
+def test_a_client_without_the_certificate_that_is_wanted_is_told_so(broker, stores):
+    with pytest.raises(NotAuthorized, match="the certificate shown there is missing or not accepted"):
+        by_wire(properties(broker, "MUTUAL", trusting(stores)))
+
+
+def test_a_blank_algorithm_turns_the_check_of_host_names_off_and_nothing_else(broker, stores):
+    blank = "ssl.endpoint.identification.algorithm="
+    for connect in (by_wire, by_librdkafka):
+        assert connect(properties(broker, "ELSEWHERE", trusting(stores), blank)) == 1
+    with pytest.raises(Unreachable, match="its certificate has expired"):
+        by_wire(properties(broker, "EXPIRED", trusting(stores), blank))
+
+
+def test_a_broker_of_another_authority_is_not_trusted(broker):
+    for connect, kind in ((by_wire, Unreachable), (by_librdkafka, KafkaException)):
+        with pytest.raises(kind):
+            connect(properties(broker, "TLS"))

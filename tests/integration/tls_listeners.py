@@ -1,0 +1,83 @@
+"""A broker with a listener for every way to be encrypted and authenticated, and one for every way to fail."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from certificates import PASSWORD, Authority, Holder
+from confluent_kafka.admin import ScramCredentialInfo, ScramMechanism, UserScramCredentialUpsertion
+
+from eosctl.clients.librdkafka import admin_client
+from eosctl.codecs.client_properties import client_properties
+from eosctl.codecs.properties import decode_properties
+from eosctl.sandbox.ports import PortLeases
+from eosctl.sandbox.sandbox import Sandbox
+
+HOST = "127.0.0.1"
+LISTENERS = {"TLS": "SSL", "MUTUAL": "SSL", "EXPIRED": "SSL", "ELSEWHERE": "SSL", "LOGIN": "SASL_SSL"}
+UNSECURED = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
+SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
+
+
+@dataclass(frozen=True)
+class TlsBroker:
+    """Where each listener is, and the authority that signed the certificates of all."""
+
+    authority: Authority
+    addresses: Mapping[str, str]
+    users: Mapping[str, str]
+
+
+def open_tls_listeners(sandbox: Sandbox, directory: Path, leases: PortLeases) -> TlsBroker:
+    """Starts broker 1 again with the listeners of LISTENERS beside its own; `tool` can log in by SCRAM too."""
+    authority = Authority()
+    valid = authority.issue("broker", HOST)
+    shown = {
+        "TLS": valid,
+        "MUTUAL": valid,
+        "LOGIN": valid,
+        "EXPIRED": authority.issue("broker", HOST, days=-1),
+        "ELSEWHERE": authority.issue("broker", "elsewhere.example"),
+    }
+    addresses = {name: f"{HOST}:{leases.take()}" for name in LISTENERS}
+    own = decode_properties((sandbox.directory / "broker-1" / "server.properties").read_text(), origin="the sandbox")
+    protocols = ",".join(f"{name}:{protocol}" for name, protocol in LISTENERS.items())
+    added = ",".join(f"{name}://{address}" for name, address in addresses.items())
+    trust = authority.truststore(directory / "broker.trust.jks", "JKS")
+    settings = {
+        **{key: f"{own[key]},{added}" for key in ("listeners", "advertised.listeners")},
+        "listener.security.protocol.map": f"{own['listener.security.protocol.map']},{protocols}",
+        "ssl.truststore.location": str(trust),
+        "ssl.truststore.password": PASSWORD,
+        "listener.name.mutual.ssl.client.auth": "required",
+        "listener.name.login.sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512,OAUTHBEARER",
+        "listener.name.login.plain.sasl.jaas.config": own["listener.name.sasl_plaintext.plain.sasl.jaas.config"],
+        "listener.name.login.scram-sha-256.sasl.jaas.config": f"{SCRAM} required;",
+        "listener.name.login.scram-sha-512.sasl.jaas.config": f"{SCRAM} required;",
+        "listener.name.login.oauthbearer.sasl.jaas.config": f"{UNSECURED} required;",
+    }
+    for name, holder in shown.items():
+        settings |= _keystore(f"listener.name.{name.lower()}.ssl", holder, directory / f"{name}.p12")
+    _let_log_in_by_scram(sandbox)
+    sandbox.stop_broker(1)
+    sandbox.start_broker(1, settings)
+    return TlsBroker(authority, addresses, sandbox.users)
+
+
+def _keystore(prefix: str, holder: Holder, path: Path) -> dict[str, str]:
+    holder.pkcs12(path)
+    return {
+        f"{prefix}.keystore.type": "PKCS12",
+        f"{prefix}.keystore.location": str(path),
+        f"{prefix}.keystore.password": PASSWORD,
+        f"{prefix}.key.password": PASSWORD,
+    }
+
+
+def _let_log_in_by_scram(sandbox: Sandbox) -> None:
+    admin = admin_client(client_properties(bootstrap_server=sandbox.bootstrap_servers))
+    for mechanism in (ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512):
+        info = ScramCredentialInfo(mechanism, 4096)
+        change = UserScramCredentialUpsertion("tool", info, sandbox.users["tool"].encode())
+        for done in admin.alter_user_scram_credentials([change]).values():
+            done.result(30)
