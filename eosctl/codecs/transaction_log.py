@@ -7,7 +7,8 @@
              int64 last update in ms, int64 start in ms
     value v1 int16 version 1, then the same with compact strings and arrays, a section of tagged fields after each
              element and at the end; of the latter 0 is the previous and 1 the next producer ID (int64), 2 the client's
-             transaction version (int16). Others are passed over: a newer Kafka wrote them.
+             transaction version and 3 the next producer epoch (int16). Others are passed over: a newer Kafka wrote
+             them.
 
 Strings are an int16 length and UTF-8; arrays an int32 count, -1 for null; compact ones an unsigned varint of length
 plus one, 0 for null. Status: 0 Empty, 1 Ongoing, 2 PrepareCommit, 3 PrepareAbort, 4 CompleteCommit, 5 CompleteAbort,
@@ -104,6 +105,7 @@ def decode_transaction_log_value(value: bytes) -> TransactionLogValue:
         previous_producer_id=_tagged(tagged, 0, INT64, -1),
         next_producer_id=_tagged(tagged, 1, INT64, -1),
         client_transaction_version=_tagged(tagged, 2, INT16, 0),
+        next_producer_epoch=_tagged(tagged, 3, INT16, -1),
     )
 
 

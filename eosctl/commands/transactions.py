@@ -5,6 +5,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from eosctl.commands.log import log
 from eosctl.commands.options import GlobalOptions, connecting, reading
 from eosctl.commands.topics import ConfigTopic
 from eosctl.errors import EXIT_FINE, EXIT_FOUND, UsageError
@@ -261,3 +262,6 @@ def lso(
 
     with Context(options) as context:
         options.console.result(last_stable_offsets(context, topics or (), config_topic, watch, looks))
+
+
+app.command()(log)

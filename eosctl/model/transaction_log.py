@@ -18,7 +18,7 @@ class TransactionLogValue:
     epoch, start_ms -1 before the first transaction and stale once one is complete; partitions is None in Empty. The
     other fields are those of version 1: -1 and 0 where the record does not carry them. next_producer_id is the
     producer ID that follows one whose epochs are used up; client_transaction_version is the transaction.version that
-    the client of this transaction used.
+    the client of this transaction used; next_producer_epoch belongs to two-phase commit (KIP-939).
     """
 
     version: int
@@ -31,6 +31,7 @@ class TransactionLogValue:
     previous_producer_id: int = -1
     next_producer_id: int = -1
     client_transaction_version: int = 0
+    next_producer_epoch: int = -1
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The transaction log of a live cluster, read as its bytes lie in `__transaction_state`."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from eosctl.clients.leaders import partition_leaders
 from eosctl.clients.wire import Wire
@@ -30,20 +30,14 @@ def transaction_log_offsets(wire: Wire, partitions: Collection[int]) -> tuple[Pa
     return tuple(each for _, each in sorted(found.items()) if each.high_watermark > each.log_start_offset)
 
 
-def read_transaction_log(
-    wire: Wire, offsets: Collection[PartitionOffsets], on_record: Callable[[int], None] = lambda _: None
-) -> Iterator[LogRecord]:
-    """The records of these partitions, partition by partition in offset order; on_record is told of each thousand.
+def read_transaction_log(wire: Wire, offsets: Collection[PartitionOffsets]) -> Iterator[LogRecord]:
+    """The records of these partitions, partition by partition in offset order.
 
     Raises NotAuthorized where Read on the topic is missing, Undecodable naming partition and offset.
     """
-    count = 0
     for bounds in offsets:
         for record in read_log(wire, bounds.topic_partition, offsets=bounds):
             yield decode_log_record(bounds.topic_partition.partition, record)
-            count += 1
-            if count % 1000 == 0:
-                on_record(1000)
 
 
 def count_transactional_ids(wire: Wire) -> int:

@@ -1,0 +1,160 @@
+"""The transaction log folded: the last state of every ID, its history, and what is going to happen to it.
+
+1. The last record of an ID in its partition is its state; a tombstone means that the coordinator forgot it.
+2. An ID belongs into partition abs(hash) modulo the number of partitions. One found elsewhere is lost to its
+   coordinator: the number of partitions of `__transaction_state` must never be changed.
+3. An ID in Empty or Complete* that was idle for transactional.id.expiration.ms is forgotten (looked at once an hour).
+   Its producer's next transaction then fails with INVALID_PRODUCER_ID_MAPPING.
+4. Epochs of a producer ID end at 32766; the coordinator then gives the ID a new producer ID with epoch 0. Under
+   transaction.version 2 (KIP-890) each transaction takes an epoch, so this happens after some 32,000 transactions.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from eosctl.analysis.transactions import LAST_EPOCH, Ownership
+from eosctl.model.names import coordinator_partition
+from eosctl.model.report import Finding, Severity
+from eosctl.model.skipped import Skipped
+from eosctl.model.transaction_log import (
+    LogRecord,
+    NewerLogRecord,
+    TransactionLogRecord,
+    TransactionLogValue,
+)
+from eosctl.model.transactions import TransactionState
+
+EPOCHS_LEFT: Final = 1000
+NEAR_EXPIRY: Final = 7
+"""An ID whose last seventh of transactional.id.expiration.ms has begun is near expiry: a day of the default week."""
+EXPIRING: Final = frozenset({TransactionState.EMPTY, TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT})
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedId:
+    """One transactional ID: its last record, and how many records of it the log still holds."""
+
+    last: TransactionLogRecord
+    records: int
+
+    @property
+    def value(self) -> TransactionLogValue | None:
+        """Its state; None where the last record is a tombstone."""
+        return self.last.value
+
+
+@dataclass(frozen=True, slots=True)
+class FoldedLog:
+    """All IDs by name, how many records were read, and those of newer versions that were passed over."""
+
+    ids: Mapping[str, LoggedId]
+    records: int
+    newer: tuple[NewerLogRecord, ...]
+
+
+def fold_transaction_log(records: Iterable[LogRecord]) -> FoldedLog:
+    """The last state of every ID. An ID that lies in two partitions keeps the later record, by timestamp."""
+    ids: dict[str, LoggedId] = {}
+    newer: list[NewerLogRecord] = []
+    count = 0
+    for record in records:
+        count += 1
+        if isinstance(record, NewerLogRecord):
+            newer.append(record)
+            continue
+        before = ids.get(record.transactional_id)
+        last = record
+        if before is not None and before.last.partition != record.partition:
+            last = max(before.last, record, key=lambda each: each.timestamp)
+        ids[record.transactional_id] = LoggedId(last, 1 if before is None else before.records + 1)
+    return FoldedLog(ids, count, tuple(newer))
+
+
+def log_findings(
+    folded: FoldedLog,
+    owners: Mapping[str, Ownership],
+    as_of: int,
+    expiration_ms: int | Skipped,
+    partitions: int | Skipped,
+) -> tuple[Finding, ...]:
+    """What is wrong or will be, in the order of IDs; checks whose facts were skipped are left out."""
+    found: list[Finding] = []
+    for name, logged in sorted(folded.ids.items()):
+        value = logged.value
+        if not isinstance(partitions, Skipped):
+            found += _misplaced(name, logged, partitions)
+        if value is not None:
+            if not isinstance(expiration_ms, Skipped):
+                found += _near_expiry(name, value, owners.get(name), as_of, expiration_ms)
+            found += _exhausted(name, value)
+    return (*found, *_newer(folded))
+
+
+def _misplaced(name: str, logged: LoggedId, partitions: int) -> list[Finding]:
+    wanted = coordinator_partition(name, partitions)
+    if logged.value is None or logged.last.partition == wanted:
+        return []
+    return [
+        Finding(
+            "transactional-id-misplaced",
+            Severity.ERROR,
+            name,
+            f"it lies in partition {logged.last.partition}, but of {partitions} partitions {wanted} is its own: the "
+            "coordinator there does not know it",
+            "the number of partitions of __transaction_state was changed; fence the producers and restart them",
+            {"partition": logged.last.partition, "coordinator_partition": wanted},
+        )
+    ]
+
+
+def _near_expiry(
+    name: str, value: TransactionLogValue, owned: Ownership | None, as_of: int, expiration_ms: int
+) -> list[Finding]:
+    left = value.last_update_ms + expiration_ms - as_of
+    if value.state not in EXPIRING or left > expiration_ms // NEAR_EXPIRY:
+        return []
+    ours = owned is not None and bool(owned.owners)
+    when = "is due to be forgotten" if left <= 0 else f"will be forgotten in {left / 3_600_000:.1f} h"
+    return [
+        Finding(
+            "transactional-id-near-expiry",
+            Severity.WARNING if ours else Severity.INFO,
+            name,
+            f"idle for {(as_of - value.last_update_ms) / 3_600_000:.1f} h, it {when}; its producer's next transaction "
+            "then fails with INVALID_PRODUCER_ID_MAPPING",
+            f"if {owned if ours else 'its producer'} is to go on later, restart it then (a task by REST), or "
+            "raise transactional.id.expiration.ms on the brokers",
+            {"last_update_ms": value.last_update_ms, "expiration_ms": expiration_ms, "left_ms": left},
+        )
+    ]
+
+
+def _exhausted(name: str, value: TransactionLogValue) -> list[Finding]:
+    left = LAST_EPOCH - value.producer.producer_epoch
+    if left >= EPOCHS_LEFT:
+        return []
+    return [
+        Finding(
+            "producer-epochs-near-end",
+            Severity.INFO,
+            name,
+            f"producer ID {value.producer.producer_id} has {max(0, left)} epochs left, then the ID gets another one",
+            "nothing: coordinators do that by themselves. Whoever follows producer IDs (an audit) must know of it",
+            {"producer_epoch": value.producer.producer_epoch, "left": max(0, left)},
+        )
+    ]
+
+
+def _newer(folded: FoldedLog) -> list[Finding]:
+    return [
+        Finding(
+            "newer-log-record",
+            Severity.WARNING,
+            f"__transaction_state-{each.partition} offset {each.offset}",
+            f"a record with key version {each.key_version}, which a newer Kafka wrote",
+            "use a newer eosctl",
+            {"key_version": each.key_version},
+        )
+        for each in folded.newer
+    ]

@@ -1,0 +1,150 @@
+"""What `transactions log` reads and decides: the live log, or segment files without a broker."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from eosctl.analysis.owners import KnownNames
+from eosctl.analysis.transaction_history import history
+from eosctl.analysis.transaction_log import fold_transaction_log, log_findings
+from eosctl.analysis.transactions import ownership
+from eosctl.codecs.transaction_log import decode_log_record
+from eosctl.commands.context import Context
+from eosctl.commands.owning import read_connect_names
+from eosctl.errors import EXIT_FINE, EXIT_FOUND, EosctlError, UsageError
+from eosctl.model.names import coordinator_partition
+from eosctl.model.skipped import Skipped
+from eosctl.model.transaction_log import TRANSACTION_LOG, LogRecord, NewerLogRecord
+from eosctl.render.document import Document, rfc3339
+from eosctl.render.views.transaction_log import view_transaction_history, view_transaction_log
+from eosctl.sources.log_segment import LogSegment, partition_of_segment
+
+EXPIRATION: Final = "transactional.id.expiration.ms"
+
+
+@dataclass(frozen=True, slots=True)
+class LogQuestion:
+    """Which IDs (none: all), from which files (none: the cluster), and what the user says of the brokers."""
+
+    transactional_ids: frozenset[str]
+    segments: tuple[Path, ...]
+    partitions: int | None
+    expiration_ms: int | None
+    config_topic: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What there is to fold, and the facts that the findings need."""
+
+    records: Iterator[LogRecord]
+    names: KnownNames
+    leaders: Mapping[int, int] | Skipped
+    partitions: int | Skipped
+    expiration_ms: int | Skipped
+    notes: tuple[str, ...]
+    cluster_id: str | None
+
+
+def log_now(context: Context, question: LogQuestion) -> tuple[Document, int]:
+    """The last state of each ID with findings, and the exit code."""
+    as_of, read = context.now(), _read(context, question)
+    folded = fold_transaction_log(_wanted(read.records, question))
+    owners = {name: ownership(name, read.names) for name in folded.ids}
+    findings = log_findings(folded, owners, as_of, read.expiration_ms, read.partitions)
+    unread = {"expiry": read.expiration_ms, "the coordinator's partition": read.partitions}
+    notes = [f"not checked: {what}: {why.reason}" for what, why in unread.items() if isinstance(why, Skipped)]
+    document = view_transaction_log(
+        folded, owners, read.leaders, findings, (*notes, *read.notes), rfc3339(as_of), read.cluster_id
+    )
+    missing = question.transactional_ids - folded.ids.keys()
+    if missing:
+        context.options.console.warn(f"the log holds no record of {', '.join(sorted(missing))}")
+    return document, EXIT_FOUND if missing or any(each.counts for each in findings) else EXIT_FINE
+
+
+def log_history(context: Context, question: LogQuestion) -> tuple[Document, int]:
+    """Every record that the log still holds, with what happened by it."""
+    as_of, read = context.now(), _read(context, question)
+    entries = history(_wanted(read.records, question))
+    return view_transaction_history(entries, read.notes, rfc3339(as_of), read.cluster_id), EXIT_FINE
+
+
+def _wanted(records: Iterator[LogRecord], question: LogQuestion) -> Iterator[LogRecord]:
+    names = question.transactional_ids
+    if not names:
+        return records
+    return (each for each in records if isinstance(each, NewerLogRecord) or each.transactional_id in names)
+
+
+def _read(context: Context, question: LogQuestion) -> _Read:
+    return _read_segments(context, question) if question.segments else _read_cluster(context, question)
+
+
+def _read_segments(context: Context, question: LogQuestion) -> _Read:
+    offline = Skipped("read from files; say it with --expiration-ms")
+    group_id = context.options.group_id
+    return _Read(
+        records=_segment_records(context, question),
+        names=KnownNames.of({} if group_id is None else {group_id: ()}),
+        leaders=Skipped("read from files"),
+        partitions=question.partitions or Skipped("read from files; say it with --partitions"),
+        expiration_ms=question.expiration_ms or offline,
+        notes=(),
+        cluster_id=None,
+    )
+
+
+def _segment_records(context: Context, question: LogQuestion) -> Iterator[LogRecord]:
+    for path in question.segments:
+        place = partition_of_segment(path)
+        if place is not None and place.topic != TRANSACTION_LOG:
+            raise UsageError(f"{path} is a segment of {place}, not of {TRANSACTION_LOG}")
+        segment = LogSegment(path)
+        for record in segment:
+            yield decode_log_record(-1 if place is None else place.partition, record)
+        if segment.cut_bytes:
+            context.options.console.warn(
+                f"{path} ends within a batch: its last {segment.cut_bytes} bytes were not read"
+            )
+
+
+def _read_cluster(context: Context, question: LogQuestion) -> _Read:
+    from eosctl.sources.transaction_log import (
+        read_transaction_log,
+        transaction_log_leaders,
+        transaction_log_offsets,
+    )
+
+    wire = context.wire
+    leaders = transaction_log_leaders(wire)
+    ids = question.transactional_ids
+    chosen = {coordinator_partition(name, len(leaders)) for name in ids} if ids and leaders else leaders
+    offsets = transaction_log_offsets(wire, sorted(chosen))
+    connect = read_connect_names(context, question.config_topic)
+    return _Read(
+        records=read_transaction_log(wire, offsets),
+        names=connect.names,
+        leaders=leaders,
+        partitions=question.partitions or len(leaders) or Skipped("there is no transaction log yet"),
+        expiration_ms=question.expiration_ms or _expiration_ms(context),
+        notes=connect.notes,
+        cluster_id=wire.cluster_id,
+    )
+
+
+def _expiration_ms(context: Context) -> int | Skipped:
+    """The brokers' transactional.id.expiration.ms, the least of them."""
+    from eosctl.sources.kafka_topics import broker_settings
+
+    found = []
+    for broker in context.wire.brokers():
+        try:
+            settings = broker_settings(context.wire, broker.node_id, [EXPIRATION])
+        except EosctlError as error:
+            return Skipped(error.message)
+        if isinstance(settings, Skipped):
+            return settings
+        found.append(int(settings[EXPIRATION]))
+    return min(found)
