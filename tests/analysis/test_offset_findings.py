@@ -1,0 +1,100 @@
+"""What is found in offsets topics and about connectors' offsets."""
+
+import base64
+
+from eosctl.model.offsets import OffsetsTopic
+from eosctl.model.records import RecordState
+from eosctl.model.report import Finding, Severity
+from eosctl.model.versions import KafkaVersion
+from tests.analysis.offset_records import AS_OF, record, report, topic, worker
+
+KEY = '["c",{"f":1}]'
+OWN = {"c": {"offsets.storage.topic": "own"}}
+
+
+def found(*topics: OffsetsTopic, **more: object) -> dict[str, Finding]:
+    return {each.id: each for each in report(*topics, **more).findings}  # type: ignore[arg-type]
+
+
+def test_a_healthy_topic_gives_no_finding() -> None:
+    assert found(topic("global", [record(0, KEY, '{"p":1}')]), configs={"c": {}}) == {}
+
+
+def test_a_shadowed_offset_is_an_error_of_its_connector() -> None:
+    finding = found(topic("global", [record(0, KEY, '{"p":1}')]), topic("own"), configs=OWN)["shadowed-offset"]
+    assert (finding.severity, finding.subject) == (Severity.ERROR, "c")
+    assert finding.evidence == {"offsets": 1, "keys_base64": [base64.b64encode(KEY.encode()).decode()]}
+
+
+def test_stores_that_disagree_matter_where_the_worker_s_is_newer() -> None:
+    old, new = record(0, KEY, '{"p":1}'), record(0, KEY, '{"p":2}', timestamp=AS_OF + 1)
+    behind = found(topic("global", [old]), topic("own", [new]), configs=OWN)
+    assert behind["stores-disagree"].severity is Severity.INFO
+    stale = found(topic("global", [new]), topic("own", [old]), configs=OWN)
+    assert stale["stores-disagree"].severity is Severity.WARNING
+
+
+def test_a_key_in_two_partitions_is_an_error_where_values_differ() -> None:
+    differing = topic("global", [record(0, KEY, '{"p":1}')], [record(4, KEY, '{"p":2}')])
+    finding = found(differing, configs={"c": {}})["key-in-two-partitions"]
+    assert (finding.severity, finding.evidence["keys"]) == (Severity.ERROR, 1)
+    assert "in 0 (offset 0) and 1 (offset 4)" in finding.message
+    same = topic("global", [record(0, KEY, '{"p":1}')], [record(4, KEY, '{"p":1}')])
+    assert found(same, configs={"c": {}})["key-in-two-partitions"].severity is Severity.WARNING
+    gone = topic("global", [record(0, KEY, None)], [record(4, KEY, None)])
+    assert found(gone, configs={"c": {}}) == {}
+
+
+def test_the_same_json_in_other_bytes_is_a_logical_duplicate() -> None:
+    other = '["c", {"f":1}]'
+    log = topic("global", [record(0, KEY, '{"p":1}'), record(1, other, '{"p":2}')])
+    finding = found(log, configs={"c": {}})["logical-duplicates"]
+    keys = [base64.b64encode(each.encode()).decode() for each in (KEY, other)]
+    assert finding.evidence == {"keys": 1, "examples": [keys]}
+    deleted = topic("global", [record(0, KEY, '{"p":1}'), record(1, other, None)])
+    assert found(deleted, configs={"c": {}}) == {}
+    long_and_double = topic("global", [record(0, KEY, '{"p":1}'), record(1, '["c",{"f":1.0}]', '{"p":2}')])
+    assert found(long_and_double, configs={"c": {}}) == {}
+
+
+def test_a_foreign_key_is_a_finding_and_worse_for_some_versions() -> None:
+    log = topic("global", [record(3, "hello", "x"), record(4, "hello", "y")])
+    finding = found(log, configs={})["malformed-offsets-key"]
+    assert (finding.severity, finding.evidence["records"]) == (Severity.WARNING, 2)
+    assert "partition 0 offset 4, the key is not JSON" in finding.message
+    old = found(log, configs={}, settings=worker(version=KafkaVersion(3, 6, 0)))["malformed-offsets-key"]
+    assert old.severity is Severity.ERROR
+    assert "KAFKA-15800" in old.message
+    fixed = found(log, configs={}, settings=worker(version=KafkaVersion(3, 6, 1)))["malformed-offsets-key"]
+    assert fixed.severity is Severity.WARNING
+
+
+def test_an_open_transaction_is_worth_a_warning_once_it_is_old() -> None:
+    young = record(0, KEY, '{"p":1}', RecordState.OPEN, AS_OF - 1000)
+    old = record(0, KEY, '{"p":1}', RecordState.OPEN, AS_OF - 61_000)
+    assert found(topic("global", [young], held_back=1), configs={"c": {}})["open-transaction"].severity is Severity.INFO
+    finding = found(topic("global", [old], held_back=1), configs={"c": {}})["open-transaction"]
+    assert finding.severity is Severity.WARNING
+    assert finding.evidence["producers"] == ["7/0"]
+    assert "open for 61 s (producer 7/0) hides 1 offsets" in finding.message
+
+
+def test_a_topic_that_is_not_compacted_is_an_error() -> None:
+    finding = found(topic("global", policy="compact,delete"), configs={})["wrong-cleanup-policy"]
+    assert (finding.severity, finding.evidence) == (Severity.ERROR, {"cleanup_policy": "compact,delete"})
+
+
+def test_an_offset_that_cannot_be_used_is_an_error() -> None:
+    finding = found(topic("global", [record(0, KEY, "{")]), configs={"c": {}})["malformed-offset"]
+    assert (finding.severity, finding.subject) == (Severity.ERROR, "c")
+
+
+def test_offsets_that_are_written_where_nobody_reads_them_are_an_error() -> None:
+    configs = {"c": {"offsets.storage.topic": "own", "producer.override.bootstrap.servers": "z:1"}}
+    finding = found(topic("global"), topic("own"), configs=configs)["offsets-written-elsewhere"]
+    assert finding.evidence == {"written_to": "own on z:1", "read_from": "own"}
+
+
+def test_offsets_of_a_connector_that_is_gone_are_worth_knowing() -> None:
+    finding = found(topic("global", [record(0, KEY, '{"p":1}')]), configs={})["orphan-offsets"]
+    assert (finding.severity, finding.subject, finding.counts) == (Severity.INFO, "c", False)

@@ -1,0 +1,33 @@
+"""How two sets of offsets differ."""
+
+import pytest
+
+from eosctl.analysis.offsets_difference import compare_offsets
+from eosctl.model.exported_offsets import Change, OffsetId
+from eosctl.model.skipped import Skipped
+
+ID = OffsetId("c", '{"f": 1}')
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "change"),
+    [
+        ({"p": 1}, {"p": 1}, None),
+        ({"p": 1}, {"p": 2}, Change.DIFFERENT),
+        ({"p": 1}, {"p": 1.0}, Change.DIFFERENT),
+        ({"p": 1}, {"p": True}, Change.DIFFERENT),
+        ({"p": 1}, None, Change.ONLY_IN_A),
+        (None, {"p": 1}, Change.ONLY_IN_B),
+        (None, None, None),
+        (Skipped("two values"), {"p": 1}, Change.UNKNOWN),
+    ],
+)
+def test_each_offset_is_the_same_or_differs(a: object, b: object, change: Change | None) -> None:
+    difference = compare_offsets("A", {ID: a}, "B", {ID: b})  # type: ignore[dict-item]
+    assert [each.change for each in difference.changes] == ([] if change is None else [change])
+
+
+def test_none_and_absent_are_the_same() -> None:
+    difference = compare_offsets("A", {ID: None}, "B", {})
+    assert (difference.changes, difference.same) == ((), 0)
+    assert compare_offsets("A", {ID: {"p": 1}}, "B", {ID: {"p": 1}}).same == 1
