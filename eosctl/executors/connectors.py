@@ -124,11 +124,16 @@ Tasks = tuple[tuple[int, str, str], ...]
 
 
 def _status(rest: RestClient, connector: str) -> tuple[str, Tasks]:
-    body = rest.get(f"{path(connector)}/status")
-    match body:
+    """State and tasks of the connector. A new one has no status for a moment: no state and no tasks."""
+    body = rest.get("/connectors?expand=status")
+    if not isinstance(body, dict):
+        raise Undecodable(f"{rest.url}/connectors answered {type(body).__name__} instead of an object")
+    match body.get(connector, {}).get("status"):
+        case None:
+            return "without status", ()
         case {"connector": {"state": str(state)}, "tasks": list(tasks)}:
             return state, tuple((each["id"], each["state"], str(each.get("trace", ""))) for each in tasks)
-    raise Undecodable(f"{rest.url}{path(connector)}/status is not a connector's status")
+    raise Undecodable(f"{rest.url}/connectors answered a status of {connector} that is none")
 
 
 def _is_stopped(connector: str, state: str, tasks: Tasks) -> bool:

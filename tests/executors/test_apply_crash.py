@@ -72,7 +72,7 @@ def test_of_two_that_apply_copies_of_a_plan_one_commits(move: Move, failpoint: s
     second = offsets.apply(file=offsets.copy_of_plan("copy.plan"))
     assert second.returncode == 0, second.stderr
     _, told = first.communicate("go on\n", timeout=60)
-    assert first.returncode == 9
+    assert first.returncode == 9, told
     assert "another producer took transactional ID" in told
     assert offsets.live() == offsets.moved
     assert offsets.apply().returncode == 0
@@ -101,6 +101,7 @@ def test_an_undo_restores_and_can_be_undone(move: Move):
 
 
 @pytest.mark.long
+@pytest.mark.timeout(7200)
 def test_two_hundred_schedules(move: Move, sandbox: Sandbox):
     """Killed at points and at times, several times over, beside a second run, with the broker restarted in between."""
     for seed in range(200):
