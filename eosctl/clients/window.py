@@ -92,6 +92,11 @@ class Window(Generic[Item]):
         if not self._stopped:
             self._deadline = monotonic() + self._timeout_s
 
+    @property
+    def over(self) -> bool:
+        """Whether the time is up: what is put now is answered with TimedOut."""
+        return monotonic() >= self._deadline
+
     def stop(self, within_s: float) -> None:
         """Send nothing more: items queued, delayed or put later are dropped; those in flight get `within_s` more."""
         self._stopped = True

@@ -106,14 +106,18 @@ class Wire:
         return Pending(self._open_channel(node_id, deadline), request, deadline, self.poll)
 
     def request_any(self, request: Request, *, timeout_s: float | None = None) -> Response:
-        """The response of one broker, whichever can be reached, open connections first."""
+        """The response of one broker, whichever can be reached, open connections first; each has its share of the time.
+
+        So a broker that is frozen does not use up what the others need.
+        """
         deadline = monotonic() + (self.timeout_s if timeout_s is None else timeout_s)
         nodes = [broker.node_id for broker in self.brokers()]
         nodes.sort(key=lambda node_id: (node_id, 0) not in self._channels or not self._channels[node_id, 0].open)
         failure: EosctlError = Unreachable("the cluster's metadata names no broker")
-        for node_id in nodes:
+        for tried, node_id in enumerate(nodes):
+            share = monotonic() + (deadline - monotonic()) / (len(nodes) - tried)
             try:
-                return self._exchange(self._open_channel(node_id, deadline), request, deadline)
+                return self._exchange(self._open_channel(node_id, share), request, share)
             except Unreachable as error:
                 failure = error
         raise failure

@@ -9,7 +9,7 @@ from eosctl.clients.errors import protocol_error
 from eosctl.clients.messages import Response, describe_transactions, find_coordinators, list_transactions
 from eosctl.clients.window import Answer, Window
 from eosctl.clients.wire import Wire
-from eosctl.errors import EosctlError, TimedOut, Unreachable, UsageError
+from eosctl.errors import EosctlError, Unreachable, UsageError
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.transactions import TransactionDescription, TransactionListing, TransactionState
 
@@ -100,7 +100,7 @@ class _Describing:
 
     def _receive_nothing(self, answer: Answer[_Lookup | _Describe]) -> None:
         names = answer.item.transactional_ids
-        if isinstance(answer.error, Unreachable) and not isinstance(answer.error, TimedOut):
+        if isinstance(answer.error, Unreachable) and not self._window.over:
             self._look_up(names, self._pause_s(names), not_at=answer.node_id)
             return
         assert answer.error is not None

@@ -27,6 +27,7 @@ class Script:
     answers: dict[str, deque[Any]]
     sent: list[tuple[Any, int, Request, float]] = field(default_factory=list)
     given: int = 0
+    over: bool = True
     extended: int = 0
     stopped: bool = False
     dropped: list[Any] = field(default_factory=list)
@@ -83,9 +84,13 @@ def known(coordinator: int = 1) -> TransactionDescription:
 
 
 def fence(
-    fences: list[Any], lookups: list[Any] | None = None, before: TransactionDescription | None = None
+    fences: list[Any],
+    lookups: list[Any] | None = None,
+    before: TransactionDescription | None = None,
+    *,
+    over: bool = False,
 ) -> tuple[FencingOutcome, Script]:
-    script = Script({"Fence": deque(fences), "Lookup": deque([found()] if lookups is None else lookups)})
+    script = Script({"Fence": deque(fences), "Lookup": deque([found()] if lookups is None else lookups)}, over=over)
     plan = FencingPlan((FenceStep(Candidate(ID, named=True), before),), (), (), (), 45_000)
     told: list[FenceResult] = []
     outcome = FencingRun(script, plan, 10.0, told.append).run()  # type: ignore[arg-type]  # the script stands in
@@ -184,8 +189,14 @@ def test_a_lost_connection_is_looked_up_again_at_another_broker() -> None:
     assert script.refreshed == 1
 
 
+def test_a_request_that_times_out_before_the_whole_is_sent_again_where_the_coordinator_is_now() -> None:
+    outcome, script = fence([TimedOut("too late"), DONE], before=known())
+    assert outcome.count(FenceOutcome.FENCED) == 1
+    assert len(nodes(script, Lookup)) == 1
+
+
 def test_a_late_answer_is_final_and_says_that_nobody_knows() -> None:
-    outcome, _ = fence([TimedOut("too late")], before=known())
+    outcome, _ = fence([TimedOut("too late")], before=known(), over=True)
     error = outcome.results[0].error
     assert error is not None
     assert error.name == "TIMED_OUT"
@@ -209,7 +220,7 @@ def test_an_interruption_before_sending_leaves_the_id_alone() -> None:
 
 def test_time_that_ran_out_on_a_coordinator_that_answers_tells_its_last_answer() -> None:
     before = replace(known(), state=TransactionState.PREPARE_COMMIT, partitions=(TopicPartition("orders", 3),))
-    outcome, _ = fence([code(51), code(51), TimedOut("too late")], before=before)
+    outcome, _ = fence([code(51), code(51), TimedOut("too late")], before=before, over=True)
     error = outcome.results[0].error
     assert error is not None
     assert error.message.startswith("2 answers, the last one CONCURRENT_TRANSACTIONS: ")
