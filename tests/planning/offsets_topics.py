@@ -1,0 +1,28 @@
+"""Offsets topics for tests, built from (partition, key, value) triples."""
+
+from eosctl.analysis.offsets import fold_offsets
+from eosctl.model.names import TopicPartition
+from eosctl.model.offsets import OffsetsTopic
+from eosctl.model.partitioner import java_partition
+from eosctl.model.records import Record, RecordState
+from eosctl.model.skipped import Skipped
+
+Triple = tuple[int, bytes, bytes | None]
+
+
+def topic_of(name: str, partitions: int, triples: list[Triple], state=RecordState.COMMITTED) -> OffsetsTopic:
+    """The topic as it is read after these records were written in this order."""
+    parts = []
+    for number in range(partitions):
+        records = [
+            Record(offset, 0, key, value, state, producer_id=7, producer_epoch=1)
+            for offset, (partition, key, value) in enumerate(triples)
+            if partition == number
+        ]
+        parts.append(fold_offsets(TopicPartition(name, number), records))
+    return OffsetsTopic(name, Skipped("a test's"), tuple(parts))
+
+
+def java(partitions: int, offsets: dict[bytes, bytes | None]) -> list[Triple]:
+    """Each key in the partition that a Java producer puts it in."""
+    return [(java_partition(key, partitions), key, value) for key, value in offsets.items()]

@@ -1,0 +1,103 @@
+"""Which preconditions hold, in words where they do not, and which ones a step brings about itself."""
+
+import pytest
+
+from eosctl.model.plan import (
+    ClusterIs,
+    ConnectorStopped,
+    CreateTopic,
+    FenceProducers,
+    NoOpenTransaction,
+    OffsetsUnchanged,
+    PlannedStep,
+    ResumeConnector,
+    Side,
+    StopConnector,
+    TopicIsCompact,
+    TopicIsCompactOrAbsent,
+)
+from eosctl.model.plan_facts import ConnectorFacts, OffsetsNow, PlanFacts, TopicNow
+from eosctl.model.records import RecordState
+from eosctl.model.skipped import Skipped
+from eosctl.model.topics import TopicFacts
+from eosctl.planning.offsets_digest import entries_by_connector, offsets_now
+from eosctl.planning.preconditions import needed_first, violation
+from tests.planning.offsets_topics import topic_of
+
+S, T = Side.SOURCE, Side.TARGET
+COMPACT, DELETE = {"cleanup.policy": "compact"}, {"cleanup.policy": "compact,delete"}
+
+
+def topic(partitions: int = 5, settings=COMPACT, topic_id: str | None = "id") -> PlanFacts:
+    return PlanFacts(topics={(T, "t"): TopicNow(TopicFacts("t", partitions, 1, settings), topic_id)})
+
+
+def connector(facts: ConnectorFacts | Skipped) -> PlanFacts:
+    return PlanFacts(connectors={(S, "c"): facts})
+
+
+def offsets(records: str = "r", values: str = "v", open_: tuple[str, ...] = ()) -> PlanFacts:
+    return PlanFacts(offsets={(T, "t", "c"): OffsetsNow(records, values, open_)})
+
+
+@pytest.mark.parametrize(
+    ("precondition", "facts", "told"),
+    [
+        (ClusterIs(S, "a"), PlanFacts({S: "a"}), None),
+        (ClusterIs(S, "a"), PlanFacts({S: "b"}), "the plan is for source cluster a, this is b"),
+        (ConnectorStopped(S, "c"), connector(ConnectorFacts("STOPPED")), None),
+        (ConnectorStopped(S, "c"), connector(ConnectorFacts(None)), None),
+        (ConnectorStopped(S, "c"), connector(ConnectorFacts("STOPPED", 1)), "STOPPED with 1 task, not"),
+        (ConnectorStopped(S, "c"), connector(ConnectorFacts("PAUSED", 2)), "PAUSED with 2 tasks, not STOPPED"),
+        (ConnectorStopped(S, "c"), connector(Skipped("no worker")), "is stopped is unknown: no worker"),
+        (TopicIsCompact(T, "t", 5, "id"), topic(), None),
+        (TopicIsCompact(T, "t", 5, "other"), topic(), "deleted and created again"),
+        (TopicIsCompact(T, "t", 6), topic(), "has 5 partitions, the plan is for 6"),
+        (TopicIsCompact(T, "t", 5), topic(settings=DELETE), "cleanup.policy compact,delete"),
+        (TopicIsCompact(T, "t", 5), topic(settings={}), None),
+        (TopicIsCompact(T, "t", 5), PlanFacts(topics={(T, "t"): None}), "does not exist"),
+        (TopicIsCompactOrAbsent(T, "t", 5), PlanFacts(topics={(T, "t"): None}), None),
+        (TopicIsCompactOrAbsent(T, "t", 5), topic(settings=DELETE), "cleanup.policy"),
+        (OffsetsUnchanged(T, "t", "c", "r"), offsets(), None),
+        (OffsetsUnchanged(T, "t", "c", "v"), offsets(), None),
+        (OffsetsUnchanged(T, "t", "c", "x", "v"), offsets(), None),
+        (OffsetsUnchanged(T, "t", "c", "x", "r"), offsets(), "changed since the plan was made"),
+        (NoOpenTransaction(T, "t", "c"), offsets(), None),
+        (NoOpenTransaction(T, "t", "c"), offsets(open_=("7/1",)), "open transaction of producer 7/1"),
+    ],
+)
+def test_a_precondition_holds_or_says_why_not(precondition, facts: PlanFacts, told: str | None):
+    found = violation(precondition, facts)
+    assert found == told if told is None else told in (found or "")
+
+
+def test_what_a_step_or_an_earlier_one_brings_about_is_not_needed_first():
+    stopped, other = ConnectorStopped(S, "c"), ConnectorStopped(S, "d")
+    compact, still = TopicIsCompact(T, "t", 5), NoOpenTransaction(T, "t", "c")
+    steps = [
+        PlannedStep(StopConnector(S, "c")),
+        PlannedStep(FenceProducers(S, ("g-c-0",), 1), (stopped, other)),
+        PlannedStep(CreateTopic(T, "t", 5, 1), (TopicIsCompactOrAbsent(T, "t", 5),)),
+        PlannedStep(ResumeConnector(S, "c"), (compact, still)),
+    ]
+    assert needed_first(steps) == (other, TopicIsCompactOrAbsent(T, "t", 5))
+    assert needed_first(steps[3:]) == (compact, still)
+
+
+def test_the_digest_of_records_notices_a_value_that_went_and_came_back():
+    key = b'["c",{}]'
+    once, again = ([(0, key, b"1")], [(0, key, b"1"), (0, key, b"2"), (0, key, b"1")])
+    first, second = (offsets_now(entries_by_connector(topic_of("t", 1, each))["c"]) for each in (once, again))
+    assert first.values == second.values
+    assert first.records != second.records
+
+
+def test_a_tombstone_is_the_same_as_nothing():
+    key = b'["c",{}]'
+    gone = offsets_now(entries_by_connector(topic_of("t", 1, [(0, key, b"1"), (0, key, None)]))["c"])
+    assert gone == offsets_now([])
+
+
+def test_what_is_open_does_not_count_but_is_told():
+    now = offsets_now(entries_by_connector(topic_of("t", 1, [(0, b'["c",{}]', b"1")], RecordState.OPEN))["c"])
+    assert now == OffsetsNow(offsets_now([]).records, offsets_now([]).values, ("7/1",))
