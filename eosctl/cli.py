@@ -52,6 +52,7 @@ COMMANDS: Final = (
         "eosctl.commands.offsets",
         "Show where source connectors are and where they will begin, keep it, and compare.",
     ),
+    Entry("doctor", "eosctl.commands.doctor", "Ask every rule whether exactly-once holds here, and will."),
     Entry("fence", "eosctl.commands.fence", "Fence the producers of transactional IDs, and prove that they are."),
     Entry(
         "migrate-offsets",

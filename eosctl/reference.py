@@ -1,4 +1,5 @@
-"""Writes what is generated from the tree of commands: man pages, shell completions, the README's command reference.
+"""Writes what is generated from the tree of commands: man pages, shell completions, the README's command reference,
+and docs/rules.md, from the registry of rules.
 
     python -m eosctl.reference           write them
     python -m eosctl.reference --check   fail, naming them, where one is not what the tree says
@@ -12,8 +13,10 @@ from pathlib import Path
 from typing import Final
 
 from eosctl import __version__
+from eosctl.analysis.rules.registry import THEMES
 from eosctl.cli import PROGRAM, root_command
 from eosctl.commands.describe import CommandHelp, Parameter, walk
+from eosctl.render.views.rules import rules_page
 
 BEGIN: Final = "<!-- reference -->"
 END: Final = "<!-- /reference -->"
@@ -55,6 +58,7 @@ def generated(readme: str) -> dict[Path, str]:
     shells = {"eosctl.bash": BASH, "_eosctl": ZSH, "eosctl.fish": FISH}
     files = {Path("completions", name): text.format(generated=GENERATED) for name, text in shells.items()}
     files |= {Path("man", f"{_page(command.path)}.1"): man_page(command) for command in commands}
+    files |= {Path("docs", "rules.md"): rules_page(THEMES)}
     return files | {Path("README.md"): with_reference(readme, "\n".join(_section(each) for each in commands[1:]))}
 
 

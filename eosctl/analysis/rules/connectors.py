@@ -1,0 +1,248 @@
+"""Rules about source connectors: whether they can do exactly-once, and overrides that spoil it."""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from eosctl.model.evidence import Evidence
+from eosctl.model.report import Finding, Severity
+from eosctl.model.rules import Rule
+from eosctl.model.skipped import Skipped
+
+PRODUCER: Final = "producer.override."
+TIMEOUT: Final = "transaction.timeout.ms"
+DEFAULT_TIMEOUT_MS: Final = 60_000
+MAX_TIMEOUT: Final = "transaction.max.timeout.ms"
+MIRROR_SOURCE: Final = "org.apache.kafka.connect.mirror.MirrorSourceConnector"
+MIRROR_ISOLATION: Final = (
+    *("source.consumer.isolation.level", "consumer.isolation.level", "source.isolation.level"),
+    *("source.cluster.consumer.isolation.level", "source.cluster.isolation.level"),
+)
+DEDICATED_REST: Final = "dedicated.mode.enable.internal.rest"
+IN_FLIGHT: Final = "max.in.flight.requests.per.connection"
+
+
+def _configs(evidence: Evidence) -> Iterator[tuple[str, Mapping[str, object]]]:
+    for name in evidence.sources():
+        if config := evidence.config(name):
+            yield name, config
+
+
+def _text(config: Mapping[str, object], key: str) -> str | None:
+    value = config.get(key)
+    return None if value is None else str(value)
+
+
+def _whole(text: str | None) -> int | None:
+    return int(text) if text is not None and text.strip().lstrip("-").isdecimal() else None
+
+
+def _unsupported(evidence: Evidence) -> Iterator[Finding | Skipped]:
+    answers = {} if isinstance(evidence.preflight, Skipped) else evidence.preflight
+    for name, messages in answers.items():
+        if isinstance(messages, Skipped):
+            yield Skipped(f"{name} could not be validated: {messages.reason}")
+        elif messages:
+            text = f"with exactly.once.support=required the worker would refuse it: {'; '.join(messages)}"
+            yield UNSUPPORTED.finding(name, text, messages=list(messages))
+
+
+def _never_asked(evidence: Evidence) -> Iterator[Finding]:
+    for name, config in _configs(evidence):
+        if (_text(config, "exactly.once.support") or "requested").lower() != "required":
+            text = "exactly.once.support is not `required`: the worker does not check whether the connector supports it"
+            yield NEVER_ASKED.finding(name, text)
+
+
+def _ignored(evidence: Evidence) -> Iterator[Finding]:
+    for name, config in _configs(evidence):
+        idempotence = _text(config, f"{PRODUCER}enable.idempotence")
+        keys = [f"{PRODUCER}transactional.id"] if f"{PRODUCER}transactional.id" in config else []
+        if idempotence is not None and idempotence.lower() != "true":
+            keys.append(f"{PRODUCER}enable.idempotence")
+        keys += [key for key in ("consumer.override.isolation.level",) if _text(config, key) == "read_uncommitted"]
+        for key in keys:
+            cure = f"remove {key} from the config: PUT /connectors/{name}/config"
+            yield IGNORED.finding(name, f"{key} is replaced by the worker's own value", cure=cure, key=key)
+
+
+def _breaking(evidence: Evidence) -> Iterator[Finding]:
+    for name, config in _configs(evidence):
+        acks, in_flight = _text(config, f"{PRODUCER}acks"), _whole(_text(config, f"{PRODUCER}{IN_FLIGHT}"))
+        wrong = [(f"{PRODUCER}acks", acks)] if acks is not None and acks.lower() not in {"all", "-1"} else []
+        wrong += [(f"{PRODUCER}{IN_FLIGHT}", str(in_flight))] if in_flight is not None and in_flight > 5 else []
+        wrong += [(f"{PRODUCER}retries", "0")] if _text(config, f"{PRODUCER}retries") == "0" else []
+        for key, value in wrong:
+            message = (
+                f"{key}={value} contradicts idempotence: the tasks' producers cannot be made, all tasks turn FAILED"
+            )
+            cure = f"remove {key} from the config: PUT /connectors/{name}/config"
+            yield BREAKING.finding(name, message, cure=cure, key=key, value=value)
+
+
+def _timeout(evidence: Evidence) -> Iterator[Finding | Skipped]:
+    limits, skipped = _limits(evidence)
+    yield from skipped
+    for name, config in _configs(evidence):
+        text = _text(config, PRODUCER + TIMEOUT)
+        timeout = DEFAULT_TIMEOUT_MS if text is None else _whole(text)
+        if timeout is None:
+            yield Skipped(f"{PRODUCER}{TIMEOUT} of {name} is not a number that can be read")
+        elif limits and timeout > min(limits):
+            message = (
+                f"its producers ask for {TIMEOUT}={timeout}, the brokers allow {min(limits)} at most: no task starts"
+            )
+            yield TOO_LONG.finding(name, message, transaction_timeout_ms=timeout, broker_maximum_ms=min(limits))
+
+
+def _limits(evidence: Evidence) -> tuple[list[int], list[Skipped]]:
+    brokers = {} if isinstance(evidence.brokers, Skipped) else evidence.brokers
+    told = [each for each in brokers.values() if not isinstance(each, Skipped)]
+    return (
+        [int(each[MAX_TIMEOUT]) for each in told if MAX_TIMEOUT in each],
+        [each for each in brokers.values() if isinstance(each, Skipped)],
+    )
+
+
+def _interval(evidence: Evidence) -> Iterator[Finding | Skipped]:
+    flush = {_whole(value) for value in evidence.configured("offset.flush.interval.ms").values()}
+    for name, config in _configs(evidence):
+        if (_text(config, "transaction.boundary") or "poll").lower() != "interval":
+            continue
+        own, text = _whole(_text(config, "transaction.boundary.interval.ms")), _text(config, PRODUCER + TIMEOUT)
+        timeout = DEFAULT_TIMEOUT_MS if text is None else _whole(text)
+        interval = own if own is not None else max((each for each in flush if each is not None), default=None)
+        if interval is None or timeout is None:
+            yield Skipped(f"the interval of {name} is the workers' offset.flush.interval.ms: give --worker-config")
+        elif interval >= timeout:
+            message = (
+                f"transactions last {interval} ms by its interval and {timeout} ms by {TIMEOUT}: the broker aborts them"
+            )
+            cure = (
+                f"set transaction.boundary.interval.ms below {timeout}, or raise {PRODUCER}{TIMEOUT}: PUT "
+                f"/connectors/{name}/config"
+            )
+            yield INTERVAL.finding(name, message, cure=cure, interval_ms=interval, transaction_timeout_ms=timeout)
+
+
+def _mirror(evidence: Evidence) -> Iterator[Finding]:
+    for name, config in _configs(evidence):
+        if _text(config, "connector.class") not in {MIRROR_SOURCE, "MirrorSourceConnector", "MirrorSource"}:
+            continue
+        levels = {key: _text(config, key) for key in MIRROR_ISOLATION if config.get(key) is not None}
+        if "read_committed" not in levels.values():
+            message = (
+                "its consumer reads uncommitted: records of aborted transactions are mirrored as if they were committed"
+            )
+            cure = f"set source.consumer.isolation.level=read_committed: PUT /connectors/{name}/config"
+            yield MIRROR.finding(name, message, cure=cure, isolation_levels=levels)
+
+
+def _dedicated(evidence: Evidence) -> Iterator[Finding]:
+    files = {} if isinstance(evidence.worker_files, Skipped) else evidence.worker_files
+    for name, properties in files.items():
+        enabled = any(
+            key.endswith("exactly.once.source.support") and value.lower() == "enabled"
+            for key, value in properties.items()
+        )
+        if "clusters" in properties and enabled and properties.get(DEDICATED_REST, "false").lower() != "true":
+            message = f"exactly-once is enabled and {DEDICATED_REST} is not: nodes cannot ask the leader to fence"
+            yield DEDICATED.finding(name, message)
+
+
+UNSUPPORTED: Final = Rule(
+    id="EOS100",
+    title="connector does not support exactly-once",
+    severity=Severity.WARNING,
+    question="Does every source connector say that it supports exactly-once with its config?",
+    needs=("preflight",),
+    cause="A connector that does not keep its position in source offsets, or whose source cannot be read again from "
+    "there, writes duplicates whatever the worker does.",
+    cure="use a release or a mode of the connector that supports it; its validation says which setting is in the way",
+    source="KIP-618 (exactlyOnceSupport)",
+    check=_unsupported,
+)
+NEVER_ASKED: Final = Rule(
+    id="EOS101",
+    title="connector was never asked",
+    severity=Severity.INFO,
+    question="Is exactly-once required of every source connector?",
+    needs=("inspection",),
+    cause="The default, `requested`, checks nothing.",
+    cure="set exactly.once.support=required: PUT /connectors/<connector>/config",
+    source="KIP-618",
+    check=_never_asked,
+)
+IGNORED: Final = Rule(
+    id="EOS102",
+    title="override is ignored",
+    severity=Severity.WARNING,
+    question="Does every client override take effect?",
+    needs=("inspection",),
+    cause="Workers with exactly-once set transactional.id, enable.idempotence and isolation.level themselves.",
+    cure="remove the setting from the connector's config",
+    source="KIP-618",
+    check=_ignored,
+)
+BREAKING: Final = Rule(
+    id="EOS103",
+    title="override breaks idempotence",
+    severity=Severity.ERROR,
+    question="Can the tasks' producers be idempotent with the connector's overrides?",
+    needs=("inspection",),
+    cause="An idempotent producer needs acks=all, at most 5 requests in flight and retries.",
+    cure="remove the setting from the connector's config",
+    source="KIP-98, KIP-618",
+    check=_breaking,
+    blocks=frozenset({"enabled"}),
+)
+TOO_LONG: Final = Rule(
+    id="EOS104",
+    title="transaction timeout above the brokers' maximum",
+    severity=Severity.ERROR,
+    question="Do the brokers accept the transaction timeout of every connector?",
+    needs=("inspection", "brokers"),
+    cause="InitProducerId with a longer timeout than transaction.max.timeout.ms is refused "
+    "(InvalidTxnTimeoutException).",
+    cure="lower producer.override.transaction.timeout.ms of the connector, or raise transaction.max.timeout.ms of the "
+    "brokers",
+    source="KIP-98",
+    check=_timeout,
+    blocks=frozenset({"enabled"}),
+)
+INTERVAL: Final = Rule(
+    id="EOS105",
+    title="interval longer than the transaction timeout",
+    severity=Severity.ERROR,
+    question="Do transactions by interval end before they time out?",
+    needs=("inspection",),
+    cause="A transaction that is open for longer than transaction.timeout.ms is aborted by its coordinator.",
+    cure="set transaction.boundary.interval.ms below producer.override.transaction.timeout.ms",
+    source="KIP-618, KIP-98",
+    check=_interval,
+    blocks=frozenset({"enabled"}),
+)
+MIRROR: Final = Rule(
+    id="EOS106",
+    title="MirrorMaker reads uncommitted",
+    severity=Severity.WARNING,
+    question="Does every MirrorSourceConnector read committed?",
+    needs=("inspection",),
+    cause="Exactly-once of a mirror holds for what its consumer reads.",
+    cure="set source.consumer.isolation.level=read_committed in the connector's config",
+    source="Kafka documentation, geo-replication",
+    check=_mirror,
+)
+DEDICATED: Final = Rule(
+    id="EOS107",
+    title="dedicated MirrorMaker without internal REST",
+    severity=Severity.ERROR,
+    question="Can the nodes of a dedicated MirrorMaker cluster ask their leader to fence?",
+    needs=("worker_files",),
+    cause="Nodes of a dedicated MirrorMaker open no REST server unless dedicated.mode.enable.internal.rest says so "
+    "(3.5).",
+    cure="set dedicated.mode.enable.internal.rest=true and listeners on every node, and restart them",
+    source="KIP-710",
+    check=_dedicated,
+    blocks=frozenset({"preparing", "enabled"}),
+)
+RULES: Final = (UNSUPPORTED, NEVER_ASKED, IGNORED, BREAKING, TOO_LONG, INTERVAL, MIRROR, DEDICATED)

@@ -1,0 +1,125 @@
+"""Rules about the group that the workers form."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+from eosctl.analysis.rules.workers import ALL
+from eosctl.model.evidence import Evidence
+from eosctl.model.report import Finding, Severity
+from eosctl.model.rules import Rule
+from eosctl.model.skipped import Skipped
+
+
+def place_of(url: str) -> str:
+    """Host and port of a REST address, as far as two spellings of it are the same."""
+    scheme, separator, rest = url.rpartition("://")
+    host = rest.partition("/")[0].rpartition("@")[2].lower()
+    _, colon, port = host.rpartition(":")
+    known = colon and port.isdecimal()
+    return host if known else f"{host}:{443 if separator and scheme == 'https' else 80}"
+
+
+def _no_group(evidence: Evidence) -> Iterator[Finding]:
+    group = evidence.group
+    if isinstance(group, Skipped):
+        return
+    if group.members and group.protocol_type != "connect":
+        message = f"the group is one of {group.protocol_type or 'unknown'} clients, not of Connect workers"
+        yield NO_GROUP.finding(str(evidence.group_id), message, protocol_type=group.protocol_type)
+    elif not group.members and evidence.answering:
+        message = f"the group has no member (state {group.state}), though workers answer"
+        yield NO_GROUP.finding(str(evidence.group_id), message, state=group.state)
+
+
+def _unnamed(evidence: Evidence) -> Iterator[Finding | Skipped]:
+    if isinstance(evidence.group, Skipped) or isinstance(evidence.workers, Skipped):
+        return
+    given = {place_of(url) for url in evidence.workers}
+    for member in evidence.group.members:
+        if member.url is None:
+            yield Skipped(f"member {member.member_id} of the group does not tell its address")
+        elif place_of(member.url) not in given:
+            message = f"the group has a member at {member.url} that is not among the given workers"
+            cure = f"add --connect-url {member.url.rstrip('/')}: nothing is known about this worker"
+            yield UNNAMED.finding(member.url, message, cure=cure, member_id=member.member_id)
+
+
+def _stranger(evidence: Evidence) -> Iterator[Finding | Skipped]:
+    yield from (each.connectors for each in evidence.answering if isinstance(each.connectors, Skipped))
+    told = {each.url: each.connectors for each in evidence.answering if not isinstance(each.connectors, Skipped)}
+    if len(told) > 1:
+        usual, count = Counter(told.values()).most_common(1)[0]
+        for url, names in told.items():
+            if names != usual and (count > 1 or not names & usual):
+                message = f"the worker knows other connectors than the others: {_difference(names, usual)}"
+                yield STRANGER.finding(url, message, more=sorted(names - usual), fewer=sorted(usual - names))
+
+
+def _difference(names: frozenset[str], usual: frozenset[str]) -> str:
+    parts = [f"{len(names - usual)} more"] if names - usual else []
+    return " and ".join(parts + ([f"{len(usual - names)} fewer"] if usual - names else []))
+
+
+def _protocol(evidence: Evidence) -> Iterator[Finding | Skipped]:
+    group = evidence.group
+    if isinstance(group, Skipped) or not group.members:
+        return
+    if not group.protocol:
+        yield Skipped(f"the group is {group.state}: which protocol it uses is known when it is stable")
+    elif group.protocol != "sessioned":
+        name = "eager" if group.protocol == "default" else group.protocol
+        message = f"the group uses connect.protocol={name}: whoever reaches a worker's REST address can fence its tasks"
+        yield PROTOCOL.finding(str(evidence.group_id), message, protocol=name)
+
+
+NO_GROUP: Final = Rule(
+    id="EOS020",
+    title="no such group of workers",
+    severity=Severity.ERROR,
+    question="Do the workers form the group that was named?",
+    needs=("group",),
+    cause="Transactional IDs begin with the group.id: with a wrong one nothing that is said about them is right.",
+    cure="give --group-id the workers' group.id, and -b their brokers",
+    source="KIP-618",
+    check=_no_group,
+    blocks=ALL,
+)
+UNNAMED: Final = Rule(
+    id="EOS021",
+    title="worker that was not named",
+    severity=Severity.ERROR,
+    question="Is every member of the group among the given workers?",
+    needs=("group", "workers"),
+    cause="One worker that is not enabled voids exactly-once for the tasks that it is given.",
+    cure="name every worker with --connect-url, as it advertises itself (rest.advertised.host.name and .port)",
+    source="KIP-618",
+    check=_unnamed,
+    blocks=ALL,
+)
+STRANGER: Final = Rule(
+    id="EOS022",
+    title="worker that knows other connectors",
+    severity=Severity.ERROR,
+    question="Do all given workers know the same connectors?",
+    needs=("workers",),
+    cause="The worker belongs to another Connect cluster, or does not keep up with the config topic.",
+    cure="give only workers of one Connect cluster; if it is of this one, look for errors of KafkaBasedLog in its log "
+    "and restart it",
+    source="Kafka Connect REST API",
+    check=_stranger,
+    blocks=ALL,
+)
+PROTOCOL: Final = Rule(
+    id="EOS023",
+    title="fencing endpoint is open",
+    severity=Severity.WARNING,
+    question="Are requests between workers signed?",
+    needs=("group",),
+    cause="Workers ask the leader to fence over REST. Only the protocol `sessioned` signs these requests (KIP-507), "
+    "and it is used only where every worker supports it.",
+    cure="set connect.protocol=sessioned (the default) on every worker and restart them one by one",
+    source="KIP-507",
+    check=_protocol,
+)
+RULES: Final = (NO_GROUP, UNNAMED, STRANGER, PROTOCOL)

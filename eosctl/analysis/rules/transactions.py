@@ -1,0 +1,186 @@
+"""Rules about the transactional IDs of the leader and of the tasks."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from eosctl.analysis.rules.workers import probes
+from eosctl.model.evidence import Evidence, declared_support
+from eosctl.model.names import ConnectorTaskId, leader_transactional_id, task_transactional_id
+from eosctl.model.offset_stores import SourceSupport
+from eosctl.model.report import Finding, Severity
+from eosctl.model.rules import Rule
+from eosctl.model.skipped import Skipped
+
+SWEEP_MS: Final = 30_000
+"""Coordinators look for transactions that timed out every 10 s; three times that is time enough."""
+
+
+def _no_leader_id(evidence: Evidence) -> Iterator[Finding | Skipped]:
+    enabled, _, unknown = probes(evidence)
+    files = {} if isinstance(evidence.worker_files, Skipped) else evidence.worker_files
+    declared = [name for name, each in files.items() if declared_support(each) not in {None, SourceSupport.DISABLED}]
+    claim = [*(f"{url} is enabled" for url in enabled), *(f"{name} says preparing or enabled" for name in declared)]
+    if isinstance(evidence.group_id, Skipped) or isinstance(evidence.transactions, Skipped):
+        return
+    if not claim:
+        yield from unknown.values()
+        return
+    leader = leader_transactional_id(evidence.group_id)
+    if leader not in evidence.transactions:
+        message = f"{claim[0]}, but no coordinator knows {leader}: no leader of group {evidence.group_id} ever prepared"
+        yield NO_LEADER_ID.finding(leader, message, claims=claim)
+
+
+def _no_task_id(evidence: Evidence) -> Iterator[Finding | Skipped]:
+    group_id, known, statuses = evidence.group_id, evidence.transactions, evidence.statuses
+    enabled, others, unknown = probes(evidence)
+    if isinstance(group_id, Skipped) or isinstance(known, Skipped) or isinstance(statuses, Skipped):
+        return
+    yield from (*unknown.values(), *evidence.silent.values())
+    if not enabled or others or unknown or evidence.silent:
+        return
+    for name in evidence.sources():
+        status = statuses.get(name)
+        tasks = () if status is None else status.running_tasks
+        lost = [task for task in tasks if task_transactional_id(group_id, ConnectorTaskId(name, task)) not in known]
+        if lost:
+            first = task_transactional_id(group_id, ConnectorTaskId(name, lost[0]))
+            message = (
+                f"{len(lost)} tasks run on workers that are enabled, but no coordinator knows their IDs ({first}): "
+                f"the IDs "
+                "expired, or the tasks write to another Kafka cluster"
+            )
+            cure = f"restart the tasks: POST /connectors/{name}/restart?includeTasks=true"
+            yield NO_TASK_ID.finding(name, message, cure=cure, tasks=lost)
+
+
+def _overdue(evidence: Evidence) -> Iterator[Finding]:
+    known = {} if isinstance(evidence.transactions, Skipped) else evidence.transactions
+    for name, each in known.items():
+        if each.start_ms is None or not each.state.is_open:
+            continue
+        late_ms = evidence.as_of - each.start_ms - each.timeout_ms
+        if late_ms > SWEEP_MS:
+            message = (
+                f"its transaction is {each.state.value} {late_ms // 1000} s after its timeout of {each.timeout_ms} "
+                f"ms: readers "
+                "of its partitions stand still"
+            )
+            cure = f"eosctl fence --transactional-id {name}"
+            yield OVERDUE.finding(name, message, cure=cure, state=each.state.value, late_ms=late_ms)
+
+
+def _collision(evidence: Evidence) -> Iterator[Finding]:
+    group_id, groups, statuses = evidence.group_id, evidence.groups, evidence.statuses
+    if isinstance(group_id, Skipped) or isinstance(groups, Skipped) or isinstance(statuses, Skipped):
+        return
+    others = {leader_transactional_id(name): name for name, kind in groups.items() if kind == "connect"}
+    for name in evidence.sources():
+        status = statuses.get(name)
+        for task in () if status is None else status.tasks:
+            mine = task_transactional_id(group_id, ConnectorTaskId(name, task.task))
+            if mine in others:
+                message = (
+                    f"task {task.task} has the ID {mine} of the leader of group {others[mine]}: they fence each other"
+                )
+                yield COLLISION.finding(name, message, transactional_id=mine, group_id=others[mine])
+
+
+def _prefix(evidence: Evidence) -> Iterator[Finding]:
+    names = evidence.sources()
+    for name in names:
+        longer = [other for other in names if other.startswith(f"{name}-")]
+        if longer:
+            message = f"a prefixed ACL for its transactional IDs covers those of {', '.join(longer[:10])} too"
+            yield PREFIX.finding(name, message, connectors=longer)
+
+
+def _foreign(evidence: Evidence) -> Iterator[Finding]:
+    group_id, listed = evidence.group_id, evidence.transactional_ids
+    if isinstance(group_id, Skipped) or isinstance(listed, Skipped) or isinstance(evidence.inspection, Skipped):
+        return
+    names = set(evidence.inspection.state.states) | set(evidence.sources())
+    found = []
+    for each in listed:
+        stem, _, index = each.removeprefix(f"{group_id}-").rpartition("-")
+        if each.startswith(f"{group_id}-") and index.isdecimal() and stem not in names:
+            found.append(each)
+    if found:
+        message = f"{len(found)} IDs begin with {group_id}- and belong to no connector of it, {found[0]} first"
+        yield FOREIGN.finding(group_id, message, transactional_ids=sorted(found)[:20], count=len(found))
+
+
+NO_LEADER_ID: Final = Rule(
+    id="EOS110",
+    title="no leader ever prepared",
+    severity=Severity.ERROR,
+    question="Is the leader's transactional ID known where workers are preparing or enabled?",
+    needs=("group_id", "transactions"),
+    cause="A leader that is preparing or enabled claims connect-cluster-<group.id> as soon as it is elected.",
+    cure="check --group-id and -b; if they are right, look for `Failed to instantiate` or authorization errors in the "
+    "workers' logs: the worker's principal needs Write on TransactionalId connect-cluster-<group.id>",
+    source="KIP-618",
+    check=_no_leader_id,
+    blocks=frozenset({"enabled"}),
+)
+NO_TASK_ID: Final = Rule(
+    id="EOS111",
+    title="tasks run without known IDs",
+    severity=Severity.WARNING,
+    question="Does a coordinator know the ID of every task that runs?",
+    needs=("group_id", "transactions", "statuses", "workers"),
+    cause="A task claims its ID before it starts. An ID that nobody used for transactional.id.expiration.ms (7 days) "
+    "is "
+    "forgotten, and the task's next write fails with InvalidPidMappingException.",
+    cure="restart the tasks: POST /connectors/<connector>/restart?includeTasks=true",
+    source="KIP-98, KIP-618",
+    check=_no_task_id,
+)
+OVERDUE: Final = Rule(
+    id="EOS112",
+    title="transaction outlives its timeout",
+    severity=Severity.ERROR,
+    question="Do all transactions of Connect end by their timeout?",
+    needs=("transactions",),
+    cause="A coordinator aborts what is open for longer than its timeout, unless a partition is offline or it is stuck "
+    "(KAFKA-16352).",
+    cure="eosctl fence --transactional-id <id>",
+    source="KIP-98",
+    check=_overdue,
+)
+COLLISION: Final = Rule(
+    id="EOS113",
+    title="task and leader share an ID",
+    severity=Severity.ERROR,
+    question="Has no task the ID of another group's leader?",
+    needs=("group_id", "statuses", "groups"),
+    cause="Connect joins names with dashes and escapes nothing: group `connect` with connector `cluster-x` makes IDs "
+    "that "
+    "begin as those of leaders do.",
+    cure="give the connector or the other group another name",
+    source="KIP-618",
+    check=_collision,
+)
+PREFIX: Final = Rule(
+    id="EOS114",
+    title="one connector's name begins another's",
+    severity=Severity.INFO,
+    question="Can IDs be granted by prefix to one connector alone?",
+    needs=("statuses",),
+    cause="Transactional IDs are <group.id>-<connector>-<task>, and ACLs know prefixes only.",
+    cure="grant literal IDs, or give the connectors names of which none begins another",
+    source="KIP-618, KIP-290",
+    check=_prefix,
+)
+FOREIGN: Final = Rule(
+    id="EOS115",
+    title="IDs of nobody under the group's name",
+    severity=Severity.INFO,
+    question="Does every ID that begins with the group.id belong to one of its connectors?",
+    needs=("group_id", "transactional_ids", "inspection"),
+    cause="They are left over from deleted connectors, or another group's name begins with this one's.",
+    cure="nothing for what is left over: it expires; give groups names of which none begins another",
+    source="KIP-618",
+    check=_foreign,
+)
+RULES: Final = (NO_LEADER_ID, NO_TASK_ID, OVERDUE, COLLISION, PREFIX, FOREIGN)

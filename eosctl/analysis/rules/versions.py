@@ -1,0 +1,101 @@
+"""Rules about the workers' versions."""
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from eosctl.model.evidence import Evidence
+from eosctl.model.report import Finding, Severity
+from eosctl.model.rules import Rule
+from eosctl.model.versions import EXACTLY_ONCE_SOURCES, KafkaVersion
+
+
+class FixedBug(NamedTuple):
+    """A bug of Kafka: what it does to exactly-once sources, and the first release of each branch that has the fix."""
+
+    issue: str
+    effect: str
+    fixed: tuple[str, ...]
+
+    def concerns(self, version: KafkaVersion) -> bool:
+        """Whether this version has the bug: it is older than the fix on its own branch, or than every fixed branch."""
+        fixes = [KafkaVersion.parse(text) for text in self.fixed]
+        own = [fix for fix in fixes if (fix.major, fix.minor) == (version.major, version.minor)]
+        return version < own[0] if own else version < min(fixes)
+
+
+FIXED_BUGS: Final = (
+    FixedBug("KAFKA-16047", "fencing sends a timeout of 1 ms and fails when the log is slow", ("3.7.1", "3.8.0")),
+    FixedBug("KAFKA-16570", "fencing fails where a transaction is open", ("3.7.1", "3.8.0")),
+    FixedBug("KAFKA-15059", "fencing is refused during a rebalance and all tasks turn FAILED", ("3.6.0",)),
+    FixedBug("KAFKA-14727", "a transaction stays open while an interval source is idle", ("3.4.1", "3.5.0")),
+    FixedBug("KAFKA-14799", "a connector that aborts an empty transaction fails", ("3.4.1", "3.5.0")),
+    FixedBug("KAFKA-14339", "records are committed though their offsets were not", ("3.3.2", "3.4.0")),
+    FixedBug("KAFKA-15018", "tombstones reach the two offset stores in the wrong order", ("3.8.0",)),
+    FixedBug("KAFKA-15800", "a key that is not JSON loses other offsets", ("3.5.2", "3.6.1", "3.7.0")),
+    FixedBug("KAFKA-16838", "tasks of a deleted connector come back", ("3.7.1", "3.8.0")),
+    FixedBug("KAFKA-9228", "a change of client settings alone does not restart tasks", ("3.7.1", "3.8.0")),
+    FixedBug("KAFKA-14455", "a failed write to the config topic is not reported", ("3.4.1", "3.5.0")),
+    FixedBug("KAFKA-16352", "a transaction of a broker of this version can stay in Prepare", ("3.8.0",)),
+)
+UP: Final = frozenset({"preparing", "enabled"})
+
+
+def _too_old(evidence: Evidence) -> Iterator[Finding]:
+    for worker in evidence.answering:
+        if worker.version < EXACTLY_ONCE_SOURCES:
+            message = f"the worker runs Kafka {worker.version}, which ignores exactly.once.source.support"
+            yield TOO_OLD.finding(worker.url, message, version=str(worker.version))
+
+
+def _mixed(evidence: Evidence) -> Iterator[Finding]:
+    versions = {worker.url: str(worker.version) for worker in evidence.answering}
+    if len(set(versions.values())) > 1:
+        told = ", ".join(sorted(set(versions.values())))
+        yield MIXED.finding("workers", f"the workers run different versions: {told}", versions=versions)
+
+
+def _bugs(evidence: Evidence) -> Iterator[Finding]:
+    for version in sorted({worker.version for worker in evidence.answering}):
+        bugs = [bug for bug in FIXED_BUGS if version >= EXACTLY_ONCE_SOURCES and bug.concerns(version)]
+        if bugs:
+            told = "; ".join(f"{bug.issue} ({bug.effect})" for bug in bugs)
+            message = f"workers run Kafka {version}, which has bugs that concern exactly-once: {told}"
+            yield BUGS.finding(str(version), message, issues=[bug.issue for bug in bugs])
+
+
+TOO_OLD: Final = Rule(
+    id="EOS001",
+    title="worker before 3.3",
+    severity=Severity.ERROR,
+    question="Does every worker know exactly.once.source.support?",
+    needs=("workers",),
+    cause="Workers know exactly-once sources from Kafka 3.3.0 on. An older one ignores the setting, and nothing fences "
+    "the tasks that it runs.",
+    cure="upgrade the worker to Kafka 3.3 or newer and restart it; this may be the same restart that sets preparing",
+    source="KIP-618",
+    check=_too_old,
+    blocks=UP,
+)
+MIXED: Final = Rule(
+    id="EOS002",
+    title="mixed versions",
+    severity=Severity.WARNING,
+    question="Do all workers run the same version?",
+    needs=("workers",),
+    cause="Workers of different versions read some records of the config topic differently (KAFKA-16838, KIP-875).",
+    cure="finish the rolling upgrade of the workers before the next rolling step",
+    source="KIP-618, KIP-875",
+    check=_mixed,
+)
+BUGS: Final = Rule(
+    id="EOS003",
+    title="bugs that are fixed in newer releases",
+    severity=Severity.INFO,
+    question="Do the workers have bugs of exactly-once that a newer release fixes?",
+    needs=("workers",),
+    cause="Several bugs of exactly-once sources were fixed after 3.3.0.",
+    cure="upgrade the workers to the newest release of their branch, or to 3.9 or newer",
+    source="Kafka's issues that the finding names",
+    check=_bugs,
+)
+RULES: Final = (TOO_OLD, MIXED, BUGS)

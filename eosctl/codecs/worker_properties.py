@@ -1,0 +1,28 @@
+"""A worker's properties file, as far as the rules need it: nothing that may be a secret is kept."""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from eosctl.codecs.properties import decode_properties
+
+_KEPT: Final = re.compile(
+    r"group\.id|(?:config|offset|status)\.storage\.topic|bootstrap\.servers|connect\.protocol|clusters"
+    r"|(?:.+->.+\.|.+\.)?exactly\.once\.source\.support|exactly\.once\.source\.enabled|offset\.flush\.interval\.ms"
+    r"|(?:admin\.)?retry\.backoff(?:\.max)?\.ms|dedicated\.mode\.enable\.internal\.rest"
+    r"|listeners|rest\.advertised\.(?:host\.name|port|listener)"
+)
+_DEFAULT_PORT: Final = "8083"
+
+
+def decode_worker_properties(text: str, origin: str) -> Mapping[str, str]:
+    """The settings that decide about exactly-once and where the worker is; all others are left out."""
+    return {key: value for key, value in decode_properties(text, origin=origin).items() if _KEPT.fullmatch(key)}
+
+
+def advertised_address(properties: Mapping[str, str]) -> str | None:
+    """`host:port` under which the worker says that others reach it; None where the file does not tell the host."""
+    listener = properties.get("listeners", "").split(",")[0].partition("://")[2].rstrip("/")
+    host, _, port = listener.rpartition(":")
+    host = properties.get("rest.advertised.host.name", host)
+    return f"{host}:{properties.get('rest.advertised.port', port) or _DEFAULT_PORT}" if host else None

@@ -1,0 +1,70 @@
+"""`eosctl doctor`: all rules on what there is now."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from eosctl.commands.evidence_options import (
+    ConfigTopicName,
+    OffsetsTopicName,
+    Preflight,
+    StatusTopicName,
+    WorkerConfigs,
+)
+from eosctl.commands.options import GlobalOptions, reading
+
+app = typer.Typer()
+
+
+@app.command()
+@reading
+def doctor(
+    options: GlobalOptions,
+    config_topic: ConfigTopicName = None,
+    worker_offsets_topic: OffsetsTopicName = None,
+    status_topic: StatusTopicName = None,
+    worker_config: WorkerConfigs = None,
+    preflight: Preflight = True,
+    prometheus: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the findings there too, for Prometheus' textfile collector."),
+    ] = None,
+) -> int:
+    """Ask every rule whether exactly-once holds here, and will.
+
+    Use it after every change of workers, brokers or connectors, and from cron: it ends with 1 where a rule finds an
+    error or a warning. Each finding has a stable ID, its cause in docs/rules.md, and commands that mend it. A rule
+    whose facts could not be read says that it cannot tell, and why; it never says that all is fine. Nothing is written.
+
+    Name every worker with --connect-url. Workers do not tell their settings: give their files with --worker-config too.
+
+    Examples:
+      eosctl doctor -b broker:9092 --group-id connect-cluster --connect-url http://worker:8083
+      eosctl doctor -b broker:9092 --connect-url http://worker:8083 --worker-config worker.properties -o json
+      eosctl doctor --snapshot monday.snapshot
+      eosctl doctor -b broker:9092 --connect-url http://worker:8083 -q --prometheus eosctl.prom
+
+    Columns:
+      WORKER        the worker's REST address
+      VERSION       its Kafka version; - if it does not answer
+      EXACTLY-ONCE  enabled, not enabled (disabled or preparing), or unknown
+      RULE          the rule that cannot tell, or not all
+      QUESTION      what it asks
+      REASON        what could not be read
+    """
+    from eosctl.analysis.rules.registry import diagnose
+    from eosctl.commands.context import Context
+    from eosctl.commands.evidence_reading import EvidenceQuestion, read_evidence
+    from eosctl.errors import EXIT_FINE, EXIT_FOUND
+    from eosctl.executors.snapshot_file import write_snapshot_file
+    from eosctl.render.views.diagnosis import prometheus_lines, view_diagnosis
+
+    topics = {"config": config_topic, "offsets": worker_offsets_topic, "status": status_topic}
+    with Context(options) as context:
+        evidence = read_evidence(context, EvidenceQuestion(topics, tuple(worker_config or ()), preflight))
+        diagnosis = diagnose(evidence)
+        if prometheus is not None:
+            write_snapshot_file(prometheus, prometheus_lines(diagnosis, evidence))
+        options.console.result(view_diagnosis(diagnosis, evidence))
+        return EXIT_FOUND if diagnosis.verdict == "found" else EXIT_FINE

@@ -1,0 +1,47 @@
+"""Options of the commands that ask the rules."""
+
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+ConfigTopicName: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--config-topic",
+        metavar="TOPIC",
+        envvar="EOSCTL_CONFIG_TOPIC",
+        help="The workers' config.storage.topic. [default: that of --worker-config, else connect-configs]",
+    ),
+]
+OffsetsTopicName: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--worker-offsets-topic",
+        metavar="TOPIC",
+        envvar="EOSCTL_WORKER_OFFSETS_TOPIC",
+        help="The workers' offset.storage.topic. [default: that of --worker-config, else connect-offsets]",
+    ),
+]
+StatusTopicName: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--status-topic",
+        metavar="TOPIC",
+        envvar="EOSCTL_STATUS_TOPIC",
+        help="The workers' status.storage.topic. [default: that of --worker-config, else connect-status]",
+    ),
+]
+WorkerConfigs: TypeAlias = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--worker-config",
+        metavar="FILE",
+        show_default=False,
+        help="A worker's properties file. May be repeated: one for each worker.",
+    ),
+]
+Preflight: TypeAlias = Annotated[
+    bool,
+    typer.Option(help="Have each source connector's config validated as if it required exactly-once."),
+]

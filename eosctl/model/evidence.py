@@ -1,0 +1,154 @@
+"""What is known about a Connect cluster and the Kafka under it, for the rules. What was not read is Skipped."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from eosctl.model.inspection import Inspection
+from eosctl.model.names import coordinator_partition
+from eosctl.model.offset_stores import SourceSupport
+from eosctl.model.report import Finding
+from eosctl.model.skipped import Skipped
+from eosctl.model.topics import TopicFacts
+from eosctl.model.transactions import TransactionDescription
+from eosctl.model.versions import KafkaVersion
+from eosctl.model.workers import ConnectorStatus
+
+NOT_READ: Final = Skipped("it was not read")
+Properties = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerEvidence:
+    """What one worker says about itself.
+
+    enabled is the answer of the validate probe: whether this very worker has exactly.once.source.support=enabled; the
+    probe does not tell preparing from disabled. connectors are the names that this worker knows.
+    """
+
+    url: str
+    version: KafkaVersion
+    kafka_cluster_id: str
+    enabled: bool | Skipped = NOT_READ
+    connectors: frozenset[str] | Skipped = NOT_READ
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMember:
+    """A member of the workers' group: its member ID and the REST address that it advertises (None: not told)."""
+
+    member_id: str
+    url: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectGroup:
+    """The group that the workers form (DescribeGroups): its state and protocol, and who is in it.
+
+    protocol is `default` (eager), `compatible` or `sessioned`, empty while the group rebalances; leader_url is the
+    REST address of the leader by the last assignment.
+    """
+
+    state: str
+    protocol_type: str
+    protocol: str
+    members: tuple[GroupMember, ...]
+    leader_url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class InternalTopic:
+    """One of the workers' topics: what it is for (config, offsets or status) and its settings."""
+
+    role: str
+    name: str
+    facts: TopicFacts | Skipped | None
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionLog:
+    """`__transaction_state`: its settings, and the broker that leads each partition and so coordinates its IDs."""
+
+    facts: TopicFacts
+    leaders: Mapping[int, int]
+
+    def coordinator(self, transactional_id: str) -> int:
+        """The node that coordinates this ID; -1 where its partition has no leader."""
+        return self.leaders.get(coordinator_partition(transactional_id, self.facts.partitions), -1)
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """All that the rules may ask for, by name.
+
+    workers and their validate probe by REST address (Skipped: the worker did not answer); worker_files are properties
+    files that the user gave, by name, without secrets; statuses what REST says of connectors; preflight the messages of
+    `exactly.once.support=required` about each source connector; inspection the config topic; brokers the settings of
+    each; transaction_log None where the topic does not exist yet; transactions the descriptions of the leader's and the
+    tasks' IDs (an ID that is missing is unknown to its coordinator); transactional_ids all that the cluster lists;
+    offset_findings those of `offsets show`; groups the protocol type (consumer, connect, …) of each group by name.
+    """
+
+    as_of: int
+    group_id: str | Skipped = NOT_READ
+    cluster_id: str | Skipped = NOT_READ
+    workers: Mapping[str, WorkerEvidence | Skipped] | Skipped = NOT_READ
+    group: ConnectGroup | Skipped = NOT_READ
+    worker_files: Mapping[str, Properties] | Skipped = NOT_READ
+    statuses: Mapping[str, ConnectorStatus] | Skipped = NOT_READ
+    preflight: Mapping[str, tuple[str, ...] | Skipped] | Skipped = NOT_READ
+    inspection: Inspection | Skipped = NOT_READ
+    brokers: Mapping[int, Properties | Skipped] | Skipped = NOT_READ
+    internal_topics: tuple[InternalTopic, ...] | Skipped = NOT_READ
+    transaction_log: TransactionLog | Skipped | None = NOT_READ
+    transactions: Mapping[str, TransactionDescription] | Skipped = NOT_READ
+    transactional_ids: tuple[str, ...] | Skipped = NOT_READ
+    offset_findings: tuple[Finding, ...] | Skipped = NOT_READ
+    groups: Mapping[str, str] | Skipped = NOT_READ
+
+    def missing(self, names: Iterable[str]) -> tuple[tuple[str, Skipped], ...]:
+        """Those of the named facts that were not read, with the reasons."""
+        found = ((name, getattr(self, name)) for name in names)
+        return tuple((name, fact) for name, fact in found if isinstance(fact, Skipped))
+
+    @property
+    def answering(self) -> tuple[WorkerEvidence, ...]:
+        """The workers that answered, in the order given."""
+        workers = () if isinstance(self.workers, Skipped) else self.workers.values()
+        return tuple(worker for worker in workers if isinstance(worker, WorkerEvidence))
+
+    @property
+    def silent(self) -> Mapping[str, Skipped]:
+        """The workers that did not answer, with the reasons."""
+        workers = {} if isinstance(self.workers, Skipped) else self.workers
+        return {url: fact for url, fact in workers.items() if isinstance(fact, Skipped)}
+
+    def sources(self) -> tuple[str, ...]:
+        """Names of the connectors known to be sources, by REST or by the config topic."""
+        told = {} if isinstance(self.statuses, Skipped) else self.statuses
+        names = {name for name, status in told.items() if status.type == "source"}
+        if not isinstance(self.inspection, Skipped):
+            names |= {
+                each.state.name for each in self.inspection.connectors if each.type == "source" and each.state.known
+            }
+        return tuple(sorted(names))
+
+    def config(self, connector: str) -> Mapping[str, object]:
+        """The connector's masked config by the config topic; empty where it is not known."""
+        if isinstance(self.inspection, Skipped):
+            return {}
+        return self.inspection.state.state(connector).config or {}
+
+    def configured(self, key: str) -> Mapping[str, str]:
+        """The value of one worker property in each file that sets it."""
+        files = {} if isinstance(self.worker_files, Skipped) else self.worker_files
+        return {name: properties[key] for name, properties in files.items() if key in properties}
+
+
+SOURCE_SUPPORT: Final = "exactly.once.source.support"
+
+
+def declared_support(properties: Properties) -> SourceSupport | None:
+    """The phase that a worker's properties file asks for; None where the value is none that a worker accepts."""
+    text = properties.get(SOURCE_SUPPORT, SourceSupport.DISABLED.value).lower()
+    return SourceSupport(text) if text in set(SourceSupport) else None

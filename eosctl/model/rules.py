@@ -1,0 +1,84 @@
+"""Rules as data: a question about the evidence with a stable ID, and what to do when the answer is bad."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from eosctl.model.evidence import Evidence
+from eosctl.model.report import Finding, Severity
+from eosctl.model.skipped import Skipped
+from eosctl.model.versions import KafkaVersion
+
+Check = Callable[[Evidence], Iterable[Finding | Skipped]]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule.
+
+    id is stable (EOS001); severity is the worst that it finds; needs names the facts of Evidence without which it
+    cannot tell; check finds, and yields Skipped for what it could not tell although its needs were read. cause, cure
+    and source are for people: why it matters, commands that mend it, where it is stated. since and until bound the
+    Kafka versions of the workers that it concerns (until: the first that it does not). blocks names the phases
+    (preparing, enabled, disabled) that a rolling step must not go to while an error of this rule stands.
+    """
+
+    id: str
+    title: str
+    severity: Severity
+    question: str
+    needs: tuple[str, ...]
+    cause: str
+    cure: str
+    source: str
+    check: Check
+    since: KafkaVersion | None = None
+    until: KafkaVersion | None = None
+    blocks: frozenset[str] = frozenset()
+
+    def finding(
+        self,
+        subject: str,
+        message: str,
+        *,
+        cure: str | None = None,
+        severity: Severity | None = None,
+        **evidence: object,
+    ) -> Finding:
+        """A finding of this rule; the rule's own severity and cure unless others are given."""
+        return Finding(self.id, severity or self.severity, subject, message, cure or self.cure, evidence)
+
+
+@dataclass(frozen=True, slots=True)
+class RuleAnswer:
+    """What one rule says of the evidence: findings, and the reasons why it cannot tell (none: it can)."""
+
+    rule: Rule
+    findings: tuple[Finding, ...] = ()
+    cannot_tell: tuple[str, ...] = ()
+
+    @property
+    def outcome(self) -> str:
+        """`found`, `cannot tell` or `fine`."""
+        if any(finding.counts for finding in self.findings):
+            return "found"
+        return "cannot tell" if self.cannot_tell else "fine"
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """The answers of all rules that were asked, in the order of the registry."""
+
+    answers: tuple[RuleAnswer, ...]
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """All findings, the worst first."""
+        order = list(Severity)
+        found = (finding for answer in self.answers for finding in answer.findings)
+        return tuple(sorted(found, key=lambda finding: order.index(finding.severity)))
+
+    @property
+    def verdict(self) -> str:
+        """`found` where an error or a warning was found, else `cannot tell` where a rule could not, else `fine`."""
+        outcomes = {answer.outcome for answer in self.answers}
+        return next(each for each in ("found", "cannot tell", "fine") if each in outcomes or each == "fine")

@@ -1,0 +1,116 @@
+"""What the rules found: for people, for scripts, and for Prometheus."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from eosctl.model.evidence import Evidence
+from eosctl.model.report import Severity
+from eosctl.model.rules import Diagnosis, Rule, RuleAnswer
+from eosctl.model.skipped import Skipped
+from eosctl.render.document import Column, Document, Findings, Table, Tone, rfc3339
+from eosctl.render.views.report import finding_rows
+
+WORKERS = Table(
+    "workers",
+    (
+        Column("WORKER", "url", "the worker's REST address"),
+        Column("VERSION", "version", "its Kafka version; - if it does not answer"),
+        Column("EXACTLY-ONCE", "exactly_once", "enabled, not enabled, or unknown", tones={"unknown": Tone.WARN}),
+    ),
+    title="Workers",
+    empty="no workers were named",
+)
+UNKNOWN = Table(
+    "unknown",
+    (
+        Column("RULE", "id", "the rule that cannot tell"),
+        Column("QUESTION", "question", "what it asks"),
+        Column("REASON", "reason", "what could not be read"),
+    ),
+    title="Cannot tell",
+)
+
+
+def view_diagnosis(diagnosis: Diagnosis, evidence: Evidence) -> Document:
+    """Findings first, then the workers, then what no rule could tell."""
+    unknown = [row for answer in diagnosis.answers for row in _unknown_rows(answer)]
+    return Document(
+        kind="doctor",
+        as_of=rfc3339(evidence.as_of),
+        cluster_id=None if isinstance(evidence.cluster_id, Skipped) else evidence.cluster_id,
+        data={
+            "group_id": evidence.group_id,
+            "verdict": diagnosis.verdict,
+            "findings": finding_rows(diagnosis.findings),
+            "workers": worker_rows(evidence),
+            "unknown": unknown,
+            "rules": [_rule_row(answer) for answer in diagnosis.answers],
+        },
+        blocks=(Findings(), WORKERS, *([UNKNOWN] if unknown else [])),
+        prose=(_summary(diagnosis),),
+    )
+
+
+def worker_rows(evidence: Evidence) -> list[dict[str, Any]]:
+    """`data.workers[]`: url, version, exactly_once (enabled, not enabled, unknown) and why it is unknown."""
+    rows = []
+    for worker in evidence.answering:
+        unknown = isinstance(worker.enabled, Skipped)
+        told = "unknown" if unknown else "enabled" if worker.enabled else "not enabled"
+        reason = worker.enabled.reason if isinstance(worker.enabled, Skipped) else None
+        rows.append({"url": worker.url, "version": str(worker.version), "exactly_once": told, "reason": reason})
+    for url, skipped in evidence.silent.items():
+        rows.append({"url": url, "version": None, "exactly_once": "unknown", "reason": skipped.reason})
+    return rows
+
+
+def _rule_row(answer: RuleAnswer) -> dict[str, Any]:
+    return {"id": answer.rule.id, "title": answer.rule.title, "outcome": answer.outcome}
+
+
+def _unknown_rows(answer: RuleAnswer) -> Iterator[dict[str, Any]]:
+    for reason in answer.cannot_tell:
+        yield {"id": answer.rule.id, "question": answer.rule.question, "reason": reason}
+
+
+def _summary(diagnosis: Diagnosis) -> str:
+    counts = {severity: sum(each.severity is severity for each in diagnosis.findings) for severity in Severity}
+    unknown = sum(bool(answer.cannot_tell) for answer in diagnosis.answers)
+    found = ", ".join(f"{counts[each]} {each.value}{'s' if counts[each] != 1 else ''}" for each in list(Severity)[:2])
+    told = f"{len(diagnosis.answers)} rules: {found}, {counts[Severity.INFO]} info"
+    return told + (f"; {unknown} rules cannot tell or not all" if unknown else "")
+
+
+def prometheus_lines(diagnosis: Diagnosis, evidence: Evidence) -> Iterator[str]:
+    """The diagnosis in Prometheus' text format, for the textfile collector; every rule has a series, found or not."""
+    yield "# HELP eosctl_findings Findings of each rule by severity."
+    yield "# TYPE eosctl_findings gauge"
+    for answer in diagnosis.answers:
+        for severity in Severity:
+            count = sum(each.severity is severity for each in answer.findings)
+            if count or severity is answer.rule.severity:
+                yield f'eosctl_findings{{rule="{answer.rule.id}",severity="{severity.value}"}} {count}'
+    yield "# HELP eosctl_rule_unknown Whether the rule cannot tell, or not all (1)."
+    yield "# TYPE eosctl_rule_unknown gauge"
+    for answer in diagnosis.answers:
+        yield f'eosctl_rule_unknown{{rule="{answer.rule.id}"}} {int(bool(answer.cannot_tell))}'
+    yield "# HELP eosctl_doctor_as_of_seconds When the facts were read."
+    yield "# TYPE eosctl_doctor_as_of_seconds gauge"
+    yield f"eosctl_doctor_as_of_seconds {evidence.as_of / 1000:.3f}"
+
+
+def rule_row(rule: Rule) -> dict[str, Any]:
+    """One rule as data: all but its function."""
+    return {
+        "id": rule.id,
+        "title": rule.title,
+        "severity": rule.severity.value,
+        "question": rule.question,
+        "needs": list(rule.needs),
+        "cause": rule.cause,
+        "cure": rule.cure,
+        "since": None if rule.since is None else str(rule.since),
+        "until": None if rule.until is None else str(rule.until),
+        "blocks": sorted(rule.blocks),
+        "source": rule.source,
+    }

@@ -1,0 +1,92 @@
+"""The group that Connect workers form, and the groups beside it, as the brokers know them."""
+
+from collections.abc import Mapping
+from time import monotonic, sleep
+from typing import TYPE_CHECKING, Final
+
+from eosctl.clients.codes import COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR
+from eosctl.clients.errors import protocol_error
+from eosctl.clients.group_messages import find_group_coordinators, list_groups
+from eosctl.clients.messages import Request, Response
+from eosctl.codecs.connect_protocol import decode_leader_url, decode_member_url
+from eosctl.errors import TimedOut, Undecodable
+from eosctl.model.evidence import ConnectGroup, GroupMember
+
+if TYPE_CHECKING:
+    from eosctl.clients.wire import Wire
+
+GROUP_ID_NOT_FOUND: Final = 69
+RETRIABLE: Final = frozenset({COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR})
+PAUSE_S: Final = 0.1
+
+
+def describe_group(group_id: str) -> Request:
+    """DescribeGroups to the group's coordinator: groups[] of {error_code, group_state, protocol_type, protocol_data,
+    members[] of {member_id, member_metadata, member_assignment}}. Needs Describe on the group.
+    """
+    from kafka.protocol.admin import DescribeGroupsRequest
+
+    return Request(DescribeGroupsRequest, {"groups": [group_id]})
+
+
+def read_connect_group(wire: "Wire", group_id: str) -> ConnectGroup:
+    """The group with its members, without any where no such group exists. Raises NotAuthorized without Describe."""
+    deadline = monotonic() + wire.timeout_s
+    while True:
+        code, response = _attempt(wire, group_id)
+        if response is not None:
+            return _group(response)
+        if code not in RETRIABLE:
+            resource = f"Group {group_id}"
+            raise protocol_error(code, principal=wire.principal, operation="Describe", resource=resource)
+        if monotonic() + PAUSE_S > deadline:
+            raise TimedOut(f"no coordinator of group {group_id} answers within {wire.timeout_s:g} s")
+        sleep(PAUSE_S)
+
+
+def _attempt(wire: "Wire", group_id: str) -> tuple[int, Response | None]:
+    [coordinator] = wire.request_any(find_group_coordinators([group_id])).coordinators
+    if coordinator.error_code:
+        return coordinator.error_code, None
+    [group] = wire.request(coordinator.node_id, describe_group(group_id)).groups
+    return group.error_code, None if group.error_code not in {0, GROUP_ID_NOT_FOUND} else group
+
+
+def _group(response: Response) -> ConnectGroup:
+    members = tuple(GroupMember(each.member_id, _url(bytes(each.member_metadata or b""))) for each in response.members)
+    leaders = (_leader(bytes(each.member_assignment or b"")) for each in response.members)
+    return ConnectGroup(
+        state=response.group_state,
+        protocol_type=response.protocol_type,
+        protocol=response.protocol_data,
+        members=members,
+        leader_url=next((url for url in leaders if url), None),
+    )
+
+
+def _url(metadata: bytes) -> str | None:
+    try:
+        return decode_member_url(metadata)
+    except Undecodable:  # a member that is no Connect worker, which the protocol type tells
+        return None
+
+
+def _leader(assignment: bytes) -> str | None:
+    try:
+        return decode_leader_url(assignment)
+    except Undecodable:
+        return None
+
+
+def read_groups(wire: "Wire") -> Mapping[str, str]:
+    """Protocol type (consumer, connect, …) of every group that the principal may Describe, by name."""
+    found = {}
+    for broker in wire.brokers():
+        response = wire.request(broker.node_id, list_groups())
+        if response.error_code and response.error_code not in RETRIABLE:
+            resource = f"broker {broker.node_id}"
+            raise protocol_error(
+                response.error_code, principal=wire.principal, operation="ListGroups", resource=resource
+            )
+        found.update({group.group_id: group.protocol_type for group in response.groups})
+    return found

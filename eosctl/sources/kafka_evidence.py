@@ -1,0 +1,65 @@
+"""Settings of brokers, internal topics and the transaction log, for the rules. What may not be read is Skipped."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from eosctl.clients.leaders import partition_leaders
+from eosctl.errors import EosctlError
+from eosctl.model.evidence import InternalTopic, TransactionLog
+from eosctl.model.skipped import Skipped
+from eosctl.model.topics import TopicFacts
+from eosctl.sources.kafka_topics import broker_settings, topic_facts, topic_settings
+
+if TYPE_CHECKING:
+    from eosctl.clients.wire import Wire
+
+TRANSACTION_LOG: Final = "__transaction_state"
+BROKER_KEYS: Final = (
+    *("transaction.max.timeout.ms", "transactional.id.expiration.ms", "transaction.partition.verification.enable"),
+    *("transaction.state.log.replication.factor", "transaction.state.log.min.isr"),
+)
+
+T = TypeVar("T")
+
+
+def or_skipped(read: Callable[[], T | Skipped]) -> T | Skipped:
+    """What `read` returns, or Skipped with the reason why it could not."""
+    try:
+        return read()
+    except EosctlError as error:
+        return Skipped(error.message)
+
+
+def read_broker_settings(wire: "Wire") -> Mapping[int, Mapping[str, str] | Skipped]:
+    """The settings of every live broker that the rules ask for, by node ID."""
+    nodes = [broker.node_id for broker in wire.brokers()]
+    return {node: or_skipped(partial(broker_settings, wire, node, BROKER_KEYS)) for node in nodes}
+
+
+def read_topic(wire: "Wire", name: str) -> TopicFacts | None:
+    """The topic with those of its settings that may be read; None where there is none."""
+    facts = topic_facts(wire, [name])[name]
+    if facts is None:
+        return None
+    settings = topic_settings(wire, name)
+    return facts if isinstance(settings, Skipped) else replace(facts, settings=settings)
+
+
+def read_internal_topic(wire: "Wire", role: str, name: str) -> InternalTopic:
+    """The workers' topic for `role` (config, offsets or status)."""
+    return InternalTopic(role, name, or_skipped(lambda: _or_none(wire, name)))
+
+
+def _or_none(wire: "Wire", name: str) -> TopicFacts | Skipped | None:
+    return read_topic(wire, name)
+
+
+def read_transaction_log(wire: "Wire") -> TransactionLog | None:
+    """`__transaction_state` and who leads its partitions; None before the first transactional ID is used."""
+    facts = read_topic(wire, TRANSACTION_LOG)
+    if facts is None:
+        return None
+    leaders = partition_leaders(wire, [TRANSACTION_LOG])
+    return TransactionLog(facts, {place.partition: node for place, node in leaders.items()})

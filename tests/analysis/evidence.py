@@ -1,0 +1,88 @@
+"""A healthy Connect cluster as evidence; tests change one thing of it."""
+
+from dataclasses import replace
+
+from eosctl.analysis.inspection import inspect
+from eosctl.analysis.rules.registry import ask, rule_by_id
+from eosctl.model.evidence import ConnectGroup, Evidence, GroupMember, InternalTopic, TransactionLog, WorkerEvidence
+from eosctl.model.names import ProducerIdAndEpoch
+from eosctl.model.topics import TopicFacts
+from eosctl.model.transactions import TransactionDescription, TransactionState
+from eosctl.model.versions import KafkaVersion
+from eosctl.model.workers import ConnectorStatus, TaskStatus
+from tests.analysis.config_records import Log
+
+NOW = 1_790_000_100_000
+A, B = "http://a:8083", "http://b:8083"
+BROKER = {
+    "transaction.max.timeout.ms": "900000",
+    "transactional.id.expiration.ms": "604800000",
+    "transaction.partition.verification.enable": "true",
+    "transaction.state.log.replication.factor": "3",
+    "transaction.state.log.min.isr": "2",
+}
+FILE = {"group.id": "g", "exactly.once.source.support": "enabled", "config.storage.topic": "connect-configs"}
+COMPACT = {"cleanup.policy": "compact", "min.insync.replicas": "2"}
+
+
+def worker(url, version="4.3.1", *, enabled=True, cluster="K", connectors=("x",)):
+    return WorkerEvidence(url, KafkaVersion.parse(version), cluster, enabled, frozenset(connectors))
+
+
+def described(name, state=TransactionState.EMPTY, start_ms=None):
+    return TransactionDescription(name, state, ProducerIdAndEpoch(1, 0), 60_000, start_ms, (), 1)
+
+
+def inspection(log=None, *, running=2, **config):
+    log = log or Log().writer(7).config("x", **config).tasks("x", 0, 1).commit("x", 2).fencing("x", 2)
+    return inspect(
+        log.survey(),
+        topic="connect-configs",
+        topic_facts=TopicFacts("connect-configs", 1, 3, COMPACT),
+        types={"x": "source"},
+        running_tasks={"x": running},
+        group_id="g",
+    )
+
+
+def topic(role="config", partitions=1, factor=3, **settings):
+    named = {key.replace("_", "."): value for key, value in settings.items()}
+    return InternalTopic(role, f"connect-{role}", TopicFacts(f"connect-{role}", partitions, factor, COMPACT | named))
+
+
+def transaction_log(factor=3, leaders=None, **settings):
+    named = {"min.insync.replicas": "2"} | {key.replace("_", "."): value for key, value in settings.items()}
+    facts = TopicFacts("__transaction_state", 50, factor, named)
+    return TransactionLog(facts, {number: number % 3 for number in range(50)} if leaders is None else leaders)
+
+
+HEALTHY = Evidence(
+    as_of=NOW,
+    group_id="g",
+    cluster_id="K",
+    workers={A: worker(A), B: worker(B)},
+    group=ConnectGroup("Stable", "connect", "sessioned", (GroupMember("1", f"{A}/"), GroupMember("2", f"{B}/")), A),
+    worker_files={A: FILE, B: FILE},
+    statuses={
+        "x": ConnectorStatus("x", "source", "RUNNING", (TaskStatus(0, "RUNNING", "a"), TaskStatus(1, "RUNNING", "b")))
+    },
+    preflight={"x": ()},
+    inspection=inspection(**{"exactly.once.support": "required"}),
+    brokers={0: BROKER, 1: BROKER, 2: BROKER},
+    internal_topics=(topic(), topic("offsets", 25), topic("status", 5)),
+    transaction_log=transaction_log(),
+    transactions={name: described(name) for name in ("connect-cluster-g", "g-x-0", "g-x-1")},
+    transactional_ids=("connect-cluster-g", "g-x-0", "g-x-1"),
+    offset_findings=(),
+    groups={"g": "connect"},
+)
+
+
+def but(**changes):
+    return replace(HEALTHY, **changes)
+
+
+def answer(rule_id, evidence):
+    rule = rule_by_id(rule_id)
+    assert rule is not None
+    return ask(rule, evidence)

@@ -1,0 +1,294 @@
+"""Every rule with its condition and without, and what it says when its facts were not read."""
+
+from dataclasses import replace
+
+import pytest
+
+from eosctl.analysis.config_findings import NOT_A_CONFIG_TOPIC
+from eosctl.analysis.rules.fencing import silence_s
+from eosctl.analysis.rules.group import place_of
+from eosctl.analysis.rules.registry import RULES, THEMES, diagnose, rule_by_id
+from eosctl.analysis.rules.versions import FIXED_BUGS
+from eosctl.analysis.rules.wrapped import OF_CONFIG_TOPIC, OF_OFFSETS
+from eosctl.model.evidence import ConnectGroup, Evidence, GroupMember
+from eosctl.model.report import Finding, Severity
+from eosctl.model.skipped import Skipped
+from eosctl.model.transactions import TransactionState
+from eosctl.model.versions import KafkaVersion
+from eosctl.model.workers import ConnectorStatus, TaskStatus
+from tests.analysis.config_records import Log
+from tests.analysis.evidence import (
+    BROKER,
+    FILE,
+    HEALTHY,
+    NOW,
+    A,
+    B,
+    answer,
+    but,
+    described,
+    inspection,
+    topic,
+    transaction_log,
+    worker,
+)
+
+UNREAD = Skipped("denied")
+LEADER_ID = {"connect-cluster-g": described("connect-cluster-g")}
+
+
+def mirror(**config):
+    return inspection(**{"connector.class": "org.apache.kafka.connect.mirror.MirrorSourceConnector", **config})
+
+
+def status(*tasks, name="x"):
+    return ConnectorStatus(name, "source", "RUNNING", tuple(TaskStatus(task, "RUNNING", "a") for task in tasks))
+
+
+def members(*urls, protocol="sessioned", kind="connect", state="Stable"):
+    return ConnectGroup(state, kind, protocol, tuple(GroupMember(url, url) for url in urls))
+
+
+def tasks(count, **config):
+    return Log().writer(7).config("x", **config).tasks("x", *range(count)).commit("x", count).fencing("x", count)
+
+
+ONE_COORDINATOR = transaction_log(leaders=dict.fromkeys(range(50), 1))
+CONDITIONS = [
+    ("EOS001", but(workers={A: worker(A, "3.2.3"), B: worker(B)}), A, "3.2.3"),
+    ("EOS002", but(workers={A: worker(A, "3.9.2"), B: worker(B)}), "workers", "3.9.2, 4.3.1"),
+    ("EOS003", but(workers={A: worker(A, "3.7.0"), B: worker(B)}), "3.7.0", "KAFKA-16047"),
+    ("EOS010", but(workers={A: Skipped("no answer in 3 s"), B: worker(B)}), A, "no answer in 3 s"),
+    ("EOS011", but(workers={A: worker(A, cluster="L"), B: worker(B)}), A, "cluster L"),
+    ("EOS011", but(workers={A: worker(A, cluster="L"), B: worker(B)}, cluster_id=UNREAD), "workers", "different"),
+    ("EOS012", but(workers={A: worker(A), B: worker(B, enabled=False)}), "workers", f"enabled on {A} and not on {B}"),
+    ("EOS013", but(workers={A: worker(A, enabled=False)}), "workers", "no worker has exactly-once enabled"),
+    ("EOS014", but(workers={A: worker(A, enabled=False), B: worker(B)}), A, "answers that it is not"),
+    ("EOS014", but(worker_files={A: FILE | {"exactly.once.source.support": "preparing"}}), A, "says preparing"),
+    ("EOS015", but(worker_files={A: {"exactly.once.source.support": "on"}}), A, "'on'"),
+    ("EOS016", but(worker_files={A: {"exactly.once.source.enabled": "true"}}), A, "no effect"),
+    ("EOS016", but(inspection=inspection(Log().healthy("x", 1).put("tasks-count-x", {"tasks": 1}))), "connect-configs",
+     "tasks-fencing"),
+    ("EOS017", but(worker_files={A: FILE, B: FILE | {"group.id": "h"}}), "group.id", "different values"),
+    ("EOS020", but(group=members("http://c", kind="consumer")), "g", "consumer clients"),
+    ("EOS020", but(group=members(state="Dead")), "g", "no member (state Dead)"),
+    ("EOS021", but(group=members(A, B, "http://c:8083/")), "http://c:8083/", "not among the given workers"),
+    ("EOS022", but(workers={A: worker(A), B: worker(B, connectors=("y",))}), B, "1 more and 1 fewer"),
+    ("EOS023", but(group=members(A, B, protocol="compatible")), "g", "connect.protocol=compatible"),
+    ("EOS023", but(group=members(A, B, protocol="default")), "g", "connect.protocol=eager"),
+    ("EOS030", but(inspection=inspection(tasks(105)), transaction_log=ONE_COORDINATOR), "x", "turn FAILED"),
+    ("EOS030", but(inspection=inspection(tasks(40)), transaction_log=ONE_COORDINATOR), "x", "none of its tasks runs"),
+    ("EOS030", but(inspection=inspection(tasks(6, **{"admin.override.retry.backoff.ms": "20000",
+                                                     "admin.override.retry.backoff.max.ms": "20000"})),
+                   transaction_log=ONE_COORDINATOR), "x", "about 95 s"),
+    ("EOS031", but(brokers={0: BROKER | {"transaction.max.timeout.ms": "60000"}}), "broker 0", "is 60000"),
+    ("EOS040", but(brokers={0: BROKER}, transaction_log=None), "broker 0", "1 brokers live"),
+    ("EOS040", but(transaction_log=transaction_log(1)), "__transaction_state", "replication factor 1"),
+    ("EOS041", but(transaction_log=transaction_log(leaders={0: -1})), "__transaction_state", "50 of 50"),
+    ("EOS042", but(transaction_log=transaction_log(2)), "__transaction_state", "replication factor 2 on 3"),
+    ("EOS043", but(brokers={0: BROKER | {"transaction.partition.verification.enable": "false"}}), "broker 0", "false"),
+    ("EOS044", but(brokers={0: BROKER | {"transactional.id.expiration.ms": "3600000"}}), "broker 0", "3600000"),
+    ("EOS050", but(internal_topics=(replace(topic(), facts=None),)), "connect-config", "no topic connect-config"),
+    ("EOS051", but(internal_topics=(topic(partitions=3),)), "connect-config", "3 partitions"),
+    ("EOS052", but(internal_topics=(topic("offsets", cleanup_policy="delete"),)), "connect-offsets", "is delete"),
+    ("EOS053", but(internal_topics=(topic(factor=1),)), "connect-config", "nothing can be written"),
+    ("EOS054", but(internal_topics=(topic(factor=2),)), "connect-config", "factor 2 on 3 brokers"),
+    ("EOS100", but(preflight={"x": ("The connector does not support exactly-once",)}), "x", "does not support"),
+    ("EOS101", but(inspection=inspection(file="f")), "x", "not `required`"),
+    ("EOS102", but(inspection=inspection(**{"producer.override.transactional.id": "mine"})), "x", "transactional.id"),
+    ("EOS102", but(inspection=inspection(**{"producer.override.enable.idempotence": "false"})), "x", "idempotence"),
+    ("EOS103", but(inspection=inspection(**{"producer.override.acks": "1"})), "x", "acks=1"),
+    ("EOS103", but(inspection=inspection(**{"producer.override.max.in.flight.requests.per.connection": "6"})), "x",
+     "connection=6"),
+    ("EOS103", but(inspection=inspection(**{"producer.override.retries": "0"})), "x", "retries=0"),
+    ("EOS104", but(inspection=inspection(**{"producer.override.transaction.timeout.ms": "900001"})), "x", "900001"),
+    ("EOS104", but(brokers={0: BROKER | {"transaction.max.timeout.ms": "30000"}}), "x", "allow 30000"),
+    ("EOS105", but(inspection=inspection(**{"transaction.boundary": "interval",
+                                            "transaction.boundary.interval.ms": "60000"})), "x", "aborts them"),
+    ("EOS106", but(inspection=mirror()), "x", "reads uncommitted"),
+    ("EOS107", but(worker_files={"mm2": {"clusters": "A, B", "B.exactly.once.source.support": "enabled"}}), "mm2",
+     "cannot ask the leader"),
+    ("EOS110", but(transactions={}), "connect-cluster-g", "no leader of group g ever prepared"),
+    ("EOS111", but(transactions=LEADER_ID), "x", "g-x-0"),
+    ("EOS112", but(transactions={"g-x-0": described("g-x-0", TransactionState.ONGOING, NOW - 200_000)}), "g-x-0",
+     "140 s after its timeout"),
+    ("EOS113", but(group_id="connect", groups={"connect": "connect", "o-0": "connect"},
+                   statuses={"cluster-o": status(0, name="cluster-o")}, inspection=UNREAD), "cluster-o", "group o-0"),
+    ("EOS114", but(statuses={"x": status(0), "x-1": status(0, name="x-1")}), "x", "x-1"),
+    ("EOS115", but(transactional_ids=("g-x-0", "g-gone-0")), "g", "g-gone-0"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rule_id", "evidence", "subject", "text"), CONDITIONS)
+def test_a_rule_finds_its_condition_and_only_that(rule_id: str, evidence: Evidence, subject: str, text: str) -> None:
+    said = answer(rule_id, evidence)
+    assert [finding.subject for finding in said.findings][:1] == [subject]
+    assert text in said.findings[0].message
+    assert said.findings[0].id == rule_id
+    assert said.findings[0].cure
+    assert answer(rule_id, HEALTHY).findings == ()
+
+
+def test_nothing_is_found_on_a_healthy_cluster() -> None:
+    diagnosis = diagnose(HEALTHY)
+    assert diagnosis.findings == ()
+    assert {each.rule.id: each.cannot_tell for each in diagnosis.answers if each.cannot_tell} == {}
+    assert diagnosis.verdict == "fine"
+
+
+WRAPPED = {each.id for each in (*OF_CONFIG_TOPIC, *OF_OFFSETS)}
+
+
+def test_every_rule_has_a_condition_here() -> None:
+    tested = {rule_id for rule_id, *_ in CONDITIONS}
+    assert {rule.id for rule in RULES} == tested | WRAPPED | {"EOS120"}
+
+
+@pytest.mark.parametrize("wrapped", OF_OFFSETS)
+def test_findings_of_offsets_show_come_under_an_id_of_their_own(wrapped) -> None:
+    finding = Finding(wrapped.finding_id, wrapped.severity, "x", "message", "cure", {"offsets": 3})
+    [found] = answer(wrapped.id, but(offset_findings=(finding,))).findings
+    assert found == replace(finding, id=wrapped.id, evidence={"offsets": 3, "finding": wrapped.finding_id})
+    assert answer(wrapped.id, HEALTHY).outcome == "fine"
+
+
+@pytest.mark.parametrize("wrapped", OF_CONFIG_TOPIC)
+def test_findings_of_inspect_config_come_under_an_id_of_their_own(wrapped) -> None:
+    finding = Finding(wrapped.finding_id, wrapped.severity, "x", "message", "cure")
+    [found] = answer(wrapped.id, but(inspection=replace(inspection(), findings=(finding,)))).findings
+    assert (found.id, found.severity, found.evidence) == (wrapped.id, wrapped.severity, {"finding": wrapped.finding_id})
+    assert answer(wrapped.id, HEALTHY).outcome == "fine"
+
+
+def test_the_findings_of_a_real_inspection_are_wrapped() -> None:
+    evidence = but(inspection=inspection(Log().put("nonsense", 1)))
+    [found] = answer("EOS060", evidence).findings
+    assert found.evidence["finding"] == NOT_A_CONFIG_TOPIC
+
+
+def test_consumers_isolation_levels_cannot_be_told_and_the_groups_are_named() -> None:
+    said = answer("EOS120", but(groups={"g": "connect", "reports": "consumer"}))
+    assert said.outcome == "cannot tell"
+    assert "1 consumer groups: reports" in said.cannot_tell[0]
+
+
+@pytest.mark.parametrize("rule", [rule for rule in RULES if rule.needs], ids=lambda rule: rule.id)
+def test_a_rule_whose_facts_were_not_read_cannot_tell(rule) -> None:
+    for name in rule.needs:
+        said = answer(rule.id, but(**{name: UNREAD}))
+        assert said.outcome == "cannot tell"
+        assert "denied" in said.cannot_tell[0]
+
+
+UNTOLD = [
+    ("EOS012", but(workers={A: replace(worker(A), enabled=UNREAD)}), "denied"),
+    ("EOS013", but(workers={A: replace(worker(A), enabled=UNREAD)}), "denied"),
+    ("EOS016", but(worker_files=UNREAD), "denied"),
+    ("EOS021", but(group=ConnectGroup("Stable", "connect", "sessioned", (GroupMember("1", None),))), "its address"),
+    ("EOS022", but(workers={A: replace(worker(A), connectors=UNREAD)}), "denied"),
+    ("EOS023", but(group=members(A, protocol="", state="PreparingRebalance")), "PreparingRebalance"),
+    ("EOS030", but(inspection=inspection(tasks(2, **{"admin.override.retry.backoff.ms": "${file:x:y}"}))), "a number"),
+    ("EOS031", but(brokers={0: UNREAD}), "denied"),
+    ("EOS031", but(brokers={0: {}}), "transaction.max.timeout.ms"),
+    ("EOS040", but(brokers={0: {}}, transaction_log=None), "transaction.state.log.replication.factor"),
+    ("EOS043", but(brokers={0: {}}), "verification"),
+    ("EOS044", but(brokers={0: {}}), "expiration"),
+    ("EOS050", but(internal_topics=(replace(topic(), facts=UNREAD),)), "denied"),
+    ("EOS051", but(internal_topics=(replace(topic(), facts=UNREAD),)), "denied"),
+    ("EOS054", but(internal_topics=(replace(topic(), facts=UNREAD),)), "denied"),
+    ("EOS100", but(preflight={"x": UNREAD}), "denied"),
+    ("EOS104", but(inspection=inspection(**{"producer.override.transaction.timeout.ms": "${env:T:x}"})), "a number"),
+    ("EOS105", but(inspection=inspection(**{"transaction.boundary": "interval"})), "offset.flush.interval.ms"),
+    ("EOS110", but(workers={A: replace(worker(A), enabled=UNREAD)}, worker_files=UNREAD), "denied"),
+    ("EOS111", but(workers={A: replace(worker(A), enabled=UNREAD)}), "denied"),
+]
+
+
+@pytest.mark.parametrize(("rule_id", "evidence", "reason"), UNTOLD)
+def test_what_a_rule_could_not_read_is_not_fine(rule_id: str, evidence: Evidence, reason: str) -> None:
+    said = answer(rule_id, evidence)
+    assert said.outcome == "cannot tell"
+    assert reason in " ".join(said.cannot_tell)
+
+
+def test_before_3_7_1_a_low_transaction_maximum_does_not_disturb_fencing() -> None:
+    low = but(brokers={0: BROKER | {"transaction.max.timeout.ms": "60000"}}, workers={A: worker(A, "3.7.0")})
+    assert answer("EOS031", low).findings == ()
+
+
+@pytest.mark.parametrize(("ids", "measured_s"), [(1, 0.003), (2, 0.12), (10, 6.6), (30, 25.7), (100, 92.5)])
+def test_the_seconds_of_silence_are_those_that_were_measured(ids: int, measured_s: float) -> None:
+    assert silence_s(ids, 100, 1000) == pytest.approx(measured_s, rel=0.06, abs=0.05)
+
+
+def test_the_cure_takes_the_silence_away() -> None:
+    assert silence_s(105, 5, 5) == pytest.approx(0.5, abs=0.05)
+    cured = tasks(105, **{f"admin.override.retry.backoff.{key}": "5" for key in ("ms", "max.ms")})
+    assert answer("EOS030", but(inspection=inspection(cured), transaction_log=ONE_COORDINATOR)).outcome == "fine"
+
+
+def test_ids_are_spread_over_their_coordinators() -> None:
+    [found] = answer("EOS030", but(inspection=inspection(tasks(105)))).findings
+    assert found.evidence["at_one_coordinator"] < 50
+    assert found.severity is Severity.WARNING
+
+
+def test_older_clients_wait_the_same_time_between_all_ids() -> None:
+    assert silence_s(101, 100, 1000, exponential=False) == 10.0
+
+
+def test_workers_back_off_counts_where_the_connector_has_none_of_its_own() -> None:
+    files = {A: FILE | {"admin.retry.backoff.ms": "5", "admin.retry.backoff.max.ms": "5"}}
+    evidence = but(inspection=inspection(tasks(105)), transaction_log=ONE_COORDINATOR)
+    assert answer("EOS030", replace(evidence, worker_files=files)).outcome == "fine"
+    assert answer("EOS030", replace(evidence, worker_files=files | {B: FILE})).outcome == "found"
+
+
+@pytest.mark.parametrize(
+    ("version", "issue", "has_it"),
+    [("3.7.0", "KAFKA-16047", True), ("3.7.1", "KAFKA-16047", False), ("3.6.9", "KAFKA-16047", True),
+     ("4.3.1", "KAFKA-16047", False), ("3.6.0", "KAFKA-15800", True), ("3.6.1", "KAFKA-15800", False),
+     ("3.5.2", "KAFKA-15800", False), ("3.4.1", "KAFKA-14727", False), ("3.4.0", "KAFKA-14727", True)],
+)  # fmt: skip
+def test_a_bug_concerns_the_versions_of_each_branch_before_its_fix(version: str, issue: str, has_it: bool) -> None:
+    [bug] = [bug for bug in FIXED_BUGS if bug.issue == issue]
+    assert bug.concerns(KafkaVersion.parse(version)) is has_it
+
+
+@pytest.mark.parametrize(
+    ("url", "place"),
+    [
+        ("http://A:8083/", "a:8083"),
+        ("https://a", "a:443"),
+        ("http://a", "a:80"),
+        ("a:1", "a:1"),
+        ("http://u:p@a:1", "a:1"),
+    ],
+)
+def test_spellings_of_one_address_are_the_same_place(url: str, place: str) -> None:
+    assert place_of(url) == place
+
+
+def test_ids_are_unique_in_order_and_stable_in_form() -> None:
+    ids = [rule.id for rule in RULES]
+    assert ids == sorted(set(ids))
+    assert all(rule.id.startswith("EOS") and len(rule.id) == 6 for rule in RULES)
+    assert sum(map(len, THEMES.values())) == len(RULES)
+
+
+def test_every_rule_says_what_it_asks_why_and_what_to_do() -> None:
+    assert [
+        rule.id for rule in RULES if not (rule.question.endswith("?") and rule.cause and rule.cure and rule.source)
+    ] == []
+
+
+def test_a_rule_is_found_by_its_id_in_any_case() -> None:
+    assert rule_by_id("eos030") is next(rule for rule in RULES if rule.id == "EOS030")
+    assert rule_by_id("EOS999") is None
+
+
+def test_the_worst_is_told_first() -> None:
+    diagnosis = diagnose(but(inspection=inspection(file="f"), transactions={}))
+    assert diagnosis.findings[0].severity is Severity.ERROR
+    assert diagnosis.findings[-1].severity is Severity.INFO
+    assert diagnosis.verdict == "found"

@@ -1,0 +1,99 @@
+"""Connect workers' REST interface on loopback, as far as the evidence reads it: scripted, many at once, and slow."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Event, Thread
+
+PLUGIN = "org.apache.kafka.connect.file.FileStreamSourceConnector"
+NOT_ENABLED = "This worker does not have exactly-once source support enabled."
+Reply = tuple[int, bytes]
+
+
+@dataclass
+class FakeWorker:
+    """One worker: what it is set to, its connectors by name with their own complaint (None: it supports exactly-once).
+
+    busy is how often it answers 409 first; a worker that hangs answers nothing until it is let go.
+    """
+
+    enabled: bool = True
+    version: str = "4.3.1"
+    cluster_id: str = "K"
+    connectors: dict[str, str | None] = field(default_factory=dict)
+    busy: int = 0
+    hangs: bool = False
+    requests: list[tuple[str, str, dict[str, object] | None]] = field(default_factory=list)
+
+    def reply(self, method: str, path: str, body: dict[str, object] | None) -> Reply:
+        self.requests.append((method, path, body))
+        if self.busy:
+            self.busy -= 1
+            return 409, b'{"error_code":409,"message":"rebalance"}'
+        return 200, json.dumps(self._answer(path, body)).encode()
+
+    def _answer(self, path: str, body: dict[str, object] | None) -> object:
+        if path == "/":
+            return {"version": self.version, "commit": "c", "kafka_cluster_id": self.cluster_id}
+        if path == "/connector-plugins":
+            return [{"class": PLUGIN, "type": "source", "version": self.version}]
+        if path == "/connectors":
+            return list(self.connectors)
+        if path.startswith("/connectors?"):
+            return {name: self._entry(name) for name in self.connectors}
+        assert path.endswith("/config/validate"), path
+        assert body is not None
+        own = self.connectors.get(str(body["name"]))
+        errors = ([] if self.enabled else [NOT_ENABLED]) + ([own] if own else [])
+        return {"configs": [{"value": {"name": "exactly.once.support", "errors": errors}}]}
+
+    def _entry(self, name: str) -> object:
+        tasks = [{"id": 0, "state": "RUNNING", "worker_id": "w"}]
+        return {
+            "info": {"type": "source", "config": {"name": name, "connector.class": PLUGIN, "password": "p"}},
+            "status": {"connector": {"state": "RUNNING", "worker_id": "w"}, "tasks": tasks, "type": "source"},
+        }
+
+
+@contextmanager
+def serve(*workers: FakeWorker) -> Iterator[list[str]]:
+    """REST addresses of the workers, while they answer."""
+    let_go = Event()
+    servers = [ThreadingHTTPServer(("127.0.0.1", 0), _handler(worker.reply, worker, let_go)) for worker in workers]
+    for server in servers:
+        server.daemon_threads = True
+        Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+    try:
+        yield [f"http://127.0.0.1:{server.server_port}" for server in servers]
+    finally:
+        let_go.set()
+        for server in servers:
+            server.shutdown()
+            server.server_close()
+
+
+def _handler(reply: Callable[..., Reply], worker: FakeWorker, let_go: Event) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            if worker.hangs:
+                let_go.wait()
+                self.close_connection = True
+                return
+            length = int(self.headers.get("Content-Length") or 0)
+            status, body = reply(self.command, self.path, json.loads(self.rfile.read(length)) if length else None)
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.send_header("Content-Type", "application/json")
+            self.end_headers()
+            self.wfile.write(body)
+
+        do_PUT = do_GET
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    return Handler

@@ -1,0 +1,91 @@
+"""What workers say about themselves, in parallel, over loopback."""
+
+import time
+
+import pytest
+
+from eosctl.errors import TimedOut, Undecodable, Unreachable
+from eosctl.model.evidence import WorkerEvidence
+from eosctl.model.skipped import Skipped
+from eosctl.model.versions import KafkaVersion
+from eosctl.sources.connect_evidence import read_preflight, read_worker_evidence
+from tests.sources.fake_connect import PLUGIN, FakeWorker, serve
+
+
+def test_the_probe_tells_enabled_from_the_rest_on_each_worker() -> None:
+    with serve(FakeWorker(connectors={"x": None}), FakeWorker(enabled=False)) as [a, b]:
+        found = read_worker_evidence([a, b], 5)
+    assert found[a] == WorkerEvidence(a, KafkaVersion(4, 3, 1), "K", True, frozenset({"x"}))
+    assert found[b] == WorkerEvidence(b, KafkaVersion(4, 3, 1), "K", False, frozenset())
+
+
+def test_nothing_is_asked_of_the_fence_endpoint_and_nothing_is_written() -> None:
+    worker = FakeWorker(connectors={"x": None})
+    with serve(worker) as urls:
+        read_worker_evidence(urls, 5)
+        read_preflight(urls, 5)
+    assert [path for method, path, _ in worker.requests if method != "GET"] == [
+        f"/connector-plugins/{PLUGIN}/config/validate"
+    ] * 2
+    assert not any("fence" in path for _, path, _ in worker.requests)
+
+
+def test_a_worker_that_hangs_does_not_stop_the_others() -> None:
+    with serve(FakeWorker(), FakeWorker(hangs=True), FakeWorker()) as [a, hanging, b]:
+        start = time.monotonic()
+        found = read_worker_evidence([a, hanging, b], 1)
+        elapsed = time.monotonic() - start
+    assert isinstance(found[hanging], Skipped)
+    assert "within 1 s" in found[hanging].reason
+    assert {url for url, each in found.items() if isinstance(each, WorkerEvidence)} == {a, b}
+    assert elapsed < 4
+
+
+def test_workers_are_asked_at_the_same_time() -> None:
+    with serve(*(FakeWorker(hangs=True) for _ in range(10))) as urls:
+        start = time.monotonic()
+        with pytest.raises(TimedOut):
+            read_worker_evidence(urls, 0.5)
+    assert time.monotonic() - start < 4
+
+
+def test_a_rebalance_is_waited_for() -> None:
+    worker = FakeWorker(busy=2)
+    with serve(worker) as urls:
+        assert isinstance(read_worker_evidence(urls, 5)[urls[0]], WorkerEvidence)
+    assert worker.busy == 0
+
+
+def test_when_no_worker_answers_the_first_reason_is_the_error() -> None:
+    with pytest.raises(Unreachable, match=r"127\.0\.0\.1:9"):
+        read_worker_evidence(["http://127.0.0.1:9"], 1)
+
+
+def test_a_version_that_is_none_is_undecodable() -> None:
+    with serve(FakeWorker(version="edge")) as urls, pytest.raises(Undecodable, match="'edge'"):
+        read_worker_evidence(urls, 5)
+
+
+def test_connectors_are_validated_with_their_own_config_and_without_what_the_worker_says_of_itself() -> None:
+    workers = [FakeWorker(enabled=False, connectors={"x": None, "y": "not supported"}) for _ in range(2)]
+    with serve(*workers) as urls:
+        assert read_preflight(urls, 5) == {"x": (), "y": ("not supported",)}
+    asked = [body for worker in workers for method, _, body in worker.requests if method == "PUT"]
+    assert {(body["name"], body["exactly.once.support"]) for body in asked if body} == {
+        ("x", "required"),
+        ("y", "required"),
+    }
+
+
+def test_a_connector_that_cannot_be_validated_is_skipped_alone() -> None:
+    class Failing(FakeWorker):
+        def reply(self, method, path, body):
+            return (
+                (500, b'{"message":"timed out"}') if body and body["name"] == "y" else super().reply(method, path, body)
+            )
+
+    with serve(Failing(connectors={"x": None, "y": None})) as urls:
+        found = read_preflight(urls, 5)
+    assert found["x"] == ()
+    assert isinstance(found["y"], Skipped)
+    assert "timed out" in found["y"].reason
