@@ -26,6 +26,7 @@ STEPS: Final[Mapping[str, type]] = {
     "verify-offsets": plan.VerifyOffsets,
     "set-connector-config": plan.SetConnectorConfig,
     "resume-connector": plan.ResumeConnector,
+    "abort-transaction": plan.AbortTransaction,
     "manual-step": plan.ManualStep,
 }
 """Every kind of step by the name it has in files and in output."""
@@ -37,6 +38,7 @@ PRECONDITIONS: Final[Mapping[str, type]] = {
     "topic-is-compact-or-absent": plan.TopicIsCompactOrAbsent,
     "offsets-unchanged": plan.OffsetsUnchanged,
     "no-open-transaction": plan.NoOpenTransaction,
+    "transaction-hangs": plan.TransactionHangs,
 }
 """Every kind of precondition by the name it has in files and in output."""
 
@@ -149,6 +151,7 @@ def _bytes(value: JsonFields, name: str) -> bytes:
 _SCALARS: Final[Mapping[type, Callable[[JsonFields, str], object]]] = {
     str: JsonFields.text,
     int: JsonFields.whole,
+    bool: JsonFields.flag,
     plan.Side: _side,
     bytes: _bytes,
 }

@@ -7,7 +7,7 @@ from eosctl.analysis.hanging import find_candidates
 from eosctl.analysis.last_stable import stability
 from eosctl.analysis.transactions import ownership
 from eosctl.commands.context import Context
-from eosctl.commands.hanging import join_with_coordinators, partitions_to_search, read_producers
+from eosctl.commands.hanging import partitions_to_search, read_producers
 from eosctl.commands.owning import ConnectNames, read_connect_names
 from eosctl.commands.partitions import wanted_partitions
 from eosctl.errors import UsageError
@@ -43,8 +43,10 @@ def look(context: Context, arguments: Sequence[str], connect: ConnectNames) -> D
 def _open_in(
     context: Context, held: Mapping[TopicPartition, PartitionOffsets], leaders: Mapping[TopicPartition, int]
 ) -> tuple[OpenTransaction, ...]:
+    from eosctl.sources.open_transactions import join_with_coordinators
+
     producers = read_producers(context, {each: leaders[each] for each in held}, quiet=True)
-    return join_with_coordinators(context, find_candidates(producers, context.now(), ALL_AGES))
+    return join_with_coordinators(context.wire, find_candidates(producers, context.now(), ALL_AGES))
 
 
 def last_stable_offsets(

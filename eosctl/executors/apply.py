@@ -15,6 +15,7 @@ from eosctl.codecs.plan import JournalEvent
 from eosctl.errors import EosctlError, Interrupted, PartlyApplied, Refused
 from eosctl.executors.journal import Journal
 from eosctl.model.plan import (
+    AbortTransaction,
     ApplyOutcome,
     CreateTopic,
     ManualStep,
@@ -44,7 +45,14 @@ ReadFacts = Callable[[Sequence[Precondition]], PlanFacts]
 Failpoint = Callable[[str], None]
 """Is told where the run is: a test that is to end there ends it."""
 
-LASTING: Final = (StopConnector, CreateTopic, WriteOffsets, SetConnectorConfig, ResumeConnector)
+LASTING: Final = (
+    StopConnector,
+    CreateTopic,
+    WriteOffsets,
+    SetConnectorConfig,
+    ResumeConnector,
+    AbortTransaction,
+)
 """Steps that leave something changed. Fencing does not: whoever starts next is not affected by it."""
 
 

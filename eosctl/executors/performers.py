@@ -10,7 +10,9 @@ from eosctl.executors.connectors import resume_connector, set_connector_config, 
 from eosctl.executors.offsets import ReadOffsets, verify_offsets, write_offsets
 from eosctl.executors.producers import Describe, fence_producers
 from eosctl.executors.topics import create_offsets_topic
+from eosctl.executors.transactions import abort_in_partition
 from eosctl.model.plan import (
+    AbortTransaction,
     CreateTopic,
     FenceProducers,
     ResumeConnector,
@@ -58,4 +60,5 @@ def performers(
         VerifyOffsets: verify,
         SetConnectorConfig: partial(set_connector_config, access=access),
         ResumeConnector: on_its_side(resume_connector),
+        AbortTransaction: on_its_side(abort_in_partition),
     }

@@ -114,6 +114,24 @@ class ResumeConnector:
 
 
 @dataclass(frozen=True, slots=True)
+class AbortTransaction:
+    """WriteTxnMarkers: one ABORT marker for the producer into the partition (KIP-664), where its transaction is open.
+
+    It begins at start_offset. The marker passes the coordinator by, so it is for transactions that hang; forced ones
+    are aborted although their coordinator knows them. coordinator_epoch 0 stands for one that is not known.
+    """
+
+    side: Side
+    topic: str
+    partition: int
+    producer_id: int
+    producer_epoch: int
+    coordinator_epoch: int
+    start_offset: int
+    forced: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ManualStep:
     """Something that only a person can do: eosctl says it and does nothing."""
 
@@ -128,6 +146,7 @@ Step = (
     | VerifyOffsets
     | SetConnectorConfig
     | ResumeConnector
+    | AbortTransaction
     | ManualStep
 )
 
@@ -191,8 +210,29 @@ class NoOpenTransaction:
     connector: str
 
 
+@dataclass(frozen=True, slots=True)
+class TransactionHangs:
+    """What the producer has open in the partition begins at start_offset and, unless forced, hangs (KIP-664).
+
+    It holds as well where the producer has nothing open there any more: then there is nothing to abort.
+    """
+
+    side: Side
+    topic: str
+    partition: int
+    producer_id: int
+    start_offset: int
+    forced: bool = False
+
+
 Precondition = (
-    ClusterIs | ConnectorStopped | TopicIsCompact | TopicIsCompactOrAbsent | OffsetsUnchanged | NoOpenTransaction
+    ClusterIs
+    | ConnectorStopped
+    | TopicIsCompact
+    | TopicIsCompactOrAbsent
+    | OffsetsUnchanged
+    | NoOpenTransaction
+    | TransactionHangs
 )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from eosctl.model.names import TopicPartition
 from eosctl.model.plan import Side
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import TopicFacts
@@ -37,6 +38,14 @@ class OffsetsNow:
 
 
 @dataclass(frozen=True, slots=True)
+class OpenNow:
+    """What one producer has open in one partition: where it begins, and whether it hangs by KIP-664's rule."""
+
+    start_offset: int
+    hangs: bool | Skipped
+
+
+@dataclass(frozen=True, slots=True)
 class PlanFacts:
     """Facts by the side and the name they are about; a topic that does not exist is None."""
 
@@ -44,3 +53,4 @@ class PlanFacts:
     connectors: Mapping[tuple[Side, str], ConnectorFacts | Skipped] = field(default_factory=dict)
     topics: Mapping[tuple[Side, str], TopicNow | None] = field(default_factory=dict)
     offsets: Mapping[tuple[Side, str, str], OffsetsNow] = field(default_factory=dict)
+    open_transactions: Mapping[tuple[Side, TopicPartition, int], OpenNow | None] = field(default_factory=dict)

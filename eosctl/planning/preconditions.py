@@ -11,6 +11,7 @@
 from collections.abc import Iterable, Sequence
 from typing import assert_never
 
+from eosctl.model.names import TopicPartition
 from eosctl.model.plan import (
     ClusterIs,
     ConnectorStopped,
@@ -25,6 +26,7 @@ from eosctl.model.plan import (
     StopConnector,
     TopicIsCompact,
     TopicIsCompactOrAbsent,
+    TransactionHangs,
     WriteOffsets,
 )
 from eosctl.model.plan_facts import PlanFacts, TopicNow
@@ -62,7 +64,7 @@ def violations(preconditions: Sequence[Precondition], facts: PlanFacts) -> tuple
     return tuple(reason for reason in reasons if reason is not None)
 
 
-def violation(precondition: Precondition, facts: PlanFacts) -> str | None:
+def violation(precondition: Precondition, facts: PlanFacts) -> str | None:  # noqa: PLR0911  # one for each kind
     """Why the precondition does not hold, None where it does."""
     match precondition:
         case ClusterIs():
@@ -80,6 +82,8 @@ def violation(precondition: Precondition, facts: PlanFacts) -> str | None:
             producers = facts.offsets[side, topic, connector].open
             what = f"an open transaction of producer {', '.join(producers)} wrote offsets of {connector} into {topic}"
             return what if producers else None
+        case TransactionHangs():
+            return _open_transaction(precondition, facts)
     assert_never(precondition)
 
 
@@ -123,6 +127,21 @@ def _offsets(wanted: OffsetsUnchanged, facts: PlanFacts) -> str | None:
     if wanted.digest in {now.records, now.values} or (wanted.allowed is not None and wanted.allowed == now.values):
         return None
     return f"the offsets of connector {wanted.connector} in topic {wanted.topic} changed since the plan was made"
+
+
+def _open_transaction(wanted: TransactionHangs, facts: PlanFacts) -> str | None:
+    place = TopicPartition(wanted.topic, wanted.partition)
+    now = facts.open_transactions[wanted.side, place, wanted.producer_id]
+    what = f"producer {wanted.producer_id} in {place}"
+    if now is None:
+        return None
+    if now.start_offset != wanted.start_offset:
+        return f"{what} has a transaction from offset {now.start_offset} open now, not from {wanted.start_offset}"
+    if wanted.forced or now.hangs is True:
+        return None
+    if isinstance(now.hangs, Skipped):
+        return f"whether the transaction of {what} hangs is unknown: {now.hangs.reason}"
+    return f"the transaction of {what} does not hang: its coordinator knows it"
 
 
 def sides_of(preconditions: Iterable[Precondition]) -> frozenset[Side]:

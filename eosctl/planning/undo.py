@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, TypeVar
 
 from eosctl.model.plan import (
+    AbortTransaction,
     ConnectorStopped,
     CreateTopic,
     ManualStep,
@@ -82,5 +83,8 @@ def _unconfigured(step: SetConnectorConfig, preconditions: tuple[Precondition, .
 def _left_over(plan: Plan) -> Iterator[str]:
     for created, _ in _of(plan, CreateTopic):
         yield f"topic {created.topic}, which the plan created, stays: delete it if nothing uses it"
+    for aborted, _ in _of(plan, AbortTransaction):
+        what = f"what producer {aborted.producer_id} wrote to {aborted.topic}-{aborted.partition}"
+        yield f"{what} from offset {aborted.start_offset} on is aborted: that cannot be taken back"
     for by_hand, _ in _of(plan, ManualStep):
         yield f"take back, if it was done: {by_hand.instruction}"

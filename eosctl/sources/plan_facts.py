@@ -22,6 +22,7 @@ from eosctl.model.plan import (
     Side,
     TopicIsCompact,
     TopicIsCompactOrAbsent,
+    TransactionHangs,
 )
 from eosctl.model.plan_facts import ConnectorFacts, OffsetsNow, PlanFacts, TopicNow
 from eosctl.model.skipped import Skipped
@@ -31,6 +32,7 @@ from eosctl.sources.connect_rest import read_connectors
 from eosctl.sources.kafka_log import read_log
 from eosctl.sources.kafka_offsets import partition_offsets
 from eosctl.sources.kafka_topics import topic_facts, topic_settings
+from eosctl.sources.open_transactions import read_open_now
 
 Access = Callable[[Side], ClusterAccess]
 
@@ -61,6 +63,13 @@ def read_plan_facts(access: Access, preconditions: Sequence[Precondition]) -> Pl
         },
         {place: read_topic_now(access(place[0]), place[1]) for place in topics},
         found,
+        {
+            (each.side, TopicPartition(each.topic, each.partition), each.producer_id): read_open_now(
+                access(each.side).wire, TopicPartition(each.topic, each.partition), each.producer_id
+            )
+            for each in preconditions
+            if isinstance(each, TransactionHangs)
+        },
     )
 
 

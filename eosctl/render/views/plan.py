@@ -5,6 +5,7 @@ from typing import Any, Final, assert_never
 
 from eosctl.codecs.plan_steps import encode_precondition, step_kind
 from eosctl.model.plan import (
+    AbortTransaction,
     ApplyOutcome,
     CreateTopic,
     FenceProducers,
@@ -136,6 +137,8 @@ def describe_step(step: Step) -> str:  # noqa: PLR0911  # one line for each kind
             return " ".join([begin + _where(side), *told])
         case ResumeConnector(side, connector):
             return f"resume connector {connector}{_where(side)} and wait until its tasks run"
+        case AbortTransaction(_, topic, partition, producer_id, epoch, _, start_offset):
+            return f"abort what producer {producer_id}/{epoch} has open in {topic}-{partition} from {start_offset}"
         case ManualStep(instruction):
             return f"by hand: {instruction}"
     assert_never(step)
