@@ -8,6 +8,7 @@ Both are plain JSON without schema, written by Jackson without blanks (JsonConve
 1. Reading follows OffsetUtils.processPartitionKey: a list of exactly two, text first, an object or null second.
 2. To change or delete an offset, the bytes of the key in the topic are used again: a connector's own map may be ordered
    otherwise than anything that writes the same JSON anew, and then there are two keys.
+   (Java before 19 even writes some doubles with a digit more than Java 19 does.)
 3. A rename exchanges the connector's name inside the key and leaves every other byte as it is.
 """
 
@@ -23,7 +24,7 @@ from eosctl.model.names import java_hash
 from eosctl.model.offsets import MalformedKey, MalformedValue, OffsetKey, SourceOffset, SourcePartition
 
 _NAME: Final = re.compile(r'(\ufeff?[ \t\r\n]*\[[ \t\r\n]*)"(?:[^"\\]|\\.)*"', re.DOTALL)
-_ESCAPED: Final = re.compile(r'[\x00-\x1f"\\]')
+_ESCAPED: Final = re.compile(r'[\x00-\x1f"\\\U00010000-\U0010ffff]')
 _NAMED: Final = {"\b": r"\b", "\t": r"\t", "\n": r"\n", "\f": r"\f", "\r": r"\r", '"': r"\"", "\\": r"\\"}
 _KINDS: Final = {dict: "an object", list: "a list", str: "text", bool: "a boolean", type(None): "null"}
 
@@ -115,7 +116,7 @@ def encode_offsets_value(offset: SourceOffset | None) -> bytes | None:
 
 
 def jackson_bytes(value: object) -> bytes:
-    """JSON as Connect's converter writes it: no blanks, UTF-8, only what JSON requires escaped, doubles as Java's."""
+    """JSON as Connect's converter writes it: no blanks, doubles as Java's, UTF-8 up to U+FFFF and escapes beyond."""
     return _jackson(value).encode("utf-8", "replace")
 
 
@@ -143,7 +144,10 @@ def _text(text: str) -> str:
 
 
 def _escape(match: re.Match[str]) -> str:
-    return _NAMED.get(match[0]) or f"\\u{ord(match[0]):04X}"
+    """Jackson's UTF8JsonGenerator escapes what takes two UTF-16 units, one unit after the other."""
+    char = match[0]
+    units = char.encode("utf-16-be").hex().upper()
+    return _NAMED.get(char) or "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
 
 
 def java_double(number: float) -> str:

@@ -186,7 +186,7 @@ def _configs(context: Context, question: OffsetsQuestion, version: KafkaVersion)
     try:
         log = read_config_topic(context, question.config_topic)
     except EosctlError as error:
-        return Skipped(f"{error.message} (--config-topic, --connect-url)")
+        return Skipped(error.message)
     return configs_in(log, version)
 
 

@@ -20,5 +20,6 @@ WorkerOffsetsTopic: TypeAlias = Annotated[
     ),
 ]
 WorkerConfig: TypeAlias = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="A worker's properties file, for all of the above.")
+    Path | None,
+    typer.Option(metavar="FILE", help="A worker's properties file: its settings, where no option says otherwise."),
 ]

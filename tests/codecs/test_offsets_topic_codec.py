@@ -105,6 +105,7 @@ def test_json_is_written_as_jackson_writes_it() -> None:
     assert encode_offsets_key('a"\\/\n\x01\x7f', {"ü": 1, "d": 1e7}) == (
         '["a\\"\\\\/\\n\\u0001\x7f",{"ü":1,"d":1.0E7}]'.encode()
     )
+    assert encode_offsets_key("😀", None) == b'["\\uD83D\\uDE00",null]'
     assert encode_offsets_value(None) is None
 
 

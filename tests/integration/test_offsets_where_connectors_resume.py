@@ -4,6 +4,7 @@ The file of a connector is taken away while it is created anew: its task runs an
 file comes back, and the records of the output topic tell from which line on it was read.
 """
 
+import base64
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -12,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from eosctl.codecs.offsets_topic import encode_offsets_key
+from eosctl.model.partitioner import java_partition
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
 from tests.commands.conftest import Ran
@@ -155,6 +158,9 @@ def assert_foretold(case: Case, file: Path, shown: Shown, connectors: FileConnec
     effective = None if row["kafka_effective"] is None else row["kafka_effective"]["value"]
     assert (effective is not None) is case.resumes, (case.name, row["provenance"])
     assert row["kip618_effective"] is not None, "KIP-618 promises every one of them"
+    raw = base64.b64decode(row["key_base64"])
+    assert raw == encode_offsets_key(case.name, row["partition"]), "the bytes that the connector wrote"
+    assert row["worker_global"]["topic_partition"] == java_partition(raw, 25), "the partition that it wrote them to"
     shadowed = [each["subject"] for each in shown.findings if each["id"] == "shadowed-offset"]
     assert (case.name in shadowed) is case.shadowed
     if shown.rest:

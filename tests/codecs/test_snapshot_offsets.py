@@ -1,0 +1,73 @@
+"""Offsets topics in snapshot files: what is written is read back, and older files are still read."""
+
+import json
+
+import pytest
+
+from eosctl.codecs.snapshot import decode_snapshot, encode_snapshot
+from eosctl.errors import Undecodable
+from eosctl.model.names import TopicPartition
+from eosctl.model.offset_stores import SourceSupport, StorePlace, WorkerSettings
+from eosctl.model.offsets import OffsetsPartition, OffsetsTopic
+from eosctl.model.records import RecordState
+from eosctl.model.skipped import Skipped
+from eosctl.model.snapshot import OffsetsFacts, Snapshot
+from eosctl.model.versions import KafkaVersion
+from tests.analysis.offset_records import record, topic
+
+UNREAD = Skipped("not read")
+LOG = topic(
+    "offsets",
+    [record(0, '["c",{"f":"ü"}]', '{"p":1}'), record(2, '["c",{"f":"ü"}]', '{"p":2}', RecordState.OPEN)],
+    [record(1, "foreign", None, RecordState.ABORTED)],
+    held_back=1,
+)
+PLAIN = OffsetsTopic("plain", UNREAD, (OffsetsPartition(TopicPartition("plain", 0), UNREAD, {}),))
+FACTS = OffsetsFacts(
+    WorkerSettings("offsets", SourceSupport.PREPARING, frozenset({"a:1"}), KafkaVersion(3, 9, 2), {"producer.x": "y"}),
+    {
+        StorePlace("offsets"): LOG,
+        StorePlace("plain", frozenset({"b:2"})): PLAIN,
+        StorePlace("gone"): None,
+        StorePlace("denied"): UNREAD,
+    },
+)
+
+
+def snapshot(offsets: OffsetsFacts | Skipped) -> Snapshot:
+    return Snapshot(1, UNREAD, "g", UNREAD, UNREAD, UNREAD, offsets)
+
+
+def written(facts: OffsetsFacts | Skipped = FACTS) -> list[str]:
+    return [f"{line}\n" for line in encode_snapshot(snapshot(facts))]
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [FACTS, UNREAD, OffsetsFacts(WorkerSettings("offsets", UNREAD, UNREAD), {})],
+    ids=["full", "skipped", "none"],
+)
+def test_what_is_written_is_read_back(facts: OffsetsFacts | Skipped) -> None:
+    assert decode_snapshot(written(facts)) == snapshot(facts)
+
+
+def test_a_snapshot_of_version_1_has_no_offsets_and_says_why() -> None:
+    lines = [json.loads(line) for line in written(UNREAD)]
+    old = [{**lines[0], "version": 1}, *(line for line in lines[1:-1] if "offsets" not in line)]
+    read = decode_snapshot([f"{json.dumps(line)}\n" for line in [*old, {"end": len(old)}]])
+    assert read.offsets == Skipped("the snapshot was saved by an eosctl that did not read offsets topics")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ('"partition":0,"key":"', '"partition":0,"key":"!', "key of a key in the snapshot is not base64"),
+        ('"exactly_once":"preparing"', '"exactly_once":"perhaps"', "the worker settings in the snapshot are wrong"),
+        ('"records":2', '"records":"2"', r"records is a str, not int"),
+    ],
+)
+def test_what_was_changed_is_noticed(before: str, after: str, message: str) -> None:
+    text = "".join(written())
+    assert before in text
+    with pytest.raises(Undecodable, match=message):
+        decode_snapshot(text.replace(before, after, 1).splitlines(keepends=True))

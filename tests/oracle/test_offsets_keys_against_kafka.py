@@ -1,0 +1,94 @@
+"""Keys of an offsets topic read, partitioned and written again by us and by Kafka's own classes."""
+
+import base64
+import json
+import struct
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from eosctl.codecs.offsets_topic import decode_offsets_key, encode_offsets_key, hash_map_order
+from eosctl.model.offsets import OffsetKey
+from eosctl.model.partitioner import murmur2
+from eosctl.sandbox.jars import resolve_jars
+from eosctl.sandbox.java import compile_java, find_java
+from eosctl.sandbox.versions import DEFAULT_KAFKA_VERSION
+
+pytestmark = pytest.mark.kafka
+
+SOURCE = Path(__file__).with_name("OffsetsOracle.java")
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63 - 1)
+    | TEXT
+    # Java before 19 writes some doubles with a digit too many; these it does not.
+    | st.integers(-(10**9), 10**9).map(lambda number: number / 8)
+    | st.sampled_from([1e10, 1e-4, 1.5e300])
+)
+PARTITIONS = st.dictionaries(TEXT, SCALARS, max_size=30)
+MALFORMED = st.sampled_from(
+    [b"", b"null", b"x", b"[]", b'["a"]', b'["a",{},1]', b"[1,{}]", b'["a",1]', b'["a",[]]', b'["a",null]', b'{"a":1}']
+)
+
+
+class OffsetsOracle:
+    """One JVM that is asked about one key after the other."""
+
+    def __init__(self) -> None:
+        jars = resolve_jars(DEFAULT_KAFKA_VERSION, lambda _: None)
+        classes = compile_java(jars.compiler, SOURCE, jars.classpath)
+        launcher = [find_java(), "-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", f"{classes}:{jars.classpath}"]
+        self._process = subprocess.Popen(
+            [*launcher, "OffsetsOracle"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+
+    def ask(self, key: bytes) -> dict[str, Any]:
+        self._process.stdin.write(struct.pack(">i", len(key)) + key)
+        self._process.stdin.flush()
+        for line in self._process.stdout:
+            if line.startswith(b"{"):
+                return json.loads(line)
+        raise AssertionError(f"the oracle ended with {self._process.wait(30)}")
+
+    def stop(self) -> None:
+        self._process.stdin.close()
+        self._process.stdout.close()
+        self._process.terminate()
+        self._process.wait(30)
+
+
+@pytest.fixture(scope="module")
+def oracle() -> Iterator[OffsetsOracle]:
+    started = OffsetsOracle()
+    yield started
+    started.stop()
+
+
+@settings(max_examples=500, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(connector=TEXT, partition=PARTITIONS)
+@example(connector="MirrorSourceConnector", partition={"topic": "t", "partition": 0, "cluster": "A"})
+def test_a_key_is_read_placed_and_written_again_as_by_kafka(
+    oracle: OffsetsOracle, connector: str, partition: dict[str, object]
+) -> None:
+    raw = encode_offsets_key(connector, partition)
+    answer = oracle.ask(raw)
+    assert answer["murmur2"] == murmur2(raw)
+    assert answer["listed"]
+    # Kafka's converter puts the members into a java.util.HashMap on the way.
+    assert base64.b64decode(answer["again"]) == encode_offsets_key(connector, hash_map_order(partition))
+
+
+@settings(max_examples=500, deadline=None)
+@given(MALFORMED | st.binary(max_size=30))
+def test_any_bytes_are_listed_or_ignored_as_by_kafka(oracle: OffsetsOracle, raw: bytes) -> None:
+    key = decode_offsets_key(raw)
+    answer = oracle.ask(raw)
+    assert answer["murmur2"] == murmur2(raw)
+    assert answer["listed"] is (isinstance(key, OffsetKey) and key.partition is not None)
