@@ -1,0 +1,107 @@
+"""A worker that was frozen before the migration and wakes up after it: its task writes to no topic any more."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from eosctl.clients.rest import RestClient
+from eosctl.clients.wire import Wire
+from eosctl.model.client_properties import ClientProperties
+from eosctl.model.names import TopicPartition
+from eosctl.model.records import Record, RecordState
+from eosctl.sandbox.sandbox import Sandbox
+from eosctl.sandbox.spec import SandboxSpec
+from eosctl.sources.kafka_log import read_log
+from tests.commands.conftest import Ran
+from tests.integration.file_connectors import FileConnectors, values_in, wait_for
+
+pytestmark = pytest.mark.kafka
+
+NAME = "haunted"
+
+
+@pytest.fixture
+def two_workers() -> Iterator[Sandbox]:
+    """One broker and two workers of one group, quick to notice that one is gone."""
+    settings = {"session.timeout.ms": "6000", "heartbeat.interval.ms": "1000", "rebalance.timeout.ms": "10000"}
+    with Sandbox(SandboxSpec(workers=2, worker_config=settings)) as sandbox:
+        yield sandbox
+
+
+def worker_of_task(sandbox: Sandbox) -> int:
+    """The number of the worker that runs the connector's one task."""
+    with RestClient(sandbox.connect_url(1), 30) as rest:
+        body = rest.get(f"/connectors/{NAME}/status")
+    assert isinstance(body, dict)
+    [task] = body["tasks"]
+    port = int(task["worker_id"].rpartition(":")[2])
+    return next(number for number in (1, 2) if urlsplit(sandbox.connect_url(number)).port == port)
+
+
+def output(sandbox: Sandbox) -> list[Record]:
+    """All records of the output topic, whatever became of them."""
+    with Wire(ClientProperties((sandbox.bootstrap_servers,))) as wire:
+        return list(read_log(wire, TopicPartition(NAME, 0)))
+
+
+def grow(connectors: FileConnectors, first: int, last: int) -> None:
+    with connectors.file(NAME).open("a") as file:
+        file.writelines(f"line {number}\n" for number in range(first, last))
+
+
+def test_a_worker_that_wakes_up_after_the_migration(
+    two_workers: Sandbox, eosctl: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    servers = two_workers.bootstrap_servers
+    connectors = FileConnectors(two_workers.connect_url(1), servers, tmp_path)
+    grow(connectors, 0, 100)
+    connectors.create(NAME)
+    connectors.await_last(NAME, "line 99")
+    connectors.create(NAME, {"transaction.boundary": "interval", "transaction.boundary.interval.ms": "3600000"})
+    connectors.await_running(NAME)
+    grow(connectors, 100, 150)
+    zombies = wait_for(
+        lambda: [record for record in output(two_workers) if record.state is RecordState.OPEN],
+        lambda found: len(found) == 50,
+        "an open transaction of the task",
+    )
+    frozen = worker_of_task(two_workers)
+    two_workers.pause_worker(frozen)
+    alive = two_workers.connect_url(3 - frozen)
+    connectors.url = alive
+    try:
+        wait_for(lambda: of_another(alive, two_workers, frozen), bool, "the task at the other worker")
+        ran = eosctl(
+            "migrate-offsets", "-b", servers, "--group-id", "connect-cluster", "--connector", NAME, "--to-topic",
+            f"{NAME}-own", "--connect-url", alive, "--stop", "--set-config", "--resume", "--yes", "--timeout", "60",
+        )  # fmt: skip
+        assert ran.exit_code == 0, ran.stderr
+    finally:
+        two_workers.resume_worker(frozen)
+    wait_for(lambda: log_says(two_workers, frozen), bool, "the woken worker to give up its task")
+    connectors.create(NAME, {"offsets.storage.topic": f"{NAME}-own"})
+    grow(connectors, 150, 200)
+    connectors.await_last(NAME, "line 199")
+    assert values_in(servers, NAME) == [f"line {number}".encode() for number in range(200)]
+    states = {record.offset: record.state for record in output(two_workers)}
+    assert {states[record.offset] for record in zombies} == {RecordState.ABORTED}
+
+
+def of_another(url: str, sandbox: Sandbox, frozen: int) -> bool:
+    """Whether the task runs at a worker that is not frozen."""
+    with RestClient(url, 60) as rest:
+        body = rest.get(f"/connectors/{NAME}/status")
+    assert isinstance(body, dict)
+    port = str(urlsplit(sandbox.connect_url(frozen)).port)
+    return [(task["state"], task["worker_id"].endswith(port)) for task in body["tasks"]] == [("RUNNING", False)]
+
+
+def log_says(sandbox: Sandbox, number: int) -> bool:
+    """Whether the worker noticed that its producer was fenced, or dropped the task before it could write."""
+    text = sandbox.worker_log(number).read_text()
+    return any(
+        sign in text for sign in ("ProducerFencedException", "InvalidProducerEpochException", "has been cancelled")
+    )
