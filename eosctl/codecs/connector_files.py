@@ -1,7 +1,8 @@
 """Connector configs in files: for connectors that do not exist yet, or that nobody may ask for over REST.
 
 JSON: an object of settings as `PUT /connectors/C/config` takes it, or `{"name": …, "config": {…}}` as
-`POST /connectors` takes it, or a list of these. Anything else is a Java properties file with a `name`, as standalone workers take it.
+`POST /connectors` takes it, or a list of these. Anything else is a Java properties file with a `name`, as standalone
+workers take it.
 """
 
 import json

@@ -1,20 +1,22 @@
 """Steps and preconditions as JSON objects and back: one entry in a table for each kind.
 
 An object has `kind`, the name in the table, and one member for each field of the dataclass. Field types: text, whole
-number, Side, list of texts, object of texts (null where a setting is taken away), and bytes, which are base64.
+number, Side and the words of ACLs, list of texts or of ACL bindings, object of texts (null where a setting is taken
+away), and bytes, which are base64.
 """
 
 import base64
 import binascii
 from collections.abc import Callable, Mapping
 from dataclasses import fields
-from enum import Enum
+from enum import Enum, StrEnum
 from types import NoneType, UnionType
 from typing import Any, Final, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from eosctl.codecs.json_fields import JsonFields
 from eosctl.errors import Undecodable
 from eosctl.model import plan
+from eosctl.model.acls import AclBinding, Operation, PatternType, Permission, ResourcePattern, ResourceType
 
 T = TypeVar("T")
 
@@ -27,6 +29,8 @@ STEPS: Final[Mapping[str, type]] = {
     "set-connector-config": plan.SetConnectorConfig,
     "resume-connector": plan.ResumeConnector,
     "abort-transaction": plan.AbortTransaction,
+    "create-acls": plan.CreateAcls,
+    "delete-acls": plan.DeleteAcls,
     "manual-step": plan.ManualStep,
 }
 """Every kind of step by the name it has in files and in output."""
@@ -39,6 +43,7 @@ PRECONDITIONS: Final[Mapping[str, type]] = {
     "offsets-unchanged": plan.OffsetsUnchanged,
     "no-open-transaction": plan.NoOpenTransaction,
     "transaction-hangs": plan.TransactionHangs,
+    "acls-present": plan.AclsPresent,
 }
 """Every kind of precondition by the name it has in files and in output."""
 
@@ -91,7 +96,7 @@ def _plain(value: object) -> object:
             return [_plain(each) for each in value]
         case Mapping():
             return dict(value)
-        case plan.OffsetsWrite():
+        case plan.OffsetsWrite() | AclBinding() | ResourcePattern():
             return _encode(value)
     return value
 
@@ -119,8 +124,8 @@ def _member(value: JsonFields, name: str, hint: object) -> object:
         return value.optional(name, lambda name: _member(value, name, inner))
     if get_origin(hint) is tuple:
         item = get_args(hint)[0]
-        if item is plan.OffsetsWrite:
-            return tuple(_decode(each, plan.OffsetsWrite) for each in value.inners(name))
+        if item in _OBJECTS:
+            return tuple(_decode(each, item) for each in value.inners(name))
         return tuple(_text(each, f"{value.place}.{name}[{i}]") for i, each in enumerate(value.listed(name)))
     if get_origin(hint) is Mapping:
         inner_fields = value.inner(name)
@@ -132,6 +137,22 @@ def _text(value: object, place: str) -> str:
     if not isinstance(value, str):
         raise Undecodable(f"{place} is not text")
     return value
+
+
+def _word(words: type[StrEnum]) -> Callable[[JsonFields, str], StrEnum]:
+    """Reads one of the words of an enumeration."""
+
+    def read(value: JsonFields, name: str) -> StrEnum:
+        text = value.text(name)
+        if text not in set(words):
+            raise Undecodable(f"{value.place}.{name} is {text!r}, not one of {', '.join(words)}")
+        return words(text)
+
+    return read
+
+
+def _pattern(value: JsonFields, name: str) -> ResourcePattern:
+    return _decode(value.inner(name), ResourcePattern)
 
 
 def _side(value: JsonFields, name: str) -> plan.Side:
@@ -148,10 +169,15 @@ def _bytes(value: JsonFields, name: str) -> bytes:
         raise Undecodable(f"{value.place}.{name} is not base64") from error
 
 
+_OBJECTS: Final = frozenset({plan.OffsetsWrite, AclBinding})
+"""What lists hold that is not text."""
+
 _SCALARS: Final[Mapping[type, Callable[[JsonFields, str], object]]] = {
     str: JsonFields.text,
     int: JsonFields.whole,
     bool: JsonFields.flag,
     plan.Side: _side,
+    ResourcePattern: _pattern,
+    **{words: _word(words) for words in (ResourceType, PatternType, Operation, Permission)},
     bytes: _bytes,
 }

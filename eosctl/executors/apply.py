@@ -17,7 +17,9 @@ from eosctl.executors.journal import Journal
 from eosctl.model.plan import (
     AbortTransaction,
     ApplyOutcome,
+    CreateAcls,
     CreateTopic,
+    DeleteAcls,
     ManualStep,
     Plan,
     PlannedStep,
@@ -52,6 +54,8 @@ LASTING: Final = (
     SetConnectorConfig,
     ResumeConnector,
     AbortTransaction,
+    CreateAcls,
+    DeleteAcls,
 )
 """Steps that leave something changed. Fencing does not: whoever starts next is not affected by it."""
 

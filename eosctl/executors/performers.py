@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 from eosctl.clients.access import ClusterAccess
+from eosctl.executors.acls import perform_create_acls, perform_delete_acls
 from eosctl.executors.apply import Failpoint, Performer, Recheck, pass_by
 from eosctl.executors.connectors import resume_connector, set_connector_config, stop_connector
 from eosctl.executors.offsets import ReadOffsets, verify_offsets, write_offsets
@@ -13,7 +14,9 @@ from eosctl.executors.topics import create_offsets_topic
 from eosctl.executors.transactions import abort_in_partition
 from eosctl.model.plan import (
     AbortTransaction,
+    CreateAcls,
     CreateTopic,
+    DeleteAcls,
     FenceProducers,
     ResumeConnector,
     SetConnectorConfig,
@@ -61,4 +64,6 @@ def performers(
         SetConnectorConfig: partial(set_connector_config, access=access),
         ResumeConnector: on_its_side(resume_connector),
         AbortTransaction: on_its_side(abort_in_partition),
+        CreateAcls: on_its_side(perform_create_acls),
+        DeleteAcls: on_its_side(perform_delete_acls),
     }

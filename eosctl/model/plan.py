@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from eosctl.model.acls import AclBinding
+
 
 class Side(StrEnum):
     """Which of a plan's Kafka clusters and Connect clusters is meant; both are the same where nothing moves away."""
@@ -132,6 +134,22 @@ class AbortTransaction:
 
 
 @dataclass(frozen=True, slots=True)
+class CreateAcls:
+    """CreateAcls (KIP-140) for these bindings; those that exist stay."""
+
+    side: Side
+    bindings: tuple[AclBinding, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteAcls:
+    """DeleteAcls (KIP-140) for exactly these bindings; those that are gone stay gone."""
+
+    side: Side
+    bindings: tuple[AclBinding, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ManualStep:
     """Something that only a person can do: eosctl says it and does nothing."""
 
@@ -147,6 +165,8 @@ Step = (
     | SetConnectorConfig
     | ResumeConnector
     | AbortTransaction
+    | CreateAcls
+    | DeleteAcls
     | ManualStep
 )
 
@@ -225,6 +245,14 @@ class TransactionHangs:
     forced: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class AclsPresent:
+    """The cluster has each of these bindings: others are removed only while they stand."""
+
+    side: Side
+    bindings: tuple[AclBinding, ...]
+
+
 Precondition = (
     ClusterIs
     | ConnectorStopped
@@ -233,6 +261,7 @@ Precondition = (
     | OffsetsUnchanged
     | NoOpenTransaction
     | TransactionHangs
+    | AclsPresent
 )
 
 

@@ -11,10 +11,13 @@
 from collections.abc import Iterable, Sequence
 from typing import assert_never
 
+from eosctl.model.acls import AclBinding
 from eosctl.model.names import TopicPartition
 from eosctl.model.plan import (
+    AclsPresent,
     ClusterIs,
     ConnectorStopped,
+    CreateAcls,
     CreateTopic,
     FenceProducers,
     NoOpenTransaction,
@@ -53,6 +56,8 @@ def brings_about(step: Step, precondition: Precondition) -> bool:
             return (step.side, step.connector) == (precondition.side, precondition.connector)
         case CreateTopic(), TopicIsCompact():
             return (step.side, step.topic) == (precondition.side, precondition.topic)
+        case CreateAcls(), AclsPresent():
+            return step.side is precondition.side
         case FenceProducers() | WriteOffsets(), NoOpenTransaction():
             return True
     return False
@@ -82,6 +87,8 @@ def violation(precondition: Precondition, facts: PlanFacts) -> str | None:  # no
             producers = facts.offsets[side, topic, connector].open
             what = f"an open transaction of producer {', '.join(producers)} wrote offsets of {connector} into {topic}"
             return what if producers else None
+        case AclsPresent(side, bindings):
+            return _acls(bindings, facts.acls[side])
         case TransactionHangs():
             return _open_transaction(precondition, facts)
     assert_never(precondition)
@@ -127,6 +134,13 @@ def _offsets(wanted: OffsetsUnchanged, facts: PlanFacts) -> str | None:
     if wanted.digest in {now.records, now.values} or (wanted.allowed is not None and wanted.allowed == now.values):
         return None
     return f"the offsets of connector {wanted.connector} in topic {wanted.topic} changed since the plan was made"
+
+
+def _acls(wanted: Sequence[AclBinding], now: frozenset[AclBinding] | Skipped) -> str | None:
+    if isinstance(now, Skipped):
+        return f"whether ACLs are there is unknown: {now.reason}"
+    lost = [each for each in wanted if each not in now]
+    return f"{len(lost)} ACLs that are needed are not there, the first: {lost[0]}" if lost else None
 
 
 def _open_transaction(wanted: TransactionHangs, facts: PlanFacts) -> str | None:

@@ -5,7 +5,8 @@
    back would repeat records: the undo is refused then.
 2. A connector that the plan resumed is stopped first; one that it stopped is resumed last; a config change is made the
    other way round.
-3. Topics and connectors that were created stay: a person decides about them.
+3. ACLs that were removed are created again, then those that were created are removed.
+4. Topics and connectors that were created stay: a person decides about them.
 
 It is made from the plan alone, before the first step is done, so it is there however the plan ends. A step that was
 never done is undone by doing nothing.
@@ -16,8 +17,12 @@ from typing import Final, TypeVar
 
 from eosctl.model.plan import (
     AbortTransaction,
+    AclsPresent,
+    ClusterIs,
     ConnectorStopped,
+    CreateAcls,
     CreateTopic,
+    DeleteAcls,
     ManualStep,
     OffsetsUnchanged,
     OffsetsWrite,
@@ -42,6 +47,7 @@ def undo_plan(plan: Plan) -> Plan:
     steps = (
         *(PlannedStep(StopConnector(step.side, step.connector), kept) for step, kept in _of(plan, ResumeConnector)),
         *(each for step, kept in _of(plan, WriteOffsets) for each in _unwritten(step, kept)),
+        *_acls_back(plan),
         *(_unconfigured(step, kept) for step, kept in _of(plan, SetConnectorConfig)),
         *(PlannedStep(ResumeConnector(step.side, step.connector), kept) for step, kept in _of(plan, StopConnector)),
         *(PlannedStep(ManualStep(each)) for each in _left_over(plan)),
@@ -78,6 +84,20 @@ def _unconfigured(step: SetConnectorConfig, preconditions: tuple[Precondition, .
     if step.copied_from is not None:
         return PlannedStep(ManualStep(f"delete connector {step.connector}, which the plan created, before any other"))
     return PlannedStep(SetConnectorConfig(step.side, step.connector, step.before, step.changes), preconditions)
+
+
+def _acls_back(plan: Plan) -> Iterator[PlannedStep]:
+    """Bindings that were removed are created again first, then those go that were created."""
+    restored = [step for step, _ in _of(plan, DeleteAcls)]
+    for step, kept in _of(plan, DeleteAcls):
+        yield PlannedStep(CreateAcls(step.side, step.bindings), _cluster_only(kept))
+    standing = tuple(AclsPresent(step.side, step.bindings) for step in restored)
+    for created, kept in _of(plan, CreateAcls):
+        yield PlannedStep(DeleteAcls(created.side, created.bindings), (*_cluster_only(kept), *standing))
+
+
+def _cluster_only(preconditions: Iterable[Precondition]) -> tuple[Precondition, ...]:
+    return tuple(each for each in preconditions if isinstance(each, ClusterIs))
 
 
 def _left_over(plan: Plan) -> Iterator[str]:

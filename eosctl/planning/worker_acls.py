@@ -74,21 +74,22 @@ def _offsets_topic(planner: Planner, client: Client) -> Iterator[Need]:
         source="Worker.start, KafkaOffsetBackingStore.start",
         symptom=f"TopicAuthorizationException: Not authorized to access topics: [{name}]; the worker stops",
     )
-    sources = [each for each in planner.connectors if not each.is_sink]
-    writes = not planner.exactly_once or any(
-        uses_worker_store(planner.worker, each, exactly_once=True) for each in sources
-    )
     yield client.needs(
         Operation.WRITE,
         topic(name),
         "the worker writes the offsets of source tasks without exactly-once, and a copy of those kept elsewhere",
         source="Worker.offsetStoreForRegularSourceTask, ConnectorOffsetBackingStore.set",
         symptom="offsets are not committed: 'Failed to commit offsets' in the log, records twice after a restart",
-        loss=None
-        if writes
-        else "the way back to exactly-once off: with it on, and no connector with an offsets topic of its own, "
-        "the worker writes no offsets",
+        loss=_offsets_copy(planner) if planner.exactly_once else None,
     )
+
+
+def _offsets_copy(planner: Planner) -> str:
+    sources = [each for each in planner.connectors if not each.is_sink]
+    copied = [each.name for each in sources if uses_worker_store(planner.worker, each, exactly_once=True)]
+    if copied:
+        return f"the copy of the offsets of {', '.join(copied[:3])} that tasks without exactly-once would start from"
+    return "the way back to exactly-once off: with it on, the worker writes no offsets of these connectors"
 
 
 def _status_topic(planner: Planner, client: Client) -> Iterator[Need]:

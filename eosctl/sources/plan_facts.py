@@ -14,6 +14,7 @@ from eosctl.model.connectors import ConnectorState, Reader, TargetState
 from eosctl.model.names import TopicPartition
 from eosctl.model.offsets import OffsetsTopic
 from eosctl.model.plan import (
+    AclsPresent,
     ClusterIs,
     ConnectorStopped,
     NoOpenTransaction,
@@ -29,6 +30,7 @@ from eosctl.model.skipped import Skipped
 from eosctl.model.versions import NEWEST
 from eosctl.planning.offsets_digest import entries_by_connector, offsets_now
 from eosctl.sources.connect_rest import read_connectors
+from eosctl.sources.kafka_acls import read_acls
 from eosctl.sources.kafka_log import read_log
 from eosctl.sources.kafka_offsets import partition_offsets
 from eosctl.sources.kafka_topics import topic_facts, topic_settings
@@ -69,6 +71,10 @@ def read_plan_facts(access: Access, preconditions: Sequence[Precondition]) -> Pl
             )
             for each in preconditions
             if isinstance(each, TransactionHangs)
+        },
+        {
+            side: read_acls(access(side).wire)
+            for side in {each.side for each in preconditions if isinstance(each, AclsPresent)}
         },
     )
 

@@ -7,7 +7,9 @@ from eosctl.codecs.plan_steps import encode_precondition, step_kind
 from eosctl.model.plan import (
     AbortTransaction,
     ApplyOutcome,
+    CreateAcls,
     CreateTopic,
+    DeleteAcls,
     FenceProducers,
     ManualStep,
     OffsetsWrite,
@@ -68,7 +70,8 @@ def view_plan(
     """The plan's steps, the records it writes, what was found, and what speaks against it."""
     rows = [row for planned in plan.steps for row in _offset_rows(planned.step)]
     count = len(plan.steps)
-    prose = f"Plan {plan.kind}: {count} step" + ("" if count == 1 else "s") + f", {len(rows)} offsets to write."
+    writes = f", {len(rows)} offsets to write" if _can_be_undone(plan) else ""
+    prose = f"Plan {plan.kind}: {count} step" + ("" if count == 1 else "s") + f"{writes}."
     return Document(
         kind=f"{plan.kind}.plan",
         as_of=rfc3339(plan.as_of),
@@ -114,7 +117,7 @@ def _offset_row(step: WriteOffsets, record: OffsetsWrite) -> dict[str, Any]:
     }
 
 
-def describe_step(step: Step) -> str:  # noqa: PLR0911  # one line for each kind of step
+def describe_step(step: Step) -> str:  # noqa: C901, PLR0911  # one line for each kind of step
     """The step in one line."""
     match step:
         case StopConnector(side, connector):
@@ -139,6 +142,10 @@ def describe_step(step: Step) -> str:  # noqa: PLR0911  # one line for each kind
             return f"resume connector {connector}{_where(side)} and wait until its tasks run"
         case AbortTransaction(_, topic, partition, producer_id, epoch, _, start_offset):
             return f"abort what producer {producer_id}/{epoch} has open in {topic}-{partition} from {start_offset}"
+        case CreateAcls(side, bindings):
+            return f"create {_some([str(each) for each in bindings])}{_where(side)}"
+        case DeleteAcls(side, bindings):
+            return f"remove {_some([str(each) for each in bindings])}{_where(side)}"
         case ManualStep(instruction):
             return f"by hand: {instruction}"
     assert_never(step)
@@ -177,9 +184,14 @@ def view_apply_outcome(
         prose=(f"{done} of {len(outcome.results) - len(by_hand)} steps are done.",),
         notes=(
             *(f"left to do by hand: {each}" for each in by_hand),
-            *([f"to take it back: eosctl undo {undo_file}"] if outcome.changed else []),
+            *([f"to take it back: eosctl undo {undo_file}"] if outcome.changed and _can_be_undone(plan) else []),
         ),
     )
+
+
+def _can_be_undone(plan: Plan) -> bool:
+    """An aborted transaction stays aborted."""
+    return not plan.steps or any(not isinstance(planned.step, AbortTransaction) for planned in plan.steps)
 
 
 def _result_row(result: StepResult) -> dict[str, Any]:

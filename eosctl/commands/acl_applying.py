@@ -1,0 +1,22 @@
+"""ACL plans as plan files, for `eosctl apply`."""
+
+from pathlib import Path
+
+from eosctl.commands.acl_planning import Planned
+from eosctl.commands.applying import keep_plan
+from eosctl.errors import ConfigError
+from eosctl.model.plan import Plan
+from eosctl.model.skipped import Skipped
+from eosctl.planning.acl_changes import plan_acl_changes
+
+
+def keep_acl_plan(planned: Planned, path: Path, *, prune: bool) -> Plan:
+    """The plan that was written to `path`; raises ConfigError where the cluster has no ACLs to change."""
+    acls = planned.acls
+    if isinstance(acls.bindings, Skipped) or acls.cluster_id is None:
+        raise ConfigError("there are no ACLs to change: the cluster's were not read")
+    plan = plan_acl_changes(
+        planned.difference, planned.plan, acls.bindings, acls.cluster_id, planned.as_of, prune=prune
+    )
+    keep_plan(plan, path)
+    return plan

@@ -1,0 +1,139 @@
+"""ACL bindings as command lines and lines of text that other tools take."""
+
+import csv
+import io
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from eosctl.model.acls import AclBinding, Operation, PatternType, ResourcePattern, ResourceType
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a format needs beside the bindings.
+
+    bootstrap_servers and command_config (a path, or None) are for kafka-acls.sh; cluster names the cluster for Strimzi;
+    msk_cluster is the ARN of an MSK cluster.
+    """
+
+    bootstrap_servers: str = "localhost:9092"
+    command_config: str | None = None
+    cluster: str = "my-cluster"
+    msk_cluster: str = "arn:aws:kafka:REGION:ACCOUNT:cluster/NAME/UUID"
+
+
+def grouped(bindings: Iterable[AclBinding]) -> Iterator[tuple[AclBinding, list[Operation]]]:
+    """Bindings that differ in their operation only, as one of them and all operations, in the order of the first."""
+    operations: dict[AclBinding, list[Operation]] = {}
+    for each in bindings:
+        alike = AclBinding(each.principal, Operation.ALL, each.pattern, each.permission, each.host)
+        operations.setdefault(alike, []).append(each.operation)
+    yield from operations.items()
+
+
+_KAFKA_ACLS_RESOURCE: Final = {
+    ResourceType.TOPIC: "--topic",
+    ResourceType.GROUP: "--group",
+    ResourceType.TRANSACTIONAL_ID: "--transactional-id",
+    ResourceType.DELEGATION_TOKEN: "--delegation-token",
+    ResourceType.USER: "--user-principal",
+}
+
+
+def kafka_acls_lines(bindings: Iterable[AclBinding], around: Surroundings) -> str:
+    """One `kafka-acls.sh --add` line for each principal and resource, quoted for a POSIX shell."""
+    config = [] if around.command_config is None else ["--command-config", around.command_config]
+    head = ["kafka-acls.sh", "--bootstrap-server", around.bootstrap_servers, *config, "--add"]
+    return "".join(f"{shlex.join([*head, *kafka_acls_arguments(*each)])}\n" for each in grouped(bindings))
+
+
+def kafka_acls_arguments(binding: AclBinding, operations: Iterable[Operation]) -> list[str]:
+    """What follows `--add`. Values are joined with `=`, because one that begins with a dash is taken for an option."""
+    verb = binding.permission.value.lower()
+    host = [] if binding.host == "*" else [f"--{verb}-host={binding.host}"]
+    named = [f"--operation={each.value}" for each in operations]
+    return [f"--{verb}-principal={binding.principal}", *host, *named, *_kafka_acls_resource(binding.pattern)]
+
+
+def _kafka_acls_resource(pattern: ResourcePattern) -> list[str]:
+    if pattern.resource_type is ResourceType.CLUSTER:
+        return ["--cluster"]
+    prefixed = ["--resource-pattern-type=prefixed"] if pattern.pattern_type is PatternType.PREFIXED else []
+    return [f"{_KAFKA_ACLS_RESOURCE[pattern.resource_type]}={pattern.name}", *prefixed]
+
+
+_CONFLUENT_RESOURCE: Final = {
+    ResourceType.TOPIC: "--topic",
+    ResourceType.GROUP: "--consumer-group",
+    ResourceType.TRANSACTIONAL_ID: "--transactional-id",
+}
+
+
+def confluent_lines(bindings: Iterable[AclBinding], _: Surroundings) -> str:
+    """One `confluent kafka acl create` line for each principal and resource, quoted for a POSIX shell."""
+    return "".join(f"{shlex.join(_confluent(*each))}\n" for each in grouped(bindings))
+
+
+def _confluent(binding: AclBinding, operations: Iterable[Operation]) -> list[str]:
+    pattern = binding.pattern
+    resource = (
+        ["--cluster-scope"]
+        if pattern.resource_type is ResourceType.CLUSTER
+        else [f"{_CONFLUENT_RESOURCE[pattern.resource_type]}={pattern.name}"]
+    )
+    prefix = ["--prefix"] if pattern.pattern_type is PatternType.PREFIXED else []
+    named = ",".join(_dashed(each.value) for each in operations)
+    head = ["confluent", "kafka", "acl", "create", f"--{binding.permission.value.lower()}"]
+    return [*head, f"--principal={binding.principal}", f"--operations={named}", *resource, *prefix]
+
+
+def _dashed(name: str) -> str:
+    return "".join(f"-{char.lower()}" if char.isupper() else char for char in name).lstrip("-")
+
+
+CSV_HEAD: Final = ("principal", "permission", "operation", "resource_type", "resource_name", "pattern_type", "host")
+
+
+def csv_lines(bindings: Iterable[AclBinding], _: Surroundings) -> str:
+    """One line for each binding under a line of names (RFC 4180, lines end with a line feed)."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(CSV_HEAD)
+    for each in bindings:
+        pattern = each.pattern
+        place = (pattern.resource_type.value, pattern.name, pattern.pattern_type.value)
+        writer.writerow((each.principal, each.permission.value, each.operation.value, *place, each.host))
+    return text.getvalue()
+
+
+def terraform_blocks(bindings: Iterable[AclBinding], _: Surroundings) -> str:
+    """One `kafka_acl` resource of the provider Mongey/kafka for each binding."""
+    blocks = []
+    for number, each in enumerate(bindings, 1):
+        fields: Mapping[str, str] = {
+            "resource_name": each.pattern.name,
+            "resource_type": _TERRAFORM_TYPE.get(each.pattern.resource_type, each.pattern.resource_type.value),
+            "resource_pattern_type_filter": each.pattern.pattern_type.value.capitalize(),
+            "acl_principal": each.principal,
+            "acl_host": each.host,
+            "acl_operation": each.operation.value,
+            "acl_permission_type": each.permission.value,
+        }
+        width = max(map(len, fields))
+        lines = "".join(f"  {name:{width}} = {_hcl(value)}\n" for name, value in fields.items())
+        blocks.append(f'resource "kafka_acl" "eosctl_{number}" {{\n{lines}}}\n')
+    return "\n".join(blocks)
+
+
+_TERRAFORM_TYPE: Final = {ResourceType.TRANSACTIONAL_ID: "TransactionalID"}
+
+
+def _hcl(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("${", "$${").replace("%{", "%%{")
+    return '"' + escaped.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t") + '"'
+
+
+Format = Callable[[Sequence[AclBinding], Surroundings], str]
+"""What turns bindings into the text that another tool takes."""

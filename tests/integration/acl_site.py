@@ -1,0 +1,276 @@
+"""A Connect worker and its connectors, every client of them a user of its own, that may do what a set of ACLs says."""
+
+import itertools
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from eosctl.clients.rest import Answer, RestClient
+from eosctl.codecs.connector_files import connector_of
+from eosctl.codecs.properties import decode_properties
+from eosctl.codecs.worker_files import worker_of
+from eosctl.errors import EosctlError
+from eosctl.model.acl_plan import AclPlan, AclWish
+from eosctl.model.acls import AclBinding
+from eosctl.model.client_properties import Property
+from eosctl.model.client_roles import ConnectCluster, ConnectorConfig, WorkerConfig
+from eosctl.model.offset_stores import SourceSupport
+from eosctl.model.versions import KafkaVersion
+from eosctl.planning.acls import plan_acls
+from eosctl.sandbox.sandbox import Sandbox
+from tests.integration.acl_broker import AclBroker
+from tests.integration.producers import create_topic
+
+USERS = ("consumer", "upstream", "downstream")
+"""Users beside worker, connector and admin: the offsets consumer, and MirrorMaker 2's clients of either cluster."""
+
+STEP_S = 30.0
+SHORT_S = 15.0
+
+
+class Broken(Exception):
+    """A step that did not come about: its name, and what was seen instead."""
+
+    def __init__(self, step: str, evidence: str) -> None:
+        super().__init__(f"{step}: {evidence}")
+        self.step = step
+        self.evidence = " ".join(evidence.split())[:300]
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One Connect cluster on a sandbox: group and internal topics have names that no other site has."""
+
+    sandbox: Sandbox
+    acls: AclBroker
+    name: str
+    phase: SourceSupport
+    files: Path
+    mark: list[int] = field(default_factory=lambda: [0])
+    worker_number: list[int] = field(default_factory=lambda: [1])
+
+    @property
+    def version(self) -> KafkaVersion:
+        return KafkaVersion.parse(self.sandbox.kafka_version)
+
+    # -- what it is --------------------------------------------------------------------------------------------------
+
+    def client(self, user: str) -> dict[str, str]:
+        """Client properties with which a client is this user."""
+        return decode_properties(self.sandbox.client_properties(user), origin=user)
+
+    def worker_settings(self) -> dict[str, str]:
+        """What the worker is told beyond the sandbox's own settings: as whom it comes, and its names."""
+        return {
+            **self.client("worker"),
+            "group.id": self.name,
+            "config.storage.topic": f"{self.name}-configs",
+            "offset.storage.topic": f"{self.name}-offsets",
+            "status.storage.topic": f"{self.name}-status",
+            "exactly.once.source.support": self.phase.value,
+        }
+
+    @property
+    def worker(self) -> WorkerConfig:
+        return worker_of(self.worker_settings(), "worker.properties")
+
+    def connector(self, name: str, **settings: str) -> ConnectorConfig:
+        """A connector whose producer, consumer and admin client are users of their own."""
+        users = {"producer": "connector", "consumer": "consumer", "admin": "admin"}
+        overrides = {
+            f"{client}.override.{key}": value
+            for client, user in users.items()
+            for key, value in self.client(user).items()
+        }
+        return connector_of({"name": name, **overrides, **settings}, name)
+
+    def file_source(self, **settings: str) -> ConnectorConfig:
+        """FileStreamSource over a file of 20 lines."""
+        path = self.files / f"{self.name}.txt"
+        if not path.exists():
+            path.write_text("".join(f"line {number}\n" for number in range(20)))
+        plain = {"connector.class": "FileStreamSource", "file": str(path), "topic": f"{self.name}-lines"}
+        return self.connector(f"{self.name}-file", **plain, **settings)
+
+    def mirror_source(self, tasks: int) -> ConnectorConfig:
+        """MirrorSourceConnector from the sandbox to itself, over one topic of four partitions."""
+        sides = {
+            f"{side}.cluster.{key}": value
+            for side, user in (("source", "upstream"), ("target", "downstream"))
+            for key, value in self.client(user).items()
+        }
+        plain = {
+            "connector.class": "org.apache.kafka.connect.mirror.MirrorSourceConnector",
+            "source.cluster.alias": "up",
+            "target.cluster.alias": "down",
+            "topics": f"{self.name}-up",
+            "tasks.max": str(tasks),
+            "replication.factor": "1",
+            "offset-syncs.topic.replication.factor": "1",
+            "sync.topic.acls.enabled": "false",
+            "source.consumer.isolation.level": "read_committed",
+            "source.consumer.auto.offset.reset": "earliest",
+            "key.converter": "org.apache.kafka.connect.converters.ByteArrayConverter",
+            "value.converter": "org.apache.kafka.connect.converters.ByteArrayConverter",
+        }
+        return self.connector(f"{self.name}-mirror", **plain, **sides)
+
+    def plan(self, connectors: Iterable[ConnectorConfig], existing: Mapping[str, bool]) -> AclPlan:
+        """What eosctl plans for the worker and these connectors."""
+        cluster = ConnectCluster((self.worker,), tuple(connectors))
+        return plan_acls(AclWish((cluster,), topics_known=existing), _no_certificate)
+
+    # -- what happens ------------------------------------------------------------------------------------------------
+
+    def allow(self, bindings: Iterable[AclBinding]) -> None:
+        """The cluster's ACLs are these; what the worker's log says from now on counts as evidence."""
+        self.acls.set(bindings)
+        self.mark[0] = self._log_size()
+
+    def start_worker(self) -> None:
+        """The worker starts, and answers REST."""
+        try:
+            self.sandbox.start_worker(1, self.worker_settings())
+        except EosctlError as error:
+            raise Broken("worker start", self.complaint() or error.message) from error
+
+    def stop_worker(self) -> None:
+        """The worker ends in order; one that does not run is fine."""
+        try:
+            if self.sandbox.worker_pid(1) is not None:
+                self.sandbox.stop_worker(1)
+        except EosctlError:
+            return
+
+    @contextmanager
+    def second_worker(self) -> Iterator[None]:
+        """Worker 2 joins and worker 1 leaves; the other way round at the end."""
+        try:
+            self.sandbox.start_worker(2, self.worker_settings())
+            self.stop_worker()
+            self.worker_number[0] = 2
+            yield
+            self.sandbox.start_worker(1, self.worker_settings())
+        except EosctlError as error:
+            raise Broken("second worker", error.message) from error
+        finally:
+            self.worker_number[0] = 1
+            self.sandbox.stop_worker(2)
+
+    def rest(self, step: str, method: str, path: str, body: Mapping[str, object] | None = None) -> Answer:
+        """The answer of the worker; Broken with Connect's own message where it is an error."""
+        try:
+            with RestClient(self.sandbox.connect_url(self.worker_number[0]), STEP_S) as client:
+                return client.request(method, path, body)
+        except EosctlError as error:
+            raise Broken(step, error.message) from error
+
+    def put(self, step: str, connector: ConnectorConfig) -> None:
+        """PUT the connector's config: it is created, or reconfigured. A leader that is gone is waited for."""
+        config = {key: each.value for key, each in connector.properties.items()}
+
+        def accepted() -> bool:
+            try:
+                self.rest(step, "PUT", f"/connectors/{connector.name}/config", config)
+            except Broken as error:
+                if "trying to forward REST request" in error.evidence:
+                    return False
+                raise
+            return True
+
+        self.wait(step, accepted, "leader to take the config")
+
+    def delete(self, name: str) -> None:
+        """Delete the connector, if it is there, and wait until it is gone."""
+        try:
+            self.rest("delete", "DELETE", f"/connectors/{name}")
+        except Broken:
+            return
+
+    def await_running(self, step: str, name: str, tasks: int, *, since: float = 0.0) -> None:
+        """The connector and this many tasks are RUNNING; Broken as soon as one of them is FAILED."""
+
+        def running() -> bool:
+            status = self.rest(step, "GET", f"/connectors/{name}/status").body
+            assert isinstance(status, dict)
+            for each in (status["connector"], *status["tasks"]):
+                if each["state"] == "FAILED":
+                    raise Broken(step, _cause(each.get("trace") or ""))
+            states = [each["state"] for each in status["tasks"]]
+            return status["connector"]["state"] == "RUNNING" and states == ["RUNNING"] * tasks
+
+        self.wait(step, running, f"{tasks} tasks RUNNING")
+
+    def wait(self, step: str, is_so: Callable[[], bool], what: str, within_s: float = SHORT_S) -> None:
+        """Wait for a condition; Broken, with what the worker's log complains of, when it does not come."""
+        deadline = time.monotonic() + within_s
+        last = ""
+        while True:
+            try:
+                if is_so():
+                    return
+            except Broken as error:
+                if "404" not in error.evidence:
+                    raise
+                last = error.evidence
+            if time.monotonic() > deadline:
+                raise Broken(step, f"no {what} after {within_s:g} s; {self.complaint() or last or 'the log is silent'}")
+            time.sleep(0.1)
+
+    # -- what is seen ------------------------------------------------------------------------------------------------
+
+    def _log_size(self) -> int:
+        path = self.sandbox.worker_log(self.worker_number[0])
+        return path.stat().st_size if path.exists() else 0
+
+    def complaint(self) -> str:
+        """The last line of the worker's log since the ACLs were set that speaks of authorization."""
+        path = self.sandbox.worker_log(self.worker_number[0])
+        if not path.exists():
+            return ""
+        with path.open(errors="replace") as log:
+            log.seek(self.mark[0])
+            lines = [line for line in log if "uthoriz" in line and "saslJaasConfig" not in line]
+        return _cause(lines[-1]) if lines else ""
+
+
+def _cause(trace: str) -> str:
+    """The innermost cause of a Java stack trace, or the one line as it is."""
+    lines = [line.strip() for line in trace.splitlines() if line.strip() and not line.strip().startswith("at ")]
+    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
+    text = (causes or lines or [trace])[-1]
+    return text.replace("org.apache.kafka.common.errors.", "").replace("org.apache.kafka.connect.errors.", "")
+
+
+def _no_certificate(_: Mapping[str, Property]) -> str:
+    raise AssertionError("no client of the sandbox shows a certificate")
+
+
+@dataclass(frozen=True, slots=True)
+class Sites:
+    """Makes sites on one sandbox."""
+
+    sandbox: Sandbox
+    acls: AclBroker
+    files: Path
+    numbers: "itertools.count[int]" = field(default_factory=itertools.count)
+
+    def make(self, phase: SourceSupport) -> Site:
+        """A site with names of its own."""
+        site = Site(self.sandbox, self.acls, f"acl{next(self.numbers)}", phase, self.files)
+        create_topic(self.sandbox.bootstrap_servers, f"{site.name}-up", partitions=4)
+        create_topic(self.sandbox.bootstrap_servers, f"{site.name}-lines")
+        return site
+
+
+def with_tasks(connector: ConnectorConfig, tasks: int) -> ConnectorConfig:
+    """The connector with this tasks.max."""
+    changed = {**connector.properties, "tasks.max": Property(str(tasks), "the test")}
+    return replace(connector, properties=changed)
+
+
+def with_setting(connector: ConnectorConfig, key: str, value: str) -> ConnectorConfig:
+    """The connector with one setting more."""
+    return replace(connector, properties={**connector.properties, key: Property(value, "the test")})

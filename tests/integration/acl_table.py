@@ -1,0 +1,90 @@
+"""The table in docs/acls.md of what fails without each binding, as rows and as Markdown."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from eosctl.model.acl_plan import PlannedBinding
+from tests.integration.acl_site import Broken, Site
+
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "acls.md"
+BEGIN, END = "<!-- table of bindings: begin -->", "<!-- table of bindings: end -->"
+HEAD = "| principal | binding | without it | what was seen |\n|---|---|---|---|\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One binding without which a scenario was run: the step that failed (None: none did) and what was seen.
+
+    Names are those of any Connect cluster: <group>, <file> for the connector, <offsets> for the topic.
+    """
+
+    principal: str
+    binding: str
+    is_optional: bool
+    step: str | None
+    seen: str
+
+    @classmethod
+    def of(cls, site: Site, planned: PlannedBinding, broken: Broken | None) -> "Row":
+        """The row of this binding."""
+        binding = planned.binding
+        seen = f"lost: {planned.loss}" if broken is None else broken.evidence
+        return cls(
+            binding.principal.removeprefix("User:"),
+            general(site.name, f"{binding.operation} {binding.pattern}"),
+            planned.is_optional,
+            None if broken is None else broken.step,
+            general(site.name, seen),
+        )
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """Principal and binding."""
+        return self.principal, self.binding
+
+    @property
+    def verdict(self) -> tuple[str, str, bool]:
+        """What must not change from run to run: the step that fails first may, by a matter of milliseconds."""
+        return self.principal, self.binding, self.step is None
+
+    def markdown(self) -> str:
+        """The row as it stands in the document."""
+        without = "optional: nothing fails" if self.step is None else f"fails: {self.step}"
+        seen = self.seen.replace("|", "\\|").replace("\n", " ")
+        return f"| {self.principal} | `{self.binding}` | {without} | {seen} |\n"
+
+
+def general(name: str, text: str) -> str:
+    """The text with the site's own names replaced by what they stand for."""
+    for own, meaning in (
+        (f"connect-cluster-{name}", "connect-cluster-<group>"),
+        (f"{name}-own-offsets", "<own offsets>"),
+        *((f"{name}-{kind}", f"<{kind}>") for kind in ("file", "own", "mirror", "configs", "offsets", "status")),
+        (f"{name}-lines", "<output>"),
+        (f"{name}-up", "<source topic>"),
+        (name, "<group>"),
+    ):
+        text = text.replace(own, meaning)
+    return re.sub(r"http://127\.0\.0\.1:\d+", "", text)
+
+
+def read_table() -> list[Row]:
+    """The rows of the document."""
+    text = DOCUMENT.read_text(encoding="utf-8")
+    lines = text[text.index(BEGIN) : text.index(END)].splitlines()[3:]
+    rows = []
+    for line in lines:
+        principal, binding, without, seen = (cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1])
+        step = None if without.startswith("optional") else without.removeprefix("fails: ")
+        rows.append(Row(principal, binding.strip("`"), step is None, step, seen))
+    return rows
+
+
+def write_table(rows: Iterable[Row]) -> None:
+    """Put these rows in the place of those that the document has."""
+    text = DOCUMENT.read_text(encoding="utf-8")
+    start, end = text.index(BEGIN) + len(BEGIN), text.index(END)
+    table = HEAD + "".join(row.markdown() for row in rows)
+    DOCUMENT.write_text(f"{text[:start]}\n{table}{text[end:]}", encoding="utf-8")

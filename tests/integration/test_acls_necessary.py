@@ -1,0 +1,115 @@
+"""Every planned binding is needed: without it something fails, or the plan calls it optional and nothing does.
+
+What was seen is kept as the table in docs/acls.md; EOSCTL_UPDATE_ACL_TABLE=1 writes it anew.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from eosctl.clients.wire import Wire
+from eosctl.model.acl_plan import PlannedBinding
+from eosctl.model.client_roles import ClientRole
+from eosctl.model.offset_stores import SourceSupport
+from eosctl.sandbox.sandbox import Sandbox
+from eosctl.sandbox.spec import SandboxSpec
+from tests.integration.acl_broker import AclBroker, wire_of
+from tests.integration.acl_scenarios import Connectors, Scenario, file_life, mirror_life, own_topic_life, restart
+from tests.integration.acl_site import USERS, Broken, Site, Sites
+from tests.integration.acl_table import Row, read_table, write_table
+
+pytestmark = [pytest.mark.kafka]
+
+WORKER_STEPS: tuple[Scenario, ...] = (restart, file_life)
+SAMPLE = {
+    ("connector", "Write TransactionalId <group>-<file>-0"),
+    ("admin", "Write TransactionalId <group>-<file>-0"),
+    ("consumer", "Read Topic <offsets>"),
+    ("admin", "Describe Topic <offsets>"),
+}
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, Wire]]:
+    """A site with exactly-once whose topics all exist and hold records, with all bindings but those for creating."""
+    files: Path = tmp_path_factory.mktemp("lines")
+    with (
+        Sandbox(SandboxSpec(users=USERS, deadline_s=30)) as sandbox,
+        wire_of(sandbox) as root,
+        AclBroker(sandbox) as acls,
+    ):
+        site = Sites(sandbox, acls, files).make(SourceSupport.ENABLED)
+        site.allow(each.binding for each in site.plan(Connectors.of(site), {}).bindings)
+        site.start_worker()
+        for scenario in (file_life, own_topic_life, mirror_life):
+            scenario(site, root)
+        _clean(site)
+        yield site, root
+
+
+def _clean(site: Site) -> None:
+    for connector in Connectors.of(site):
+        site.delete(connector.name)
+
+
+def bindings_of(site: Site) -> tuple[PlannedBinding, ...]:
+    """The plan where every topic exists."""
+    topics = [*site.worker.internal_topics, f"{site.name}-own-offsets", f"{site.name}-lines"]
+    topics += ["mm2-offset-syncs.down.internal", f"up.{site.name}-up"]
+    return site.plan(Connectors.of(site), dict.fromkeys(topics, True)).bindings
+
+
+def scenarios(planned: PlannedBinding, site: Site) -> tuple[Scenario, ...]:
+    """Those that need the binding: of its connector, or from a restart of the worker on."""
+    if any(each.role is ClientRole.WORKER for each in planned.reasons):
+        return WORKER_STEPS
+    lives = {f"{site.name}-file": file_life, f"{site.name}-own": own_topic_life, f"{site.name}-mirror": mirror_life}
+    return tuple(lives[name] for name in dict.fromkeys(str(each.connector) for each in planned.reasons))
+
+
+def remove_and_look(site: Site, root: Wire, planned: PlannedBinding) -> Row:
+    """The row of one binding: what fails without it. Everything is as it was afterwards."""
+    every = {each.binding for each in bindings_of(site)}
+    site.allow(every - {planned.binding})
+    try:
+        for scenario in scenarios(planned, site):
+            scenario(site, root)
+        row = Row.of(site, planned, None)
+    except Broken as broken:
+        row = Row.of(site, planned, broken)
+    finally:
+        site.allow(every)
+        if site.sandbox.worker_pid(1) is None or row_needs_restart(planned):
+            restart(site, root)
+        _clean(site)
+    return row
+
+
+def row_needs_restart(planned: PlannedBinding) -> bool:
+    """Whether the worker itself was hampered."""
+    return any(each.role is ClientRole.WORKER for each in planned.reasons)
+
+
+def test_without_a_binding_something_fails(running: tuple[Site, Wire]):
+    site, root = running
+    rows = [
+        remove_and_look(site, root, planned)
+        for planned in bindings_of(site)
+        if Row.of(site, planned, None).place in SAMPLE
+    ]
+    assert len(rows) == len(SAMPLE)
+    assert [row for row in rows if row.step is None] == []
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3000)
+def test_every_binding_is_needed_or_said_to_be_optional(running: tuple[Site, Wire]):
+    site, root = running
+    rows = [remove_and_look(site, root, planned) for planned in bindings_of(site)]
+    if os.environ.get("EOSCTL_UPDATE_ACL_TABLE"):
+        write_table(rows)
+    wrong = [row for row in rows if (row.step is None) != row.is_optional]
+    assert wrong == [], "needed but said to be optional, or the other way round"
+    assert [row.verdict for row in rows] == [row.verdict for row in read_table()]
