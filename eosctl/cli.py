@@ -53,6 +53,11 @@ COMMANDS: Final = (
         "Show where source connectors are and where they will begin, keep it, and compare.",
     ),
     Entry("doctor", "eosctl.commands.doctor", "Ask every rule whether exactly-once holds here, and will."),
+    Entry(
+        "upgrade-check",
+        "eosctl.commands.upgrade_check",
+        "Say whether the next rolling restart of the workers may start.",
+    ),
     Entry("fence", "eosctl.commands.fence", "Fence the producers of transactional IDs, and prove that they are."),
     Entry(
         "migrate-offsets",

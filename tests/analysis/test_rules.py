@@ -41,8 +41,8 @@ def mirror(**config):
     return inspection(**{"connector.class": "org.apache.kafka.connect.mirror.MirrorSourceConnector", **config})
 
 
-def status(*tasks, name="x"):
-    return ConnectorStatus(name, "source", "RUNNING", tuple(TaskStatus(task, "RUNNING", "a") for task in tasks))
+def status(*tasks, name="x", state="RUNNING"):
+    return ConnectorStatus(name, "source", "RUNNING", tuple(TaskStatus(task, state, "a") for task in tasks))
 
 
 def members(*urls, protocol="sessioned", kind="connect", state="Stable"):
@@ -76,6 +76,9 @@ CONDITIONS = [
     ("EOS022", but(workers={A: worker(A), B: worker(B, connectors=("y",))}), B, "1 more and 1 fewer"),
     ("EOS023", but(group=members(A, B, protocol="compatible")), "g", "connect.protocol=compatible"),
     ("EOS023", but(group=members(A, B, protocol="default")), "g", "connect.protocol=eager"),
+    ("EOS024", but(group=members(A, B, state="PreparingRebalance")), "g", "PreparingRebalance"),
+    ("EOS024", but(statuses={"x": status(0, state="UNASSIGNED")}), "tasks", "run on no worker"),
+    ("EOS108", but(statuses={"x": status(0, state="FAILED")}), "x", "1 of its 1 tasks"),
     ("EOS030", but(inspection=inspection(tasks(105)), transaction_log=ONE_COORDINATOR), "x", "turn FAILED"),
     ("EOS030", but(inspection=inspection(tasks(40)), transaction_log=ONE_COORDINATOR), "x", "none of its tasks runs"),
     ("EOS030", but(inspection=inspection(tasks(6, **{"admin.override.retry.backoff.ms": "20000",

@@ -149,6 +149,19 @@ def _dedicated(evidence: Evidence) -> Iterator[Finding]:
             yield DEDICATED.finding(name, message)
 
 
+def _failed(evidence: Evidence) -> Iterator[Finding]:
+    statuses = {} if isinstance(evidence.statuses, Skipped) else evidence.statuses
+    for name, status in statuses.items():
+        failed = [task.task for task in status.tasks if task.state == "FAILED"]
+        if failed and name in evidence.sources():
+            message = f"{len(failed)} of its {len(status.tasks)} tasks are FAILED"
+            cure = (
+                f"read why: GET /connectors/{name}/status; then restart them: "
+                f"POST /connectors/{name}/restart?includeTasks=true&onlyFailed=true"
+            )
+            yield FAILED.finding(name, message, cure=cure, tasks=failed)
+
+
 UNSUPPORTED: Final = Rule(
     id="EOS100",
     title="connector does not support exactly-once",
@@ -245,4 +258,17 @@ DEDICATED: Final = Rule(
     check=_dedicated,
     blocks=frozenset({"preparing", "enabled"}),
 )
-RULES: Final = (UNSUPPORTED, NEVER_ASKED, IGNORED, BREAKING, TOO_LONG, INTERVAL, MIRROR, DEDICATED)
+FAILED: Final = Rule(
+    id="EOS108",
+    title="tasks of a source failed",
+    severity=Severity.WARNING,
+    question="Do the tasks of all source connectors run?",
+    needs=("statuses",),
+    cause="Under exactly-once a task fails where fencing, its producer or its offsets topic fails; Connect does not "
+    "start "
+    "it again by itself.",
+    cure="read why: GET /connectors/<connector>/status; then POST /connectors/<connector>/restart?includeTasks=true",
+    source="KIP-618",
+    check=_failed,
+)
+RULES: Final = (UNSUPPORTED, NEVER_ASKED, IGNORED, BREAKING, TOO_LONG, INTERVAL, MIRROR, DEDICATED, FAILED)

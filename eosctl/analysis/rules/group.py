@@ -73,6 +73,21 @@ def _protocol(evidence: Evidence) -> Iterator[Finding | Skipped]:
         yield PROTOCOL.finding(str(evidence.group_id), message, protocol=name)
 
 
+def _moving(evidence: Evidence) -> Iterator[Finding]:
+    group = evidence.group
+    statuses = {} if isinstance(evidence.statuses, Skipped) else evidence.statuses
+    if not isinstance(group, Skipped) and group.members and group.state != "Stable":
+        yield MOVING.finding(
+            str(evidence.group_id), f"the group is {group.state}: tasks move just now", state=group.state
+        )
+    waiting = [name for name, each in statuses.items() if any(task.state == "UNASSIGNED" for task in each.tasks)]
+    if waiting:
+        message = (
+            f"tasks of {', '.join(waiting[:10])} run on no worker: those of a worker that left are held back for it"
+        )
+        yield MOVING.finding("tasks", message, connectors=waiting)
+
+
 NO_GROUP: Final = Rule(
     id="EOS020",
     title="no such group of workers",
@@ -122,4 +137,18 @@ PROTOCOL: Final = Rule(
     source="KIP-507",
     check=_protocol,
 )
-RULES: Final = (NO_GROUP, UNNAMED, STRANGER, PROTOCOL)
+MOVING: Final = Rule(
+    id="EOS024",
+    title="tasks are moving",
+    severity=Severity.WARNING,
+    question="Is the group at rest, and does every task have a worker?",
+    needs=("group", "statuses"),
+    cause="While a worker is down its tasks wait for it (scheduled.rebalance.max.delay.ms, 5 minutes); a second "
+    "restart "
+    "before that ends moves them twice.",
+    cure="wait: `eosctl upgrade-check --wait 300` ends when the group is at rest",
+    source="KIP-415",
+    check=_moving,
+    blocks=ALL,
+)
+RULES: Final = (NO_GROUP, UNNAMED, STRANGER, PROTOCOL, MOVING)

@@ -1,0 +1,180 @@
+"""May the next rolling step start?
+
+1. exactly.once.source.support goes disabled, preparing, enabled, and back the same way. During a rolling restart the
+   workers are at two values; they must never be at disabled and enabled at once, because a leader that is disabled
+   neither fences the leader before it nor writes transactions (KIP-618). So a roll may start when no worker is two
+   steps away from the target.
+2. An error of a rule that stands in the way of the target is a `no`; such a rule that cannot tell, or a worker of
+   which is not known what it is at where that matters, is a `cannot tell`.
+3. preparing cannot be told from disabled by asking a worker: its properties file tells, and the leader's ID.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from eosctl.analysis.rules.registry import RULES, diagnose
+from eosctl.model.evidence import Evidence, WorkerEvidence, declared_support
+from eosctl.model.offset_stores import SourceSupport
+from eosctl.model.report import Finding, Severity
+from eosctl.model.rules import Diagnosis, Rule
+from eosctl.model.skipped import Skipped
+from eosctl.model.upgrade import Phase, RollingStep, UpgradeCheck, Verdict, WorkerPhase
+
+RANK: Final = {Phase.DISABLED: 0, Phase.PREPARING: 1, Phase.ENABLED: 2}
+EXPECTED_WHILE_ROLLING: Final = frozenset({"EOS012", "EOS013"})
+FROM_FILES: Final = "worker_files"
+NEXT_UP: Final = {Phase.ENABLED: Phase.PREPARING, Phase.DISABLED: Phase.PREPARING}
+
+
+def check_upgrade(evidence: Evidence, target: Phase) -> UpgradeCheck:
+    """The verdict on a rolling step towards `target`, with the reasons and what to do next."""
+    workers = tuple(worker_phases(evidence))
+    diagnosis = diagnose(evidence, [rule for rule in RULES if target in rule.blocks])
+    blockers = (*_two_steps_away(workers, target), *_blockers(diagnosis))
+    unknown = (*_unknown_phases(workers, target), *_unknown_rules(diagnosis))
+    verdict = Verdict.NO if blockers else Verdict.CANNOT_TELL if unknown else Verdict.YES
+    others = diagnose(evidence, [rule for rule in RULES if rule.id not in EXPECTED_WHILE_ROLLING]).findings
+    warnings = tuple(each for each in others if each.counts and each not in blockers)
+    steps = tuple(_steps(workers, target)) if verdict is Verdict.YES else tuple(_first_steps(workers, target))
+    return UpgradeCheck(
+        target=target,
+        verdict=verdict,
+        done=_done(workers, target),
+        workers=workers,
+        blockers=blockers,
+        warnings=warnings,
+        unknown=unknown,
+        steps=steps,
+        consequences=tuple(_consequences(evidence, workers, target)),
+    )
+
+
+def worker_phases(evidence: Evidence) -> Iterator[WorkerPhase]:
+    """What each worker is at: its own answer first, then its properties file."""
+    for worker in evidence.answering:
+        yield _phase(evidence, worker)
+    for url, reason in evidence.silent.items():
+        yield WorkerPhase(url, Phase.UNKNOWN, reason.reason)
+
+
+def _phase(evidence: Evidence, worker: WorkerEvidence) -> WorkerPhase:
+    if isinstance(worker.enabled, Skipped):
+        return WorkerPhase(worker.url, Phase.UNKNOWN, worker.enabled.reason)
+    if worker.enabled:
+        return WorkerPhase(worker.url, Phase.ENABLED, "its own answer")
+    files = {} if isinstance(evidence.worker_files, Skipped) else evidence.worker_files
+    declared = declared_support(files[worker.url]) if worker.url in files else None
+    if declared is SourceSupport.ENABLED:
+        return WorkerPhase(worker.url, Phase.NOT_ENABLED, "its own answer; its file says enabled: it was not restarted")
+    if declared is None:
+        return WorkerPhase(worker.url, Phase.NOT_ENABLED, "its own answer, which does not tell preparing from disabled")
+    return WorkerPhase(worker.url, Phase(declared.value), "its own answer (not enabled) and its file")
+
+
+def _two_steps_away(workers: tuple[WorkerPhase, ...], target: Phase) -> Iterator[Finding]:
+    far = [each for each in workers if each.phase in RANK and abs(RANK[each.phase] - RANK[target]) > 1]
+    if far:
+        names = ", ".join(each.url for each in far)
+        yield Finding(
+            "two-steps-away",
+            Severity.ERROR,
+            "workers",
+            f"{names} {'is' if len(far) == 1 else 'are'} {far[0].phase}: between {far[0].phase} and {target} every "
+            f"worker "
+            "has to be preparing first, or a leader that is disabled meets tasks that rely on it",
+            "`eosctl upgrade-check --to preparing`, and roll to preparing first",
+            {"workers": [each.url for each in far], "phase": far[0].phase.value},
+        )
+
+
+def _blockers(diagnosis: Diagnosis) -> Iterator[Finding]:
+    for answer in diagnosis.answers:
+        for finding in answer.findings:
+            if finding.severity is Severity.ERROR or (finding.counts and answer.rule.severity is Severity.WARNING):
+                yield finding
+
+
+def _unknown_phases(workers: tuple[WorkerPhase, ...], target: Phase) -> Iterator[str]:
+    if not workers:
+        yield "no worker was named: give every worker with --connect-url"
+    for each in workers:
+        if each.phase is Phase.UNKNOWN:
+            yield f"what {each.url} is at: {each.known_by}"
+        elif each.phase is Phase.NOT_ENABLED and target is Phase.ENABLED:
+            yield f"whether {each.url} is preparing: {each.known_by}; give the file that it runs with (--worker-config)"
+
+
+def _unknown_rules(diagnosis: Diagnosis) -> Iterator[str]:
+    for answer in diagnosis.answers:
+        if answer.cannot_tell and not _about_files(answer.rule):
+            yield f"{answer.rule.id}: {answer.rule.question} {'; '.join(answer.cannot_tell)}"
+
+
+def _about_files(rule: Rule) -> bool:
+    """Rules about files find what is wrong in those that are given; a roll does not need them."""
+    return FROM_FILES in rule.needs
+
+
+def _done(workers: tuple[WorkerPhase, ...], target: Phase) -> bool | None:
+    phases = {each.phase for each in workers}
+    if not phases or phases - {target} & set(RANK):
+        return False if phases else None
+    unknown = Phase.UNKNOWN in phases or (Phase.NOT_ENABLED in phases and target is not Phase.ENABLED)
+    return None if unknown else phases == {target}
+
+
+def _steps(workers: tuple[WorkerPhase, ...], target: Phase) -> Iterator[RollingStep]:
+    """Disabled workers first on the way to preparing, so that the mix of disabled and enabled ends soonest."""
+    for each in sorted(workers, key=lambda each: (RANK.get(each.phase, 0), each.url)):
+        if each.phase is not target:
+            yield RollingStep(each.url, each.phase, _action(each.url, target))
+
+
+def _action(url: str, target: Phase) -> str:
+    return (
+        f"set exactly.once.source.support={target} in the properties of the worker at {url} and restart it; go on when "
+        f"`eosctl upgrade-check --to {target} --wait 300` says yes again"
+    )
+
+
+def _first_steps(workers: tuple[WorkerPhase, ...], target: Phase) -> Iterator[RollingStep]:
+    """Where the roll may not start because a worker is two steps away: that worker's way to preparing."""
+    for each in workers:
+        if each.phase in RANK and abs(RANK[each.phase] - RANK[target]) > 1:
+            yield RollingStep(each.url, each.phase, _action(each.url, NEXT_UP[target]))
+
+
+def _consequences(evidence: Evidence, workers: tuple[WorkerPhase, ...], target: Phase) -> Iterator[str]:
+    if not any(RANK.get(each.phase, -1) > RANK[target] for each in workers):
+        return
+    yield (
+        "tasks on workers that are no longer enabled write without transactions, and nothing fences them: a crash or a "
+        "rebalance may repeat the records since the last offset flush"
+    )
+    states = () if isinstance(evidence.inspection, Skipped) else evidence.inspection.connectors
+    recorded = [each.state.name for each in states if each.state.task_count_record is not None and each.state.known]
+    if recorded:
+        yield (
+            f"task count records of {len(recorded)} connectors ({', '.join(recorded[:10])}) become stale; they do no "
+            f"harm, "
+            "and the first start after enabling again fences by them"
+        )
+    for name in evidence.sources():
+        yield from _offsets_after(name, evidence)
+    yield (
+        "going back to workers before 3.3 is a hard downgrade: they do not know offsets topics of connectors and begin "
+        "from the worker's topic, which holds a copy that may be older; up to 3.4 they take STOPPED for PAUSED"
+    )
+
+
+def _offsets_after(name: str, evidence: Evidence) -> Iterator[str]:
+    config = evidence.config(name)
+    own = config.get("offsets.storage.topic")
+    if own:
+        yield f"{name} keeps its offsets topic {own}, which stays in use"
+    elif "producer.override.bootstrap.servers" in config:
+        yield (
+            f"{name} has an offsets topic on its own cluster only because exactly-once is enabled: it will begin "
+            f"from the "
+            "worker's topic, and the one that it leaves becomes stale; empty or refresh it before enabling again"
+        )

@@ -1,0 +1,72 @@
+"""`eosctl upgrade-check`: may the next rolling step start?"""
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from eosctl.commands.evidence_options import (
+    ConfigTopicName,
+    OffsetsTopicName,
+    StatusTopicName,
+    WorkerConfigs,
+)
+from eosctl.commands.options import GlobalOptions, reading
+
+app = typer.Typer()
+
+
+class Target(StrEnum):
+    """What exactly.once.source.support shall be next, on every worker."""
+
+    PREPARING = "preparing"
+    ENABLED = "enabled"
+    DISABLED = "disabled"
+
+
+@app.command("upgrade-check")
+@reading
+def upgrade_check(
+    options: GlobalOptions,
+    to: Annotated[Target, typer.Option("--to", metavar="|".join(Target), help="Where the rolling step leads.")],
+    config_topic: ConfigTopicName = None,
+    worker_offsets_topic: OffsetsTopicName = None,
+    status_topic: StatusTopicName = None,
+    worker_config: WorkerConfigs = None,
+    wait: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0.0, help="Ask again until the answer is yes, for so long.")
+    ] = 0.0,
+) -> int:
+    """Say whether the next rolling restart of the workers may start.
+
+    Use it before each rolling step, and between the restarts of two workers. Exactly-once is enabled in two rolls on a
+    live cluster, disabled to preparing and preparing to enabled, and taken back the same way. The answer is yes, no or
+    cannot tell, with what stands in the way first, and then what to do with each worker. Only yes ends with 0.
+
+    A worker tells by itself only whether it is enabled. Give each worker's file with --worker-config, which tells
+    preparing from disabled; without them the roll to enabled cannot be judged. Nothing is written.
+
+    Examples:
+      eosctl upgrade-check --to preparing -b broker:9092 --group-id connect-cluster --connect-url http://worker:8083
+      eosctl upgrade-check --to enabled -b broker:9092 --connect-url http://worker:8083 --worker-config w1.properties
+      eosctl upgrade-check --to disabled -b broker:9092 --connect-url http://worker:8083 --wait 300
+
+    Columns:
+      WORKER    the worker's REST address
+      PHASE     disabled, preparing or enabled; not enabled if its file was not given; unknown if it does not answer
+      KNOWN-BY  how that is known
+      ACTION    what to do with it, one worker after the other
+    """
+    from eosctl.commands.context import Context
+    from eosctl.commands.evidence_reading import EvidenceQuestion
+    from eosctl.commands.upgrading import check_now
+    from eosctl.errors import EXIT_FINE, EXIT_FOUND
+    from eosctl.model.upgrade import Phase, Verdict
+    from eosctl.render.views.upgrade import view_upgrade
+
+    topics = {"config": config_topic, "offsets": worker_offsets_topic, "status": status_topic}
+    question = EvidenceQuestion(topics, tuple(worker_config or ()), preflight=False)
+    with Context(options) as context:
+        check, evidence = check_now(context, question, Phase(to.value), wait)
+        options.console.result(view_upgrade(check, evidence))
+        return EXIT_FINE if check.verdict is Verdict.YES else EXIT_FOUND

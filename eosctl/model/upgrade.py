@@ -1,0 +1,66 @@
+"""Rolling steps between the three values of exactly.once.source.support (KIP-618)."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from eosctl.model.report import Finding
+
+
+class Phase(StrEnum):
+    """What a worker is at, as far as it can be told.
+
+    `not enabled` is disabled or preparing: a worker that is asked tells only whether it is enabled, and its properties
+    file tells the rest.
+    """
+
+    DISABLED = "disabled"
+    PREPARING = "preparing"
+    ENABLED = "enabled"
+    NOT_ENABLED = "not enabled"
+    UNKNOWN = "unknown"
+
+
+class Verdict(StrEnum):
+    """Whether the next rolling step may start."""
+
+    YES = "yes"
+    NO = "no"
+    CANNOT_TELL = "cannot tell"
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerPhase:
+    """One worker: what it is at, and how that is known."""
+
+    url: str
+    phase: Phase
+    known_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class RollingStep:
+    """What to do with one worker, in words."""
+
+    url: str
+    phase: Phase
+    action: str
+
+
+@dataclass(frozen=True, slots=True)
+class UpgradeCheck:
+    """The answer of upgrade-check.
+
+    done tells whether every worker is at the target already (None: not known). blockers are findings that stand in the
+    way, warnings those that do not; unknown are the reasons for which it cannot be told; steps come in the order in
+    which to take them; consequences are those of a step down.
+    """
+
+    target: Phase
+    verdict: Verdict
+    done: bool | None
+    workers: tuple[WorkerPhase, ...]
+    blockers: tuple[Finding, ...]
+    warnings: tuple[Finding, ...]
+    unknown: tuple[str, ...]
+    steps: tuple[RollingStep, ...]
+    consequences: tuple[str, ...]

@@ -1,0 +1,63 @@
+"""The verdict on a rolling step."""
+
+from eosctl.model.evidence import Evidence
+from eosctl.model.skipped import Skipped
+from eosctl.model.upgrade import UpgradeCheck, Verdict
+from eosctl.render.document import Column, Document, Findings, Table, Tone, rfc3339
+from eosctl.render.views.report import finding_rows
+
+WORKERS = Table(
+    "workers",
+    (
+        Column("WORKER", "url", "the worker's REST address"),
+        Column("PHASE", "phase", "what it is at", tones={"unknown": Tone.WARN}),
+        Column("KNOWN-BY", "known_by", "how that is known"),
+    ),
+    title="Workers",
+    empty="no workers were named",
+)
+STEPS = Table(
+    "steps",
+    (Column("WORKER", "url", "the worker"), Column("ACTION", "action", "what to do, one worker after the other")),
+    title="Next",
+)
+
+
+def view_upgrade(check: UpgradeCheck, evidence: Evidence) -> Document:
+    """Verdict, blockers first, then what could not be told, and the next rolling step worker by worker."""
+    return Document(
+        kind="upgrade-check",
+        as_of=rfc3339(evidence.as_of),
+        cluster_id=None if isinstance(evidence.cluster_id, Skipped) else evidence.cluster_id,
+        data={
+            "to": check.target.value,
+            "verdict": check.verdict.value,
+            "done": check.done,
+            "findings": finding_rows((*check.blockers, *check.warnings)),
+            "blockers": [each.id for each in check.blockers],
+            "unknown": list(check.unknown),
+            "workers": [
+                {"url": each.url, "phase": each.phase.value, "known_by": each.known_by} for each in check.workers
+            ],
+            "steps": [{"url": each.url, "phase": each.phase.value, "action": each.action} for each in check.steps],
+            "consequences": list(check.consequences),
+        },
+        blocks=(
+            WORKERS,
+            *([Findings()] if check.blockers or check.warnings else []),
+            *([STEPS] if check.steps else []),
+        ),
+        prose=(summary(check),),
+        notes=(*(f"cannot tell: {each}" for each in check.unknown), *(f"note: {each}" for each in check.consequences)),
+    )
+
+
+def summary(check: UpgradeCheck) -> str:
+    """The verdict in one sentence."""
+    if check.verdict is Verdict.YES:
+        if check.done:
+            return f"yes: every worker is {check.target} already"
+        return f"yes: the roll to {check.target} may go on, one worker after the other"
+    if check.verdict is Verdict.NO:
+        return f"no: {len(check.blockers)} findings stand in the way of {check.target}: {check.blockers[0].message}"
+    return f"cannot tell, which is not a yes: {check.unknown[0]}"

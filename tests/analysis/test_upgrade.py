@@ -1,0 +1,146 @@
+"""May the next rolling step start: every mix of three workers, and what else stands in the way."""
+
+from dataclasses import replace
+from itertools import product
+
+import pytest
+
+from eosctl.analysis.upgrade import check_upgrade
+from eosctl.model.evidence import ConnectGroup, GroupMember
+from eosctl.model.skipped import Skipped
+from eosctl.model.upgrade import Phase, Verdict
+from tests.analysis.config_records import Log
+from tests.analysis.evidence import BROKER, FILE, but, inspection, worker
+
+URLS = ("http://a:8083", "http://b:8083", "http://c:8083")
+PHASES = (Phase.DISABLED, Phase.PREPARING, Phase.ENABLED)
+RANK = {phase: number for number, phase in enumerate(PHASES)}
+SUPPORT = "exactly.once.source.support"
+
+
+def cluster(*phases, files=True, **changes):
+    """Three workers at these phases; where nobody ever prepared, no coordinator knows the leader's ID."""
+    given = {url: FILE | {SUPPORT: phase.value} for url, phase in zip(URLS, phases, strict=True)}
+    members = tuple(GroupMember(url, url) for url in URLS)
+    facts = {
+        "workers": {url: worker(url, enabled=phase is Phase.ENABLED) for url, phase in zip(URLS, phases, strict=True)},
+        "worker_files": given if files else Skipped("no --worker-config was given"),
+        "group": ConnectGroup("Stable", "connect", "sessioned", members),
+    }
+    return but(**{**facts, **changes})
+
+
+@pytest.mark.parametrize(("target", "phases"), list(product(PHASES, product(PHASES, repeat=3))))
+def test_a_roll_may_start_when_no_worker_is_two_steps_away(target, phases) -> None:
+    check = check_upgrade(cluster(*phases), target)
+    near = all(abs(RANK[phase] - RANK[target]) <= 1 for phase in phases)
+    assert check.verdict is (Verdict.YES if near else Verdict.NO)
+    assert check.done is (set(phases) == {target})
+    assert [each.phase for each in check.workers] == list(phases)
+    to_do = {url for url, phase in zip(URLS, phases, strict=True) if phase is not target}
+    if near:
+        assert {step.url for step in check.steps} == to_do
+        assert all(f"{SUPPORT}={target} " in step.action for step in check.steps)
+    else:
+        assert [each.id for each in check.blockers] == ["two-steps-away"]
+        assert all(f"{SUPPORT}=preparing " in step.action for step in check.steps)
+
+
+@pytest.mark.parametrize("phases", list(product(PHASES[:2], repeat=3)))
+def test_without_files_the_roll_to_enabled_cannot_be_judged(phases) -> None:
+    check = check_upgrade(cluster(*phases, files=False), Phase.ENABLED)
+    assert check.verdict is Verdict.CANNOT_TELL
+    assert len(check.unknown) == 3
+    assert "--worker-config" in check.unknown[0]
+
+
+@pytest.mark.parametrize("target", [Phase.PREPARING, Phase.DISABLED])
+def test_without_files_the_other_rolls_can(target) -> None:
+    check = check_upgrade(cluster(Phase.PREPARING, Phase.PREPARING, Phase.DISABLED, files=False), target)
+    assert (check.verdict, check.done) == (Verdict.YES, None)
+    assert len(check.steps) == 3
+
+
+def test_all_enabled_needs_no_file_to_be_done() -> None:
+    check = check_upgrade(cluster(*[Phase.ENABLED] * 3, files=False), Phase.ENABLED)
+    assert (check.verdict, check.done, check.steps) == (Verdict.YES, True, ())
+
+
+def test_disabled_workers_come_first_on_the_way_to_preparing() -> None:
+    check = check_upgrade(cluster(Phase.ENABLED, Phase.PREPARING, Phase.DISABLED), Phase.PREPARING)
+    assert [step.url for step in check.steps] == [URLS[2], URLS[0]]
+
+
+def test_a_file_that_was_changed_without_a_restart_does_not_count() -> None:
+    evidence = cluster(*[Phase.PREPARING] * 3)
+    files = {url: FILE | {SUPPORT: "enabled"} for url in URLS}
+    check = check_upgrade(replace(evidence, worker_files=files), Phase.ENABLED)
+    assert check.verdict is Verdict.CANNOT_TELL
+    assert "it was not restarted" in check.workers[0].known_by
+
+
+PREPARED = cluster(*[Phase.PREPARING] * 3)
+BLOCKED = [
+    ({"workers": {URLS[0]: worker(URLS[0], "3.2.3", enabled=False)}}, Phase.PREPARING, "EOS001"),
+    ({"brokers": {0: BROKER | {"transaction.max.timeout.ms": "60000"}}}, Phase.ENABLED, "EOS031"),
+    ({"transactions": {}}, Phase.ENABLED, "EOS110"),
+    ({"group": replace(PREPARED.group, members=(GroupMember("1", "http://d:1"),))}, Phase.ENABLED, "EOS021"),
+    ({"group": replace(PREPARED.group, state="PreparingRebalance")}, Phase.ENABLED, "EOS024"),
+    ({"inspection": inspection(**{"producer.override.acks": "1"})}, Phase.ENABLED, "EOS103"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "target", "rule"), BLOCKED)
+def test_what_would_break_stands_in_the_way(change, target, rule) -> None:
+    check = check_upgrade(replace(PREPARED, **change), target)
+    assert check.verdict is Verdict.NO
+    assert rule in {each.id for each in check.blockers}
+
+
+def test_what_matters_only_when_enabled_does_not_stand_in_the_way_of_preparing() -> None:
+    low = {0: BROKER | {"transaction.max.timeout.ms": "60000"}}
+    check = check_upgrade(replace(PREPARED, brokers=low), Phase.PREPARING)
+    assert check.verdict is Verdict.YES
+    assert "EOS031" in {each.id for each in check.warnings}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"brokers": Skipped("denied")}, "EOS031"),
+        ({"group": Skipped("denied")}, "EOS021"),
+        ({"transactions": Skipped("denied")}, "EOS110"),
+        ({"workers": {}, "group": replace(PREPARED.group, members=())}, "no worker was named"),
+        ({"workers": {**PREPARED.workers, URLS[0]: replace(worker(URLS[0]), enabled=Skipped("500"))}}, "500"),
+    ],
+)
+def test_what_could_not_be_read_is_not_a_yes(change, words) -> None:
+    check = check_upgrade(replace(PREPARED, **change), Phase.ENABLED)
+    assert check.verdict is Verdict.CANNOT_TELL
+    assert words in " ".join(check.unknown)
+
+
+def test_a_worker_that_is_silent_stands_in_the_way() -> None:
+    workers = {**PREPARED.workers, URLS[1]: Skipped("no answer")}
+    check = check_upgrade(replace(PREPARED, workers=workers), Phase.ENABLED)
+    assert check.verdict is Verdict.NO
+    assert "EOS010" in {each.id for each in check.blockers}
+
+
+def test_a_step_down_says_what_it_costs() -> None:
+    log = Log().writer(7).config("x", **{"producer.override.bootstrap.servers": "other:9092"}).tasks("x", 0)
+    log.commit("x", 1).fencing("x", 1)
+    evidence = cluster(*[Phase.ENABLED] * 3, inspection=inspection(log))
+    words = " ".join(check_upgrade(evidence, Phase.PREPARING).consequences)
+    assert "without transactions" in words
+    assert "task count records of 1 connectors (x) become stale" in words
+    assert "x has an offsets topic on its own cluster only because exactly-once is enabled" in words
+    assert "hard downgrade" in words
+    own = inspection(**{"offsets.storage.topic": "x-offsets"})
+    assert "x keeps its offsets topic x-offsets" in " ".join(
+        check_upgrade(cluster(*[Phase.ENABLED] * 3, inspection=own), Phase.PREPARING).consequences
+    )
+
+
+def test_a_step_up_costs_nothing() -> None:
+    assert check_upgrade(PREPARED, Phase.ENABLED).consequences == ()
