@@ -1,5 +1,6 @@
 """What migrate-offsets reads, decides and carries out."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,15 +20,14 @@ if TYPE_CHECKING:
     from eosctl.clients.access import ClusterAccess
     from eosctl.model.connectors import ConnectorState
 
-__all__ = ["Asked", "migrate"]
+__all__ = ["Asked", "migrate", "present"]
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A migration, what was wished, and the source cluster's ID."""
+    """A plan of offsets to write with what was found, and the source cluster's ID."""
 
     migration: Migration
-    wish: MigrationWish
     cluster_id: str
 
     @property
@@ -46,23 +46,32 @@ class Planned:
             raise Refused("; ".join(self.migration.objections), hint=self.migration.hint)
 
 
+PlanAnew = Callable[[tuple[ConnectorStopped, ...]], Planned]
+"""Reads and plans; its argument are the connectors that this command has stopped."""
+
+
 def migrate(context: Context, sides: Sides, asked: Asked) -> int:
     """The whole command: plan, show, ask, apply. Returns the exit code."""
+    return present(context, sides, lambda stopped: read_and_plan(context, sides, asked, stopped), asked.plan_file)
+
+
+def present(context: Context, sides: Sides, plan: PlanAnew, plan_file: Path | None) -> int:
+    """Plans, shows, writes the plan file or asks and applies. Returns the exit code."""
     options = context.options
-    planned = read_and_plan(context, sides, asked)
+    planned = plan(())
     document = view_plan(planned.plan, planned.cluster_id, planned.migration.findings, planned.migration.objections)
-    if options.dry_run or asked.plan_file is not None:
+    if options.dry_run or plan_file is not None:
         options.console.result(document)
         planned.require()
-        if asked.plan_file is not None:
-            _write(context, planned, asked.plan_file)
+        if plan_file is not None:
+            _write(context, planned, plan_file)
         return EXIT_FINE
     if not options.yes or planned.migration.objections:
         options.console.preview(document)
     planned.require()
     options.console.confirm(f"Apply these {len(planned.plan.steps)} steps?", yes=options.yes)
     if planned.stops:
-        planned = _stop_and_plan_again(context, sides, asked, planned)
+        planned = _stop_and_plan_again(context, sides, plan, planned)
     file = keep_plan(planned.plan, own_plan_path(planned.plan))
     options.console.narrate(f"the plan is kept in {file.path}; if this is cut short, `eosctl apply` finishes it")
     return apply_plan(context, sides, file, findings=planned.migration.findings)
@@ -78,7 +87,7 @@ def _write(context: Context, planned: Planned, path: Path) -> None:
     context.options.console.narrate(f"plan written to {path}; `eosctl apply {path}` carries it out")
 
 
-def _stop_and_plan_again(context: Context, sides: Sides, asked: Asked, planned: Planned) -> Planned:
+def _stop_and_plan_again(context: Context, sides: Sides, plan: PlanAnew, planned: Planned) -> Planned:
     """Only a stopped connector's offsets stand still: stop it, then plan with what is there now."""
     stop_plan = Plan(planned.plan.kind, planned.plan.as_of, planned.stops)
     file = keep_plan(stop_plan, own_plan_path(stop_plan))
@@ -88,7 +97,7 @@ def _stop_and_plan_again(context: Context, sides: Sides, asked: Asked, planned: 
     stopped = [each.step for each in planned.stops if isinstance(each.step, StopConnector)]
     just_stopped = tuple(ConnectorStopped(step.side, step.connector) for step in stopped)
     try:
-        now = read_and_plan(context, sides, asked, just_stopped)
+        now = plan(just_stopped)
         now.require()
     except EosctlError as error:
         names = ", ".join(step.connector for step in stopped)
@@ -107,16 +116,14 @@ def read_and_plan(
 
     group_id = context.options.need_group_id()
     states = read_connector_states(sides.access(Side.SOURCE))
-    wish = make_wish(asked, group_id, _configs(context, asked, states))
+    wish = make_wish(asked, group_id, connector_configs(context, states))
     wish = replace(wish, just_stopped=just_stopped)
     facts = _read_facts(context, sides, wish, states)
     _require_known(wish, facts, states)
-    return Planned(plan_migration(wish, facts), wish, facts.cluster_ids[Side.SOURCE])
+    return Planned(plan_migration(wish, facts), facts.cluster_ids[Side.SOURCE])
 
 
-def _configs(
-    context: Context, asked: Asked, states: "dict[str, ConnectorState] | Skipped"
-) -> dict[str, dict[str, object]]:
+def connector_configs(context: Context, states: "dict[str, ConnectorState] | Skipped") -> dict[str, dict[str, object]]:
     """Configs of the connectors that exist, as far as anybody tells."""
     from eosctl.sources.connect_offsets import read_connector_configs
 
@@ -125,8 +132,7 @@ def _configs(
         configs = read_connector_configs(options.connect_urls, options.timeout_s)
         return {name: dict(config) for name, config in configs.items()}
     if isinstance(states, Skipped):
-        if asked.offsets_topic is None and not asked.to_worker_topic:
-            context.options.console.warn(f"connector configs are unknown: {states.reason}")
+        context.options.console.warn(f"connector configs are unknown: {states.reason}")
         return {}
     return {name: dict(state.config) for name, state in states.items() if state.config is not None}
 
@@ -170,18 +176,18 @@ def _read_facts(
         connectors=connectors,
         topics={place: read_topic_now(sides.access(place[0]), place[1]) for place in places},
         offsets={place: read_offsets_topic(sides.access(place[0]), place[1]) for place in places},
-        fenced_ids=_fenced_ids(sides, wish, states),
-        transaction_timeout_ms=_transaction_timeout_ms(source, target),
+        fenced_ids=fenced_ids(sides, wish, states),
+        transaction_timeout_ms=transaction_timeout_ms(source, target),
     )
 
 
-def _fenced_ids(
-    sides: Sides, wish: MigrationWish, states: "dict[str, ConnectorState] | Skipped"
+def fenced_ids(
+    sides: Sides, wish: MigrationWish, states: "dict[str, ConnectorState] | Skipped", more: Iterable[str] = ()
 ) -> dict[Side, tuple[str, ...]]:
     """The transactional IDs of the connectors' tasks, before and after the move, on the cluster of each."""
     from eosctl.sources.plan_facts import read_connector_states
 
-    old = {move.connector for move in wish.moves}
+    old = {*more, *(move.connector for move in wish.moves)}
     new = {move.new_name for move in wish.moves}
     if not wish.elsewhere:
         return {Side.SOURCE: _task_ids(sides.access(Side.SOURCE), wish.source_group_id, old | new, states)}
@@ -215,7 +221,8 @@ def _task_ids(
     return tuple(each.transactional_id for each in select_candidates(wish, group_id, counts, listed, names))
 
 
-def _transaction_timeout_ms(*sides: "ClusterAccess") -> int:
+def transaction_timeout_ms(*sides: "ClusterAccess") -> int:
+    """What every broker of these clusters accepts as a transaction timeout, in ms: 60000 or less."""
     from eosctl.model.fencing import FencingWish
     from eosctl.planning.fencing import choose_transaction_timeout
     from eosctl.sources.kafka_topics import max_transaction_timeout_ms

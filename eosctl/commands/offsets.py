@@ -5,7 +5,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from eosctl.commands.options import GlobalOptions, reading
+from eosctl.commands.options import GlobalOptions, reading, writing
 from eosctl.commands.topics import ConfigTopic, WorkerConfig, WorkerOffsetsTopic
 from eosctl.model.exported_offsets import Store
 from eosctl.model.offset_stores import SourceSupport
@@ -56,7 +56,7 @@ def offsets() -> None:
     """Show where source connectors are and where they will begin, keep it, and compare.
 
     Use it before and after anything that touches offsets: an offsets topic of a connector's own, a rename, a move to
-    another group or cluster, a change of exactly.once.source.support. Nothing is written to Kafka.
+    another group or cluster, a change of exactly.once.source.support. Only restore writes to Kafka.
     """
 
 
@@ -222,3 +222,41 @@ def diff(
         answer = diff_offsets(context, question, a, b, store)
         options.console.result(answer.document)
         return answer.exit_code
+
+
+@app.command()
+@writing
+def restore(
+    options: GlobalOptions,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="An export of one connector, or KIP-875's body.")],
+    connector: Annotated[str, typer.Option(metavar="NAME", help="The connector.")],
+    stop: Annotated[bool, typer.Option("--stop", help="Stop the connector first (--connect-url).")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume the connector at the end (REST).")] = False,
+    offsets_topic: OffsetsTopic = None,
+    worker_offsets_topic: WorkerOffsetsTopic = None,
+    plan_file: Annotated[
+        Path | None, typer.Option("--plan-file", metavar="FILE", help="Write the plan there, for `eosctl apply`.")
+    ] = None,
+    config_topic: ConfigTopic = "connect-configs",
+) -> int:
+    """Put a connector's offsets back to those of an export file.
+
+    Use it to go back to a position that was exported before, or to set one by hand. Source partitions are found by
+    what they say, and the bytes of their keys in the topic are written again. An offset of null deletes; partitions
+    that the file does not name keep theirs. As with migrate-offsets the connector must be STOPPED, nothing may have
+    changed meanwhile, all is written in one transaction, and there is an undo file.
+
+    Examples:
+      eosctl offsets restore orders.json --connector orders -b broker:9092 --group-id connect-cluster --dry-run
+      eosctl offsets restore orders.json --connector orders -b broker:9092 --group-id connect-cluster --stop --resume \
+--connect-url http://worker:8083
+    """
+    from eosctl.commands.context import Context
+    from eosctl.commands.restoring import RestoreAsked, restore
+    from eosctl.commands.sides import Sides, TargetOptions
+
+    asked = RestoreAsked(
+        file, connector, stop, resume, offsets_topic, worker_offsets_topic or "connect-offsets", plan_file
+    )
+    with Context(options) as context, Sides(context, config_topic, TargetOptions()) as sides:
+        return restore(context, sides, asked)

@@ -1,0 +1,214 @@
+"""The plan that puts a connector's offsets back to those of an export file (KIP-875).
+
+1. A source partition is found among the connector's keys by what its JSON says, and that key's bytes are written again:
+   made anew they may come in another order, and then the connector would not find them.
+2. A partition that no key stands for is written only if it can be written in one way: one member or none.
+3. An offset of null deletes. Where the connector has two stores, deletions go to the workers' topic first and must have
+   succeeded there before its own topic is written (KAFKA-15018): else the old value would come back.
+4. Partitions that the file does not name keep their offsets.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from eosctl.codecs.offsets_topic import canonical, encode_offsets_key, encode_offsets_value
+from eosctl.model.exported_offsets import ConnectorOffset
+from eosctl.model.migration import Migration, MigrationFacts
+from eosctl.model.names import ConnectorTaskId, task_transactional_id
+from eosctl.model.offsets import OffsetKey
+from eosctl.model.partitioner import java_partition
+from eosctl.model.plan import (
+    ClusterIs,
+    ConnectorStopped,
+    FenceProducers,
+    ManualStep,
+    NoOpenTransaction,
+    OffsetsUnchanged,
+    OffsetsWrite,
+    Plan,
+    PlannedStep,
+    ResumeConnector,
+    Side,
+    StopConnector,
+    TopicIsCompact,
+    VerifyOffsets,
+    WriteOffsets,
+)
+from eosctl.model.plan_facts import ConnectorFacts, PlanFacts
+from eosctl.model.report import Finding, Severity
+from eosctl.planning.merge import after_writing, text
+from eosctl.planning.migration_findings import STOP_HINT
+from eosctl.planning.offsets_digest import Entry, entries_by_connector, offsets_now, value_digest
+from eosctl.planning.preconditions import not_compact, violation
+
+KIND: Final = "offsets.restore"
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreWish:
+    """Which offsets the connector shall have. topics are those of its stores, the one written last at the end."""
+
+    connector: str
+    group_id: str
+    topics: tuple[str, ...]
+    offsets: tuple[ConnectorOffset, ...]
+    stop: bool = False
+    resume: bool = False
+    just_stopped: tuple[ConnectorStopped, ...] = field(default=())
+
+
+def plan_restore(wish: RestoreWish, facts: MigrationFacts) -> Migration:
+    """The plan by the rules above, with what speaks against it."""
+    planner = _Planner(wish, facts)
+    findings = tuple(planner.findings)
+    against = list(planner.objections())
+    against += [(each.message, each.cure) for each in findings if each.severity is Severity.ERROR]
+    hint = against[0][1] if against else None
+    return Migration(
+        Plan(KIND, facts.as_of, tuple(planner.steps())), findings, tuple(told for told, _ in against), hint
+    )
+
+
+class _Planner:
+    def __init__(self, wish: RestoreWish, facts: MigrationFacts) -> None:
+        self._wish = wish
+        self._facts = facts
+        self._entries = {topic: self._of(topic) for topic in wish.topics}
+        self.findings: list[Finding] = []
+        known: dict[str, dict[bytes, OffsetKey]] = {}
+        for entries in self._entries.values():
+            for key, _ in entries:
+                known.setdefault(canonical(key), {})[key.raw] = key
+        self._wanted = dict(self._resolved(known))
+
+    def _of(self, topic: str) -> list[Entry]:
+        held = self._facts.offsets.get((Side.SOURCE, topic))
+        return [] if held is None else entries_by_connector(held).get(self._wish.connector, [])
+
+    def _resolved(self, known: dict[str, dict[bytes, OffsetKey]]) -> Iterator[tuple[bytes, bytes | None]]:
+        """Raw key to value, for every offset of the file that can be written."""
+        for each in self._wish.offsets:
+            made = encode_offsets_key(self._wish.connector, each.partition)
+            found = list(known.get(canonical(OffsetKey(made, self._wish.connector, each.partition)), {}))
+            value = encode_offsets_value(each.offset)
+            if len(found) > 1:
+                self._object(made, "stands in the topic in several ways: which one the connector uses is not known")
+            elif found:
+                yield found[0], value
+            elif value is None:
+                continue
+            elif len(each.partition) > 1:
+                self._object(
+                    made, "is not in the topic, and in which order the connector writes its members is unknown"
+                )
+            else:
+                yield made, value
+
+    def _object(self, key: bytes, what: str) -> None:
+        self.findings.append(
+            Finding(
+                "source-partition-unclear",
+                Severity.ERROR,
+                self._wish.connector,
+                f"{text(key)} {what}",
+                "leave it out of the file, or let the connector commit it once itself",
+            )
+        )
+
+    def objections(self) -> Iterator[tuple[str, str]]:
+        """Why nothing may be written, each with what to do."""
+        reason = violation(self._stopped, PlanFacts(connectors=self._facts.connectors))
+        if reason is not None and not (self._wish.stop and isinstance(self._now, ConnectorFacts)):
+            yield reason, STOP_HINT
+        for topic in self._wish.topics:
+            now = self._facts.topics[Side.SOURCE, topic]
+            told = f"topic {topic} does not exist" if now is None else not_compact(now.facts)
+            if told is not None:
+                yield told, "an offsets topic has to exist and to be compact"
+
+    @property
+    def _stopped(self) -> ConnectorStopped:
+        return ConnectorStopped(Side.SOURCE, self._wish.connector)
+
+    @property
+    def _now(self) -> object:
+        return self._facts.connectors[Side.SOURCE, self._wish.connector]
+
+    @property
+    def _cluster(self) -> ClusterIs:
+        return ClusterIs(Side.SOURCE, self._facts.cluster_ids[Side.SOURCE])
+
+    def steps(self) -> Iterator[PlannedStep]:
+        """Stop, fence, write each store, resume."""
+        connector = self._wish.connector
+        running = isinstance(self._now, ConnectorFacts) and self._now.state not in {None, "STOPPED"}
+        if (self._wish.stop and running) or self._wish.just_stopped:
+            yield PlannedStep(StopConnector(Side.SOURCE, connector), (self._cluster,))
+        ids = self._facts.fenced_ids.get(Side.SOURCE, ())
+        if ids:
+            fence = FenceProducers(Side.SOURCE, ids, self._facts.transaction_timeout_ms)
+            yield PlannedStep(fence, (self._cluster, self._stopped))
+        for topic in self._wish.topics:
+            only_deletions = topic != self._wish.topics[-1]
+            wanted = {key: value for key, value in self._wanted.items() if value is None or not only_deletions}
+            yield from self._write(topic, wanted)
+        if self._wish.resume:
+            yield PlannedStep(ResumeConnector(Side.SOURCE, connector), (self._cluster,))
+        else:
+            yield PlannedStep(ManualStep(f"resume connector {connector} (PUT /connectors/{connector}/resume)"))
+
+    def _write(self, topic: str, wanted: dict[bytes, bytes | None]) -> Iterator[PlannedStep]:
+        now = self._facts.topics[Side.SOURCE, topic]
+        if now is None:
+            return
+        entries = self._entries[topic]
+        writes = tuple(_writes(entries, wanted, now.facts.partitions))
+        if not writes:
+            return
+        before, after = offsets_now(entries), value_digest(after_writing(entries, writes))
+        connector = self._wish.connector
+        guards = (
+            self._cluster,
+            self._stopped,
+            TopicIsCompact(Side.SOURCE, topic, now.facts.partitions, now.topic_id),
+        )
+        step = WriteOffsets(
+            Side.SOURCE,
+            topic,
+            connector,
+            task_transactional_id(self._wish.group_id, ConnectorTaskId(connector, 0)),
+            self._facts.transaction_timeout_ms,
+            writes,
+            before.records,
+            before.values,
+            after,
+        )
+        unchanged = OffsetsUnchanged(Side.SOURCE, topic, connector, before.records, after)
+        yield PlannedStep(step, (*guards, unchanged, NoOpenTransaction(Side.SOURCE, topic, connector)))
+        yield PlannedStep(VerifyOffsets(Side.SOURCE, topic, connector, after), guards)
+
+
+def _writes(entries: Sequence[Entry], wanted: dict[bytes, bytes | None], partitions: int) -> Iterator[OffsetsWrite]:
+    """Records for the keys whose value is another; one that lies in two partitions is written to both."""
+    for raw, value in wanted.items():
+        for partition in _partitions(entries, raw, partitions):
+            there = _value(entries, raw, partition)
+            if there != value:
+                yield OffsetsWrite(partition, raw, value, there)
+
+
+def _partitions(entries: Iterable[Entry], raw: bytes, partitions: int) -> list[int]:
+    held = [
+        records.topic_partition.partition
+        for key, records in entries
+        if key.raw == raw and records.committed is not None and records.committed.value is not None
+    ]
+    return sorted({java_partition(raw, partitions), *held})
+
+
+def _value(entries: Iterable[Entry], raw: bytes, partition: int) -> bytes | None:
+    for key, records in entries:
+        if key.raw == raw and records.topic_partition.partition == partition and records.committed is not None:
+            return records.committed.value
+    return None

@@ -1,0 +1,92 @@
+"""`offsets restore` on a real broker: the bytes of the keys that are there, one transaction, a way back."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from eosctl.sandbox.sandbox import Sandbox
+from tests.commands.conftest import Ran
+from tests.integration.test_migrate_refused import Ground
+
+pytestmark = pytest.mark.kafka
+
+Eosctl = Callable[..., Ran]
+A, B = b'["stopped",{"f":1}]', b'["stopped",{"z":"1" ,"a":2.0}]'
+
+
+@pytest.fixture
+def ground(
+    sandbox: Sandbox, fresh_name: Callable[[str], str], eosctl: Eosctl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Ground:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    made = Ground(sandbox, fresh_name("restored"), eosctl)
+    made.put(made.offsets, B, b'{"p":2}')
+    made.target = made.offsets
+    return made
+
+
+@pytest.fixture
+def restore(ground: Ground, eosctl: Eosctl, tmp_path: Path) -> Callable[..., Ran]:
+    def run(body: object, *more: object) -> Ran:
+        file = tmp_path / "export.json"
+        file.write_text(body if isinstance(body, str) else json.dumps(body))
+        return eosctl(
+            "offsets", "restore", file, "--connector", "stopped", "-b", ground.servers, "--group-id", ground.name,
+            "--config-topic", ground.configs, "--worker-offsets-topic", ground.offsets, "--yes", "-o", "json", *more,
+        )  # fmt: skip
+
+    return run
+
+
+def entry(partition: object, offset: object) -> dict[str, object]:
+    return {"partition": partition, "offset": offset}
+
+
+def test_values_go_under_the_very_keys_that_are_there(ground: Ground, restore: Callable[..., Ran], eosctl: Eosctl):
+    before = ground.held()
+    ran = restore({"offsets": [entry({"a": 2.0, "z": "1"}, {"p": 7}), entry({"f": 1}, None)]})
+    assert ran.exit_code == 0, ran.stderr
+    assert ground.held() == {**before, A: None, B: b'{"p":7}'}
+    undo = json.loads(ran.stdout)["data"]["undo_file"]
+    back = eosctl("undo", undo, "-b", ground.servers, "--config-topic", ground.configs, "--yes")
+    assert back.exit_code == 0, back.stderr
+    assert ground.held() == before
+
+
+def test_deletions_go_to_the_workers_topic_first(ground: Ground, restore: Callable[..., Ran]):
+    own = f"{ground.name}-own"
+    ground.create(own, 3)
+    ground.put(own, A, b'{"p":3}')
+    ran = restore({"offsets": [entry({"f": 1}, None)]}, "--offsets-topic", own, "--dry-run")
+    writes = [row["topic"] for row in json.loads(ran.stdout)["data"]["offsets"]]
+    assert writes == [ground.offsets, own]
+
+
+def test_a_new_key_is_written_only_if_there_is_one_way_to(ground: Ground, restore: Callable[..., Ran]):
+    assert restore({"offsets": [entry({"g": "new"}, {"p": 1})]}).exit_code == 0
+    assert ground.held()[b'["stopped",{"g":"new"}]'] == b'{"p":1}'
+    ran = restore({"offsets": [entry({"g": "x", "h": "y"}, {"p": 1})]})
+    assert ran.exit_code == 8
+    assert "in which order the connector writes its members is unknown" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ('{"offsets": [\n{"partition": {"f": 1}, "offset": [1]}]}', "line 2: offsets[0].offset is not an object"),
+        ("{", "line 1: not JSON"),
+    ],
+)
+def test_a_file_with_an_error_is_told_by_line_and_field(restore: Callable[..., Ran], body: str, told: str):
+    ran = restore(body)
+    assert ran.exit_code == 7
+    assert told in ran.stderr
+
+
+def test_a_connector_that_runs_is_left_alone(ground: Ground, restore: Callable[..., Ran]):
+    ground.connector("stopped", "STARTED", 1)
+    before = ground.held()
+    assert restore({"offsets": [entry({"f": 1}, {"p": 9})]}).exit_code == 8
+    assert ground.held() == before
