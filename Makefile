@@ -23,16 +23,19 @@ kafka: $(STAMPS)/dev $(STAMPS)/sandbox
 matrix: $(STAMPS)/dev $(STAMPS)/sandbox
 	$(BIN)/pytest -m "kafka and not long" -q --kafka-versions=3.3.2,3.6.2,3.9.2,4.3.1
 
+crash: $(STAMPS)/dev $(STAMPS)/sandbox
+	$(BIN)/pytest -m long -q -k crash
+
 fuzz: $(STAMPS)/dev $(STAMPS)/sandbox
-	$(BIN)/pytest -m long -q
+	$(BIN)/pytest -m long -q -k "not crash"
 
 coverage: $(STAMPS)/dev $(STAMPS)/sandbox
 	$(BIN)/coverage run -m pytest -m "not long" -q
 	$(BIN)/coverage report
 
 bench: $(STAMPS)/dev $(STAMPS)/sandbox
-	$(BIN)/python -m benchmarks.startup
-	$(BIN)/python -m benchmarks.fence
+	for each in benchmarks/*.py; do case $$each in */__init__.py|*/measure.py) ;; \
+	*) $(BIN)/python -m benchmarks.$$(basename $$each .py) || exit 1 ;; esac; done
 
 lint: $(STAMPS)/dev
 	$(BIN)/ruff check .
