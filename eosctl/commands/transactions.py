@@ -5,6 +5,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from eosctl.commands.abort import abort
 from eosctl.commands.log import log
 from eosctl.commands.options import GlobalOptions, connecting, reading
 from eosctl.commands.topics import ConfigTopic
@@ -264,4 +265,5 @@ def lso(
         options.console.result(last_stable_offsets(context, topics or (), config_topic, watch, looks))
 
 
+app.command()(abort)
 app.command()(log)

@@ -1,0 +1,120 @@
+"""Which open transactions of a partition to abort, and whether that may be done.
+
+1. Without a start offset or producer ID all that hang in the partition are aborted; these narrow it down.
+2. Only what hangs by KIP-664's rule is aborted, and only when it is older than the longest transaction timeout.
+3. Where the producer has another transaction under way, or its coordinator is ending one, it may write to the partition
+   again: that is refused. So is a transaction that does not hang, and one that is younger.
+4. With force 2 and 3 do not refuse. The marker passes the coordinator by: a client may commit all the same, and then a
+   part of its transaction is committed and this part is lost.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from eosctl.model.hanging import Advice, OpenTransaction, Verdict
+from eosctl.model.names import TopicPartition
+from eosctl.model.plan import AbortTransaction, ClusterIs, Plan, PlannedStep, Side, TransactionHangs
+
+KIND: Final = "transactions.abort"
+
+
+@dataclass(frozen=True, slots=True)
+class AbortWish:
+    """What to abort, how old it must be, and whether to do so although it does not hang."""
+
+    topic_partition: TopicPartition
+    start_offset: int | None
+    producer_id: int | None
+    max_timeout_ms: int
+    force: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedAbort:
+    """The plan, what speaks against it, and what to do then; warnings are for those who force it."""
+
+    plan: Plan
+    objections: tuple[str, ...]
+    hint: str | None
+    warnings: tuple[str, ...]
+
+
+def plan_abort(wish: AbortWish, verdicts: Sequence[Verdict], as_of: int, cluster_id: str) -> PlannedAbort:
+    """The plan by the rules above. verdicts are on everything open in the partition, whatever its age."""
+    named = wish.start_offset is not None or wish.producer_id is not None
+    chosen = [each for each in verdicts if _is_named(wish, each.transaction)]
+    if not (named or wish.force) and any(each.hangs for each in chosen):
+        chosen = [each for each in chosen if each.hangs]
+    objections = [(why, each) for each in chosen if (why := _objection(wish, each, as_of)) is not None]
+    steps = tuple(_step(each.transaction, cluster_id, forced=wish.force) for each in chosen)
+    if not chosen:
+        where = wish.topic_partition if not named else f"{wish.topic_partition} of that producer or offset"
+        nothing = f"no transaction is open in {where}, so there is nothing to abort"
+        return PlannedAbort(Plan(KIND, as_of, ()), (nothing,), "`eosctl transactions hanging` finds what hangs", ())
+    if wish.force:
+        return PlannedAbort(Plan(KIND, as_of, steps), (), None, tuple(_danger(why) for why, _ in objections))
+    hint = _hint(objections[0][1]) if objections else None
+    return PlannedAbort(Plan(KIND, as_of, steps), tuple(why for why, _ in objections), hint, ())
+
+
+def _is_named(wish: AbortWish, transaction: OpenTransaction) -> bool:
+    by_offset = wish.start_offset is None or transaction.start_offset == wish.start_offset
+    by_producer = wish.producer_id is None or transaction.producer.producer_id == wish.producer_id
+    return transaction.topic_partition == wish.topic_partition and by_offset and by_producer
+
+
+def _objection(wish: AbortWish, verdict: Verdict, as_of: int) -> str | None:
+    transaction = verdict.transaction
+    what = f"the transaction of producer {transaction.producer} from offset {transaction.start_offset}"
+    described, last = transaction.description, transaction.active.last_timestamp
+    if not verdict.hangs and described is not None:
+        return f"{what} does not hang: its coordinator has it as {described.state.value} under {_name(transaction)}"
+    if verdict.advice is not Advice.ABORT:
+        return f"{what} hangs, but its producer has another transaction under way as {_name(transaction)}"
+    if last is not None and as_of - last <= wish.max_timeout_ms:
+        return f"{what} is {max(0, as_of - last) / 60_000:.1f} min old, younger than transactions may become"
+    return None
+
+
+def _name(transaction: OpenTransaction) -> str:
+    return transaction.transactional_id or "no transactional ID"
+
+
+def _hint(verdict: Verdict) -> str:
+    name = verdict.transaction.transactional_id
+    if verdict.advice is Advice.FENCE:
+        return f"fence it, which ends its transaction properly: eosctl fence --transactional-id {name}"
+    if verdict.advice is Advice.WAIT:
+        return "wait until its coordinator ends it; --force aborts it here, which may break the transaction in two"
+    return "wait, or give --max-transaction-timeout; --force aborts it all the same"
+
+
+def _danger(objection: str) -> str:
+    return (
+        f"{objection}; forced, its records here are aborted although its client may still commit the others: the "
+        "transaction is then broken in two, and readers see a part of it"
+    )
+
+
+def _step(transaction: OpenTransaction, cluster_id: str, *, forced: bool) -> PlannedStep:
+    place, producer = transaction.topic_partition, transaction.producer
+    epoch = transaction.active.coordinator_epoch
+    return PlannedStep(
+        AbortTransaction(
+            Side.SOURCE,
+            place.topic,
+            place.partition,
+            producer.producer_id,
+            producer.producer_epoch,
+            0 if epoch is None else epoch,
+            transaction.start_offset,
+            forced,
+        ),
+        (
+            ClusterIs(Side.SOURCE, cluster_id),
+            TransactionHangs(
+                Side.SOURCE, place.topic, place.partition, producer.producer_id, transaction.start_offset, forced
+            ),
+        ),
+    )

@@ -1,0 +1,34 @@
+"""Kafka's own `kafka-transactions.sh find-hanging`, topic by topic."""
+
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+from eosctl.sandbox.java import compile_java
+from eosctl.sandbox.sandbox import Sandbox
+
+SOURCE = Path(__file__).with_name("FindHangingOracle.java")
+HEADERS = ("Topic", "Partition", "ProducerId", "ProducerEpoch", "CoordinatorEpoch", "StartOffset", "LastTimestamp")
+
+Row = tuple[str, int, int, int, int, int, int]
+
+
+def find_hanging(sandbox: Sandbox, topics: Iterable[str], max_timeout_minutes: int = 0) -> list[Row]:
+    """What the tool of the sandbox's own version calls hanging: topic, then the numbers of HEADERS, sorted."""
+    classes = compile_java(sandbox.jars.compiler, SOURCE, sandbox.classpath)
+    command = [sandbox.java, "-Xmx256m", "-XX:TieredStopAtLevel=1", "-cp", f"{classes}:{sandbox.classpath}"]
+    ran = subprocess.run(
+        [*command, "org.apache.kafka.tools.FindHangingOracle", sandbox.bootstrap_servers, str(max_timeout_minutes)],
+        input="".join(f"{topic}\n" for topic in topics),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert ran.returncode == 0, ran.stderr[-2000:]
+    rows = []
+    for line in ran.stdout.splitlines():
+        words = line.split()
+        if len(words) == len(HEADERS) + 1 and words[1].isdigit():
+            rows.append((words[0], *(int(word) for word in words[1 : len(HEADERS)])))
+    return sorted(rows)
