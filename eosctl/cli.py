@@ -45,6 +45,7 @@ WIDEST_HELP: Final = 100
 COMMANDS: Final = (
     Entry("sandbox", "eosctl.commands.sandbox", "Run a real Kafka with Connect workers on this machine."),
     Entry("demo", "eosctl.commands.demo", "Watch exactly-once double its data, and a zombie being fenced."),
+    Entry("profile", "eosctl.commands.profile", "Name your clusters, and see what a command would connect with."),
     Entry("snapshot", "eosctl.commands.snapshot", "Save what the other commands read, and read it again later."),
     Entry("inspect-config", "eosctl.commands.inspect_config", "Read the config topic exactly as a worker does."),
     Entry(

@@ -1,5 +1,6 @@
 """ClientProperties as librdkafka (confluent-kafka) takes them, and its clients made from them."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from eosctl import __version__
@@ -9,7 +10,7 @@ from eosctl.errors import ConfigError
 from eosctl.model.client_properties import ClientProperties
 
 if TYPE_CHECKING:
-    from confluent_kafka import Consumer, Producer
+    from confluent_kafka import Consumer, KafkaError, Producer
     from confluent_kafka.admin import AdminClient
 
 Configuration = dict[str, str | int | bool]
@@ -103,11 +104,17 @@ class OpenTransaction:
         return None
 
 
-def admin_client(properties: ClientProperties) -> "AdminClient":
-    """An AdminClient. Keep it referenced until its futures are done: collecting it fails them with _DESTROY."""
+def admin_client(properties: ClientProperties, on_error: "Callable[[KafkaError], None] | None" = None) -> "AdminClient":
+    """An AdminClient. Keep it referenced until its futures are done: collecting it fails them with _DESTROY.
+
+    `on_error` gets what goes wrong with connections, within `poll`.
+    """
     from confluent_kafka.admin import AdminClient
 
-    return AdminClient(_silent(configuration(properties)))
+    settings: dict[str, Any] = _silent(configuration(properties))
+    if on_error is not None:
+        settings["error_cb"] = on_error
+    return AdminClient(settings)
 
 
 def _dotted(settings: dict[str, str | int | bool]) -> Configuration:

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
+from eosctl.clients.errors import tls_error
+from eosctl.clients.rest_identity import WorkerUrl
+from eosctl.clients.tls_errors import tls_failure
 from eosctl.errors import EosctlError, NotAuthorized, Refused, TimedOut, Undecodable, Unreachable, UsageError
 
 if TYPE_CHECKING:
@@ -23,14 +26,16 @@ class Answer:
 
 
 class RestClient:
-    """One worker's REST interface at `url`.
+    """One worker's REST interface at `url`; a WorkerUrl says as whom.
 
     A 409 means that a rebalance is going on (Connect's own advice is to try again) and is retried until `timeout_s`
     has passed.
     """
 
     def __init__(self, url: str, timeout_s: float) -> None:
-        self.url = url.rstrip("/")
+        address = url if isinstance(url, WorkerUrl) else WorkerUrl(url)
+        self.url = str(address)
+        self._address = address
         self._timeout_s = timeout_s
         self._http: httpx.Client | None = None
 
@@ -53,6 +58,10 @@ class RestClient:
             if answer.status != 409 or time.monotonic() + RETRY_PAUSE_S > deadline:
                 break
             time.sleep(RETRY_PAUSE_S)
+        if 300 <= answer.status < 400:
+            what = f"{method} {self.url}{path} answered {answer.status}"
+            hint = "give the address that it leads to"
+            raise Refused(f"{what}; a redirect is not followed with a password or certificate", hint=hint)
         if answer.status >= 400:
             raise refusal(f"{method} {self.url}{path}", answer)
         return answer
@@ -73,6 +82,9 @@ class RestClient:
         except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
             raise UsageError(f"{self.url} is not a URL: {error}", hint="give --connect-url http://HOST:8083") from error
         except httpx.HTTPError as error:
+            failure = tls_failure(str(error))
+            if failure is not None:
+                raise tls_error(failure, self.url, "the REST user") from error
             raise Unreachable(f"no Connect worker answers at {self.url}: {error}") from error
         return Answer(response.status_code, self._decode(path, response))
 
@@ -80,8 +92,16 @@ class RestClient:
         import httpx
 
         if self._http is None:
-            # Proxy settings of the environment are for the web, not for a worker inside the cluster.
-            self._http = httpx.Client(base_url=self.url, trust_env=False, follow_redirects=True)
+            identity = self._address.identity
+            self._http = httpx.Client(
+                base_url=self.url,
+                # Proxy settings of the environment are for the web, not for a worker inside the cluster.
+                trust_env=False,
+                # Where a redirect leads to, somebody else might ask for the password or certificate.
+                follow_redirects=identity.is_anonymous,
+                auth=identity.basic_auth,
+                verify=identity.ssl_context() if self.url.startswith("https:") else True,
+            )
         return self._http
 
     def _decode(self, path: str, response: "httpx.Response") -> object:

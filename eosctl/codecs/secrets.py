@@ -88,6 +88,11 @@ def keep_properties(properties: Mapping[str, object]) -> dict[str, object]:
     return dict(properties)
 
 
+def looks_secret(key: str) -> bool:
+    """Whether the value of `key` may be a secret, by its name."""
+    return _SECRET.search(key) is not None
+
+
 def _is_shown(key: str, value: object) -> bool:
     if value is None:
         return True

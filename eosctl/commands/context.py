@@ -2,15 +2,19 @@
 
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
+from eosctl.clients.rest_identity import WorkerUrl
 from eosctl.commands.options import GlobalOptions
+from eosctl.errors import Refused
 from eosctl.model.skipped import Skipped
 
 if TYPE_CHECKING:
     from eosctl.clients.wire import Wire
-    from eosctl.model.client_properties import ClientProperties
+    from eosctl.model.client_properties import ClientProperties, Property
     from eosctl.model.workers import ConnectFacts
 
 MOST_NAMES: Final = 5
@@ -20,7 +24,8 @@ class Context:
     """Connections of one command, made when first asked for and closed at its end."""
 
     def __init__(self, options: GlobalOptions) -> None:
-        self.options = options
+        urls = tuple(WorkerUrl(url, lambda: self.client_properties) for url in options.connect_urls)
+        self.options = replace(options, connect_urls=urls)
 
     def __enter__(self) -> Self:
         return self
@@ -42,17 +47,30 @@ class Context:
         from eosctl.sources.config_providers import look_up
         from eosctl.sources.files import read_content
 
-        path = self.options.command_config
+        path, profile = self.options.command_config, self.options.profile
+        basis: dict[str, Property] = {}
+        if profile is not None and profile.command_config is not None and path is None:
+            basis = self._file_properties(Path(profile.command_config))
         properties = client_properties(
             command_config=None if path is None else read_content(path, "--command-config").decode(ENCODING),
             command_config_name="--command-config" if path is None else str(path),
             extra=[f"{key}={value}" for key, value in self.options.properties.items()],
             bootstrap_server=self.options.bootstrap_servers,
+            basis=basis if profile is None else basis | profile.client_properties,
             lookup=look_up,
         )
         for warning in self._doubts(properties):
             self.options.console.warn(warning)
         return properties
+
+    @staticmethod
+    def _file_properties(path: Path) -> "dict[str, Property]":
+        from eosctl.codecs.client_properties import client_properties
+        from eosctl.codecs.properties import ENCODING
+        from eosctl.sources.files import read_content
+
+        text = read_content(path, "command-config").decode(ENCODING)
+        return dict(client_properties(command_config=text, command_config_name=str(path)).properties)
 
     @staticmethod
     def _doubts(properties: "ClientProperties") -> Iterator[str]:
@@ -75,7 +93,20 @@ class Context:
 
         if not self.client_properties.bootstrap_servers:
             self.options.need_bootstrap_servers()
-        return Wire(self.client_properties, timeout_s=self.options.timeout_s)
+        wire = Wire(self.client_properties, timeout_s=self.options.timeout_s)
+        self._require_expected(wire)
+        return wire
+
+    def _require_expected(self, wire: "Wire") -> None:
+        """Refuse to write to another cluster than the profile's, and warn of reading one."""
+        profile = self.options.profile
+        if profile is None or profile.cluster_id is None or wire.cluster_id == profile.cluster_id:
+            return
+        what = f"this is cluster {wire.cluster_id}; {profile.label} expects {profile.cluster_id}"
+        if self.options.writes and not self.options.dry_run:
+            wire.close()
+            raise Refused(what, hint="is it the right profile? `eosctl profile explain` shows where each value is from")
+        self.options.console.warn(what)
 
     def read_connect(self) -> "ConnectFacts | Skipped":
         """What the Connect workers say now, Skipped where none was named."""

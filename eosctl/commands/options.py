@@ -17,13 +17,18 @@ from dataclasses import dataclass, field
 from functools import wraps
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Concatenate, ParamSpec
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 import typer
 
+from eosctl.clients.rest_identity import WorkerUrl
+from eosctl.commands.profiles import require_named, with_profile
 from eosctl.commands.shared import CONNECTION_OPTIONS, OUTPUT_OPTIONS, SAFETY_OPTIONS, SNAPSHOT_OPTIONS
 from eosctl.errors import UsageError
 from eosctl.render.console import ColourChoice, Console, Manner, Terminal
+
+if TYPE_CHECKING:
+    from eosctl.model.profile import Profile
 
 P = ParamSpec("P")
 Command = Callable[P, int | None]
@@ -34,7 +39,8 @@ class GlobalOptions:
     """What the user said with the shared options; those that a command does not take keep their default.
 
     properties are those of `-X`, in Java's names; timeout_s bounds each request; snapshot is the file to read instead
-    of the cluster; console is where the command answers.
+    of the cluster; console is where the command answers. sources says where a value that a profile can give came from.
+    writes: the command changes the cluster, unless dry_run.
     """
 
     console: Console
@@ -47,10 +53,15 @@ class GlobalOptions:
     snapshot: Path | None = None
     dry_run: bool = False
     yes: bool = False
+    profile: "Profile | None" = None
+    sources: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    writes: bool = False
 
     def need_bootstrap_servers(self) -> str:
         """The brokers to start from; UsageError where none were given."""
         if self.bootstrap_servers is None:
+            if self.profile is not None and self.profile.bootstrap_server is not None:
+                return self.profile.bootstrap_server
             raise UsageError("no cluster was named", hint="give -b HOST:PORT (or set EOSCTL_BOOTSTRAP_SERVER)")
         return self.bootstrap_servers
 
@@ -108,7 +119,9 @@ def _sharing(command: Callable[..., int | None], shared: tuple[inspect.Parameter
     @wraps(command)
     def with_options(ctx: typer.Context, **values: object) -> int | None:
         mine = {name: values.pop(name) for name in own_names}
-        return command(global_options(ctx.obj, values), **mine)
+        options = global_options(ctx.obj, with_profile(ctx, values) if "profile" in values else values)
+        require_named(options.profile, options.sources, yes=options.yes)
+        return command(options, **mine)
 
     context = inspect.Parameter("ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
     keywords = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own]
@@ -132,12 +145,15 @@ def global_options(seat: Seat, values: Mapping[str, Any]) -> GlobalOptions:
         bootstrap_servers=values.get("bootstrap_server"),
         command_config=values.get("command_config"),
         properties=MappingProxyType(dict(map(_property, values.get("property_") or ()))),
-        connect_urls=tuple(url.rstrip("/") for url in values.get("connect_url") or ()),
+        connect_urls=tuple(map(WorkerUrl, values.get("connect_url") or ())),
         group_id=values.get("group_id"),
         timeout_s=values.get("timeout", 30.0),
         snapshot=values.get("snapshot"),
         dry_run=values.get("dry_run", False),
         yes=values.get("yes", False),
+        profile=values.get("profile"),
+        sources=MappingProxyType(values.get("sources", {})),
+        writes="yes" in values,
     )
 
 

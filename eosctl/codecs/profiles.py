@@ -1,0 +1,136 @@
+"""The file of profiles: YAML text -> Profiles."""
+
+import re
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Final
+
+from eosctl.codecs.config_providers import REFERENCE
+from eosctl.codecs.secrets import looks_secret
+from eosctl.errors import ConfigError
+from eosctl.model.profile import Profile, Profiles
+
+TOP: Final = ("current", "profiles")
+KEYS: Final = (
+    *("bootstrap-server", "command-config", "connect-url", "group-id"),
+    *("timeout", "cluster-id", "protected", "properties"),
+)
+_USER_INFO: Final = re.compile(r"://[^/\s]*@")
+_BY_REFERENCE = "write env:NAME or file:PATH and keep it there"
+
+
+def decode_profiles(text: str, origin: str) -> Profiles:
+    """The profiles of a file.
+
+    1. `current: NAME` and `profiles:`, a mapping of names to mappings with the keys of KEYS; `connect-url` may be a
+       list; `properties` are client properties.
+    2. A key that is unknown, or given twice, is an error.
+    3. The value of a property whose key looks secret is `env:NAME`, `file:PATH` (the whole file), or holds a reference
+       to a config provider; URLs hold no password.
+
+    Raises ConfigError naming file, profile and key, and the key that may have been meant.
+    """
+    top = _mapping(_parsed(text, origin), origin, TOP)
+    profiles = {
+        str(name): _profile(str(name), given, origin)
+        for name, given in _mapping(top.get("profiles"), f"{origin}: profiles").items()
+    }
+    current = _text(top.get("current"), f"{origin}: current")
+    return Profiles(profiles, current)
+
+
+def _parsed(text: str, origin: str) -> object:
+    import yaml
+
+    class Strict(yaml.SafeLoader):
+        """YAML's plain values only, and no key twice."""
+
+        def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[object, object]:
+            """The mapping; an error where a key is given twice."""
+            keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+            twice = next((key for place, key in enumerate(keys) if key in keys[:place]), None)
+            if twice is not None:
+                raise ConfigError(f"{origin}: line {node.start_mark.line + 1}: {twice} is given twice")
+            return super().construct_mapping(node, deep)
+
+    try:
+        return yaml.load(text, Strict)
+    except yaml.MarkedYAMLError as error:
+        line = "" if error.problem_mark is None else f": line {error.problem_mark.line + 1}"
+        raise ConfigError(f"{origin}{line}: this is not YAML: {error.problem}") from error
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{origin}: this is not YAML") from error
+
+
+def _profile(name: str, given: object, origin: str) -> Profile:
+    place = f"{origin}: profile {name}"
+    fields = _mapping(given, place, KEYS)
+    urls = fields.get("connect-url")
+    timeout = fields.get("timeout")
+    if timeout is not None and (isinstance(timeout, bool) or not isinstance(timeout, int | float) or timeout <= 0):
+        raise ConfigError(f"{place}: timeout is not a number of seconds")
+    if not isinstance(fields.get("protected", False), bool):
+        raise ConfigError(f"{place}: protected is true or false")
+    return Profile(
+        name=name,
+        origin=origin,
+        bootstrap_server=_text(fields.get("bootstrap-server"), f"{place}: bootstrap-server"),
+        command_config=_text(fields.get("command-config"), f"{place}: command-config"),
+        connect_urls=tuple(
+            _url(each, f"{place}: connect-url") for each in (urls if isinstance(urls, list) else [urls]) if each
+        ),
+        group_id=_text(fields.get("group-id"), f"{place}: group-id"),
+        timeout_s=None if timeout is None else float(timeout),
+        cluster_id=_text(fields.get("cluster-id"), f"{place}: cluster-id"),
+        protected=bool(fields.get("protected", False)),
+        properties=_properties(fields.get("properties"), f"{place}: properties"),
+    )
+
+
+def _properties(given: object, place: str) -> dict[str, str]:
+    return {str(key): _property(str(key), value, place) for key, value in _mapping(given, place).items()}
+
+
+def _property(key: str, value: object, place: str) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    text = "" if value is None else str(value)
+    if not looks_secret(key):
+        return text
+    kind, _, rest = text.partition(":")
+    if kind == "env" and rest:
+        return f"${{env:{rest}}}"
+    if kind == "file" and rest:
+        directory, slash, name = rest.rpartition("/")
+        return f"${{dir:{directory or slash or '.'}:{name}}}"
+    if REFERENCE.search(text) is None:
+        raise ConfigError(f"{place}: {key} is a secret, which does not belong into this file", hint=_BY_REFERENCE)
+    return text
+
+
+def _url(value: object, place: str) -> str:
+    text = _text(value, place) or ""
+    if _USER_INFO.search(text):
+        raise ConfigError(
+            f"{place} holds a user and password", hint="give basic.auth.user.info: env:NAME in properties"
+        )
+    return text.rstrip("/")
+
+
+def _text(value: object, place: str) -> str | None:
+    if value is not None and not isinstance(value, str | int):
+        raise ConfigError(f"{place} is not text")
+    return None if value is None else str(value)
+
+
+def _mapping(value: object, place: str, keys: tuple[str, ...] = ()) -> Mapping[object, object]:
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise ConfigError(f"{place} is not a mapping of keys to values")
+    for key in value:
+        if keys and key not in keys:
+            meant = get_close_matches(str(key), keys, 1)
+            hint = f"did you mean {meant[0]}?" if meant else f"known are {', '.join(keys)}"
+            raise ConfigError(f"{place}: {key} is unknown", hint=hint)
+    return value

@@ -1,0 +1,139 @@
+"""`eosctl profile`: named clusters."""
+
+from typing import Annotated
+
+import typer
+
+from eosctl.commands.options import GlobalOptions, connecting, printing
+from eosctl.errors import EXIT_FINE, EXIT_FOUND
+
+app = typer.Typer()
+
+
+@app.callback()
+def profile() -> None:
+    """Name your clusters, and see what a command would connect with.
+
+    Use it where there is more than one cluster. Profiles are in ~/.config/eosctl/config.yaml and in the nearest
+    .eosctl.yaml of this directory and those above it. They hold no secrets, only where these are.
+    """
+
+
+@app.command("list")
+@printing
+def list_(options: GlobalOptions) -> None:
+    """List the profiles.
+
+    Use it to see which clusters are named, and which one is in use.
+
+    Examples:
+      eosctl profile list
+
+    Columns:
+      NAME              of the profile, as --profile takes it
+      IN_USE            whether it is taken where none is named
+      BOOTSTRAP_SERVER  brokers to start from
+      GROUP_ID          the Connect cluster
+      CLUSTER_ID        the Kafka cluster that may be written to
+      PROTECTED         whether --yes needs --profile beside it
+      FILE              that describes it
+    """
+    from eosctl.render.views.profile import view_profiles
+    from eosctl.sources.profiles import read_profiles
+
+    options.console.result(view_profiles(read_profiles()))
+
+
+@app.command("use")
+@printing
+def use(options: GlobalOptions, name: Annotated[str, typer.Argument(metavar="NAME", help="The profile.")]) -> None:
+    """Choose the profile that is taken where none is named.
+
+    Use it to work with one cluster for a while. It writes `current` into the user's file and changes no other line.
+
+    Examples:
+      eosctl profile use staging
+    """
+    from eosctl.commands.profiles import chosen_profile
+    from eosctl.executors.profile_file import set_current
+    from eosctl.sources.profiles import user_file
+
+    chosen_profile(name)
+    set_current(user_file(), name)
+    options.console.result(f"profile {name} is in use ({user_file()})")
+
+
+@app.command("show")
+@printing
+def show(options: GlobalOptions, name: Annotated[str, typer.Argument(metavar="NAME", help="The profile.")]) -> None:
+    """Show one profile.
+
+    Use it to see what a name stands for. Client properties are shown by name, without their values.
+
+    Examples:
+      eosctl profile show staging -o yaml
+    """
+    from eosctl.commands.profiles import chosen_profile
+    from eosctl.render.views.profile import view_profile
+
+    chosen = chosen_profile(name)
+    assert chosen is not None
+    options.console.result(view_profile(chosen))
+
+
+@app.command("explain")
+@connecting
+def explain_(options: GlobalOptions) -> None:
+    """Show every setting that a command would connect with, and where it comes from.
+
+    Use it when a command talks to another cluster, or as somebody else, than you thought. It connects to nothing.
+    First wins: option, -X, EOSCTL_ variable, profile, default. Secrets are hidden.
+
+    Examples:
+      eosctl profile explain --profile staging
+      eosctl profile explain -b broker:9092 --command-config client.properties
+
+    Columns:
+      SETTING  option or client property
+      VALUE    what it is
+      SOURCE   where it was given
+    """
+    from eosctl.commands.context import Context
+    from eosctl.commands.explaining import explain
+    from eosctl.render.views.profile import view_explained
+
+    with Context(options) as context:
+        options.console.result(view_explained(list(explain(context))))
+
+
+@app.command("check")
+@connecting
+def check(options: GlobalOptions) -> int:
+    """Connect with every client, and say which step fails.
+
+    Use it first when something cannot connect. It looks the names up, connects, makes the TLS handshake, logs in with
+    both Kafka clients, asks what the principal may do, and asks the Connect workers. It ends with 1 when a step failed.
+
+    Examples:
+      eosctl profile check --profile staging
+      eosctl profile check -b broker:9093 --command-config client.properties
+
+    Columns:
+      CLIENT   network, wire and librdkafka (Kafka's protocol), REST
+      ADDRESS  that was tried
+      STEP     DNS, TCP, TLS, SASL or Kafka, ACL, HTTP
+      OUTCOME  ok or failed
+      DETAIL   what was seen
+      HINT     what to do
+    """
+    from eosctl.clients.checks import check_connections
+    from eosctl.commands.context import Context
+    from eosctl.render.views.profile import view_connection_check
+
+    with Context(options) as context:
+        if not context.client_properties.bootstrap_servers:
+            options.need_bootstrap_servers()
+        steps = list(check_connections(context.client_properties, context.options.connect_urls, options.timeout_s))
+    document = view_connection_check(steps)
+    options.console.result(document)
+    return EXIT_FINE if document.data["verdict"] == "ok" else EXIT_FOUND

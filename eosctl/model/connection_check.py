@@ -1,0 +1,35 @@
+"""What a check of the ways to a cluster finds."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class CheckStep(StrEnum):
+    """The steps of a connection, in their order."""
+
+    DNS = "DNS"
+    TCP = "TCP"
+    TLS = "TLS"
+    KAFKA = "Kafka"
+    SASL = "SASL"
+    ACL = "ACL"
+    HTTP = "HTTP"
+
+
+class CheckOutcome(StrEnum):
+    """How a step ended; steps behind one that failed are not tried."""
+
+    OK = "ok"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedStep:
+    """One step of one client (network, wire, librdkafka, REST) to one address: how it ended, why, and what to do."""
+
+    client: str
+    address: str
+    step: CheckStep
+    outcome: CheckOutcome
+    detail: str
+    hint: str | None = None

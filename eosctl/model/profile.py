@@ -1,0 +1,51 @@
+"""Profiles: named clusters with what is needed to reach them, and the guards on writing to them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from eosctl.model.client_properties import Property
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """One named cluster; `origin` is the file that describes it.
+
+    properties are client properties whose secrets are references. A protected profile takes `--yes` only where it was
+    named on the command line. cluster_id is the Kafka cluster that commands may write to, None: any.
+    """
+
+    name: str
+    origin: str
+    bootstrap_server: str | None = None
+    command_config: str | None = None
+    connect_urls: tuple[str, ...] = ()
+    group_id: str | None = None
+    timeout_s: float | None = None
+    cluster_id: str | None = None
+    protected: bool = False
+    properties: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def client_properties(self) -> dict[str, Property]:
+        """The profile's own client properties, each with the profile as its origin."""
+        own = dict(self.properties)
+        if self.bootstrap_server is not None:
+            own["bootstrap.servers"] = self.bootstrap_server
+        return {key: Property(value, self.label) for key, value in own.items()}
+
+    @property
+    def label(self) -> str:
+        """The profile and its file, as the origin of a value."""
+        return f"profile {self.name} ({self.origin})"
+
+
+@dataclass(frozen=True, slots=True)
+class Profiles:
+    """Profiles by name, and the one in use where none is named."""
+
+    profiles: Mapping[str, Profile] = field(default_factory=dict)
+    current: str | None = None
+
+    def over(self, other: "Profiles") -> "Profiles":
+        """These, and those of `other` that have another name."""
+        return Profiles({**other.profiles, **self.profiles}, self.current or other.current)

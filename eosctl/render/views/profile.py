@@ -1,0 +1,84 @@
+"""Profiles, where values come from, and how connecting goes."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from eosctl.model.connection_check import CheckedStep, CheckOutcome
+from eosctl.model.profile import Profile, Profiles
+from eosctl.render.document import Column, Document, Fields, Table, Tone
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """A setting, its value (None: there is none; a secret is hidden already) and where it was given."""
+
+    setting: str
+    value: str | None
+    source: str
+
+
+PROFILES = Table(
+    "profiles",
+    (
+        Column("NAME", "name"),
+        Column("IN_USE", "in_use"),
+        Column("BOOTSTRAP_SERVER", "bootstrap_server"),
+        Column("GROUP_ID", "group_id"),
+        Column("CLUSTER_ID", "cluster_id"),
+        Column("PROTECTED", "protected"),
+        Column("FILE", "file"),
+    ),
+    empty="there are no profiles",
+)
+SETTINGS = Table("settings", (Column("SETTING", "setting"), Column("VALUE", "value"), Column("SOURCE", "source")))
+STEPS = Table(
+    "steps",
+    (
+        Column("CLIENT", "client"),
+        Column("ADDRESS", "address"),
+        Column("STEP", "step"),
+        Column("OUTCOME", "outcome", tones={"ok": Tone.GOOD, "failed": Tone.BAD}),
+        Column("DETAIL", "detail"),
+        Column("HINT", "hint"),
+    ),
+)
+
+
+def view_profiles(profiles: Profiles) -> Document:
+    """Every profile, by name."""
+    rows = [_row(each, each.name == profiles.current) for _, each in sorted(profiles.profiles.items())]
+    return Document("profiles", {"profiles": rows, "current": profiles.current}, blocks=(PROFILES,))
+
+
+def view_explained(settings: Sequence[Explained]) -> Document:
+    """Each setting with its value and source."""
+    return Document("settings", {"settings": [asdict(each) for each in settings]}, blocks=(SETTINGS,))
+
+
+def view_connection_check(steps: Sequence[CheckedStep]) -> Document:
+    """Each step of each client, and whether all went well."""
+    failed = any(each.outcome is CheckOutcome.FAILED for each in steps)
+    data = {"verdict": "failed" if failed else "ok", "steps": [asdict(each) for each in steps]}
+    return Document("connection-check", data, blocks=(STEPS,))
+
+
+def _row(profile: Profile, in_use: bool) -> dict[str, object]:
+    return {
+        "name": profile.name,
+        "in_use": in_use,
+        "bootstrap_server": profile.bootstrap_server,
+        "command_config": profile.command_config,
+        "connect_urls": list(profile.connect_urls),
+        "group_id": profile.group_id,
+        "cluster_id": profile.cluster_id,
+        "protected": profile.protected,
+        "file": profile.origin,
+    }
+
+
+def view_profile(profile: Profile) -> Document:
+    """One profile; of its client properties the names."""
+    data = {**_row(profile, False), "properties": sorted(profile.properties), "timeout_s": profile.timeout_s}
+    del data["in_use"]
+    columns = tuple(Column(key.upper(), key) for key in data)
+    return Document("profile", data, blocks=(Fields(columns),))

@@ -1,0 +1,152 @@
+"""Connect workers behind https: the client's certificate, basic auth, and what is never shown."""
+
+import base64
+import json
+import ssl
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
+import pytest
+from certificates import PASSWORD, Authority
+
+from eosctl.clients.rest import RestClient
+from eosctl.clients.rest_identity import RestIdentity, WorkerUrl
+from eosctl.codecs.client_properties import client_properties
+from eosctl.errors import ConfigError, NotAuthorized, Refused, Unreachable
+from eosctl.sources.connect_rest import read_connect
+
+AUTHORIZED = "Basic " + base64.b64encode(b"tool:ge:heim").decode()
+
+
+@pytest.fixture(scope="module")
+def authority():
+    return Authority()
+
+
+@pytest.fixture(scope="module")
+def own(authority, tmp_path_factory):
+    """Properties that trust the authority and show a certificate, as a worker's file or a client's has them."""
+    home = tmp_path_factory.mktemp("stores")
+    (home / "trust.pem").write_text(authority.root_pem)
+    store = authority.issue("tool").pkcs12(home / "own.p12")
+    trust = [f"truststore.location={home}/trust.pem", "truststore.type=PEM"]
+    return trust, [*trust, f"keystore.location={store}", "keystore.type=PKCS12", f"keystore.password={PASSWORD}"]
+
+
+@contextmanager
+def worker(holder=None, trusted=None, needs=None, moved_to=None):
+    """A worker that asks for what `needs` says, under the certificate of `holder`; yields its address."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            root = {"version": "4.3.1", "kafka_cluster_id": "C1"}
+            body = json.dumps(root if self.path == "/" else {}).encode()
+            self.send_response(302 if moved_to else 200 if needs in (None, self.headers["Authorization"]) else 401)
+            if moved_to:
+                self.send_header("Location", moved_to)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    class Server(ThreadingHTTPServer):
+        def handle_error(self, *_):
+            pass
+
+    server = Server(("127.0.0.1", 0), Handler)
+    if holder is not None:
+        server.socket = context(holder, trusted).wrap_socket(server.socket, server_side=True)
+    Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+    try:
+        yield f"http{'' if holder is None else 's'}://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def context(holder, trusted):
+    import tempfile
+
+    made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    with tempfile.NamedTemporaryFile("w") as file:
+        file.write(holder.key_pem() + holder.chain_pem)
+        file.flush()
+        made.load_cert_chain(file.name)
+    if trusted is not None:
+        made.verify_mode = ssl.CERT_REQUIRED
+        made.load_verify_locations(cadata=trusted.root_pem)
+    return made
+
+
+def properties(*texts):
+    return lambda: client_properties(extra=texts)
+
+
+def get(url):
+    with RestClient(url, 5) as rest:
+        return rest.get("/")
+
+
+@pytest.mark.parametrize("prefix", ["ssl.", "listeners.https.ssl."])
+def test_a_worker_that_wants_a_certificate_gets_it(authority, own, prefix):
+    given = properties(*(prefix + text for text in own[1]))
+    with worker(authority.issue("worker", "127.0.0.1"), trusted=authority) as url:
+        assert get(WorkerUrl(url, given))["version"] == "4.3.1"
+        without = properties(*(prefix + text for text in own[0]))
+        with pytest.raises((NotAuthorized, Unreachable)):
+            get(WorkerUrl(url, without))
+
+
+def test_the_listener_s_settings_hold_alone(authority, own):
+    given = properties(*("ssl." + text for text in own[0]), "listeners.https.ssl.protocol=TLSv1.3")
+    with worker(authority.issue("worker", "127.0.0.1")) as url, pytest.raises(Unreachable, match="not signed by"):
+        get(WorkerUrl(url, given))
+
+
+@pytest.mark.parametrize(
+    ("hosts", "days", "says"),
+    [
+        (["elsewhere"], 30, "its certificate is for another host name"),
+        (["127.0.0.1"], -1, "its certificate has expired"),
+    ],
+)
+def test_a_worker_s_certificate_that_does_not_do_is_one_clear_line(authority, own, hosts, days, says):
+    given = properties(*("ssl." + text for text in own[0]))
+    with worker(authority.issue("worker", *hosts, days=days)) as url, pytest.raises(Unreachable) as caught:
+        get(WorkerUrl(url, given))
+    assert caught.value.message == f"{url} is not trusted: {says}"
+
+
+def test_basic_auth_is_of_the_url_or_of_the_properties():
+    with worker(needs=AUTHORIZED) as url:
+        inside = url.replace("://", "://tool:ge%3Aheim@")
+        assert get(WorkerUrl(inside))["version"] == "4.3.1"
+        assert get(WorkerUrl(url, properties("basic.auth.user.info=tool:ge:heim")))["version"] == "4.3.1"
+        for wrong in (url, WorkerUrl(url, properties("basic.auth.user.info=tool:other"))):
+            with pytest.raises(NotAuthorized):
+                get(wrong)
+
+
+def test_the_password_of_an_address_is_in_nothing_that_is_told():
+    with worker(needs=AUTHORIZED) as url:
+        address = WorkerUrl(url.replace("://", "://tool:ge%3Aheim@"))
+        facts = read_connect([address, WorkerUrl("http://tool:geheim@127.0.0.1:9")], 5)
+    told = f"{address!r} {address} {facts!r} {address.identity!r} {WorkerUrl(address)!r}"
+    assert "heim" not in told
+    assert str(address) == url
+    assert WorkerUrl(address).identity.basic_auth == ("tool", "ge:heim")
+
+
+def test_a_redirect_is_not_followed_with_a_password():
+    with worker() as other, worker(moved_to=other) as url:
+        assert get(url)["version"] == "4.3.1"
+        with pytest.raises(Refused, match="a redirect is not followed with a password or certificate"):
+            get(WorkerUrl(url, properties("basic.auth.user.info=tool:geheim")))
+
+
+def test_basic_auth_without_a_colon_is_refused():
+    with pytest.raises(ConfigError, match=r"basic\.auth\.user\.info from -X is not user:password"):
+        assert RestIdentity(properties("basic.auth.user.info=geheim")()).basic_auth

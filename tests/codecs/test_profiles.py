@@ -1,0 +1,101 @@
+"""The file of profiles is read strictly, and holds no secret."""
+
+import contextlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eosctl.codecs.profiles import decode_profiles
+from eosctl.errors import ConfigError
+from eosctl.model.profile import Profiles
+
+FULL = """
+current: staging
+profiles:
+  staging:
+    bootstrap-server: a:9093,b:9093
+    command-config: client.properties
+    connect-url: [https://one:8083/, https://two:8083]
+    group-id: connect
+    timeout: 5
+    cluster-id: abc
+    protected: true
+    properties:
+      client.rack: r1
+      enable.idempotence: true
+      ssl.key.password: env:KEY_PASSWORD
+      ssl.keystore.password: file:/run/secrets/store
+      sasl.jaas.config: x.Y required username="u" password="${env:PASSWORD}";
+  empty:
+"""
+
+
+def test_every_key_is_read():
+    read = decode_profiles(FULL, "config.yaml")
+    assert read.current == "staging"
+    assert set(read.profiles) == {"staging", "empty"}
+    staging = read.profiles["staging"]
+    assert staging.bootstrap_server == "a:9093,b:9093"
+    assert staging.command_config == "client.properties"
+    assert staging.connect_urls == ("https://one:8083", "https://two:8083")
+    assert (staging.group_id, staging.timeout_s, staging.cluster_id) == ("connect", 5.0, "abc")
+    assert staging.protected
+    assert not read.profiles["empty"].protected
+
+
+def test_secrets_become_references_and_other_values_text():
+    properties = decode_profiles(FULL, "config.yaml").profiles["staging"].properties
+    assert properties["client.rack"] == "r1"
+    assert properties["enable.idempotence"] == "true"
+    assert properties["ssl.key.password"] == "${env:KEY_PASSWORD}"
+    assert properties["ssl.keystore.password"] == "${dir:/run/secrets:store}"
+    assert "${env:PASSWORD}" in properties["sasl.jaas.config"]
+
+
+@pytest.mark.parametrize(
+    ("text", "says", "hint"),
+    [
+        ("profile: {}", "f: profile is unknown", "did you mean profiles?"),
+        (
+            "profiles: {a: {bootstrap-servers: x}}",
+            "f: profile a: bootstrap-servers is unknown",
+            "did you mean bootstrap-server?",
+        ),
+        ("profiles: {a: {zzz: x}}", "f: profile a: zzz is unknown", "known are bootstrap-server"),
+        ("profiles: {a: {}, a: {}}", "f: line 1: a is given twice", None),
+        ("profiles: [a]", "f: profiles is not a mapping", None),
+        ("profiles: {a: {timeout: soon}}", "f: profile a: timeout is not a number of seconds", None),
+        ("profiles: {a: {protected: 1}}", "f: profile a: protected is true or false", None),
+        ("profiles: {a: {group-id: [x]}}", "f: profile a: group-id is not text", None),
+        (
+            "profiles: {a: {properties: {ssl.key.password: geheim}}}",
+            "f: profile a: properties: ssl.key.password is a secret",
+            "write env:NAME or file:PATH",
+        ),
+        ("profiles: {a: {connect-url: 'https://u:geheim@h'}}", "connect-url holds a user and password", "by|env:NAME"),
+        ("a: [", "f: line 1: this is not YAML", None),
+        ("!!python/object/apply:os.system [geheim]", "f: line 1: this is not YAML", None),
+    ],
+)
+def test_what_is_wrong_is_said(text, says, hint):
+    with pytest.raises(ConfigError, match=says) as caught:
+        decode_profiles(text, "f")
+    assert "geheim" not in caught.value.message.replace("system [geheim]", "")
+    if hint is not None:
+        assert any(part in str(caught.value.hint) for part in hint.split("|"))
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_profiles_or_a_config_error(text):
+    with contextlib.suppress(ConfigError):
+        assert isinstance(decode_profiles(text, "f"), Profiles)
+
+
+def test_the_nearer_file_wins_by_name():
+    near = decode_profiles("profiles: {a: {group-id: near}}", "near")
+    far = decode_profiles("current: b\nprofiles: {a: {group-id: far}, b: {}}", "far")
+    merged = near.over(far)
+    assert merged.current == "b"
+    assert merged.profiles["a"].group_id == "near"
+    assert set(merged.profiles) == {"a", "b"}

@@ -1,0 +1,137 @@
+"""Profiles on the command line: what wins, what is shown, what is refused."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+FILE = """# my clusters
+profiles:
+  staging:
+    bootstrap-server: staging:9092
+    command-config: staging.properties
+    connect-url: http://worker:8083
+    group-id: connect-staging
+    timeout: 7
+    properties: {client.rack: profile, ssl.key.password: "env:EOSCTL_TEST_CANARY"}
+  prod: {bootstrap-server: "prod:9092", protected: true, cluster-id: abc}
+"""
+
+
+@pytest.fixture
+def home(eosctl, tmp_path, monkeypatch):
+    """The directory of the user's file, with two profiles in it."""
+    home = Path(os.environ["XDG_CONFIG_HOME"], "eosctl")
+    home.mkdir()
+    (home / "config.yaml").write_text(FILE)
+    (home / "staging.properties").write_text("client.rack=file\nclient.id=file\nssl.keystore.password=geheim\n")
+    monkeypatch.setenv("EOSCTL_TEST_CANARY", "geheim")
+    monkeypatch.chdir(tmp_path)
+    return home
+
+
+def data(ran):
+    assert ran.exit_code == 0, ran.stderr
+    return json.loads(ran.stdout)["data"]
+
+
+def explained(eosctl, *args):
+    ran = eosctl("profile", "explain", "-o", "json", *args)
+    return {each["setting"]: (each["value"], each["source"]) for each in data(ran)["settings"]}
+
+
+@pytest.mark.usefixtures("home")
+def test_profiles_are_listed_and_shown_without_values(eosctl):
+    listed = data(eosctl("profile", "list", "-o", "json"))
+    assert [(each["name"], each["protected"]) for each in listed["profiles"]] == [("prod", True), ("staging", False)]
+    ran = eosctl("profile", "show", "staging", "-o", "json")
+    assert data(ran)["properties"] == ["client.rack", "ssl.key.password"]
+    assert "geheim" not in ran.stdout
+
+
+def test_use_changes_one_line_of_the_file(eosctl, home):
+    for name in ("prod", "staging"):
+        assert eosctl("profile", "use", name).exit_code == 0
+        assert (home / "config.yaml").read_text() == f"current: '{name}'\n{FILE}"
+    assert data(eosctl("profile", "list", "-o", "json"))["current"] == "staging"
+    assert (home / "config.yaml").stat().st_mode & 0o077 == 0
+
+
+def test_each_value_tells_where_it_came_from(eosctl, home):
+    label = f"profile staging ({home}/config.yaml)"
+    settings = explained(eosctl, "--profile", "staging")
+    assert settings["profile"] == ("staging", "--profile")
+    assert settings["bootstrap.servers"] == ("staging:9092", label)
+    assert settings["group-id"] == ("connect-staging", label)
+    assert settings["connect-url"] == ("http://worker:8083", label)
+    assert settings["timeout"] == ("7 s", label)
+    assert settings["client.rack"] == ("profile", label)
+    assert settings["client.id"] == ("file", f"{home}/staging.properties")
+    assert settings["ssl.key.password"] == ("[hidden]", label)
+    assert settings["ssl.keystore.password"][0] == "[hidden]"
+
+
+def test_the_order_is_option_then_x_then_environment_then_profile(eosctl, home, monkeypatch):
+    monkeypatch.setenv("EOSCTL_GROUP_ID", "env")
+    monkeypatch.setenv("EOSCTL_BOOTSTRAP_SERVER", "env:1")
+    monkeypatch.setenv("EOSCTL_PROFILE", "staging")
+    settings = explained(eosctl, "--timeout", "3", "-X", "client.rack=typed")
+    assert settings["profile"] == ("staging", "EOSCTL_PROFILE")
+    assert settings["group-id"] == ("env", "EOSCTL_GROUP_ID")
+    assert settings["bootstrap.servers"] == ("env:1", "EOSCTL_BOOTSTRAP_SERVER")
+    assert settings["timeout"] == ("3 s", "--timeout")
+    assert settings["client.rack"] == ("typed", "-X")
+    assert explained(eosctl, "-b", "typed:1")["bootstrap.servers"] == ("typed:1", "--bootstrap-server")
+
+
+@pytest.mark.usefixtures("home")
+def test_a_file_on_the_command_line_wins_over_the_profile_s(eosctl, tmp_path):
+    (tmp_path / "own.properties").write_text("client.rack=own\n")
+    settings = explained(eosctl, "--profile", "staging", "--command-config", tmp_path / "own.properties")
+    assert settings["client.rack"] == ("own", f"{tmp_path}/own.properties")
+    assert "client.id" not in settings
+    assert settings["bootstrap.servers"][0] == "staging:9092"
+
+
+@pytest.mark.usefixtures("home")
+def test_a_project_s_file_is_found_upward_and_wins(eosctl, tmp_path, monkeypatch):
+    (tmp_path / ".eosctl.yaml").write_text("current: prod\nprofiles: {prod: {group-id: project}}\n")
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "a" / "b")
+    settings = explained(eosctl)
+    assert settings["profile"] == ("prod", "current")
+    assert settings["group-id"] == ("project", f"profile prod ({tmp_path}/.eosctl.yaml)")
+
+
+@pytest.mark.usefixtures("home")
+def test_a_name_that_is_no_profile_is_told_with_the_nearest(eosctl):
+    ran = eosctl("profile", "explain", "--profile", "stagin")
+    assert ran.exit_code == 2
+    assert "there is no profile stagin" in ran.stderr
+    assert "did you mean staging?" in ran.stderr
+
+
+@pytest.mark.usefixtures("home")
+def test_an_empty_name_is_no_profile(eosctl):
+    assert eosctl("profile", "use", "staging").exit_code == 0
+    assert explained(eosctl, "--profile", "")["profile"][0] is None
+
+
+@pytest.mark.usefixtures("home")
+def test_yes_alone_does_not_do_on_a_protected_profile(eosctl, monkeypatch):
+    monkeypatch.setenv("EOSCTL_PROFILE", "prod")
+    args = ["fence", "--transactional-id", "x", "--yes", "--timeout", "0.1"]
+    ran = eosctl(*args)
+    assert ran.exit_code == 8
+    assert "profile prod is protected, and --yes alone does not do" in ran.stderr
+    named = eosctl(*args, "--profile", "prod", "-b", "127.0.0.1:1")
+    assert named.exit_code == 4
+
+
+def test_a_secret_in_the_file_is_refused_and_not_shown(eosctl, home):
+    (home / "config.yaml").write_text("profiles: {a: {properties: {ssl.key.password: geheim}}}")
+    ran = eosctl("profile", "list")
+    assert ran.exit_code == 2
+    assert "ssl.key.password is a secret" in ran.stderr
+    assert "geheim" not in ran.stderr
