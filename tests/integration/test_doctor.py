@@ -1,0 +1,166 @@
+"""`eosctl doctor` on real clusters: silent on a healthy one, and right about what is made wrong."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import httpx
+import pytest
+
+from eosctl.sandbox.sandbox import Sandbox
+from eosctl.sandbox.spec import SandboxSpec
+from eosctl.sandbox.versions import DEFAULT_KAFKA_VERSION
+from tests.integration.waiting import eventually
+
+pytestmark = pytest.mark.kafka
+FILE_SOURCE = "org.apache.kafka.connect.file.FileStreamSourceConnector"
+
+
+@pytest.fixture(scope="session")
+def healthy(request: pytest.FixtureRequest, kafka_version: str) -> Iterator[Sandbox]:
+    """A broker and a worker of each version that `--kafka-versions` names."""
+    with ExitStack() as started:
+        if kafka_version == DEFAULT_KAFKA_VERSION:
+            yield request.getfixturevalue("connect_sandbox")
+        else:
+            yield started.enter_context(Sandbox(SandboxSpec(kafka_version=kafka_version, workers=1)))
+
+
+def put_source(sandbox: Sandbox, name: str, file: Path, **more: str) -> None:
+    config = {"connector.class": FILE_SOURCE, "tasks.max": "1", "file": str(file), "topic": f"{name}-out", **more}
+    url = sandbox.connect_urls[0]
+    httpx.put(f"{url}/connectors/{name}/config", json=config, timeout=60).raise_for_status()
+
+    def runs() -> bool:
+        answer = httpx.get(f"{url}/connectors/{name}/status", timeout=30)
+        tasks = answer.json().get("tasks", ()) if answer.status_code == 200 else ()
+        return [task["state"] for task in tasks] == ["RUNNING"]
+
+    eventually(runs, f"the task of {name} runs", deadline_s=90)
+
+
+def remove(sandbox: Sandbox, name: str) -> None:
+    httpx.delete(f"{sandbox.connect_urls[0]}/connectors/{name}", timeout=60)
+
+
+def arguments(sandbox: Sandbox) -> list[object]:
+    urls = [part for url in sandbox.connect_urls for part in ("--connect-url", url)]
+    files = sorted(sandbox.directory.glob("worker-*/worker.properties"))
+    return ["-b", sandbox.bootstrap_servers, *urls, *[part for file in files for part in ("--worker-config", file)]]
+
+
+def counted(ran) -> set[tuple[str, str]]:
+    assert ran.exit_code in {0, 1}, ran.stderr
+    found = json.loads(ran.stdout)["data"]["findings"]
+    return {(each["id"], each["subject"]) for each in found if each["severity"] != "info"}
+
+
+def ids(ran) -> set[str]:
+    return {rule for rule, _ in counted(ran)}
+
+
+@pytest.mark.matrix
+def test_a_healthy_cluster_is_free_of_findings(healthy: Sandbox, eosctl, fresh_name, tmp_path: Path) -> None:
+    name, lines = fresh_name("healthy"), tmp_path / "lines"
+    lines.write_text("1\n2\n")
+    put_source(healthy, name, lines, **{"exactly.once.support": "required"})
+    try:
+        doctor = lambda: eosctl("doctor", *arguments(healthy), "-o", "json")  # noqa: E731
+        eventually(lambda: "EOS024" not in ids(doctor()), "the group is at rest")
+        ran = doctor()
+        assert counted(ran) == set()
+        assert ran.exit_code == 0
+        unknown = {each["id"] for each in json.loads(ran.stdout)["data"]["unknown"]}
+        assert unknown <= {"EOS120"}
+    finally:
+        remove(healthy, name)
+
+
+def alter(sandbox: Sandbox, topic: str, key: str, value: str) -> None:
+    from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
+
+    admin = AdminClient({"bootstrap.servers": sandbox.bootstrap_servers})
+    entry = ConfigEntry(key, value, incremental_operation=AlterConfigOpType.SET)
+    resource = ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=[entry])
+    for future in admin.incremental_alter_configs([resource]).values():
+        future.result(30)
+
+
+def test_a_deleting_config_topic_is_found_and_cured(connect_sandbox: Sandbox, eosctl) -> None:
+    doctor: Callable[[], set[str]] = lambda: ids(eosctl("doctor", *arguments(connect_sandbox), "-o", "json"))  # noqa: E731
+    alter(connect_sandbox, "connect-configs", "cleanup.policy", "delete")
+    try:
+        eventually(lambda: "EOS052" in doctor(), "the policy is found")
+    finally:
+        alter(connect_sandbox, "connect-configs", "cleanup.policy", "compact")
+    eventually(lambda: "EOS052" not in doctor(), "the policy is cured")
+
+
+def test_a_long_back_off_breaks_the_fencing_budget_and_the_printed_override_cures_it(
+    connect_sandbox: Sandbox, eosctl, fresh_name, tmp_path: Path
+) -> None:
+    """At reduced scale: MirrorSource with 6 tasks and 20 s between two IDs costs what 100 tasks cost by default."""
+    from confluent_kafka.admin import AdminClient, NewTopic
+
+    source, name = fresh_name("mirrored"), fresh_name("mirror")
+    admin = AdminClient({"bootstrap.servers": connect_sandbox.bootstrap_servers})
+    admin.create_topics([NewTopic(source, 6, 1)])[source].result(30)
+    config = {
+        "connector.class": "org.apache.kafka.connect.mirror.MirrorSourceConnector",
+        "source.cluster.alias": "a",
+        "target.cluster.alias": "b",
+        "source.cluster.bootstrap.servers": connect_sandbox.bootstrap_servers,
+        "target.cluster.bootstrap.servers": connect_sandbox.bootstrap_servers,
+        "source.consumer.isolation.level": "read_committed",
+        "topics": source,
+        "tasks.max": "6",
+        "replication.factor": "1",
+        "offset-syncs.topic.replication.factor": "1",
+        "sync.topic.acls.enabled": "false",
+        "key.converter": "org.apache.kafka.connect.converters.ByteArrayConverter",
+        "value.converter": "org.apache.kafka.connect.converters.ByteArrayConverter",
+        "admin.override.retry.backoff.ms": "20000",
+        "admin.override.retry.backoff.max.ms": "20000",
+    }
+    url = f"{connect_sandbox.connect_urls[0]}/connectors/{name}"
+
+    def running() -> bool:
+        answer = httpx.get(f"{url}/status", timeout=30)
+        tasks = answer.json().get("tasks", ()) if answer.status_code == 200 else ()
+        return [task["state"] for task in tasks] == ["RUNNING"] * 6
+
+    httpx.put(f"{url}/config", json=config, timeout=60).raise_for_status()
+    try:
+        eventually(running, "the six tasks run", deadline_s=120)
+        ran = eosctl("doctor", *arguments(connect_sandbox), "-o", "json")
+        [budget] = [each for each in json.loads(ran.stdout)["data"]["findings"] if each["id"] == "EOS030"]
+        assert (budget["severity"], budget["subject"]) == ("error", name)
+        assert budget["evidence"]["silence_s"] == 95.0
+        assert "admin.override.retry.backoff.max.ms=5" in budget["cure"]
+        cured = config | {f"admin.override.retry.backoff.{key}": "5" for key in ("ms", "max.ms")}
+        httpx.put(f"{url}/config", json=cured, timeout=60).raise_for_status()
+        eventually(
+            lambda: ("EOS030", name) not in counted(eosctl("doctor", *arguments(connect_sandbox), "-o", "json")),
+            "the budget is cured",
+        )
+    finally:
+        remove(connect_sandbox, name)
+
+
+def test_settings_of_brokers_and_workers_are_found_as_they_are(make_sandbox, eosctl) -> None:
+    """One cluster with three things wrong, each of which goes with its own cure."""
+    sandbox = make_sandbox(
+        workers=1,
+        exactly_once="disabled",
+        broker_config={"transaction.max.timeout.ms": "60000"},
+        worker_config={"connect.protocol": "compatible"},
+    )
+    doctor: Callable[[], set[str]] = lambda: ids(eosctl("doctor", *arguments(sandbox), "-o", "json"))  # noqa: E731
+    eventually(lambda: doctor() == {"EOS013", "EOS023", "EOS031"}, "all three are found", deadline_s=60)
+    sandbox.stop_worker(1)
+    sandbox.start_worker(1, {"exactly.once.source.support": "enabled", "connect.protocol": "sessioned"})
+    eventually(lambda: doctor() == {"EOS031"}, "only the brokers' limit is left", deadline_s=60)
+    sandbox.stop_broker(1)
+    sandbox.start_broker(1, {"transaction.max.timeout.ms": "900000"})
+    eventually(lambda: doctor() == set(), "nothing is left", deadline_s=60)
