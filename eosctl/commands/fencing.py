@@ -7,7 +7,13 @@ from eosctl.analysis.config_topic import fold_config_topic
 from eosctl.analysis.fencing import failure_of, find_unproved, prove
 from eosctl.analysis.owners import KnownNames
 from eosctl.commands.context import Context
-from eosctl.commands.reading import read_cluster, read_config_topic, read_descriptions, read_transactional_ids
+from eosctl.commands.reading import (
+    read_cluster,
+    read_config_topic,
+    read_descriptions,
+    read_leaderless,
+    read_transactional_ids,
+)
 from eosctl.errors import EXIT_FINE, EXIT_FOUND, EosctlError, Refused, UsageError
 from eosctl.executors.fencing import FencingRun
 from eosctl.executors.old_producers import challenge_old_producers
@@ -70,6 +76,7 @@ def read_and_plan(context: Context, wish: FencingWish, config_topic: str) -> Pla
         descriptions,
         _running_tasks(connect),
         choose_transaction_timeout(wish, cluster.transaction_max_timeout_ms),
+        read_leaderless(context, descriptions.values()),
     )
     return PlannedFencing(plan, cluster, as_of)
 

@@ -81,6 +81,14 @@ def read_descriptions(context: Context, transactional_ids: Iterable[str]) -> dic
     return found
 
 
+def read_leaderless(context: Context, descriptions: Iterable[TransactionDescription]) -> frozenset[TopicPartition]:
+    """Partitions of the open transactions among `descriptions` that have no leader just now."""
+    from eosctl.sources.kafka_topics import leaderless
+
+    opened = (each.partitions for each in descriptions if each.state.is_open)
+    return leaderless(context.wire, (partition for partitions in opened for partition in partitions))
+
+
 def read_cluster(context: Context) -> ClusterFacts:
     """Cluster ID, brokers and the least transaction.max.timeout.ms among them."""
     from eosctl.sources.kafka_topics import max_transaction_timeout_ms

@@ -9,13 +9,15 @@
    (7 days). A named one is therefore refused without create_missing; a derived one is skipped without it.
 5. IDs whose connector has running tasks are refused without force: Connect marks a fenced task FAILED and does not
    restart it.
+6. IDs with an open transaction on a partition without a leader are refused without force. Up to 3.9 the coordinator
+   waits for the leader; 4.3.1 ends the transaction without that partition's marker, and it hangs there for good.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from eosctl.analysis.owners import KnownNames
 from eosctl.model.fencing import Candidate, FenceStep, FencingPlan, FencingWish, Objection, SkippedCandidate
-from eosctl.model.names import ConnectorTaskId, task_transactional_id
+from eosctl.model.names import ConnectorTaskId, TopicPartition, task_transactional_id
 from eosctl.model.snapshot import Skipped
 from eosctl.model.transactions import Owner, TaskOwner, TransactionDescription
 
@@ -67,10 +69,12 @@ def plan_fencing(
     descriptions: Mapping[str, TransactionDescription],
     running_tasks: Mapping[str, Sequence[int]] | Skipped,
     transaction_timeout_ms: int,
+    leaderless: Collection[TopicPartition] = (),
 ) -> FencingPlan:
     """The plan by the rules above. descriptions lack the IDs that their coordinator does not know.
 
-    running_tasks maps each connector to the indexes of its running tasks, as Connect REST answered.
+    running_tasks maps each connector to the indexes of its running tasks, as Connect REST answered; leaderless are
+    partitions of open transactions that have no leader just now.
     """
     missing = [each for each in candidates if each.transactional_id not in descriptions]
     left_alone = [] if wish.create_missing else missing
@@ -84,9 +88,13 @@ def plan_fencing(
     )
     objections = [
         *_object_to_missing([each.transactional_id for each in left_alone if each.named]),
-        *([] if wish.force else _object_to_running(steps, running_tasks)),
+        *([] if wish.force else [*_object_to_running(steps, running_tasks), *_object_to_leaderless(steps, leaderless)]),
     ]
-    warnings = (*_warn_of_running(steps, running_tasks), *_warn_of_ambiguity(steps))
+    warnings = (
+        *_warn_of_running(steps, running_tasks),
+        *(each.message for each in _object_to_leaderless(steps, leaderless)),
+        *_warn_of_ambiguity(steps),
+    )
     return FencingPlan(steps, skipped, tuple(objections), warnings, transaction_timeout_ms)
 
 
@@ -121,6 +129,26 @@ def _object_to_running(
             f"stop it first (PUT /connectors/{connector}/stop), or fence with --force and restart its tasks afterwards",
         )
         for connector, tasks in _running(steps, running_tasks).items()
+    ]
+
+
+def _object_to_leaderless(steps: Sequence[FenceStep], leaderless: Collection[TopicPartition]) -> list[Objection]:
+    opened = [step for step in steps if step.before is not None and step.before.state.is_open]
+    lost = {
+        step.transactional_id: set(leaderless).intersection(step.before.partitions) for step in opened if step.before
+    }
+    names = [name for name, partitions in lost.items() if partitions]
+    if not names:
+        return []
+    partitions = sorted(set[TopicPartition]().union(*lost.values()))
+    return [
+        Objection(
+            f"{_count(names, 'transactional ID')} ({_some(names)}) with an open transaction on partitions that have no "
+            f"leader: {_some(list(map(str, partitions)))}. Kafka 4.3.1 ends such a transaction without their markers, "
+            "so that it hangs there; up to 3.9 it waits for the leaders",
+            "start the brokers that hold the partitions first; or fence with --force, and when they are back end what "
+            f"hangs: eosctl transactions abort --topic {partitions[0].topic} --partition {partitions[0].partition}",
+        )
     ]
 
 

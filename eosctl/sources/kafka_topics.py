@@ -5,10 +5,11 @@ from typing import Final
 
 from eosctl.clients.codes import code_name
 from eosctl.clients.errors import protocol_error
-from eosctl.clients.leaders import LEADER_NOT_AVAILABLE, UNKNOWN_TOPIC_OR_PARTITION
+from eosctl.clients.leaders import LEADER_NOT_AVAILABLE, NO_LEADER, UNKNOWN_TOPIC_OR_PARTITION
 from eosctl.clients.messages import BROKER_RESOURCE, TOPIC_RESOURCE, Response, describe_configs, topics_metadata
 from eosctl.clients.wire import Wire
 from eosctl.errors import Unreachable
+from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import TopicFacts
 
@@ -35,6 +36,20 @@ def _facts(wire: Wire, topic: Response) -> TopicFacts | None:
         raise protocol_error(topic.error_code, principal=wire.principal, operation="Describe", resource=resource)
     replicas = min((len(partition.replica_nodes) for partition in topic.partitions), default=0)
     return TopicFacts(topic.name, len(topic.partitions), replicas)
+
+
+def leaderless(wire: Wire, partitions: Iterable[TopicPartition]) -> frozenset[TopicPartition]:
+    """Those of `partitions` that have no leader just now. One of a topic that is gone, or hidden, is not among them."""
+    asked = frozenset(partitions)
+    if not asked:
+        return asked
+    response = wire.request_any(topics_metadata(sorted({each.topic for each in asked})))
+    return asked & {
+        TopicPartition(topic.name, partition.partition_index)
+        for topic in response.topics
+        for partition in topic.partitions
+        if partition.leader_id == NO_LEADER
+    }
 
 
 def topic_settings(wire: Wire, topic: str, keys: Iterable[str] | None = None) -> Mapping[str, str] | Skipped:

@@ -1,8 +1,10 @@
 """Which producers a wish stands for, and when fencing them is refused."""
 
+from dataclasses import replace
+
 from eosctl.analysis.owners import KnownNames
 from eosctl.model.fencing import Candidate, FencingPlan, FencingWish
-from eosctl.model.names import ProducerIdAndEpoch
+from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.snapshot import Skipped
 from eosctl.model.transactions import TransactionDescription, TransactionState
 from eosctl.planning.fencing import plan_fencing, select_candidates
@@ -127,3 +129,22 @@ def test_an_ambiguous_id_is_fenced_with_a_warning() -> None:
         "a-b-c-0 has more than one reading: task 0 of connector b-c in Connect cluster a; "
         "or task 0 of connector c in Connect cluster a-b",
     )
+
+
+def test_an_open_transaction_on_a_partition_without_leader_is_refused_but_for_force() -> None:
+    partitions = (TopicPartition("t", 0), TopicPartition("t", 1))
+    known = described("a", "b", "c", state=TransactionState.ONGOING)
+    known["a"] = replace(known["a"], partitions=partitions)
+    known["b"] = replace(known["b"], partitions=partitions[:1])
+    known["c"] = replace(known["c"], partitions=partitions, state=TransactionState.COMPLETE_COMMIT)
+    wish = FencingWish(transactional_ids=("a", "b", "c"))
+    candidates = select_candidates(wish, "g", {}, [], NAMES)
+    refused = plan_fencing(wish, candidates, known, {}, 60_000, {TopicPartition("t", 1)})
+    (objection,) = refused.objections
+    assert objection.message.startswith(
+        "1 transactional ID (a) with an open transaction on partitions that have no leader: t-1."
+    )
+    assert "--topic t --partition 1" in objection.hint
+    forced = plan_fencing(replace(wish, force=True), candidates, known, {}, 60_000, {TopicPartition("t", 1)})
+    assert (forced.objections, forced.warnings) == ((), (objection.message,))
+    assert plan_fencing(wish, candidates, known, {}, 60_000).objections == ()

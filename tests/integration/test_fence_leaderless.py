@@ -1,0 +1,76 @@
+"""`eosctl fence` on a transaction whose partition has no leader: 4.3.1 forgets that partition's marker, 3.x waits."""
+
+import json
+from collections.abc import Callable, Iterator
+
+import pytest
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from eosctl.model.names import TopicPartition
+from eosctl.model.records import IsolationLevel, RecordState
+from eosctl.sandbox.sandbox import Sandbox
+from eosctl.sandbox.spec import SandboxSpec
+from eosctl.sources.kafka_log import read_log
+from eosctl.sources.kafka_topics import leaderless
+from tests.commands.conftest import Ran
+from tests.integration.coordinators import coordinator_of, state_of, wait_until, wire_to
+from tests.integration.producers import open_transaction
+
+pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
+
+PLACE = TopicPartition("on-broker-2", 0)
+SETTINGS = {
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "offsets.topic.replication.factor": "1",
+}
+
+
+@pytest.fixture
+def two_brokers(kafka_version: str) -> Iterator[Sandbox]:
+    """Two brokers and a topic that only the second one holds."""
+    with Sandbox(SandboxSpec(kafka_version=kafka_version, brokers=2, broker_config=SETTINGS)) as started:
+        admin = AdminClient({"bootstrap.servers": started.bootstrap_servers})
+        admin.create_topics([NewTopic(PLACE.topic, 1, replica_assignment=[[2]])])[PLACE.topic].result(30)
+        yield started
+
+
+def test_a_partition_without_leader_is_an_objection_and_force_shows_why(
+    two_brokers: Sandbox, eosctl: Callable[..., Ran], fresh_name: Callable[[str], str]
+) -> None:
+    servers = two_brokers.bootstrap_servers.split(",")[0]
+    name = next(each for each in iter(lambda: fresh_name("lost"), "") if coordinator_of(servers, each) == 1)
+    producer = open_transaction(servers, name, PLACE.topic)
+    two_brokers.kill_broker(2)
+    wait_until(lambda: _is_leaderless(servers), "the end of broker 2's session")
+    command = ("fence", "-b", servers, "--transactional-id", name, "--yes", "-o", "json", "--timeout", "5")
+
+    refused = eosctl(*command)
+    assert refused.exit_code == 8, refused.stdout
+    assert f"no leader: {PLACE}" in refused.stderr
+    assert state_of(servers, name) == "Ongoing"
+
+    forced = eosctl(*command, "--force")
+    waits = two_brokers.spec.version.major < 4
+    assert forced.exit_code == (4 if waits else 0), forced.stderr
+    assert state_of(servers, name) == ("PrepareAbort" if waits else "Empty")
+    if waits:
+        assert f"waits for the leaders of {PLACE}" in forced.stderr
+    else:
+        assert json.loads(forced.stdout)["data"]["results"][0]["outcome"] == "fenced"
+
+    two_brokers.start_broker(2)
+    expected = RecordState.ABORTED if waits else RecordState.OPEN
+    wait_until(lambda: _state_of_the_record(servers) is expected, f"the record {expected}")
+    del producer
+
+
+def _is_leaderless(servers: str) -> bool:
+    with wire_to(servers) as wire:
+        return leaderless(wire, [PLACE]) == {PLACE}
+
+
+def _state_of_the_record(servers: str) -> RecordState:
+    with wire_to(servers) as wire:
+        (record,) = read_log(wire, PLACE, isolation=IsolationLevel.READ_UNCOMMITTED)
+        return record.state
