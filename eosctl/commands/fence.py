@@ -38,7 +38,9 @@ def fence(
     create_missing: Annotated[
         bool, typer.Option("--create-missing", help="Fence IDs that do not exist, too; that creates them for 7 days.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Fence although tasks are running. They turn FAILED.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Fence although tasks run (they turn FAILED) or a partition has no leader.")
+    ] = False,
     transaction_timeout_ms: Annotated[
         int | None,
         typer.Option(
