@@ -4,7 +4,6 @@ import signal
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from itertools import islice
 from time import monotonic
 from types import FrameType
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
@@ -17,7 +16,6 @@ from eosctl.model.client_properties import ClientProperties
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError
 
-CHUNK: Final = 10_000
 QUEUE: Final = 10_000_000
 """queue.buffering.max.messages, librdkafka's greatest: the whole transaction may wait for the broker."""
 
@@ -70,17 +68,18 @@ class TransactionalProducer:
         self.open = True
 
     def write(self, topic: str, records: Iterable[PartitionRecord]) -> int:
-        """Queue the records and return how many they were; they are sent in the background."""
-        count = 0
-        for chunk in _chunks(records):
-            messages: list[dict[str, object]] = [
-                {"key": key, "value": value, "partition": partition} for partition, key, value in chunk
-            ]
-            queued = self._producer.produce_batch(topic, messages)
-            count += queued
-            if queued < len(chunk):
-                self._raise_refused(topic, messages)
-            self._producer.poll(0)
+        """Queue the records and return how many they were; they are sent in the background.
+
+        There is no callback for each: a record that is not delivered makes the commit fail.
+        """
+        from confluent_kafka import KafkaException
+
+        produce, count = self._producer.produce, 0
+        try:
+            for count, (partition, key, value) in enumerate(records, 1):  # noqa: B007  # counted for the answer
+                produce(topic, value, key, partition)
+        except KafkaException as error:
+            raise self._meaning(error.args[0], f"Topic {topic}") from error
         return count
 
     def flush(self, topic: str) -> None:
@@ -125,10 +124,6 @@ class TransactionalProducer:
                 if not cause.retriable() or monotonic() >= deadline:
                     raise self._meaning(cause, resource) from error
 
-    def _raise_refused(self, topic: str, messages: list[dict[str, object]]) -> None:
-        error = next(each["_error"] for each in messages if "_error" in each)
-        raise self._meaning(error, f"Topic {topic}")  # type: ignore[arg-type]  # librdkafka puts a KafkaError there
-
     def _meaning(self, error: "KafkaError", resource: str) -> EosctlError:
         if error.name() in {"_FENCED", "PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH"}:
             return Refused(
@@ -155,9 +150,3 @@ def _interrupted_later() -> Iterator[None]:
         signal.signal(signal.SIGINT, handler)
         if caught:
             handler(*caught[0])
-
-
-def _chunks(records: Iterable[PartitionRecord]) -> Iterator[list[PartitionRecord]]:
-    stream = iter(records)
-    while chunk := list(islice(stream, CHUNK)):
-        yield chunk

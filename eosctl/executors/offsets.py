@@ -7,6 +7,8 @@
    committed, and nothing is left to do.
 3. One transaction with explicit partitions, committed. If somebody initialises the ID in between, the commit is
    refused: of two that write, one commits, whole.
+4. A coordinator answers a commit before its markers are in all partitions: wait for them, so that who reads next sees
+   the records as committed.
 """
 
 from collections.abc import Callable
@@ -22,6 +24,9 @@ from eosctl.model.plan_facts import OffsetsNow
 
 POLL_S: Final = 0.05
 
+IsDecided = Callable[[str], bool]
+"""Whether no transaction of this ID is under way any more: its markers are in all partitions."""
+
 ReadOffsets = Callable[[Side, str, str], OffsetsNow]
 """The offsets of a connector in a topic, read now: side, topic, connector."""
 
@@ -32,6 +37,7 @@ def write_offsets(
     *,
     properties: ClientProperties,
     read_offsets: ReadOffsets,
+    is_decided: IsDecided,
     timeout_s: float,
     failpoint: Failpoint = pass_by,
 ) -> str:
@@ -54,6 +60,9 @@ def write_offsets(
             _transact(producer, step, failpoint)
         except KeyboardInterrupt as interrupt:
             raise Interrupted(_interrupted(producer)) from interrupt
+    deadline = monotonic() + timeout_s
+    while not is_decided(step.transactional_id) and monotonic() < deadline:
+        sleep(POLL_S)
     return _told(step)
 
 
@@ -89,7 +98,7 @@ def _told(step: WriteOffsets) -> str:
 def verify_offsets(step: VerifyOffsets, _: Recheck, *, read_offsets: ReadOffsets, timeout_s: float) -> str:
     """The topic read again must hold exactly the offsets that were planned.
 
-    A coordinator answers a commit before its markers are in all partitions, so records may be undecided for a moment.
+    Records that are undecided for a moment are waited for: nobody else can have them committed.
     """
     deadline = monotonic() + timeout_s
     while (now := read_offsets(step.side, step.topic, step.connector)).open and monotonic() < deadline:

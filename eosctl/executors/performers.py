@@ -48,6 +48,7 @@ def performers(
             recheck,
             properties=place.properties,
             read_offsets=read_offsets,
+            is_decided=lambda name: not any(each.state.is_open for each in describe(place, [name]).values()),
             timeout_s=place.timeout_s,
             failpoint=failpoint,
         )
