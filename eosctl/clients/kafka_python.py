@@ -60,8 +60,35 @@ def _sasl(properties: ClientProperties) -> dict[str, object]:
     settings: dict[str, object] = {"sasl_mechanism": sasl.mechanism}
     if sasl.mechanism == "GSSAPI":
         return settings | {"sasl_kerberos_service_name": properties.get("sasl.kerberos.service.name") or "kafka"}
+    if sasl.mechanism == "OAUTHBEARER":
+        return settings | {"sasl_oauth_token_provider": _token_provider(properties)}
     if sasl.mechanism not in {"PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"}:
-        raise ConfigError(f"SASL mechanism {sasl.mechanism} is not supported", hint="use PLAIN, SCRAM or GSSAPI")
+        raise ConfigError(
+            f"SASL mechanism {sasl.mechanism} is not supported", hint="use PLAIN, SCRAM, OAUTHBEARER or GSSAPI"
+        )
     if sasl.username is None or sasl.password is None:
         raise ConfigError(f"{sasl.mechanism} needs username and password in sasl.jaas.config")
     return settings | {"sasl_plain_username": sasl.username, "sasl_plain_password": sasl.password}
+
+
+def _token_provider(properties: ClientProperties) -> object:
+    from kafka.net.sasl.oauth import AbstractTokenProvider
+
+    from eosctl.clients.oauthbearer import TokenSource
+
+    source = TokenSource(properties)
+    # A failure to get a token is raised here, as what it is, and not on the connection.
+    source.token()
+
+    class Provider(AbstractTokenProvider):  # type: ignore[misc]  # the library is untyped
+        """Tokens of `source`."""
+
+        def token(self) -> str:
+            """The token."""
+            return source.token().text
+
+        def extensions(self) -> dict[str, str]:
+            """SASL extensions."""
+            return source.extensions
+
+    return Provider()

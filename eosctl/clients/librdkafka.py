@@ -71,7 +71,7 @@ def consumer(properties: ClientProperties, **settings: str | int | bool) -> "Con
         "allow.auto.create.topics": False,
         "auto.offset.reset": "error",
     }
-    return Consumer(_silent(configuration(properties) | basis | _dotted(settings)))
+    return Consumer(_settings(properties, basis | _dotted(settings)))
 
 
 def producer(properties: ClientProperties, **settings: str | int | bool) -> "Producer":
@@ -79,7 +79,7 @@ def producer(properties: ClientProperties, **settings: str | int | bool) -> "Pro
     from confluent_kafka import Producer
 
     basis: Configuration = {"partitioner": JAVA_PARTITIONER, "enable.idempotence": True}
-    return Producer(_silent(configuration(properties) | basis | _dotted(settings)))
+    return Producer(_settings(properties, basis | _dotted(settings)))
 
 
 class OpenTransaction:
@@ -111,10 +111,27 @@ def admin_client(properties: ClientProperties, on_error: "Callable[[KafkaError],
     """
     from confluent_kafka.admin import AdminClient
 
-    settings: dict[str, Any] = _silent(configuration(properties))
+    settings = _settings(properties, {})
     if on_error is not None:
         settings["error_cb"] = on_error
     return AdminClient(settings)
+
+
+def _settings(properties: ClientProperties, basis: Configuration) -> dict[str, Any]:
+    settings = _silent(configuration(properties) | basis)
+    if properties.sasl is not None and properties.sasl.mechanism == "OAUTHBEARER":
+        from eosctl.clients.oauthbearer import TokenSource
+
+        source = TokenSource(properties)
+        # A failure to get a token is raised here, as what it is, and not on the connection.
+        source.token()
+
+        def refreshed(_: str) -> tuple[str, float, str, dict[str, str]]:
+            token = source.token()
+            return token.text, token.expires_at_s, token.principal, source.extensions
+
+        settings["oauth_cb"] = refreshed
+    return settings
 
 
 def _dotted(settings: dict[str, str | int | bool]) -> Configuration:

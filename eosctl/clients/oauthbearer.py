@@ -1,0 +1,136 @@
+"""Tokens for SASL/OAUTHBEARER (KIP-255, KIP-768), fetched as the Java client properties say."""
+
+import base64
+import binascii
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from eosctl.clients.rest_identity import WorkerUrl
+from eosctl.codecs.jaas import decode_jaas
+from eosctl.errors import ConfigError, NotAuthorized, Unreachable
+from eosctl.model.client_properties import ClientProperties, Property
+
+if TYPE_CHECKING:
+    import ssl
+
+ENDPOINT: Final = "sasl.oauthbearer.token.endpoint.url"
+UNSECURED: Final = "unsecuredLoginStringClaim_"
+LIFETIME_S: Final = 3600
+RENEWED_AT: Final = 0.8
+TIMEOUT_S: Final = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A bearer token, the end of its life (seconds since the epoch), and the principal it names, empty if unknown."""
+
+    text: str = field(repr=False)
+    expires_at_s: float
+    principal: str
+
+
+class TokenSource:
+    """Where the token of these properties comes from.
+
+    1. `sasl.oauthbearer.token.endpoint.url=file:///path`: that file holds it.
+    2. The same with http(s): a request with the client credentials grant, by `clientId`, `clientSecret` and `scope` of
+       sasl.jaas.config, or `sasl.oauthbearer.client.credentials.client.id`, `….client.secret` and `….scope` (KIP-1139).
+       `ssl.*` options of sasl.jaas.config are for that connection.
+    3. `unsecuredLoginStringClaim_sub` in sasl.jaas.config: an unsigned token, for brokers of tests.
+    """
+
+    def __init__(self, properties: ClientProperties) -> None:
+        self._properties = properties
+        jaas = properties.get("sasl.jaas.config")
+        self._options: Mapping[str, str] = {} if jaas is None else decode_jaas(jaas)[0].options
+        self._token: Token | None = None
+        self._renew_at_s = 0.0
+
+    @property
+    def extensions(self) -> dict[str, str]:
+        """SASL extensions (KIP-342): the options `extension_NAME` of sasl.jaas.config."""
+        prefix = "extension_"
+        return {key[len(prefix) :]: value for key, value in self._options.items() if key.startswith(prefix)}
+
+    def token(self) -> Token:
+        """A token that is still good; raises ConfigError, Unreachable or NotAuthorized where none can be had."""
+        now = time.time()  # noqa: TID251  # a token ends by the clock
+        if self._token is None or now >= self._renew_at_s:
+            self._token = self._fetched(now)
+            self._renew_at_s = now + RENEWED_AT * (self._token.expires_at_s - now)
+        return self._token
+
+    def _fetched(self, now: float) -> Token:
+        endpoint = self._properties.get(ENDPOINT)
+        if endpoint is not None and endpoint.startswith("file:"):
+            path = Path("/" + endpoint.removeprefix("file:").lstrip("/"))
+            try:
+                return _described(path.read_text("utf-8").strip(), now + LIFETIME_S)
+            except (OSError, UnicodeDecodeError) as error:
+                raise ConfigError(f"{ENDPOINT}: the token file {path} cannot be read") from error
+        if endpoint is not None:
+            return self._granted(endpoint, now)
+        claims = {key[len(UNSECURED) :]: value for key, value in self._options.items() if key.startswith(UNSECURED)}
+        if "sub" not in claims:
+            raise ConfigError(f"OAUTHBEARER needs {ENDPOINT}", hint="an http(s) address, or file:///path of a token")
+        lifetime = float(self._options.get("unsecuredLoginLifetimeSeconds", LIFETIME_S))
+        return _described(_unsigned({**claims, "iat": now, "exp": now + lifetime}), now + lifetime)
+
+    def _granted(self, endpoint: str, now: float) -> Token:
+        import httpx
+
+        client, secret = self._given("clientId", "client.id"), self._given("clientSecret", "client.secret")
+        scope = self._options.get("scope") or self._properties.get("sasl.oauthbearer.scope")
+        form = {"grant_type": "client_credentials"} | ({} if scope is None else {"scope": scope})
+        try:
+            with httpx.Client(verify=self._context(endpoint), trust_env=False, timeout=TIMEOUT_S) as http:
+                answer = http.post(endpoint, data=form, auth=(client, secret))
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise Unreachable(
+                f"the token endpoint {_bare(endpoint)} does not answer: {type(error).__name__}"
+            ) from error
+        if answer.status_code in {400, 401, 403}:
+            resource = f"{_bare(endpoint)} ({answer.status_code})"
+            raise NotAuthorized(principal=f"client {client}", operation="get a token", resource=resource)
+        try:
+            body = answer.json()
+            return _described(str(body["access_token"]), now + float(body.get("expires_in", LIFETIME_S)))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            what = f"the token endpoint {_bare(endpoint)} answered {answer.status_code} without an access_token"
+            raise ConfigError(what) from error
+
+    def _context(self, endpoint: str) -> "bool | ssl.SSLContext":
+        from eosctl.clients.tls import ssl_context
+
+        own = {key: Property(value, "sasl.jaas.config") for key, value in self._options.items() if key[:4] == "ssl."}
+        return ssl_context(ClientProperties((), properties=own)) if endpoint.startswith("https:") else True
+
+    def _given(self, option: str, key: str) -> str:
+        name = f"sasl.oauthbearer.client.credentials.{key}"
+        value = self._options.get(option) or self._properties.get(name)
+        if value is None:
+            raise ConfigError(f"{ENDPOINT} needs {option} in sasl.jaas.config, or {name}")
+        return value
+
+
+def _unsigned(claims: Mapping[str, object]) -> str:
+    parts = (json.dumps(each).encode() for each in ({"alg": "none"}, claims))
+    return ".".join(base64.urlsafe_b64encode(part).decode().rstrip("=") for part in parts) + "."
+
+
+def _described(text: str, otherwise_s: float) -> Token:
+    """The token with what its claims say; one that is no JWT is taken as it is."""
+    try:
+        payload = text.split(".")[1]
+        claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
+        return Token(text, float(claims.get("exp", otherwise_s)), str(claims.get("sub", "")))
+    except (IndexError, ValueError, TypeError, AttributeError, binascii.Error):
+        return Token(text, otherwise_s, "")
+
+
+def _bare(url: str) -> str:
+    return str(WorkerUrl(url.partition("?")[0]))
