@@ -22,7 +22,7 @@ from eosctl.model.upgrade import Phase, RollingStep, UpgradeCheck, Verdict, Work
 
 RANK: Final = {Phase.DISABLED: 0, Phase.PREPARING: 1, Phase.ENABLED: 2}
 EXPECTED_WHILE_ROLLING: Final = frozenset({"EOS012", "EOS013"})
-FROM_FILES: Final = "worker_files"
+IF_GIVEN: Final = frozenset({"worker_files", "principals"})
 NEXT_UP: Final = {Phase.ENABLED: Phase.PREPARING, Phase.DISABLED: Phase.PREPARING}
 
 
@@ -106,13 +106,13 @@ def _unknown_phases(workers: tuple[WorkerPhase, ...], target: Phase) -> Iterator
 
 def _unknown_rules(diagnosis: Diagnosis) -> Iterator[str]:
     for answer in diagnosis.answers:
-        if answer.cannot_tell and not _about_files(answer.rule):
+        if answer.cannot_tell and not _if_given(answer.rule):
             yield f"{answer.rule.id}: {answer.rule.question} {'; '.join(answer.cannot_tell)}"
 
 
-def _about_files(rule: Rule) -> bool:
-    """Rules about files find what is wrong in those that are given; a roll does not need them."""
-    return FROM_FILES in rule.needs
+def _if_given(rule: Rule) -> bool:
+    """Rules about files and principals find what is wrong in those that are given; a roll does not need them."""
+    return not IF_GIVEN.isdisjoint(rule.needs)
 
 
 def _done(workers: tuple[WorkerPhase, ...], target: Phase) -> bool | None:

@@ -9,8 +9,10 @@ from eosctl.commands.evidence_options import (
     ConfigTopicName,
     OffsetsTopicName,
     Preflight,
+    Principals,
     StatusTopicName,
     WorkerConfigs,
+    principals_by_role,
 )
 from eosctl.commands.options import GlobalOptions, reading
 
@@ -25,6 +27,7 @@ def doctor(
     worker_offsets_topic: OffsetsTopicName = None,
     status_topic: StatusTopicName = None,
     worker_config: WorkerConfigs = None,
+    principal: Principals = None,
     preflight: Preflight = True,
     prometheus: Annotated[
         Path | None,
@@ -61,8 +64,10 @@ def doctor(
     from eosctl.render.views.diagnosis import prometheus_lines, view_diagnosis
 
     topics = {"config": config_topic, "offsets": worker_offsets_topic, "status": status_topic}
+    files = tuple(worker_config or ())
+    question = EvidenceQuestion(topics, files, preflight, principals_by_role(principal))
     with Context(options) as context:
-        evidence = read_evidence(context, EvidenceQuestion(topics, tuple(worker_config or ()), preflight))
+        evidence = read_evidence(context, question)
         diagnosis = diagnose(evidence)
         if prometheus is not None:
             write_snapshot_file(prometheus, prometheus_lines(diagnosis, evidence))

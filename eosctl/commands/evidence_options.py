@@ -5,6 +5,8 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from eosctl.errors import UsageError
+
 ConfigTopicName: TypeAlias = Annotated[
     str | None,
     typer.Option(
@@ -41,7 +43,30 @@ WorkerConfigs: TypeAlias = Annotated[
         help="A worker's properties file. May be repeated: one for each worker.",
     ),
 ]
+Principals: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--principal",
+        metavar="ROLE=USER",
+        show_default=False,
+        help="Whose ACLs to check: worker=User:NAME, connector=User:NAME. May be repeated.",
+    ),
+]
 Preflight: TypeAlias = Annotated[
     bool,
     typer.Option(help="Have each source connector's config validated as if it required exactly-once."),
 ]
+
+
+def principals_by_role(given: list[str] | None) -> dict[str, str]:
+    """Role (worker, connector) to principal; UsageError for what is neither."""
+    found = {}
+    for text in given or ():
+        role, equals, principal = text.partition("=")
+        if not equals or role not in {"worker", "connector"} or ":" not in principal:
+            raise UsageError(
+                f"--principal {text}: expected ROLE=TYPE:NAME with ROLE worker or connector",
+                hint="for example --principal worker=User:connect",
+            )
+        found[role] = principal
+    return found

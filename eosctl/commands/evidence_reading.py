@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,6 +31,7 @@ from eosctl.sources.kafka_evidence import or_skipped
 NO_BROKERS = Skipped("no -b/--bootstrap-server was given")
 NO_WORKERS = Skipped("no --connect-url was given")
 NO_GROUP = Skipped("no --group-id was given")
+NO_PRINCIPALS = Skipped("no --principal was given")
 NO_FILES = Skipped("no --worker-config was given")
 NOT_SAVED = Skipped("snapshots do not hold it")
 ROLES = {"config": "connect-configs", "offsets": "connect-offsets", "status": "connect-status"}
@@ -38,11 +39,12 @@ ROLES = {"config": "connect-configs", "offsets": "connect-offsets", "status": "c
 
 @dataclass(frozen=True, slots=True)
 class EvidenceQuestion:
-    """What the user says beside the addresses: topics by role, workers' files, and whether to ask connectors."""
+    """What the user says: topics and principals by role, workers' files, and whether to ask connectors."""
 
     topics: Mapping[str, str | None]
     worker_files: tuple[Path, ...] = ()
     preflight: bool = True
+    principals: Mapping[str, str] = field(default_factory=dict)
 
 
 class _Rest(NamedTuple):
@@ -96,6 +98,7 @@ def _of_workers(context: Context, question: EvidenceQuestion, rest: _Rest) -> Ev
         statuses=rest.statuses,
         preflight=rest.preflight,
         worker_files=files,
+        principals=question.principals or NO_PRINCIPALS,
     )
     return replace(known, group_id=_group_id(context.options.group_id, files))
 
@@ -113,11 +116,13 @@ def _without_brokers(evidence: Evidence, reason: Skipped) -> Evidence:
         transactional_ids=reason,
         offset_findings=reason,
         groups=reason,
+        acls=reason,
     )
 
 
 def _of_brokers(context: Context, question: EvidenceQuestion, rest: _Rest) -> Evidence:
     from eosctl.sources.connect_group import read_connect_group, read_groups
+    from eosctl.sources.kafka_acls import read_acls
     from eosctl.sources.kafka_evidence import read_broker_settings, read_internal_topic, read_transaction_log
 
     wire, known = context.wire, _of_workers(context, question, rest)
@@ -135,6 +140,7 @@ def _of_brokers(context: Context, question: EvidenceQuestion, rest: _Rest) -> Ev
         transactional_ids=or_skipped(lambda: read_transactional_ids(context)),
         offset_findings=or_skipped(lambda: _offset_findings(context, question, known, topics)),
         groups=or_skipped(lambda: read_groups(wire)),
+        acls=or_skipped(lambda: read_acls(wire)),
     )
     ids = tuple(_connect_ids(known))
     transactions = NO_GROUP if not ids else or_skipped(lambda: read_descriptions(context, ids))
@@ -250,6 +256,7 @@ def evidence_in(snapshot: Snapshot, question: EvidenceQuestion) -> Evidence:
         worker_files=files,
         statuses=connect.connectors if isinstance(connect, ConnectFacts) else connect,
         preflight=NOT_SAVED,
+        principals=question.principals or NO_PRINCIPALS,
         brokers=cluster
         if isinstance(cluster, Skipped)
         else {node: _limits(cluster.transaction_max_timeout_ms) for node in cluster.brokers},

@@ -8,8 +8,10 @@ import typer
 from eosctl.commands.evidence_options import (
     ConfigTopicName,
     OffsetsTopicName,
+    Principals,
     StatusTopicName,
     WorkerConfigs,
+    principals_by_role,
 )
 from eosctl.commands.options import GlobalOptions, reading
 
@@ -33,6 +35,7 @@ def upgrade_check(
     worker_offsets_topic: OffsetsTopicName = None,
     status_topic: StatusTopicName = None,
     worker_config: WorkerConfigs = None,
+    principal: Principals = None,
     wait: Annotated[
         float, typer.Option(metavar="SECONDS", min=0.0, help="Ask again until the answer is yes, for so long.")
     ] = 0.0,
@@ -65,7 +68,8 @@ def upgrade_check(
     from eosctl.render.views.upgrade import view_upgrade
 
     topics = {"config": config_topic, "offsets": worker_offsets_topic, "status": status_topic}
-    question = EvidenceQuestion(topics, tuple(worker_config or ()), preflight=False)
+    files, principals = tuple(worker_config or ()), principals_by_role(principal)
+    question = EvidenceQuestion(topics, files, preflight=False, principals=principals)
     with Context(options) as context:
         check, evidence = check_now(context, question, Phase(to.value), wait)
         options.console.result(view_upgrade(check, evidence))

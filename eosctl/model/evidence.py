@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from eosctl.model.acls import AclBinding
 from eosctl.model.inspection import Inspection
 from eosctl.model.names import coordinator_partition
 from eosctl.model.offset_stores import SourceSupport
@@ -86,7 +87,8 @@ class Evidence:
     `exactly.once.support=required` about each source connector; inspection the config topic; brokers the settings of
     each; transaction_log None where the topic does not exist yet; transactions the descriptions of the leader's and the
     tasks' IDs (an ID that is missing is unknown to its coordinator); transactional_ids all that the cluster lists;
-    offset_findings those of `offsets show`; groups the protocol type (consumer, connect, …) of each group by name.
+    offset_findings those of `offsets show`; groups the protocol type (consumer, connect, …) of each group by
+    name; acls the cluster's bindings; principals those that the user names, by role (worker, connector).
     """
 
     as_of: int
@@ -105,6 +107,8 @@ class Evidence:
     transactional_ids: tuple[str, ...] | Skipped = NOT_READ
     offset_findings: tuple[Finding, ...] | Skipped = NOT_READ
     groups: Mapping[str, str] | Skipped = NOT_READ
+    acls: frozenset[AclBinding] | Skipped = NOT_READ
+    principals: Mapping[str, str] | Skipped = NOT_READ
 
     def missing(self, names: Iterable[str]) -> tuple[tuple[str, Skipped], ...]:
         """Those of the named facts that were not read, with the reasons."""

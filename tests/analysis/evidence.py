@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from eosctl.analysis.inspection import inspect
 from eosctl.analysis.rules.registry import ask, rule_by_id
+from eosctl.model.acls import AclBinding, Operation, PatternType, ResourcePattern, ResourceType
 from eosctl.model.evidence import ConnectGroup, Evidence, GroupMember, InternalTopic, TransactionLog, WorkerEvidence
 from eosctl.model.names import ProducerIdAndEpoch
 from eosctl.model.topics import TopicFacts
@@ -56,6 +57,11 @@ def transaction_log(factor=3, leaders=None, **settings):
     return TransactionLog(facts, {number: number % 3 for number in range(50)} if leaders is None else leaders)
 
 
+def allowed(principal, name, pattern_type=PatternType.LITERAL):
+    pattern = ResourcePattern(ResourceType.TRANSACTIONAL_ID, name, pattern_type)
+    return AclBinding(principal, Operation.WRITE, pattern)
+
+
 HEALTHY = Evidence(
     as_of=NOW,
     group_id="g",
@@ -75,6 +81,8 @@ HEALTHY = Evidence(
     transactional_ids=("connect-cluster-g", "g-x-0", "g-x-1"),
     offset_findings=(),
     groups={"g": "connect"},
+    acls=frozenset({allowed("User:w", "connect-cluster-g"), allowed("User:c", "g-x-", PatternType.PREFIXED)}),
+    principals={"worker": "User:w", "connector": "User:c"},
 )
 
 

@@ -24,6 +24,7 @@ from tests.analysis.evidence import (
     NOW,
     A,
     B,
+    allowed,
     answer,
     but,
     described,
@@ -118,6 +119,8 @@ CONDITIONS = [
     ("EOS113", but(group_id="connect", groups={"connect": "connect", "o-0": "connect"},
                    statuses={"cluster-o": status(0, name="cluster-o")}, inspection=UNREAD), "cluster-o", "group o-0"),
     ("EOS114", but(statuses={"x": status(0), "x-1": status(0, name="x-1")}), "x", "x-1"),
+    ("EOS130", but(acls=frozenset()), "connect-cluster-g", "User:w has no Write on TransactionalId connect-cluster-g"),
+    ("EOS131", but(acls=frozenset({allowed("User:c", "g-x-0")})), "x", "User:c has no Write on TransactionalId g-x-1 "),
     ("EOS115", but(transactional_ids=("g-x-0", "g-gone-0")), "g", "g-gone-0"),
 ]  # fmt: skip
 
@@ -202,6 +205,9 @@ UNTOLD = [
     ("EOS100", but(preflight={"x": UNREAD}), "denied"),
     ("EOS104", but(inspection=inspection(**{"producer.override.transaction.timeout.ms": "${env:T:x}"})), "a number"),
     ("EOS105", but(inspection=inspection(**{"transaction.boundary": "interval"})), "offset.flush.interval.ms"),
+    ("EOS130", but(principals={"connector": "User:c"}), "--principal worker=User:NAME"),
+    ("EOS131", but(principals={"worker": "User:w"}), "--principal connector=User:NAME"),
+    ("EOS131", but(inspection=inspection(**{"producer.override.sasl.jaas.config": "x"})), "a principal of its own"),
     ("EOS110", but(workers={A: replace(worker(A), enabled=UNREAD)}, worker_files=UNREAD), "denied"),
     ("EOS111", but(workers={A: replace(worker(A), enabled=UNREAD)}), "denied"),
 ]
@@ -212,6 +218,14 @@ def test_what_a_rule_could_not_read_is_not_fine(rule_id: str, evidence: Evidence
     said = answer(rule_id, evidence)
     assert said.outcome == "cannot tell"
     assert reason in " ".join(said.cannot_tell)
+
+
+def test_the_cures_of_missing_acls_name_the_principal_and_the_prefix_with_its_dash() -> None:
+    [leader] = answer("EOS130", but(acls=frozenset())).findings
+    assert leader.cure.endswith("--operation Describe --transactional-id connect-cluster-g")
+    [tasks_] = answer("EOS131", but(acls=frozenset())).findings
+    assert "--allow-principal User:c " in tasks_.cure
+    assert tasks_.cure.endswith("--resource-pattern-type prefixed --transactional-id g-x-")
 
 
 def test_before_3_7_1_a_low_transaction_maximum_does_not_disturb_fencing() -> None:

@@ -72,7 +72,7 @@ def test_a_healthy_cluster_is_free_of_findings(healthy: Sandbox, eosctl, fresh_n
         assert counted(ran) == set()
         assert ran.exit_code == 0
         unknown = {each["id"] for each in json.loads(ran.stdout)["data"]["unknown"]}
-        assert unknown <= {"EOS120"}
+        assert unknown <= {"EOS120", "EOS130", "EOS131"}
     finally:
         remove(healthy, name)
 
@@ -164,3 +164,42 @@ def test_settings_of_brokers_and_workers_are_found_as_they_are(make_sandbox, eos
     sandbox.stop_broker(1)
     sandbox.start_broker(1, {"transaction.max.timeout.ms": "900000"})
     eventually(lambda: doctor() == set(), "nothing is left", deadline_s=60)
+
+
+def test_a_missing_acl_of_the_leader_is_found_until_the_printed_one_is_granted(
+    connect_sandbox: Sandbox, eosctl
+) -> None:
+    from confluent_kafka.admin import (
+        AclBinding,
+        AclBindingFilter,
+        AclOperation,
+        AclPermissionType,
+        AdminClient,
+        ResourcePatternType,
+        ResourceType,
+    )
+
+    admin = AdminClient({"bootstrap.servers": connect_sandbox.bootstrap_servers})
+    pattern = (ResourceType.TRANSACTIONAL_ID, "connect-cluster-connect-cluster", ResourcePatternType.LITERAL)
+
+    def doctor() -> dict[str, str]:
+        ran = eosctl("doctor", *arguments(connect_sandbox), "--principal", "worker=User:worker", "-o", "json")
+        return {each["id"]: each["cure"] for each in json.loads(ran.stdout)["data"]["findings"]}
+
+    cure = doctor()["EOS130"]
+    assert cure == (
+        "kafka-acls.sh --add --allow-principal User:worker --operation Write --operation Describe "
+        "--transactional-id connect-cluster-connect-cluster"
+    )
+    granted = [
+        AclBinding(*pattern, "User:worker", "*", operation, AclPermissionType.ALLOW)
+        for operation in (AclOperation.WRITE, AclOperation.DESCRIBE)
+    ]
+    try:
+        for future in admin.create_acls(granted).values():
+            future.result(30)
+        eventually(lambda: "EOS130" not in doctor(), "the grant is seen")
+    finally:
+        mine = AclBindingFilter(*pattern, "User:worker", "*", AclOperation.ANY, AclPermissionType.ANY)
+        for future in admin.delete_acls([mine]).values():
+            future.result(30)

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from eosctl.analysis.rules import (
+    acls,
     brokers,
     connectors,
     consumers,
@@ -31,6 +32,7 @@ THEMES: Final = {
     "Connectors": connectors.RULES,
     "Transactional IDs": transactions.RULES,
     "Consumers": consumers.RULES,
+    "ACLs": acls.RULES,
 }
 RULES: Final[tuple[Rule, ...]] = tuple(rule for rules in THEMES.values() for rule in rules)
 
