@@ -13,7 +13,8 @@ from eosctl.commands.sides import Sides
 from eosctl.errors import EosctlError, UsageError
 from eosctl.executors.apply import ApplyRun, Failpoint, pass_by
 from eosctl.executors.journal import Journal, write_plan_file
-from eosctl.model.plan import ApplyOutcome, Plan, Side
+from eosctl.model.plan import Plan, Side
+from eosctl.model.plan_outcome import ApplyOutcome
 from eosctl.model.report import Finding
 from eosctl.planning.undo import undo_plan
 from eosctl.render.views.plan import describe_step, view_apply_outcome, view_plan

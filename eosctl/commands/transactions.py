@@ -155,7 +155,7 @@ def producers(
       EPOCH             its epoch
       SEQUENCE          the sequence number of its last record
       LAST-TIME         the timestamp of its last batch, UTC
-      COORDINATOR-EPOCH of its last marker; - where there was none
+      MARKER-EPOCH      the coordinator epoch of its last marker; - where there was none
       OPEN-FROM         where its open transaction begins; - where none is open
       TRANSACTIONAL-ID  the ID that holds the producer ID now; - where none does
       OWNER             who uses it, or the shape of its name

@@ -16,7 +16,6 @@ from eosctl.errors import EosctlError, Interrupted, PartlyApplied, Refused
 from eosctl.executors.journal import Journal
 from eosctl.model.plan import (
     AbortTransaction,
-    ApplyOutcome,
     CreateAcls,
     CreateTopic,
     DeleteAcls,
@@ -27,12 +26,11 @@ from eosctl.model.plan import (
     ResumeConnector,
     SetConnectorConfig,
     Step,
-    StepOutcome,
-    StepResult,
     StopConnector,
     WriteOffsets,
 )
 from eosctl.model.plan_facts import PlanFacts
+from eosctl.model.plan_outcome import ApplyOutcome, StepOutcome, StepResult
 from eosctl.planning.preconditions import needed_first, violations
 
 Recheck = Callable[[], None]

@@ -6,7 +6,6 @@ from typing import Any, Final, assert_never
 from eosctl.codecs.plan_steps import encode_precondition, step_kind
 from eosctl.model.plan import (
     AbortTransaction,
-    ApplyOutcome,
     CreateAcls,
     CreateTopic,
     DeleteAcls,
@@ -19,12 +18,11 @@ from eosctl.model.plan import (
     SetConnectorConfig,
     Side,
     Step,
-    StepOutcome,
-    StepResult,
     StopConnector,
     VerifyOffsets,
     WriteOffsets,
 )
+from eosctl.model.plan_outcome import ApplyOutcome, StepOutcome, StepResult
 from eosctl.model.report import Finding
 from eosctl.render.document import Column, Document, Findings, Table, Tone, figure, rfc3339
 from eosctl.render.views.report import finding_rows

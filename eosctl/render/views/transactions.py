@@ -48,7 +48,7 @@ PRODUCERS = Table(
         figure("EPOCH", "producer_epoch", "its epoch"),
         figure("SEQUENCE", "last_sequence", "the sequence number of its last record"),
         Column("LAST-TIME", "last_time", "the timestamp of its last batch, UTC"),
-        figure("COORDINATOR-EPOCH", "coordinator_epoch", "of the last marker; - where there was none"),
+        figure("MARKER-EPOCH", "coordinator_epoch", "coordinator epoch of its last marker; - where there was none"),
         figure("OPEN-FROM", "transaction_start_offset", "where its open transaction begins; - where none is open"),
         Column("TRANSACTIONAL-ID", "transactional_id", "the ID that holds the producer ID now"),
         Column("OWNER", "owner", "who uses it"),

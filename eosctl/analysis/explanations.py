@@ -1,0 +1,58 @@
+"""What an error means: the text of a log, with its stack trace, held against the known errors.
+
+1. Every entry whose patterns are all found is told, the more special first.
+2. Connector, task, transactional ID and topic are taken from the text where it names them in Kafka's own forms:
+   `WorkerSourceTask{id=orders-0}`, the logging context `[orders|task-0]`, `transactionalId=...`, `for topic ...`.
+3. What the text does not tell stands in capitals in the commands.
+"""
+
+import re
+from typing import Final
+
+from eosctl.analysis.connect_errors import CONNECT_ERRORS
+from eosctl.analysis.transaction_errors import TRANSACTION_ERRORS
+from eosctl.model.explanations import ErrorPattern, Explanation
+
+ERROR_PATTERNS: Final[tuple[ErrorPattern, ...]] = (*TRANSACTION_ERRORS, *CONNECT_ERRORS)
+
+_TASK: Final = (
+    re.compile(r"\[(?P<connector>[^\[\]|]+)\|task-(?P<task>\d+)"),
+    re.compile(r"Task\{id=(?P<connector>.+?)-(?P<task>\d+)\}"),
+    re.compile(r"[Tt]ask (?P<connector>\S+)-(?P<task>\d+)\b"),
+    re.compile(r"[Cc]onnector (?P<connector>[\w.-]+)"),
+)
+_TRANSACTIONAL_ID: Final = (
+    re.compile(r"transactional\.?[ _]?[iI]d[=: ]+'?\"?(?P<transactional_id>[^\s,'\"\]\)}]+)"),
+    re.compile(r"TransactionalId (?P<transactional_id>[^\s,'\":\]\)}]+)"),
+)
+_TOPIC: Final = (
+    re.compile(r"topics?(?:-partition)?[ :=]+\[?'?(?P<topic>[A-Za-z0-9._-]+?)(?:-\d+)?(?=[\s,'\]]|$)"),
+    re.compile(r"partition (?P<topic>[A-Za-z0-9._-]+)-\d+"),
+)
+_ROLES: Final = (_TASK, _TRANSACTIONAL_ID, _TOPIC)
+
+
+def explain_error(text: str, group_id: str | None = None) -> tuple[Explanation, ...]:
+    """Every known error that the text shows, with the names it tells; none where it shows none."""
+    names = names_in(text)
+    if group_id is not None:
+        names["group"] = group_id
+        if "connector" in names and "task" in names:
+            names.setdefault("transactional_id", f"{group_id}-{names['connector']}-{names['task']}")
+    return tuple(_explanation(each, names) for each in ERROR_PATTERNS if each.matches(text))
+
+
+def names_in(text: str) -> dict[str, str]:
+    """Names that the text tells: connector, task, transactional_id, topic, as far as they are there."""
+    found: dict[str, str] = {}
+    for forms in _ROLES:
+        match = next((match for form in forms if (match := form.search(text))), None)
+        if match is not None:
+            found |= match.groupdict()
+    return found
+
+
+def _explanation(pattern: ErrorPattern, names: dict[str, str]) -> Explanation:
+    known = {"connector": "CONNECTOR", "task": "TASK", "transactional_id": "ID", "topic": "TOPIC", "group": "GROUP"}
+    commands = tuple(command.format_map(known | names) for command in pattern.commands)
+    return Explanation(pattern.id, pattern.title, pattern.cause, commands, pattern.source)

@@ -1,0 +1,181 @@
+"""Errors of transactional producers, of their coordinators and of zombie fencing.
+
+They are data. The more special an entry, the earlier it stands.
+"""
+
+from typing import Final
+
+from eosctl.model.explanations import ErrorPattern
+
+RESTART: Final = "PUT the task back to work: POST /connectors/{connector}/tasks/{task}/restart"
+CONFIG: Final = "eosctl inspect-config {connector} --group-id {group}"
+DESCRIBE: Final = "eosctl transactions describe {transactional_id} --group-id {group}"
+HISTORY: Final = "eosctl transactions log {transactional_id} --history"
+FENCING: Final = r"zombie fencing"
+
+TRANSACTION_ERRORS: Final = (
+    ErrorPattern(
+        "fencing-timeout",
+        (FENCING, r"(?<!Txn)TimeoutException|timed out"),
+        "A round of zombie fencing took longer than Connect allows (90 s)",
+        "Kafka's admin client fences the IDs of one coordinator one after the other and waits its retry back-off in "
+        "between, up to a second an ID since clients of 3.7 (KIP-580). A connector with some 95 tasks a coordinator "
+        "cannot be reconfigured then. Workers before 3.7.1 may fail the same way on a slow log append (KAFKA-16047).",
+        (
+            "set admin.override.retry.backoff.ms=5 and admin.override.retry.backoff.max.ms=5 in connector {connector}",
+            "eosctl fence --connector {connector} --group-id {group}",
+            RESTART,
+        ),
+        "KIP-618, KIP-580, KAFKA-16047",
+    ),
+    ErrorPattern(
+        "fencing-timeout-above-broker-limit",
+        (r"InvalidTxnTimeout|INVALID_TRANSACTION_TIMEOUT|larger than the max",),
+        "A transaction timeout above the broker's limit",
+        "The brokers' transaction.max.timeout.ms is lower than what was asked for. Connect asks for 90000 ms in every "
+        "round of zombie fencing, so with a lower limit each round fails; a producer asks for its own "
+        "transaction.timeout.ms.",
+        (
+            "raise transaction.max.timeout.ms on the brokers to 90000 or more",
+            "or lower producer.override.transaction.timeout.ms, where a task's own producer failed",
+            RESTART,
+        ),
+        "KAFKA-16047; InitProducerId",
+    ),
+    ErrorPattern(
+        "fencing-not-authorized",
+        (FENCING, r"TransactionalIdAuthorization|TRANSACTIONAL_ID_AUTHORIZATION_FAILED|transactional id authorization"),
+        "The connector's admin client may not fence",
+        "Zombie fencing is done by the connector's admin client (admin.override.*), which needs Write on the "
+        "TransactionalIds of all its tasks. It is first needed at the first reconfiguration, not at the first start.",
+        (
+            "kafka-acls.sh --add --allow-principal User:ADMIN-OF-{connector} --operation Write --transactional-id "
+            "{group}-{connector}- --resource-pattern-type prefixed",
+            RESTART,
+        ),
+        "KIP-618",
+    ),
+    ErrorPattern(
+        "transactional-id-not-authorized",
+        (r"TransactionalIdAuthorization|TRANSACTIONAL_ID_AUTHORIZATION_FAILED|transactional id authorization",),
+        "Write on a TransactionalId is missing",
+        "A task's producer needs Write on <group.id>-<connector>-<task>, the leader of workers that are preparing or "
+        "enabled on connect-cluster-<group.id>, and every worker may become the leader.",
+        ("eosctl acl-plan --group-id {group}", RESTART),
+        "KIP-618",
+    ),
+    ErrorPattern(
+        "cluster-not-authorized",
+        (r"ClusterAuthorization|CLUSTER_AUTHORIZATION_FAILED",),
+        "A right on the cluster is missing",
+        "A producer without a transactional ID needed IdempotentWrite before Kafka 2.8, and authorizers of other "
+        "makers may still want it. Ending a hanging transaction needs Alter, before 3.8 ClusterAction.",
+        ("eosctl acl-plan --group-id {group}",),
+        "KIP-679, KAFKA-16513",
+    ),
+    ErrorPattern(
+        "concurrent-transactions",
+        (r"ConcurrentTransactions|CONCURRENT_TRANSACTIONS",),
+        "The ID's transaction is being ended just now",
+        "Whoever interrupts an open transaction gets this until its markers are written; clients ask again. In a round "
+        "of zombie fencing workers before 3.7.1 take it for fatal although fencing has begun (KAFKA-16570). Where it "
+        "stays, a partition of the transaction has no leader or too few replicas in sync.",
+        (DESCRIBE, "eosctl fence --transactional-id {transactional_id}", RESTART),
+        "KAFKA-16570, KAFKA-16352",
+    ),
+    ErrorPattern(
+        "transaction-expired-or-fenced",
+        (r"before its producer transaction expired",),
+        "The task's transaction timed out, or the task is a zombie that was fenced",
+        "Connect says the same in both cases. Timed out: the records of one transaction took longer than the "
+        "producer's transaction.timeout.ms. Fenced: the connector was reconfigured and a newer task took over, which "
+        "is meant to happen.",
+        (
+            CONFIG + " --history, to see whether newer task configs were written",
+            HISTORY + ", to see who ended the transaction",
+            "if it timed out: raise producer.override.transaction.timeout.ms, or use transaction.boundary=poll",
+        ),
+        "KIP-618",
+    ),
+    ErrorPattern(
+        "newer-task-configs",
+        (
+            r"already generated a new set of task configs|new set of task configs was generated"
+            r"|new task configurations were generated",
+        ),
+        "Newer task configs came while the task started: harmless",
+        "A task starts only if the task configs it was made from still are the newest. A newer task of the same number "
+        "follows. Where none does, the connector reconfigures itself without end.",
+        (CONFIG,),
+        "KIP-618",
+    ),
+    ErrorPattern(
+        "task-revoked",
+        (r"already been revoked from this worker",),
+        "The task was moved to another worker while it started: harmless",
+        "Where it runs now, its status says.",
+        ("GET /connectors/{connector}/status",),
+        "KIP-618",
+    ),
+    ErrorPattern(
+        "producer-fenced",
+        (r"ProducerFenced|PRODUCER_FENCED|newer producer with the same",),
+        "Another producer has taken over the transactional ID",
+        "For a task: a newer generation runs, a round of zombie fencing put this one out, or two Connect clusters "
+        "share a group ID. For the leader's ID: another worker became the leader. What the old one wrote is aborted.",
+        (DESCRIBE, HISTORY, CONFIG),
+        "KIP-98, KIP-360",
+    ),
+    ErrorPattern(
+        "invalid-producer-epoch",
+        (r"InvalidProducerEpoch|INVALID_PRODUCER_EPOCH|with an old epoch",),
+        "The producer's epoch was raised: by fencing, or by its coordinator after a timeout",
+        "A transaction that is open for longer than its transaction timeout is aborted by its coordinator, which "
+        "raises the epoch. Zombie fencing does the same.",
+        (HISTORY, "if it timed out: raise producer.override.transaction.timeout.ms"),
+        "KIP-98, KIP-890",
+    ),
+    ErrorPattern(
+        "id-expired",
+        (r"InvalidPidMapping|INVALID_PRODUCER_ID_MAPPING|not currently assigned to its transactional",),
+        "The coordinator forgot the transactional ID, or gave it another producer ID",
+        "An ID that is idle for transactional.id.expiration.ms (7 days) is forgotten. A connector that had nothing to "
+        "write for a week fails with its next record.",
+        (RESTART, "eosctl transactions log --group-id {group}, which names IDs near expiry"),
+        "KIP-98",
+    ),
+    ErrorPattern(
+        "unknown-producer-id",
+        (r"UnknownProducerId|UNKNOWN_PRODUCER_ID",),
+        "The partition has forgotten the producer",
+        "Its records were deleted by retention, or it was idle for producer.id.expiration.ms (1 day).",
+        (RESTART,),
+        "KIP-360",
+    ),
+    ErrorPattern(
+        "out-of-order-sequence",
+        (r"OutOfOrderSequence|OUT_OF_ORDER_SEQUENCE_NUMBER",),
+        "Batches of an idempotent producer are missing before this one",
+        "An earlier batch failed, or the leader lost records in an unclean election.",
+        (RESTART, "eosctl transactions producers {topic}"),
+        "KIP-98",
+    ),
+    ErrorPattern(
+        "transaction-abortable",
+        (r"TransactionAbortable|TRANSACTION_ABORTABLE",),
+        "The broker could not verify the transaction: abort and retry",
+        "From 3.6 on brokers ask the coordinator whether a partition belongs to the transaction (KIP-890), so that "
+        "none hangs. Connect's task fails, and its records are read again after a restart.",
+        (RESTART,),
+        "KIP-890",
+    ),
+    ErrorPattern(
+        "invalid-transaction-state",
+        (r"InvalidTxnState|INVALID_TXN_STATE",),
+        "The producer did something that its transaction's state does not allow",
+        "Mostly what follows another error: look for the first exception above it. Brokers also answer it where a "
+        "batch comes after its transaction has ended (KIP-890).",
+        (DESCRIBE,),
+        "KIP-98, KIP-890",
+    ),
+)

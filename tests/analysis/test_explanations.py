@@ -1,0 +1,80 @@
+"""Errors as workers and clients print them, and what they are taken for."""
+
+import pytest
+
+from eosctl.analysis.explanations import ERROR_PATTERNS, explain_error, names_in
+
+TRACE = """[2026-11-21 12:00:00,000] ERROR [orders|task-3] WorkerSourceTask{id=orders-3} Task threw it
+org.apache.kafka.connect.errors.ConnectException: Failed to perform round of zombie fencing
+Caused by: java.util.concurrent.TimeoutException
+"""
+ERRORS = "org.apache.kafka.common.errors."
+
+
+@pytest.mark.parametrize(
+    ("text", "ids"),
+    [
+        (TRACE, ["fencing-timeout"]),
+        (f"Failed to perform round of zombie fencing\nCaused by: {ERRORS}InvalidTxnTimeoutException: x",
+         ["fencing-timeout-above-broker-limit"]),
+        (f"Failed to perform zombie fencing\nCaused by: {ERRORS}TransactionalIdAuthorizationException",
+         ["fencing-not-authorized", "transactional-id-not-authorized"]),
+        (f"{ERRORS}ClusterAuthorizationException: Cluster authorization failed.", ["cluster-not-authorized"]),
+        (f"{ERRORS}ConcurrentTransactionsException", ["concurrent-transactions"]),
+        ("The task orders-0 was unable to finish writing records to Kafka before its producer transaction expired.",
+         ["transaction-expired-or-fenced"]),
+        ("orders-0 with exactly-once support as the connector has already generated a new set of task configs",
+         ["newer-task-configs"]),
+        ("Failed to start task orders-0 as it has already been revoked from this worker", ["task-revoked"]),
+        (f"{ERRORS}ProducerFencedException: a newer producer with the same transactionalId", ["producer-fenced"]),
+        (f"{ERRORS}InvalidProducerEpochException: old", ["invalid-producer-epoch"]),
+        (f"{ERRORS}InvalidPidMappingException", ["id-expired"]),
+        (f"{ERRORS}UnknownProducerIdException", ["unknown-producer-id"]),
+        (f"{ERRORS}OutOfOrderSequenceException", ["out-of-order-sequence"]),
+        (f"{ERRORS}TransactionAbortableException", ["transaction-abortable"]),
+        (f"{ERRORS}InvalidTxnStateException", ["invalid-transaction-state"]),
+        ("Failed to write to config topic; this may be due to a transient error", ["leader-write-failed"]),
+        ("TimeoutException: expired after 60000ms while awaiting InitProducerId", ["init-transactions-timeout"]),
+        ("Timed out waiting to read to end of topic connect-configs", ["not-read-to-end"]),
+        ("COORDINATOR_NOT_AVAILABLE", ["coordinator-not-available"]),
+        ("This worker does not have exactly-once source support enabled.", ["worker-not-enabled"]),
+        ("The connector does not implement the API required for preflight validation", ["connector-does-not-say"]),
+        ("The connector does not support exactly-once semantics with the provided configuration.",
+         ["connector-unsupported"]),
+        ("Source tasks may not produce to their own offsets topics when", ["own-offsets-topic"]),
+        ("Internal request contained invalid signature.", ["request-signature"]),
+        ("Topic 'c' is required to have a single partition", ["config-topic-partitions"]),
+        ("required to have 'cleanup.policy=compact'", ["topic-not-compacted"]),
+        ("dedicated.mode.enable.internal.rest", ["internal-rest-missing"]),
+        ("java.lang.NullPointerException", []),
+    ],
+)  # fmt: skip
+def test_an_error_is_recognised(text: str, ids: list[str]):
+    assert [each.id for each in explain_error(text)] == ids
+
+
+def test_every_kind_of_error_is_recognised_by_a_case_above():
+    cases = next(mark.args[1] for mark in test_an_error_is_recognised.pytestmark)
+    assert {pattern.id for pattern in ERROR_PATTERNS} == {each for _, ids in cases for each in ids}
+
+
+def test_names_that_the_text_tells_are_filled_in_and_others_stand_in_capitals():
+    (explained,) = explain_error(TRACE, "connect-cluster")
+    assert "eosctl fence --connector orders --group-id connect-cluster" in explained.commands
+    assert any("/connectors/orders/tasks/3/restart" in each for each in explained.commands)
+    (unnamed,) = explain_error("UnknownProducerIdException")
+    assert any("/connectors/CONNECTOR/tasks/TASK/restart" in each for each in unnamed.commands)
+
+
+def test_a_transactional_id_comes_from_the_text_or_from_group_and_task():
+    text = "[Producer clientId=a, transactionalId=my-id] ProducerFencedException"
+    assert names_in(text)["transactional_id"] == "my-id"
+    (explained,) = explain_error("[orders|task-3] InvalidPidMappingException", "g")
+    assert explained.id == "id-expired"
+    (fenced,) = explain_error("[orders|task-3] ProducerFencedException", "g")
+    assert fenced.commands[0] == "eosctl transactions describe g-orders-3 --group-id g"
+
+
+def test_ids_are_words_and_every_entry_says_what_to_do():
+    assert len({each.id for each in ERROR_PATTERNS}) == len(ERROR_PATTERNS)
+    assert all(each.commands and each.cause.endswith(".") and each.source for each in ERROR_PATTERNS)
