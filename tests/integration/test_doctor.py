@@ -27,10 +27,15 @@ def healthy(request: pytest.FixtureRequest, kafka_version: str) -> Iterator[Sand
             yield started.enter_context(Sandbox(SandboxSpec(kafka_version=kafka_version, workers=1)))
 
 
+def configure(url: str, config: dict[str, str]) -> None:
+    """PUT it, again as long as the workers rebalance (409)."""
+    eventually(lambda: httpx.put(url, json=config, timeout=60).is_success, f"{url} is accepted", deadline_s=60)
+
+
 def put_source(sandbox: Sandbox, name: str, file: Path, **more: str) -> None:
     config = {"connector.class": FILE_SOURCE, "tasks.max": "1", "file": str(file), "topic": f"{name}-out", **more}
     url = sandbox.connect_urls[0]
-    httpx.put(f"{url}/connectors/{name}/config", json=config, timeout=60).raise_for_status()
+    configure(f"{url}/connectors/{name}/config", config)
 
     def runs() -> bool:
         answer = httpx.get(f"{url}/connectors/{name}/status", timeout=30)
@@ -130,7 +135,7 @@ def test_a_long_back_off_breaks_the_fencing_budget_and_the_printed_override_cure
         tasks = answer.json().get("tasks", ()) if answer.status_code == 200 else ()
         return [task["state"] for task in tasks] == ["RUNNING"] * 6
 
-    httpx.put(f"{url}/config", json=config, timeout=60).raise_for_status()
+    configure(f"{url}/config", config)
     try:
         eventually(running, "the six tasks run", deadline_s=120)
         ran = eosctl("doctor", *arguments(connect_sandbox), "-o", "json")
@@ -139,7 +144,7 @@ def test_a_long_back_off_breaks_the_fencing_budget_and_the_printed_override_cure
         assert budget["evidence"]["silence_s"] == 95.0
         assert "admin.override.retry.backoff.max.ms=5" in budget["cure"]
         cured = config | {f"admin.override.retry.backoff.{key}": "5" for key in ("ms", "max.ms")}
-        httpx.put(f"{url}/config", json=cured, timeout=60).raise_for_status()
+        configure(f"{url}/config", cured)
         eventually(
             lambda: ("EOS030", name) not in counted(eosctl("doctor", *arguments(connect_sandbox), "-o", "json")),
             "the budget is cured",
@@ -203,3 +208,31 @@ def test_a_missing_acl_of_the_leader_is_found_until_the_printed_one_is_granted(
         mine = AclBindingFilter(*pattern, "User:worker", "*", AclOperation.ANY, AclPermissionType.ANY)
         for future in admin.delete_acls([mine]).values():
             future.result(30)
+
+
+def test_a_null_shadow_is_found_before_the_connector_starts_again_and_migrate_offsets_cures_it(
+    connect_sandbox: Sandbox, eosctl, fresh_name, tmp_path: Path
+) -> None:
+    name, lines = fresh_name("shadowed"), tmp_path / "lines"
+    lines.write_text("".join(f"{number}\n" for number in range(100)))
+    url = f"{connect_sandbox.connect_urls[0]}/connectors/{name}"
+    put_source(connect_sandbox, name, lines)
+    try:
+        eventually(lambda: httpx.get(f"{url}/offsets", timeout=30).json().get("offsets"), "its offset is committed")
+        httpx.put(f"{url}/stop", timeout=60).raise_for_status()
+        stopped = lambda: httpx.get(f"{url}/status", timeout=30).json()["connector"]["state"] == "STOPPED"  # noqa: E731
+        eventually(stopped, "it is stopped")
+        config = {"connector.class": FILE_SOURCE, "tasks.max": "1", "file": str(lines), "topic": f"{name}-out"}
+        configure(f"{url}/config", config | {"offsets.storage.topic": f"{name}-offsets"})
+        doctor = lambda: counted(eosctl("doctor", *arguments(connect_sandbox), "-o", "json"))  # noqa: E731
+        eventually(lambda: ("EOS080", name) in doctor(), "the shadow is found")
+        where = ["-b", connect_sandbox.bootstrap_servers, "--connect-url", connect_sandbox.connect_urls[0]]
+        group = ["--group-id", "connect-cluster"]
+        configure(f"{url}/config", config)  # as the cure says: first as it was, then moved
+        own = ("--to-topic", f"{name}-offsets", "--stop", "--set-config")
+        moved = eosctl("migrate-offsets", "--connector", name, *own, *where, *group, "--yes")
+        assert moved.exit_code == 0, moved.stderr
+        assert httpx.get(f"{url}/config", timeout=30).json()["offsets.storage.topic"] == f"{name}-offsets"
+        assert ("EOS080", name) not in doctor()
+    finally:
+        remove(connect_sandbox, name)

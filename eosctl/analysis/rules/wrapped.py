@@ -17,7 +17,7 @@ OFFSETS_CURE: Final = "the finding names the commands; `eosctl offsets show` sho
 
 
 class Wrapped(NamedTuple):
-    """A finding of another command under an ID of its own."""
+    """A finding of another command under an ID of its own; cure, if any, replaces that of the finding."""
 
     id: str
     finding_id: str
@@ -25,6 +25,7 @@ class Wrapped(NamedTuple):
     title: str
     question: str
     cause: str
+    cure: str | None = None
 
 
 ERROR, WARNING, INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
@@ -70,7 +71,10 @@ OF_OFFSETS: Final = (
     Wrapped("EOS080", connector_offset_findings.SHADOWED_OFFSET, ERROR, "null shadow",
             "Does every connector with an offsets topic of its own find its position there?",
             "The merged view puts a missing offset of the own topic over the worker's: the connector begins from "
-            "nothing and copies everything again. Measured: 1,000 duplicates of 1,000 records."),
+            "nothing and copies everything again. Measured: 1,000 duplicates of 1,000 records.",
+            "stop it (PUT /connectors/<connector>/stop), take offsets.storage.topic out of its config (PUT "
+            "/connectors/<connector>/config), then move: `eosctl migrate-offsets --connector <connector> --to-topic "
+            "<topic> --stop --set-config --resume`"),
     Wrapped("EOS081", connector_offset_findings.STORES_DISAGREE, WARNING, "offset stores disagree",
             "Do the two offset stores of a connector agree?", "Only the connector's own topic is used."),
     Wrapped("EOS082", connector_offset_findings.MALFORMED_OFFSET, ERROR, "offset that nobody can use",
@@ -97,7 +101,9 @@ def _made_by(wrapped: Wrapped, fact: str) -> Check:
     def check(evidence: Evidence) -> Iterator[Finding]:
         for finding in _findings(evidence, fact):
             if finding.id == wrapped.finding_id:
-                yield replace(finding, id=wrapped.id, evidence={**finding.evidence, "finding": wrapped.finding_id})
+                cure = (wrapped.cure or finding.cure).replace("<connector>", finding.subject)
+                evidence_ = {**finding.evidence, "finding": wrapped.finding_id}
+                yield replace(finding, id=wrapped.id, cure=cure, evidence=evidence_)
 
     return check
 
@@ -117,7 +123,7 @@ def _rule(wrapped: Wrapped, fact: str, cure: str) -> Rule:
         question=wrapped.question,
         needs=(fact,),
         cause=wrapped.cause,
-        cure=cure,
+        cure=wrapped.cure or cure,
         source="KIP-618" if fact == CONFIG_TOPIC else "KIP-618, KIP-875",
         check=_made_by(wrapped, fact),
     )
