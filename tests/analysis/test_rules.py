@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from eosctl.analysis.config_findings import NOT_A_CONFIG_TOPIC
+from eosctl.analysis.rules.connectors import SAYS_NOTHING
 from eosctl.analysis.rules.fencing import silence_s
 from eosctl.analysis.rules.group import place_of
 from eosctl.analysis.rules.registry import RULES, THEMES, diagnose, rule_by_id
@@ -204,6 +205,7 @@ UNTOLD = [
     ("EOS051", but(internal_topics=(replace(topic(), facts=UNREAD),)), "denied"),
     ("EOS054", but(internal_topics=(replace(topic(), facts=UNREAD),)), "denied"),
     ("EOS100", but(preflight={"x": UNREAD}), "denied"),
+    ("EOS100", but(preflight={"x": (f"The connector {SAYS_NOTHING} of it",)}), "does not say"),
     ("EOS104", but(inspection=inspection(**{"producer.override.transaction.timeout.ms": "${env:T:x}"})), "a number"),
     ("EOS105", but(inspection=inspection(**{"transaction.boundary": "interval"})), "offset.flush.interval.ms"),
     ("EOS130", but(principals={"connector": "User:c"}), "--principal worker=User:NAME"),

@@ -17,6 +17,8 @@ MIRROR_ISOLATION: Final = (
     *("source.consumer.isolation.level", "consumer.isolation.level", "source.isolation.level"),
     *("source.cluster.consumer.isolation.level", "source.cluster.isolation.level"),
 )
+SAYS_NOTHING: Final = "does not implement the API required for preflight validation"
+"""A connector that answers null, as FileStreamSource did until 3.3: that is unknown and not unsupported."""
 DEDICATED_REST: Final = "dedicated.mode.enable.internal.rest"
 IN_FLIGHT: Final = "max.in.flight.requests.per.connection"
 
@@ -41,9 +43,13 @@ def _unsupported(evidence: Evidence) -> Iterator[Finding | Skipped]:
     for name, messages in answers.items():
         if isinstance(messages, Skipped):
             yield Skipped(f"{name} could not be validated: {messages.reason}")
-        elif messages:
-            text = f"with exactly.once.support=required the worker would refuse it: {'; '.join(messages)}"
-            yield UNSUPPORTED.finding(name, text, messages=list(messages))
+            continue
+        if any(SAYS_NOTHING in each for each in messages):
+            yield Skipped(f"{name} does not say whether it supports exactly-once: ask its documentation")
+        told = [each for each in messages if SAYS_NOTHING not in each]
+        if told:
+            text = f"with exactly.once.support=required the worker would refuse it: {'; '.join(told)}"
+            yield UNSUPPORTED.finding(name, text, messages=told)
 
 
 def _never_asked(evidence: Evidence) -> Iterator[Finding]:
