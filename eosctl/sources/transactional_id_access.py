@@ -5,6 +5,8 @@
    created. FindCoordinator would be no probe: it creates `__transaction_state` where that is missing.
 2. Random IDs, one for each printable ASCII character and some others to begin with, are refused unless a pattern `*`,
    a superuser's rights or prefixes for all those characters allow them.
+   No probe begins with a star: StandardAuthorizer takes the pattern `*` for a name that is no more than a beginning of
+   such an ID and passes it over, so only a superuser and a prefix see an ID that begins so.
 3. Where ACLs may be read (Describe on the cluster), each pattern on transactional IDs, whoever it names, is tried as
    well: a literal one by its own name, a prefixed one by its prefix and a random rest. What an authorizer of ACLs
    decides about any ID it decides about one of these, a Deny and `allow.everyone.if.no.acl.found` included.
@@ -25,7 +27,7 @@ from eosctl.model.hanging import TransactionalIdAccess
 from eosctl.model.skipped import Skipped
 from eosctl.sources.kafka_acls import read_acls
 
-FIRST_CHARACTERS: Final = string.digits + string.ascii_letters + string.punctuation + "äжש中😀"
+FIRST_CHARACTERS: Final = string.digits + string.ascii_letters + string.punctuation.replace("*", "") + "äжש中😀"
 IDS_PER_REQUEST: Final = 500
 
 
