@@ -47,6 +47,7 @@ def _logical_lines(text: str) -> Iterator[str]:
     for natural in _LINE_END.split(text):
         content = natural.lstrip(_BLANK)
         if not line and (not content or content[0] in "#!"):
+            ends_here = ends_here and not content
             continue
         line += content
         if (len(content) - len(content.rstrip("\\"))) % 2:

@@ -56,6 +56,7 @@ FILES = st.one_of(
 @_campaign(2_000)
 @example(b"\\\n#x")
 @example(b"\\\r\n")
+@example(b"\\\n!\\")
 @given(file=FILES)
 def test_any_bytes_are_read_as_java_reads_them(oracle, file):
     assert decoded(file) == oracle.decode(file)
