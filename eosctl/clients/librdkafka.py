@@ -139,9 +139,12 @@ def _dotted(settings: dict[str, str | int | bool]) -> Configuration:
 
 
 def _silent(settings: Configuration) -> dict[str, Any]:
-    """librdkafka writes its log to stderr; what matters of it comes back as errors of the calls."""
+    """librdkafka writes its log to stderr; what matters of it comes back as errors of the calls.
+
+    Below level 0 the logger is never called: called while an error is on its way, it would turn it into a SystemError.
+    """
     import logging
 
     logger = logging.getLogger("eosctl.librdkafka")
     logger.addHandler(logging.NullHandler())
-    return {**settings, "logger": logger}
+    return {**settings, "logger": logger, "log_level": 0}
