@@ -7,15 +7,20 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from eosctl.clients.librdkafka import OpenTransaction
 from eosctl.clients.rest import RestClient
+from eosctl.commands.applying import keep_plan, run_plan
 from eosctl.commands.context import Context
 from eosctl.commands.fencing import fence_and_prove, read_and_plan
 from eosctl.commands.inspecting import Question, inspect_now
+from eosctl.commands.migrating import read_and_plan as read_and_plan_move
+from eosctl.commands.migration_wish import Asked
 from eosctl.commands.options import GlobalOptions
+from eosctl.commands.sides import Sides, TargetOptions
 from eosctl.errors import TimedOut, UsageError
 from eosctl.model.demo import DemoStep
 from eosctl.model.fencing import FencingWish
 from eosctl.model.names import ConnectorTaskId, TopicPartition, task_transactional_id
 from eosctl.model.records import IsolationLevel, RecordState
+from eosctl.render.views.plan import view_plan
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
 from eosctl.sources.connect_rest import read_connectors
@@ -30,6 +35,9 @@ LINES: Final = 1000
 CONNECTOR: Final = "lines"
 TOPIC: Final = "lines-copied"
 OWN_OFFSETS: Final = "lines-offsets"
+MOVED: Final = "moved"
+MOVED_TOPIC: Final = "lines-moved"
+MORE: Final = 10
 DEADLINE_S: Final = 60.0
 POLL_S: Final = 0.2
 
@@ -49,7 +57,8 @@ def demonstrate(console: "Console", kafka_version: str) -> tuple[DemoStep, ...]:
         )
         with Context(options) as context, RestClient(sandbox.connect_urls[0], DEADLINE_S) as rest:
             acts = Acts(context, rest, sandbox.directory)
-            return ready, acts.copy_once(), acts.give_own_offsets_topic(), acts.inspect(), *acts.fence_a_zombie()
+            lost = acts.copy_once(), acts.give_own_offsets_topic()
+            return ready, *lost, acts.migrate(), acts.inspect(), *acts.fence_a_zombie()
 
 
 def _since(start: float) -> float:
@@ -91,9 +100,32 @@ class Acts:
         )
         return DemoStep("set offsets.storage.topic", f"{copied:,} records in {TOPIC}, task {state}", _since(start))
 
+    def migrate(self) -> DemoStep:
+        """The same move with eosctl, for a second connector: it goes on where it was."""
+        self._say(f"\n3. A second connector copies the same file to {MOVED_TOPIC}, and moves the same way with eosctl.")
+        self._configure({"topic": MOVED_TOPIC}, MOVED)
+        self._wait_for(lambda: self._copied(MOVED_TOPIC), lambda count: count >= LINES, f"{LINES} in {MOVED_TOPIC}")
+        self._rest.request("PUT", f"/connectors/{MOVED}/stop")
+        self._wait_for(lambda: self._tasks(MOVED), lambda state: state == "gone", "the connector to stop")
+        start = time.monotonic()
+        self._say(f"   $ eosctl migrate-offsets --connector {MOVED} --to-topic {MOVED}-offsets --set-config --resume")
+        asked = Asked((MOVED,), to_topic=f"{MOVED}-offsets", set_config=True, resume=True)
+        with Sides(self._context, "connect-configs", TargetOptions()) as sides:
+            planned = read_and_plan_move(self._context, sides, asked)
+            self._context.options.console.preview(view_plan(planned.plan, planned.cluster_id))
+            _, failure = run_plan(self._context, sides, keep_plan(planned.plan, self._file.with_name("moved.plan")))
+        if failure is not None:
+            raise failure
+        with self._file.open("a", encoding="utf-8") as file:
+            file.writelines(f"line {number}\n" for number in range(LINES, LINES + MORE))
+        total = LINES + MORE
+        copied = self._wait_for(lambda: self._copied(MOVED_TOPIC), lambda count: count >= total, f"{total} records")
+        self._say(f"   {MORE} more lines are written, and {MOVED_TOPIC} holds {copied:,} records: every line once.")
+        return DemoStep("the same move with eosctl", f"{copied:,} records in {MOVED_TOPIC}", _since(start))
+
     def inspect(self) -> DemoStep:
         """What the config topic says about it."""
-        self._say(f"\n3. $ eosctl inspect-config --group-id {self._group_id}")
+        self._say(f"\n4. $ eosctl inspect-config --group-id {self._group_id}")
         start = time.monotonic()
         question = Question((), "connect-configs", IsolationLevel.READ_COMMITTED, None, None)
         document = inspect_now(self._context, question).document
@@ -104,7 +136,7 @@ class Acts:
         """A producer with the task's ID and an open transaction is fenced, and then tries to commit."""
         zombie_id = task_transactional_id(self._group_id, ConnectorTaskId(CONNECTOR, 0))
         self._say(
-            f"\n4. The connector is stopped, but somewhere a zombie of its task goes on: it holds {zombie_id}\n"
+            f"\n5. The connector is stopped, but somewhere a zombie of its task goes on: it holds {zombie_id}\n"
             "   and has written into a transaction that it has not committed yet."
         )
         self._rest.request("PUT", f"/connectors/{CONNECTOR}/stop")
@@ -122,7 +154,7 @@ class Acts:
         self._say(f"   Now the zombie commits. The broker's answer: {answer}")
         return fenced, DemoStep("let the zombie commit", answer, _since(start))
 
-    def _configure(self, more: dict[str, str]) -> None:
+    def _configure(self, more: dict[str, str], connector: str = CONNECTOR) -> None:
         config = {
             "connector.class": "org.apache.kafka.connect.file.FileStreamSourceConnector",
             "tasks.max": "1",
@@ -130,20 +162,20 @@ class Acts:
             "topic": TOPIC,
             **more,
         }
-        self._rest.request("PUT", f"/connectors/{CONNECTOR}/config", config)
+        self._rest.request("PUT", f"/connectors/{connector}/config", config)
 
-    def _copied(self) -> int:
+    def _copied(self, topic: str = TOPIC) -> int:
         """Records of the topic that a read_committed reader sees."""
-        place = TopicPartition(TOPIC, 0)
+        place = TopicPartition(topic, 0)
         try:
             records = read_log(self._context.wire, place, isolation=IsolationLevel.READ_COMMITTED)
             return sum(record.state is RecordState.COMMITTED for record in records)
         except UsageError:  # the worker has not created it yet
             return 0
 
-    def _tasks(self) -> str:
+    def _tasks(self, connector: str = CONNECTOR) -> str:
         """The state of the connector's task, or `gone`."""
-        status = read_connectors(self._rest.url, DEADLINE_S).get(CONNECTOR)
+        status = read_connectors(self._rest.url, DEADLINE_S).get(connector)
         return "gone" if status is None or not status.tasks else status.tasks[0].state
 
     @staticmethod
