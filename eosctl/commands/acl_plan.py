@@ -127,7 +127,8 @@ def acl_plan(
     with --connect-url from a worker. Nothing is changed: --plan-file keeps the plan for `eosctl apply`.
 
     Only what Kafka really checks is planned: Write implies Describe, and transactional producers need no
-    IdempotentWrite. Optional bindings are marked, and --explain says what is lost without them.
+    IdempotentWrite. Optional bindings are marked. --explain says of each binding what needs it, in which phases, which
+    code path or KIP it follows from, and how its absence looks in a worker's log or what is lost.
 
     Examples:
       eosctl acl-plan --worker-config worker.properties --connector-config orders.json
@@ -144,11 +145,6 @@ def acl_plan(
       PATTERN     literal or prefixed
       STATUS      present, missing, extra, or unknown where the cluster's ACLs were not read
       OPTIONAL    yes if nothing fails without it
-      BINDING     (--explain) operation and resource
-      PHASES      (--explain) the exactly.once.source.support with which it is needed
-      WHY         (--explain) what needs it
-      WITHOUT-IT  (--explain) how it looks when it is missing, or what is lost then
-      SOURCE      (--explain) the code path or KIP that it follows from
     """
     from eosctl.commands.acl_inputs import AclInputs
     from eosctl.commands.acl_planning import AclQuestion, answer

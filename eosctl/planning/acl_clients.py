@@ -16,15 +16,11 @@ Principals = Callable[[ClientConfig], str]
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """A client that is known by principal; its needs are made here."""
+    """A client that is known by principal; its needs are made here. cluster is its bootstrap servers."""
 
     config: ClientConfig
     principal: str
-
-    @property
-    def cluster(self) -> frozenset[str]:
-        """The bootstrap servers of the cluster that it talks to."""
-        return self.config.bootstrap_servers
+    cluster: frozenset[str]
 
     def needs(
         self,
@@ -59,7 +55,7 @@ class PrincipalBook:
                 self._unresolved[config.role, config.connector] = found
                 found = "User:?"
             principal = found
-        return Client(config, principal)
+        return Client(config, principal, config.bootstrap_servers)
 
     def require(self) -> None:
         """Raise ConfigError where principals stayed unknown: which role, which property, and how to name them."""

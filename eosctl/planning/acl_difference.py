@@ -43,7 +43,8 @@ def compare_acls(
     compared = tuple(_compare(each, authorizer, cluster) for each in plan.bindings)
     used = {each.by for each in compared if each.status is BindingStatus.PRESENT}
     planned = [each for each in plan.bindings if each.cluster == cluster]
-    extra = tuple(_extras(wish, planned, existing, {each for each in used if each is not None}))
+    found = _extras(wish, planned, existing, {each for each in used if each is not None})
+    extra = tuple(sorted(found, key=lambda each: each.binding))
     denials = tuple(_denied(compared))
     return AclDifference(compared, extra, (*plan.findings, *denials, *_partly_denied(planned, existing)))
 
@@ -101,7 +102,7 @@ def _extras(
     principals = {each.binding.principal for each in planned}
     kinds = [_Kinds(cluster) for cluster in wish.clusters]
     wanted = {each.binding for each in planned}
-    for binding in sorted(existing):
+    for binding in existing:
         ours = binding.permission is Permission.ALLOW and binding.principal in principals
         if not ours or binding in used or binding in wanted or binding.pattern.is_wildcard:
             continue

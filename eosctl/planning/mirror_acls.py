@@ -44,6 +44,7 @@ def plan_mirror(planner: Planner, connector: ConnectorConfig) -> Iterator[Need]:
 def _mirror_source(planner: Planner, connector: ConnectorConfig) -> Iterator[Need]:
     source = planner.client(connector, ClientRole.MIRROR_SOURCE_ADMIN)
     consumer = planner.client(connector, ClientRole.MIRROR_SOURCE_CONSUMER)
+    all_exist = all(_exists(planner, pattern) for pattern in mirrored_topics(connector))
     for pattern in source_topics(connector):
         yield consumer.needs(
             Operation.READ,
@@ -65,6 +66,7 @@ def _mirror_source(planner: Planner, connector: ConnectorConfig) -> Iterator[Nee
             "mirrored topics are created with the configs of the source cluster's",
             source="MirrorSourceConnector.describeTopicConfigs (KIP-382)",
             symptom="'TopicAuthorizationException' while creating partitions; new topics are not mirrored",
+            loss="topics that are not mirrored yet, and the copying of topic configs" if all_exist else None,
         )
     yield from _offset_syncs(planner, connector)
     yield from _mirrored(planner, connector, source)
@@ -90,7 +92,7 @@ def _offset_syncs(planner: Planner, connector: ConnectorConfig) -> Iterator[Need
 def _mirrored(planner: Planner, connector: ConnectorConfig, source: Client) -> Iterator[Need]:
     target = planner.client(connector, ClientRole.MIRROR_TARGET_ADMIN)
     for pattern in mirrored_topics(connector):
-        yield from _target_topics(connector, target, pattern)
+        yield from _target_topics(planner, connector, target, pattern)
     if _is_off(connector, "sync.topic.acls.enabled"):
         return
     for client, operation in ((source, Operation.DESCRIBE), (target, Operation.ALTER)):
@@ -104,22 +106,30 @@ def _mirrored(planner: Planner, connector: ConnectorConfig, source: Client) -> I
         )
 
 
-def _target_topics(connector: ConnectorConfig, target: Client, pattern: ResourcePattern) -> Iterator[Need]:
+def _exists(planner: Planner, pattern: ResourcePattern) -> bool:
+    return pattern.pattern_type is PatternType.LITERAL and planner.exists(pattern.name) is True
+
+
+def _target_topics(
+    planner: Planner, connector: ConnectorConfig, target: Client, pattern: ResourcePattern
+) -> Iterator[Need]:
     yield target.needs(
         Operation.DESCRIBE,
         pattern,
         "the mirrored topics are looked for in the target cluster",
         source="MirrorSourceConnector.findTargetTopicPartitions (KIP-382)",
         symptom="topics that exist are taken for missing: 'Could not create topic' in the log",
+        loss="knowing which topics exist: their creation is tried again and again, and partitions are not added",
     )
-    yield target.needs(
-        Operation.CREATE,
-        pattern,
-        "mirrored topics are created in the target cluster",
-        source="MirrorSourceConnector.createNewTopics (KIP-382)",
-        symptom="'Could not create topic' in the log; its records are not mirrored",
-        loss="topics have to be created by somebody else beforehand",
-    )
+    if not _exists(planner, pattern):
+        yield target.needs(
+            Operation.CREATE,
+            pattern,
+            "mirrored topics are created in the target cluster",
+            source="MirrorSourceConnector.createNewTopics (KIP-382)",
+            symptom="'Could not create topic' in the log; its records are not mirrored",
+            loss="topics have to be created by somebody else beforehand",
+        )
     yield target.needs(
         Operation.ALTER,
         pattern,

@@ -75,8 +75,9 @@ def mirror_life(site: Site, root: Wire) -> None:
     for tasks, step in ((3, "more tasks"), (2, "fewer tasks")):
         site.put(step, with_tasks(mirror, tasks))
         site.await_running(step, name, tasks)
+    before = _ends(root, f"up.{site.name}-up")
     _produce(site)
-    site.wait("mirror records", lambda: _ends(root, f"up.{site.name}-up") > 0, "record in the mirrored topic")
+    site.wait("mirror records", lambda: _ends(root, f"up.{site.name}-up") > before, "record in the mirrored topic")
     _stop_reset_resume(site, root, name, 2)
 
 

@@ -11,7 +11,7 @@ from eosctl.clients.rest import Answer, RestClient
 from eosctl.codecs.connector_files import connector_of
 from eosctl.codecs.properties import decode_properties
 from eosctl.codecs.worker_files import worker_of
-from eosctl.errors import EosctlError
+from eosctl.errors import EosctlError, TimedOut
 from eosctl.model.acl_plan import AclPlan, AclWish
 from eosctl.model.acls import AclBinding
 from eosctl.model.client_properties import Property
@@ -26,7 +26,7 @@ from tests.integration.producers import create_topic
 USERS = ("consumer", "upstream", "downstream")
 """Users beside worker, connector and admin: the offsets consumer, and MirrorMaker 2's clients of either cluster."""
 
-STEP_S = 30.0
+STEP_S = 20.0
 SHORT_S = 15.0
 
 
@@ -164,6 +164,8 @@ class Site:
         try:
             with RestClient(self.sandbox.connect_url(self.worker_number[0]), STEP_S) as client:
                 return client.request(method, path, body)
+        except TimedOut as error:
+            raise Broken(step, f"{error.message}; {self.complaint()}") from error
         except EosctlError as error:
             raise Broken(step, error.message) from error
 

@@ -1,6 +1,6 @@
 """An ACL plan: bindings with their status, why each is needed and how it shows when it is missing."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from eosctl.model.acl_plan import AclDifference, BindingStatus, ComparedBinding, ExtraBinding
@@ -26,20 +26,6 @@ PLAN_TABLE: Final = Table(
     (PRINCIPAL, OPERATION, *PLACE, STATUS, Column("OPTIONAL", "optional", "yes if nothing fails without it")),
     empty="nothing is needed",
 )
-EXPLAIN_TABLE: Final = Table(
-    "bindings",
-    (
-        PRINCIPAL,
-        Column("BINDING", "binding", "operation and resource"),
-        Column("PHASES", "phases", "the workers' exactly.once.source.support with which it is needed"),
-        STATUS,
-        Column("WHY", "why", "what needs it"),
-        Column("WITHOUT-IT", "without_it", "how it looks when it is missing, or what is lost then"),
-        Column("SOURCE", "source", "the code path or KIP that it follows from"),
-    ),
-    empty="nothing is needed",
-)
-
 Phases = Mapping[AclBinding, Sequence[SourceSupport]]
 
 
@@ -64,9 +50,9 @@ def view_acl_plan(
             "counts": _counts(difference),
             "findings": finding_rows(difference.findings),
         },
-        blocks=(PLAN_TABLE if phases is None else EXPLAIN_TABLE, *([Findings()] if difference.findings else [])),
+        blocks=(PLAN_TABLE, *([Findings()] if difference.findings else [])),
         prose=(_verdict(difference),),
-        notes=() if phases is None else _explanation(difference),
+        notes=() if phases is None else tuple(_explanation(rows)),
     )
 
 
@@ -160,10 +146,18 @@ def _verdict(difference: AclDifference) -> str:
     return f"{total} bindings are planned: {', '.join(parts)}."
 
 
-def _explanation(difference: AclDifference) -> tuple[str, ...]:
-    principals = list(dict.fromkeys(each.planned.binding.principal for each in difference.compared))
-    return (
-        f"principals: {', '.join(principals)}",
-        "Write and Read imply Describe on the same resource, so Describe is planned only where it stands alone",
-        "a binding that only a later phase needs does no harm before: grant it before the workers are rolled",
-    )
+def _explanation(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Principal by principal, what each binding is for and how it looks when it is missing."""
+    for principal in dict.fromkeys(row["principal"] for row in rows):
+        yield f"{principal}:"
+        for row in rows:
+            if row["principal"] != principal:
+                continue
+            phases = "in all phases" if row["phases"] == "all" else f"in phase {row['phases']}"
+            yield f"  {row['binding']} ({row['state']}{', ' + phases if row['phases'] else ''})"
+            yield f"    why: {row['why']}"
+            if row["without_it"]:
+                yield f"    without it: {row['without_it']}"
+                yield f"    source: {row['source']}"
+    yield "Write and Read imply Describe on the same resource; Describe is planned only where it stands alone."
+    yield "A binding that only a later phase needs does no harm before: grant it before the workers are rolled."

@@ -1,0 +1,127 @@
+"""How long it takes to plan the ACLs of many connectors and to compare them with those of a cluster.
+
+500 connectors of 20 tasks each, every client a principal of its own; the cluster has nine in ten of the bindings that
+are needed, and as many again that are nobody's business. At a tenth and at ten times of that the time must grow as the
+number of bindings does: names that begin alike, and connectors that might share IDs, must not be compared pair by pair.
+
+It is one thread that waits for nothing, so its CPU seconds are its time on a machine that does nothing else: the bars
+are held by them, and the elapsed time beside them tells how busy the machine was.
+"""
+
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from benchmarks.measure import write_result
+from eosctl.codecs.connector_files import connector_of
+from eosctl.codecs.worker_files import worker_of
+from eosctl.model.acl_plan import AclWish
+from eosctl.model.acls import AclBinding, Operation, transactional_id
+from eosctl.model.client_roles import ConnectCluster
+from eosctl.model.offset_stores import SourceSupport
+from eosctl.planning.acl_changes import plan_acl_changes
+from eosctl.planning.acl_difference import compare_acls
+from eosctl.planning.acls import plan_acls
+
+CONNECTORS = 500
+TASKS = 20
+SIZES = (CONNECTORS // 10, CONNECTORS, CONNECTORS * 10)
+RUNS = 3
+BAR_S = 2.0
+BAR_GROWTH = 1.5
+HERE = frozenset({"broker:9092"})
+
+
+def wish(connectors: int) -> AclWish:
+    """A Connect cluster with so many connectors, whose names begin alike."""
+    jaas = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="{}" password="x";'
+    settings = {
+        "bootstrap.servers": "broker:9092",
+        "group.id": "connect",
+        "config.storage.topic": "configs",
+        "offset.storage.topic": "offsets",
+        "status.storage.topic": "status",
+    }
+    for prefix in ("", "producer.", "consumer.", "admin."):
+        settings[f"{prefix}security.protocol"] = "SASL_SSL"
+        settings[f"{prefix}sasl.mechanism"] = "PLAIN"
+        settings[f"{prefix}sasl.jaas.config"] = jaas.format(prefix.rstrip(".") or "worker")
+    sources = tuple(
+        connector_of(
+            {
+                "name": f"orders-{number}",
+                "connector.class": "FileStreamSource",
+                "topic": f"orders-{number}",
+                "tasks.max": str(TASKS),
+            },
+            "benchmark",
+        )
+        for number in range(connectors)
+    )
+    return AclWish((ConnectCluster((worker_of(settings, "benchmark"),), sources),), SourceSupport.ENABLED)
+
+
+def existing(needed: list[AclBinding]) -> frozenset[AclBinding]:
+    """Nine in ten of what is needed, and as many bindings of somebody else."""
+    kept = [each for number, each in enumerate(needed) if number % 10]
+    foreign = [
+        AclBinding(f"User:other-{number % 97}", Operation.WRITE, transactional_id(f"other-{number}"))
+        for number in range(len(needed))
+    ]
+    return frozenset((*kept, *foreign))
+
+
+def no_certificate(_: object) -> str:
+    """No client of this benchmark shows a certificate."""
+    raise AssertionError
+
+
+def measure(connectors: int) -> dict[str, Any]:
+    """Median seconds of planning, comparing and making the steps, over RUNS runs after one to warm up."""
+    asked = wish(connectors)
+    plan = plan_acls(asked, no_certificate)
+    there = existing([each.binding for each in plan.bindings])
+    steps: dict[str, Callable[[], object]] = {
+        "plan": lambda: plan_acls(asked, no_certificate),
+        "difference": lambda: compare_acls(asked, plan, there, HERE),
+        "changes": lambda: plan_acl_changes(
+            compare_acls(asked, plan, there, HERE), plan, there, "cluster", 1, prune=True
+        ),
+    }
+    runs = {name: [_timed(step) for _ in range(RUNS + 1)][1:] for name, step in steps.items()}
+    taken = {name: statistics.median(cpu for _, cpu in each) for name, each in runs.items()}
+    elapsed = {name: statistics.median(wall for wall, _ in each) for name, each in runs.items()}
+    return {
+        "connectors": connectors,
+        "bindings": len(plan.bindings),
+        "cluster_bindings": len(there),
+        **{f"{name}_cpu_s": round(seconds, 4) for name, seconds in taken.items()},
+        "cpu_s": round(taken["plan"] + taken["difference"], 4),
+        "elapsed_s": round(elapsed["plan"] + elapsed["difference"], 4),
+    }
+
+
+def _timed(step: Callable[[], object]) -> tuple[float, float]:
+    start, cpu = time.perf_counter(), time.process_time()
+    step()
+    return time.perf_counter() - start, time.process_time() - cpu
+
+
+def main() -> int:
+    """Measure, print, write results/acl.json; 1 where a bar is missed."""
+    figures = [measure(size) for size in SIZES]
+    for each in figures:
+        counted = f"{each['connectors']:6} connectors {each['bindings']:7} bindings"
+        print(f"{counted} {each['cpu_s']:8.3f} CPU s {each['elapsed_s']:8.3f} s elapsed")
+    per_binding = [each["cpu_s"] / each["bindings"] for each in figures]
+    growth = round(per_binding[-1] / per_binding[1], 2)
+    print(f"ten times the connectors take {growth} times as long for each binding")
+    bars = {"cpu_s": BAR_S, "growth_per_binding": BAR_GROWTH}
+    print(write_result("acl", {"measured": figures, "growth_per_binding": growth, "bar": bars}, {}))
+    return 0 if figures[1]["cpu_s"] <= BAR_S and growth <= BAR_GROWTH else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,98 @@
+"""Who a client is, from its properties."""
+
+import pytest
+
+from eosctl.codecs.principals import Unresolved, map_subject, mask_all_but_principals, resolve_principal
+from eosctl.codecs.secrets import HIDDEN, mask_properties
+from eosctl.errors import ConfigError
+from eosctl.model.client_properties import Property
+
+PLAIN = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="alice" password="s3cret";'
+KERBEROS = 'com.sun.security.auth.module.Krb5LoginModule required principal="connect/host.example@EXAMPLE";'
+UNSECURED = (
+    'org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required unsecuredLoginStringClaim_sub="bob";'
+)
+SUBJECT = "CN=orders,OU=Data,O=Example,C=DE"
+
+
+def who(**properties: str):
+    told = {key.replace("_", "."): Property(value, "worker.properties") for key, value in properties.items()}
+    return resolve_principal(told, lambda _: SUBJECT)
+
+
+@pytest.mark.parametrize(
+    ("properties", "principal"),
+    [
+        ({}, "User:ANONYMOUS"),
+        ({"security_protocol": "SSL"}, "User:ANONYMOUS"),
+        ({"security_protocol": "SSL", "ssl_keystore_location": "k.p12"}, f"User:{SUBJECT}"),
+        ({"security_protocol": "SASL_SSL", "sasl_mechanism": "PLAIN", "sasl_jaas_config": PLAIN}, "User:alice"),
+        ({"security_protocol": "sasl_ssl", "sasl_mechanism": "SCRAM-SHA-512", "sasl_jaas_config": PLAIN}, "User:alice"),
+        ({"security_protocol": "SASL_SSL", "sasl_jaas_config": KERBEROS}, "User:connect"),
+        ({"security_protocol": "SASL_SSL", "sasl_mechanism": "OAUTHBEARER", "sasl_jaas_config": UNSECURED}, "User:bob"),
+        # A keystore is not looked at where SASL authenticates.
+        (
+            {
+                "security_protocol": "SASL_SSL",
+                "sasl_mechanism": "PLAIN",
+                "sasl_jaas_config": PLAIN,
+                "ssl_keystore_location": "k.p12",
+            },
+            "User:alice",
+        ),
+    ],
+)
+def test_the_principal_is_what_the_default_builder_makes(properties, principal):
+    assert who(**properties) == principal
+
+
+@pytest.mark.parametrize(
+    ("jaas", "reason"),
+    [
+        (None, "is not set"),
+        (HIDDEN, "masked"),
+        ("${file:/etc/kafka/secrets:jaas}", "reference"),
+        (PLAIN.replace("alice", "${env:USER}"), "no username"),
+        ('some.Module required token="x";', "no username"),
+    ],
+)
+def test_a_principal_that_no_property_tells_is_unresolved_with_the_property(jaas, reason):
+    told = {"security_protocol": "SASL_SSL", "sasl_mechanism": "PLAIN"}
+    found = who(**told, **({} if jaas is None else {"sasl_jaas_config": jaas}))
+    assert isinstance(found, Unresolved)
+    assert found.property == "sasl.jaas.config"
+    assert reason in found.reason
+
+
+def test_a_jaas_config_that_does_not_parse_names_its_file_and_not_its_secret():
+    with pytest.raises(ConfigError, match=r"worker\.properties") as caught:
+        who(security_protocol="SASL_SSL", sasl_mechanism="PLAIN", sasl_jaas_config='x required password="s3cret')
+    assert "s3cret" not in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("rules", "name"),
+    [
+        ("DEFAULT", SUBJECT),
+        ("RULE:^CN=(.*?),.*$/$1/", "orders"),
+        ("RULE:^CN=(.*?),OU=(.*?),.*$/$1@$2/U,DEFAULT", "ORDERS@DATA"),
+        ("RULE:^CN=nobody$/x/L, RULE:^CN=(.*?),.*$/$1/L", "orders"),
+    ],
+)
+def test_mapping_rules_make_the_name(rules, name):
+    assert map_subject(SUBJECT, rules) == name
+
+
+@pytest.mark.parametrize("rules", ["RULE:^CN=nobody$/x/", "RULE:(/x/", "nonsense", "RULE:[/]/x/,"])
+def test_mapping_rules_that_cannot_be_used_are_told(rules):
+    with pytest.raises(ConfigError):
+        map_subject(SUBJECT, rules)
+
+
+def test_masking_keeps_who_logs_in_and_nothing_else():
+    masked = mask_all_but_principals(mask_properties)({"producer.override.sasl.jaas.config": PLAIN, "db.password": "x"})
+    assert "s3cret" not in str(masked)
+    assert masked["db.password"] == HIDDEN
+    told = {"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN"}
+    told["sasl.jaas.config"] = str(masked["producer.override.sasl.jaas.config"])
+    assert resolve_principal({key: Property(value, "x") for key, value in told.items()}, str) == "User:alice"

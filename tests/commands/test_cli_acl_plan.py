@@ -1,0 +1,172 @@
+"""acl-plan on the command line, without a cluster: what it answers, and how it refuses."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.planning.test_acls import JAAS, MIRROR_MAKER, NAMES, sasl
+
+CONNECTOR = {"name": "c", "config": {"connector.class": "FileStreamSource", "topic": "out", "tasks.max": 2}}
+
+Files = Callable[..., list[str]]
+
+
+def properties(settings: dict[str, str]) -> str:
+    return "".join(f"{key}={value}\n" for key, value in settings.items())
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Files:
+    """`files(connector={…}, **worker settings)`: the arguments that name a worker's and a connector's file."""
+
+    def written(connector: object = CONNECTOR, **settings: str) -> list[str]:
+        worker = tmp_path / "worker.properties"
+        told = NAMES | sasl("", "worker") | sasl("producer.", "p") | sasl("consumer.", "c")
+        worker.write_text(properties(told | {key.replace("_", "."): value for key, value in settings.items()}))
+        config = tmp_path / "connector.json"
+        config.write_text(connector if isinstance(connector, str) else json.dumps(connector))
+        return ["--worker-config", str(worker), "--connector-config", str(config)]
+
+    return written
+
+
+def bindings(stdout: str) -> set[str]:
+    rows = json.loads(stdout)["data"]["bindings"]
+    return {f"{row['principal']} {row['operation']} {row['resource_type']} {row['resource_name']}" for row in rows}
+
+
+def test_the_plan_has_every_field_that_scripts_lean_on(eosctl, files):
+    ran = eosctl("acl-plan", *files(), "--phase", "enabled", "-o", "json")
+    assert ran.exit_code == 0
+    envelope = json.loads(ran.stdout)
+    assert (envelope["kind"], envelope["version"], envelope["data"]["group_ids"]) == ("acl-plan", 1, ["g"])
+    row = next(row for row in envelope["data"]["bindings"] if row["resource_name"] == "g-c-1")
+    assert row["principal"] == "User:p"
+    assert row["operation"] == "Write"
+    assert (row["resource_type"], row["pattern_type"]) == ("TransactionalId", "literal")
+    assert "KIP-618" in row["source"]
+    assert row["why"].startswith("tasks of connector c write in transactions")
+    assert row["status"] == {"skipped": "no cluster was named with -b"}
+    assert "User:worker Write TransactionalId connect-cluster-g" in bindings(ran.stdout)
+
+
+def test_the_workers_own_phase_is_planned_for_where_none_is_named(eosctl, files):
+    ran = eosctl("acl-plan", *files(exactly_once_source_support="preparing"), "-o", "json")
+    assert "User:worker Write TransactionalId connect-cluster-g" in bindings(ran.stdout)
+    assert not any("g-c-" in each for each in bindings(ran.stdout))
+
+
+def test_headroom_and_pattern_shape_the_ids(eosctl, files):
+    more = eosctl("acl-plan", *files(), "--phase", "enabled", "--headroom", "1", "-o", "json")
+    assert "User:p Write TransactionalId g-c-2" in bindings(more.stdout)
+    prefixed = eosctl("acl-plan", *files(), "--phase", "enabled", "--pattern", "prefixed", "-o", "json")
+    assert "User:p Write TransactionalId g-c-" in bindings(prefixed.stdout)
+
+
+def test_connectors_in_properties_files_are_read_too(eosctl, files):
+    ran = eosctl("acl-plan", *files("name=p\nconnector.class=FileStreamSource\ntopic=out\n"), "-o", "json")
+    assert "User:p Write Topic out" in bindings(ran.stdout)
+
+
+def test_explaining_says_what_breaks_and_in_which_phases(eosctl, files):
+    ran = eosctl("acl-plan", *files(), "--explain")
+    assert ran.exit_code == 0
+    assert "Write TransactionalId connect-cluster-g (unknown, in phase preparing,enabled)" in ran.stdout
+    assert "without it: all tasks FAILED at the first reconfiguration or reset" in ran.stdout
+    assert "source: Worker.fenceZombies, Admin.fenceProducers (KIP-618)" in ran.stdout
+
+
+def test_a_named_principal_needs_no_worker_config(eosctl, tmp_path):
+    config = tmp_path / "c.json"
+    config.write_text(json.dumps(CONNECTOR))
+    roles = [word for role in ("worker", "producer") for word in ("--principal", f"{role}=User:{role}")]
+    ran = eosctl("acl-plan", "--group-id", "g", "--connector-config", config, *roles, "-o", "json")
+    assert ran.exit_code == 0
+    assert "User:producer Write Topic out" in bindings(ran.stdout)
+    assert "User:worker Read Topic connect-configs" in bindings(ran.stdout)
+
+
+def test_a_principal_of_one_connector_may_hold_an_equals_sign(eosctl, files):
+    ran = eosctl("acl-plan", *files(), "--principal", "c/producer=User:CN=orders,O=x", "-o", "json")
+    assert "User:CN=orders,O=x Write Topic out" in bindings(ran.stdout)
+
+
+def test_workers_of_several_clusters_are_planned_and_their_collisions_told(eosctl, tmp_path):
+    args = []
+    for group, connector in (("a", "b-c"), ("a-b", "c")):
+        worker, config = tmp_path / f"{group}.properties", tmp_path / f"{group}.json"
+        worker.write_text(properties(NAMES | {"group.id": group}))
+        config.write_text(json.dumps({"name": connector, "connector.class": "FileStreamSource", "topic": "out"}))
+        args += ["--worker-config", str(worker), "--connector-config", f"{group}={config}"]
+    ran = eosctl("acl-plan", *args, "--phase", "enabled", "-o", "json")
+    assert ran.exit_code == 1
+    equal = [each for each in json.loads(ran.stdout)["data"]["findings"] if each["id"] == "transactional-id-collision"]
+    assert [each["subject"] for each in equal] == ["a-b-c-"]
+
+
+def test_mirror_makers_file_is_a_worker_config(eosctl, tmp_path):
+    path = tmp_path / "mm2.properties"
+    path.write_text(MIRROR_MAKER.format(a=JAAS.format("at-a"), b=JAAS.format("at-b")))
+    ran = eosctl("acl-plan", "--worker-config", path, "-o", "json")
+    assert ran.exit_code == 0
+    assert "User:at-b Write TransactionalId A-mm2-MirrorSourceConnector-1" in bindings(ran.stdout)
+    assert "User:at-a Read Topic orders" in bindings(ran.stdout)
+
+
+def test_emitted_text_is_all_there_is_on_stdout(eosctl, files):
+    ran = eosctl("acl-plan", *files(), "--emit", "csv")
+    assert ran.exit_code == 0
+    assert ran.stdout.splitlines()[0].startswith("principal,permission")
+    wrapped = eosctl("acl-plan", *files(), "--emit", "csv", "-o", "json")
+    assert json.loads(wrapped.stdout)["data"]["text"] == ran.stdout
+
+
+BROKEN_JAAS = {"sasl_jaas_config": 'PlainLoginModule required username="worker password="s3cret";'}
+
+
+@pytest.mark.parametrize(
+    ("settings", "connector", "more", "code", "words"),
+    [
+        (BROKEN_JAAS, CONNECTOR, [], 2, "sasl.jaas.config is not a JAAS configuration"),
+        ({"sasl_jaas_config": "X required;"}, CONNECTOR, [], 2, "has no username in it that PLAIN would show"),
+        ({"group_id": ""}, CONNECTOR, [], 2, "has no group.id"),
+        ({"exactly_once_source_support": "on"}, CONNECTOR, [], 2, "must be one of disabled, preparing, enabled"),
+        ({}, '{"name": "c", ', [], 7, "is not JSON at line 1"),
+        ({}, {"config": {"connector.class": "X"}}, [], 2, "has no name"),
+        ({}, {"name": "c", "config": {"topic": "x"}}, [], 2, "has no connector.class"),
+        ({}, {"name": "c", "connector.class": "X", "tasks.max": "many"}, [], 2, "tasks.max of connector c is 'many'"),
+        ({}, {"name": "c", "connector.class": "X", "topic": ["x"]}, [], 2, "setting topic is list"),
+        ({}, "[1]", [], 2, "holds int where a connector's settings are expected"),
+        ({}, CONNECTOR, ["--principal", "produser=User:x"], 2, "names no role"),
+        ({}, CONNECTOR, ["--principal", "producer=alice"], 2, "is not TYPE:NAME"),
+        ({}, CONNECTOR, ["--topic", "d=out"], 2, "does not begin with a connector that is known"),
+        ({}, CONNECTOR, ["--connector", "d"], 2, "connector d is not known"),
+        ({}, CONNECTOR, ["--check"], 2, "--check needs the cluster's ACLs"),
+        ({}, CONNECTOR, ["--prune"], 2, "--prune needs the cluster's ACLs"),
+        ({}, CONNECTOR, ["--check", "--emit", "csv"], 2, "exclude each other"),
+        ({}, CONNECTOR, ["--explain", "--emit", "csv"], 2, "exclude each other"),
+        ({}, CONNECTOR, ["--broker-version", "new"], 2, "is not a Kafka version"),
+        ({}, CONNECTOR, ["-b", "127.0.0.1:1", "--timeout", "2"], 4, "127.0.0.1:1 cannot be reached"),
+    ],
+)
+def test_bad_input_is_refused_in_words(eosctl, files, settings, connector, more, code, words):
+    ran = eosctl("acl-plan", *files(connector, **settings), *more)
+    assert (ran.exit_code, ran.stdout) == (code, "")
+    assert words in ran.stderr
+    assert "s3cret" not in ran.stderr
+
+
+def test_a_principal_that_cannot_be_told_says_how_to_name_it(eosctl, files):
+    ran = eosctl("acl-plan", *files(producer_sasl_jaas_config="${file:/etc/secrets:jaas}"), "-o", "json")
+    error = json.loads(ran.stdout)["error"]
+    assert error["exit_code"] == 2
+    assert "producer of connector c (sasl.jaas.config:" in error["message"]
+    assert error["hint"] == "name it: --principal producer=User:NAME"
+
+
+def test_no_secret_leaves_the_files(eosctl, files):
+    for more in ([], ["--explain"], ["-o", "json"], ["--emit", "kafka-acls"], ["-v"]):
+        ran = eosctl("acl-plan", *files(), *more)
+        assert 'password="x"' not in ran.stdout + ran.stderr

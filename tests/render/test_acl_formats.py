@@ -1,0 +1,132 @@
+"""Bindings written for other tools: whatever the names are, the tool reads the same bindings."""
+
+import csv
+import io
+import json
+import shlex
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eosctl.errors import Unsupported
+from eosctl.model.acls import CLUSTER, AclBinding, Operation, PatternType, group, topic, transactional_id
+from eosctl.render.acl_documents import AclFormat, emit_acls
+from eosctl.render.acl_lines import Surroundings
+
+PREFIXED = PatternType.PREFIXED
+AROUND = Surroundings("broker:9092", "admin client.properties", "prod", "arn:aws:kafka:eu:1:cluster/prod/u-1")
+NASTY = "a b'c\"d$e`f;g\\h*?#ü😀-"
+BINDINGS = (
+    AclBinding("User:worker", Operation.READ, topic("configs")),
+    AclBinding("User:worker", Operation.WRITE, topic("configs")),
+    AclBinding("User:worker", Operation.READ, group("connect")),
+    AclBinding("User:CN=orders,O=Example", Operation.WRITE, transactional_id("connect-orders-", PREFIXED)),
+    AclBinding("User:tool", Operation.DESCRIBE, CLUSTER),
+)
+TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=20)
+
+
+def emit(form: AclFormat, *bindings: AclBinding) -> str:
+    return emit_acls(bindings or BINDINGS, form, AROUND)
+
+
+@given(TEXTS, TEXTS)
+def test_a_shell_reads_every_name_as_it_is(principal, name):
+    text = emit(AclFormat.KAFKA_ACLS, AclBinding(f"User:{principal}", Operation.WRITE, transactional_id(name)))
+    assert shlex.split(text) == [
+        *("kafka-acls.sh", "--bootstrap-server", "broker:9092", "--command-config", "admin client.properties"),
+        *("--add", f"--allow-principal=User:{principal}", "--operation=Write", f"--transactional-id={name}"),
+    ]
+
+
+def test_one_line_holds_all_operations_of_a_principal_on_a_resource():
+    lines = emit(AclFormat.KAFKA_ACLS).splitlines()
+    assert len(lines) == 4
+    assert "--operation=Read --operation=Write --topic=configs" in lines[0]
+    assert lines[2].endswith("--transactional-id=connect-orders- --resource-pattern-type=prefixed")
+    assert lines[3].endswith("--operation=Describe --cluster")
+
+
+def test_confluent_takes_dashed_operations_and_a_prefix_flag():
+    lines = emit(AclFormat.CONFLUENT, *BINDINGS, AclBinding("User:x", Operation.DESCRIBE_CONFIGS, topic("t")))
+    assert "--operations=read,write --topic=configs" in lines
+    assert "--transactional-id=connect-orders- --prefix" in lines
+    assert "--operations=describe --cluster-scope" in lines
+    assert "--operations=describe-configs --topic=t" in lines
+
+
+def test_strimzi_has_one_user_for_each_principal():
+    users = list(yaml.safe_load_all(emit(AclFormat.STRIMZI)))
+    assert [user["metadata"]["name"] for user in users] == ["worker", "orders,O=Example", "tool"]
+    assert users[0]["metadata"]["labels"] == {"strimzi.io/cluster": "prod"}
+    assert users[0]["spec"]["authorization"]["acls"][0] == {
+        "resource": {"type": "topic", "name": "configs", "patternType": "literal"},
+        "operations": ["Read", "Write"],
+        "host": "*",
+    }
+    assert users[1]["spec"]["authorization"]["acls"][0]["resource"] == {
+        "type": "transactionalId",
+        "name": "connect-orders-",
+        "patternType": "prefix",
+    }
+    assert users[2]["spec"]["authorization"]["acls"][0]["resource"] == {"type": "cluster"}
+
+
+def test_jikkou_has_one_authorization_for_each_principal():
+    first, second, _ = yaml.safe_load_all(emit(AclFormat.JIKKOU))
+    assert first["metadata"]["name"] == "User:worker"
+    assert first["spec"]["acls"][0]["operations"] == ["READ", "WRITE"]
+    resource = {"type": "transactional_id", "pattern": "connect-orders-", "patternType": "PREFIXED"}
+    assert second["spec"]["acls"][0]["resource"] == resource
+
+
+def test_yaml_reads_every_name_as_it_is():
+    [user] = yaml.safe_load_all(emit(AclFormat.JIKKOU, AclBinding("User:x", Operation.READ, topic(NASTY))))
+    assert user["spec"]["acls"][0]["resource"]["pattern"] == NASTY
+
+
+def test_terraform_escapes_what_it_would_interpolate():
+    text = emit(AclFormat.TERRAFORM, AclBinding("User:x", Operation.WRITE, transactional_id('a"b${c}%{d}\\')))
+    assert 'resource_name                = "a\\"b$${c}%%{d}\\\\"' in text
+    assert 'resource_type                = "TransactionalID"' in text
+
+
+def test_an_iam_policy_names_describing_beside_what_implies_it_in_kafka():
+    policies = json.loads(emit(AclFormat.MSK))
+    statements = policies["User:CN=orders,O=Example"]["Statement"]
+    actions = {action: statement["Resource"] for statement in statements for action in statement["Action"]}
+    assert actions == {
+        "kafka-cluster:Connect": [AROUND.msk_cluster],
+        "kafka-cluster:AlterTransactionalId": ["arn:aws:kafka:eu:1:transactional-id/prod/u-1/connect-orders-*"],
+        "kafka-cluster:DescribeTransactionalId": ["arn:aws:kafka:eu:1:transactional-id/prod/u-1/connect-orders-*"],
+        "kafka-cluster:WriteDataIdempotently": [AROUND.msk_cluster],
+    }
+
+
+def test_an_iam_policy_takes_a_star_in_a_name_for_itself():
+    text = emit(AclFormat.MSK, AclBinding("User:x", Operation.WRITE, transactional_id("a*$-0")))
+    assert "transactional-id/prod/u-1/a${*}${$}-0" in text
+
+
+def test_what_iam_cannot_say_is_refused_by_name():
+    with pytest.raises(Unsupported, match="DescribeConfigs on Group"):
+        emit(AclFormat.MSK, AclBinding("User:x", Operation.DESCRIBE_CONFIGS, group("g")))
+
+
+def test_csv_has_a_line_for_each_binding():
+    rows = list(
+        csv.DictReader(io.StringIO(emit(AclFormat.CSV, *BINDINGS, AclBinding("User:x", Operation.READ, topic(NASTY)))))
+    )
+    assert len(rows) == 6
+    assert rows[-1]["resource_name"] == NASTY
+    assert rows[3] == {
+        "principal": "User:CN=orders,O=Example",
+        "permission": "Allow",
+        "operation": "Write",
+        "resource_type": "TransactionalId",
+        "resource_name": "connect-orders-",
+        "pattern_type": "prefixed",
+        "host": "*",
+    }
