@@ -59,7 +59,7 @@ def transactional_batch(producer: ProducerIdAndEpoch, sequence: int = 0, value: 
         base_sequence=sequence,
         batch_size=1 << 20,
     )
-    builder.append(0, timestamp=time.time_ns() // 1_000_000, key=None, value=value, headers=[])
+    builder.append(0, timestamp=time.time_ns() // 1_000_000, key=b"key", value=value, headers=[])
     return bytes(builder.build())
 
 

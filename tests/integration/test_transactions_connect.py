@@ -1,0 +1,78 @@
+"""A hanging transaction in a config topic keeps a worker from starting; `hanging` says so, and `abort` cures it."""
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import pytest
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from eosctl.model.names import TopicPartition
+from eosctl.sandbox.sandbox import Sandbox
+from tests.commands.conftest import Ran
+from tests.integration.coordinators import wait_until, wire_to
+from tests.integration.hanging import UNVERIFIED, hang
+
+pytestmark = pytest.mark.kafka
+
+CONFIG_TOPIC = "connect-configs"
+
+
+def test_a_worker_that_a_hanging_transaction_stops_starts_after_the_abort(
+    make_sandbox: Callable[..., Sandbox],
+    eosctl: Callable[..., Ran],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    sandbox = make_sandbox(broker_config=UNVERIFIED)
+    servers = sandbox.bootstrap_servers
+    admin = AdminClient({"bootstrap.servers": servers})
+    compact = NewTopic(CONFIG_TOPIC, 1, 1, config={"cleanup.policy": "compact"})
+    admin.create_topics([compact])[CONFIG_TOPIC].result(30)
+    with wire_to(servers) as wire:
+        hung = hang(wire, TopicPartition(CONFIG_TOPIC, 0), "connect-cluster-old")
+    url = sandbox.start_worker(1)
+    wait_until(lambda: _reads_config_topic(sandbox), "the worker's reading of its config topic")
+    row = _hanging(eosctl, servers)
+    assert (row["topic"], row["start_offset"]) == (CONFIG_TOPIC, hung.start_offset)
+    assert row["waiting_connect"] == [
+        "workers of Connect cluster connect-cluster: config topic; none with exactly-once starts"
+    ]
+    quiet_until = time.monotonic() + 5
+    wait_until(lambda: _has_started(url) or time.monotonic() > quiet_until, "five seconds")
+    assert not _has_started(url), "the worker must be waiting for the end of the transaction"
+    ran = eosctl(
+        "transactions", "abort", "-b", servers, "--topic", CONFIG_TOPIC, "--partition", "0",
+        "--start-offset", hung.start_offset, "--max-transaction-timeout", "0", "--yes",
+    )  # fmt: skip
+    assert ran.exit_code == 0, ran.stderr
+    wait_until(lambda: _has_started(url), "the worker's start")
+
+
+def _reads_config_topic(sandbox: Sandbox) -> bool:
+    return f"Starting KafkaBasedLog with topic {CONFIG_TOPIC}" in sandbox.worker_log(1).read_text(errors="replace")
+
+
+def _has_started(url: str) -> bool:
+    """Whether the worker is healthy (KIP-1017): it has read its topics and joined its group.
+
+    `GET /connectors` would not do: from 4.0 on it answers an empty list before the config topic was read.
+    """
+    try:
+        return httpx.get(f"{url}/health", timeout=2, trust_env=False).status_code == 200
+    except httpx.HTTPError:
+        return False
+
+
+def _hanging(eosctl: Callable[..., Ran], servers: str) -> dict:
+    """The one that hangs, with the names of the Connect cluster given."""
+    ran = eosctl(
+        "transactions", "hanging", "-b", servers, "--max-transaction-timeout", "0", "--group-id", "connect-cluster",
+        "-o", "json",
+    )  # fmt: skip
+    assert ran.exit_code == 1, ran.stderr
+    (row,) = json.loads(ran.stdout)["data"]["transactions"]
+    return row
