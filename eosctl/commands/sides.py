@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from eosctl.clients.rest_identity import WorkerUrl
 from eosctl.commands.context import Context
 from eosctl.model.plan import Side
 
@@ -65,6 +66,7 @@ class Sides:
                 bootstrap_servers=target.bootstrap_server,
                 command_config=target.command_config,
                 properties=MappingProxyType({}),
+                profile=None,
             )
             self._target_context = Context(options)
 
@@ -82,5 +84,6 @@ class Sides:
         options = self._context.options
         if side is Side.SOURCE:
             return ClusterAccess(self._context.wire, options.connect_urls, self._config_topic, options.timeout_s)
-        urls = tuple(url.rstrip("/") for url in self._target.connect_urls)
+        target = self._target_context
+        urls = tuple(WorkerUrl(url.rstrip("/"), lambda: target.client_properties) for url in self._target.connect_urls)
         return ClusterAccess(self._target_context.wire, urls, self._target.config_topic, options.timeout_s)
