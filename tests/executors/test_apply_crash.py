@@ -1,6 +1,7 @@
 """`eosctl apply` killed at every named point: the offsets are the old ones or the new ones, and a rerun finishes."""
 
 import random
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -88,6 +89,27 @@ def test_a_run_that_finds_its_work_done_by_another_writes_nothing(move: Move):
     assert first.returncode == 0
     assert "were in topic" in out
     assert offsets.records_written() == written
+
+
+@pytest.mark.parametrize(
+    ("failpoint", "told", "moved"),
+    [
+        ("written", "the open transaction was aborted, no offset was changed; 2 of 6 steps are done", False),
+        ("committed", "the transaction was committed before", True),
+        ("1:begun", "interrupted between two steps", False),
+    ],
+)
+def test_ctrl_c_aborts_what_is_open_and_says_so(move: Move, failpoint: str, told: str, moved: bool):
+    offsets = move()
+    process = offsets.start(f"pause:{failpoint}")
+    assert process.stdout.readline() == "paused\n"
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert told in error
+    assert offsets.live() == (offsets.moved if moved else offsets.old)
+    assert offsets.apply().returncode == 0
+    assert offsets.live() == offsets.moved
 
 
 def test_an_undo_restores_and_can_be_undone(move: Move):

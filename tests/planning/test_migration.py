@@ -1,0 +1,147 @@
+"""What a plan of a migration holds, step by step, what speaks against it, and what leads back."""
+
+from dataclasses import replace
+
+import pytest
+
+from eosctl.model.migration import MigrationFacts, MigrationWish, Move
+from eosctl.model.plan import (
+    ConnectorStopped,
+    FenceProducers,
+    ManualStep,
+    OffsetsUnchanged,
+    Plan,
+    PlannedStep,
+    ResumeConnector,
+    SetConnectorConfig,
+    Side,
+    StopConnector,
+    WriteOffsets,
+)
+from eosctl.model.plan_facts import ConnectorFacts, TopicNow
+from eosctl.model.skipped import Skipped
+from eosctl.model.topics import TopicFacts
+from eosctl.planning.migration import plan_migration
+from eosctl.planning.undo import undo_plan
+from tests.planning.offsets_topics import topic_of
+
+S, T = Side.SOURCE, Side.TARGET
+KEY = b'["c",{"f":1}]'
+TO_OWN = Move("c", "c", "old", "new", "new", None)
+WISH = MigrationWish((TO_OWN,), "g", "g", partitions=5)
+FACTS = MigrationFacts(
+    as_of=1,
+    cluster_ids={S: "k", T: "k"},
+    connectors={(S, "c"): ConnectorFacts("STOPPED")},
+    topics={(S, "old"): TopicNow(TopicFacts("old", 3, 1), "id"), (T, "new"): None},
+    offsets={(S, "old"): topic_of("old", 3, [(0, KEY, b"1")]), (T, "new"): topic_of("new", 0, [])},
+    fenced_ids={S: ("g-c-0", "g-c-1")},
+)
+ALL = replace(WISH, stop=True, set_config=True, resume=True)
+RUNNING = replace(FACTS, connectors={(S, "c"): ConnectorFacts("RUNNING", 2)})
+
+
+def kinds(plan: Plan) -> list[str]:
+    return [type(each.step).__name__ for each in plan.steps]
+
+
+def one(plan: Plan, kind: type) -> PlannedStep:
+    [found] = [each for each in plan.steps if isinstance(each.step, kind)]
+    return found
+
+
+def test_a_stopped_connector_needs_fence_topic_write_verify_and_a_person():
+    migration = plan_migration(WISH, FACTS)
+    assert migration.objections == ()
+    assert kinds(migration.plan) == [
+        "FenceProducers", "CreateTopic", "WriteOffsets", "VerifyOffsets", "ManualStep", "ManualStep",
+    ]  # fmt: skip
+    assert [each.step.instruction for each in migration.plan.steps if isinstance(each.step, ManualStep)] == [
+        "configure connector c with offsets.storage.topic=new (PUT /connectors/c/config)",
+        "resume connector c (PUT /connectors/c/resume)",
+    ]
+
+
+def test_rest_does_what_a_person_would():
+    plan = plan_migration(ALL, RUNNING).plan
+    assert kinds(plan) == [
+        "StopConnector", "FenceProducers", "CreateTopic", "WriteOffsets", "VerifyOffsets", "SetConnectorConfig",
+        "ResumeConnector",
+    ]  # fmt: skip
+    assert one(plan, SetConnectorConfig).step.changes == {"offsets.storage.topic": "new"}
+
+
+def test_offsets_are_written_in_the_name_of_the_new_task_0_and_only_if_nothing_changed():
+    wish = replace(WISH, moves=(replace(TO_OWN, new_name="d"),), target_group_id="h")
+    facts = replace(FACTS, connectors={**FACTS.connectors, (T, "d"): ConnectorFacts(None)})
+    planned = one(plan_migration(wish, facts).plan, WriteOffsets)
+    assert planned.step.transactional_id == "h-d-0"
+    assert planned.step.records[0].key == b'["d",{"f":1}]'
+    watched = [
+        (each.side, each.topic, each.connector) for each in planned.preconditions if isinstance(each, OffsetsUnchanged)
+    ]
+    assert watched == [(S, "old", "c"), (T, "new", "d")]
+    stopped = [each for each in planned.preconditions if isinstance(each, ConnectorStopped)]
+    assert stopped == [ConnectorStopped(S, "c"), ConnectorStopped(T, "d")]
+
+
+@pytest.mark.parametrize(
+    ("facts", "told"),
+    [
+        (RUNNING, "connector c is RUNNING with 2 tasks, not STOPPED with none"),
+        (replace(FACTS, connectors={(S, "c"): Skipped("nobody told")}), "is stopped is unknown: nobody told"),
+        (
+            replace(
+                FACTS,
+                topics={
+                    **FACTS.topics,
+                    (T, "new"): TopicNow(TopicFacts("new", 5, 1, {"cleanup.policy": "delete"}), None),
+                },
+            ),
+            "topic new has cleanup.policy delete, which loses offsets and which Connect refuses",
+        ),
+    ],
+)
+def test_what_speaks_against_it(facts: MigrationFacts, told: str):
+    [objection] = plan_migration(WISH, facts).objections
+    assert told in objection
+
+
+def test_stop_cannot_help_where_nobody_knows_the_state():
+    facts = replace(FACTS, connectors={(S, "c"): Skipped("nobody told")})
+    assert plan_migration(ALL, facts).objections != ()
+
+
+def test_a_connect_cluster_that_cannot_be_seen_is_a_finding():
+    wish = replace(WISH, target_group_id="h")
+    facts = replace(FACTS, connectors={**FACTS.connectors, (T, "c"): Skipped("not given")})
+    migration = plan_migration(wish, facts)
+    assert [each.id for each in migration.findings] == ["target-connector-unknown"]
+    assert migration.objections == ()
+
+
+def test_a_connector_without_offsets_is_a_finding():
+    facts = replace(FACTS, offsets={(S, "old"): topic_of("old", 3, []), (T, "new"): topic_of("new", 0, [])})
+    migration = plan_migration(WISH, facts)
+    assert [each.id for each in migration.findings] == ["no-offsets"]
+    assert "WriteOffsets" not in kinds(migration.plan)
+
+
+def test_an_undo_turns_every_step_round():
+    undo = undo_plan(plan_migration(ALL, RUNNING).plan)
+    assert kinds(undo) == [
+        "StopConnector", "WriteOffsets", "VerifyOffsets", "SetConnectorConfig", "ResumeConnector", "ManualStep",
+    ]  # fmt: skip
+    [record] = one(undo, WriteOffsets).step.records
+    assert (record.value, record.before) == (None, b"1")
+    assert one(undo, SetConnectorConfig).step.changes == {"offsets.storage.topic": None}
+    assert not any(isinstance(each.step, FenceProducers) for each in undo.steps)
+    assert isinstance(undo.steps[0].step, StopConnector)
+    assert isinstance(undo.steps[4].step, ResumeConnector)
+
+
+def test_undoing_an_undo_writes_the_same_again():
+    plan = plan_migration(ALL, RUNNING).plan
+    again = undo_plan(undo_plan(plan))
+    assert one(again, WriteOffsets).step.records == one(plan, WriteOffsets).step.records
+    assert one(again, WriteOffsets).step.after == one(plan, WriteOffsets).step.after
