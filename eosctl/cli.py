@@ -53,13 +53,20 @@ COMMANDS: Final = (
         "eosctl.commands.offsets",
         "Show where source connectors are and where they will begin, keep it, and compare.",
     ),
+    Entry("explain", "eosctl.commands.explain", "Explain an error of a worker or a client, or a rule of doctor."),
     Entry("doctor", "eosctl.commands.doctor", "Ask every rule whether exactly-once holds here, and will."),
     Entry(
         "upgrade-check",
         "eosctl.commands.upgrade_check",
         "Say whether the next rolling restart of the workers may start.",
     ),
+    Entry("acl-plan", "eosctl.commands.acl_plan", "Plan the ACLs that a Connect cluster and its connectors need."),
     Entry("fence", "eosctl.commands.fence", "Fence the producers of transactional IDs, and prove that they are."),
+    Entry(
+        "transactions",
+        "eosctl.commands.transactions",
+        "See all transactions of the cluster with their owners, and end those that hang.",
+    ),
     Entry(
         "migrate-offsets",
         "eosctl.commands.migrate_offsets",
