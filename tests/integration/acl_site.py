@@ -1,6 +1,7 @@
 """A Connect worker and its connectors, every client of them a user of its own, that may do what a set of ACLs says."""
 
 import itertools
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -26,6 +27,9 @@ from tests.integration.producers import create_topic
 USERS = ("consumer", "upstream", "downstream")
 """Users beside worker, connector and admin: the offsets consumer, and MirrorMaker 2's clients of either cluster."""
 
+CLIENTS = {"producer": "connector", "consumer": "consumer", "admin": "admin"}
+"""The user that each client of a connector is."""
+
 STEP_S = 20.0
 SHORT_S = 15.0
 
@@ -50,6 +54,7 @@ class Site:
     files: Path
     mark: list[int] = field(default_factory=lambda: [0])
     worker_number: list[int] = field(default_factory=lambda: [1])
+    clients: Mapping[str, str] = field(default_factory=lambda: CLIENTS)
 
     @property
     def version(self) -> KafkaVersion:
@@ -77,11 +82,10 @@ class Site:
         return worker_of(self.worker_settings(), "worker.properties")
 
     def connector(self, name: str, **settings: str) -> ConnectorConfig:
-        """A connector whose producer, consumer and admin client are users of their own."""
-        users = {"producer": "connector", "consumer": "consumer", "admin": "admin"}
+        """A connector whose producer, consumer and admin client are the users of `clients`."""
         overrides = {
             f"{client}.override.{key}": value
-            for client, user in users.items()
+            for client, user in self.clients.items()
             for key, value in self.client(user).items()
         }
         return connector_of({"name": name, **overrides, **settings}, name)
@@ -235,7 +239,11 @@ class Site:
         with path.open(errors="replace") as log:
             log.seek(self.mark[0])
             lines = [line for line in log if "uthoriz" in line and "saslJaasConfig" not in line]
-        return _cause(lines[-1]) if lines else ""
+        told = [found[0] for line in lines if (found := _EXCEPTION.search(line))]
+        return told[-1].strip() if told else ""
+
+
+_EXCEPTION = re.compile(r"\w+AuthorizationException: [^(\n]*")
 
 
 def _cause(trace: str) -> str:
