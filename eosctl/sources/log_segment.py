@@ -9,12 +9,21 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from eosctl.codecs.record_batches import BEFORE_LENGTH_COUNTS, LENGTH, LENGTH_AT, Batch, decode_records, iter_batches
+from eosctl.codecs.record_batches import (
+    BEFORE_LENGTH_COUNTS,
+    LENGTH,
+    LENGTH_AT,
+    SHORTEST_BATCH,
+    Batch,
+    decode_records,
+    iter_batches,
+)
 from eosctl.errors import ConfigError, Undecodable
 from eosctl.model.names import TopicPartition
 from eosctl.model.records import Record
 
 CHUNK: Final = 1 << 22
+ZERO: Final = b"\0"
 DIRECTORY: Final = re.compile(r"(?P<topic>.+)-(?P<partition>\d+)")
 
 
@@ -49,11 +58,11 @@ class LogSegment:
             raise ConfigError(f"cannot read the segment {self._path}: {error.strerror or error}") from error
         except Undecodable as error:
             raise Undecodable(f"{self._path}: {error.message}") from error
-        self.cut_bytes = len(rest)
+        self.cut_bytes = len(rest) if rest.strip(ZERO) else 0
 
 
 def _whole_batches(data: bytes) -> tuple[list[Batch], bytes]:
-    """The whole batches at the beginning of `data`, and what is left; zeros to the end count as nothing."""
+    """The whole batches at the beginning of `data`, and what is left: the beginning of a batch, or zeros."""
     batches: list[Batch] = []
     place = 0
     try:
@@ -61,10 +70,11 @@ def _whole_batches(data: bytes) -> tuple[list[Batch], bytes]:
             batches.append(batch)
             place += len(batch.data)
     except Undecodable:
-        if any(data[place:]):
+        if data[place:].strip(ZERO):
             raise
     rest = data[place:]
-    return batches, rest if any(rest) else b""
+    # A batch may begin with zeros; more of them than a header has stand for all that follow.
+    return batches, rest if len(rest) <= SHORTEST_BATCH or rest.strip(ZERO) else rest[:SHORTEST_BATCH]
 
 
 def _missing(rest: bytes) -> int:
