@@ -56,6 +56,14 @@ def acl_plan(
             show_default=False,
         ),
     ] = None,
+    super_user: Annotated[
+        Texts,
+        typer.Option(
+            metavar="User:NAME",
+            help="One of the brokers' super.users, which they do not tell: needs no binding. May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
     pattern: Annotated[
         PatternType,
         typer.Option(
@@ -169,6 +177,7 @@ def acl_plan(
         headroom=headroom,
         broker_version=broker_version,
         mapping_rules=ssl_principal_mapping_rules,
+        super_users=tuple(super_user or ()),
         cluster=cluster,
         check=check,
         prune=prune,

@@ -25,7 +25,7 @@ from eosctl.render.views.acls import view_acl_plan
 DESCRIBE_PRODUCERS: Final = 61
 """The API that brokers know since 2.8; older ones check IdempotentWrite (KIP-679)."""
 BEFORE_2_8: Final = KafkaVersion(2, 7)
-BROKER_KEYS: Final = ("super.users", "ssl.principal.mapping.rules")
+MAPPING_RULES: Final = "ssl.principal.mapping.rules"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,7 @@ class AclQuestion:
     headroom: int = 0
     broker_version: str | None = None
     mapping_rules: str | None = None
+    super_users: tuple[str, ...] = ()
     cluster: str | None = None
     check: bool = False
     prune: bool = False
@@ -51,11 +52,13 @@ class AclQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ClusterAcls:
-    """What the cluster says: its bindings, who is super user, and which of the topics exist."""
+    """What the cluster says: its bindings, which of the topics exist, and how brokers name certificates.
+
+    Who is a super user is not among it: brokers keep super.users to themselves.
+    """
 
     bindings: frozenset[AclBinding] | Skipped
     cluster_id: str | None = None
-    super_users: frozenset[str] = frozenset()
     topics: Mapping[str, bool] = field(default_factory=dict)
     broker_version: KafkaVersion = NEWEST
     mapping_rules: str = "DEFAULT"
@@ -94,7 +97,7 @@ def plan_for(context: Context, question: AclQuestion) -> Planned:
     )
     plan = plan_acls(wish, certificate_subject)
     place = _place(question, clusters)
-    difference = compare_acls(wish, plan, acls.bindings, place, acls.super_users)
+    difference = compare_acls(wish, plan, acls.bindings, place, question.super_users)
     return Planned(wish, plan, difference, place, acls, as_of)
 
 
@@ -136,16 +139,14 @@ def read_cluster_acls(context: Context, clusters: Sequence[ConnectCluster]) -> C
     wire = context.wire
     bindings = read_acls(wire)
     node = wire.brokers()[0].node_id
-    settings = broker_settings(wire, node, BROKER_KEYS)
+    settings = broker_settings(wire, node, [MAPPING_RULES])
     told = {} if isinstance(settings, Skipped) else settings
-    users = frozenset(each.strip() for each in told.get("super.users", "").split(";") if each.strip())
     return ClusterAcls(
         bindings,
         wire.cluster_id,
-        users,
         _topics_that_exist(context, clusters),
         NEWEST if DESCRIBE_PRODUCERS in wire.api_versions(node) else BEFORE_2_8,
-        told.get("ssl.principal.mapping.rules") or "DEFAULT",
+        told.get(MAPPING_RULES) or "DEFAULT",
     )
 
 
@@ -195,7 +196,7 @@ def answer(context: Context, question: AclQuestion) -> int:
     shown = planned.difference if question.prune else replace(planned.difference, extra=())
     phases = None
     if question.explain:
-        shown, phases = explain(planned)
+        shown, phases = explain(planned, question.super_users)
     document = view_acl_plan(
         shown,
         [each.group_id for each in planned.wish.clusters],
@@ -213,7 +214,9 @@ def exit_code(question: AclQuestion, planned: Planned) -> int:
     return EXIT_FOUND if found or (question.check and planned.difference.missing_required) else EXIT_FINE
 
 
-def explain(planned: Planned) -> tuple[AclDifference, dict[AclBinding, list[SourceSupport]]]:
+def explain(
+    planned: Planned, super_users: Sequence[str] = ()
+) -> tuple[AclDifference, dict[AclBinding, list[SourceSupport]]]:
     """The bindings of all phases together, and which of them need each."""
     plans = {phase: plan_acls(replace(planned.wish, phase=phase), certificate_subject) for phase in SourceSupport}
     phases: dict[AclBinding, list[SourceSupport]] = {}
@@ -226,8 +229,7 @@ def explain(planned: Planned) -> tuple[AclDifference, dict[AclBinding, list[Sour
     if planned.wish.phase is not None:
         bindings = planned.plan.bindings
     plan = AclPlan(bindings, planned.plan.findings)
-    acls = planned.acls
-    return compare_acls(planned.wish, plan, acls.bindings, planned.cluster, acls.super_users), phases
+    return compare_acls(planned.wish, plan, planned.acls.bindings, planned.cluster, super_users), phases
 
 
 def _emitted(context: Context, question: AclQuestion, planned: Planned) -> str:

@@ -1,0 +1,91 @@
+"""acl-plan beside a running Connect cluster: connectors and principals from where they really are."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from eosctl.clients.rest import RestClient
+from eosctl.sandbox.properties import properties_text
+from eosctl.sandbox.sandbox import Sandbox
+from tests.integration.waiting import eventually
+
+pytestmark = pytest.mark.kafka
+
+JAAS = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="{}" password="s3cret";'
+
+
+@pytest.fixture
+def connector(connect_sandbox: Sandbox, fresh_name: Callable[[str], str], tmp_path: Path) -> Iterator[str]:
+    """A connector with a task, whose admin client would be User:overridden where it spoke SASL."""
+    name = fresh_name("acl-live")
+    config = {
+        "connector.class": "FileStreamSource",
+        "file": str(tmp_path / "none"),
+        "topic": f"{name}-out",
+        "producer.override.client.id": "not a principal",
+        "admin.override.sasl.jaas.config": JAAS.format("overridden"),
+        "admin.override.sasl.mechanism": "PLAIN",
+    }
+    with RestClient(connect_sandbox.connect_urls[0], 30) as rest:
+        rest.request("PUT", f"/connectors/{name}/config", config)
+        eventually(lambda: rest.get(f"/connectors/{name}/tasks"), f"{name} has a task")
+        yield name
+        rest.request("DELETE", f"/connectors/{name}")
+
+
+@pytest.fixture
+def worker_file(connect_sandbox: Sandbox, tmp_path: Path) -> Path:
+    """The worker's settings, as if its admin clients spoke SASL."""
+    path = tmp_path / "worker.properties"
+    settings = {
+        "bootstrap.servers": connect_sandbox.bootstrap_servers,
+        "group.id": connect_sandbox.spec.group_id,
+        "config.storage.topic": "connect-configs",
+        "offset.storage.topic": "connect-offsets",
+        "status.storage.topic": "connect-status",
+        "exactly.once.source.support": "enabled",
+        "admin.security.protocol": "SASL_PLAINTEXT",
+    }
+    path.write_text(properties_text(settings))
+    return path
+
+
+def rows_of(ran, connector: str) -> dict[str, dict]:
+    assert ran.exit_code == 0, ran.stderr
+    rows = json.loads(ran.stdout)["data"]["bindings"]
+    mine = [row for row in rows if row["connectors"] == [connector]]
+    return {f"{row['principal']} {row['binding']}": row for row in mine}
+
+
+@pytest.mark.parametrize("over_rest", [False, True], ids=["from the config topic", "from a worker"])
+def test_connectors_and_their_principals_are_read(eosctl, connect_sandbox, connector, worker_file, over_rest):
+    where = ["--connect-url", connect_sandbox.connect_urls[0]] if over_rest else []
+    args = ["-b", connect_sandbox.bootstrap_servers, "--worker-config", worker_file, "--connector", connector]
+    ran = eosctl("acl-plan", *args, *where, "--super-user", "User:ANONYMOUS", "-o", "json")
+    rows = rows_of(ran, connector)
+    written = f"Write TransactionalId connect-cluster-{connector}-0"
+    assert rows[f"User:overridden {written}"]["status"] == "missing"
+    assert rows[f"User:ANONYMOUS {written}"]["status"] == "present"
+    assert "s3cret" not in ran.stdout + ran.stderr
+
+
+def test_internal_topics_that_exist_need_not_be_created(eosctl, connect_sandbox, connector, worker_file):
+    args = ["-b", connect_sandbox.bootstrap_servers, "--worker-config", worker_file]
+    ran = eosctl("acl-plan", *args, "--connector", connector, "-o", "json")
+    rows = json.loads(ran.stdout)["data"]["bindings"]
+    created = {row["resource_name"] for row in rows if row["operation"] == "Create"}
+    assert not created & {"connect-configs", "connect-offsets", "connect-status"}
+
+
+def test_a_snapshot_has_no_principals_and_says_which_to_name(eosctl, connect_sandbox, connector, worker_file, tmp_path):
+    path = tmp_path / "now.snapshot"
+    saved = eosctl("snapshot", "save", path, "-b", connect_sandbox.bootstrap_servers, "--group-id", "connect-cluster")
+    assert saved.exit_code == 0, saved.stderr
+    args = ["--snapshot", path, "--worker-config", worker_file, "--connector", connector]
+    ran = eosctl("acl-plan", *args)
+    assert ran.exit_code == 2
+    assert f"admin of connector {connector} (sasl.jaas.config:" in ran.stderr
+    named = eosctl("acl-plan", *args, "--principal", "admin=User:overridden", "-o", "json")
+    assert f"User:overridden Write TransactionalId connect-cluster-{connector}-0" in rows_of(named, connector)
