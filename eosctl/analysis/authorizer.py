@@ -54,6 +54,8 @@ class Authorizer:
             self._by_pattern[pattern].setdefault(binding.principal, []).append(binding)
             if pattern.pattern_type is PatternType.PREFIXED:
                 lengths[pattern.resource_type].add(len(pattern.name))
+        for alike in (each for found in self._by_pattern.values() for each in found.values() if len(each) > 1):
+            alike.sort()  # so that of several that allow the same one is named, whatever order they came in
         self._prefix_lengths = {each: sorted(found) for each, found in lengths.items()}
 
     def decide(

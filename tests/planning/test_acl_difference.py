@@ -146,6 +146,13 @@ def test_a_removal_waits_for_what_replaces_it_and_no_later():
     assert "unknown: off" in str(violation(standing, PlanFacts(acls={Side.SOURCE: Skipped("off")})))
 
 
+def test_of_two_bindings_that_allow_the_same_the_same_one_is_named_in_any_order():
+    described = AclBinding("User:admin", Operation.DESCRIBE, topic("offsets"))
+    implying = [AclBinding("User:admin", each, topic("offsets")) for each in (Operation.READ, Operation.ALL)]
+    told = [Authorizer(order).permits(described).by for order in (implying, implying[::-1])]
+    assert told[0] == told[1]
+
+
 PATTERNS = st.sampled_from(
     [each.binding.pattern for each in PLAN.bindings]
     + [transactional_id("g-", PREFIXED), transactional_id("g-c-", PREFIXED), transactional_id("g-gone-0"), topic("*")]
