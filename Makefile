@@ -34,8 +34,8 @@ coverage: $(STAMPS)/dev $(STAMPS)/sandbox
 	$(BIN)/coverage report
 
 bench: $(STAMPS)/dev $(STAMPS)/sandbox
-	for each in benchmarks/*.py; do case $$each in */__init__.py|*/measure.py) ;; \
-	*) $(BIN)/python -m benchmarks.$$(basename $$each .py) || exit 1 ;; esac; done
+	missed=0; for each in benchmarks/*.py; do case $$each in */__init__.py|*/measure.py) ;; \
+	*) $(BIN)/python -m benchmarks.$$(basename $$each .py) || missed=1 ;; esac; done; exit $$missed
 
 lint: $(STAMPS)/dev
 	$(BIN)/ruff check .

@@ -4,12 +4,9 @@
 are needed, and as many again that are nobody's business. At a tenth and at ten times of that the time must grow as the
 number of bindings does: names that begin alike, and connectors that might share IDs, must not be compared pair by pair.
 
-It is one thread that waits for nothing, so its CPU seconds are its time on a machine that does nothing else: the bars
-are held by them, and the elapsed time beside them tells how busy the machine was.
-
-Python's cyclic garbage collector goes through all live objects again and again, which by itself costs more than in
-proportion. So growth is told twice: as it is, and with the collector off, which is what the algorithm does. The bar on
-growth is held by the latter; that on 500 connectors by time as it is.
+The bar of 2 s is on elapsed time, that on growth on CPU seconds as they are. Python's cyclic garbage collector goes
+through all live objects again and again and so costs more than in proportion; what is left without it is told beside,
+as the cause and not as the bar.
 """
 
 import gc
@@ -131,11 +128,11 @@ def main() -> int:
         counted = f"{each['connectors']:6} connectors {each['bindings']:7} bindings"
         print(f"{counted} {each['cpu_s']:8.3f} CPU s {each['elapsed_s']:8.3f} s elapsed")
     growth, growth_as_is = (_growth(figures, key) for key in ("cpu_without_collector_s", "cpu_s"))
-    print(f"ten times the connectors: {growth} times the CPU for each binding; {growth_as_is} with the collector on")
-    growths = {"growth_per_binding": growth, "growth_per_binding_with_collector": growth_as_is}
-    bars = {"cpu_s": BAR_S, "growth_per_binding": BAR_GROWTH}
+    print(f"ten times the connectors: {growth_as_is} times the CPU for each binding; {growth} with the collector off")
+    growths = {"growth_per_binding": growth_as_is, "growth_per_binding_without_collector": growth}
+    bars = {"elapsed_s": BAR_S, "growth_per_binding": BAR_GROWTH}
     print(write_result("acl", {"measured": figures, **growths, "bar": bars}, {}))
-    return 0 if figures[1]["cpu_s"] <= BAR_S and growth <= BAR_GROWTH else 1
+    return 0 if figures[1]["elapsed_s"] <= BAR_S and growth_as_is <= BAR_GROWTH else 1
 
 
 def _growth(figures: list[dict[str, Any]], key: str) -> float:
