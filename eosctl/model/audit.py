@@ -1,0 +1,129 @@
+"""What an audit reads: topics with their roles, and the offset ranges that it fixed before it read the first byte."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from eosctl.model.names import TopicPartition
+from eosctl.model.skipped import Skipped
+
+BUCKETS: Final = 64
+"""Into how many parts keys and producer IDs are divided, so that each part fits in memory; kept in a ledger for ever."""
+
+
+class TopicRole(StrEnum):
+    """What a topic is to the audit, and with that how much of it has to be read.
+
+    offsets: keys and values are decoded; config: the records are replayed; output: batch headers are enough.
+    """
+
+    OFFSETS = "offsets"
+    CONFIG = "config"
+    OUTPUT = "output"
+
+
+@dataclass(frozen=True, slots=True)
+class AuditedTopic:
+    """A topic under audit.
+
+    topic_id is Kafka's (KIP-516), None where the broker has none: a topic deleted and created again has another one.
+    cleanup_policy is the topic setting. connectors are those known to use it: the one whose own offsets topic it is, or
+    those that write their records to it; none for the worker's own topics.
+    """
+
+    name: str
+    role: TopicRole
+    topic_id: str | None = None
+    cleanup_policy: str | Skipped = Skipped("not asked")
+    connectors: tuple[str, ...] = ()
+
+
+class OffsetRange(NamedTuple):
+    """Offsets [start, end) of one partition.
+
+    A settled range ends at or before the last stable offset: of every record in it is known whether it was committed.
+    The range behind it, up to the high watermark, is read for its batch headers only, and read again next time.
+    """
+
+    topic: str
+    partition: int
+    start: int
+    end: int
+    settled: bool = True
+
+    @property
+    def topic_partition(self) -> TopicPartition:
+        """The partition that it lies in."""
+        return TopicPartition(self.topic, self.partition)
+
+    @property
+    def size(self) -> int:
+        """Offsets in it: at least the number of its records."""
+        return self.end - self.start
+
+
+class PartitionBounds(NamedTuple):
+    """Where a partition's log began and ended when the audit was planned; audited_from is where this audit begins."""
+
+    topic: str
+    partition: int
+    log_start_offset: int
+    last_stable_offset: int
+    high_watermark: int
+    audited_from: int
+
+
+class TransactionalIdHolder(NamedTuple):
+    """A producer ID, and the transactional ID that held it when the audit was planned."""
+
+    producer_id: int
+    transactional_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class AuditPlan:
+    """All that an audit will read, resolved once; a task never asks for an offset that is not here.
+
+    as_of is in ms since the epoch. last stable offsets were all asked before the first high watermark: what belongs to a
+    transaction that ended below a last stable offset lies below the high watermarks, in every partition.
+    connectors are the source connectors known by name; holders tells whose producer IDs are still known.
+    unread says of partitions and facts that could not be read why.
+    """
+
+    as_of: int
+    cluster_id: str | None
+    group_id: str | None
+    topics: tuple[AuditedTopic, ...]
+    bounds: tuple[PartitionBounds, ...]
+    ranges: tuple[OffsetRange, ...]
+    connectors: tuple[str, ...] | Skipped = ()
+    holders: tuple[TransactionalIdHolder, ...] | Skipped = ()
+    unread: dict[str, Skipped] = field(default_factory=dict)
+
+    def topic(self, name: str) -> AuditedTopic:
+        """The audited topic of that name."""
+        return next(topic for topic in self.topics if topic.name == name)
+
+
+class StateKind(StrEnum):
+    """What a state row is about: a partition's log, keys of an offsets topic, transactions, or the config topic."""
+
+    LOG = "log"
+    KEYS = "keys"
+    TRANSACTIONS = "transactions"
+    CONFIG = "config"
+
+
+class StateRow(NamedTuple):
+    """Part of the state of one range, as it travels between processes and rests in a ledger.
+
+    Rows of one kind and bucket are merged in the order of (topic, partition, start); payload is the encoded state.
+    """
+
+    kind: StateKind
+    bucket: int
+    topic: str
+    partition: int
+    start: int
+    settled: bool
+    payload: bytes

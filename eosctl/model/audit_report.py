@@ -1,0 +1,153 @@
+"""What an audit concluded, with the figures that its pictures are drawn from."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NamedTuple
+
+from eosctl.model.audit import AuditPlan
+from eosctl.model.report import Finding
+
+
+class AuditVerdict(StrEnum):
+    """Whether exactly-once held for a connector: held, broken (with evidence), or cannot-tell (with what is missing)."""
+
+    HELD = "held"
+    BROKEN = "broken"
+    CANNOT_TELL = "cannot-tell"
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorVerdict:
+    """The verdict on one connector: the IDs of the findings behind it, and in words what it rests on."""
+
+    name: str
+    verdict: AuditVerdict
+    evidence: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+
+
+class Gap(NamedTuple):
+    """Offsets [start, end) without a batch, and why, in the words of GapKind."""
+
+    start: int
+    end: int
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class RangeEvidence:
+    """What was read of one partition: proof that it was read to its end, and what its batches say together.
+
+    records counts data records as they lie in the log: aborted_records and plain_records (outside any transaction) are
+    among them; control_records (markers) are not. size_bytes is that of the batches as stored.
+    """
+
+    topic: str
+    partition: int
+    start: int
+    end: int
+    records: int = 0
+    control_records: int = 0
+    aborted_records: int = 0
+    plain_records: int = 0
+    batches: int = 0
+    size_bytes: int = 0
+    first_timestamp: int | None = None
+    last_timestamp: int | None = None
+    gaps: tuple[Gap, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionStatistics:
+    """Transactions of one connector (None: of producers that are no known task's).
+
+    sizes and durations are histograms: key n counts those of 2^(n-1) up to 2^n - 1 records or ms, key 0 counts zeros.
+    aborted_records and aborted_bytes are what readers with read_uncommitted saw and others did not.
+    """
+
+    connector: str | None
+    committed: int = 0
+    aborted: int = 0
+    records: int = 0
+    size_bytes: int = 0
+    aborted_records: int = 0
+    aborted_bytes: int = 0
+    sizes: Mapping[int, int] = field(default_factory=dict)
+    durations: Mapping[int, int] = field(default_factory=dict)
+
+
+class TimelineEvent(NamedTuple):
+    """Something that happened to a connector: kind is "commit", "fencing", "session" (a producer began) or "deleted".
+
+    tasks is the task count of a commit or a task-count record, None for a producer.
+    """
+
+    connector: str
+    timestamp: int
+    kind: str
+    topic: str
+    partition: int
+    offset: int
+    tasks: int | None = None
+    producer_id: int | None = None
+    producer_epoch: int | None = None
+
+
+class EpochPoint(NamedTuple):
+    """A producer ID was seen with this epoch for the first time in a partition."""
+
+    topic: str
+    partition: int
+    producer_id: int
+    producer_epoch: int
+    timestamp: int
+    connector: str | None
+
+
+class Growth(NamedTuple):
+    """Records and tombstones that one partition got within one hour; hour counts hours since the epoch."""
+
+    topic: str
+    partition: int
+    hour: int
+    records: int
+    tombstones: int
+
+
+class Stall(NamedTuple):
+    """A transaction that was open for long: the last stable offset could not pass start_offset meanwhile.
+
+    until_ms is None while it is open.
+    """
+
+    topic: str
+    partition: int
+    start_offset: int
+    from_ms: int
+    until_ms: int | None
+    producer_id: int
+    connector: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class AuditReport:
+    """The whole answer of an audit. The same ranges give the same report, whatever engine read them."""
+
+    plan: AuditPlan
+    connectors: tuple[ConnectorVerdict, ...]
+    findings: tuple[Finding, ...]
+    ranges: tuple[RangeEvidence, ...]
+    transactions: tuple[TransactionStatistics, ...] = ()
+    timeline: tuple[TimelineEvent, ...] = ()
+    epochs: tuple[EpochPoint, ...] = ()
+    growth: tuple[Growth, ...] = ()
+    stalls: tuple[Stall, ...] = ()
+
+    @property
+    def verdict(self) -> AuditVerdict:
+        """The worst verdict of all connectors; cannot-tell where there is none."""
+        found = {each.verdict for each in self.connectors}
+        if AuditVerdict.BROKEN in found:
+            return AuditVerdict.BROKEN
+        return AuditVerdict.HELD if found == {AuditVerdict.HELD} else AuditVerdict.CANNOT_TELL
