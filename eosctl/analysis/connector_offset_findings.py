@@ -23,7 +23,7 @@ def connector_findings(connector: ConnectorOffsets) -> Iterator[Finding]:
     if connector.known is False:
         yield from _orphan(connector)
         return
-    yield from _shadowed(connector)
+    yield from _shadowed(connector, stores)
     yield from _disagreeing(connector)
     yield from _malformed(connector)
     for each in stores[:1] if len(stores) == 1 else ():
@@ -34,7 +34,7 @@ def _evidence(offsets: list[MergedOffset]) -> Evidence:
     return {"offsets": len(offsets), "keys_base64": [base64_of(each.key.raw) for each in offsets[:EXAMPLES]]}
 
 
-def _shadowed(connector: ConnectorOffsets) -> Iterator[Finding]:
+def _shadowed(connector: ConnectorOffsets, stores: tuple[OffsetStores, ...]) -> Iterator[Finding]:
     found = [each for each in connector.offsets if each.shadowed]
     if found:
         yield Finding(
@@ -43,10 +43,26 @@ def _shadowed(connector: ConnectorOffsets) -> Iterator[Finding]:
             connector.name,
             f"{len(found)} source partitions have an offset in the worker's topic and none in the connector's own: the "
             "next start of this connector begins from nothing there and copies everything again",
-            f"stop it (PUT /connectors/{connector.name}/stop) and copy its offsets to its own topic before it starts "
-            "again: `eosctl migrate-offsets`",
+            _out_of_the_shadow(connector.name, stores),
             _evidence(found),
         )
+
+
+def _out_of_the_shadow(name: str, stores: tuple[OffsetStores, ...]) -> str:
+    """What brings the worker's offsets where the connector looks for them."""
+    own = stores[0].connector_specific if stores else None
+    topic = "<topic>" if own is None else own.place.topic
+    stop = f"stop it (PUT /connectors/{name}/stop)"
+    if own is not None and own.place.bootstrap_servers is not None:
+        servers = ",".join(sorted(own.place.bootstrap_servers))
+        return (
+            f"{stop}, then copy its offsets to the cluster that it produces to: `eosctl migrate-offsets --connector "
+            f"{name} --to-bootstrap-server {servers} --to-topic {topic}`, and resume it"
+        )
+    return (
+        f"{stop}, take offsets.storage.topic out of its config (PUT /connectors/{name}/config), then move: `eosctl "
+        f"migrate-offsets --connector {name} --to-topic {topic} --stop --set-config --resume`"
+    )
 
 
 def _disagreeing(connector: ConnectorOffsets) -> Iterator[Finding]:

@@ -1,49 +1,19 @@
 """`eosctl offsets`: where source connectors are, and where they will begin."""
 
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from eosctl.commands.offsets_options import OffsetsTopic, about_offsets
 from eosctl.commands.options import GlobalOptions, reading, writing
-from eosctl.commands.topics import ConfigTopic, WorkerConfig, WorkerOffsetsTopic
+from eosctl.commands.topics import ConfigTopic, WorkerOffsetsTopic
 from eosctl.model.exported_offsets import Store
-from eosctl.model.offset_stores import SourceSupport
+
+if TYPE_CHECKING:
+    from eosctl.commands.offsets_reading import OffsetsQuestion
 
 app = typer.Typer()
-
-ConnectorNames: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option("--connector", metavar="NAME", help="Only this one. May be repeated.", show_default=False),
-]
-OffsetsTopic: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        metavar="TOPIC",
-        envvar="EOSCTL_OFFSETS_TOPIC",
-        help="The connectors' own offsets topic; wins over offsets.storage.topic of their configs.",
-    ),
-]
-ExactlyOnce: TypeAlias = Annotated[
-    SourceSupport | None,
-    typer.Option(
-        metavar="|".join(SourceSupport),
-        envvar="EOSCTL_EXACTLY_ONCE",
-        help="The workers' exactly.once.source.support; else that of --worker-config, else the workers are asked.",
-    ),
-]
-WorkerVersion: TypeAlias = Annotated[
-    str | None,
-    typer.Option(metavar="VERSION", help="The workers' version; else they are asked, else 4.3."),
-]
-WorkerServers: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        metavar="HOST:PORT,…",
-        help="The workers' bootstrap.servers, letter for letter: needed for connectors that override theirs.",
-    ),
-]
-
 
 StoreName: TypeAlias = Annotated[
     Store,
@@ -62,16 +32,10 @@ def offsets() -> None:
 
 @app.command()
 @reading
+@about_offsets
 def show(
     options: GlobalOptions,
-    connector: ConnectorNames = None,
-    offsets_topic: OffsetsTopic = None,
-    worker_offsets_topic: WorkerOffsetsTopic = None,
-    config_topic: ConfigTopic = "connect-configs",
-    exactly_once: ExactlyOnce = None,
-    worker_version: WorkerVersion = None,
-    worker_bootstrap_servers: WorkerServers = None,
-    worker_config: WorkerConfig = None,
+    question: "OffsetsQuestion",
     tombstones: Annotated[bool, typer.Option("--tombstones", help="Show keys whose every value was deleted, too.")] = (
         False
     ),
@@ -100,19 +64,8 @@ def show(
       STORES         which of Kafka's rules decides where its offsets are
     """
     from eosctl.commands.context import Context
-    from eosctl.commands.offsets_reading import OffsetsQuestion
     from eosctl.commands.offsets_showing import show_offsets
 
-    question = OffsetsQuestion(
-        connectors=tuple(connector or ()),
-        offsets_topic=offsets_topic,
-        config_topic=config_topic,
-        worker_offsets_topic=worker_offsets_topic,
-        exactly_once=exactly_once,
-        worker_version=worker_version,
-        worker_bootstrap_servers=worker_bootstrap_servers,
-        worker_config=worker_config,
-    )
     with Context(options) as context:
         answer = show_offsets(context, question, tombstones=tombstones)
         options.console.result(answer.document)
@@ -121,18 +74,12 @@ def show(
 
 @app.command()
 @reading
+@about_offsets
 def export(
     options: GlobalOptions,
+    question: "OffsetsQuestion",
     target: Annotated[Path, typer.Argument(metavar="FILE|DIRECTORY", help="Where to write.")],
-    connector: ConnectorNames = None,
     store: StoreName = Store.KAFKA_EFFECTIVE,
-    offsets_topic: OffsetsTopic = None,
-    worker_offsets_topic: WorkerOffsetsTopic = None,
-    config_topic: ConfigTopic = "connect-configs",
-    exactly_once: ExactlyOnce = None,
-    worker_version: WorkerVersion = None,
-    worker_bootstrap_servers: WorkerServers = None,
-    worker_config: WorkerConfig = None,
 ) -> int:
     """Write offsets to files that Connect's REST interface takes, a file for each connector.
 
@@ -153,18 +100,7 @@ def export(
     """
     from eosctl.commands.context import Context
     from eosctl.commands.offsets_comparing import export_offsets
-    from eosctl.commands.offsets_reading import OffsetsQuestion
 
-    question = OffsetsQuestion(
-        connectors=tuple(connector or ()),
-        offsets_topic=offsets_topic,
-        config_topic=config_topic,
-        worker_offsets_topic=worker_offsets_topic,
-        exactly_once=exactly_once,
-        worker_version=worker_version,
-        worker_bootstrap_servers=worker_bootstrap_servers,
-        worker_config=worker_config,
-    )
     with Context(options) as context:
         answer = export_offsets(context, question, target, store)
         options.console.result(answer.document)
@@ -173,19 +109,13 @@ def export(
 
 @app.command()
 @reading
+@about_offsets
 def diff(
     options: GlobalOptions,
+    question: "OffsetsQuestion",
     a: Annotated[str, typer.Argument(metavar="A", help="live, a snapshot, an export file or a directory of them.")],
     b: Annotated[str, typer.Argument(metavar="B", help="The same.")],
-    connector: ConnectorNames = None,
     store: StoreName = Store.KAFKA_EFFECTIVE,
-    offsets_topic: OffsetsTopic = None,
-    worker_offsets_topic: WorkerOffsetsTopic = None,
-    config_topic: ConfigTopic = "connect-configs",
-    exactly_once: ExactlyOnce = None,
-    worker_version: WorkerVersion = None,
-    worker_bootstrap_servers: WorkerServers = None,
-    worker_config: WorkerConfig = None,
 ) -> int:
     """Compare offsets: the cluster now, a snapshot, or files that were exported.
 
@@ -206,18 +136,7 @@ def diff(
     """
     from eosctl.commands.context import Context
     from eosctl.commands.offsets_comparing import diff_offsets
-    from eosctl.commands.offsets_reading import OffsetsQuestion
 
-    question = OffsetsQuestion(
-        connectors=tuple(connector or ()),
-        offsets_topic=offsets_topic,
-        config_topic=config_topic,
-        worker_offsets_topic=worker_offsets_topic,
-        exactly_once=exactly_once,
-        worker_version=worker_version,
-        worker_bootstrap_servers=worker_bootstrap_servers,
-        worker_config=worker_config,
-    )
     with Context(options) as context:
         answer = diff_offsets(context, question, a, b, store)
         options.console.result(answer.document)

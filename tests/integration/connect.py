@@ -123,9 +123,10 @@ class Mirror:
         assert producer.flush(30) == 0
         self._made += count
 
-    def copied(self) -> list[int]:
-        """The numbers that read_committed readers of the copy see, sorted."""
-        consumer = Consumer({"bootstrap.servers": self.servers, "group.id": "copies", "enable.auto.commit": False})
+    def copied(self, servers: str | None = None) -> list[int]:
+        """The numbers that read_committed readers of the copy see, sorted; in the original's cluster if not told."""
+        settings = {"bootstrap.servers": servers or self.servers, "group.id": "copies", "enable.auto.commit": False}
+        consumer = Consumer(settings)
         topic = f"A.{self.name}-in"
         if topic not in consumer.list_topics(timeout=30).topics:
             consumer.close()

@@ -1,0 +1,86 @@
+"""The options of the commands that ask about offsets, and the decorator that makes them one question."""
+
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Annotated, Any, Concatenate, Final, ParamSpec, TypeAlias
+
+import typer
+
+from eosctl.commands.options import GlobalOptions
+from eosctl.commands.topics import ConfigTopic, WorkerConfig, WorkerOffsetsTopic
+from eosctl.model.offset_stores import SourceSupport
+
+if TYPE_CHECKING:
+    from eosctl.commands.offsets_reading import OffsetsQuestion
+
+P = ParamSpec("P")
+
+ConnectorNames: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--connector", metavar="NAME", help="Only this one. May be repeated.", show_default=False),
+]
+OffsetsTopic: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TOPIC",
+        envvar="EOSCTL_OFFSETS_TOPIC",
+        help="The connectors' own offsets topic; wins over offsets.storage.topic of their configs.",
+    ),
+]
+ExactlyOnce: TypeAlias = Annotated[
+    SourceSupport | None,
+    typer.Option(
+        metavar="|".join(SourceSupport),
+        envvar="EOSCTL_EXACTLY_ONCE",
+        help="The workers' exactly.once.source.support; else that of --worker-config, else the workers are asked.",
+    ),
+]
+WorkerVersion: TypeAlias = Annotated[
+    str | None,
+    typer.Option(metavar="VERSION", help="The workers' version; else they are asked, else 4.3."),
+]
+WorkerServers: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="HOST:PORT,…",
+        help="The workers' bootstrap.servers, letter for letter: needed for connectors that override theirs.",
+    ),
+]
+
+
+def _parameter(name: str, annotation: object, default: object = None) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+QUESTION_OPTIONS: Final = (
+    _parameter("connector", ConnectorNames),
+    _parameter("offsets_topic", OffsetsTopic),
+    _parameter("worker_offsets_topic", WorkerOffsetsTopic),
+    _parameter("config_topic", ConfigTopic, "connect-configs"),
+    _parameter("exactly_once", ExactlyOnce),
+    _parameter("worker_version", WorkerVersion),
+    _parameter("worker_bootstrap_servers", WorkerServers),
+    _parameter("worker_config", WorkerConfig),
+)
+
+
+def about_offsets(
+    command: "Callable[Concatenate[GlobalOptions, OffsetsQuestion, P], int]",
+) -> Callable[Concatenate[GlobalOptions, ...], int]:
+    """A command that is given the question which these options put, after its GlobalOptions."""
+    names = [parameter.name for parameter in QUESTION_OPTIONS]
+    ask: Callable[..., int] = command
+
+    @wraps(command)
+    def with_question(options: GlobalOptions, **values: Any) -> int:  # noqa: ANN401  # what the options say
+        from eosctl.commands.offsets_reading import OffsetsQuestion
+
+        asked = {name: values.pop(name) for name in names}
+        question = OffsetsQuestion(tuple(asked.pop("connector") or ()), **asked)
+        return ask(options, question, **values)
+
+    first, _, *own = inspect.signature(command).parameters.values()
+    keywords = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own]
+    with_question.__signature__ = inspect.Signature([first, *keywords, *QUESTION_OPTIONS])  # type: ignore[attr-defined]
+    return with_question
