@@ -6,7 +6,7 @@ start in a partition is the offset of its first batch there.
 
 from collections.abc import Iterable, Mapping
 
-from eosctl.model.hanging import HeldBack, OpenTransaction, WaitingGroup
+from eosctl.model.hanging import HeldBack, OpenTransaction, PendingCommit, WaitingGroup
 from eosctl.model.last_stable import PartitionStability
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Skipped
@@ -43,11 +43,12 @@ def held_back(
     offsets: PartitionOffsets | Skipped,
     groups: Iterable[WaitingGroup] | Skipped,
     connect: Iterable[str],
+    commits: tuple[PendingCommit, ...] | Skipped = (),
 ) -> HeldBack:
     """What one open transaction keeps from readers."""
     holds = not isinstance(offsets, Skipped) and offsets.last_stable_offset == transaction.start_offset
     listed = groups if isinstance(groups, Skipped) else tuple(groups)
-    return HeldBack(offsets, holds, listed, tuple(connect))
+    return HeldBack(offsets, holds, listed, tuple(connect), commits)
 
 
 def waiting_groups(

@@ -8,7 +8,7 @@ from eosctl.analysis.last_stable import held_back, waiting_groups
 from eosctl.commands.context import Context
 from eosctl.commands.owning import ConnectNames
 from eosctl.errors import EosctlError
-from eosctl.model.hanging import HeldBack, OpenTransaction, WaitingGroup
+from eosctl.model.hanging import HeldBack, OpenTransaction, PendingCommit, WaitingGroup
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Skipped
 
@@ -25,14 +25,27 @@ def read_held_back(
     partitions = sorted({each.topic_partition for each in transactions})
     offsets = _offsets(context, partitions)
     waiting = offsets if isinstance(offsets, Skipped) else _waiting(context, offsets, connect)
+    commits = _commits(context, transactions)
     found = []
     for each in transactions:
         partition = each.topic_partition
         groups = waiting if isinstance(waiting, Skipped) else waiting[partition]
         names = () if isinstance(groups, Skipped) else [group.group_id for group in groups]
         here = offsets if isinstance(offsets, Skipped) else offsets[partition]
-        found.append(held_back(each, here, groups, waiting_parts(partition.topic, names, topics)))
+        parts = waiting_parts(partition.topic, names, topics)
+        found.append(held_back(each, here, groups, parts, commits.get(each.place, ())))
     return tuple(found)
+
+
+def _commits(
+    context: Context, transactions: Collection[OpenTransaction]
+) -> Mapping[tuple[TopicPartition, int, int], tuple[PendingCommit, ...] | Skipped]:
+    from eosctl.sources.pending_commits import pending_commits
+
+    try:
+        return pending_commits(context.wire, transactions)
+    except EosctlError as error:
+        return {each.place: Skipped(error.message) for each in transactions}
 
 
 def connect_topics(

@@ -6,6 +6,9 @@ from typing import Final
 CONNECT_PROTOCOL: Final = "connect"
 """The protocol type under which Connect workers form their group."""
 
+CONSUMER_OFFSETS: Final = "__consumer_offsets"
+"""The topic in which coordinators keep groups and the offsets that they committed."""
+
 
 @dataclass(frozen=True, slots=True)
 class ListedGroup:

@@ -84,17 +84,31 @@ class WaitingGroup:
 
 
 @dataclass(frozen=True, slots=True)
+class PendingCommit:
+    """Offsets of a group that a transaction commits, not yet decided; it lies in `__consumer_offsets` (KIP-447).
+
+    A member of the group that reads committed asks for stable offsets and is told UNSTABLE_OFFSET_COMMIT for these
+    partitions until the transaction ends: it does not begin to read them.
+    """
+
+    group_id: str
+    partitions: tuple[TopicPartition, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class HeldBack:
     """What an open transaction keeps from read_committed readers of its partition.
 
     holds_lso is whether it is the one that the last stable offset stands at: another one may begin before it.
-    connect says which parts of a Connect cluster wait, in words.
+    connect says which parts of a Connect cluster wait, in words. commits are the offset commits that it holds up; none
+    outside `__consumer_offsets`.
     """
 
     offsets: PartitionOffsets | Skipped
     holds_lso: bool
     groups: tuple[WaitingGroup, ...] | Skipped
     connect: tuple[str, ...]
+    commits: tuple[PendingCommit, ...] | Skipped = ()
 
 
 @dataclass(frozen=True, slots=True)

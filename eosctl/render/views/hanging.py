@@ -84,6 +84,9 @@ def _waiting(held: HeldBack) -> dict[str, Any]:
         "holds_last_stable_offset": held.holds_lso,
         "waiting_groups": held.groups,
         "waiting_connect": list(held.connect),
+        "pending_offset_commits": held.commits
+        if isinstance(held.commits, Skipped)
+        else [{"group_id": each.group_id, "partitions": [str(p) for p in each.partitions]} for each in held.commits],
     }
 
 
@@ -138,12 +141,22 @@ def view_hanging(
     )
 
 
+def _pending(commits: Skipped | list[dict[str, Any]]) -> list[str]:
+    if isinstance(commits, Skipped):
+        return []
+    return [
+        f"members of group {each['group_id']} that read committed: their offsets for {', '.join(each['partitions'])} "
+        "are not decided"
+        for each in commits
+    ]
+
+
 def _who_waits(rows: Sequence[dict[str, Any]]) -> list[str]:
     said = []
     for row in rows:
         groups = row["waiting_groups"]
         names = [] if isinstance(groups, Skipped) else [f"group {each.group_id} (lag {each.lag})" for each in groups]
-        waiting = [*names, *row["waiting_connect"]]
+        waiting = [*names, *row["waiting_connect"], *_pending(row["pending_offset_commits"])]
         if waiting:
             said.append(f"behind {row['topic']}-{row['partition']} may wait: {', '.join(waiting)}")
     return list(dict.fromkeys(said))

@@ -1,0 +1,49 @@
+"""Keys of `__consumer_offsets` (OffsetCommitKey.json of Kafka).
+
+    int16 version 0 or 1: an offset commit; 2 and above: something else about a group (its members, and newer kinds)
+    string group ID, string topic, int32 partition
+
+Strings are an int16 length and UTF-8.
+"""
+
+from struct import Struct
+from struct import error as StructError
+from typing import Final, NamedTuple
+
+from eosctl.errors import Undecodable
+from eosctl.model.names import TopicPartition
+
+INT16: Final = Struct(">h")
+INT32: Final = Struct(">i")
+NEWEST_OFFSET_COMMIT: Final = 1
+
+
+class OffsetCommitKey(NamedTuple):
+    """Whose committed offset a record is, and where."""
+
+    group_id: str
+    topic_partition: TopicPartition
+
+
+def decode_offset_commit_key(key: bytes) -> OffsetCommitKey | None:
+    """The group and partition of an offset commit; None for a record of another kind. Raises Undecodable."""
+    try:
+        (version,) = INT16.unpack_from(key)
+        if version > NEWEST_OFFSET_COMMIT:
+            return None
+        group_id, place = _text(key, INT16.size)
+        topic, place = _text(key, place)
+        (partition,) = INT32.unpack_from(key, place)
+    except (StructError, UnicodeDecodeError) as error:
+        raise Undecodable(f"the key of an offset commit is cut or no text: {error}") from error
+    if version < 0 or place + INT32.size != len(key):
+        raise Undecodable(f"version {version} and {len(key)} bytes are no key of an offset commit")
+    return OffsetCommitKey(group_id, TopicPartition(topic, partition))
+
+
+def _text(key: bytes, place: int) -> tuple[str, int]:
+    (length,) = INT16.unpack_from(key, place)
+    start = place + INT16.size
+    if length < 0 or start + length > len(key):
+        raise Undecodable(f"a string of {length} bytes cannot follow at byte {start} of {len(key)}")
+    return key[start : start + length].decode("utf-8"), start + length

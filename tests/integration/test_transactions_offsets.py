@@ -1,0 +1,126 @@
+"""A transaction that hangs in `__consumer_offsets`: it is found, named with the group that waits, and aborted."""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, KafkaException
+from confluent_kafka import TopicPartition as Committed
+
+from eosctl.clients.group_messages import find_group_coordinators
+from eosctl.clients.messages import Request
+from eosctl.clients.wire import Wire
+from eosctl.model.groups import CONSUMER_OFFSETS
+from eosctl.model.names import TopicPartition, coordinator_partition
+from eosctl.sandbox.sandbox import Sandbox
+from eosctl.sandbox.spec import SandboxSpec
+from tests.commands.conftest import Ran
+from tests.integration.coordinators import wait_until, wire_to
+from tests.integration.hanging import UNVERIFIED, initialise
+from tests.integration.producers import create_topic
+from tests.oracle.find_hanging import find_hanging
+
+pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
+
+Eosctl = Callable[..., Ran]
+GROUP, ID = "copier", "copier-0"
+INPUT = TopicPartition("input", 0)
+UNSTABLE_OFFSET_COMMIT = 88
+BEFORE_ADDING_BY_ITSELF = 4
+"""From TxnOffsetCommit v5 on (transaction.version 2) a coordinator adds its partition to the transaction by itself."""
+
+
+@pytest.fixture(scope="module")
+def unverified(kafka_version: str) -> Iterator[Sandbox]:
+    """A broker that does not verify partitions, with a group that committed offset 3."""
+    with Sandbox(SandboxSpec(kafka_version, broker_config=UNVERIFIED)) as sandbox:
+        create_topic(sandbox.bootstrap_servers, INPUT.topic)
+        settings = {"bootstrap.servers": sandbox.bootstrap_servers, "group.id": GROUP}
+        committer = Consumer({**settings, "log_level": 0})
+        wait_until(lambda: commits(committer, 3), "the coordinator of the group")
+        committer.close()
+        yield sandbox
+
+
+def commits(consumer: Consumer, offset: int) -> bool:
+    """Whether its coordinator is there to take the offset."""
+    try:
+        consumer.commit(offsets=[Committed(INPUT.topic, 0, offset)], asynchronous=False)
+    except KafkaException as error:
+        if error.args[0].name() not in {"NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS"}:
+            raise
+        return False
+    return True
+
+
+def group_coordinator(wire: Wire) -> int:
+    (found,) = wire.request_any(find_group_coordinators([GROUP])).coordinators
+    assert found.error_code == 0
+    return int(found.node_id)
+
+
+def commit_in_a_transaction(wire: Wire, offset: int) -> None:
+    """An offset commit under a producer whose transaction no coordinator knows."""
+    from kafka.protocol.producer.transaction import TxnOffsetCommitRequest
+
+    producer = initialise(wire, ID)
+    topic = TxnOffsetCommitRequest.TxnOffsetCommitRequestTopic
+    part = topic.TxnOffsetCommitRequestPartition(partition_index=0, committed_offset=offset, committed_metadata="")
+    fields = {
+        "transactional_id": ID,
+        "group_id": GROUP,
+        "producer_id": producer.producer_id,
+        "producer_epoch": producer.producer_epoch,
+        "topics": [topic(name=INPUT.topic, partitions=[part])],
+    }
+    request = Request(TxnOffsetCommitRequest, fields, max_version=BEFORE_ADDING_BY_ITSELF)
+    answer = wire.request(group_coordinator(wire), request)
+    assert answer.topics[0].partitions[0].error_code == 0, answer
+
+
+def stable_offset(wire: Wire) -> tuple[int, int]:
+    """Committed offset and error code, as a member that reads committed asks for them (KIP-447)."""
+    from kafka.protocol.consumer import OffsetFetchRequest
+
+    topic = OffsetFetchRequest.OffsetFetchRequestTopic(name=INPUT.topic, partition_indexes=[0])
+    fields = {"group_id": GROUP, "topics": [topic], "require_stable": True}
+    answer = wire.request(group_coordinator(wire), Request(OffsetFetchRequest, fields, 7, 7))
+    part = answer.topics[0].partitions[0]
+    return part.committed_offset, part.error_code
+
+
+def test_offset_commits_that_hang_are_found_with_the_group_that_waits_and_aborted(
+    unverified: Sandbox, eosctl: Eosctl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    servers = unverified.bootstrap_servers
+    with wire_to(servers) as wire:
+        assert stable_offset(wire) == (3, 0)
+        commit_in_a_transaction(wire, 7)
+        assert stable_offset(wire)[1] == UNSTABLE_OFFSET_COMMIT
+
+    hanging = ("transactions", "hanging", "-b", servers, "--max-transaction-timeout", "0")
+    ran = eosctl(*hanging, "-o", "json")
+    assert ran.exit_code == 1, ran.stderr
+    (row,) = json.loads(ran.stdout)["data"]["transactions"]
+    place = coordinator_partition(GROUP, 50)
+    assert (row["topic"], row["partition"], row["transactional_id"]) == (CONSUMER_OFFSETS, place, ID)
+    assert row["pending_offset_commits"] == [{"group_id": GROUP, "partitions": ["input-0"]}]
+    assert row["advice"] == "abort"
+    assert "members of group copier that read committed: their offsets for input-0" in eosctl(*hanging).stdout
+    ((topic, partition, producer_id, *_),) = find_hanging(unverified, [CONSUMER_OFFSETS, INPUT.topic])
+    assert (topic, partition, producer_id) == (CONSUMER_OFFSETS, place, row["producer_id"])
+
+    ran = eosctl(
+        "transactions", "abort", "-b", servers, "--topic", CONSUMER_OFFSETS, "--partition", place,
+        "--start-offset", row["start_offset"], "--max-transaction-timeout", "0", "--yes",
+    )  # fmt: skip
+    assert ran.exit_code == 0, ran.stderr
+    assert eosctl(*hanging).exit_code == 0
+    with wire_to(servers) as wire:
+        deadline = time.monotonic() + 10
+        while (told := stable_offset(wire))[1] == UNSTABLE_OFFSET_COMMIT and time.monotonic() < deadline:
+            time.sleep(0.05)
+    assert told == (3, 0), "the offset of the aborted transaction must not count"
