@@ -1,0 +1,129 @@
+"""Rules about connectors: each condition made on a real worker, found, cured as printed, and gone."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from eosctl.sandbox.sandbox import Sandbox
+from tests.integration.connect import PARTITIONS, Mirror, Worker
+from tests.integration.doctoring import Doctor, Eosctl, Rest, arguments, file_source
+
+pytestmark = pytest.mark.kafka
+OVERRIDE = "producer.override."
+
+
+class Case(NamedTuple):
+    """A rule, settings that break it (None: left out), those that mend it, and words of the cure that says so."""
+
+    rule: str
+    bad: dict[str, str | None]
+    good: dict[str, str]
+    cure: str
+
+
+CASES = (
+    Case("EOS100", {"file": None}, {}, "its validation says which setting is in the way"),
+    Case("EOS101", {}, {"exactly.once.support": "required"}, "set exactly.once.support=required: PUT"),
+    Case("EOS102", {f"{OVERRIDE}transactional.id": "mine"}, {}, f"remove {OVERRIDE}transactional.id from the config"),
+    Case("EOS102", {f"{OVERRIDE}enable.idempotence": "false"}, {}, f"remove {OVERRIDE}enable.idempotence"),
+    Case("EOS103", {f"{OVERRIDE}acks": "1"}, {}, f"remove {OVERRIDE}acks from the config: PUT"),
+    Case("EOS104", {f"{OVERRIDE}transaction.timeout.ms": "900001"}, {f"{OVERRIDE}transaction.timeout.ms": "900000"},
+         f"lower {OVERRIDE}transaction.timeout.ms"),
+    Case("EOS105", {"transaction.boundary": "interval", "transaction.boundary.interval.ms": "60000"},
+         {"transaction.boundary": "interval", "transaction.boundary.interval.ms": "59999"},
+         "set transaction.boundary.interval.ms below 60000"),
+)  # fmt: skip
+
+
+@pytest.fixture
+def rest(connect_sandbox: Sandbox) -> Rest:
+    return Rest(connect_sandbox.connect_url(1))
+
+
+@pytest.fixture
+def doctor(connect_sandbox: Sandbox, eosctl: Eosctl) -> Doctor:
+    return Doctor(eosctl, tuple(arguments(connect_sandbox)))
+
+
+@pytest.fixture
+def names(rest: Rest, fresh_name: Callable[[str], str]) -> Iterator[list[str]]:
+    """Names for connectors, which are deleted afterwards."""
+    made = [fresh_name(case.rule.lower()) for case in CASES]
+    yield made
+    for name in made:
+        rest.delete(name)
+
+
+def test_what_a_config_says_wrong_is_found_and_goes_with_the_printed_change(
+    rest: Rest, doctor: Doctor, names: list[str], tmp_path: Path
+) -> None:
+    for name, case in zip(names, CASES, strict=True):
+        config = file_source(tmp_path, name) | case.bad
+        rest.put(name, {key: value for key, value in config.items() if value is not None})
+    conditions = [(case.rule, name) for name, case in zip(names, CASES, strict=True)]
+    failing = [name for name, case in zip(names, CASES, strict=True) if case.rule in {"EOS103", "EOS104"}]
+    failed = [("EOS108", name) for name in failing]
+    found = doctor.sees(*conditions, *failed)
+    for condition, case in zip(conditions, CASES, strict=True):
+        assert case.cure in found[condition]["cure"], condition
+    for name, case in zip(names, CASES, strict=True):
+        rest.put(name, file_source(tmp_path, name) | case.good)
+    for condition in failed:
+        assert "restart?includeTasks=true&onlyFailed=true" in found[condition]["cure"]
+        rest.ask("POST", f"/connectors/{condition[1]}/restart?includeTasks=true&onlyFailed=true")
+    doctor.sees_no_more(*conditions, *failed)
+
+
+def test_a_mirror_that_reads_uncommitted_is_found_until_it_reads_committed(
+    connect_sandbox: Sandbox, doctor: Doctor, fresh_name: Callable[[str], str]
+) -> None:
+    worker = Worker(connect_sandbox)
+    mirror = Mirror(worker, fresh_name("mirrored"))
+    mirror.configure(PARTITIONS)
+    try:
+        condition = ("EOS106", mirror.name)
+        cure = doctor.sees(condition, ("EOS100", mirror.name))[condition]["cure"]
+        assert "set source.consumer.isolation.level=read_committed" in cure
+        mirror.configure(PARTITIONS, **{"source.consumer.isolation.level": "read_committed"})
+        doctor.sees_no_more(condition, ("EOS100", mirror.name))
+    finally:
+        mirror.delete()
+        worker.close()
+
+
+def test_names_of_which_one_begins_the_other_are_told(
+    rest: Rest, doctor: Doctor, fresh_name: Callable[[str], str], tmp_path: Path
+) -> None:
+    name = fresh_name("begins")
+    for each in (name, f"{name}-more"):
+        rest.put(each, file_source(tmp_path, each))
+    try:
+        assert "of which none begins another" in doctor.sees(("EOS114", name))["EOS114", name]["cure"]
+        rest.delete(f"{name}-more")
+        rest.put(f"more-{name}", file_source(tmp_path, name))
+        doctor.sees_no_more(("EOS114", name))
+    finally:
+        for each in (name, f"{name}-more", f"more-{name}"):
+            rest.delete(each)
+
+
+def test_what_a_deleted_connector_leaves_is_told_and_nothing_is_to_be_done(
+    rest: Rest, doctor: Doctor, fresh_name: Callable[[str], str], tmp_path: Path
+) -> None:
+    name = fresh_name("deleted")
+    rest.put(name, file_source(tmp_path, name))
+    rest.await_tasks(name)
+    while not rest.ask("GET", f"/connectors/{name}/offsets")["offsets"]:
+        pass
+    rest.delete(name)
+    found = doctor.sees(("EOS073", name), ("EOS084", name))
+    assert {found[rule, name]["severity"] for rule in ("EOS073", "EOS084")} == {"info"}
+    assert all(found[rule, name]["cure"].startswith("nothing") for rule in ("EOS073", "EOS084"))
+    # Of the two cures of offsets that remain: create it STOPPED and reset it.
+    rest.ask("POST", "/connectors", {"name": name, "config": file_source(tmp_path, name), "initial_state": "STOPPED"})
+    doctor.sees_no_more(("EOS073", name), ("EOS084", name))
+    rest.ask("DELETE", f"/connectors/{name}/offsets")
+    rest.delete(name)
+    doctor.sees_no_more(("EOS084", name))
