@@ -1,8 +1,8 @@
 """What StandardAuthorizer decides (metadata/…/authorizer/StandardAuthorizerData.java), over a set of bindings.
 
 1. A super user may do everything.
-2. A binding counts where its pattern matches the resource (literal name, literal `*`, or prefix), its principal is the
-   client's or `User:*`, and its host is the client's address or `*`.
+2. A binding counts where its pattern matches the resource (literal name, prefix, or literal `*` where the name does
+   not begin with a star), its principal is the client's or `User:*`, and its host is the client's address or `*`.
 3. A counting denial of the operation, or of All, denies. Denials imply nothing.
 4. A counting allowance of the operation, of All, or of an operation that implies it, allows: Read, Write, Delete and
    Alter imply Describe; AlterConfigs implies DescribeConfigs.
@@ -65,18 +65,20 @@ class Authorizer:
 
         With host `*` it is the answer to a client whose address is not known: bindings for one host do not count.
         """
-        return self._decide(principal, operation, ResourcePattern(resource_type, name), host)
+        return self._decide(principal, operation, ResourcePattern(resource_type, name), host, is_resource=True)
 
     def permits(self, wanted: AclBinding) -> Decision:
         """Whether everything that `wanted` allows is allowed: the whole pattern, from every host."""
-        return self._decide(wanted.principal, wanted.operation, wanted.pattern, wanted.host)
+        return self._decide(wanted.principal, wanted.operation, wanted.pattern, wanted.host, is_resource=False)
 
-    def _decide(self, principal: str, operation: Operation, resource: ResourcePattern, host: str) -> Decision:
+    def _decide(
+        self, principal: str, operation: Operation, resource: ResourcePattern, host: str, *, is_resource: bool
+    ) -> Decision:
         if principal in self._super_users:
             return Decision(True)
         allowing: AclBinding | None = None
         untouched = True
-        for found in self._patterns_over(resource):
+        for found in self._patterns_over(resource, is_resource=is_resource):
             untouched = False
             for binding in (*found.get(principal, ()), *found.get(ANYBODY, ())):
                 if binding.host not in (WILDCARD, host):
@@ -90,17 +92,20 @@ class Authorizer:
                     allowing = binding
         return Decision(True, allowing) if allowing else Decision(untouched and self._allow_by_default)
 
-    def _patterns_over(self, resource: ResourcePattern) -> Iterator[dict[str, list[AclBinding]]]:
-        """Bindings by principal of every pattern that covers `resource`, the nearest first."""
+    def _patterns_over(self, resource: ResourcePattern, *, is_resource: bool) -> Iterator[dict[str, list[AclBinding]]]:
+        """Bindings by principal of every pattern that covers `resource`, the nearest first.
+
+        A literal `*` is one resource's name, or the pattern of nearly all of them: no prefix covers the latter.
+        """
         kind, name = resource.resource_type, resource.name
         if resource.pattern_type is PatternType.LITERAL and resource in self._by_pattern:
             yield self._by_pattern[resource]
         for length in reversed(self._prefix_lengths.get(kind, ())):
             prefix = ResourcePattern(kind, name[:length], PatternType.PREFIXED)
-            if length <= len(name) and prefix in self._by_pattern and not resource.is_wildcard:
+            if length <= len(name) and prefix in self._by_pattern and (is_resource or not resource.is_wildcard):
                 yield self._by_pattern[prefix]
         everything = ResourcePattern(kind, WILDCARD)
-        if everything != resource and everything in self._by_pattern:
+        if not name.startswith(WILDCARD) and everything in self._by_pattern:
             yield self._by_pattern[everything]
 
 

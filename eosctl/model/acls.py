@@ -74,7 +74,11 @@ IMPLIED_BY: Final[Mapping[Operation, frozenset[Operation]]] = {
 
 @dataclass(frozen=True, slots=True, order=True)
 class ResourcePattern:
-    """Resources of one type, by name."""
+    """Resources of one type, by name.
+
+    A literal `*` stands for every name but those that begin with a star themselves: StandardAuthorizer takes it there
+    for the literal name of another resource (StandardAuthorizerData.checkSection).
+    """
 
     resource_type: ResourceType
     name: str
@@ -84,11 +88,11 @@ class ResourcePattern:
         """Whether the resource `name` of this type is meant."""
         if self.pattern_type is PatternType.PREFIXED:
             return name.startswith(self.name)
-        return self.name in (name, WILDCARD)
+        return self.name == name or (self.name == WILDCARD and not name.startswith(WILDCARD))
 
     @property
     def is_wildcard(self) -> bool:
-        """Whether every name of the type is meant."""
+        """Whether it is the literal `*`."""
         return self.name == WILDCARD and self.pattern_type is PatternType.LITERAL
 
     def covers(self, other: "ResourcePattern") -> bool:
@@ -96,7 +100,7 @@ class ResourcePattern:
         if self.resource_type is not other.resource_type:
             return False
         if self.is_wildcard:
-            return True
+            return other.is_wildcard or not other.name.startswith(WILDCARD)
         if self.pattern_type is PatternType.PREFIXED:
             return not other.is_wildcard and other.name.startswith(self.name)
         return self == other

@@ -67,6 +67,30 @@ def test_a_literal_star_matches_every_name_and_a_prefixed_one_only_names_that_be
     assert not decide(may(Operation.READ, topic("*", PREFIXED)), operation=Operation.READ, name="orders")
 
 
+def test_a_literal_star_does_not_cover_names_that_begin_with_a_star():
+    everything = ResourcePattern(ResourceType.GROUP, "*")
+    starred, beginning = (
+        ResourcePattern(ResourceType.GROUP, "*x"),
+        ResourcePattern(ResourceType.GROUP, "*x", PREFIXED),
+    )
+    assert not everything.matches("*x")
+    assert everything.matches("*")
+    assert not everything.covers(starred)
+    assert not everything.covers(beginning)
+    assert everything.covers(everything)
+    authorizer = Authorizer([may(Operation.READ, everything)])
+    assert not authorizer.decide(ALICE, Operation.READ, ResourceType.GROUP, "*x").allowed
+    assert authorizer.decide(ALICE, Operation.READ, ResourceType.GROUP, "*").allowed
+    assert not authorizer.permits(may(Operation.READ, beginning)).allowed
+
+
+def test_a_prefix_of_a_star_covers_the_resource_called_star_and_not_the_pattern_of_all():
+    begins_so = ResourcePattern(ResourceType.GROUP, "*", PREFIXED)
+    authorizer = Authorizer([may(Operation.READ, begins_so)])
+    assert authorizer.decide(ALICE, Operation.READ, ResourceType.GROUP, "*").allowed
+    assert not authorizer.permits(may(Operation.READ, ResourcePattern(ResourceType.GROUP, "*"))).allowed
+
+
 def test_a_binding_for_another_host_or_principal_does_not_count():
     assert not decide(may(Operation.READ, topic("t"), host="10.0.0.2"), operation=Operation.READ, name="t")
     assert not decide(may(Operation.READ, topic("t"), BOB), operation=Operation.READ, name="t")

@@ -28,7 +28,12 @@ HOST = "127.0.0.1"
 USERS = ("worker", "connector", "admin")
 # Each is the beginning of another, or nearly: patterns of any of them meet several.
 NAMES = ("acl", "acl-", "acl-1", "acl-10", "acl-1-0", "aclx", "b")
-RESOURCES = dict.fromkeys((ResourceType.TOPIC, ResourceType.GROUP, ResourceType.TRANSACTIONAL_ID), NAMES)
+STARRED = ("*", "*acl", "*acl-1")
+RESOURCES = {
+    ResourceType.TOPIC: NAMES,
+    ResourceType.GROUP: (*NAMES, *STARRED),
+    ResourceType.TRANSACTIONAL_ID: (*NAMES, *STARRED),
+}
 OPERATIONS = {
     **{kind: (Operation.ALL, *told) for kind, told in TOLD.items()},
     ResourceType.TRANSACTIONAL_ID: (Operation.ALL, Operation.WRITE, Operation.DESCRIBE),
@@ -38,7 +43,7 @@ OPERATIONS = {
 def patterns(kind: ResourceType) -> st.SearchStrategy[ResourcePattern]:
     if kind is ResourceType.CLUSTER:
         return st.just(CLUSTER)  # brokers refuse any other
-    names = st.sampled_from((*NAMES, "*", "a"))
+    names = st.sampled_from((*RESOURCES[kind], "*", "*a", "a"))
     return st.builds(ResourcePattern, st.just(kind), names, st.sampled_from(PatternType))
 
 
@@ -114,7 +119,7 @@ def test_a_thousand_sets_of_bindings_are_decided_as_the_broker_decides(acls, pro
 def test_a_super_user_needs_no_binding(broker, acls):
     acls.set({AclBinding("User:ANONYMOUS", Operation.ALL, topic("*"), Permission.DENY)})
     with wire_of(broker) as root:
-        answers = Prober(root).ask(dict.fromkeys(RESOURCES, NAMES[:1]))
+        answers = Prober(root).ask({kind: names[:1] for kind, names in RESOURCES.items()})
     authorizer = Authorizer((), super_users={"User:ANONYMOUS"})
     assert set(answers.values()) == {True}
     assert authorizer.decide("User:ANONYMOUS", Operation.WRITE, ResourceType.CLUSTER, CLUSTER_NAME).allowed
