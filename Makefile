@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := .make
 
-.PHONY: demo test lint pure kafka matrix crash fuzz bench coverage lock reference clean
+.PHONY: demo test lint pure kafka matrix crash fuzz bench coverage shells lock reference clean
 
 demo: $(STAMPS)/sandbox
 	$(BIN)/eosctl demo
@@ -32,6 +32,10 @@ fuzz: $(STAMPS)/dev $(STAMPS)/sandbox
 coverage: $(STAMPS)/dev $(STAMPS)/sandbox
 	$(BIN)/coverage run -m pytest -m "not long" -q
 	$(BIN)/coverage report
+
+# Needs zsh and fish on the PATH. Not part of any other target; bash is held by the ordinary tests.
+shells: $(STAMPS)/dev
+	$(BIN)/pytest -q tests/commands/shells.py
 
 bench: $(STAMPS)/dev $(STAMPS)/sandbox
 	missed=0; for each in benchmarks/*.py; do case $$each in */__init__.py|*/measure.py) ;; \

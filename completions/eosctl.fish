@@ -1,8 +1,10 @@
 # fish completion for eosctl; made by `make reference`: do not edit
 function __eosctl_complete
-    set -lx _EOSCTL_COMPLETE complete_fish
-    set -lx _TYPER_COMPLETE_FISH_ACTION $argv[1]
-    set -lx _TYPER_COMPLETE_ARGS (commandline -cp)
-    eosctl
+    set -l offers (_EOSCTL_COMPLETE=(commandline -cp | string collect) eosctl 2>/dev/null </dev/null)
+    if test (count $offers) -gt 0
+        printf '%s\n' $offers
+    else
+        __fish_complete_path (commandline -ct)
+    end
 end
-complete --command eosctl --no-files --condition "__eosctl_complete is-args" --arguments "(__eosctl_complete get-args)"
+complete --command eosctl --no-files --arguments "(__eosctl_complete)"

@@ -17,10 +17,10 @@ import os
 import select
 import sys
 from collections.abc import Sequence
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn, TextIO
 
 import typer
 from typer.core import TyperGroup
@@ -247,10 +247,7 @@ def main() -> None:
     """The program: what `eosctl` on the command line runs."""
     args = sys.argv[1:]
     if "_EOSCTL_COMPLETE" in os.environ:
-        from typer.completion import completion_init  # type: ignore[attr-defined]  # imported there from a private name
-
-        completion_init()
-        root_command().main(args, prog_name=PROGRAM)
+        _complete(os.environ["_EOSCTL_COMPLETE"])
     stdin, stdout, stderr = _stream(sys.stdin, "r"), _stream(sys.stdout, "w"), _stream(sys.stderr, "w")
     code = run(args, terminal_of(stdin, stdout, stderr, os.environ))
     for file in (stdout, stderr):
@@ -259,6 +256,16 @@ def main() -> None:
         except BrokenPipeError:  # the interpreter would try again at its end, and complain
             os.dup2(os.open(os.devnull, os.O_WRONLY), file.fileno())
     sys.exit(code)
+
+
+def _complete(line: str) -> NoReturn:
+    """Answer a shell's TAB. Whatever goes wrong, there is nothing to offer: a message would land in the line."""
+    with suppress(Exception):
+        from eosctl.commands.completing import complete
+
+        sys.stdout.write("".join(f"{offer}\n" for offer in complete(root_command(), line)))
+        sys.stdout.flush()
+    os._exit(EXIT_FINE)  # at once: a thread may still be waiting for a cluster
 
 
 def _stream(file: Any, mode: str) -> TextIO:  # noqa: ANN401  # None where the caller closed it

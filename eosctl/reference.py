@@ -25,8 +25,17 @@ GENERATED: Final = "made by `make reference`: do not edit"
 BASH: Final = """\
 # bash completion for eosctl; {generated}
 _eosctl() {{
-    local IFS=$'\\n'
-    COMPREPLY=($(COMP_WORDS="${{COMP_WORDS[*]}}" COMP_CWORD=$COMP_CWORD _EOSCTL_COMPLETE=complete_bash "$1"))
+    local line=${{COMP_LINE:0:COMP_POINT}} words word value offers
+    words=${{line%"${{line##*[[:space:]]}}"}}
+    word=${{line#"$words"}}
+    COMPREPLY=()
+    mapfile -t offers < <(_EOSCTL_COMPLETE=$line "$1" 2>/dev/null </dev/null)
+    # bash replaces only what stands after the last of = and : in the word
+    local before=${{word%"${{word##*[=:]}}"}}
+    before=${{before#--*=}}
+    for value in "${{offers[@]%%$'\\t'*}}"; do
+        [[ -n $value ]] && printf -v value '%q' "${{value#"$before"}}" && COMPREPLY+=("$value")
+    done
 }}
 complete -o default -F _eosctl eosctl
 """
@@ -35,7 +44,16 @@ ZSH: Final = """\
 #compdef eosctl
 # zsh completion for eosctl; {generated}
 _eosctl() {{
-    eval "$(_TYPER_COMPLETE_ARGS="${{words[1,$CURRENT]}}" _EOSCTL_COMPLETE=complete_zsh eosctl)"
+    local -a offers described
+    local offer value
+    offers=("${{(@f)$(_EOSCTL_COMPLETE="${{(j: :)words[1,CURRENT]}}" $words[1] 2>/dev/null </dev/null)}}")
+    for offer in $offers; do
+        value=${{offer%%$'\\t'*}}
+        value=${{${{value//\\\\/\\\\\\\\}}//:/\\\\:}}
+        if [[ $offer == *$'\\t'* ]]; then value+=:${{offer#*$'\\t'}}; fi
+        described+=("$value")
+    done
+    if (( $#described )); then _describe eosctl described; else _files; fi
 }}
 if [ "$funcstack[1]" = "_eosctl" ]; then _eosctl; else compdef _eosctl eosctl; fi
 """
@@ -43,12 +61,14 @@ if [ "$funcstack[1]" = "_eosctl" ]; then _eosctl; else compdef _eosctl eosctl; f
 FISH: Final = """\
 # fish completion for eosctl; {generated}
 function __eosctl_complete
-    set -lx _EOSCTL_COMPLETE complete_fish
-    set -lx _TYPER_COMPLETE_FISH_ACTION $argv[1]
-    set -lx _TYPER_COMPLETE_ARGS (commandline -cp)
-    eosctl
+    set -l offers (_EOSCTL_COMPLETE=(commandline -cp | string collect) eosctl 2>/dev/null </dev/null)
+    if test (count $offers) -gt 0
+        printf '%s\\n' $offers
+    else
+        __fish_complete_path (commandline -ct)
+    end
 end
-complete --command eosctl --no-files --condition "__eosctl_complete is-args" --arguments "(__eosctl_complete get-args)"
+complete --command eosctl --no-files --arguments "(__eosctl_complete)"
 """
 
 

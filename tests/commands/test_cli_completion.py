@@ -1,47 +1,144 @@
-"""What a TAB offers, asked through the completion script that is shipped."""
+"""What a TAB offers: asked as a shell asks, and in a bash with a person at its keyboard."""
 
-import os
-import shutil
-import subprocess
-import sys
+import json
+import time
 from pathlib import Path
 
 import pytest
-
-SCRIPT = Path(__file__).resolve().parents[2] / "completions" / "eosctl.bash"
-
-
-def offered(*words: str) -> set[str]:
-    bash = shutil.which("bash")
-    assert bash is not None
-    program = str(Path(sys.executable).with_name("eosctl"))
-    code = (
-        'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _eosctl "$1"; printf "%s\\n" "${COMPREPLY[@]}"'
-    )
-    ran = subprocess.run(
-        [bash, "-c", code, "bash", str(SCRIPT), program, *words],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "LC_ALL": "C.UTF-8"},
-    )
-    assert ran.stderr == ""
-    return set(filter(None, ran.stdout.split("\n")))
+from completion import home, offers, worker
+from keyboard import keyboard
 
 
 @pytest.mark.parametrize(
-    ("words", "wanted"),
+    ("line", "wanted"),
     [
-        (["fe"], {"fence"}),
-        (["-o", "json", "insp"], {"inspect-config"}),
-        (["fence", "--trans"], {"--transactional-id", "--transaction-timeout-ms"}),
-        (["fence", "--bootstrap-server"], {"--bootstrap-server", "--bootstrap-servers"}),
-        (["fence", "-o", "js"], {"json", "jsonl"}),
+        ("eosctl fe", ["fence"]),
+        ("eosctl -o json insp", ["inspect-config"]),
+        ("eosctl fence --trans", ["--transactional-id", "--transaction-timeout-ms"]),
+        ("eosctl fence --bootstrap-server", ["--bootstrap-server", "--bootstrap-servers"]),
+        ("eosctl fence -o js", ["json", "jsonl"]),
+        ("eosctl fence --output=js", ["json", "jsonl"]),
+        ("eosctl fence --ids-file ", []),
+        ("eosctl fence 'unfinished", []),
     ],
 )
-def test_a_tab_offers_what_fits(words, wanted):
-    assert offered(*words) == wanted
+def test_a_tab_offers_what_fits(line, wanted):
+    assert offers(line) == wanted
 
 
 def test_a_tab_after_nothing_offers_every_command():
-    assert {"sandbox", "demo", "snapshot", "inspect-config", "fence"} <= offered("")
+    assert {"sandbox", "demo", "snapshot", "inspect-config", "fence"} <= set(offers("eosctl "))
+
+
+def test_profiles_are_offered_wherever_one_is_named(tmp_path):
+    user = home(tmp_path)
+    for line in ("eosctl fence --profile ", "eosctl --profile ", "eosctl profile use ", "eosctl profile show "):
+        assert offers(line, **user) == ["production", "staging"]
+    assert offers("eosctl fence --profile st", **user) == ["staging"]
+
+
+def test_connectors_come_from_the_worker_and_then_from_the_cache(tmp_path):
+    with worker("orders", "orders-eu", "payments") as connect:
+        user = home(tmp_path, connect.url)
+        assert offers("eosctl fence --profile staging --connector ord", **user) == ["orders", "orders-eu"]
+        assert offers(f"eosctl inspect-config --connect-url {connect.url} pay", **user) == ["payments"]
+        asked = connect.asked
+        assert offers("eosctl --profile staging offsets show --connector=pay", **user) == ["payments"]
+        assert connect.asked == asked
+    kept = list((tmp_path / "cache" / "eosctl" / "completion").glob("*.json"))
+    assert [path.stat().st_mode & 0o777 for path in kept] == [0o600, 0o600]
+
+
+def test_what_is_kept_is_asked_again_when_it_is_old_and_offered_while_nobody_answers(tmp_path):
+    with worker("orders") as connect:
+        user = home(tmp_path, connect.url)
+        line = "eosctl fence --profile staging --connector "
+        assert offers(line, **user) == ["orders"]
+        connect.connectors = ["refunds"]
+        assert offers(line, **user) == ["orders"]
+        [kept] = (tmp_path / "cache" / "eosctl" / "completion").glob("*.json")
+        age(kept, minutes=6)
+        assert offers(line, **user) == ["refunds"]
+    age(kept, minutes=6)
+    assert offers(line, **user) == ["refunds"]
+    age(kept, minutes=25 * 60)
+    assert offers(line, **user) == []
+
+
+def age(kept: Path, minutes: int) -> None:
+    fields = json.loads(kept.read_text())
+    fields |= {name: fields[name] - minutes * 60_000 for name in ("read_at", "asked_at")}
+    kept.write_text(json.dumps(fields))
+
+
+def test_a_cluster_that_does_not_answer_is_asked_once_and_not_at_every_tab(tmp_path):
+    user = home(tmp_path)
+    line = "eosctl fence --profile production --connector "
+    assert offers(line, **user) == []
+    [kept] = (tmp_path / "cache" / "eosctl" / "completion").glob("*.json")
+    first = json.loads(kept.read_text())
+    assert first["names"] == []
+    assert first["read_at"] == 0
+    assert offers(line, **user) == []
+    assert json.loads(kept.read_text()) == first
+
+
+@pytest.mark.parametrize("text", ["{", '{"version": 1, "names": [1]}', "[" * 100_000])
+def test_a_spoilt_cache_is_read_anew(tmp_path, text):
+    with worker("orders") as connect:
+        user = home(tmp_path, connect.url)
+        line = "eosctl fence --profile staging --connector "
+        assert offers(line, **user) == ["orders"]
+        [kept] = (tmp_path / "cache" / "eosctl" / "completion").glob("*.json")
+        kept.write_text(text)
+        assert offers(line, **user) == ["orders"]
+
+
+def test_nothing_is_said_where_nothing_can_be_read(tmp_path):
+    user = home(tmp_path)
+    (tmp_path / "config" / "eosctl" / "config.yaml").write_text("profiles: [")
+    (tmp_path / "cache").write_text("in the way")
+    for line in (
+        "eosctl fence --profile ",
+        "eosctl fence -b localhost:1 --connector ",
+        "eosctl transactions lso -b x:1 ",
+    ):
+        assert offers(line, **user) == []
+
+
+def test_a_name_with_control_characters_is_not_offered(tmp_path):
+    with worker("fine", "clear\x1b[2J", "two\nlines") as connect:
+        user = home(tmp_path, connect.url)
+        assert offers("eosctl fence --profile staging --connector ", **user) == ["fine"]
+
+
+HOSTILE = "$(touch pwned) `touch pwned`; \\$(touch pwned) 'x' \"y\" *"
+
+
+def test_bash_completes_what_it_is_told_and_runs_none_of_it(tmp_path):
+    with worker("orders-all", "billing:eu", HOSTILE) as connect:
+        user = home(tmp_path, connect.url)
+        with keyboard("bash", tmp_path, **user) as bash:
+            assert bash.line_after("eosctl inspect-c\t") == "eosctl inspect-config "
+            assert bash.line_after("eosctl fence --profile sta\t") == "eosctl fence --profile staging "
+            for option in (f"--connect-url {connect.url}", "--profile staging"):
+                line = f"eosctl fence {option} --connector"
+                assert bash.line_after(f"{line} ord\t") == f"{line} orders-all "
+                assert bash.line_after(f"{line}=ord\t") == f"{line}=orders-all "
+                assert bash.line_after(f"{line} billing:e\t") == f"{line} billing:eu "
+            assert bash.line_after("true; eosctl profile use prod\t") == "true; eosctl profile use production "
+            completed = bash.line_after("eosctl fence --profile staging --connector \\$\t")
+            assert completed.endswith("\\* ")
+            assert bash.line_after("eosctl fence --ids-file tol\t") != ""
+    assert not (tmp_path / "pwned").exists()
+
+
+def test_a_tab_is_quick_once_the_names_are_known(tmp_path):
+    """Not a benchmark: a bound that a TAB which reads the cluster, or loads a client library, would miss."""
+    with worker("orders") as connect:
+        user = home(tmp_path, connect.url)
+        line = "eosctl fence --profile staging --connector "
+        offers(line, **user)
+        started = time.monotonic()
+        assert offers(line, **user) == ["orders"]
+        assert time.monotonic() - started < 2.0
