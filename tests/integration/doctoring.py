@@ -55,24 +55,30 @@ class Doctor:
             seen.append(self.found(*more))
             return set(wanted) <= set(seen[-1])
 
-        try:
-            eventually(all_there, "all conditions are found", deadline_s=deadline_s, every_s=0.2)
-        except AssertionError:
-            raise AssertionError(f"not found: {sorted(set(wanted) - set(seen[-1]))}, but {sorted(seen[-1])}") from None
+        eventually(
+            all_there,
+            lambda: f"{sorted(set(wanted) - set(seen[-1]))} is found, not only {sorted(seen[-1])}",
+            deadline_s=deadline_s,
+            every_s=0.2,
+        )
         return seen[-1]
 
-    def sees_no_more(self, *cured: tuple[str, str], more: Iterable[object] = (), deadline_s: float = 60) -> None:
-        """Returns as soon as none of them is found."""
+    def sees_no_more(
+        self,
+        *cured: tuple[str, str],
+        more: Iterable[object] = (),
+        deadline_s: float = 60,
+        meanwhile: Callable[[], object] = lambda: None,
+    ) -> None:
+        """Returns as soon as none of them is found; `meanwhile` is done before each look."""
         left: list[set[tuple[str, str]]] = []
 
         def none_there() -> bool:
+            meanwhile()
             left.append(set(cured) & set(self.found(*more)))
             return not left[-1]
 
-        try:
-            eventually(none_there, "all conditions are gone", deadline_s=deadline_s, every_s=0.2)
-        except AssertionError:
-            raise AssertionError(f"still found: {sorted(left[-1])}") from None
+        eventually(none_there, lambda: f"{sorted(left[-1])} is gone", deadline_s=deadline_s, every_s=0.2)
 
 
 class Rest:

@@ -17,7 +17,7 @@ OFFSETS_CURE: Final = "the finding names the commands; `eosctl offsets show` sho
 
 
 class Wrapped(NamedTuple):
-    """A finding of another command under an ID of its own; cure, if any, replaces that of the finding."""
+    """A finding of another command under an ID of its own; cure, if any, replaces that of a finding that counts."""
 
     id: str
     finding_id: str
@@ -76,7 +76,10 @@ OF_OFFSETS: Final = (
             "/connectors/<connector>/config), then move: `eosctl migrate-offsets --connector <connector> --to-topic "
             "<topic> --stop --set-config --resume`"),
     Wrapped("EOS081", connector_offset_findings.STORES_DISAGREE, WARNING, "offset stores disagree",
-            "Do the two offset stores of a connector agree?", "Only the connector's own topic is used."),
+            "Do the two offset stores of a connector agree?", "Only the connector's own topic is used.",
+            "see which of the two the connector reached; if it is the workers': `eosctl migrate-offsets --connector "
+            "<connector> --to-topic <its own topic> --offsets-topic <the workers' topic> --merge keep-source --stop "
+            "--set-config --resume`"),
     Wrapped("EOS082", connector_offset_findings.MALFORMED_OFFSET, ERROR, "offset that nobody can use",
             "Can every offset be read?", "A connector is given no offset where the value cannot be read."),
     Wrapped("EOS083", connector_offset_findings.OFFSETS_WRITTEN_ELSEWHERE, ERROR, "offsets are written elsewhere",
@@ -86,7 +89,10 @@ OF_OFFSETS: Final = (
             "Is nothing left of connectors that were deleted?", "A new connector of the same name begins there."),
     Wrapped("EOS085", offset_findings.KEY_IN_TWO_PARTITIONS, ERROR, "offset in two partitions",
             "Is every offsets key in one partition only?",
-            "Compaction is per partition, so both values stay and the order of reading decides."),
+            "Compaction is per partition, so both values stay and the order of reading decides.",
+            "find what wrote with another partitioner than Java's (librdkafka's default is one), or added partitions; "
+            "write a tombstone for each key into every partition but the one that murmur2 gives, and have it compacted "
+            "away (delete.retention.ms=0) before a worker starts: one that reads it last forgets the offset"),
     Wrapped("EOS086", offset_findings.LOGICAL_DUPLICATES, WARNING, "one source partition under two keys",
             "Is every source partition written in one way?", "Connect compares keys byte for byte."),
     Wrapped("EOS087", offset_findings.MALFORMED_OFFSETS_KEY, ERROR, "malformed offsets key",
@@ -101,7 +107,8 @@ def _made_by(wrapped: Wrapped, fact: str) -> Check:
     def check(evidence: Evidence) -> Iterator[Finding]:
         for finding in _findings(evidence, fact):
             if finding.id == wrapped.finding_id:
-                cure = (wrapped.cure or finding.cure).replace("<connector>", finding.subject)
+                own = wrapped.cure if finding.counts else None
+                cure = (own or finding.cure).replace("<connector>", finding.subject)
                 evidence_ = {**finding.evidence, "finding": wrapped.finding_id}
                 yield replace(finding, id=wrapped.id, cure=cure, evidence=evidence_)
 

@@ -1,0 +1,205 @@
+"""Rules about records of the config and offsets topics, on a worker whose topics are compacted within a second.
+
+A record that is cured by a newer one is found until compaction has removed it; here that is soon.
+"""
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from confluent_kafka.admin import AdminClient
+
+from eosctl.model.partitioner import java_partition
+from eosctl.sandbox.sandbox import Sandbox
+from eosctl.sandbox.spec import SandboxSpec
+from tests.integration.doctoring import Doctor, Eosctl, Rest, alter_topic, arguments, file_source, write
+from tests.integration.producers import create_topic, transactional_producer
+from tests.integration.waiting import eventually
+
+pytestmark = pytest.mark.kafka
+QUICK_CLEANER = {"log.cleaner.backoff.ms": "100", "log.initial.task.delay.ms": "0"}
+AT_ONCE = {"segment_ms": "100", "min_cleanable_dirty_ratio": "0.0", "delete_retention_ms": "0"}
+CONFIGS, OFFSETS = "connect-configs", "connect-offsets"
+PARTITIONS = 3
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Sandbox]:
+    """A worker with exactly-once over topics that are compacted at once, with few partitions of the offsets topic."""
+    spec = SandboxSpec(workers=1, broker_config=QUICK_CLEANER, worker_config={"offset.storage.partitions": "3"})
+    with Sandbox(spec) as started:
+        for topic in (CONFIGS, OFFSETS):
+            eventually(lambda topic=topic: _exists(started, topic), f"{topic} is there")
+            alter_topic(started, topic, **AT_ONCE)
+        yield started
+
+
+def _exists(cluster: Sandbox, topic: str) -> bool:
+    return topic in AdminClient({"bootstrap.servers": cluster.bootstrap_servers}).list_topics(timeout=30).topics
+
+
+@pytest.fixture
+def rest(cluster: Sandbox) -> Rest:
+    return Rest(cluster.connect_url(1))
+
+
+@pytest.fixture
+def doctor(cluster: Sandbox, eosctl: Eosctl) -> Doctor:
+    return Doctor(eosctl, tuple(arguments(cluster)))
+
+
+def key_of(name: str, directory: Path, *, spaced: bool = False) -> bytes:
+    """The offsets key of a FileStreamSource, as Connect writes it or with blanks."""
+    separators = (", ", ": ") if spaced else (",", ":")
+    return json.dumps([name, {"filename": str(directory / f"{name}.txt")}], separators=separators).encode()
+
+
+def started(rest: Rest, directory: Path, name: str, **more: str) -> None:
+    """The connector runs and has committed its offset."""
+    rest.put(name, file_source(directory, name, **more))
+    rest.await_tasks(name)
+    eventually(lambda: rest.ask("GET", f"/connectors/{name}/offsets")["offsets"], "its offset is committed")
+
+
+def one_more(rest: Rest, name: str) -> None:
+    """Two more records of the config topic: only what lies before the last segment is compacted."""
+    for action in ("pause", "resume"):
+        rest.ask("PUT", f"/connectors/{name}/{action}")
+
+
+def test_a_record_that_is_not_as_connect_writes_it_is_found_until_a_good_one_took_its_place(
+    cluster: Sandbox, rest: Rest, doctor: Doctor, tmp_path: Path
+) -> None:
+    for name in ("poisoned", "malformed", "miscounted", "inconsistent"):
+        started(rest, tmp_path, name)
+    write(
+        cluster,
+        CONFIGS,
+        (b"target-state-malformed", b"{not json"),
+        (b"customer-7", b"{}"),
+        (b"tasks-fencing-miscounted", b'{"task-count":5}'),
+        (b"commit-inconsistent", b'{"tasks":2}'),
+        (b"commit-poisoned", b'{"tasks":"two"}'),
+    )
+    cures = {
+        ("EOS061", CONFIGS): "set exactly.once.source.support to preparing or enabled on every worker",
+        ("EOS064", "commit-poisoned"): "change the connector, PUT /connectors/poisoned/config",
+        ("EOS066", "target-state-malformed"): "PUT /connectors/malformed/pause or /resume",
+        ("EOS067", CONFIGS): "find out what else writes to this topic",
+        ("EOS069", "miscounted"): "then resume it (PUT /connectors/miscounted/resume)",
+        ("EOS071", "inconsistent"): "POST /connectors/inconsistent/restart",
+    }
+    found = doctor.sees(*cures)
+    assert {condition: cure in found[condition]["cure"] for condition, cure in cures.items()} == dict.fromkeys(
+        cures, True
+    )
+    rest.put("poisoned", file_source(tmp_path, "poisoned", **{"batch.size": "100"}))
+    rest.ask("PUT", "/connectors/miscounted/stop")
+    rest.await_tasks("miscounted", 0)
+    rest.ask("PUT", "/connectors/miscounted/resume")
+    rest.ask("POST", "/connectors/inconsistent/restart")
+    write(cluster, CONFIGS, (b"customer-7", None))
+    doctor.sees_no_more(*cures, meanwhile=lambda: one_more(rest, "malformed"))
+
+
+def offset(position: int) -> bytes:
+    return json.dumps({"position": position}).encode()
+
+
+def test_an_offset_that_is_not_as_connect_writes_it_is_found_until_it_is_mended(
+    cluster: Sandbox, rest: Rest, doctor: Doctor, eosctl: Eosctl, tmp_path: Path
+) -> None:
+    names = ("unusable", "doubled", "spelt", "disagreeing", "elsewhere")
+    for name in names[:3]:
+        started(rest, tmp_path, name)
+        rest.ask("PUT", f"/connectors/{name}/stop")
+        rest.await_tasks(name, 0)
+    started(rest, tmp_path, "disagreeing", **{"offsets.storage.topic": "disagreeing-offsets"})
+    elsewhere = cluster.bootstrap_servers.replace("127.0.0.1", "localhost")
+    rest.put("elsewhere", file_source(tmp_path, "elsewhere", **{"consumer.override.bootstrap.servers": elsewhere}))
+    keys = {name: key_of(name, tmp_path) for name in names}
+    spelt = key_of("spelt", tmp_path, spaced=True)
+    wrong = (java_partition(keys["doubled"], PARTITIONS) + 1) % PARTITIONS
+    for name, value in (("unusable", b"[1]"), ("disagreeing", offset(2))):
+        write(cluster, OFFSETS, (keys[name], value), partition=java_partition(keys[name], PARTITIONS))
+    write(cluster, OFFSETS, (keys["doubled"], offset(2)), partition=wrong)
+    write(cluster, OFFSETS, (spelt, offset(4)), partition=java_partition(spelt, PARTITIONS))
+    write(cluster, OFFSETS, (b"no offsets key", b"x"))
+    cures = {
+        ("EOS081", "disagreeing"): "eosctl migrate-offsets --connector disagreeing --to-topic ",
+        ("EOS082", "unusable"): "PATCH /connectors/unusable/offsets",
+        ("EOS083", "elsewhere"): "override bootstrap.servers of the connector's producer, consumer and admin alike",
+        ("EOS085", OFFSETS): "write a tombstone for each key into every partition but the one that murmur2 gives",
+        ("EOS086", OFFSETS): "write a tombstone under the others",
+        ("EOS087", OFFSETS): "write a tombstone under each such key",
+    }
+    found = doctor.sees(*cures)
+    assert {condition for condition, cure in cures.items() if cure not in found[condition]["cure"]} == set()
+    good = {"partition": json.loads(keys["unusable"])[1], "offset": {"position": 4}}
+    rest.ask("PATCH", "/connectors/unusable/offsets", {"offsets": [good]})
+    same = {f"{client}.override.bootstrap.servers": elsewhere for client in ("producer", "consumer", "admin")}
+    rest.put("elsewhere", file_source(tmp_path, "elsewhere", **same))
+    write(cluster, OFFSETS, (keys["doubled"], None), partition=wrong)
+    write(cluster, OFFSETS, (spelt, None), partition=java_partition(spelt, PARTITIONS))
+    write(cluster, OFFSETS, (b"no offsets key", None))
+    own = ("--to-topic", "disagreeing-offsets", "--offsets-topic", OFFSETS, "--merge", "keep-source")
+    where = ("-b", cluster.bootstrap_servers, "--connect-url", rest.url, "--group-id", "connect-cluster")
+    moved = eosctl("migrate-offsets", "--connector", "disagreeing", *own, "--stop", "--set-config", *where, "--yes")
+    assert moved.exit_code == 0, moved.stderr
+    doctor.sees_no_more(*cures, meanwhile=lambda: roll_offsets(cluster))
+
+
+def roll_offsets(cluster: Sandbox) -> None:
+    """Two more records in each partition of the offsets topic, which mean nothing."""
+    for partition in range(PARTITIONS):
+        write(cluster, OFFSETS, (b'["nobody",{"a":1}]', offset(1)), partition=partition)
+        write(cluster, OFFSETS, (b'["nobody",{"a":1}]', None), partition=partition)
+
+
+def test_an_open_transaction_is_found_in_both_topics_until_it_is_fenced(
+    cluster: Sandbox, doctor: Doctor, eosctl: Eosctl
+) -> None:
+    """The config topic is one that no worker uses: its leader would end the transaction by claiming its ID again."""
+    create_topic(cluster.bootstrap_servers, "other-configs")
+    write(cluster, "other-configs", (b"connector-x", b'{"properties":{}}'))
+    producers = [transactional_producer(cluster.bootstrap_servers, f"stray-{topic}") for topic in (0, 1)]
+    for producer, topic, key in zip(
+        producers, ("other-configs", OFFSETS), (b"commit-x", b'["x",{"a":1}]'), strict=True
+    ):
+        producer.begin_transaction()
+        # A transaction in an offsets topic counts when its first record is a minute old.
+        producer.produce(topic, b'{"tasks":1}', key, partition=0, timestamp=time.time_ns() // 1_000_000 - 120_000)
+        assert producer.flush(30) == 0
+    cures = {("EOS063", "other-configs"): "eosctl fence --transactional-id", ("EOS088", OFFSETS): "eosctl fence"}
+    elsewhere = ("--config-topic", "other-configs")
+    found = doctor.sees(*cures, more=elsewhere)
+    assert {found[condition]["severity"] for condition in cures} == {"warning"}
+    assert all(cure in found[condition]["cure"] for condition, cure in cures.items())
+    ids = [part for name in ("stray-0", "stray-1") for part in ("--transactional-id", name)]
+    fenced = eosctl("fence", *ids, "-b", cluster.bootstrap_servers, "--yes")
+    assert fenced.exit_code == 0, fenced.stderr
+    doctor.sees_no_more(*cures, more=elsewhere)
+
+
+def test_a_record_without_a_key_is_found_until_compaction_has_removed_it(cluster: Sandbox, doctor: Doctor) -> None:
+    create_topic(cluster.bootstrap_servers, "keyless-configs")
+    write(cluster, "keyless-configs", (b"connector-x", b'{"properties":{}}'), (None, b"{}"))
+    elsewhere = ("--config-topic", "keyless-configs")
+    conditions = ("EOS065", "null"), ("EOS052", "keyless-configs")
+    cure = doctor.sees(*conditions, more=elsewhere)["EOS065", "null"]["cure"]
+    assert cure == "set cleanup.policy=compact on the topic: the log cleaner removes records without key"
+    alter_topic(cluster, "keyless-configs", cleanup_policy="compact", **AT_ONCE)
+    more = (b"target-state-x", b'{"state":"STARTED"}')
+    doctor.sees_no_more(*conditions, more=elsewhere, meanwhile=lambda: write(cluster, "keyless-configs", more))
+
+
+def test_a_topic_that_is_no_config_topic_is_found_until_the_right_one_is_named(
+    cluster: Sandbox, doctor: Doctor
+) -> None:
+    create_topic(cluster.bootstrap_servers, "customers")
+    write(cluster, "customers", (b"customer-7", b"{}"))
+    condition = ("EOS060", "customers")
+    assert "--config-topic TOPIC" in doctor.sees(condition, more=("--config-topic", "customers"))[condition]["cure"]
+    doctor.sees_no_more(condition, more=("--config-topic", CONFIGS))
