@@ -95,6 +95,8 @@ class Merger:
         general = self._open(OffsetStore(self.worker_place, level))
         own = first.connector_specific
         specific = None if own is None or own.place == self.worker_place else self._open(own)
+        if opened[0].primary == general:
+            general = opened[0].primary
         for key in keys:
             yield self._merged(key, opened, general, specific)
 
@@ -111,11 +113,10 @@ class Merger:
     def _merged(
         self, key: OffsetKey, candidates: list[OpenedStores], general: Opened, specific: Opened | None
     ) -> MergedOffset:
-        raw = key.raw
-        in_general = self._shown(general, raw)
-        in_specific = None if specific is None else self._shown(specific, raw)
-        stores = candidates[0]
+        raw, stores = key.raw, candidates[0]
         seen, kafka, promised = self._answers(raw, stores)
+        in_general = self._shown(general, raw, seen if general is stores.primary else None)
+        in_specific = None if specific is None else self._shown(specific, raw)
         for other in candidates[1:]:
             if self._answers(raw, other)[1:] != (kafka, promised):
                 return MergedOffset(key, in_general, in_specific, UNDECIDED, UNDECIDED, UNDECIDED.reason)
@@ -124,11 +125,11 @@ class Merger:
         words = self._words(raw, stores, seen, kafka, shadowed)
         return MergedOffset(key, in_general, in_specific, kafka, promised, words, shadowed)
 
-    def _shown(self, store: Opened, raw: bytes) -> Answer:
+    def _shown(self, store: Opened, raw: bytes, seen: list[StoredOffset] | None = None) -> Answer:
         """The record that a reader holds, the newest of several partitions; else one that it does not see."""
         if store.topic is None or isinstance(store.topic, Skipped):
             return store.topic
-        seen = store.seen(raw, self.decode)
+        seen = store.seen(raw, self.decode) if seen is None else seen
         return _newest(seen or store._replace(level=IsolationLevel.READ_UNCOMMITTED).seen(raw, self.decode))
 
     def _answers(self, raw: bytes, stores: OpenedStores) -> tuple[list[StoredOffset], Answer, Answer]:

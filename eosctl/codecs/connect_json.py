@@ -63,7 +63,9 @@ _DECODER: Final = json.JSONDecoder(parse_int=_integer, parse_float=_double, pars
 def read_json(data: bytes) -> object:
     """The value that a worker sees in these bytes: dict, list, str, int, float, bool or None; NotJson otherwise."""
     try:
-        return _read_text(data.decode())
+        text = data.decode()
+        value = _as_written(text)
+        return _read_text(text) if value is None else value
     except UnicodeDecodeError as error:
         if (wide := _wide_encoding(data)) is not None:
             return _read_wide(data, *wide)
@@ -73,6 +75,16 @@ def read_json(data: bytes) -> object:
         if (wide := _wide_encoding(data)) is not None:
             return _read_wide(data, *wide)
         raise
+
+
+def _as_written(text: str) -> object:
+    """The object or array, in the form that Connect itself writes; None for all else, which needs every rule."""
+    if text[:1] not in {"{", "["} or "\\u" in text:
+        return None
+    try:
+        return _DECODER.raw_decode(text)[0]
+    except (ValueError, RecursionError):
+        return None
 
 
 def _wide_encoding(data: bytes) -> tuple[str, int] | None:

@@ -44,8 +44,10 @@ class MergedOffset(NamedTuple):
     @property
     def live(self) -> bool:
         """Whether any store holds more than a tombstone: a value, or something that could not be read."""
-        stores = (self.worker_global, self.connector_specific)
-        return any(isinstance(each, Skipped) or (each is not None and each.value is not None) for each in stores)
+        for each in (self.worker_global, self.connector_specific):
+            if each is not None and (isinstance(each, Skipped) or each.value is not None):
+                return True
+        return False
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,7 +130,7 @@ def error_envelope(type_name: str, message: str, hint: str | None, exit_code: in
 
 
 class Rows(list[Any]):
-    """Many rows that the view made of JSON's own types alone, no object in two places: `tree` does not look at them."""
+    """Many rows that the view made of JSON's own types alone: `tree` does not look at them."""
 
 
 def tree(value: object) -> Tree:

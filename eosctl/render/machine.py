@@ -1,6 +1,6 @@
 """json, jsonl and yaml: the envelope, whole.
 
-1. json: exactly one document.
+1. json: exactly one document, indented; each row of a list of more than 1,000 is on a line of its own.
 2. jsonl: the envelope on the first line, with every list that a block shows replaced by the number of its rows; then
    each of these rows on a line of its own: {"kind": "<kind>/<path of the list>", "version": N, "data": <row>}.
 3. yaml: the same tree as json.
@@ -8,16 +8,48 @@
 
 import json as stdlib_json
 import re
+from collections.abc import Iterator
 from typing import Any, Final
 
 from eosctl.render.document import Document, Fields, Tree, look_up
 
+MANY: Final = 1000
+INDENT: Final = "  "
+_encode: Final = stdlib_json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False).encode
 _UNSAFE: Final = re.compile(r"[\x7f-\x9f\ud800-\udfff]")
 
 
 def json(envelope: Tree) -> str:
     """One indented JSON document; control characters and lone surrogates are escaped, all else is UTF-8."""
-    return _escaped(stdlib_json.dumps(envelope, ensure_ascii=False, indent=2, allow_nan=False)) + "\n"
+    return _escaped("".join((*_indented(envelope, "\n"), "\n")))
+
+
+def _indented(value: Tree, newline: str) -> Iterator[str]:
+    """What json.dumps(indent=2) gives; its rows are written by the compiled encoder where they are many."""
+    inner = newline + INDENT
+    match value:
+        case {} if value:
+            lead = "{"
+            for name, item in value.items():
+                yield f"{lead}{inner}{_encode(name)}: "
+                yield from _indented(item, inner)
+                lead = ","
+            yield newline + "}"
+        case [_, *_] if len(value) > MANY:
+            lead = "["
+            for item in value:
+                yield f"{lead}{inner}{_encode(item)}"
+                lead = ","
+            yield newline + "]"
+        case [_, *_]:
+            lead = "["
+            for item in value:
+                yield lead + inner
+                yield from _indented(item, inner)
+                lead = ","
+            yield newline + "]"
+        case _:
+            yield _encode(value)
 
 
 def json_line(envelope: Tree) -> str:
@@ -43,8 +75,10 @@ def yaml(envelope: Tree) -> str:
     import yaml as pyyaml
 
     def dumped(dumper: type) -> str:
+        # An object that two rows share is written twice, as in json.
+        plain = type("Plain", (dumper,), {"ignore_aliases": lambda *_: True})
         text: str = pyyaml.dump(
-            envelope, Dumper=dumper, sort_keys=False, allow_unicode=True, width=2**30, default_flow_style=False
+            envelope, Dumper=plain, sort_keys=False, allow_unicode=True, width=2**30, default_flow_style=False
         )
         return text
 
@@ -60,4 +94,6 @@ def _with(data: dict[str, Any], path: list[str], value: Tree) -> dict[str, Any]:
 
 
 def _escaped(text: str) -> str:
+    if text.isascii() and "\x7f" not in text:
+        return text
     return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

@@ -198,6 +198,33 @@ ANY_TREE = st.recursive(
 )
 
 
+def test_many_rows_are_a_line_each_in_json():
+    rows = [{"number": number, "value": {"position": [number]}} for number in range(1001)]
+    text = text_of_envelope({"data": {"rows": rows, "left": []}}, Output.JSON)
+    assert json.loads(text) == {"data": {"rows": rows, "left": []}}
+    assert text.splitlines()[2:4] == ['    "rows": [', '      {"number": 0, "value": {"position": [0]}},']
+    assert len(text.splitlines()) == 1001 + 7
+
+
+def test_what_two_rows_share_is_written_twice():
+    """An anchor of YAML would be a form that json has not."""
+    store = {"offset": 7}
+    text = text_of_envelope({"rows": [{"a": store, "b": store}]}, Output.YAML)
+    assert text == "rows:\n- a:\n    offset: 7\n  b:\n    offset: 7\n"
+
+
+def test_json_is_what_python_writes():
+    value = {
+        "a": {},
+        "b": [],
+        "c": [1, {"x": [{"y": None}]}],
+        "d": {"e": "ü\n", "f": 1.5, "g": True},
+        "": [[]],
+        "h": [{}],
+    }
+    assert text_of_envelope(value, Output.JSON) == json.dumps(value, ensure_ascii=False, indent=2) + "\n"
+
+
 @given(ANY_TREE)
 def test_any_tree_reads_back_from_json_without_a_control_character(value):
     text = text_of_envelope({"data": value}, Output.JSON)

@@ -75,16 +75,18 @@ def view_offsets(
 
 def offset_row(merged: MergedOffset) -> dict[str, Any]:
     """One of `data.offsets[]`, in JSON's own types; each store null where it holds nothing."""
-    key, general, specific, kafka, promised, words, shadowed = merged
-    partition = key.partition
+    key, *stores, words, shadowed = merged
+    different = {id(each): each for each in stores}
+    rows = {number: _stored(each) for number, each in different.items()}
+    general, specific, kafka, promised = [rows[id(each)] for each in stores]
     return {
         "connector": key.connector,
-        "partition": None if partition is None else dict(partition),
+        "partition": None if key.partition is None else dict(key.partition),
         "key_base64": base64.b64encode(key.raw).decode("ascii"),
-        "worker_global": _stored(general),
-        "connector_specific": _stored(specific),
-        "kafka_effective": _stored(kafka),
-        "kip618_effective": _stored(promised),
+        "worker_global": general,
+        "connector_specific": specific,
+        "kafka_effective": kafka,
+        "kip618_effective": promised,
         "provenance": words,
         "shadowed": shadowed,
     }
