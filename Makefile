@@ -7,12 +7,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := .make
 
-.PHONY: demo test lint pure kafka matrix crash fuzz bench coverage shells lock reference clean
+.PHONY: demo test lint pure kafka matrix crash fuzz bench coverage docs shells lock reference clean
 
 demo: $(STAMPS)/sandbox
 	$(BIN)/eosctl demo
 
-test: lint pure kafka
+test: lint docs pure kafka
 
 pure: $(STAMPS)/dev
 	$(BIN)/pytest -m "not kafka" -q
@@ -46,6 +46,9 @@ lint: $(STAMPS)/dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+docs: $(STAMPS)/dev
+	$(BIN)/sphinx-build -q -n -W --keep-going -b html docs build/docs
 
 reference: $(STAMPS)/dev
 	$(BIN)/python -m eosctl.reference

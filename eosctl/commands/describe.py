@@ -92,3 +92,14 @@ def _parameter(parameter: Any, context: typer.Context) -> Parameter:  # noqa: AN
         required=parameter.required,
         shared=parameter.name in SHARED_NAMES,
     )
+
+
+def shown(parameter: Parameter) -> str:
+    """The option as it is typed, its short names first: `-b, --bootstrap-server HOST:PORT,…`."""
+    names = ", ".join(sorted(parameter.names, key=len))
+    return " ".join(filter(None, (names, parameter.value)))
+
+
+def page_name(path: str) -> str:
+    """The name of a command's page: `eosctl-offsets-show`."""
+    return path.replace(" ", "-")

@@ -1,0 +1,108 @@
+"""Pages followed by a person: their commands typed into a shell, and what they should show looked for."""
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+END = "-- that was it:"
+DEADLINE_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A block of commands, and the lines that should be seen then (`…` stands for anything)."""
+
+    commands: str
+    shown: tuple[str, ...] = ()
+
+    @property
+    def only_looks(self) -> bool:
+        """Whether a person who does not see it yet would look again."""
+        return self.commands.startswith("eosctl") and "--yes" not in self.commands
+
+    @property
+    def codes(self) -> frozenset[int]:
+        """Exit codes that are no failure: a command of eosctl that looks may also have found something."""
+        return frozenset({0, 1} if self.only_looks else {0})
+
+
+def steps_of(page: Path) -> Iterator[Step]:
+    """The `sh` blocks of a page in order, each with the `text` block after it."""
+    blocks = FENCE.findall(page.read_text("utf-8"))
+    for place, (kind, text) in enumerate(blocks):
+        if kind == "sh":
+            following, shown = blocks[place + 1] if place + 1 < len(blocks) else ("", "")
+            yield Step(text, tuple(shown.splitlines()) if following == "text" else ())
+
+
+class Shell:
+    """One bash; `follow(step)` types its commands and looks at what they say."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+
+    def follow(self, step: Step) -> None:
+        """AssertionError where a command fails, or where what should be seen is not seen by the deadline."""
+        deadline = time.monotonic() + DEADLINE_S
+        while True:
+            output, code = self._type(step.commands)
+            assert code in step.codes, f"{step.commands}\nended with {code}:\n{output}"
+            missing = not_seen(step.shown, output)
+            if missing is None:
+                return
+            seen = f"{step.commands}\ndid not show: {missing}\nbut:\n{output}"
+            assert step.only_looks, seen
+            assert time.monotonic() < deadline, seen
+
+    def _type(self, commands: str) -> tuple[str, int]:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(f"{commands}\nprintf '\\n%s %d\\n' '{END}' $?\n")
+        self._process.stdin.flush()
+        lines = []
+        for line in self._process.stdout:
+            if line.startswith(END):
+                return "".join(lines), int(line.removeprefix(END))
+            lines.append(line)
+        raise AssertionError(f"the shell ended at {commands}:\n{''.join(lines)}")
+
+
+def not_seen(shown: tuple[str, ...], output: str) -> str | None:
+    """The first of the lines `shown` that does not come, in this order, in the output; None where all do."""
+    lines = iter(output.splitlines())
+    for wanted in shown:
+        if wanted.strip() != "…" and not any(_pattern(wanted).fullmatch(line) for line in lines):
+            return wanted
+    return None
+
+
+def _pattern(wanted: str) -> re.Pattern[str]:
+    parts = (r"\s+".join(map(re.escape, part.split())) for part in wanted.split("…"))
+    return re.compile(r"\s*" + r".*?".join(parts) + r"\s*")
+
+
+@contextmanager
+def shell(directory: Path, environment: Mapping[str, str]) -> Iterator[Shell]:
+    """A bash in `directory` with this eosctl on its PATH, and no settings of whoever runs the tests."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("EOSCTL_")}
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    process = subprocess.Popen(
+        ["bash", "--norc", "--noprofile", "-o", "pipefail"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        cwd=directory, env={**kept, "PATH": path, **environment},
+    )  # fmt: skip
+    try:
+        yield Shell(process)
+    finally:
+        assert process.stdin is not None
+        process.stdin.close()
+        process.wait(timeout=60)
+        assert process.stdout is not None
+        process.stdout.close()

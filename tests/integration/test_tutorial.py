@@ -1,0 +1,33 @@
+"""The tutorial, word by word, as a new user would follow it."""
+
+from pathlib import Path
+
+import pytest
+
+from eosctl.sandbox.keeper import take_down
+from tests.integration.pages import not_seen, shell, steps_of
+
+TUTORIAL = Path(__file__).resolve().parents[2] / "docs" / "tutorial.md"
+
+
+@pytest.mark.kafka
+def test_the_tutorial_does_what_it_says(tmp_path):
+    steps = list(steps_of(TUTORIAL))
+    assert len(steps) > 20
+    home = {name: str(tmp_path / name) for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME")}
+    working = tmp_path / "tutorial"
+    working.mkdir()
+    try:
+        with shell(working, home) as bash:
+            for step in steps:
+                bash.follow(step)
+    finally:
+        take_down(working / "kafka")
+
+
+def test_what_is_not_shown_is_noticed():
+    output = "TOPIC  PARTITION  LAST\ncopied         0  1001\ndone"
+    assert not_seen(("…", "copied 0 1001"), output) is None
+    assert not_seen(("TOPIC …", "done"), output) is None
+    assert not_seen(("copied 0 2002",), output) == "copied 0 2002"
+    assert not_seen(("done", "copied … 1001"), output) == "copied … 1001"
