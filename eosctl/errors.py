@@ -9,6 +9,7 @@
     ├── Unsupported       6  needs a newer broker or worker than was found
     ├── Undecodable       7  bytes that are not what the topic or file promises
     ├── Refused           8  a precondition does not hold; nothing was changed
+    │   └── StaleRange    8  another audit was faster: plan again and retry
     ├── PartlyApplied     9  some steps were applied; the outcome lists all
     ├── Bug              70  eosctl is wrong
     └── Interrupted     130  stopped by the user
@@ -100,6 +101,10 @@ class Refused(EosctlError):
     """A precondition does not hold or nobody confirmed; nothing was changed."""
 
     exit_code = 8
+
+
+class StaleRange(Refused):
+    """Another run of the same audit has moved a cursor since this one was planned; names the range. Plan again."""
 
 
 class PartlyApplied(EosctlError):

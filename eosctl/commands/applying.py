@@ -11,7 +11,8 @@ from eosctl.codecs.plan import decode_plan, plan_digest
 from eosctl.commands.context import Context
 from eosctl.commands.sides import Sides
 from eosctl.errors import EosctlError, UsageError
-from eosctl.executors.apply import ApplyRun, Failpoint, pass_by
+from eosctl.executors.apply import ApplyRun
+from eosctl.executors.failpoints import Failpoint, pass_by
 from eosctl.executors.journal import Journal, write_plan_file
 from eosctl.model.plan import Plan, Side
 from eosctl.model.plan_outcome import ApplyOutcome

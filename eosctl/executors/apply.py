@@ -13,6 +13,7 @@ from typing import Final
 
 from eosctl.codecs.plan import JournalEvent
 from eosctl.errors import EosctlError, Interrupted, PartlyApplied, Refused
+from eosctl.executors.failpoints import Failpoint, pass_by
 from eosctl.executors.journal import Journal
 from eosctl.model.plan import (
     AbortTransaction,
@@ -42,9 +43,6 @@ Performer = Callable[[Step, Recheck], str]
 ReadFacts = Callable[[Sequence[Precondition]], PlanFacts]
 """Reads, now, what these preconditions speak of."""
 
-Failpoint = Callable[[str], None]
-"""Is told where the run is: a test that is to end there ends it."""
-
 LASTING: Final = (
     StopConnector,
     CreateTopic,
@@ -56,10 +54,6 @@ LASTING: Final = (
     DeleteAcls,
 )
 """Steps that leave something changed. Fencing does not: whoever starts next is not affected by it."""
-
-
-def pass_by(_: str) -> None:
-    """The failpoint of every run that is not a test's."""
 
 
 class ApplyRun:

@@ -17,7 +17,8 @@ from typing import Final
 
 from eosctl.clients.transactional import PartitionRecord, TransactionalProducer
 from eosctl.errors import Interrupted, Refused
-from eosctl.executors.apply import Failpoint, Recheck, pass_by
+from eosctl.executors.apply import Recheck
+from eosctl.executors.failpoints import Failpoint, pass_by
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.plan import Side, VerifyOffsets, WriteOffsets
 from eosctl.model.plan_facts import OffsetsNow

@@ -6,8 +6,9 @@ from typing import Any
 
 from eosctl.clients.access import ClusterAccess
 from eosctl.executors.acls import perform_create_acls, perform_delete_acls
-from eosctl.executors.apply import Failpoint, Performer, Recheck, pass_by
+from eosctl.executors.apply import Performer, Recheck
 from eosctl.executors.connectors import resume_connector, set_connector_config, stop_connector
+from eosctl.executors.failpoints import Failpoint, pass_by
 from eosctl.executors.offsets import ReadOffsets, verify_offsets, write_offsets
 from eosctl.executors.producers import Describe, fence_producers
 from eosctl.executors.topics import create_offsets_topic

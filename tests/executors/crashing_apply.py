@@ -17,7 +17,8 @@ from eosctl.clients.wire import Wire
 from eosctl.codecs.plan import decode_plan, plan_digest
 from eosctl.commands.applying import describer
 from eosctl.errors import EosctlError
-from eosctl.executors.apply import ApplyRun, Failpoint, Recheck
+from eosctl.executors.apply import ApplyRun, Recheck
+from eosctl.executors.failpoints import Failpoint
 from eosctl.executors.journal import Journal
 from eosctl.executors.performers import performers
 from eosctl.model.client_properties import ClientProperties
