@@ -8,13 +8,16 @@ import signal
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
 from eosctl.sandbox.versions import DEFAULT_KAFKA_VERSION
+
+if TYPE_CHECKING:
+    from tests.postgresql import PostgreSQL
 
 MakeSandbox = Callable[..., Sandbox]
 
@@ -56,6 +59,15 @@ def connect_sandbox() -> Iterator[Sandbox]:
 def cluster3() -> Iterator[Sandbox]:
     """Three brokers, all of them voters. A test that stops one starts it again."""
     with Sandbox(SandboxSpec(brokers=3)) as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> "Iterator[PostgreSQL]":
+    """A real PostgreSQL. Shared: a test takes a database of its own."""
+    from tests.postgresql import PostgreSQL
+
+    with PostgreSQL() as started:
         yield started
 
 

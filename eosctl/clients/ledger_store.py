@@ -1,0 +1,117 @@
+"""What a ledger needs of a database, and which one a store URL names. SQLite and PostgreSQL differ only below here.
+
+Statements are written once: `?` stands for a value (so it can stand for nothing else), {blob}, {text} and {now_ms} for
+what each dialect says there. Text is compared by its bytes in both.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Protocol, Self
+
+from eosctl.codecs.config_providers import Lookup
+from eosctl.errors import UsageError
+
+Value = str | int | bytes | None
+Row = tuple[Any, ...]
+
+BUSY_S: Final = 60.0
+"""How long a writer waits for another one that commits just now."""
+
+FORMS: Final = "sqlite:///FILE (sqlite:////DIRECTORY/FILE where it is absolute) or postgresql://USER@HOST/DATABASE"
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """Types and expressions that are written differently: bytes, text compared by its bytes, now in ms."""
+
+    blob: str
+    text: str
+    now_ms: str
+
+    def said(self, statement: str) -> str:
+        """The statement in this dialect, `?` left as it is."""
+        return statement.format(blob=self.blob, text=self.text, now_ms=self.now_ms)
+
+
+class LedgerConnection(Protocol):
+    """One connection; every failure of it is an EosctlError. Outside a transaction nothing is written."""
+
+    def __enter__(self) -> Self:
+        """Itself."""
+        ...
+
+    def __exit__(self, *_: object) -> None:
+        """Rolls back what is open, and closes; fails at neither."""
+        ...
+
+    def begin_writing(self, lock: str) -> None:
+        """Begins a transaction after all others that were begun with the same lock have ended, however they ended.
+
+        Raises TimedOut where one of them takes longer than BUSY_S.
+        """
+        ...
+
+    def begin_reading(self) -> None:
+        """Begins a transaction that sees one state of the ledger, whatever others commit meanwhile."""
+        ...
+
+    def change(self, statement: str, rows: Iterable[Sequence[Value]]) -> int:
+        """Executes the statement for each row of values; how many rows of the table it changed in all."""
+        ...
+
+    def define(self, statement: str) -> None:
+        """Executes a statement that takes no values: a definition."""
+        ...
+
+    def rows(self, statement: str, values: Sequence[Value] = ()) -> Iterator[Row]:
+        """What a query gives, a few rows at a time: only those that are held count in memory."""
+        ...
+
+    def has_table(self, name: str) -> bool:
+        """Whether there is such a table."""
+        ...
+
+    def commit(self) -> None:
+        """Ends the transaction; on disk when this returns. Where it raises, nobody knows yet what became of it."""
+        ...
+
+    def roll_back(self) -> None:
+        """Ends the transaction, and nothing of it remains."""
+        ...
+
+
+class LedgerStore(Protocol):
+    """A database that holds a ledger, or will. name is for people: it holds no password."""
+
+    @property
+    def name(self) -> str:
+        """What a person knows it by."""
+        ...
+
+    def connect(self, *, create: bool = False) -> LedgerConnection:
+        """A new connection; `create` makes a SQLite file that is not there, which else is a ConfigError."""
+        ...
+
+
+def ledger_store(url: str, lookup: Lookup, *, timeout_s: float = 10.0) -> LedgerStore:
+    """The store that `url` names; `lookup` resolves references in it, timeout_s bounds connecting. Opens nothing.
+
+    Raises UsageError for any other URL and for a password in it.
+    """
+    scheme, colon, rest = url.partition("://")
+    if scheme == "sqlite" and colon:
+        from eosctl.clients.ledger_sqlite import SqliteStore
+
+        return SqliteStore(_sqlite_path(rest))
+    if scheme in {"postgresql", "postgres"} and colon:
+        from eosctl.clients.ledger_postgresql import postgresql_store
+
+        return postgresql_store(f"postgresql://{rest}", lookup, timeout_s)
+    raise UsageError(f"{scheme if colon else 'this'}: no kind of store", hint=f"a store is {FORMS}")
+
+
+def _sqlite_path(rest: str) -> Path:
+    if not rest.startswith("/") or rest in {"/", "/:memory:"} or "\0" in rest:
+        raise UsageError(f"sqlite://{rest} names no file", hint=f"a store is {FORMS}")
+    return Path(rest[1:]).expanduser().absolute()

@@ -1,0 +1,204 @@
+"""What an audit keeps between its runs: cursors, the ranges that were read or lost, carried state, and reports.
+
+A job is an audit that goes on: one Kafka cluster, one set of topics, one run after the other. Its ledger accounts for
+every settled offset once: it was read by one run, or a gap says why nobody read it.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from eosctl.errors import Bug
+from eosctl.model.audit import StateKind, StateRow
+from eosctl.model.names import TopicPartition
+
+STATE_VERSION: Final = 1
+"""The layout of carried payloads and the number of buckets: raised when this eosctl cannot go on with older ones."""
+
+
+class Cursor(NamedTuple):
+    """How far a job has come in one partition: `offset` is the first that no run has accounted for.
+
+    topic_id is that of the topic it has read (KIP-516), None where the broker told none.
+    """
+
+    topic: str
+    partition: int
+    topic_id: str | None
+    offset: int
+
+    @property
+    def topic_partition(self) -> TopicPartition:
+        """The partition that it stands in."""
+        return TopicPartition(self.topic, self.partition)
+
+
+class LedgerRangeKind(StrEnum):
+    """What became of the offsets of a range.
+
+    read: one run read them. expired: the log start had passed them before a run came. recreated: the topic was deleted
+    and created again, what lay behind the cursor went with it (start and end are where the cursor stood, the end of the
+    old log is not known). truncated: the log ended before the cursor (an unclean leader election lost committed
+    records), so these offsets are given to other records, and the cursor goes back.
+    """
+
+    READ = "read"
+    EXPIRED = "expired"
+    RECREATED = "recreated"
+    TRUNCATED = "truncated"
+
+
+class LedgerRange(NamedTuple):
+    """Offsets [start, end) of one partition of the topic with this ID, and what became of them.
+
+    records are data records, aborted ones among them; control_records are markers; all 0 unless they were read.
+    """
+
+    topic: str
+    partition: int
+    topic_id: str | None
+    start: int
+    end: int
+    kind: LedgerRangeKind = LedgerRangeKind.READ
+    records: int = 0
+    control_records: int = 0
+    aborted_records: int = 0
+
+
+class CommittedRange(NamedTuple):
+    """A range in the ledger, and the number of the run that put it there."""
+
+    run_number: int
+    range: LedgerRange
+
+
+@dataclass(frozen=True, slots=True)
+class Advance:
+    """What one run does to one cursor: where it stood (None: there was none), where it will stand, and why.
+
+    Raises Bug where the ranges do not account for every offset on the way, once and in order:
+    1. A range that was read or has expired begins where the one before it ended, the first one at the cursor.
+    2. A truncated range ends at the cursor, which goes on at its start.
+    3. After a recreated one the new topic begins wherever its log starts. A cursor ends (after is None) only so, where
+       the new topic has no such partition.
+    """
+
+    before: Cursor | None
+    after: Cursor | None
+    ranges: tuple[LedgerRange, ...] = ()
+
+    def __post_init__(self) -> None:
+        place = None if self.before is None else self.before.offset
+        for each in self.ranges:
+            place = _passed(each, place)
+        if self.after is not None and place is not None and self.after.offset != place:
+            raise Bug(f"{self.topic_partition}: the ranges end at {place}, the cursor at {self.after.offset}")
+        if self.before is None and self.after is None:
+            raise Bug("a step from no cursor to no cursor")
+        if self.after is None and place is not None:
+            raise Bug(f"{self.topic_partition}: the cursor ends and no range says why")
+
+    @property
+    def topic_partition(self) -> TopicPartition:
+        """The partition concerned."""
+        cursor = self.before or self.after
+        assert cursor is not None
+        return cursor.topic_partition
+
+
+def _passed(each: LedgerRange, place: int | None) -> int | None:
+    """Where the next range begins, None for anywhere."""
+    where = f"{each.topic}-{each.partition} [{each.start}, {each.end}) {each.kind}"
+    match each.kind:
+        case LedgerRangeKind.RECREATED:
+            if not each.start == each.end == place:
+                raise Bug(f"{where}: the cursor stands at {place}")
+            return None
+        case LedgerRangeKind.TRUNCATED:
+            if each.end != place or each.start >= each.end:
+                raise Bug(f"{where}: the cursor stands at {place}")
+            return each.start
+        case _:
+            if place not in {None, each.start} or each.start >= each.end:
+                raise Bug(f"{where} does not go on from {place}")
+            return each.end
+
+
+@dataclass(frozen=True, slots=True)
+class JobState:
+    """How far a job has come: its last run (number 0: none yet) and its cursors. A run is planned from one of these.
+
+    cluster_id is the Kafka cluster's; None where the brokers told none.
+    """
+
+    job: str
+    cluster_id: str | None
+    run_number: int
+    run_id: str | None
+    cursors: Mapping[TopicPartition, Cursor]
+
+
+class CarriedBucket(NamedTuple):
+    """The whole carried state of one kind and bucket: it takes the place of what was there, rows or none."""
+
+    kind: StateKind
+    bucket: int
+    rows: tuple[StateRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerRun:
+    """All that one run puts into the ledger, in one transaction.
+
+    run_id names it for ever and nowhere else; state is what it was planned from; as_of is the plan's, in ms. verdict
+    and findings (how many) summarise the report, which is JSON. carried is gone through once; a bucket that is not
+    among it stays as it was.
+    """
+
+    run_id: str
+    state: JobState
+    as_of: int
+    verdict: str
+    findings: int
+    report: str
+    eosctl_version: str
+    advances: tuple[Advance, ...] = ()
+    carried: Iterable[CarriedBucket] = ()
+
+
+class Committed(NamedTuple):
+    """A run that is in the ledger. found_later: the answer to COMMIT was lost, the run was then found by its ID."""
+
+    job: str
+    run_number: int
+    run_id: str
+    found_later: bool = False
+
+
+class RunSummary(NamedTuple):
+    """One run of the history; times in ms since the epoch, committed_at by the clock of the ledger's database.
+
+    offsets counts those that were read, records the data records among them, gaps the ranges that nobody read.
+    """
+
+    job: str
+    run_number: int
+    run_id: str
+    as_of: int
+    committed_at: int
+    verdict: str
+    findings: int
+    eosctl_version: str
+    offsets: int
+    records: int
+    gaps: int
+
+
+class JobSummary(NamedTuple):
+    """A job and its last run."""
+
+    job: str
+    cluster_id: str | None
+    partitions: int
+    last_run: RunSummary

@@ -1,0 +1,112 @@
+"""Where each partition is to be read from, given how far the job has come, and what lies between.
+
+1. No cursor: from the log start.
+2. The cursor is the same topic's and inside the log: from the cursor.
+3. The log start has passed the cursor: an expired gap, then from the log start.
+4. The cursor lies beyond the high watermark: the log was cut after it had been read (an unclean leader election). The
+   offsets between are given to other records: a truncated gap, and from the high watermark.
+5. Another topic ID (KIP-516): the topic was deleted and created again. A recreated gap, and from the new log start; a
+   partition that the new topic lacks ends.
+6. A topic ID that was not told on one of the two occasions tells nothing: the topic counts as the same.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from eosctl.model.audit import AuditedTopic, PartitionBounds
+from eosctl.model.audit_report import RangeEvidence
+from eosctl.model.ledger import Advance, Cursor, LedgerRange, LedgerRangeKind
+from eosctl.model.names import TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class Resumption:
+    """Where to go on in one partition: at `start`, after the gaps, which have to be told.
+
+    before is the cursor as it stands; ends: the partition is no more.
+    """
+
+    topic: str
+    partition: int
+    topic_id: str | None
+    before: Cursor | None
+    start: int
+    gaps: tuple[LedgerRange, ...] = ()
+    ends: bool = False
+
+    @property
+    def topic_partition(self) -> TopicPartition:
+        """The partition concerned."""
+        return TopicPartition(self.topic, self.partition)
+
+    @property
+    def begins_anew(self) -> bool:
+        """Whether it is another topic now: state carried from the old one says nothing of it."""
+        return any(gap.kind is LedgerRangeKind.RECREATED for gap in self.gaps)
+
+
+def resume(
+    cursors: Mapping[TopicPartition, Cursor], topics: Iterable[AuditedTopic], bounds: Iterable[PartitionBounds]
+) -> tuple[Resumption, ...]:
+    """One for each partition of `bounds`, and one for each that ends, in order of topic and partition.
+
+    Of bounds, log start and high watermark are looked at. Cursors of topics that are not named stay as they are, and
+    so do those of partitions that could not be read.
+    """
+    ids = {topic.name: topic.topic_id for topic in topics}
+    found = {TopicPartition(each.topic, each.partition): each for each in bounds}
+    going_on = [_going_on(each, ids.get(each.topic), cursors.get(place)) for place, each in found.items()]
+    anew = {each.topic for each in going_on if each.begins_anew}
+    ended = [
+        Resumption(*cursor[:3], cursor, cursor.offset, (_recreated(cursor),), ends=True)
+        for place, cursor in cursors.items()
+        if place not in found and place.topic in anew and not _same(cursor.topic_id, ids[place.topic])
+    ]
+    return tuple(sorted((*going_on, *ended), key=lambda each: each.topic_partition))
+
+
+def _going_on(bounds: PartitionBounds, topic_id: str | None, cursor: Cursor | None) -> Resumption:
+    first = Resumption(bounds.topic, bounds.partition, topic_id, cursor, bounds.log_start_offset)
+    if cursor is None:
+        return first
+    if not _same(cursor.topic_id, topic_id):
+        return replace(first, gaps=(_recreated(cursor),))
+    known = replace(first, topic_id=topic_id or cursor.topic_id)
+    if cursor.offset > bounds.high_watermark:
+        start = max(bounds.high_watermark, bounds.log_start_offset)
+        return replace(known, start=start, gaps=(_gap(cursor, start, cursor.offset, LedgerRangeKind.TRUNCATED),))
+    if cursor.offset < bounds.log_start_offset:
+        gap = _gap(cursor, cursor.offset, bounds.log_start_offset, LedgerRangeKind.EXPIRED)
+        return replace(known, gaps=(gap,))
+    return replace(known, start=cursor.offset)
+
+
+def _same(one: str | None, other: str | None) -> bool:
+    return one is None or other is None or one == other
+
+
+def _gap(cursor: Cursor, start: int, end: int, kind: LedgerRangeKind) -> LedgerRange:
+    return LedgerRange(cursor.topic, cursor.partition, cursor.topic_id, start, end, kind)
+
+
+def _recreated(cursor: Cursor) -> LedgerRange:
+    return _gap(cursor, cursor.offset, cursor.offset, LedgerRangeKind.RECREATED)
+
+
+def advance(resumption: Resumption, end: int, evidence: RangeEvidence | None = None) -> Advance:
+    """What the run does to this cursor: its gaps, and [start, end), which must be settled and was read by the run.
+
+    `evidence` counts the records of that range; end is start where there was nothing to read.
+    """
+    if resumption.ends:
+        return Advance(resumption.before, None, resumption.gaps)
+    topic, partition, topic_id = resumption.topic, resumption.partition, resumption.topic_id
+    read = LedgerRange(topic, partition, topic_id, resumption.start, end)
+    if evidence is not None:
+        read = read._replace(
+            records=evidence.records,
+            control_records=evidence.control_records,
+            aborted_records=evidence.aborted_records,
+        )
+    ranges = (*resumption.gaps, read) if end > resumption.start else resumption.gaps
+    return Advance(resumption.before, Cursor(topic, partition, topic_id, max(end, resumption.start)), ranges)

@@ -1,0 +1,125 @@
+"""What a ledger holds: jobs, where their cursors stand, what was never read, and the history of runs."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from eosctl.model.ledger import CommittedRange, Cursor, JobState, JobSummary, LedgerRangeKind, RunSummary
+from eosctl.render.document import Column, Document, Table, Tone, figure, rfc3339
+
+VERDICTS = {"held": Tone.GOOD, "broken": Tone.BAD, "cannot-tell": Tone.WARN}
+
+JOBS = Table(
+    "jobs",
+    (
+        Column("NAME", "job", "the job"),
+        Column("CLUSTER_ID", "cluster_id", "the Kafka cluster that it audits"),
+        figure("PARTITIONS", "partitions", "partitions that it follows"),
+        Column("TIME", "last_run.as_of", "when its last run was planned, UTC"),
+        Column("OUTCOME", "last_run.verdict", "that run's verdict: held, broken or cannot-tell", tones=VERDICTS),
+    ),
+    empty="no job has committed a run yet",
+)
+
+RUNS = Table(
+    "runs",
+    (
+        figure("STEP", "run_number", "the run's number"),
+        Column("ID", "run_id", "its ID"),
+        Column("TIME", "as_of", "when it was planned, UTC"),
+        Column("OUTCOME", "verdict", "its verdict: held, broken or cannot-tell", tones=VERDICTS),
+        figure("OFFSETS", "offsets", "offsets that it read"),
+        figure("RECORDS", "records", "data records among them"),
+        figure("LEFT-OUT", "gaps", "ranges that could no longer be read"),
+    ),
+)
+
+CURSORS = Table(
+    "cursors",
+    (
+        Column("TOPIC", "topic", "the topic"),
+        figure("PARTITION", "partition", "its partition"),
+        figure("OFFSET", "offset", "where the next run begins"),
+    ),
+    title="Cursors",
+)
+
+GAPS = Table(
+    "gaps",
+    (
+        Column("TOPIC", "topic", "the topic"),
+        figure("PARTITION", "partition", "its partition"),
+        figure("START-OFFSET", "start_offset", "the first offset that was not read"),
+        Column("REASON", "meaning", "why not"),
+    ),
+    title="Never read",
+    empty="every settled offset was read",
+)
+
+MEANINGS = {
+    LedgerRangeKind.EXPIRED: "expired up to offset {end} before an audit came",
+    LedgerRangeKind.RECREATED: "the topic was deleted and created again; what lay behind went with it",
+    LedgerRangeKind.TRUNCATED: "read, then lost up to offset {end}: the log was cut and written again",
+}
+
+
+def view_jobs(jobs: Sequence[JobSummary], store: str, as_of: str) -> Document:
+    """`audit status`: every job and its last run."""
+    return Document("audit.status", {"store": store, "jobs": [_job(each) for each in jobs]}, as_of, blocks=(JOBS,))
+
+
+def view_job_status(
+    summary: JobSummary, state: JobState, ranges: Sequence[CommittedRange], store: str, as_of: str
+) -> Document:
+    """`audit status` of one job: also its cursors, and every range that no run has read."""
+    cursors = sorted(state.cursors.values())
+    gaps = [_gap(each) for each in ranges if each.range.kind is not LedgerRangeKind.READ]
+    data = {"store": store, "jobs": [_job(summary)], "cursors": [_cursor(each) for each in cursors], "gaps": gaps}
+    return Document("audit.status", data, as_of, summary.cluster_id, blocks=(JOBS, CURSORS, GAPS))
+
+
+def view_history(summary: JobSummary, runs: Sequence[RunSummary], store: str, as_of: str) -> Document:
+    """`audit history`: the runs of one job, the last one first."""
+    data = {"store": store, "job": summary.job, "runs": [_run(each) for each in runs]}
+    return Document("audit.history", data, as_of, summary.cluster_id, blocks=(RUNS,))
+
+
+def _job(each: JobSummary) -> dict[str, Any]:
+    return {
+        "job": each.job,
+        "cluster_id": each.cluster_id,
+        "partitions": each.partitions,
+        "last_run": _run(each.last_run),
+    }
+
+
+def _run(each: RunSummary) -> dict[str, Any]:
+    return {
+        "run_number": each.run_number,
+        "run_id": each.run_id,
+        "as_of": rfc3339(each.as_of),
+        "committed_at": rfc3339(each.committed_at),
+        "verdict": each.verdict,
+        "findings": each.findings,
+        "eosctl_version": each.eosctl_version,
+        "offsets": each.offsets,
+        "records": each.records,
+        "gaps": each.gaps,
+    }
+
+
+def _cursor(each: Cursor) -> dict[str, Any]:
+    return {"topic": each.topic, "partition": each.partition, "topic_id": each.topic_id, "offset": each.offset}
+
+
+def _gap(each: CommittedRange) -> dict[str, Any]:
+    gap = each.range
+    return {
+        "run_number": each.run_number,
+        "topic": gap.topic,
+        "partition": gap.partition,
+        "topic_id": gap.topic_id,
+        "start_offset": gap.start,
+        "end_offset": gap.end,
+        "kind": gap.kind.value,
+        "meaning": MEANINGS[gap.kind].format(end=gap.end),
+    }
