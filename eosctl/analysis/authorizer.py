@@ -11,7 +11,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from eosctl.model.acls import (
     IMPLIED_BY,
@@ -26,9 +26,11 @@ from eosctl.model.acls import (
 
 ANYBODY = "User:*"
 
+_Place = tuple[ResourcePattern, str]
+"""A pattern, and a principal that has bindings on it."""
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+
+class Decision(NamedTuple):
     """Whether it is allowed, and the binding that decided; None for super users and for the default."""
 
     allowed: bool
@@ -47,16 +49,23 @@ class Authorizer:
     ) -> None:
         self._super_users = frozenset(super_users)
         self._allow_by_default = allow_everyone_if_no_acl_found
-        self._by_pattern: defaultdict[ResourcePattern, dict[str, list[AclBinding]]] = defaultdict(dict)
+        self._by_place: dict[_Place, tuple[AclBinding, ...]] = {}
         lengths: defaultdict[ResourceType, set[int]] = defaultdict(set)
+        alike: set[_Place] = set()
         for binding in bindings:
-            pattern = binding.pattern
-            self._by_pattern[pattern].setdefault(binding.principal, []).append(binding)
+            principal, _, pattern, _, _ = binding
+            place = (pattern, principal)
+            if place in self._by_place:
+                self._by_place[place] += (binding,)
+                alike.add(place)
+            else:
+                self._by_place[place] = (binding,)
             if pattern.pattern_type is PatternType.PREFIXED:
                 lengths[pattern.resource_type].add(len(pattern.name))
-        for alike in (each for found in self._by_pattern.values() for each in found.values() if len(each) > 1):
-            alike.sort()  # so that of several that allow the same one is named, whatever order they came in
+        for place in alike:  # so that of several that allow the same one is named, whatever order they came in
+            self._by_place[place] = tuple(sorted(self._by_place[place]))
         self._prefix_lengths = {each: sorted(found) for each, found in lengths.items()}
+        self._touched = {pattern for pattern, _ in self._by_place} if allow_everyone_if_no_acl_found else set()
 
     def decide(
         self, principal: str, operation: Operation, resource_type: ResourceType, name: str, host: str = WILDCARD
@@ -77,10 +86,10 @@ class Authorizer:
         if principal in self._super_users:
             return Decision(True)
         allowing: AclBinding | None = None
-        untouched = True
-        for found in self._patterns_over(resource, is_resource=is_resource):
-            untouched = False
-            for binding in (*found.get(principal, ()), *found.get(ANYBODY, ())):
+        untouched = self._allow_by_default
+        for pattern in self._patterns_over(resource, is_resource=is_resource):
+            untouched = untouched and pattern not in self._touched
+            for binding in self._by_place.get((pattern, principal), ()) + self._by_place.get((pattern, ANYBODY), ()):
                 if binding.host not in (WILDCARD, host):
                     continue
                 if binding.permission is Permission.DENY:
@@ -90,23 +99,21 @@ class Authorizer:
                     allowing is None or binding.operation is operation is not allowing.operation
                 ):
                     allowing = binding
-        return Decision(True, allowing) if allowing else Decision(untouched and self._allow_by_default)
+        return Decision(True, allowing) if allowing else Decision(untouched)
 
-    def _patterns_over(self, resource: ResourcePattern, *, is_resource: bool) -> Iterator[dict[str, list[AclBinding]]]:
-        """Bindings by principal of every pattern that covers `resource`, the nearest first.
+    def _patterns_over(self, resource: ResourcePattern, *, is_resource: bool) -> Iterator[ResourcePattern]:
+        """Every pattern that may have bindings and covers `resource`, the nearest first.
 
         A literal `*` is one resource's name, or the pattern of nearly all of them: no prefix covers the latter.
         """
         kind, name = resource.resource_type, resource.name
-        if resource.pattern_type is PatternType.LITERAL and resource in self._by_pattern:
-            yield self._by_pattern[resource]
+        if resource.pattern_type is PatternType.LITERAL:
+            yield resource
         for length in reversed(self._prefix_lengths.get(kind, ())):
-            prefix = ResourcePattern(kind, name[:length], PatternType.PREFIXED)
-            if length <= len(name) and prefix in self._by_pattern and (is_resource or not resource.is_wildcard):
-                yield self._by_pattern[prefix]
-        everything = ResourcePattern(kind, WILDCARD)
-        if not name.startswith(WILDCARD) and everything in self._by_pattern:
-            yield self._by_pattern[everything]
+            if length <= len(name) and (is_resource or not resource.is_wildcard):
+                yield ResourcePattern(kind, name[:length], PatternType.PREFIXED)
+        if not name.startswith(WILDCARD):
+            yield ResourcePattern(kind, WILDCARD)
 
 
 def allows(granted: Operation, wanted: Operation) -> bool:

@@ -83,7 +83,8 @@ def _kind(value: object, kinds: Mapping[str, type]) -> str:
 
 
 def _encode(value: Any) -> dict[str, Any]:  # noqa: ANN401  # any of the dataclasses
-    return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+    names = getattr(value, "_fields", None) or [field.name for field in fields(value)]
+    return {name: _plain(getattr(value, name)) for name in names}
 
 
 def _plain(value: object) -> object:
@@ -92,12 +93,12 @@ def _plain(value: object) -> object:
             return value.value
         case bytes():
             return base64.b64encode(value).decode()
+        case plan.OffsetsWrite() | AclBinding() | ResourcePattern():
+            return _encode(value)
         case tuple():
             return [_plain(each) for each in value]
         case Mapping():
             return dict(value)
-        case plan.OffsetsWrite() | AclBinding() | ResourcePattern():
-            return _encode(value)
     return value
 
 

@@ -1,8 +1,12 @@
-"""Which ACLs a Connect cluster needs, why, and how that differs from those it has."""
+"""Which ACLs a Connect cluster needs, why, and how that differs from those it has.
+
+What there is one of for each binding is a tuple: large clusters have hundreds of thousands.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 from eosctl.model.acls import AclBinding, PatternType
 from eosctl.model.client_roles import ClientRole, ConnectCluster
@@ -12,8 +16,7 @@ from eosctl.model.skipped import Skipped
 from eosctl.model.versions import NEWEST, KafkaVersion
 
 
-@dataclass(frozen=True, slots=True)
-class Reason:
+class Reason(NamedTuple):
     """Why one client needs a binding.
 
     why is one sentence; source the code path or KIP it follows from; symptom how it looks when the binding is missing;
@@ -28,8 +31,7 @@ class Reason:
     loss: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Need:
+class Need(NamedTuple):
     """A binding, the cluster it belongs to (by the bootstrap servers of the client that needs it), and one reason."""
 
     binding: AclBinding
@@ -37,8 +39,7 @@ class Need:
     reason: Reason
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedBinding:
+class PlannedBinding(NamedTuple):
     """A binding that one client or several need. reasons are never empty; required ones come first."""
 
     binding: AclBinding
@@ -65,8 +66,7 @@ class BindingStatus(StrEnum):
     EXTRA = "extra"
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedBinding:
+class ComparedBinding(NamedTuple):
     """A planned binding against the cluster's ACLs; by is the one that allows it, or the denial against it."""
 
     planned: PlannedBinding

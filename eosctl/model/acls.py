@@ -1,9 +1,8 @@
 """Access control lists: who may do what to which resource, in Kafka's own nouns (KIP-11, KIP-290)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 WILDCARD: Final = "*"
 """Any host, any principal (`User:*`), and as the name of a literal pattern any resource."""
@@ -72,9 +71,8 @@ IMPLIED_BY: Final[Mapping[Operation, frozenset[Operation]]] = {
 """Operations that allow another one beside themselves (StandardAuthorizerData); denials imply nothing."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class ResourcePattern:
-    """Resources of one type, by name.
+class ResourcePattern(NamedTuple):
+    """Resources of one type, by name. A tuple because large clusters have hundreds of thousands of bindings.
 
     A literal `*` stands for every name but those that begin with a star themselves: StandardAuthorizer takes it there
     for the literal name of another resource (StandardAuthorizerData.checkSection).
@@ -114,9 +112,11 @@ class ResourcePattern:
         return f"{self.resource_type} {prefixed}{self.name}"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class AclBinding:
-    """One line of an ACL: principal (`User:name`) may, or may not, perform operation on what pattern matches."""
+class AclBinding(NamedTuple):
+    """One line of an ACL: principal (`User:name`) may, or may not, perform operation on what pattern matches.
+
+    A tuple, as ResourcePattern is.
+    """
 
     principal: str
     operation: Operation

@@ -7,6 +7,7 @@
 """
 
 from collections.abc import Iterable, Iterator
+from operator import itemgetter
 from typing import Final
 
 from eosctl.analysis.acl_findings import find_in_acls
@@ -23,6 +24,8 @@ from eosctl.planning.source_acls import plan_source
 from eosctl.planning.worker_acls import plan_worker
 
 _Place = tuple[frozenset[str], AclBinding]
+_Reasons = tuple[Reason] | dict[Reason, None]
+"""Different reasons in the order in which they came: nearly every binding has one, and some have thousands."""
 _CAN_BE_IMPLIED: Final = frozenset(IMPLIED_BY)
 
 
@@ -53,23 +56,42 @@ def _connector_needs(planner: Planner, connector: ConnectorConfig) -> Iterator[N
 
 def merge_needs(needs: Iterable[Need]) -> Iterator[PlannedBinding]:
     """Each needed binding once, by principal, resource and operation."""
-    reasons: dict[_Place, dict[Reason, None]] = {}
-    for need in needs:
-        reasons.setdefault((need.cluster, need.binding), {})[need.reason] = None
-    by_pattern: dict[tuple[frozenset[str], str, ResourcePattern], list[AclBinding]] = {}
-    for cluster, binding in reasons:
-        by_pattern.setdefault((cluster, binding.principal, binding.pattern), []).append(binding)
-    for place in [each for each in reasons if each[1].operation in _CAN_BE_IMPLIED]:
+    reasons: dict[_Place, _Reasons] = {}
+    for binding, cluster, reason in needs:
+        place = (cluster, binding)
+        found = reasons.get(place)
+        if found is None:
+            reasons[place] = (reason,)
+        elif isinstance(found, dict):
+            found[reason] = None
+        elif reason not in found:
+            reasons[place] = dict.fromkeys((*found, reason))
+    _drop_implied(reasons)
+    for cluster in sorted({cluster for cluster, _ in reasons}, key=sorted):
+        for place in sorted((each for each in reasons if each[0] == cluster), key=itemgetter(1)):
+            yield _planned(place, reasons[place])
+
+
+def _drop_implied(reasons: dict[_Place, _Reasons]) -> None:
+    """Rule 3: needs that another binding of the same principal on the same pattern implies go, their reasons stay."""
+    implied = [each for each in reasons if each[1].operation in _CAN_BE_IMPLIED]
+    beside: dict[tuple[frozenset[str], str, ResourcePattern], list[_Place]] = {
+        (cluster, binding.principal, binding.pattern): [] for cluster, binding in implied
+    }
+    for place in reasons if beside else ():
         cluster, binding = place
-        for other in by_pattern[cluster, binding.principal, binding.pattern]:
-            implying = (cluster, other)
-            if other is not binding and implying in reasons and _takes_over(reasons, implying, place):
-                reasons[implying] |= reasons.pop(place)
+        there = beside.get((cluster, binding.principal, binding.pattern))
+        if there is not None:
+            there.append(place)
+    for place in implied:
+        cluster, binding = place
+        for other in beside[cluster, binding.principal, binding.pattern]:
+            if other is not place and other in reasons and _takes_over(reasons, other, place):
+                reasons[other] = dict.fromkeys((*reasons[other], *reasons.pop(place)))
                 break
-    yield from sorted((_planned(place, found) for place, found in reasons.items()), key=_order)
 
 
-def _takes_over(reasons: dict[_Place, dict[Reason, None]], implying: _Place, implied: _Place) -> bool:
+def _takes_over(reasons: dict[_Place, _Reasons], implying: _Place, implied: _Place) -> bool:
     if not allows(implying[1].operation, implied[1].operation):
         return False
     return any(each.loss is None for each in reasons[implying]) or all(
@@ -77,10 +99,11 @@ def _takes_over(reasons: dict[_Place, dict[Reason, None]], implying: _Place, imp
     )
 
 
-def _planned(place: _Place, reasons: dict[Reason, None]) -> PlannedBinding:
+def _planned(place: _Place, reasons: _Reasons) -> PlannedBinding:
     cluster, binding = place
-    return PlannedBinding(binding, cluster, tuple(sorted(reasons, key=lambda each: each.loss is not None)))
+    found = tuple(reasons)
+    return PlannedBinding(binding, cluster, found if len(found) == 1 else tuple(sorted(found, key=_is_optional)))
 
 
-def _order(planned: PlannedBinding) -> tuple[tuple[str, ...], AclBinding]:
-    return tuple(sorted(planned.cluster)), planned.binding
+def _is_optional(reason: Reason) -> bool:
+    return reason.loss is not None

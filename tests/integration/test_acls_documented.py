@@ -84,7 +84,7 @@ def run(
 
 
 def rename(site: Site, pattern: ResourcePattern) -> ResourcePattern:
-    return replace(pattern, name=pattern.name.format(site=site.name))
+    return pattern._replace(name=pattern.name.format(site=site.name))
 
 
 def test_the_old_tables_are_enough_where_all_clients_are_one_principal(sandbox3):

@@ -7,7 +7,7 @@ from eosctl.model.acl_plan import AclDifference, BindingStatus, ComparedBinding,
 from eosctl.model.acls import AclBinding
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.skipped import Skipped
-from eosctl.render.document import Column, Document, Findings, Table, Tone
+from eosctl.render.document import Column, Document, Findings, Rows, Table, Tone
 from eosctl.render.views.report import finding_rows
 
 KIND: Final = "acl-plan"
@@ -38,7 +38,7 @@ def view_acl_plan(
     phases: Phases | None = None,
 ) -> Document:
     """The plan against the cluster; with `phases` (of each binding) explained for people."""
-    rows = [_row(each, phases) for each in difference.compared]
+    rows = Rows(_row(each, phases) for each in difference.compared)
     rows += [_extra_row(each, phases) for each in difference.extra]
     return Document(
         kind=KIND,
@@ -57,6 +57,7 @@ def view_acl_plan(
 
 
 def _row(compared: ComparedBinding, phases: Phases | None) -> dict[str, Any]:
+    """One of `data.bindings[]`, in JSON's own types."""
     planned, status = compared.planned, compared.status
     reasons = planned.reasons
     symptoms = "; ".join(dict.fromkeys(each.symptom for each in reasons))
@@ -64,7 +65,7 @@ def _row(compared: ComparedBinding, phases: Phases | None) -> dict[str, Any]:
         **_binding(planned.binding),
         "why": _sentences(each.why for each in reasons),
         "source": "; ".join(dict.fromkeys(each.source for each in reasons)),
-        "status": status if isinstance(status, Skipped) else status.value,
+        "status": {"skipped": status.reason} if isinstance(status, Skipped) else status.value,
         "state": "unknown" if isinstance(status, Skipped) else status.value,
         "by": None if compared.by is None else str(compared.by),
         "optional": planned.is_optional,
