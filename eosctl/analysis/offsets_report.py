@@ -7,6 +7,7 @@ from functools import cache
 from eosctl.analysis.connector_offset_findings import connector_findings
 from eosctl.analysis.merged_offsets import DecodeValue, Merger, by_key
 from eosctl.analysis.offset_findings import ByKey, Keys, topic_findings
+from eosctl.analysis.producing_elsewhere import NO_CLUSTERS, Clusters, producing_elsewhere
 from eosctl.analysis.source_stores import stores_of
 from eosctl.model.merged_offsets import ConnectorOffsets, OffsetsReport
 from eosctl.model.offset_stores import OffsetStores, StorePlace, WorkerSettings
@@ -63,6 +64,20 @@ def places_to_read(worker: WorkerSettings, connectors: Connectors, selected: Col
     return tuple(dict.fromkeys(found))
 
 
+def producer_servers(
+    worker: WorkerSettings, connectors: Connectors, selected: Collection[str]
+) -> tuple[frozenset[str], ...]:
+    """The bootstrap.servers that producers of connectors (or of those selected) have instead of the worker's."""
+    known = () if isinstance(connectors.configs, Skipped) else connectors.configs
+    found = [
+        each.sent_to
+        for name in sorted(known)
+        if not selected or name in selected
+        for each in _usable(connectors.stores(worker, name))
+    ]
+    return tuple(dict.fromkeys(servers for servers in found if isinstance(servers, frozenset)))
+
+
 def report_offsets(
     topics: Topics,
     worker: WorkerSettings,
@@ -71,6 +86,7 @@ def report_offsets(
     *,
     as_of: int,
     selected: Collection[str] = (),
+    clusters: Clusters = NO_CLUSTERS,
 ) -> OffsetsReport:
     """Every connector that exists or has left offsets, or those selected, with their offsets merged; and findings."""
     records = {place: by_key(topic) if isinstance(topic, OffsetsTopic) else topic for place, topic in topics.items()}
@@ -81,6 +97,7 @@ def report_offsets(
     }
     merged = tuple(_merged(topics, records, keys, worker, connectors, reading, selected))
     found = [finding for connector in merged for finding in connector_findings(connector)]
+    found += [finding for connector in merged for finding in producing_elsewhere(connector, clusters)]
     for place, topic in topics.items():
         held = records[place]
         if isinstance(topic, OffsetsTopic) and held is not None and not isinstance(held, Skipped):

@@ -19,6 +19,7 @@ same set of strings as the worker's. Two names of one broker are two strings, so
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from eosctl.model.offset_stores import OffsetStore, OffsetStores, SourceSupport, StorePlace, WorkerSettings
@@ -56,10 +57,11 @@ def stores_of(worker: WorkerSettings, config: Mapping[str, object]) -> tuple[Off
 def _stores(
     worker: WorkerSettings, config: Mapping[str, object], own: str | None, enabled: bool
 ) -> tuple[OffsetStores] | Skipped:
+    producer, consumer = _servers(worker, config, "producer"), _servers(worker, config, "consumer")
     if not enabled and own is None:
         words = "exactly-once is not enabled and the connector names no offsets topic"
-        return (_worker_only(worker, IsolationLevel.READ_UNCOMMITTED, words),)
-    producer, consumer = _servers(worker, config, "producer"), _servers(worker, config, "consumer")
+        only = _worker_only(worker, IsolationLevel.READ_UNCOMMITTED, words)
+        return (replace(only, sent_to=producer if isinstance(producer, Skipped) else _place(producer)),)
     for servers in (producer, consumer):
         if isinstance(servers, Skipped):
             return servers
@@ -74,7 +76,8 @@ def _stores(
     level = IsolationLevel.READ_COMMITTED if enabled else IsolationLevel.READ_UNCOMMITTED
     general = OffsetStore(StorePlace(worker.offsets_topic), level)
     where = "" if written.bootstrap_servers is None else " and produces to other bootstrap.servers"
-    return (OffsetStores(general, specific, written, f"{mode} and the connector {naming}{where}"),)
+    words = f"{mode} and the connector {naming}{where}"
+    return (OffsetStores(general, specific, written, words, written.bootstrap_servers),)
 
 
 def _worker_only(worker: WorkerSettings, isolation: IsolationLevel, words: str) -> OffsetStores:

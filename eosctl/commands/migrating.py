@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from eosctl.commands.applying import apply_plan, keep_plan, own_plan_path, run_plan
 from eosctl.commands.context import Context
-from eosctl.commands.migration_wish import Asked, make_wish
+from eosctl.commands.migration_clusters import known_or_former_configs, read_clusters, stays_in_its_connect_cluster
+from eosctl.commands.migration_wish import Asked, make_wish, named_connectors
 from eosctl.commands.sides import Sides
 from eosctl.errors import EXIT_FINE, EosctlError, PartlyApplied, Refused, UsageError
 from eosctl.model.migration import Migration, MigrationFacts, MigrationWish
@@ -116,9 +117,11 @@ def read_and_plan(
 
     group_id = context.options.need_group_id()
     states = read_connector_states(sides.access(Side.SOURCE))
-    wish = make_wish(asked, group_id, connector_configs(context, states))
-    wish = replace(wish, just_stopped=just_stopped)
-    facts = _read_facts(context, sides, wish, states)
+    configs = known_or_former_configs(sides, named_connectors(asked), connector_configs(context, states))
+    wish = replace(make_wish(asked, group_id, configs), just_stopped=just_stopped)
+    clusters = read_clusters(sides, {move.connector: configs.get(move.connector, {}) for move in wish.moves})
+    wish = replace(wish, stays=stays_in_its_connect_cluster(sides, asked, wish, clusters))
+    facts = replace(_read_facts(context, sides, wish, states), clusters=clusters)
     _require_known(wish, facts, states)
     return Planned(plan_migration(wish, facts), facts.cluster_ids[Side.SOURCE])
 
@@ -189,12 +192,13 @@ def fenced_ids(
 
     old = {*more, *(move.connector for move in wish.moves)}
     new = {move.new_name for move in wish.moves}
-    if not wish.elsewhere:
+    if not (wish.elsewhere or wish.stays):
         return {Side.SOURCE: _task_ids(sides.access(Side.SOURCE), wish.source_group_id, old | new, states)}
     target = sides.access(Side.TARGET)
+    target_states = states if wish.stays else read_connector_states(target)
     return {
         Side.SOURCE: _task_ids(sides.access(Side.SOURCE), wish.source_group_id, old, states),
-        Side.TARGET: _task_ids(target, wish.target_group_id, new, read_connector_states(target)),
+        Side.TARGET: _task_ids(target, wish.target_group_id, new, target_states),
     }
 
 

@@ -46,7 +46,7 @@ def make_wish(asked: Asked, group_id: str, configs: Configs) -> MigrationWish:
     _check_flags(asked)
     names = _names(asked)
     wish = MigrationWish(
-        moves=tuple(_move(asked, old, new, configs.get(old, {})) for old, new in names.items()),
+        moves=tuple(_move(asked, old, new, configs.get(old)) for old, new in names.items()),
         source_group_id=group_id,
         target_group_id=asked.to_group_id or group_id,
         other_cluster=asked.target.other_cluster,
@@ -58,7 +58,7 @@ def make_wish(asked: Asked, group_id: str, configs: Configs) -> MigrationWish:
         replication_factor=asked.replication_factor,
     )
     for move in wish.moves:
-        if not (move.renamed or wish.elsewhere) and move.source_topic == move.target_topic:
+        if not (move.renamed or wish.elsewhere or wish.other_cluster) and move.source_topic == move.target_topic:
             raise UsageError(f"the offsets of connector {move.connector} are in topic {move.target_topic} already")
     return wish
 
@@ -88,6 +88,12 @@ def _check_flags(asked: Asked) -> None:
         raise UsageError("--to-connect-url is for a move to another Connect cluster", hint="give --to-group-id as well")
 
 
+def named_connectors(asked: Asked) -> tuple[str, ...]:
+    """The connectors to be moved; UsageError for flags that contradict one another."""
+    _check_flags(asked)
+    return tuple(_names(asked))
+
+
 def _names(asked: Asked) -> dict[str, str]:
     """Old names to new ones."""
     if asked.rename_map is None:
@@ -115,18 +121,19 @@ def read_rename_map(path: Path) -> dict[str, str]:
     return value
 
 
-def _move(asked: Asked, old: str, new: str, config: Mapping[str, object]) -> Move:
-    own = config.get(OFFSETS_TOPIC_SETTING)
+def _move(asked: Asked, old: str, new: str, config: Mapping[str, object] | None) -> Move:
+    own = (config or {}).get(OFFSETS_TOPIC_SETTING)
     former = own if isinstance(own, str) else None
     source = asked.offsets_topic or former or asked.worker_offsets_topic
+    assumed = config is None and asked.offsets_topic is None
     if asked.to_topic is not None:
-        return Move(old, new, source, asked.to_topic, asked.to_topic, former)
+        return Move(old, new, source, asked.to_topic, asked.to_topic, former, assumed=assumed)
     if asked.to_worker_topic:
-        return Move(old, new, source, asked.worker_offsets_topic, None, former)
+        return Move(old, new, source, asked.worker_offsets_topic, None, former, assumed=assumed)
     if asked.to_group_id is not None and former is None and not asked.target.other_cluster:
         raise UsageError(
             f"connector {old} keeps its offsets in its workers' topic, and the workers of {asked.to_group_id} have "
             "another one",
             hint="name the topic with --to-topic: theirs, or one of the connector's own",
         )
-    return Move(old, new, source, source, former, former, unchanged=True)
+    return Move(old, new, source, source, former, former, unchanged=True, assumed=assumed)

@@ -1,30 +1,25 @@
 """Reading for the offsets commands: worker settings, connector configs and offsets topics, each from where it is."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from eosctl.analysis.config_topic import fold_config_topic
-from eosctl.analysis.offsets import OffsetsFold, Writer
-from eosctl.analysis.offsets_report import Configs, Connectors, Topics, places_to_read
+from eosctl.analysis.offsets_report import Configs, Connectors, Topics, places_to_read, producer_servers
 from eosctl.analysis.source_stores import OFFSETS_TOPIC, SERVERS, server_set
 from eosctl.codecs.properties import decode_properties
 from eosctl.commands.context import Context
-from eosctl.commands.reading import read_config_topic, topic_facts_or_skipped
+from eosctl.commands.offsets_places import ClusterIds, PlacesReader, read_cluster_ids
+from eosctl.commands.reading import read_config_topic
 from eosctl.errors import EosctlError, UsageError
 from eosctl.model.connectors import Reader
-from eosctl.model.names import TopicPartition
 from eosctl.model.offset_stores import SourceSupport, StorePlace, WorkerSettings
-from eosctl.model.offsets import OffsetsPartition, OffsetsTopic
+from eosctl.model.offsets import OffsetsTopic
 from eosctl.model.skipped import Skipped
 from eosctl.model.snapshot import ConfigTopicLog, OffsetsFacts, Snapshot
 from eosctl.model.versions import NEWEST, KafkaVersion
 from eosctl.model.workers import ConnectFacts, WorkerFacts
-
-if TYPE_CHECKING:
-    from eosctl.clients.wire import Wire
-    from eosctl.model.topics import PartitionOffsets
 
 DEFAULT_OFFSETS_TOPIC: Final = "connect-offsets"
 WORKER_OFFSETS_TOPIC: Final = "offset.storage.topic"
@@ -48,13 +43,14 @@ class OffsetsQuestion:
 
 @dataclass(frozen=True, slots=True)
 class OffsetsRead:
-    """What was read, at as_of (ms since the epoch)."""
+    """What was read, at as_of (ms since the epoch); cluster_ids are those behind other bootstrap.servers."""
 
     as_of: int
     cluster_id: str | None
     worker: WorkerSettings
     connectors: Connectors
     topics: Topics
+    cluster_ids: ClusterIds = field(default_factory=dict)
 
 
 def read_offsets(context: Context, question: OffsetsQuestion) -> OffsetsRead:
@@ -69,16 +65,20 @@ def read_offsets(context: Context, question: OffsetsQuestion) -> OffsetsRead:
         return offsets_in(read_snapshot_file(context.options.snapshot), question)
     worker = worker_settings(context, question)
     connectors = source_connectors(context, question, worker.version)
+    places = places_to_read(worker, connectors, question.connectors)
+    sent = producer_servers(worker, connectors, question.connectors)
+    cluster_ids = read_cluster_ids(context, [*(place.bootstrap_servers for place in places), *sent])
+    reader = PlacesReader(context, cluster_ids)
     topics: dict[StorePlace, OffsetsTopic | Skipped | None] = {}
-    for place in places_to_read(worker, connectors, question.connectors):
-        topics[place] = _read_place(context, place, topics, insist=bool(question.connectors) or not topics)
+    for place in places:
+        topics[place] = reader.read(place, insist=bool(question.connectors) or not topics)
     first = next(iter(topics))
     if topics[first] is None:
         raise UsageError(
             f"topic {first} does not exist",
             hint="name the workers' offset.storage.topic: --worker-offsets-topic TOPIC",
         )
-    return OffsetsRead(context.now(), context.wire.cluster_id, worker, connectors, topics)
+    return OffsetsRead(context.now(), context.wire.cluster_id, worker, connectors, topics, cluster_ids)
 
 
 def offsets_in(snapshot: Snapshot, question: OffsetsQuestion) -> OffsetsRead:
@@ -200,72 +200,3 @@ def read_offsets_facts(context: Context, question: OffsetsQuestion) -> OffsetsFa
     """What a snapshot keeps about offsets."""
     read = read_offsets(context, question)
     return OffsetsFacts(read.worker, read.topics)
-
-
-def _read_place(
-    context: Context,
-    place: StorePlace,
-    topics: Mapping[StorePlace, OffsetsTopic | Skipped | None],
-    *,
-    insist: bool,
-) -> OffsetsTopic | Skipped | None:
-    try:
-        if place.bootstrap_servers is None:
-            return read_offsets_topic(context, context.wire, place.topic)
-        return _read_elsewhere(context, place, topics)
-    except EosctlError as error:
-        if insist:
-            raise
-        return Skipped(error.message)
-
-
-def _read_elsewhere(
-    context: Context, place: StorePlace, topics: Mapping[StorePlace, OffsetsTopic | Skipped | None]
-) -> OffsetsTopic | Skipped | None:
-    """A topic behind other bootstrap.servers, which may be the same cluster under another name."""
-    from eosctl.clients.wire import Wire
-
-    servers = tuple(sorted(place.bootstrap_servers or ()))
-    with Wire(
-        replace(context.client_properties, bootstrap_servers=servers), timeout_s=context.options.timeout_s
-    ) as wire:
-        known = StorePlace(place.topic)
-        if known in topics and wire.cluster_id == context.wire.cluster_id:
-            return topics[known]
-        return read_offsets_topic(context, wire, place.topic)
-
-
-def read_offsets_topic(context: Context, wire: "Wire", topic: str) -> OffsetsTopic | None:
-    """The topic's partitions, each folded as it is read; None where there is no such topic."""
-    from eosctl.sources.kafka_offsets import partition_offsets
-    from eosctl.sources.kafka_topics import topic_facts
-
-    facts = topic_facts(wire, [topic])[topic]
-    if facts is None:
-        return None
-    bounds: Mapping[TopicPartition, PartitionOffsets] = partition_offsets(
-        wire, [TopicPartition(topic, number) for number in range(facts.partitions)]
-    )
-    total = sum(each.high_watermark - each.log_start_offset for each in bounds.values())
-    parts = []
-    with context.options.console.progress(f"reading {topic}", total, unit="records") as advance:
-        for place, offsets in sorted(bounds.items()):
-            parts.append(_folded(wire, place, offsets))
-            advance(offsets.high_watermark - offsets.log_start_offset)
-    return OffsetsTopic(topic, topic_facts_or_skipped(wire, topic), tuple(parts))
-
-
-def _folded(wire: "Wire", place: TopicPartition, offsets: "PartitionOffsets") -> OffsetsPartition:
-    """Of each batch only what outlives it is made a record."""
-    from eosctl.codecs.record_batches import decode_entries
-    from eosctl.sources.kafka_log import read_batches
-
-    fold = OffsetsFold()
-    for part in read_batches(wire, place, offsets=offsets):
-        header = part.batch.header
-        entries = decode_entries(part.batch, topic_partition=place)
-        if not part.whole:
-            entries = [entry for entry in entries if part.first <= entry.offset < part.limit]
-        writer = Writer(header.is_transactional, header.producer_id, header.producer_epoch)
-        fold.add_batch(entries, part.state, writer)
-    return fold.result(place, offsets)

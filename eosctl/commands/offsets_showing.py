@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from eosctl.analysis.offsets_report import OffsetsReading, report_offsets
+from eosctl.analysis.producing_elsewhere import Clusters
 from eosctl.codecs.offsets_topic import canonical, decode_offsets_key, decode_offsets_value
 from eosctl.commands.context import Context
 from eosctl.commands.offsets_reading import OffsetsQuestion, OffsetsRead, read_offsets
@@ -51,8 +52,15 @@ def _show(context: Context, question: OffsetsQuestion, *, tombstones: bool) -> A
 
 def report_of(read: OffsetsRead, question: OffsetsQuestion) -> OffsetsReport:
     """The report on what was read; UsageError for a connector that neither exists nor left offsets."""
+    clusters = Clusters(read.cluster_id, read.cluster_ids)
     report = report_offsets(
-        read.topics, read.worker, read.connectors, READING, as_of=read.as_of, selected=question.connectors
+        read.topics,
+        read.worker,
+        read.connectors,
+        READING,
+        as_of=read.as_of,
+        selected=question.connectors,
+        clusters=clusters,
     )
     if report.absent:
         everything = report_offsets(read.topics, read.worker, read.connectors, READING, as_of=read.as_of)

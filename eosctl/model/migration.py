@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from eosctl.model.names import ConnectorTaskId, task_transactional_id
+from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.offsets import OffsetsTopic
 from eosctl.model.plan import ConnectorStopped, Plan, Side
 from eosctl.model.plan_facts import ConnectorFacts, TopicNow
@@ -35,6 +36,7 @@ class Move:
     setting: str | None = None
     former_setting: str | None = None
     unchanged: bool = False
+    assumed: bool = False
 
     @property
     def renamed(self) -> bool:
@@ -48,6 +50,7 @@ class MigrationWish:
 
     Group IDs are those of the Connect clusters; partitions and replication_factor are for target topics that do not
     exist yet (replication factor -1: the broker's default). just_stopped are connectors that this command has stopped.
+    stays: the other Kafka cluster is the one that the connector produces to; it remains in its Connect cluster.
     """
 
     moves: tuple[Move, ...]
@@ -61,11 +64,12 @@ class MigrationWish:
     partitions: int = 25
     replication_factor: int = -1
     just_stopped: tuple[ConnectorStopped, ...] = ()
+    stays: bool = False
 
     @property
     def elsewhere(self) -> bool:
         """Whether the connector will live in another Connect cluster."""
-        return self.other_cluster or self.source_group_id != self.target_group_id
+        return (self.other_cluster and not self.stays) or self.source_group_id != self.target_group_id
 
     @property
     def new_side(self) -> Side:
@@ -75,6 +79,20 @@ class MigrationWish:
     def target_id(self, move: Move) -> str:
         """The transactional ID of task 0 after the move: offsets are written in its name."""
         return task_transactional_id(self.target_group_id, ConnectorTaskId(move.new_name, 0))
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectClusters:
+    """IDs of Kafka clusters: where the source's workers keep their topics, and where connectors produce to.
+
+    producers holds the connectors whose config sends their producer somewhere (producer.override.bootstrap.servers);
+    exactly_once is what the source's workers are set to.
+    """
+
+    workers: str | Skipped = field(default_factory=lambda: Skipped("not asked"))
+    producers: Mapping[str, str | Skipped] = field(default_factory=dict)
+    servers: Mapping[str, str] = field(default_factory=dict)
+    exactly_once: SourceSupport | Skipped = field(default_factory=lambda: Skipped("not asked"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +110,7 @@ class MigrationFacts:
     offsets: Mapping[tuple[Side, str], OffsetsTopic]
     fenced_ids: Mapping[Side, tuple[str, ...]] = field(default_factory=dict)
     transaction_timeout_ms: int = 60_000
+    clusters: ConnectClusters = field(default_factory=ConnectClusters)
 
 
 @dataclass(frozen=True, slots=True)

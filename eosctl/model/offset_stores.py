@@ -58,13 +58,14 @@ class OffsetStores:
 
     worker_global is the store that all connectors share, connector_specific the one that is read with the connector's
     own clients, whatever topic it is in; written_to is where a task's offsets go first. words say which row of Kafka's
-    rule applies.
+    rule applies. sent_to are the bootstrap.servers that the producer has instead of the worker's; Skipped: not known.
     """
 
     worker_global: OffsetStore | None
     connector_specific: OffsetStore | None
     written_to: StorePlace
     words: str
+    sent_to: frozenset[str] | Skipped | None = None
 
     @property
     def both(self) -> bool:

@@ -11,6 +11,7 @@ from eosctl.model.report import Finding, Severity
 from eosctl.model.skipped import Skipped
 from eosctl.planning.merge import Merged
 from eosctl.planning.preconditions import not_compact, violation
+from eosctl.planning.producing_elsewhere import find_clusters
 
 STOP_HINT = "stop it first (--stop with --connect-url does that); PAUSED is not enough, its tasks keep their place"
 
@@ -24,6 +25,8 @@ def find_all(
         found += _foreign_keys(facts, topic)
     found += [_nothing_there(move) for move in empty]
     found += _unknown_targets(wish, facts)
+    found += find_clusters(wish, facts)
+    found += [_assumed(move) for move in wish.moves if move.assumed]
     return tuple(sorted(found, key=lambda each: list(Severity).index(each.severity)))
 
 
@@ -33,7 +36,19 @@ def _nothing_there(move: Move) -> Finding:
         Severity.WARNING,
         move.connector,
         f"topic {move.source_topic} holds no offset of connector {move.connector}: it will begin from nothing",
-        "is this the topic that the connector uses? --from-topic names another",
+        "is this the topic that the connector uses? --offsets-topic names another",
+    )
+
+
+def _assumed(move: Move) -> Finding:
+    return Finding(
+        "source-topic-assumed",
+        Severity.WARNING,
+        move.connector,
+        f"connector {move.connector} does not exist and the config topic does not hold its config any more: that its "
+        f"offsets are in the workers' topic {move.source_topic} is assumed; if it had a topic of its own, these are "
+        "copies that may be older",
+        "--offsets-topic names the topic that it used",
     )
 
 

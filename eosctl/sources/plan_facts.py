@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Final
 
 from eosctl.analysis.config_topic import fold_config_topic
-from eosctl.analysis.offsets import fold_offsets
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.messages import topics_metadata
 from eosctl.codecs.config_topic import decode_config_records
@@ -32,8 +31,8 @@ from eosctl.planning.offsets_digest import entries_by_connector, offsets_now
 from eosctl.sources.connect_rest import read_connectors
 from eosctl.sources.kafka_acls import read_acls
 from eosctl.sources.kafka_log import read_log
-from eosctl.sources.kafka_offsets import partition_offsets
 from eosctl.sources.kafka_topics import topic_facts, topic_settings
+from eosctl.sources.offsets_topics import offsets_bounds, read_offsets_partitions
 from eosctl.sources.open_transactions import read_open_now
 
 Access = Callable[[Side], ClusterAccess]
@@ -89,12 +88,8 @@ def read_offsets_topic(access: ClusterAccess, topic: str) -> OffsetsTopic:
     now = read_topic_now(access, topic)
     if now is None:
         return OffsetsTopic(topic, Skipped(f"topic {topic} does not exist"), ())
-    places = [TopicPartition(topic, number) for number in range(now.facts.partitions)]
-    bounds = partition_offsets(access.wire, places)
-    partitions = (
-        fold_offsets(place, read_log(access.wire, place, offsets=bounds[place]), bounds[place]) for place in places
-    )
-    return OffsetsTopic(topic, now.facts, tuple(partitions))
+    bounds = offsets_bounds(access.wire, topic, now.facts.partitions)
+    return OffsetsTopic(topic, now.facts, read_offsets_partitions(access.wire, bounds))
 
 
 def read_topic_now(access: ClusterAccess, topic: str) -> TopicNow | None:

@@ -1,0 +1,56 @@
+"""Reading for migrations: which Kafka cluster each connector's offsets are in."""
+
+from collections.abc import Collection, Mapping
+
+from eosctl.commands.migration_wish import Asked, Configs
+from eosctl.commands.sides import Sides
+from eosctl.model.migration import ConnectClusters, MigrationWish
+from eosctl.model.offset_stores import SourceSupport
+from eosctl.model.plan import Side
+from eosctl.model.skipped import Skipped
+
+
+def known_or_former_configs(
+    sides: Sides, wanted: Collection[str], configs: Mapping[str, Mapping[str, object]]
+) -> Configs:
+    """Configs of the connectors that exist, and of those wanted that were deleted the last one that is known."""
+    from eosctl.sources.connect_clusters import read_former_configs
+
+    gone = [name for name in wanted if name not in configs]
+    return {**read_former_configs(sides.access(Side.SOURCE), gone), **configs}
+
+
+def read_clusters(sides: Sides, configs: Configs) -> ConnectClusters:
+    """The clusters of the workers and of the producers that a config sends elsewhere."""
+    from eosctl.sources.connect_clusters import OVERRIDE, read_producer_cluster, read_worker_cluster
+
+    access = sides.access(Side.SOURCE)
+    producers = {
+        name: cluster
+        for name, config in configs.items()
+        if (cluster := read_producer_cluster(access.properties, config, access.timeout_s)) is not None
+    }
+    return ConnectClusters(
+        workers=read_worker_cluster(access),
+        producers=producers,
+        servers={name: str(configs[name][OVERRIDE]) for name in producers},
+        exactly_once=_source_support(sides) if producers else Skipped("not asked"),
+    )
+
+
+def _source_support(sides: Sides) -> SourceSupport | Skipped:
+    from eosctl.sources.connect_offsets import probe_source_support
+
+    access = sides.access(Side.SOURCE)
+    if not access.connect_urls:
+        return Skipped("no worker's address was given")
+    return probe_source_support(access.connect_urls, access.timeout_s)
+
+
+def stays_in_its_connect_cluster(sides: Sides, asked: Asked, wish: MigrationWish, clusters: ConnectClusters) -> bool:
+    """Whether the other Kafka cluster is where the connectors produce to, and no other Connect cluster was named."""
+    named = asked.to_group_id is not None or asked.target.connect_urls or asked.target.config_topic is not None
+    if not asked.target.other_cluster or named:
+        return False
+    target = sides.access(Side.TARGET).wire.cluster_id
+    return all(clusters.producers.get(move.connector) == target for move in wish.moves)

@@ -1,0 +1,70 @@
+"""Which Kafka cluster workers keep their topics in, which one a connector produces to, and what a connector was."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import Final
+
+from eosctl.clients.access import ClusterAccess
+from eosctl.clients.rest import RestClient
+from eosctl.clients.wire import Wire
+from eosctl.codecs.config_topic import decode_config_records
+from eosctl.errors import EosctlError, NotAuthorized, Refused, UsageError
+from eosctl.model.client_properties import ClientProperties
+from eosctl.model.config_topic import ConnectorConfigRecord
+from eosctl.model.connectors import Properties
+from eosctl.model.names import TopicPartition
+from eosctl.model.records import RecordState
+from eosctl.model.skipped import Skipped
+from eosctl.sources.kafka_log import read_log
+
+OVERRIDE: Final = "producer.override.bootstrap.servers"
+
+
+def read_worker_cluster(access: ClusterAccess) -> str | Skipped:
+    """The ID of the Kafka cluster that the workers keep their topics in, as a worker says it (`GET /`)."""
+
+    def ask(rest: RestClient) -> str | Skipped:
+        body = rest.get("/")
+        cluster_id = body.get("kafka_cluster_id") if isinstance(body, dict) else None
+        return cluster_id if isinstance(cluster_id, str) else Skipped(f"{rest.url} does not tell its Kafka cluster")
+
+    return access.ask_worker(ask) if access.connect_urls else Skipped("no worker's address was given")
+
+
+def read_producer_cluster(
+    properties: ClientProperties, config: Mapping[str, object], timeout_s: float
+) -> str | Skipped | None:
+    """The ID of the cluster that a connector's producer is sent to; None where its config does not send it anywhere.
+
+    The cluster is asked with the client properties given, at the connector's servers.
+    """
+    override = config.get(OVERRIDE)
+    if override is None:
+        return None
+    if not isinstance(override, str) or "${" in override:
+        return Skipped(f"{OVERRIDE} is {override!r}")
+    servers = tuple(word.strip() for word in override.split(",") if word.strip())
+    try:
+        with Wire(replace(properties, bootstrap_servers=servers), timeout_s=timeout_s) as wire:
+            return wire.cluster_id
+    except EosctlError as error:
+        return Skipped(error.message)
+
+
+def read_former_configs(access: ClusterAccess, names: Collection[str]) -> Mapping[str, Properties]:
+    """The last config of each of these connectors that the config topic still holds, though they may be deleted."""
+    if not names or access.config_topic is None:
+        return {}
+    found: dict[str, Properties] = {}
+    try:
+        for record in decode_config_records(read_log(access.wire, TopicPartition(access.config_topic, 0))):
+            if (
+                isinstance(record, ConnectorConfigRecord)
+                and record.connector in names
+                and record.properties is not None
+                and record.origin.state is RecordState.COMMITTED
+            ):
+                found[record.connector] = record.properties
+    except (UsageError, NotAuthorized, Refused):
+        return {}
+    return found

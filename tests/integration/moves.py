@@ -1,0 +1,230 @@
+"""Connectors that go on copying while they are moved, and the moves on every version of Connect."""
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import quote
+
+import httpx
+
+from eosctl.model.versions import KafkaVersion
+from eosctl.sandbox.sandbox import Sandbox
+from tests.commands.conftest import Ran
+from tests.integration.connect import Mirror, Worker
+from tests.integration.coordinators import wait_until
+from tests.integration.file_connectors import values_in
+
+Eosctl = Callable[..., Ran]
+
+STOPPABLE = KafkaVersion(3, 5)
+CREATES_STOPPED = KafkaVersion(3, 7)
+SETTING = "offsets.storage.topic"
+
+
+@dataclass(frozen=True)
+class Home:
+    """A Connect cluster of one worker: the sandbox, the worker's number, and the worker's settings."""
+
+    sandbox: Sandbox
+    number: int = 1
+    group_id: str = "connect-cluster"
+    config_topic: str = "connect-configs"
+    offsets_topic: str = "connect-offsets"
+
+    @property
+    def servers(self) -> str:
+        """The brokers."""
+        return self.sandbox.bootstrap_servers
+
+    @property
+    def url(self) -> str:
+        """The worker's REST interface."""
+        return self.sandbox.connect_url(self.number)
+
+    @property
+    def version(self) -> KafkaVersion:
+        """The worker's version."""
+        return KafkaVersion.parse(self.sandbox.kafka_version)
+
+    def ask(self, method: str, path: str, body: Mapping[str, object] | None = None) -> int:
+        """The status code; 409, a rebalance, is asked again."""
+        answers: list[int] = []
+
+        def settled() -> bool:
+            answer = httpx.request(method, self.url + path, json=body, timeout=60, trust_env=False)
+            assert answer.status_code < 500, answer.text
+            answers.append(answer.status_code)
+            return answers[-1] != 409
+
+        wait_until(settled, f"{method} {path}")
+        return answers[-1]
+
+    def create(self, name: str, config: Mapping[str, str]) -> None:
+        """Create or configure a connector."""
+        assert self.ask("PUT", f"/connectors/{quote(name, safe='')}/config", config) < 400
+
+    def delete(self, name: str) -> None:
+        """Delete a connector, and wait until its tasks have ended: then its status is gone, too."""
+        assert self.ask("DELETE", f"/connectors/{quote(name, safe='')}") < 400
+        wait_until(lambda: self.ask("GET", f"/connectors/{quote(name, safe='')}/status") == 404, f"{name} to be gone")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a connector lives: its Connect cluster, its name, and the offsets topic of its own."""
+
+    home: Home
+    name: str
+    own_topic: str | None = None
+
+
+class Copier(Protocol):
+    """A connector that copies what goes on being written."""
+
+    place: Place
+
+    def config(self, home: Home) -> dict[str, str]:
+        """Its config in this Connect cluster, without offsets.storage.topic."""
+
+    def write(self, count: int) -> None:
+        """Write so many source records."""
+
+    def check_exactly_once(self) -> None:
+        """Write some more; everything is in the copies once."""
+
+
+class Lines:
+    """A FileStreamSource whose file grows."""
+
+    def __init__(self, home: Home, name: str, directory: Path, more: Mapping[str, str] | None = None) -> None:
+        self.place = Place(home, name)
+        self.topic, self.count, self.more = name, 0, dict(more or {})
+        self.visited = [self._output()]
+        self.path = directory / f"{name}.txt"
+        self.write(100)
+        home.create(name, self.config(home))
+        self.check_exactly_once()
+
+    def config(self, home: Home) -> dict[str, str]:
+        return {
+            "connector.class": "org.apache.kafka.connect.file.FileStreamSourceConnector",
+            "tasks.max": "1",
+            "file": str(self.path),
+            "topic": self.topic,
+            **self.more,
+        }
+
+    def _output(self) -> str:
+        return self.more.get("producer.override.bootstrap.servers", self.place.home.servers)
+
+    def write(self, count: int) -> None:
+        with self.path.open("a") as file:
+            file.writelines(f"line {number}\n" for number in range(self.count, self.count + count))
+        self.count += count
+
+    def copied(self) -> list[bytes | None]:
+        """What read_committed readers see, cluster after cluster."""
+        return [
+            value for each in dict.fromkeys((*self.visited, self._output())) for value in values_in(each, self.topic)
+        ]
+
+    def check_exactly_once(self) -> None:
+        self.write(60)
+        last = f"line {self.count - 1}".encode()
+        wait_until(
+            lambda: self.copied()[-1:] == [last], f"the last line; {len(self.copied())} of {self.count} are there"
+        )
+        assert self.copied() == [f"line {number}".encode() for number in range(self.count)]
+        self.visited.append(self._output())
+
+
+class Records(Mirror):
+    """A MirrorSourceConnector of three tasks; its source topic stays where it began."""
+
+    def __init__(self, home: Home, name: str) -> None:
+        super().__init__(_WorkerOf(home), name)
+        self.place, self.visited = Place(home, name), [home]
+        self.start(3)
+
+    def config(self, home: Home) -> dict[str, str]:  # type: ignore[override]
+        """Its config in this Connect cluster."""
+        return {**super().config(3), "target.cluster.bootstrap.servers": home.servers}
+
+    def configure(self, tasks: int, **more: str) -> None:
+        self.place.home.create(self.place.name, {**self.config(self.place.home), **more})
+
+    def write(self, count: int) -> None:
+        self.feed(count)
+
+    def copied(self, servers: str | None = None) -> list[int]:
+        everywhere = dict.fromkeys(home.servers for home in (*self.visited, self.place.home))
+        return sorted(number for each in everywhere for number in super(Records, self).copied(each))
+
+    def check_exactly_once(self) -> None:
+        super().check_exactly_once()
+        self.visited.append(self.place.home)
+
+
+class _WorkerOf(Worker):
+    def __init__(self, home: Home) -> None:
+        super().__init__(home.sandbox)
+        self.close()
+        self.url = home.url
+        self._http = httpx.Client(base_url=self.url, timeout=60, trust_env=False)
+
+
+@contextmanager
+def flowing(copier: Copier) -> Iterator[None]:
+    """Records go on being written while the block runs."""
+    stopped = threading.Event()
+
+    def feed() -> None:
+        while not stopped.wait(0.05):
+            copier.write(5)
+
+    thread = threading.Thread(target=feed)
+    thread.start()
+    try:
+        yield
+    finally:
+        stopped.set()
+        thread.join()
+
+
+def move(eosctl: Eosctl, copiers: Sequence[Copier], places: Sequence[Place], *flags: str | Path) -> None:
+    """Move all of them with eosctl while records flow; what this version of Connect cannot do is done by hand.
+
+    From 3.7 on eosctl does everything over REST. Workers before 3.7 cannot create a connector STOPPED, those before 3.5
+    cannot stop one: there connectors are deleted before, or created afterwards.
+    """
+    home, new_home = copiers[0].place.home, places[0].home
+    elsewhere = home != new_home
+    creates = elsewhere or any(copier.place.name != place.name for copier, place in zip(copiers, places, strict=True))
+    stops = home.version >= STOPPABLE
+    same_config = all(copier.config(home) == copier.config(new_home) for copier in copiers)
+    does_all = stops and same_config and (not creates or home.version >= CREATES_STOPPED)
+    target = ("--to-connect-url", new_home.url, "--to-config-topic", new_home.config_topic) if elsewhere else ()
+    with ExitStack() as flow:
+        for copier in copiers:
+            flow.enter_context(flowing(copier))
+        for copier in () if stops else copiers:
+            home.delete(copier.place.name)
+        ran = eosctl(
+            "migrate-offsets", "-b", home.servers, "--group-id", home.group_id, "--config-topic", home.config_topic,
+            "--worker-offsets-topic", home.offsets_topic, "--connect-url", home.url, *flags, *target,
+            *(("--stop",) if stops else ()), *(("--set-config", "--resume") if does_all else ()),
+            "--yes", "--timeout", "60", "-o", "json",
+        )  # fmt: skip
+        assert ran.exit_code == 0, ran.stderr
+        for copier, place in zip(copiers, places, strict=True):
+            if stops and creates:
+                home.delete(copier.place.name)
+            if not does_all:
+                own = {} if place.own_topic is None else {SETTING: place.own_topic}
+                place.home.create(place.name, {**copier.config(place.home), **own})
+            copier.place = place
+    for copier in copiers:
+        copier.check_exactly_once()

@@ -1,0 +1,122 @@
+"""A connector that produces to another Kafka cluster than the one where its workers keep their topics."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from eosctl.sandbox.sandbox import Sandbox
+from eosctl.sandbox.spec import SandboxSpec
+from tests.commands.conftest import Ran
+from tests.integration.coordinators import wait_until
+from tests.integration.file_connectors import wait_for
+from tests.integration.moves import Eosctl, Home, Lines, flowing
+
+FreshName = Callable[[str], str]
+
+pytestmark = pytest.mark.kafka
+
+
+@pytest.fixture(scope="module", params=["enabled", "disabled"])
+def here(request: pytest.FixtureRequest) -> Iterator[Home]:
+    with Sandbox(SandboxSpec(workers=1, exactly_once=request.param)) as sandbox:
+        yield Home(sandbox)
+
+
+@pytest.fixture(scope="module")
+def there() -> Iterator[Sandbox]:
+    with Sandbox() as sandbox:
+        yield sandbox
+
+
+@pytest.fixture(autouse=True)
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+def overrides(servers: str) -> dict[str, str]:
+    return {f"{client}.override.bootstrap.servers": servers for client in ("producer", "consumer", "admin")}
+
+
+def shown(eosctl: Eosctl, here: Home, name: str) -> dict:
+    ran = eosctl(
+        "offsets", "show", "-b", here.servers, "--connect-url", here.url, "--worker-bootstrap-servers", here.servers,
+        "--connector", name, "-o", "json",
+    )  # fmt: skip
+    return json.loads(ran.stdout)["data"]
+
+
+def migrated(eosctl: Eosctl, servers: str, here: Home, name: str, *more: str) -> Ran:
+    return eosctl(
+        "migrate-offsets", "-b", servers, "--group-id", here.group_id, "--connect-url", here.url, "--connector", name,
+        "--yes", "--timeout", "60", *more,
+    )  # fmt: skip
+
+
+def test_its_offsets_are_said_to_be_there_and_moved_there(
+    here: Home, there: Sandbox, eosctl: Eosctl, fresh_name: FreshName, tmp_path: Path
+):
+    """With a topic of its own they are over there, whether exactly-once is enabled or not."""
+    servers = there.bootstrap_servers
+    name = fresh_name("sent")
+    lines = Lines(here, name, tmp_path, {**overrides(servers), "offsets.storage.topic": f"{name}-own"})
+    end = {"position": lines.path.stat().st_size}
+    data = wait_for(
+        lambda: shown(eosctl, here, name),
+        lambda found: [row["kafka_effective"]["value"] for row in found["offsets"] if row["kafka_effective"]] == [end],
+        "the offset of the last line",
+    )
+    [finding] = [each for each in data["findings"] if each["id"] == "produces-elsewhere"]
+    assert (
+        f"producer.override.bootstrap.servers={servers}: that is another Kafka cluster, {there.cluster_id}"
+        in (finding["message"])
+    )
+    assert finding["evidence"]["written_to"] == f"{name}-own on {servers}"
+
+    wrong = migrated(
+        eosctl, here.servers, here, name, "--to-topic", f"{name}-new", "--stop", "--set-config", "--resume"
+    )
+    assert wrong.exit_code == 8, wrong.stderr
+    assert f"its offsets are in cluster {there.cluster_id}, not in {here.sandbox.cluster_id}" in wrong.stderr
+    assert f"-b {servers}" in wrong.stderr
+    lines.check_exactly_once()
+
+    lines.more["offsets.storage.topic"] = f"{name}-new"
+    with flowing(lines):
+        ran = migrated(eosctl, servers, here, name, "--to-topic", f"{name}-new", "--stop", "--set-config", "--resume")
+    assert ran.exit_code == 0, ran.stderr
+    lines.check_exactly_once()
+    here.delete(name)
+
+
+def test_offsets_follow_a_connector_that_is_sent_elsewhere(
+    here: Home, there: Sandbox, eosctl: Eosctl, fresh_name: FreshName, tmp_path: Path
+):
+    """It stays in its Connect cluster; its records, and with them its offsets, go to another Kafka cluster."""
+    servers = there.bootstrap_servers
+    name = fresh_name("follows")
+    lines = Lines(here, name, tmp_path)
+    with flowing(lines):
+        assert here.ask("PUT", f"/connectors/{name}/stop") < 400
+        lines.more |= overrides(servers)
+        here.create(name, lines.config(here))
+        target = ("--to-bootstrap-server", servers, "--to-topic", f"{name}-own")
+        ran = migrated(eosctl, here.servers, here, name, *target, "--stop", "--set-config", "--resume")
+        assert ran.exit_code == 0, ran.stderr
+    lines.more["offsets.storage.topic"] = f"{name}-own"
+    lines.check_exactly_once()
+    here.delete(name)
+
+
+def test_without_eosctl_it_begins_again(here: Home, there: Sandbox, fresh_name: FreshName, tmp_path: Path):
+    """So the test above can fail."""
+    name = fresh_name("again")
+    lines = Lines(here, name, tmp_path)
+    count = len(lines.copied())
+    assert here.ask("PUT", f"/connectors/{name}/stop") < 400
+    lines.more |= {**overrides(there.bootstrap_servers), "offsets.storage.topic": f"{name}-own"}
+    here.create(name, lines.config(here))
+    assert here.ask("PUT", f"/connectors/{name}/resume") < 400
+    wait_until(lambda: len(lines.copied()) >= 2 * count, "every line a second time")
+    here.delete(name)

@@ -1,0 +1,104 @@
+"""Every kind of move of connectors that run, on every version, with exactly-once enabled and without: while records
+flow, and afterwards, the output read committed has each source record exactly once."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from eosctl.sandbox.sandbox import Sandbox
+from eosctl.sandbox.spec import SandboxSpec
+from tests.integration.coordinators import wait_until
+from tests.integration.moves import SETTING, Copier, Eosctl, Home, Lines, Place, Records, move
+
+pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
+
+MOVED = {
+    "group.id": "moved",
+    "config.storage.topic": "moved-configs",
+    "offset.storage.topic": "moved-offsets",
+    "status.storage.topic": "moved-status",
+}
+
+Homes = tuple[Home, Home, Home]
+
+
+@pytest.fixture(scope="module", params=["enabled", "disabled"])
+def homes(kafka_version: str, request: pytest.FixtureRequest) -> Iterator[Homes]:
+    """A Connect cluster, another one with the same brokers, and one with other brokers."""
+    spec = SandboxSpec(kafka_version, workers=1, exactly_once=request.param)
+    with Sandbox(spec) as here, Sandbox(spec) as abroad:
+        here.start_worker(2, MOVED)
+        beside = Home(here, 2, "moved", "moved-configs", "moved-offsets")
+        yield Home(here), beside, Home(abroad)
+
+
+@pytest.fixture(autouse=True)
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+def lines(home: Home, directory: Path) -> Copier:
+    return Lines(home, "lines", directory)
+
+
+def records(home: Home, _: Path) -> Copier:
+    return Records(home, "records")
+
+
+@pytest.mark.parametrize("make", [lines, records])
+def test_a_connector_moves_to_topics_names_groups_and_clusters(
+    make: Callable[[Home, Path], Copier], homes: Homes, eosctl: Eosctl, tmp_path: Path
+):
+    here, beside, abroad = homes
+    copier = make(here, tmp_path)
+    old = copier.place.name
+    new = f"{old}-renamed"
+
+    def moved(place: Place, *flags: str) -> None:
+        move(eosctl, [copier], [place], "--connector", copier.place.name, *flags)
+
+    moved(Place(here, old, f"{old}-one"), "--to-topic", f"{old}-one")
+    moved(Place(here, old, f"{old}-two"), "--to-topic", f"{old}-two")
+    # Workers copy offsets of a topic of its own to theirs afterwards, as well as they can.
+    moved(Place(here, old), "--to-worker-topic", "--merge", "keep-source")
+    moved(Place(here, new), "--rename-to", new)
+    moved(Place(beside, new, "moved-offsets"), "--to-group-id", "moved", "--to-topic", "moved-offsets")
+    moved(
+        Place(abroad, new, "connect-offsets"), "--to-bootstrap-server", abroad.servers, "--to-group-id",
+        "connect-cluster", "--to-topic", "connect-offsets",
+    )  # fmt: skip
+    abroad.delete(new)
+
+
+def test_two_connectors_move_at_once(homes: Homes, eosctl: Eosctl, tmp_path: Path):
+    """Both to one topic, then both to other names by a rename map."""
+    here, _, _ = homes
+    copiers: list[Copier] = [Lines(here, "pair-a", tmp_path), Records(here, "pair-b")]
+    places = [replace(copier.place, own_topic="pair-own") for copier in copiers]
+    move(eosctl, copiers, places, "--connector", "pair-a", "--connector", "pair-b", "--to-topic", "pair-own")
+    names = tmp_path / "names.json"
+    names.write_text(json.dumps({"pair-a": "pair-c", "pair-b": "pair-d"}))
+    places = [replace(place, name=name) for place, name in zip(places, ["pair-c", "pair-d"], strict=True)]
+    move(eosctl, copiers, places, "--rename-map", names)
+    for place in places:
+        here.delete(place.name)
+
+
+@pytest.mark.parametrize("change", ["own-topic", "rename", "group", "cluster"])
+def test_the_same_moves_without_eosctl_break(homes: Homes, tmp_path: Path, change: str):
+    """So the tests above can fail."""
+    here, beside, abroad = homes
+    copier = Lines(here, f"broken-{change}", tmp_path)
+    count = len(copier.copied())
+    home = {"own-topic": here, "rename": here, "group": beside, "cluster": abroad}[change]
+    name = f"{copier.topic}-2" if change == "rename" else copier.topic
+    more = {SETTING: f"{copier.topic}-own"} if change == "own-topic" else {}
+    here.delete(copier.topic)
+    home.create(name, {**copier.config(home), **more})
+    copier.place = Place(home, name)
+    wait_until(lambda: len(copier.copied()) >= 2 * count, "every line a second time")
+    assert copier.copied() == 2 * [f"line {number}".encode() for number in range(count)]
+    home.delete(name)
