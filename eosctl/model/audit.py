@@ -8,7 +8,10 @@ from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Skipped
 
 BUCKETS: Final = 64
-"""Into how many parts keys and producer IDs are divided, so that each part fits in memory; kept in a ledger for ever."""
+"""Into how many parts keys and producer IDs are divided, so that each part fits in memory. A ledger keeps it."""
+
+
+NOT_ASKED: Final = Skipped("not asked")
 
 
 class TopicRole(StrEnum):
@@ -34,7 +37,7 @@ class AuditedTopic:
     name: str
     role: TopicRole
     topic_id: str | None = None
-    cleanup_policy: str | Skipped = Skipped("not asked")
+    cleanup_policy: str | Skipped = NOT_ASKED
     connectors: tuple[str, ...] = ()
 
 
@@ -84,8 +87,8 @@ class TransactionalIdHolder(NamedTuple):
 class AuditPlan:
     """All that an audit will read, resolved once; a task never asks for an offset that is not here.
 
-    as_of is in ms since the epoch. last stable offsets were all asked before the first high watermark: what belongs to a
-    transaction that ended below a last stable offset lies below the high watermarks, in every partition.
+    as_of is in ms since the epoch. Last stable offsets were all asked before the first high watermark: what belongs to
+    a transaction that ended below a last stable offset lies below the high watermarks, in every partition.
     connectors are the source connectors known by name; holders tells whose producer IDs are still known.
     unread says of partitions and facts that could not be read why.
     """

@@ -10,7 +10,7 @@ from eosctl.model.report import Finding
 
 
 class AuditVerdict(StrEnum):
-    """Whether exactly-once held for a connector: held, broken (with evidence), or cannot-tell (with what is missing)."""
+    """Whether exactly-once held for a connector; cannot-tell where evidence has expired or could not be read."""
 
     HELD = "held"
     BROKEN = "broken"

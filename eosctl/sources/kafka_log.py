@@ -1,25 +1,16 @@
 """Every record of a partition in offset order, with what became of the transaction it was written in."""
 
-import time
 from collections.abc import Iterator
 from itertools import chain
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
-from eosctl.clients.channel import Pending
-from eosctl.clients.errors import protocol_error
-from eosctl.clients.leaders import MOVED, NO_LEADER, UNKNOWN_TOPIC_OR_PARTITION, partition_leaders
-from eosctl.clients.messages import Response, fetch
 from eosctl.clients.wire import Wire
-from eosctl.codecs.record_batches import Batch, MarkerType, decode_marker, decode_records, iter_batches
-from eosctl.errors import EosctlError, Refused, TimedOut, Unreachable
+from eosctl.codecs.record_batches import Batch, MarkerType, decode_marker, decode_records
 from eosctl.model.names import TopicPartition
 from eosctl.model.records import IsolationLevel, Record, RecordState
 from eosctl.model.topics import PartitionOffsets
 from eosctl.sources.kafka_offsets import partition_offsets
-
-FETCH_BYTES: Final = 1 << 20
-OFFSET_OUT_OF_RANGE: Final = 1
-PAUSE_S: Final = 0.05
+from eosctl.sources.log_reader import LogReader
 
 
 def read_log(
@@ -75,15 +66,15 @@ def read_batches(
     """The data batches behind `read_log`, in the same order and by the same rule, their records not decoded."""
     bounds = offsets if offsets is not None else partition_offsets(wire, [topic_partition])[topic_partition]
     first = bounds.log_start_offset if start is None else max(start, bounds.log_start_offset)
-    stable = _Reader(wire, topic_partition, first, bounds.last_stable_offset, IsolationLevel.READ_COMMITTED)
+    stable = LogReader(wire, topic_partition, first, bounds.last_stable_offset, IsolationLevel.READ_COMMITTED)
     yield from _decided(stable)
     if isolation is IsolationLevel.READ_UNCOMMITTED:
         rest = max(first, bounds.last_stable_offset)
-        unstable = _Reader(wire, topic_partition, rest, bounds.high_watermark, IsolationLevel.READ_UNCOMMITTED)
+        unstable = LogReader(wire, topic_partition, rest, bounds.high_watermark, IsolationLevel.READ_UNCOMMITTED)
         yield from _undecided(unstable)
 
 
-def _decided(reader: "_Reader") -> Iterator[StatedBatch]:
+def _decided(reader: LogReader) -> Iterator[StatedBatch]:
     """Batches below the last stable offset.
 
     A producer's batches are aborted from the first offset of an aborted transaction up to the producer's next abort
@@ -103,10 +94,10 @@ def _decided(reader: "_Reader") -> Iterator[StatedBatch]:
                     aborting.discard(marker.producer_id)
                 continue
             aborted = header.is_transactional and header.producer_id in aborting
-            yield reader.stated(batch, RecordState.ABORTED if aborted else RecordState.COMMITTED)
+            yield _stated(reader, batch, RecordState.ABORTED if aborted else RecordState.COMMITTED)
 
 
-def _undecided(reader: "_Reader") -> Iterator[StatedBatch]:
+def _undecided(reader: LogReader) -> Iterator[StatedBatch]:
     """Batches from the last stable offset on: held back until all transactions before them are decided."""
     held: dict[int, list[Any]] = {}
     open_batches: dict[int, list[int]] = {}
@@ -123,103 +114,10 @@ def _undecided(reader: "_Reader") -> Iterator[StatedBatch]:
                 for decided in open_batches.pop(marker.producer_id, ()):
                     held[decided][1] = state
         while held and (first := next(iter(held))) is not None and held[first][1] is not None:
-            yield reader.stated(*held.pop(first))
+            yield _stated(reader, *held.pop(first))
     for batch, state in held.values():
-        yield reader.stated(batch, state or RecordState.OPEN)
+        yield _stated(reader, batch, state or RecordState.OPEN)
 
 
-class _Reader:
-    """Fetches batches of one partition from `position` up to `limit`, one request ahead of its consumer."""
-
-    def __init__(
-        self, wire: Wire, topic_partition: TopicPartition, position: int, limit: int, isolation: IsolationLevel
-    ) -> None:
-        self.topic_partition = topic_partition
-        self._wire = wire
-        self._first = position
-        self._position = position
-        self._limit = limit
-        self._isolation = isolation
-        self._max_bytes = FETCH_BYTES
-        self._leader = NO_LEADER
-        self._stalled_at = time.monotonic() + wire.timeout_s
-
-    def stated(self, batch: Batch, state: RecordState) -> StatedBatch:
-        """The batch with its state and the bounds of this reading."""
-        return StatedBatch(batch, state, self._first, self._limit)
-
-    def __iter__(self) -> Iterator[tuple[list[Batch], Response]]:
-        """Each answer's batches, with the answer."""
-        pending = self._ask()
-        while self._position < self._limit:
-            answer = self._take(pending)
-            batches: list[Batch] = []
-            if answer is not None and answer.records:
-                batches = list(iter_batches(answer.records, topic_partition=self.topic_partition))
-                if not batches:
-                    self._max_bytes *= 2
-            elif answer is not None and self._is_empty(answer):
-                return
-            if batches:
-                self._position = batches[-1].header.next_offset
-                self._stalled_at = time.monotonic() + self._wire.timeout_s
-            if self._position < self._limit:
-                pending = self._ask()
-            if batches:
-                yield [batch for batch in batches if batch.header.base_offset < self._limit], answer
-
-    def _ask(self) -> Pending | None:
-        """A Fetch under way; None where there is no leader to ask."""
-        if self._position >= self._limit:
-            return None
-        try:
-            if self._leader == NO_LEADER:
-                self._leader = self._find_leader()
-            if self._leader == NO_LEADER:
-                return None
-            request = fetch(self.topic_partition, self._position, self._max_bytes, self._isolation)
-            return self._wire.start(self._leader, request)
-        except Unreachable:
-            self._leader = NO_LEADER
-            return None
-
-    def _find_leader(self) -> int:
-        return partition_leaders(self._wire, [self.topic_partition.topic]).get(self.topic_partition, NO_LEADER)
-
-    def _take(self, pending: Pending | None) -> Response | None:
-        """The partition's part of the answer; None where it has to be asked again, after a pause."""
-        try:
-            if pending is not None:
-                return self._checked(pending.response().responses[0].partitions[0])
-            trouble: EosctlError = TimedOut(f"{self.topic_partition} has no leader")
-        except Unreachable as error:
-            trouble = error
-        self._leader = NO_LEADER
-        if time.monotonic() >= self._stalled_at:
-            raise trouble
-        time.sleep(PAUSE_S)
-        return None
-
-    def _checked(self, answer: Response) -> Response:
-        code = answer.error_code
-        if code == 0:
-            return answer
-        if code in MOVED or code == UNKNOWN_TOPIC_OR_PARTITION:
-            raise Unreachable(f"broker {self._leader} does not lead {self.topic_partition}")
-        if code == OFFSET_OUT_OF_RANGE:
-            raise Refused(
-                f"records of {self.topic_partition} from offset {self._position} on were deleted while being read",
-                hint="run the command again: it then begins at the new log start offset",
-            )
-        resource = f"Topic {self.topic_partition.topic}"
-        raise protocol_error(code, principal=self._wire.principal, operation="Read", resource=resource)
-
-    def _is_empty(self, answer: Response) -> bool:
-        """Whether nothing is left below the limit (compaction removed it), or the leader has not caught up yet."""
-        stable = self._isolation is IsolationLevel.READ_COMMITTED
-        if (answer.last_stable_offset if stable else answer.high_watermark) >= self._limit:
-            return True
-        if time.monotonic() >= self._stalled_at:
-            raise TimedOut(f"the leader of {self.topic_partition} does not reach offset {self._limit}")
-        time.sleep(PAUSE_S)
-        return False
+def _stated(reader: LogReader, batch: Batch, state: RecordState) -> StatedBatch:
+    return StatedBatch(batch, state, reader.first, reader.limit)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from typing import Final
+from uuid import UUID
 
 from eosctl.clients.codes import code_name
 from eosctl.clients.errors import protocol_error
@@ -14,6 +15,7 @@ from eosctl.model.skipped import Skipped
 from eosctl.model.topics import TopicFacts
 
 MAX_TRANSACTION_TIMEOUT: Final = "transaction.max.timeout.ms"
+NO_TOPIC_ID: Final = UUID(int=0)
 NOT_AUTHORIZED: Final = frozenset({29, 31})
 BROKER_PATIENCE_S: Final = 3.0
 """How long one broker may take to tell its configs: what they are good for can be done without them."""
@@ -36,6 +38,13 @@ def _facts(wire: Wire, topic: Response) -> TopicFacts | None:
         raise protocol_error(topic.error_code, principal=wire.principal, operation="Describe", resource=resource)
     replicas = min((len(partition.replica_nodes) for partition in topic.partitions), default=0)
     return TopicFacts(topic.name, len(topic.partitions), replicas)
+
+
+def topic_ids(wire: Wire, topics: Iterable[str]) -> Mapping[str, str | None]:
+    """Topic ID of each of `topics` that exists (KIP-516), None where the broker gives topics none (before 2.8)."""
+    found = wire.request_any(topics_metadata(sorted(set(topics)))).topics
+    named = {topic.name: getattr(topic, "topic_id", None) for topic in found if not topic.error_code}
+    return {name: None if topic_id in {None, NO_TOPIC_ID} else str(topic_id) for name, topic_id in named.items()}
 
 
 def leaderless(wire: Wire, partitions: Iterable[TopicPartition]) -> frozenset[TopicPartition]:

@@ -1,0 +1,56 @@
+"""Whether a source offset lies behind the one before it, as far as its numbers tell.
+
+1. Both are objects; a field that only one of them has is not compared. Booleans are not numbers.
+2. Text counts as a number where both texts are alike up to digits at their end of the same length (`binlog.000007`).
+   Any other change of a text leaves the question open: the numbers beside it may have begun anew.
+3. BACK: a number is lower, none is higher, and no text changed. A lower number beside a higher one is the ordinary
+   carry of an offset with several digits (file and position, timestamp and sequence).
+"""
+
+import re
+from collections.abc import Mapping
+from enum import Enum
+from typing import Final
+
+Fields = Mapping[str, object]
+
+_NUMBERED: Final = re.compile(r"(.*?)([0-9]+)", re.DOTALL)
+
+
+class Advance(Enum):
+    """How an offset relates to the one before it."""
+
+    ADVANCED = "advanced"
+    SAME = "same"
+    BACK = "back"
+    UNCLEAR = "unclear"
+
+
+def compare_offsets(before: object, after: object) -> Advance:
+    """How `after` relates to `before`, both decoded values of an offsets topic; UNCLEAR where one is no object."""
+    if not isinstance(before, Mapping) or not isinstance(after, Mapping):
+        return Advance.UNCLEAR
+    lower = changed = False
+    for name, now in after.items():
+        was = before.get(name)
+        if now == was:
+            continue
+        way = _direction(was, now)
+        if way > 0:
+            return Advance.ADVANCED
+        lower = lower or way < 0
+        changed = changed or way == 0
+    if lower and not changed:
+        return Advance.BACK
+    return Advance.UNCLEAR if lower or changed or before.keys() != after.keys() else Advance.SAME
+
+
+def _direction(was: object, now: object) -> int:
+    """1 higher, -1 lower, 0 cannot be compared."""
+    if isinstance(was, int | float) and isinstance(now, int | float):
+        return 0 if isinstance(was, bool) or isinstance(now, bool) else (now > was) - (now < was)
+    if isinstance(was, str) and isinstance(now, str):
+        before, after = _NUMBERED.fullmatch(was), _NUMBERED.fullmatch(now)
+        if before and after and before[1] == after[1] and len(before[2]) == len(after[2]):
+            return (after[2] > before[2]) - (after[2] < before[2])
+    return 0

@@ -1,0 +1,148 @@
+"""What the summaries of an audit say in words: one finding for each kind of trouble and each subject."""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from eosctl.analysis.audit.evidence import Evidence
+from eosctl.analysis.audit.finding_words import (
+    CONFIG_WORDS,
+    KEY_WORDS,
+    ORPHAN,
+    TRANSACTION_WORDS,
+    UNFENCED,
+    UNFENCED_WORDS,
+    Words,
+)
+from eosctl.model.audit import TopicRole
+from eosctl.model.audit_states import KEPT_PLACES, KeyTrouble, Tally, Trouble
+from eosctl.model.report import Finding, Severity
+
+SLACK_MS: Final = 5_000
+
+
+def _finding(kind: str, words: Words, subject: str, count: int, evidence: dict[str, object]) -> Finding:
+    message = words.message.replace("{n}", str(count)).replace("{s}", "" if count == 1 else "s")
+    return Finding(kind, words.severity, subject, message, words.cure, {"count": count, **evidence})
+
+
+def key_findings(evidence: Evidence) -> Iterator[Finding]:
+    """One for each kind of trouble and connector; repeats only where their transactions carried data."""
+    counts = {(kind, connector): count for kind, connector, count in evidence.keys.counts}
+    places: dict[tuple[str, str], list[KeyTrouble]] = {}
+    for trouble in evidence.keys.troubles:
+        places.setdefault((trouble.kind, trouble.connector or ""), []).append(trouble)
+    confirmed = frozenset(evidence.transactions.confirmed)
+    for suspicion, trouble in evidence.keys.suspicions:
+        if suspicion in confirmed:
+            place = trouble.kind, trouble.connector or ""
+            places.setdefault(place, []).append(trouble)
+            counts[place] = counts.get(place, 0) + 1
+    for (kind, connector), troubles in sorted(places.items()):
+        named = [connector] if connector else []
+        shown = [_key_place(each) for each in troubles[:KEPT_PLACES]]
+        yield _finding(
+            kind,
+            KEY_WORDS[kind],
+            connector or troubles[0].topic,
+            counts[kind, connector],
+            {"connectors": named, "places": shown},
+        )
+
+
+def _key_place(trouble: KeyTrouble) -> dict[str, object]:
+    return {
+        "topic": trouble.topic,
+        "partition": trouble.partition,
+        "offset": trouble.offset,
+        "timestamp": trouble.timestamp,
+        "key": trouble.key,
+        "before": trouble.before,
+        "after": trouble.after,
+    }
+
+
+def transaction_findings(evidence: Evidence) -> Iterator[Finding]:
+    """One for each kind of trouble, connectors and topic."""
+    places: dict[tuple[str, tuple[str, ...], str], list[Trouble]] = {}
+    for trouble in evidence.transactions.troubles:
+        places.setdefault(trouble[:3], []).append(trouble)
+    for tally in evidence.transactions.tallies:
+        yield _transaction_finding(tally, places.get(tally[:3], []))
+
+
+def _transaction_finding(tally: Tally, troubles: Iterable[Trouble]) -> Finding:
+    places = [
+        {
+            "topic": each.topic,
+            "partition": each.partition,
+            "first_offset": each.first,
+            "last_offset": each.last,
+            "producer_id": each.producer_id,
+            "producer_epoch": each.producer_epoch,
+            "timestamp": each.timestamp,
+            "records": each.records,
+        }
+        for each in troubles
+    ]
+    subject = ", ".join(tally.connectors) or tally.topic
+    facts: dict[str, object] = {"connectors": list(tally.connectors), "topic": tally.topic, "records": tally.records}
+    return _finding(tally.kind, TRANSACTION_WORDS[tally.kind], subject, tally.transactions, {**facts, "places": places})
+
+
+def config_findings(evidence: Evidence) -> Iterator[Finding]:
+    """One for each kind of trouble; of a plain leader, all connectors concerned are named."""
+    topic = evidence.config_topic or ""
+    kinds: dict[str, list[tuple[str | None, dict[str, object]]]] = {}
+    for each in evidence.config.troubles:
+        place = {"topic": topic, "partition": 0, "offset": each.offset, "timestamp": each.timestamp, "what": each.words}
+        kinds.setdefault(each.kind, []).append((each.connector, place))
+    for kind, found in sorted(kinds.items()):
+        named = sorted({connector for connector, _ in found if connector is not None})
+        places = [place for _, place in found[:KEPT_PLACES]]
+        yield _finding(kind, CONFIG_WORDS[kind], topic, len(found), {"connectors": named, "places": places})
+
+
+def unfenced_findings(evidence: Evidence) -> Iterator[Finding]:
+    """Producers that began after a commit without a fencing round in between.
+
+    A worker with exactly-once support enabled starts a task only after the leader wrote a task-count record for the
+    last commit. Timestamps are those of two writers, so SLACK_MS must lie between.
+    """
+    histories = {each.connector: each for each in evidence.config.connectors if each.fenced_ever}
+    found: dict[str, list[dict[str, object]]] = {}
+    for session in evidence.sessions():
+        history = histories.get(session.connector)
+        if history is None or evidence.topics[session.topic].role is not TopicRole.OFFSETS:
+            continue
+        before = [start for start in history.starts if start[0] < session.timestamp - SLACK_MS]
+        latest = max(before, key=lambda start: start[1], default=None)
+        near = any(
+            kind == "fencing"
+            and latest is not None
+            and offset > latest[1]
+            and timestamp <= session.timestamp + SLACK_MS
+            for timestamp, offset, kind, _ in history.starts
+        )
+        if latest is not None and latest[2] == "commit" and latest[3] and not near:
+            place: dict[str, object] = {**session._asdict(), "commit_offset": latest[1], "tasks": latest[3]}
+            found.setdefault(session.connector, []).append(place)
+    for connector, places in sorted(found.items()):
+        yield _finding(
+            UNFENCED,
+            UNFENCED_WORDS,
+            connector,
+            len(places),
+            {"connectors": [connector], "places": places[:KEPT_PLACES]},
+        )
+
+
+def orphan_findings(evidence: Evidence) -> Iterator[Finding]:
+    """Offsets of connectors that do not exist."""
+    if evidence.known is None:
+        return
+    for keys in evidence.keys.connectors:
+        if keys.connector is not None and keys.connector not in evidence.known:
+            facts: dict[str, object] = {"connectors": [], "keys": keys.keys, "last_write": keys.last_write}
+            message = f"{keys.keys} source offsets of connector {keys.connector}, which does not exist"
+            cure = "a connector created under this name goes on from them; eosctl offsets export keeps them"
+            yield Finding(ORPHAN, Severity.INFO, keys.connector, message, cure, facts)

@@ -1,0 +1,145 @@
+"""From the summaries to the report: findings, and a verdict per connector.
+
+1. broken: something was found that exactly-once rules out, with its place.
+2. cannot-tell: nothing of that kind, but evidence is missing (unreadable, deleted, unclear), or the connector never
+   committed offsets in a transaction, so that exactly-once was not in force.
+3. held: otherwise. What compaction and retention removed is past judging: the verdict says from when on it holds.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from eosctl.analysis.audit.audit_findings import (
+    config_findings,
+    key_findings,
+    orphan_findings,
+    transaction_findings,
+    unfenced_findings,
+)
+from eosctl.analysis.audit.evidence import Evidence
+from eosctl.analysis.audit.finding_words import BROKEN
+from eosctl.analysis.audit.log_findings import log_findings
+from eosctl.model.audit_report import (
+    AuditReport,
+    AuditVerdict,
+    ConnectorVerdict,
+    EpochPoint,
+    Growth,
+    RangeEvidence,
+    TimelineEvent,
+    TransactionStatistics,
+)
+from eosctl.model.audit_states import LogState, OwnerFigures
+from eosctl.model.report import Finding, Severity
+
+
+def conclude(evidence: Evidence) -> AuditReport:
+    """The whole report."""
+    findings = sorted(_findings(evidence), key=_worst_first)
+    return AuditReport(
+        plan=evidence.plan,
+        connectors=tuple(_verdict(name, findings, evidence) for name in evidence.connectors()),
+        findings=tuple(findings),
+        ranges=tuple(_range(log.topic, log.partition, log.settled) for log in evidence.logs if log.settled),
+        transactions=tuple(map(_statistics, evidence.transactions.figures)),
+        timeline=tuple(_timeline(evidence)),
+        epochs=tuple(_epochs(evidence)),
+        growth=tuple(_growth(evidence)),
+        stalls=evidence.transactions.stalls,
+    )
+
+
+def _findings(evidence: Evidence) -> Iterator[Finding]:
+    yield from log_findings(evidence)
+    yield from key_findings(evidence)
+    yield from transaction_findings(evidence)
+    yield from config_findings(evidence)
+    yield from unfenced_findings(evidence)
+    yield from orphan_findings(evidence)
+
+
+def _worst_first(finding: Finding) -> tuple[int, str, str, str]:
+    return list(Severity).index(finding.severity), finding.id, finding.subject, finding.message
+
+
+def _verdict(name: str, findings: Sequence[Finding], evidence: Evidence) -> ConnectorVerdict:
+    mine = [each for each in findings if concerns(each, name)]
+    broken = tuple(dict.fromkeys(each.id for each in mine if each.id in BROKEN and each.severity is Severity.ERROR))
+    if broken:
+        return ConnectorVerdict(name, AuditVerdict.BROKEN, broken, tuple(evidence.coverage(name)))
+    missing = [*evidence.missing(name), *(each.message for each in mine if each.counts)]
+    if missing:
+        open_ids = tuple(dict.fromkeys(each.id for each in mine if each.counts))
+        return ConnectorVerdict(name, AuditVerdict.CANNOT_TELL, open_ids, tuple(missing))
+    return ConnectorVerdict(name, AuditVerdict.HELD, (), tuple(evidence.coverage(name)))
+
+
+def concerns(finding: Finding, connector: str) -> bool:
+    """Whether a finding is about this connector: it names it, or names none and is about what all of them use."""
+    named = finding.evidence.get("connectors")
+    return connector in named if isinstance(named, list | tuple) else False
+
+
+def _range(topic: str, partition: int, state: LogState | None) -> RangeEvidence:
+    assert state is not None
+    return RangeEvidence(
+        topic,
+        partition,
+        state.start,
+        state.end,
+        state.records,
+        state.control_records,
+        state.aborted_records,
+        state.plain_records,
+        state.batches,
+        state.size_bytes,
+        state.first_timestamp,
+        state.last_timestamp,
+        state.gaps,
+    )
+
+
+def _statistics(figures: OwnerFigures) -> TransactionStatistics:
+    return TransactionStatistics(
+        figures.connector,
+        figures.committed,
+        figures.aborted,
+        figures.records,
+        figures.size_bytes,
+        figures.aborted_records,
+        figures.aborted_bytes,
+        dict(figures.sizes),
+        dict(figures.durations),
+    )
+
+
+def _timeline(evidence: Evidence) -> Iterator[TimelineEvent]:
+    topic = evidence.config_topic or ""
+    events = [
+        TimelineEvent(history.connector, timestamp, kind, topic, 0, offset, tasks)
+        for history in evidence.config.connectors
+        for timestamp, offset, kind, tasks in history.starts
+    ]
+    events += [
+        TimelineEvent(session.connector, session.timestamp, "session", session.topic, session.partition, session.offset,
+                      None, session.producer_id, session.producer_epoch)
+        for session in evidence.sessions()
+    ]  # fmt: skip
+    yield from sorted(events, key=lambda event: (event.timestamp, event.connector, event.kind, *event[3:6]))
+
+
+def _epochs(evidence: Evidence) -> Iterator[EpochPoint]:
+    for session in evidence.sessions():
+        yield EpochPoint(
+            session.topic,
+            session.partition,
+            session.producer_id,
+            session.producer_epoch,
+            session.timestamp,
+            session.connector,
+        )
+
+
+def _growth(evidence: Evidence) -> Iterator[Growth]:
+    for log in evidence.logs:
+        for point in () if log.settled is None else log.settled.growth:
+            yield Growth(log.topic, log.partition, point.hour, point.records, point.tombstones)

@@ -1,0 +1,114 @@
+"""All summaries of one audit side by side, and what follows from several of them together."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from eosctl.model.audit import AuditedTopic, AuditPlan, TopicRole
+from eosctl.model.audit_states import ConfigSummary, KeySummary, LogState, TransactionSummary
+from eosctl.model.skipped import Skipped
+
+
+class PartitionLog(NamedTuple):
+    """A partition's log: its settled ranges as one, and the tail behind them; None where nothing was read."""
+
+    topic: str
+    partition: int
+    settled: LogState | None
+    tail: LogState | None
+
+
+class ProducerSession(NamedTuple):
+    """A producer of a connector's task began to write to a partition, as its first batch of a session shows."""
+
+    connector: str
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+    producer_id: int
+    producer_epoch: int
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Everything that was read, summarised. whole_since: offsets topics are complete from then on (None: not known)."""
+
+    plan: AuditPlan
+    logs: Sequence[PartitionLog]
+    config: ConfigSummary
+    keys: KeySummary
+    transactions: TransactionSummary
+    owners: Mapping[int, tuple[str, ...]]
+    whole_since: int | None
+
+    @cached_property
+    def topics(self) -> Mapping[str, AuditedTopic]:
+        """Audited topics by name."""
+        return {topic.name: topic for topic in self.plan.topics}
+
+    @property
+    def config_topic(self) -> str | None:
+        """The config topic, if one is audited."""
+        return next((topic.name for topic in self.plan.topics if topic.role is TopicRole.CONFIG), None)
+
+    @cached_property
+    def known(self) -> frozenset[str] | None:
+        """Connectors that exist, None where that could not be read."""
+        if not isinstance(self.plan.connectors, Skipped):
+            return frozenset(self.plan.connectors)
+        named = frozenset(each.connector for each in self.config.connectors if each.known)
+        return named if self.config_topic is not None else None
+
+    def connectors(self) -> tuple[str, ...]:
+        """Every source connector that something can be said about: it has offsets, or writes to an audited topic."""
+        named = {each.connector for each in self.keys.connectors if each.connector is not None}
+        named |= {name for topic in self.plan.topics for name in topic.connectors}
+        named |= {each.connector for each in self.config.connectors if each.known and each.fenced_ever}
+        return tuple(sorted(named))
+
+    def outputs(self, connector: str) -> tuple[str, ...]:
+        """Audited topics that the connector writes its records to."""
+        return tuple(
+            topic.name for topic in self.plan.topics if topic.role is TopicRole.OUTPUT and connector in topic.connectors
+        )
+
+    def used_topics(self, connector: str) -> tuple[str, ...]:
+        """Audited topics that evidence about the connector comes from: shared ones and those known as its own."""
+        return tuple(topic.name for topic in self.plan.topics if not topic.connectors or connector in topic.connectors)
+
+    def sessions(self) -> Iterator[ProducerSession]:
+        """Sessions of producers that belong to one connector, with the first one seen of each."""
+        for log in self.logs:
+            for producer in () if log.settled is None else log.settled.producers:
+                owners = self.owners.get(producer.producer_id, ())
+                if len(owners) != 1:
+                    continue
+                starts = [] if producer.first_epoch is None else [
+                    (producer.first_offset, producer.first_timestamp, producer.first_epoch)
+                ]  # fmt: skip
+                for start in dict.fromkeys([*starts, *map(tuple, producer.starts)]):
+                    offset, timestamp, epoch = start
+                    yield ProducerSession(
+                        owners[0], log.topic, log.partition, offset, timestamp, producer.producer_id, epoch
+                    )
+
+    def missing(self, connector: str) -> Iterator[str]:
+        """What would have to be known to say that exactly-once held for a connector, and is not."""
+        keys = next((each for each in self.keys.connectors if each.connector == connector), None)
+        if not any(topic.role is TopicRole.OFFSETS for topic in self.plan.topics):
+            yield "no offsets topic was audited"
+        elif keys is None:
+            yield "the connector has no source offsets in the audited topics"
+        elif keys.first_transactional is None:
+            yield "it never committed its offsets in a transaction: exactly-once support was not in force"
+        if not self.outputs(connector):
+            yield "no topic that it writes to was audited: --topic names one"
+        for name, why in sorted(self.plan.unread.items()):
+            yield f"{name}: {why.reason}"
+
+    def coverage(self, connector: str) -> Iterator[str]:
+        """From when on the verdict holds, in words."""
+        if self.whole_since is not None and self.whole_since >= 0:
+            yield f"judged from {self.whole_since} ms since the epoch on: older offsets were compacted or deleted"

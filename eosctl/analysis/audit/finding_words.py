@@ -1,0 +1,137 @@
+"""How the kinds of trouble are told: their severity, what was found, and what to do next."""
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from eosctl.analysis.audit.config_history import ConfigTroubleKind
+from eosctl.analysis.audit.key_judgement import KeyTroubleKind
+from eosctl.analysis.audit.transaction_judgement import TroubleKind
+from eosctl.model.report import Severity
+
+PLAIN_DATA: Final = "data-outside-transaction"
+UNFENCED: Final = "start-without-fencing"
+LOST: Final = "lost-range"
+DAMAGED: Final = "unreadable-range"
+EXPIRED: Final = "expired-range"
+OPEN: Final = "open-transaction"
+ORPHAN: Final = "orphan-offsets"
+
+BROKEN: Final = frozenset(
+    {
+        KeyTroubleKind.SET_BACK.value,
+        KeyTroubleKind.REPEATED.value,
+        KeyTroubleKind.PLAIN_WRITE.value,
+        KeyTroubleKind.ZOMBIE.value,
+        TroubleKind.DATA_WITHOUT_OFFSETS.value,
+        TroubleKind.MISSING_MARKER.value,
+        TroubleKind.MIXED_MARKERS.value,
+        PLAIN_DATA,
+        UNFENCED,
+    }
+)
+"""Findings that exactly-once rules out."""
+
+
+class Words(NamedTuple):
+    """How a kind of trouble is told: {n} is how often, {s} an s for more than one."""
+
+    severity: Severity
+    message: str
+    cure: str
+
+
+KEY_WORDS: Final[Mapping[str, Words]] = {
+    KeyTroubleKind.MALFORMED_KEY: Words(
+        Severity.INFO,
+        "{n} key{s} of no source partition: workers ignore them",
+        "find out who writes them; connectors are not affected from Kafka 3.5.2, 3.6.1 and 3.7.0 on (KAFKA-15800)",
+    ),
+    KeyTroubleKind.TWO_PARTITIONS: Words(
+        Severity.WARNING,
+        "{n} key{s} with a value in two partitions of one topic: which one a worker starts from is chance",
+        "eosctl offsets show names them; remove the stale ones with a tombstone in their own partition",
+    ),
+    KeyTroubleKind.SAME_PARTITION: Words(
+        Severity.WARNING,
+        "{n} source partition{s} under two keys that differ in bytes: the connector uses one of them",
+        "eosctl offsets show names them; remove the one that the connector does not write",
+    ),
+    KeyTroubleKind.SET_BACK: Words(
+        Severity.ERROR,
+        "{n} source offset{s} went back: what lies between was read and written again",
+        "compare the records between both offsets in the output; find out who wrote the lower one",
+    ),
+    KeyTroubleKind.REPEATED: Words(
+        Severity.ERROR,
+        "{n} source offset{s} were committed again together with data, by another producer session: records were "
+        "read again",
+        "compare the records of both transactions in the output; see eosctl explain shadowed-offset",
+    ),
+    KeyTroubleKind.PLAIN_WRITE: Words(
+        Severity.ERROR,
+        "{n} source offset{s} were written outside any transaction after the connector committed in transactions",
+        "find the writer: a worker with exactly-once support off (eosctl upgrade-check), or a tool",
+    ),
+    KeyTroubleKind.ZOMBIE: Words(
+        Severity.ERROR,
+        "{n} time{s} a producer wrote on after another one had taken over its source partition: a zombie",
+        "eosctl fence --connector fences it; find out why no fencing round did",
+    ),
+}
+TRANSACTION_WORDS: Final[Mapping[str, Words]] = {
+    TroubleKind.DATA_WITHOUT_OFFSETS: Words(
+        Severity.ERROR,
+        "{n} transaction{s} committed data without source offsets: a restart reads and writes it again",
+        "find the writer by its producer ID: eosctl transactions list --producer-id",
+    ),
+    TroubleKind.MISSING_MARKER: Words(
+        Severity.ERROR,
+        "{n} transaction{s} ended elsewhere and are open here: a marker is missing",
+        "eosctl transactions hanging --topic, then eosctl transactions abort",
+    ),
+    TroubleKind.MIXED_MARKERS: Words(
+        Severity.ERROR,
+        "{n} transaction{s} were committed in one partition and aborted in another",
+        "compare the markers with eosctl transactions log; part of the data is missing for readers",
+    ),
+    TroubleKind.UNCLEAR: Words(
+        Severity.WARNING,
+        "{n} transaction{s} with data could not be matched with their offsets: markers of several brokers' clocks",
+        "transaction.version 2 (Kafka 4.0) makes it clear; audit again with the broker clocks in step",
+    ),
+    TroubleKind.OFFSETS_WITHOUT_DATA: Words(
+        Severity.INFO,
+        "{n} transaction{s} committed source offsets and no data: filtered records, altered or copied offsets",
+        "nothing to do where records are filtered or offsets were altered",
+    ),
+    TroubleKind.UNJUDGED: Words(
+        Severity.INFO,
+        "{n} transaction{s} with data are older than what is left of the offsets topics, and were not judged",
+        "audit more often than the topics are compacted: eosctl audit --store keeps what it saw",
+    ),
+}
+CONFIG_WORDS: Final[Mapping[str, Words]] = {
+    ConfigTroubleKind.PLAIN_LEADER: Words(
+        Severity.ERROR,
+        "{n} record{s} of the leader were written outside any transaction after transactional ones: a leader with "
+        "exactly-once support off",
+        "eosctl upgrade-check --to enabled names the worker; enable it there and restart it",
+    ),
+    ConfigTroubleKind.INTERLEAVED_LEADERS: Words(
+        Severity.ERROR,
+        "{n} time{s} two leaders wrote at once",
+        "give each Connect cluster its own group ID and topics",
+    ),
+    ConfigTroubleKind.INCONSISTENT: Words(
+        Severity.ERROR,
+        "{n} connector{s} lack task configs: no worker that reads the topic anew will run their tasks",
+        "write the connector's config again over REST; the leader then publishes its tasks",
+    ),
+}
+
+
+UNFENCED_WORDS: Final = Words(
+    Severity.ERROR,
+    "{n} producer{s} began after a commit of task configs without a fencing round: zombies were not kept out",
+    "check that every worker has exactly-once support enabled: eosctl upgrade-check --to enabled",
+)

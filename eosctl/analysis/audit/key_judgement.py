@@ -1,0 +1,210 @@
+"""What is wrong with the keys of offsets topics, over all partitions and topics that hold the same source partition.
+
+1. A key that is no key of a source partition is malformed; workers ignore it.
+2. One raw key with a value in two partitions of one topic: the last one read wins, whichever that is (murmur2 missed).
+3. Two raw keys that are the same JSON, both with a value, in one topic: a worker knows the one its connector writes.
+4. A setback: no number is higher and one is lower than in the write before. Also from the worker's topic to the
+   connector's own: the first write there is compared with the last one in a transaction here before it; and back: the
+   last write here with the last one there, if this one is later.
+5. A repeat by another producer session is a sign that records were read again if its transaction carried data; without
+   data it is what a restart without news, a REST call or a copy writes. It stays a suspicion until that is known.
+6. A plain write after the key's first transactional one. Not in the worker's topic beside a connector's own one: there
+   the worker writes a plain copy of every offset (ConnectorOffsetBackingStore).
+7. A producer that came back within its session after another one had written: a zombie.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import StrEnum
+from itertools import groupby
+from typing import Final, NamedTuple
+
+from eosctl.analysis.audit.advance import Advance, compare_offsets
+from eosctl.analysis.audit.batches import Decode, KeyReader
+from eosctl.model.audit_states import Change, KeyState, KeySuspicion, KeyTrouble, ReadKey, Suspicion, Write
+from eosctl.model.names import TopicPartition
+
+SKEW_MS: Final = 5_000
+
+
+class KeyTroubleKind(StrEnum):
+    """What can be wrong with a key."""
+
+    MALFORMED_KEY = "malformed-offsets-key"
+    TWO_PARTITIONS = "key-in-two-partitions"
+    SAME_PARTITION = "logical-duplicates"
+    SET_BACK = "offset-set-back"
+    REPEATED = "offset-repeated"
+    PLAIN_WRITE = "plain-offsets-write"
+    ZOMBIE = "zombie-writer"
+
+
+class Placed(NamedTuple):
+    """A key's state, and the partition that it is of."""
+
+    place: TopicPartition
+    state: KeyState
+
+
+class Judged(NamedTuple):
+    """What one source partition's keys show; counts are of events, troubles their examples."""
+
+    counts: tuple[tuple[KeyTroubleKind, int], ...]
+    troubles: tuple[KeyTrouble, ...]
+    suspicions: tuple[KeySuspicion, ...]
+
+
+class KeyBench(NamedTuple):
+    """What keys are judged by: own_topics are offsets topics of single connectors."""
+
+    own_topics: Mapping[str, tuple[str, ...]]
+    read_key: KeyReader
+    decode: Decode
+
+
+def judge_keys(key: ReadKey, placed: Sequence[Placed], bench: KeyBench) -> Judged:
+    """What is wrong with all keys that are this JSON."""
+    found = [*_of_all(key, placed, bench)]
+    counts = [(KeyTroubleKind(trouble.kind), 1) for trouble in found]
+    own = [each for each in placed if each.place.topic in bench.own_topics]
+    suspicions = [*_moves_repeated(key, placed, own)]
+    for each in placed:
+        of_one = _OfOne(key, each)
+        mirrored = each.place.topic not in bench.own_topics and own
+        events = [
+            (each.state.setbacks, of_one.setbacks()),
+            (len(each.state.returns), of_one.returns()),
+            *([] if mirrored and _mirrors(each, own) else [(each.state.plain_after, of_one.plain_writes())]),
+        ]
+        for count, troubles in events:
+            listed = list(troubles)
+            found += listed
+            counts += [(KeyTroubleKind(trouble.kind), count) for trouble in listed[:1]]
+        suspicions += of_one.suspicions()
+    return Judged(tuple(counts), tuple(found), tuple(suspicions))
+
+
+def _of_all(key: ReadKey, placed: Sequence[Placed], bench: KeyBench) -> Iterator[KeyTrouble]:
+    if key.connector is None:
+        for place, state in placed[:1]:
+            yield _trouble(KeyTroubleKind.MALFORMED_KEY, key, place, state.last, key.reason or "", "")
+        return
+    live = [each for each in placed if each.state.last.value is not None]
+    for _, group in groupby(live, key=lambda each: each.place.topic):
+        same_topic = list(group)
+        yield from _doubled(key, same_topic)
+    yield from _moves_set_back(key, placed, bench)
+
+
+def _doubled(key: ReadKey, live: Sequence[Placed]) -> Iterator[KeyTrouble]:
+    newest = max(live, key=lambda each: each.state.last.timestamp)
+    for each in live:
+        if each is newest:
+            continue
+        same = each.state.key == newest.state.key
+        if same and each.place == newest.place:
+            continue
+        kind = KeyTroubleKind.TWO_PARTITIONS if same else KeyTroubleKind.SAME_PARTITION
+        last = newest.state.last
+        yield _trouble(
+            kind, key, each.place, each.state.last, _shown(newest.place, last), _shown(each.place, each.state.last)
+        )
+
+
+def _moves(placed: Sequence[Placed], own: Iterable[Placed]) -> Iterator[tuple[Placed, Placed, Change]]:
+    """From each other topic to a connector's own: the last transactional write there, the first one here after it."""
+    for now in own:
+        for was in placed:
+            before = was.state.last_transactional
+            elsewhere = was.place.topic != now.place.topic and was.state.key == now.state.key
+            if elsewhere and before is not None and before.timestamp <= now.state.first.timestamp + SKEW_MS:
+                yield was, now, Change(before, now.state.first)
+
+
+def _returns_to_worker(placed: Sequence[Placed], own: Sequence[Placed]) -> Iterator[tuple[Placed, Placed, Change]]:
+    """From a connector's own topic back to another one: the last transactional writes of both, the later one after."""
+    for was in own:
+        for now in placed:
+            before, after = was.state.last_transactional, now.state.last
+            elsewhere = was.place.topic != now.place.topic and was.state.key == now.state.key
+            if elsewhere and before is not None and after.transactional and after.timestamp > before.timestamp:
+                yield was, now, Change(before, after)
+
+
+def _moves_set_back(key: ReadKey, placed: Sequence[Placed], bench: KeyBench) -> Iterator[KeyTrouble]:
+    own = [each for each in placed if each.place.topic in bench.own_topics]
+    for was, now, change in (*_moves(placed, own), *_returns_to_worker(placed, own)):
+        if _is_back(change, bench.decode):
+            before, after = _shown(was.place, change.before), _shown(now.place, change.after)
+            yield _trouble(KeyTroubleKind.SET_BACK, key, now.place, change.after, before, after)
+
+
+def _moves_repeated(key: ReadKey, placed: Sequence[Placed], own: Sequence[Placed]) -> Iterator[KeySuspicion]:
+    for was, now, change in _moves(placed, own):
+        if change.after.value is not None and change.before.value == change.after.value:
+            yield _suspicion(key, was.place, now.place, change)
+
+
+def _is_back(change: Change, decode: Decode) -> bool:
+    if change.before.value is None or change.after.value is None:
+        return False
+    try:
+        return compare_offsets(decode(change.before.value), decode(change.after.value)) is Advance.BACK
+    except ValueError:
+        return False
+
+
+def _mirrors(each: Placed, own: Sequence[Placed]) -> bool:
+    """Whether the plain writes in the worker's topic began when the connector wrote its own one already."""
+    first = each.state.first_plain_after
+    return first is not None and any(mine.state.first.timestamp <= first.timestamp + SKEW_MS for mine in own)
+
+
+class _OfOne:
+    """Events within one partition."""
+
+    def __init__(self, key: ReadKey, placed: Placed) -> None:
+        self._key, self._place, self._state = key, placed.place, placed.state
+
+    def setbacks(self) -> Iterator[KeyTrouble]:
+        for before, after in self._state.setback_places:
+            yield self._trouble(KeyTroubleKind.SET_BACK, after, _shown(self._place, before), _shown(self._place, after))
+
+    def returns(self) -> Iterator[KeyTrouble]:
+        for each in self._state.returns:
+            before = f"producer ID {each.other} at offset {each.other_offset}"
+            after = f"producer ID {each.producer_id} at offset {each.last} and again at offset {each.offset}"
+            last = self._state.last._replace(offset=each.offset, producer_id=each.producer_id)
+            yield self._trouble(KeyTroubleKind.ZOMBIE, last, before, after)
+
+    def plain_writes(self) -> Iterator[KeyTrouble]:
+        first, began = self._state.first_plain_after, self._state.first_transactional
+        if first is not None and began is not None:
+            before, after = _shown(self._place, began), _shown(self._place, first)
+            yield self._trouble(KeyTroubleKind.PLAIN_WRITE, first, before, after)
+
+    def suspicions(self) -> Iterator[KeySuspicion]:
+        for change in self._state.repeats:
+            yield _suspicion(self._key, self._place, self._place, change)
+
+    def _trouble(self, kind: KeyTroubleKind, at: Write, before: str, after: str) -> KeyTrouble:
+        return _trouble(kind, self._key, self._place, at, before, after)
+
+
+def _suspicion(key: ReadKey, was: TopicPartition, now: TopicPartition, change: Change) -> KeySuspicion:
+    at = change.after
+    place = Suspicion(now.topic, now.partition, at.offset, at.producer_id)
+    before, after = _shown(was, change.before), _shown(now, at)
+    return KeySuspicion(place, _trouble(KeyTroubleKind.REPEATED, key, now, at, before, after))
+
+
+def _trouble(
+    kind: KeyTroubleKind, key: ReadKey, place: TopicPartition, at: Write, before: str, after: str
+) -> KeyTrouble:
+    return KeyTrouble(
+        kind.value, key.connector, place.topic, place.partition, at.offset, at.timestamp, key.text, before, after
+    )
+
+
+def _shown(place: TopicPartition, write: Write) -> str:
+    value = "tombstone" if write.value is None else write.value[:200].decode("utf-8", "backslashreplace")
+    return f"{place} offset {write.offset}: {value}"

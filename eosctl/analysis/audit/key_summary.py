@@ -1,0 +1,120 @@
+"""Conclusions about keys, added up over source partitions and buckets."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from eosctl.analysis.audit.key_judgement import Judged, KeyBench, Placed, judge_keys
+from eosctl.model.audit_states import (
+    KEPT_PLACES,
+    ConnectorKeys,
+    KeyState,
+    KeySummary,
+    KeySuspicion,
+    KeyTrouble,
+    ReadKey,
+)
+from eosctl.model.names import TopicPartition
+
+MOST_SUSPICIONS = 1000
+
+
+def summarize_keys(partitions: Mapping[TopicPartition, Iterable[KeyState]], bench: KeyBench) -> KeySummary:
+    """What the keys of some partitions show together. All keys that are the same JSON have to be among them."""
+    same: dict[ReadKey, list[Placed]] = {}
+    for place in sorted(partitions):
+        for state in partitions[place]:
+            same.setdefault(bench.read_key(state.key), []).append(Placed(place, state))
+    summary = _Summary()
+    for key, placed in same.items():
+        summary.add(key, placed, judge_keys(key, placed, bench))
+    return summary.result()
+
+
+class _Summary:
+    """Conclusions so far."""
+
+    def __init__(self) -> None:
+        self._connectors: dict[str | None, list[ConnectorKeys]] = {}
+        self._counts: Counter[tuple[str, str]] = Counter()
+        self._troubles: list[KeyTrouble] = []
+        self._suspicions: list[KeySuspicion] = []
+
+    def add(self, key: ReadKey, placed: Sequence[Placed], judged: Judged) -> None:
+        """Take in one source partition."""
+        self._connectors.setdefault(key.connector, []).append(_connector_keys(key, placed))
+        for kind, count in judged.counts:
+            self._counts[kind.value, key.connector or ""] += count
+        self._troubles += judged.troubles
+        self._suspicions += judged.suspicions
+
+    def result(self) -> KeySummary:
+        """All of it."""
+        return KeySummary(
+            tuple(_add_connector(each) for each in self._connectors.values()),
+            tuple((kind, connector, count) for (kind, connector), count in sorted(self._counts.items())),
+            first_key_troubles(self._troubles),
+            tuple(sorted(self._suspicions)[:MOST_SUSPICIONS]),
+        )
+
+
+def add_key_summaries(summaries: Iterable[KeySummary]) -> KeySummary:
+    """All of them as one."""
+    connectors: dict[str | None, list[ConnectorKeys]] = {}
+    counts: Counter[tuple[str, str]] = Counter()
+    troubles: list[KeyTrouble] = []
+    suspicions: list[KeySuspicion] = []
+    for summary in summaries:
+        for each in summary.connectors:
+            connectors.setdefault(each.connector, []).append(each)
+        for kind, connector, count in summary.counts:
+            counts[kind, connector] += count
+        troubles += summary.troubles
+        suspicions += summary.suspicions
+    names = sorted(connectors, key=lambda name: (name is None, name or ""))
+    return KeySummary(
+        tuple(_add_connector(connectors[name]) for name in names),
+        tuple((kind, connector, count) for (kind, connector), count in sorted(counts.items())),
+        first_key_troubles(troubles),
+        tuple(sorted(suspicions)[:MOST_SUSPICIONS]),
+    )
+
+
+def first_key_troubles(troubles: Iterable[KeyTrouble]) -> tuple[KeyTrouble, ...]:
+    """The earliest KEPT_PLACES of each kind and connector."""
+    kept: dict[tuple[str, str], list[KeyTrouble]] = {}
+    for trouble in sorted(troubles, key=_order):
+        places = kept.setdefault((trouble.kind, trouble.connector or ""), [])
+        if len(places) < KEPT_PLACES:
+            places.append(trouble)
+    return tuple(trouble for places in kept.values() for trouble in places)
+
+
+def _order(trouble: KeyTrouble) -> tuple[object, ...]:
+    return trouble.kind, trouble.connector or "", trouble.timestamp, trouble.topic, *trouble[3:]
+
+
+def _connector_keys(key: ReadKey, placed: Sequence[Placed]) -> ConnectorKeys:
+    states = [each.state for each in placed]
+    transactional = [each.first_transactional for each in states if each.first_transactional is not None]
+    return ConnectorKeys(
+        key.connector,
+        len(states),
+        sum(each.records for each in states),
+        sum(each.tombstones for each in states),
+        tuple(sorted({writer.producer_id for each in states for writer in each.writers if writer.producer_id >= 0})),
+        min((each.timestamp for each in transactional), default=None),
+        max(each.last.timestamp for each in states),
+    )
+
+
+def _add_connector(each: Sequence[ConnectorKeys]) -> ConnectorKeys:
+    begun = [one.first_transactional for one in each if one.first_transactional is not None]
+    return ConnectorKeys(
+        each[0].connector,
+        sum(one.keys for one in each),
+        sum(one.records for one in each),
+        sum(one.tombstones for one in each),
+        tuple(sorted({producer_id for one in each for producer_id in one.producers})),
+        min(begun, default=None),
+        max(one.last_write for one in each),
+    )

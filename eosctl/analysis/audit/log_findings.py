@@ -1,0 +1,93 @@
+"""What the logs themselves show: gaps, damages, data outside transactions, transactions open at the end."""
+
+from collections.abc import Iterator
+
+from eosctl.analysis.audit.evidence import Evidence, PartitionLog
+from eosctl.analysis.audit.finding_words import DAMAGED, EXPIRED, LOST, OPEN, PLAIN_DATA
+from eosctl.analysis.audit.log_scan import GapKind
+from eosctl.model.audit import TopicRole
+from eosctl.model.report import Finding, Severity
+
+
+def log_findings(evidence: Evidence) -> Iterator[Finding]:
+    """Findings about each partition by itself."""
+    for log in evidence.logs:
+        yield from _gaps(log, evidence)
+        yield from _plain_data(log, evidence)
+        yield from _open(log, evidence)
+
+
+def _gaps(log: PartitionLog, evidence: Evidence) -> Iterator[Finding]:
+    place: dict[str, object] = {"topic": log.topic, "partition": log.partition}
+    topic = evidence.topics[log.topic]
+    named = [name for name in evidence.connectors() if log.topic in evidence.used_topics(name)]
+    subject = f"{log.topic}-{log.partition}"
+    bounds = next(each for each in evidence.plan.bounds if (each.topic, each.partition) == log[:2])
+    if bounds.audited_from > 0 and topic.role is not TopicRole.OUTPUT:
+        message = f"offsets below {bounds.audited_from} are gone from a topic that is never cut: records were deleted"
+        cure = "find out who called DeleteRecords, or whether the topic had cleanup.policy=delete"
+        facts: dict[str, object] = {**place, "connectors": named, "start": 0, "end": bounds.audited_from}
+        yield Finding(EXPIRED, Severity.WARNING, subject, message, cure, facts)
+    for state in (log.settled, log.tail):
+        if state is None:
+            continue
+        for gap in state.gaps:
+            if gap.kind == GapKind.LOST:
+                message = f"offsets {gap.start} to {gap.end - 1} are missing in the middle of the log"
+                facts = {**place, "connectors": named, "start": gap.start, "end": gap.end}
+                cure = "compare with another replica; the topic is not compacted, so nothing may be missing"
+                yield Finding(LOST, Severity.ERROR, subject, message, cure, facts)
+        for damage in state.damages:
+            message = f"offset {damage.offset} could not be read: {damage.reason}"
+            cure = "compare with another replica: kafka-dump-log.sh, or eosctl transactions log on the segment"
+            facts = {**place, "connectors": named, "offset": damage.offset, "reason": damage.reason}
+            yield Finding(DAMAGED, Severity.WARNING, subject, message, cure, facts)
+
+
+def _plain_data(log: PartitionLog, evidence: Evidence) -> Iterator[Finding]:
+    topic = evidence.topics[log.topic]
+    if log.settled is None or topic.role is not TopicRole.OUTPUT:
+        return
+    exact = {each.connector for each in evidence.keys.connectors if each.first_transactional is not None}
+    named = [name for name in topic.connectors if name in exact]
+    since = min(
+        (each.first_transactional or 0 for each in evidence.keys.connectors if each.connector in named), default=0
+    )
+    for producer in log.settled.producers if named else ():
+        if producer.plain_records and producer.last_plain_timestamp >= since:
+            count = producer.plain_records
+            message = (
+                f"{count} records in {log.topic}-{log.partition} were written outside any transaction "
+                f"(producer ID {producer.producer_id}), the last at offset {producer.last_plain}"
+            )
+            cure = "find the writer: a worker with exactly-once support off, or another application that writes here"
+            facts: dict[str, object] = {
+                "connectors": named,
+                "topic": log.topic,
+                "partition": log.partition,
+                "first_offset": producer.first_plain,
+                "last_offset": producer.last_plain,
+                "producer_id": producer.producer_id,
+                "records": count,
+            }
+            yield Finding(PLAIN_DATA, Severity.ERROR, ", ".join(named), message, cure, facts)
+
+
+def _open(log: PartitionLog, evidence: Evidence) -> Iterator[Finding]:
+    if log.tail is None:
+        return
+    bounds = next(each for each in evidence.plan.bounds if (each.topic, each.partition) == log[:2])
+    message = (
+        f"a transaction is open from offset {bounds.last_stable_offset}: "
+        f"{bounds.high_watermark - bounds.last_stable_offset} offsets from there on are not audited yet"
+    )
+    cure = "eosctl transactions hanging tells whether it will ever end; audit again afterwards"
+    facts: dict[str, object] = {
+        "connectors": [],
+        "topic": log.topic,
+        "partition": log.partition,
+        "start": bounds.last_stable_offset,
+        "end": bounds.high_watermark,
+        "producers": [each.producer_id for each in log.tail.producers],
+    }
+    yield Finding(OPEN, Severity.INFO, f"{log.topic}-{log.partition}", message, cure, facts)

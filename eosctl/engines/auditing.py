@@ -1,0 +1,136 @@
+"""The audit itself: one scan, four reductions, one conclusion. Engines only carry it."""
+
+from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
+from typing import NamedTuple
+
+from eosctl.analysis.audit.conclusion import conclude
+from eosctl.analysis.audit.evidence import Evidence, PartitionLog
+from eosctl.analysis.audit.key_summary import add_key_summaries
+from eosctl.analysis.audit.transaction_judgement import Bench, Owners
+from eosctl.analysis.audit.transaction_summary import add_summaries
+from eosctl.analysis.owners import KnownNames
+from eosctl.codecs.audit_states import decode_state
+from eosctl.engines.engine import Advance, Engine, ScannedRows
+from eosctl.engines.reducing import (
+    ConfigReduction,
+    KeyReduction,
+    LogReduction,
+    Reduced,
+    Reduction,
+    TransactionReduction,
+)
+from eosctl.model.audit import AuditPlan, StateKind, StateRow, TopicRole
+from eosctl.model.audit_report import AuditReport
+from eosctl.model.audit_states import ConfigSummary, KeySummary, TransactionSummary
+from eosctl.model.names import TopicPartition
+from eosctl.model.skipped import Skipped
+from eosctl.model.transactions import TaskOwner
+
+CarriedRows = Callable[[StateKind], Iterable[StateRow]]
+
+
+class Audited(NamedTuple):
+    """The report, and the rows that the next audit of the same job begins with."""
+
+    report: AuditReport
+    carried: tuple[StateRow, ...]
+
+
+def nothing_carried(_: StateKind) -> Iterable[StateRow]:
+    """What an audit without a ledger begins with."""
+    return ()
+
+
+def run_audit(
+    plan: AuditPlan, engine: Engine, carried: CarriedRows = nothing_carried, advance: Advance = lambda _: None
+) -> Audited:
+    """Carry out a plan: the report covers the carried ranges and those of the plan as if they were one."""
+    rows = engine.scan(plan, advance)
+    try:
+        return _Run(plan, rows, carried).audited()
+    finally:
+        rows.close()
+
+
+class _Run:
+    """The reductions of one audit; each may use what those before it found."""
+
+    def __init__(self, plan: AuditPlan, rows: ScannedRows, carried: CarriedRows) -> None:
+        self._plan, self._rows, self._carried = plan, rows, carried
+        self._left: list[StateRow] = []
+
+    def audited(self) -> Audited:
+        """All reductions, and the conclusion."""
+        logs = [log for each in self._reduce(LogReduction()) for log in decode_state(each.result, list[PartitionLog])]
+        config = [decode_state(each.result, ConfigSummary) for each in self._reduce(ConfigReduction())]
+        keys = add_key_summaries(
+            decode_state(each.result, KeySummary) for each in self._reduce(self._key_reduction(logs))
+        )
+        owners = _owners(self._plan, keys)
+        whole_since = _whole_since(self._plan, logs)
+        transactions = add_summaries(
+            decode_state(each.result, TransactionSummary)
+            for each in self._reduce(self._transaction_reduction(keys, owners, whole_since))
+        )
+        found = config[0] if config else ConfigSummary()
+        evidence = Evidence(self._plan, logs, found, keys, transactions, owners, whole_since)
+        return Audited(conclude(evidence), tuple(self._left))
+
+    def _reduce(self, reduction: Reduction) -> list[Reduced]:
+        reduced = list(self._rows.reduce(reduction, self._carried(reduction.kind)))
+        self._left += chain.from_iterable(each.carried for each in reduced)
+        return reduced
+
+    def _key_reduction(self, logs: Iterable[PartitionLog]) -> KeyReduction:
+        sessions = {
+            (TopicPartition(log.topic, log.partition), producer.producer_id): tuple(
+                each.offset for each in producer.starts
+            )
+            for log in logs
+            if log.settled is not None
+            for producer in log.settled.producers
+            if producer.starts
+        }
+        own = {
+            topic.name: topic.connectors
+            for topic in self._plan.topics
+            if topic.role is TopicRole.OFFSETS and topic.connectors
+        }
+        return KeyReduction(sessions, own)
+
+    def _transaction_reduction(
+        self, keys: KeySummary, owners: Mapping[int, tuple[str, ...]], whole_since: int | None
+    ) -> TransactionReduction:
+        outputs = {topic.name: topic.connectors for topic in self._plan.topics if topic.role is TopicRole.OUTPUT}
+        bench = Bench(self._plan.as_of, whole_since, Owners(owners, outputs))
+        offsets = frozenset(topic.name for topic in self._plan.topics if topic.role is TopicRole.OFFSETS)
+        return TransactionReduction(bench, offsets, tuple(each.suspicion for each in keys.suspicions))
+
+
+def _owners(plan: AuditPlan, keys: KeySummary) -> Mapping[int, tuple[str, ...]]:
+    """Connectors of producer IDs: those whose offsets they wrote, else those whose task holds the ID now."""
+    owners: dict[int, set[str]] = {}
+    for each in keys.connectors:
+        for producer_id in each.producers if each.connector is not None else ():
+            owners.setdefault(producer_id, set()).add(each.connector or "")
+    if not isinstance(plan.holders, Skipped) and plan.group_id is not None and not isinstance(plan.connectors, Skipped):
+        names = KnownNames.of({plan.group_id: plan.connectors})
+        for holder in plan.holders:
+            tasks = [owner for owner in names.owners(holder.transactional_id) if isinstance(owner, TaskOwner)]
+            for owner in tasks if holder.producer_id not in owners else ():
+                owners.setdefault(holder.producer_id, set()).add(owner.task.connector)
+    return {producer_id: tuple(sorted(owners[producer_id])) for producer_id in sorted(owners)}
+
+
+def _whole_since(plan: AuditPlan, logs: Iterable[PartitionLog]) -> int | None:
+    """From when on the offsets topics are complete, in ms since the epoch: -1 always, None if none was read."""
+    offsets = {topic.name for topic in plan.topics if topic.role is TopicRole.OFFSETS}
+    cut = {(each.topic, each.partition) for each in plan.bounds if each.audited_from > 0}
+    since: list[int] = []
+    for log in logs:
+        if log.topic in offsets and log.settled is not None:
+            cleaned = -1 if log.settled.cleaned_until is None else log.settled.cleaned_until
+            begun = log.settled.first_batch if (log.topic, log.partition) in cut else None
+            since.append(max(cleaned, -1 if begun is None else begun))
+    return max(since) if since else (-1 if offsets else None)

@@ -1,0 +1,159 @@
+"""The local engine: ranges in worker processes of this machine, states in files of a directory that is gone afterwards.
+
+A range's rows lie in one file, bucket after bucket; the driver keeps only where each bucket begins. Small plans are
+carried out in this process: starting others takes longer.
+"""
+
+import multiprocessing
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from eosctl.codecs.audit_states import decode_state, encode_state
+from eosctl.engines.engine import Advance, Progress
+from eosctl.engines.reducing import Reduced, Reduction, reduce_bucket
+from eosctl.engines.scanning import scan_range
+from eosctl.model.audit import AuditPlan, OffsetRange, StateKind, StateRow
+from eosctl.sources.audit_log import LogItem
+
+SMALL: Final = 200_000
+"""Offsets up to which one process is faster than several."""
+
+
+class LogSource(AbstractContextManager["LogSource"]):
+    """Where ranges are read from; opened in each process that reads."""
+
+    def read(self, plan: AuditPlan, offsets: OffsetRange) -> Iterator[LogItem]:
+        """Everything in the range, in offset order."""
+        raise NotImplementedError
+
+
+OpenSource = Callable[[], LogSource]
+"""Opens a source; it can be pickled."""
+
+
+class _Place(NamedTuple):
+    """Where a row lies."""
+
+    kind: StateKind
+    bucket: int
+    path: str
+    offset: int
+    length: int
+
+
+class LocalEngine:
+    """Runs an audit on this machine, in `processes` processes."""
+
+    def __init__(self, open_source: OpenSource, *, processes: int | None = None) -> None:
+        self._open_source = open_source
+        self._processes = processes or os.cpu_count() or 1
+
+    def scan(self, plan: AuditPlan, advance: Advance) -> "LocalRows":
+        """Read every range of the plan once."""
+        directory = tempfile.TemporaryDirectory(prefix="eosctl-audit-")
+        small = self._processes == 1 or sum(each.size for each in plan.ranges) <= SMALL
+        pool = None if small else _pool(self._processes)
+        try:
+            places = list(self._scan(plan, directory.name, pool, advance))
+        except BaseException:
+            if pool is not None:
+                pool.shutdown(cancel_futures=True)
+            directory.cleanup()
+            raise
+        return LocalRows(directory, places, pool)
+
+    def _scan(self, plan: AuditPlan, directory: str, pool: Executor | None, advance: Advance) -> Iterator[_Place]:
+        jobs = [
+            _Job(self._open_source, plan, each, str(Path(directory, str(number))))
+            for number, each in enumerate(plan.ranges)
+        ]
+        if pool is None:
+            for job in jobs:
+                yield from _run(job)
+                advance(Progress(job.offsets))
+            return
+        # Largest first, so that no process is left with one at the end.
+        pending = {pool.submit(_run, job): job for job in sorted(jobs, key=lambda job: -job.offsets.size)}
+        for done in as_completed(pending):
+            yield from done.result()
+            advance(Progress(pending[done].offsets))
+
+
+class _Job(NamedTuple):
+    """One range, and the file that its rows go to."""
+
+    open_source: OpenSource
+    plan: AuditPlan
+    offsets: OffsetRange
+    path: str
+
+
+def _run(job: _Job) -> list[_Place]:
+    places: list[_Place] = []
+    with job.open_source() as source, Path(job.path).open("wb") as file:
+        for row in scan_range(job.plan, job.offsets, source.read(job.plan, job.offsets)):
+            data = encode_state(row)
+            places.append(_Place(row.kind, row.bucket, job.path, file.tell(), len(data)))
+            file.write(data)
+    return places
+
+
+class _Bucket(NamedTuple):
+    """One bucket to be reduced."""
+
+    reduction: Reduction
+    bucket: int
+    places: tuple[_Place, ...]
+    carried: tuple[StateRow, ...]
+
+
+def _reduce(bucket: _Bucket) -> Reduced:
+    rows = [*bucket.carried, *map(_read_row, bucket.places)]
+    return reduce_bucket(bucket.reduction, bucket.bucket, rows)
+
+
+def _read_row(place: _Place) -> StateRow:
+    with Path(place.path).open("rb") as file:
+        file.seek(place.offset)
+        return decode_state(file.read(place.length), StateRow)
+
+
+def _pool(processes: int) -> Executor:
+    return ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn"))
+
+
+class LocalRows:
+    """Rows in files, and the processes that reduce them."""
+
+    def __init__(
+        self, directory: "tempfile.TemporaryDirectory[str]", places: Sequence[_Place], pool: Executor | None
+    ) -> None:
+        self._directory, self._pool = directory, pool
+        self._places: dict[tuple[StateKind, int], list[_Place]] = {}
+        for place in places:
+            self._places.setdefault((place.kind, place.bucket), []).append(place)
+
+    def reduce(self, reduction: Reduction, carried: Iterable[StateRow]) -> Sequence[Reduced]:
+        """One Reduced for each bucket that has rows of the reduction's kind, or carried ones; by bucket."""
+        before: dict[int, list[StateRow]] = {}
+        for row in carried:
+            before.setdefault(row.bucket, []).append(row)
+        mine = {bucket: places for (kind, bucket), places in self._places.items() if kind is reduction.kind}
+        buckets = [
+            _Bucket(reduction, bucket, tuple(mine.get(bucket, ())), tuple(before.get(bucket, ())))
+            for bucket in sorted(mine.keys() | before.keys())
+        ]
+        if self._pool is None or len(buckets) == 1:
+            return [_reduce(bucket) for bucket in buckets]
+        return list(self._pool.map(_reduce, buckets))
+
+    def close(self) -> None:
+        """End the processes and remove the files."""
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+        self._directory.cleanup()

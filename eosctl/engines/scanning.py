@@ -1,0 +1,106 @@
+"""One range from the log to state rows: what a worker process and a Spark executor do."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from zlib import crc32
+
+from eosctl.analysis.audit.batches import Entry
+from eosctl.analysis.audit.config_history import config_event
+from eosctl.analysis.audit.log_scan import GapKind
+from eosctl.analysis.audit.range_scan import RangeScan
+from eosctl.codecs.audit_states import decode_json, encode_state, read_offsets_key
+from eosctl.codecs.config_topic import decode_config_records
+from eosctl.codecs.record_batches import Batch, MarkerType, decode_entries, decode_records
+from eosctl.errors import Undecodable
+from eosctl.model.audit import BUCKETS, AuditedTopic, AuditPlan, OffsetRange, StateKind, StateRow, TopicRole
+from eosctl.model.audit_states import ConfigEvent, KeyState, ProducerItems
+from eosctl.model.skipped import Skipped
+from eosctl.sources.audit_log import ControlBatch, DamagedOffsets, DataBatch, LogItem
+
+COMPACT = "compact"
+
+
+def scan_range(plan: AuditPlan, offsets: OffsetRange, items: Iterable[LogItem]) -> Iterator[StateRow]:
+    """The state rows of one range; `items` is everything in it, in offset order."""
+    scan = _Scan(plan, offsets)
+    for item in items:
+        scan.take(item)
+    return scan.rows()
+
+
+def key_bucket(key: bytes | None) -> int:
+    """The bucket of all keys that are the same JSON."""
+    return crc32(read_offsets_key(key).text.encode()) % BUCKETS
+
+
+def producer_bucket(producer_id: int) -> int:
+    """The bucket of a producer ID's transactions."""
+    return producer_id % BUCKETS
+
+
+class _Scan:
+    """The folds of one range, and its records where they are the config topic's."""
+
+    def __init__(self, plan: AuditPlan, offsets: OffsetRange) -> None:
+        topic = plan.topic(offsets.topic)
+        self._offsets = offsets
+        self._audited_from = next(
+            each.audited_from for each in plan.bounds if (each.topic, each.partition) == offsets[:2]
+        )
+        self._scan = RangeScan(offsets, topic.role, _gap_kind(topic), decode_json)
+        self._events: list[ConfigEvent] | None = [] if topic.role is TopicRole.CONFIG and offsets.settled else None
+
+    def take(self, item: LogItem) -> None:
+        match item:
+            case DataBatch():
+                self._take_data(item)
+            case ControlBatch():
+                marker = item.marker
+                committed = marker is not None and marker.type is MarkerType.COMMIT
+                self._scan.add_marker(item.batch.header, marker, committed=committed)
+            case DamagedOffsets():
+                self._scan.add_damage(*item)
+
+    def _take_data(self, item: DataBatch) -> None:
+        header = item.batch.header
+        try:
+            if self._events is not None and not item.aborted:
+                records = decode_records(item.batch)
+                self._events += map(config_event, decode_config_records(records))
+            self._scan.add_data(header, lambda: self._entries(item.batch), aborted=item.aborted)
+        except Undecodable as error:
+            self._scan.add_damage(header.base_offset, header.next_offset, error.reason)
+
+    def _entries(self, batch: Batch) -> Sequence[Entry]:
+        entries = decode_entries(batch)
+        if batch.header.base_offset >= self._audited_from:
+            return entries
+        return [entry for entry in entries if entry.offset >= self._audited_from]
+
+    def rows(self) -> Iterator[StateRow]:
+        """One row for the log, one for the config topic, and one for each bucket of keys and transactions."""
+        result = self._scan.result()
+        yield self._row(StateKind.LOG, 0, result.log)
+        if self._events is not None:
+            yield self._row(StateKind.CONFIG, 0, self._events)
+        keys: dict[int, list[KeyState]] = {}
+        for state in result.keys:
+            keys.setdefault(key_bucket(state.key), []).append(state)
+        for bucket in sorted(keys):
+            yield self._row(StateKind.KEYS, bucket, keys[bucket])
+        transactions: dict[int, list[ProducerItems]] = {}
+        for items in result.transactions:
+            transactions.setdefault(producer_bucket(items.producer_id), []).append(items)
+        for bucket in sorted(transactions):
+            yield self._row(StateKind.TRANSACTIONS, bucket, transactions[bucket])
+
+    def _row(self, kind: StateKind, bucket: int, state: object) -> StateRow:
+        topic, partition, start, _, settled = self._offsets
+        return StateRow(kind, bucket, topic, partition, start, settled, encode_state(state))
+
+
+def _gap_kind(topic: AuditedTopic) -> GapKind:
+    """An unknown cleanup policy is taken for compaction in offsets and config topics, which have to be compacted."""
+    policy = topic.cleanup_policy
+    if isinstance(policy, Skipped):
+        return GapKind.LOST if topic.role is TopicRole.OUTPUT else GapKind.COMPACTED
+    return GapKind.COMPACTED if COMPACT in policy else GapKind.LOST

@@ -1,0 +1,372 @@
+"""The states of an audit: what is kept of a range, small enough to travel, and mergeable with that of the next range.
+
+They are tuples because there are millions of them. All offsets are of one partition, which the StateRow names.
+"""
+
+from enum import IntEnum
+from typing import NamedTuple
+
+from eosctl.model.audit_report import Gap, Stall
+
+KEPT_PLACES = 10
+"""Examples that are kept of each kind of event; all are counted."""
+
+
+class Write(NamedTuple):
+    """A committed record of one key: its place, its value (None: tombstone), and who wrote it how."""
+
+    offset: int
+    timestamp: int
+    value: bytes | None
+    producer_id: int
+    producer_epoch: int
+    transactional: bool
+
+
+class Change(NamedTuple):
+    """Two writes of one key that follow each other."""
+
+    before: Write
+    after: Write
+
+
+class KeyWriter(NamedTuple):
+    """A producer ID among those that wrote a key.
+
+    first and last are its first and last offsets there; before is the last write of another one ahead of `first`, None
+    where its first write is the first one in the range at all.
+    """
+
+    producer_id: int
+    first: int
+    last: int
+    before: tuple[int, int] | None
+
+
+class Return(NamedTuple):
+    """A producer wrote a key again after another one had: a zombie, unless it began a new session in between.
+
+    last is its last offset before, other and other_offset the writer in between, offset where it came back.
+    """
+
+    producer_id: int
+    last: int
+    other: int
+    other_offset: int
+    offset: int
+
+
+class KeyState(NamedTuple):
+    """What became of one key within a range.
+
+    setbacks counts writes after which no field is higher and a number is lower than before; repeats are writes of the
+    same value by another producer session. plain_records were written outside any transaction, plain_after of them
+    after the first transactional one.
+    """
+
+    key: bytes | None
+    records: int
+    tombstones: int
+    first: Write
+    last: Write
+    first_transactional: Write | None
+    last_transactional: Write | None
+    plain_records: int
+    plain_after: int
+    first_plain: Write | None
+    first_plain_after: Write | None
+    last_plain: Write | None
+    setbacks: int
+    setback_places: tuple[Change, ...]
+    repeats: tuple[Change, ...]
+    writers: tuple[KeyWriter, ...]
+    returns: tuple[Return, ...]
+
+
+class ItemKind(IntEnum):
+    """What a transaction item is: a run of data batches of one epoch, or the marker that ends a transaction."""
+
+    DATA = 0
+    ABORT = 1
+    COMMIT = 2
+
+
+class TransactionItem(NamedTuple):
+    """One step of a producer in a partition, in offset order. A marker has no records, and one timestamp."""
+
+    kind: ItemKind
+    offset: int
+    last_offset: int
+    producer_epoch: int
+    records: int
+    size_bytes: int
+    first_timestamp: int
+    last_timestamp: int
+
+
+class ProducerItems(NamedTuple):
+    """The transaction items of one producer ID in one partition."""
+
+    producer_id: int
+    items: tuple[TransactionItem, ...]
+
+
+class SessionStart(NamedTuple):
+    """Where a producer ID has an epoch that does not follow from its last one: InitProducerId lies between."""
+
+    offset: int
+    timestamp: int
+    producer_epoch: int
+
+
+class ProducerState(NamedTuple):
+    """A producer ID (-1: writers without one) in one partition.
+
+    marker_epoch is the highest epoch of its markers before its first data (-1: none); first_epoch, first_offset and
+    first_timestamp are those of its first data batch (None: markers only); epoch is the one it would go on with.
+    plain_records were written outside any transaction, from first_plain to last_plain.
+    """
+
+    producer_id: int
+    marker_epoch: int
+    first_epoch: int | None
+    first_offset: int
+    first_timestamp: int
+    epoch: int
+    last_offset: int
+    last_timestamp: int
+    records: int
+    plain_records: int
+    first_plain: int
+    last_plain: int
+    first_plain_timestamp: int
+    last_plain_timestamp: int
+    starts: tuple[SessionStart, ...]
+
+
+class Damage(NamedTuple):
+    """Bytes at an offset that could not be read, and why; the audit went on behind them."""
+
+    offset: int
+    reason: str
+
+
+class GrowthPoint(NamedTuple):
+    """Records and tombstones within one hour since the epoch."""
+
+    hour: int
+    records: int
+    tombstones: int
+
+
+class LogState(NamedTuple):
+    """What the batches of a range say together: see model.audit_report.RangeEvidence.
+
+    first_batch is the base timestamp of the first batch. cleaned_until is that of the last batch behind offsets which
+    compaction removed (None: there are none): of what is older, some may be missing.
+    """
+
+    start: int
+    end: int
+    records: int
+    control_records: int
+    aborted_records: int
+    plain_records: int
+    batches: int
+    size_bytes: int
+    first_timestamp: int | None
+    last_timestamp: int | None
+    first_batch: int | None
+    cleaned_until: int | None
+    gaps: tuple[Gap, ...]
+    damages: tuple[Damage, ...]
+    growth: tuple[GrowthPoint, ...]
+    producers: tuple[ProducerState, ...]
+
+
+class ConfigEvent(NamedTuple):
+    """A record of the config topic, as far as its history needs it.
+
+    kind is that of model.config_topic.RecordKind; number is the task of a task config, the tasks of a commit, the count
+    of a task-count record, else None; removed is a tombstone; malformed one that a worker cannot use.
+    """
+
+    offset: int
+    timestamp: int
+    state: str
+    transactional: bool
+    producer_id: int
+    producer_epoch: int
+    kind: str
+    connector: str | None
+    number: int | None
+    removed: bool
+    malformed: bool
+
+
+class Part(NamedTuple):
+    """What one transaction left in one partition. marker_offset None: it is open there.
+
+    offsets is whether the partition is one of an offsets topic. records is 0 where compaction left the marker only.
+    """
+
+    topic: str
+    partition: int
+    offsets: bool
+    producer_id: int
+    producer_epoch: int
+    first: int
+    last: int
+    records: int
+    size_bytes: int
+    first_timestamp: int
+    committed: bool
+    marker_offset: int | None
+    marker_timestamp: int
+    marker_epoch: int
+
+
+class Suspicion(NamedTuple):
+    """A repeated offset at (topic, partition, offset): it counts if its transaction carried data."""
+
+    topic: str
+    partition: int
+    offset: int
+    producer_id: int
+
+
+class Trouble(NamedTuple):
+    """Something wrong with one transaction: its data, or its open part, lies from first to last in the partition."""
+
+    kind: str
+    connectors: tuple[str, ...]
+    topic: str
+    partition: int
+    first: int
+    last: int
+    producer_id: int
+    producer_epoch: int
+    timestamp: int
+    records: int
+
+
+class Tally(NamedTuple):
+    """How many troubles of a kind concern these connectors in that topic, and how many records."""
+
+    kind: str
+    connectors: tuple[str, ...]
+    topic: str
+    transactions: int
+    records: int
+
+
+class OwnerFigures(NamedTuple):
+    """Transactions of one connector (None: of no known task): see model.audit_report.TransactionStatistics."""
+
+    connector: str | None
+    committed: int
+    aborted: int
+    records: int
+    size_bytes: int
+    aborted_records: int
+    aborted_bytes: int
+    sizes: tuple[tuple[int, int], ...]
+    durations: tuple[tuple[int, int], ...]
+
+
+class TransactionSummary(NamedTuple):
+    """What was concluded from the transactions of some producer IDs; two of them add up.
+
+    confirmed are suspicions whose transaction carried data.
+    """
+
+    figures: tuple[OwnerFigures, ...] = ()
+    tallies: tuple[Tally, ...] = ()
+    troubles: tuple[Trouble, ...] = ()
+    stalls: tuple[Stall, ...] = ()
+    confirmed: tuple[Suspicion, ...] = ()
+
+
+class KeyTrouble(NamedTuple):
+    """Something wrong with a key of an offsets topic, at an offset; key is its JSON text.
+
+    before and after are the places and values concerned, in words that name topic, partition and offset.
+    """
+
+    kind: str
+    connector: str | None
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+    key: str
+    before: str
+    after: str
+
+
+class KeySuspicion(NamedTuple):
+    """A repeated offset, and what to say of it should its transaction have carried data."""
+
+    suspicion: Suspicion
+    trouble: KeyTrouble
+
+
+class ConnectorKeys(NamedTuple):
+    """The keys of one connector (None: malformed ones): how many, and which producer IDs wrote them.
+
+    first_transactional and last_write are timestamps; first_transactional None: it never committed in a transaction.
+    """
+
+    connector: str | None
+    keys: int
+    records: int
+    tombstones: int
+    producers: tuple[int, ...]
+    first_transactional: int | None
+    last_write: int
+
+
+class KeySummary(NamedTuple):
+    """What was concluded from some keys: troubles are the earliest of each kind and connector, all are counted."""
+
+    connectors: tuple[ConnectorKeys, ...] = ()
+    counts: tuple[tuple[str, str, int], ...] = ()
+    troubles: tuple[KeyTrouble, ...] = ()
+    suspicions: tuple[KeySuspicion, ...] = ()
+
+
+class ConfigTrouble(NamedTuple):
+    """Something wrong in the history of the config topic, at an offset; connector None: it concerns the leader."""
+
+    kind: str
+    connector: str | None
+    offset: int
+    timestamp: int
+    words: str
+
+
+class ConnectorHistory(NamedTuple):
+    """What the config topic says of one connector over time.
+
+    starts are its commits and task-count records as (timestamp, offset, kind, tasks), kind "commit" or "fencing".
+    """
+
+    connector: str
+    known: bool
+    fenced_ever: bool
+    starts: tuple[tuple[int, int, str, int], ...]
+
+
+class ConfigSummary(NamedTuple):
+    """The config topic's history: connectors by name, and what is wrong."""
+
+    connectors: tuple[ConnectorHistory, ...] = ()
+    troubles: tuple[ConfigTrouble, ...] = ()
+
+
+class ReadKey(NamedTuple):
+    """A key of an offsets topic: its connector (None: malformed, and why), and the same text for the same JSON."""
+
+    connector: str | None
+    text: str
+    reason: str | None = None

@@ -1,0 +1,1 @@
+"""The audit on Spark: the only room that imports pyspark."""
