@@ -35,6 +35,15 @@ def pytest_configure() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """`-m "not kafka"` means no campaign of minutes either: only an expression that speaks of `long` can choose one."""
+    expression = config.option.markexpr
+    if expression and "long" not in expression:
+        campaigns = [item for item in items if item.get_closest_marker("long")]
+        config.hook.pytest_deselected(items=campaigns)
+        items[:] = [item for item in items if item not in campaigns]
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "kafka_version" in metafunc.fixturenames:
         versions = metafunc.config.getoption("--kafka-versions").split(",")

@@ -5,14 +5,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from eosctl.commands.context import Context
-from eosctl.commands.options import GlobalOptions
 from eosctl.errors import EXIT_FINE, UsageError
 from eosctl.model.audit import StateKind, StateRow
 from eosctl.model.ledger import Committed, CommittedRange, JobState, JobSummary, LedgerRun, RunSummary
 
 if TYPE_CHECKING:
     from eosctl.clients.ledger_store import LedgerStore
+    from eosctl.commands.options import GlobalOptions
     from eosctl.executors.failpoints import Failpoint
 
 FAILPOINT: Final = "EOSCTL_FAILPOINT"
@@ -107,8 +106,22 @@ def require_job(job: str) -> str:
     return job
 
 
-def show_status(options: GlobalOptions, store: str, job: str | None = None) -> int:
-    """`audit status`: every job with its last run; of one job, where its cursors stand and what was never read."""
+def show_status(options: "GlobalOptions", store: str, job: str | None = None) -> int:
+    """`audit status`: every job with its last run; of one job, where its cursors stand and what was never read.
+
+    Columns:
+      JOB           the job's name
+      CLUSTER_ID    the Kafka cluster that it audits
+      PARTITIONS    partitions that it follows
+      LAST-RUN      when its last run was planned, UTC
+      VERDICT       that run's verdict: held, broken or cannot-tell
+      TOPIC         the topic
+      PARTITION     its partition
+      OFFSET        where the next run begins
+      START-OFFSET  the first offset that was not read
+      REASON        why not
+    """
+    from eosctl.commands.context import Context
     from eosctl.render.document import rfc3339
     from eosctl.render.views.ledger import view_job_status, view_jobs
 
@@ -122,8 +135,20 @@ def show_status(options: GlobalOptions, store: str, job: str | None = None) -> i
     return EXIT_FINE
 
 
-def show_history(options: GlobalOptions, store: str, job: str) -> int:
-    """`audit history`: the runs of a job, the last one first."""
+def show_history(options: "GlobalOptions", store: str, job: str) -> int:
+    """`audit history`: the runs of a job, the last one first.
+
+    Columns:
+      RUN       the run's number
+      RUN-ID    its ID
+      TIME      when it was planned, UTC
+      VERDICT   its verdict: held, broken or cannot-tell
+      FINDINGS  how many findings its report has
+      OFFSETS   offsets that it read
+      RECORDS   data records among them
+      GAPS      ranges that could no longer be read
+    """
+    from eosctl.commands.context import Context
     from eosctl.render.document import rfc3339
     from eosctl.render.views.ledger import view_history
 

@@ -60,11 +60,12 @@ def _write(connection: LedgerConnection, run: LedgerRun, failpoint: Failpoint) -
         connection.roll_back()
         connection.begin_reading()
         raise refusal(connection, run) from error
-    store_results(connection, run, failpoint)
+    write_run(connection, run, failpoint)
+    write_carried(connection, run, failpoint)
 
 
-def store_results(connection: LedgerConnection, run: LedgerRun, failpoint: Failpoint = pass_by) -> None:
-    """Writes the run with its report, and puts the carried state in the place of what was there."""
+def write_run(connection: LedgerConnection, run: LedgerRun, failpoint: Failpoint = pass_by) -> None:
+    """Writes the run's line of the history, with its report."""
     ranges = [part for each in run.advances for part in each.ranges]
     read = [each for each in ranges if each.kind is LedgerRangeKind.READ]
     offsets, records = sum(each.end - each.start for each in read), sum(each.records for each in read)
@@ -75,6 +76,10 @@ def store_results(connection: LedgerConnection, run: LedgerRun, failpoint: Failp
     statement = f"INSERT INTO audit_run ({RUN_COLUMNS}, report) VALUES (?, ?, ?, ?, {{now_ms}}, ?, ?, ?, ?, ?, ?, ?)"
     connection.change(statement, [values])
     failpoint("report-written")
+
+
+def write_carried(connection: LedgerConnection, run: LedgerRun, failpoint: Failpoint = pass_by) -> None:
+    """Puts each bucket of carried state in the place of what was there."""
     for bucket in run.carried:
         _replace(connection, run.state.job, bucket)
         failpoint("bucket-written")
@@ -118,7 +123,7 @@ def _outcome(store: LedgerStore, committed: Committed, lost: EosctlError) -> Com
                 raise Unreachable(
                     f"the answer to COMMIT was lost ({lost.message}) and the ledger cannot be asked: whether run"
                     f" {committed.run_id} of job {committed.job} was committed is not known",
-                    hint="`eosctl audit history` tells when the ledger answers again; the next run goes on either way",
+                    hint="the history of audits tells when the ledger answers again; the next run goes on either way",
                 ) from error
             sleep(PAUSE_S)
     if found:

@@ -11,11 +11,11 @@ VERDICTS = {"held": Tone.GOOD, "broken": Tone.BAD, "cannot-tell": Tone.WARN}
 JOBS = Table(
     "jobs",
     (
-        Column("NAME", "job", "the job"),
+        Column("JOB", "job", "the job's name"),
         Column("CLUSTER_ID", "cluster_id", "the Kafka cluster that it audits"),
         figure("PARTITIONS", "partitions", "partitions that it follows"),
-        Column("TIME", "last_run.as_of", "when its last run was planned, UTC"),
-        Column("OUTCOME", "last_run.verdict", "that run's verdict: held, broken or cannot-tell", tones=VERDICTS),
+        Column("LAST-RUN", "last_run.as_of", "when its last run was planned, UTC"),
+        Column("VERDICT", "last_run.verdict", "that run's verdict: held, broken or cannot-tell", tones=VERDICTS),
     ),
     empty="no job has committed a run yet",
 )
@@ -23,13 +23,14 @@ JOBS = Table(
 RUNS = Table(
     "runs",
     (
-        figure("STEP", "run_number", "the run's number"),
-        Column("ID", "run_id", "its ID"),
+        figure("RUN", "run_number", "the run's number"),
+        Column("RUN-ID", "run_id", "its ID"),
         Column("TIME", "as_of", "when it was planned, UTC"),
-        Column("OUTCOME", "verdict", "its verdict: held, broken or cannot-tell", tones=VERDICTS),
+        Column("VERDICT", "verdict", "its verdict: held, broken or cannot-tell", tones=VERDICTS),
+        figure("FINDINGS", "findings", "how many findings its report has"),
         figure("OFFSETS", "offsets", "offsets that it read"),
         figure("RECORDS", "records", "data records among them"),
-        figure("LEFT-OUT", "gaps", "ranges that could no longer be read"),
+        figure("GAPS", "gaps", "ranges that could no longer be read"),
     ),
 )
 
