@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
+from eosctl.analysis.merged_offsets import LOST_NULL_PARTITION
 from eosctl.analysis.offset_findings import EXAMPLES, base64_of
 from eosctl.model.merged_offsets import ConnectorOffsets, MergedOffset, StoredOffset
 from eosctl.model.offset_stores import OffsetStores
@@ -14,6 +15,7 @@ SHADOWED_OFFSET: Final = "shadowed-offset"
 STORES_DISAGREE: Final = "stores-disagree"
 MALFORMED_OFFSET: Final = "malformed-offset"
 OFFSETS_WRITTEN_ELSEWHERE: Final = "offsets-written-elsewhere"
+LOST_NULL: Final = "null-partition-lost"
 ORPHAN_OFFSETS: Final = "orphan-offsets"
 
 
@@ -26,6 +28,7 @@ def connector_findings(connector: ConnectorOffsets) -> Iterator[Finding]:
     yield from _shadowed(connector, stores)
     yield from _disagreeing(connector)
     yield from _malformed(connector)
+    yield from _null_partition(connector)
     for each in stores[:1] if len(stores) == 1 else ():
         yield from _written_elsewhere(connector.name, each)
 
@@ -118,6 +121,20 @@ def _malformed(connector: ConnectorOffsets) -> Iterator[Finding]:
             f"{value.reason}): the connector is answered as if there were none",
             f"stop the connector and set these offsets anew: PATCH /connectors/{connector.name}/offsets",
             _evidence([each for each, _, _ in found]),
+        )
+
+
+def _null_partition(connector: ConnectorOffsets) -> Iterator[Finding]:
+    found = [each for each in connector.offsets if each.provenance == LOST_NULL_PARTITION and each.live]
+    if found:
+        yield Finding(
+            LOST_NULL,
+            Severity.ERROR,
+            connector.name,
+            "its null source partition has an offset that workers from 4.2 on write and cannot look up: every start "
+            "of its task begins from nothing there",
+            "the connector has to name its source partition, or to run on workers of 4.1",
+            _evidence(found),
         )
 
 

@@ -5,24 +5,29 @@
    is put over a value like anything else: with two stores, the worker-global one is never used. (The null shadow.)
 2. KIP-618: the connector-specific offset, and where there is none the worker-global one.
 3. A value that is not JSON, or not an object without nested members, is answered as null (OffsetStorageReaderImpl).
-4. A key in two partitions of one topic: the partition read last wins, and nothing decides which that is.
+4. Workers from 4.2 on write offsets of a null source partition and look them up in vain: OffsetStorageReaderImpl makes
+   the key with a list that takes no null, logs that as CRITICAL, and answers nothing.
+5. A key in two partitions of one topic: the partition read last wins, and nothing decides which that is.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from eosctl.model.merged_offsets import MergedOffset, StoredOffset
 from eosctl.model.offset_stores import OffsetStore, OffsetStores, StorePlace
 from eosctl.model.offsets import KeyRecords, MalformedValue, OffsetKey, OffsetsTopic, SourceOffset
 from eosctl.model.records import IsolationLevel
 from eosctl.model.skipped import Skipped
+from eosctl.model.versions import NEWEST, KafkaVersion
 
 DecodeValue = Callable[[bytes | None], SourceOffset | MalformedValue | None]
 ByKey = Mapping[bytes | None, tuple[KeyRecords, ...]]
 Answer = StoredOffset | Skipped | None
 
+NULL_PARTITION_IS_LOST: Final = KafkaVersion(4, 2)
 NOT_READ = Skipped("it was not read")
+LOST_NULL_PARTITION: Final = "workers from 4.2 on look a null source partition up in vain: it begins from nothing"
 UNDECIDED = Skipped("it depends on the workers' exactly.once.source.support, which is not known")
 
 
@@ -73,11 +78,15 @@ class OpenedStores(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Merger:
-    """Merges keys over the topics that were read: by place, None where there is no such topic."""
+    """Merges keys over the topics that were read: by place, None where there is no such topic.
+
+    version is the workers'.
+    """
 
     worker_place: StorePlace
     topics: Mapping[StorePlace, ByKey | Skipped | None]
     decode: DecodeValue
+    version: KafkaVersion = NEWEST
 
     def merge(
         self, keys: Iterable[OffsetKey], candidates: tuple[OffsetStores, ...] | Skipped
@@ -120,6 +129,8 @@ class Merger:
         for other in candidates[1:]:
             if self._answers(raw, other)[1:] != (kafka, promised):
                 return MergedOffset(key, in_general, in_specific, UNDECIDED, UNDECIDED, UNDECIDED.reason)
+        if key.partition is None and self.version >= NULL_PARTITION_IS_LOST:
+            return MergedOffset(key, in_general, in_specific, None, promised, LOST_NULL_PARTITION)
         # Not even a tombstone there, which would be somebody's wish.
         shadowed = kafka is None and not seen and isinstance(promised, StoredOffset)
         words = self._words(raw, stores, seen, kafka, shadowed)

@@ -124,7 +124,7 @@ def _merged(
     selected: Collection[str],
 ) -> Iterator[ConnectorOffsets]:
     # A value is asked for once for each store and view.
-    merger = Merger(StorePlace(worker.offsets_topic), records, cache(reading.value))
+    merger = Merger(StorePlace(worker.offsets_topic), records, cache(reading.value), worker.version)
     by_connector: dict[str, dict[StorePlace, list[OffsetKey]]] = {}
     for place, found in keys.items():
         for key in found.values():

@@ -64,9 +64,9 @@ def _sorted(connector: ConnectorOffsets, store: Store) -> _Sorted:
     left_out = []
     for merged in connector.offsets:
         value = _value(merged, store)
-        if value is None:
+        if value is None and (merged.key.partition is not None or not merged.live):
             continue
-        if isinstance(value, Skipped) or merged.key.partition is None:
+        if value is None or isinstance(value, Skipped) or merged.key.partition is None:
             reason = value.reason if isinstance(value, Skipped) else "its source partition is null"
             left_out.append(f"{merged.key.raw.decode(errors='replace')}: {reason}")
             continue

@@ -62,16 +62,28 @@ def read_batches(
     start: int | None = None,
     offsets: PartitionOffsets | None = None,
     isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
+    begun: LogReader | None = None,
 ) -> Iterator[StatedBatch]:
-    """The data batches behind `read_log`, in the same order and by the same rule, their records not decoded."""
+    """The data batches behind `read_log`, in the same order and by the same rule, their records not decoded.
+
+    `begun` is what `begin_reading` gave for this partition and these offsets.
+    """
     bounds = offsets if offsets is not None else partition_offsets(wire, [topic_partition])[topic_partition]
     first = bounds.log_start_offset if start is None else max(start, bounds.log_start_offset)
-    stable = LogReader(wire, topic_partition, first, bounds.last_stable_offset, IsolationLevel.READ_COMMITTED)
-    yield from _decided(stable)
+    committed = IsolationLevel.READ_COMMITTED
+    yield from _decided(begun or LogReader(wire, topic_partition, first, bounds.last_stable_offset, committed))
     if isolation is IsolationLevel.READ_UNCOMMITTED:
         rest = max(first, bounds.last_stable_offset)
         unstable = LogReader(wire, topic_partition, rest, bounds.high_watermark, IsolationLevel.READ_UNCOMMITTED)
         yield from _undecided(unstable)
+
+
+def begin_reading(wire: Wire, offsets: PartitionOffsets, leader: int) -> LogReader:
+    """A reading of the whole partition whose first Fetch is under way; `read_batches` goes on with it."""
+    first, stable = offsets.log_start_offset, offsets.last_stable_offset
+    reader = LogReader(wire, offsets.topic_partition, first, stable, IsolationLevel.READ_COMMITTED)
+    reader.begin(leader)
+    return reader
 
 
 def _decided(reader: LogReader) -> Iterator[StatedBatch]:

@@ -45,10 +45,17 @@ class LogReader:
         self._max_bytes = max_bytes
         self._leader = NO_LEADER
         self._stalled_at = time.monotonic() + wire.timeout_s
+        self._begun: Pending | None = None
+
+    def begin(self, leader: int = NO_LEADER) -> None:
+        """Send the first Fetch already, to the leader if it is known: so that many readers wait at the same time."""
+        self._leader = leader
+        self._begun = self._ask()
 
     def __iter__(self) -> Iterator[tuple[list[Batch], Response]]:
         """Each answer's batches, with the answer."""
-        pending = self._ask()
+        pending = self._ask() if self._begun is None else self._begun
+        self._stalled_at = time.monotonic() + self._wire.timeout_s
         while self._position < self.limit:
             answer = self._take(pending)
             batches: list[Batch] = []

@@ -1,15 +1,22 @@
 """Offsets topics, each partition folded as it is read."""
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Final
 
 from eosctl.analysis.offsets import OffsetsFold, Writer
+from eosctl.clients.leaders import NO_LEADER, partition_leaders
 from eosctl.clients.wire import Wire
 from eosctl.codecs.record_batches import decode_entries
 from eosctl.model.names import TopicPartition
 from eosctl.model.offsets import OffsetsPartition
 from eosctl.model.topics import PartitionOffsets
-from eosctl.sources.kafka_log import read_batches
+from eosctl.sources.kafka_log import begin_reading, read_batches
 from eosctl.sources.kafka_offsets import partition_offsets
+from eosctl.sources.log_reader import LogReader
+
+AHEAD: Final = 8
+"""Partitions that are waited for at the same time; each holds one answer, of 1 MiB at most, until its turn."""
 
 Advance = Callable[[int], object]
 
@@ -21,23 +28,29 @@ def offsets_bounds(wire: Wire, topic: str, partitions: int) -> dict[TopicPartiti
 
 
 def read_offsets_partitions(
-    wire: Wire, bounds: dict[TopicPartition, PartitionOffsets], advance: Advance = lambda _: None
+    wire: Wire, bounds: Mapping[TopicPartition, PartitionOffsets], advance: Advance = lambda _: None
 ) -> tuple[OffsetsPartition, ...]:
     """The partitions as they were when `bounds` was asked, folded. `advance` is told how many records were read.
 
-    Raises what read_log raises.
+    While one partition is folded, the first batches of the next ones are on their way. Raises what read_log raises.
     """
+    leaders = partition_leaders(wire, {place.topic for place in bounds})
+    waiting, begun = deque(bounds.values()), deque[tuple[PartitionOffsets, LogReader]]()
     folded = []
-    for place, offsets in bounds.items():
-        folded.append(_folded(wire, place, offsets))
+    while waiting or begun:
+        while waiting and len(begun) < AHEAD:
+            offsets = waiting.popleft()
+            begun.append((offsets, begin_reading(wire, offsets, leaders.get(offsets.topic_partition, NO_LEADER))))
+        offsets, reader = begun.popleft()
+        folded.append(_folded(wire, offsets, reader))
         advance(offsets.high_watermark - offsets.log_start_offset)
     return tuple(folded)
 
 
-def _folded(wire: Wire, place: TopicPartition, offsets: PartitionOffsets) -> OffsetsPartition:
+def _folded(wire: Wire, offsets: PartitionOffsets, reader: LogReader) -> OffsetsPartition:
     """Of each batch only what outlives it is made a record."""
-    fold = OffsetsFold()
-    for part in read_batches(wire, place, offsets=offsets):
+    fold, place = OffsetsFold(), offsets.topic_partition
+    for part in read_batches(wire, place, offsets=offsets, begun=reader):
         header = part.batch.header
         entries = decode_entries(part.batch, topic_partition=place)
         if not part.whole:

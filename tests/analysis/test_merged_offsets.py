@@ -6,6 +6,7 @@ from eosctl.model.merged_offsets import MergedOffset, StoredOffset
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.records import RecordState
 from eosctl.model.skipped import Skipped
+from eosctl.model.versions import KafkaVersion
 from tests.analysis.offset_records import AS_OF, record, report, topic, worker
 
 KEY = '["c",{"f":1}]'
@@ -111,3 +112,13 @@ def test_without_configs_nothing_is_guessed() -> None:
 
 def test_a_selected_connector_without_offsets_that_does_not_exist_is_absent() -> None:
     assert report(topic("global"), configs={"c": {}}, selected=("c", "d")).absent == ("d",)
+
+
+@pytest.mark.parametrize(("version", "answer"), [("4.1.2", {"p": 1}), ("4.2.0", None), ("4.3.1", None)])
+def test_a_null_source_partition_is_looked_up_in_vain_from_4_2_on(version: str, answer: object) -> None:
+    log = topic("global", [record(0, '["c",null]', '{"p":1}')])
+    found = report(log, configs={"c": {}}, settings=worker(version=KafkaVersion.parse(version)))
+    [row] = found.connectors[0].offsets
+    assert value(row.kafka_effective) == answer
+    assert value(row.kip618_effective) == {"p": 1}
+    assert [each.id for each in found.findings] == ([] if answer else ["null-partition-lost"])
