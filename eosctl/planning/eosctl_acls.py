@@ -21,6 +21,8 @@ def plan_eosctl(planner: Planner) -> Iterator[Need]:
     own = [connector_offsets_topic(planner.worker, each, exactly_once=planner.exactly_once) for each in sources]
     for name in dict.fromkeys((*planner.worker.internal_topics, *(each for each in own if each is not None))):
         yield from _reading(client, name)
+    for name in dict.fromkeys((planner.worker.offsets_topic, *(each for each in own if each is not None))):
+        yield from _moving(planner, client, name)
     yield client.needs(
         Operation.DESCRIBE,
         group_pattern(planner.group_id),
@@ -64,6 +66,27 @@ def _reading(client: Client, name: str) -> Iterator[Need]:
     )
 
 
+def _moving(planner: Planner, client: Client, name: str) -> Iterator[Need]:
+    """Write and, where the topic may not exist, Create on an offsets topic: optional, for eosctl may only read."""
+    yield client.needs(
+        Operation.WRITE,
+        topic(name),
+        "offsets are moved there, or restored",
+        source="KafkaApis.handleProduceRequest",
+        symptom="eosctl migrate-offsets and eosctl offsets restore end with exit code 5",
+        loss="moving offsets into this topic, and restoring them",
+    )
+    if not planner.exists(name):
+        yield client.needs(
+            Operation.CREATE,
+            topic(name),
+            "offsets are moved there, and the topic may not exist",
+            source="KafkaApis.handleCreateTopicsRequest",
+            symptom="eosctl migrate-offsets ends with exit code 5",
+            loss="moving offsets into this topic before somebody has created it",
+        )
+
+
 def _transactional_ids(planner: Planner, client: Client) -> Iterator[Need]:
     sources = [each for each in planner.connectors if not each.is_sink]
     patterns = [each for connector in sources for each in task_id_patterns(planner, connector)]
@@ -78,8 +101,8 @@ def _transactional_ids(planner: Planner, client: Client) -> Iterator[Need]:
         yield client.needs(
             Operation.WRITE,
             pattern,
-            "its producer is fenced",
+            "its producer is fenced; offsets are moved in a transaction of task 0's",
             source="KafkaApis.handleInitProducerIdRequest",
-            symptom="eosctl fence ends with exit code 5",
-            loss="fencing",
+            symptom="eosctl fence and eosctl migrate-offsets end with exit code 5",
+            loss="fencing, and moving offsets",
         )

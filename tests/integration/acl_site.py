@@ -16,7 +16,7 @@ from eosctl.errors import EosctlError, TimedOut
 from eosctl.model.acl_plan import AclPlan, AclWish
 from eosctl.model.acls import AclBinding
 from eosctl.model.client_properties import Property
-from eosctl.model.client_roles import ConnectCluster, ConnectorConfig, WorkerConfig
+from eosctl.model.client_roles import ClientRole, ConnectCluster, ConnectorConfig, WorkerConfig
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.versions import KafkaVersion
 from eosctl.planning.acls import plan_acls
@@ -121,10 +121,13 @@ class Site:
         }
         return self.connector(f"{self.name}-mirror", **plain, **sides)
 
-    def plan(self, connectors: Iterable[ConnectorConfig], existing: Mapping[str, bool]) -> AclPlan:
-        """What eosctl plans for the worker and these connectors."""
+    def plan(
+        self, connectors: Iterable[ConnectorConfig], existing: Mapping[str, bool], *, tool: str | None = None
+    ) -> AclPlan:
+        """What eosctl plans for the worker and these connectors, and for itself where it is the user `tool`."""
         cluster = ConnectCluster((self.worker,), tuple(connectors))
-        return plan_acls(AclWish((cluster,), topics_known=existing), _no_certificate)
+        principals = {} if tool is None else {(ClientRole.EOSCTL, None): f"User:{tool}"}
+        return plan_acls(AclWish((cluster,), principals=principals, topics_known=existing), _no_certificate)
 
     # -- what happens ------------------------------------------------------------------------------------------------
 
