@@ -55,6 +55,7 @@ COMMANDS: Final = (
         "Show where source connectors are and where they will begin, keep it, and compare.",
     ),
     Entry("explain", "eosctl.commands.explain", "Explain an error of a worker or a client, or a rule of doctor."),
+    Entry("audit", "eosctl.commands.audit", "Say whether exactly-once held, from the record batches themselves."),
     Entry("doctor", "eosctl.commands.doctor", "Ask every rule whether exactly-once holds here, and will."),
     Entry(
         "upgrade-check",

@@ -1,16 +1,17 @@
 """The audit itself: one scan, four reductions, one conclusion. Engines only carry it."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import NamedTuple
 
 from eosctl.analysis.audit.conclusion import conclude
 from eosctl.analysis.audit.evidence import Evidence, PartitionLog
 from eosctl.analysis.audit.key_summary import add_key_summaries
+from eosctl.analysis.audit.log_scan import GapKind, LogScan
 from eosctl.analysis.audit.transaction_judgement import Bench, Owners
 from eosctl.analysis.audit.transaction_summary import add_summaries
 from eosctl.analysis.owners import KnownNames
-from eosctl.codecs.audit_states import decode_state
+from eosctl.codecs.audit_states import decode_state, encode_state
 from eosctl.engines.engine import Advance, Engine, ScannedRows
 from eosctl.engines.reducing import (
     ConfigReduction,
@@ -78,7 +79,8 @@ class _Run:
         return Audited(conclude(evidence), tuple(self._left))
 
     def _reduce(self, reduction: Reduction) -> list[Reduced]:
-        reduced = list(self._rows.reduce(reduction, self._carried(reduction.kind)))
+        expired = _expired_rows(self._plan) if reduction.kind is StateKind.LOG else ()
+        reduced = list(self._rows.reduce(reduction, chain(self._carried(reduction.kind), expired)))
         self._left += chain.from_iterable(each.carried for each in reduced)
         return reduced
 
@@ -106,6 +108,14 @@ class _Run:
         bench = Bench(self._plan.as_of, whole_since, Owners(owners, outputs))
         offsets = frozenset(topic.name for topic in self._plan.topics if topic.role is TopicRole.OFFSETS)
         return TransactionReduction(bench, offsets, tuple(each.suspicion for each in keys.suspicions))
+
+
+def _expired_rows(plan: AuditPlan) -> Iterator[StateRow]:
+    """Ranges that nobody read, as states of their own."""
+    for each in plan.expired:
+        scan = LogScan(each.start, each.end, GapKind.EXPIRED)
+        payload = encode_state(scan.state(()))
+        yield StateRow(StateKind.LOG, 0, each.topic, each.partition, each.start, True, payload)
 
 
 def _owners(plan: AuditPlan, keys: KeySummary) -> Mapping[int, tuple[str, ...]]:

@@ -89,7 +89,8 @@ class AuditPlan:
 
     as_of is in ms since the epoch. Last stable offsets were all asked before the first high watermark: what belongs to
     a transaction that ended below a last stable offset lies below the high watermarks, in every partition.
-    connectors are the source connectors known by name; holders tells whose producer IDs are still known.
+    expired are ranges that the log start passed before an audit came by. connectors are the source connectors known by
+    name; holders tells whose producer IDs are still known.
     unread says of partitions and facts that could not be read why.
     """
 
@@ -99,6 +100,7 @@ class AuditPlan:
     topics: tuple[AuditedTopic, ...]
     bounds: tuple[PartitionBounds, ...]
     ranges: tuple[OffsetRange, ...]
+    expired: tuple[OffsetRange, ...] = ()
     connectors: tuple[str, ...] | Skipped = ()
     holders: tuple[TransactionalIdHolder, ...] | Skipped = ()
     unread: dict[str, Skipped] = field(default_factory=dict)

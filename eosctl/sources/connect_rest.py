@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from urllib.parse import quote
 
 from eosctl.clients.rest import RestClient
-from eosctl.errors import EosctlError, Undecodable, Unreachable
+from eosctl.errors import EosctlError, NotAuthorized, Refused, Undecodable, Unreachable
 from eosctl.model.snapshot import Skipped
 from eosctl.model.workers import ConnectFacts, ConnectorStatus, TaskStatus, WorkerFacts
 
@@ -77,3 +79,30 @@ def _connector(name: str, entry: dict[str, dict[str, object]]) -> ConnectorStatu
         state=str(connector["state"]),
         tasks=tuple(TaskStatus(int(task["id"]), str(task["state"]), str(task["worker_id"])) for task in tasks),
     )
+
+
+def read_active_topics(urls: Sequence[str], connectors: Sequence[str], timeout_s: float) -> dict[str, tuple[str, ...]]:
+    """`GET /connectors/{c}/topics` (KIP-558): the topics that each connector was seen to use since its last reset.
+
+    Connectors that are gone meanwhile, and those of workers that do not keep track, have none.
+    """
+    failure: EosctlError = Unreachable("no Connect worker was given")
+    for url in urls:
+        try:
+            with ThreadPoolExecutor(max_workers=8) as pool:
+                found = pool.map(partial(_active_topics, url, timeout_s), connectors)
+                return dict(zip(connectors, found, strict=True))
+        except EosctlError as error:  # the next worker knows the same cluster
+            failure = error
+    raise failure
+
+
+def _active_topics(url: str, timeout_s: float, connector: str) -> tuple[str, ...]:
+    with RestClient(url, timeout_s) as rest:
+        try:
+            body = rest.get(f"/connectors/{quote(connector, safe='')}/topics")
+        except (Refused, NotAuthorized):  # 404 where it is gone, 403 where tracking is off
+            return ()
+    entry = body.get(connector) if isinstance(body, dict) else None
+    topics = entry.get("topics") if isinstance(entry, dict) else None
+    return tuple(sorted(map(str, topics))) if isinstance(topics, list) else ()

@@ -1,6 +1,8 @@
 """The first batch at an offset: when was it written?"""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Final
 
 from eosctl.clients.leaders import NO_LEADER
 from eosctl.clients.messages import fetch
@@ -8,6 +10,9 @@ from eosctl.clients.wire import Wire
 from eosctl.codecs.record_batches import iter_batches
 from eosctl.model.names import TopicPartition
 from eosctl.model.records import IsolationLevel
+from eosctl.sources.kafka_log import read_log
+
+MOST_KEYS: Final = 10
 
 
 def first_timestamps(
@@ -29,3 +34,10 @@ def first_timestamps(
             if batch is not None and batch.header.base_timestamp >= 0:
                 found[answer.item] = batch.header.base_timestamp
     return found
+
+
+def first_keys(wire: Wire, partitions: Iterable[TopicPartition]) -> Iterator[bytes | None]:
+    """The keys in the first data batch of each partition that has one."""
+    for partition in partitions:
+        for record in islice(read_log(wire, partition), MOST_KEYS):
+            yield record.key

@@ -37,6 +37,11 @@ def _gaps(log: PartitionLog, evidence: Evidence) -> Iterator[Finding]:
                 facts = {**place, "connectors": named, "start": gap.start, "end": gap.end}
                 cure = "compare with another replica; the topic is not compacted, so nothing may be missing"
                 yield Finding(LOST, Severity.ERROR, subject, message, cure, facts)
+            elif gap.kind == GapKind.EXPIRED:
+                message = f"offsets {gap.start} to {gap.end - 1} were deleted before an audit read them"
+                facts = {**place, "connectors": named, "start": gap.start, "end": gap.end}
+                cure = "audit more often than the topic's retention, and find out who calls DeleteRecords"
+                yield Finding(EXPIRED, Severity.WARNING, subject, message, cure, facts)
         for damage in state.damages:
             message = f"offset {damage.offset} could not be read: {damage.reason}"
             cure = "compare with another replica: kafka-dump-log.sh, or eosctl transactions log on the segment"

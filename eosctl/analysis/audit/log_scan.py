@@ -24,6 +24,7 @@ class GapKind(StrEnum):
 
     COMPACTED = "compacted"
     LOST = "lost"
+    EXPIRED = "expired"
 
 
 class LogScan:
@@ -146,7 +147,7 @@ def _greatest(left: int | None, right: int | None) -> int | None:
 
 
 def _join_gaps(left: tuple[Gap, ...], right: tuple[Gap, ...]) -> tuple[Gap, ...]:
-    if left and right and left[-1].end == right[0].start:
+    if left and right and left[-1].end == right[0].start and left[-1].kind == right[0].kind:
         left, right = left[:-1], (right[0]._replace(start=left[-1].start), *right[1:])
     return left + right
 

@@ -1,0 +1,102 @@
+"""`eosctl audit`: did exactly-once hold?"""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from eosctl.commands.offsets_options import about_offsets
+from eosctl.commands.options import GlobalOptions, connecting
+from eosctl.errors import UsageError
+
+if TYPE_CHECKING:
+    from eosctl.commands.offsets_reading import OffsetsQuestion
+
+app = typer.Typer()
+
+
+class Action(StrEnum):
+    """What to do: audit now, or look into the ledger of earlier audits."""
+
+    RUN = "run"
+    STATUS = "status"
+    HISTORY = "history"
+
+
+class EngineName(StrEnum):
+    """What carries the audit."""
+
+    LOCAL = "local"
+    SPARK = "spark"
+
+
+@app.command()
+@connecting
+@about_offsets
+def audit(
+    options: GlobalOptions,
+    question: "OffsetsQuestion",
+    action: Annotated[
+        Action, typer.Argument(metavar="[run|status|history]", help="Audit, or look into the ledger.")
+    ] = Action.RUN,
+    topic: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TOPIC", help="A topic that connectors write to. May be repeated. [default: all known]"),
+    ] = None,
+    plan: Annotated[bool, typer.Option("--plan", help="Show what would be read, and read nothing.")] = False,
+    engine: Annotated[EngineName, typer.Option(help="On this machine, or on Spark.")] = EngineName.LOCAL,
+    processes: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Processes of the local engine. [default: one a CPU]")
+    ] = None,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            envvar="EOSCTL_AUDIT_STORE",
+            help="Keep a ledger, and read only what is new: sqlite:///FILE or postgresql://HOST/DATABASE.",
+        ),
+    ] = None,
+    job: Annotated[str, typer.Option(metavar="NAME", help="The name of this audit in the ledger.")] = "audit",
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a page for a browser: one file, nothing else needed.")
+    ] = None,
+    export: Annotated[
+        Path | None, typer.Option(metavar="DIRECTORY", help="Write findings, ranges and statistics as Parquet files.")
+    ] = None,
+) -> int:
+    """Say whether exactly-once held, from the record batches themselves.
+
+    Use it after anything that may have broken the promise, and every night. It reads the offsets topics, the config
+    topic and the topics that source connectors write to: producer IDs, epochs, transactions and their markers, which no
+    consumer shows. For each connector it says held, broken (with topic, partition and offsets), or cannot-tell (with
+    what is missing). Nothing is written to Kafka.
+
+    Examples:
+      eosctl audit -b broker:9092 --connect-url http://worker:8083 --group-id connect-cluster
+      eosctl audit -b broker:9092 --topic orders --topic payments --plan
+      eosctl audit -b broker:9092 --store sqlite:///var/lib/eosctl/audit.db --report audit.html
+      eosctl audit status --store sqlite:///var/lib/eosctl/audit.db
+
+    Columns:
+      CONNECTOR  the connector's name
+      VERDICT    held, broken or cannot-tell
+    """
+    from eosctl.commands.auditing import AuditQuestion, audit_now, plan_audit
+    from eosctl.commands.context import Context
+
+    if action is not Action.RUN:
+        return _look(options, action, store, job)
+    asked = AuditQuestion(question, tuple(topic or ()), engine.value, processes, store, job, report, export)
+    with Context(options) as context:
+        answer = plan_audit(context, asked) if plan else audit_now(context, asked)
+        options.console.result(answer.document)
+        return answer.exit_code
+
+
+def _look(options: GlobalOptions, action: Action, store: str | None, job: str) -> int:
+    from eosctl.commands.audit_ledger import show_history, show_status
+
+    if store is None:
+        raise UsageError(f"audit {action.value} looks into a ledger", hint="name it: --store sqlite:///FILE")
+    return show_status(options, store) if action is Action.STATUS else show_history(options, store, job)
