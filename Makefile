@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := .make
 
-.PHONY: demo test lint pure kafka matrix crash fuzz bench coverage docs shells lock reference clean
+.PHONY: demo test lint pure kafka matrix crash fuzz bench coverage docs shells package ranges lock reference clean
 
 demo: $(STAMPS)/sandbox
 	$(BIN)/eosctl demo
@@ -36,6 +36,21 @@ coverage: $(STAMPS)/dev $(STAMPS)/sandbox
 # Needs zsh and fish on the PATH. Not part of any other target; bash is held by the ordinary tests.
 shells: $(STAMPS)/dev
 	$(BIN)/pytest -q tests/commands/shells.py
+
+# Wheel, sdist and a single file, left in dist/, and each installed into a clean environment. Downloads all extras.
+package: $(STAMPS)/dev
+	$(BIN)/pytest -q tests/project/packages.py
+
+# The tests with the lowest and with the newest versions that pyproject.toml allows, each in an environment of its own.
+# What the project's documents say of themselves depends on pinned versions, and is left out.
+KAFKA_CLIENTS := tests/integration/test_identity.py tests/integration/test_fence.py tests/integration/test_transactions_log.py
+ranges: $(STAMPS)/dev $(STAMPS)/sandbox
+	for end in lowest-direct highest; do set -e; \
+	$(BIN)/uv pip compile -q --python-version 3.11 --resolution $$end --no-header --no-annotate pyproject.toml --extra spark --extra postgres -o $(STAMPS)/$$end.txt; \
+	$(BIN)/uv venv -q --clear --python $(BIN)/python .venv-$$end; \
+	$(BIN)/uv pip install -q --python .venv-$$end -c $(STAMPS)/$$end.txt -e . --extra dev --extra spark --extra postgres -r pyproject.toml; \
+	.venv-$$end/bin/python -m pytest -q -m "not kafka" --ignore=tests/project; \
+	.venv-$$end/bin/python -m pytest -q -m "kafka and not long" $(KAFKA_CLIENTS); done
 
 bench: $(STAMPS)/dev $(STAMPS)/sandbox
 	missed=0; for each in benchmarks/*.py; do case $$each in */__init__.py|*/measure.py) ;; \
@@ -82,4 +97,4 @@ lock:
 	echo 'pyspark>=4.0,<5' | uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header - -o requirements/maven.lock
 
 clean:
-	rm -rf $(VENV) $(STAMPS) .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf build dist .venv-lowest-direct .venv-highest $(VENV) $(STAMPS) .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache

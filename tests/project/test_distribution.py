@@ -1,0 +1,72 @@
+"""What is published: wheel and sdist as they are built from this checkout. `make package` installs them, too."""
+
+import email
+import re
+import sys
+import tarfile
+import zipfile
+from itertools import chain
+from pathlib import Path
+
+import pytest
+
+from eosctl import __version__
+from tests.project.distribution import build, run
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory) -> tuple[Path, Path]:
+    return build(tmp_path_factory.mktemp("dist"))
+
+
+def test_wheel_and_sdist_pass_twine(built):
+    twine = Path(sys.executable).with_name("twine")
+    said = run(twine, "--no-color", "check", "--strict", *built)
+    assert said.count("PASSED") == 2, said
+
+
+def test_the_wheel_holds_the_package_its_manual_and_its_completions(built, root, project_files):
+    wheel, _ = built
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+    package = {str(path.relative_to(root)) for path in project_files if root / "eosctl" in path.parents}
+    assert package - names == set()
+    data = f"eosctl-{__version__}.data/data/share"
+    assert {f"{data}/man/man1/{path.name}" for path in (root / "man").glob("*.1")} <= names
+    assert {
+        f"{data}/bash-completion/completions/eosctl",
+        f"{data}/zsh/site-functions/_eosctl",
+        f"{data}/fish/vendor_completions.d/eosctl.fish",
+        "eosctl/py.typed",
+        f"eosctl-{__version__}.dist-info/licenses/LICENSE",
+    } <= names
+    tops = {name.partition("/")[0] for name in names}
+    assert tops == {"eosctl", f"eosctl-{__version__}.dist-info", f"eosctl-{__version__}.data"}
+
+
+def test_the_sdist_holds_the_whole_project(built, project_files, root):
+    _, sdist = built
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {str(path.relative_to(root)) for path in project_files} - names == set()
+
+
+def test_the_metadata_says_what_pyproject_says(built):
+    wheel, _ = built
+    with zipfile.ZipFile(wheel) as archive:
+        metadata = email.message_from_bytes(archive.read(f"eosctl-{__version__}.dist-info/METADATA"))
+    assert (metadata["Name"], metadata["Version"]) == ("eosctl", __version__)
+    assert metadata["License-Expression"] == "Apache-2.0"
+    assert metadata["Requires-Python"] == ">=3.11"
+    assert metadata.get_payload().startswith("# eosctl")
+
+
+def test_every_dependency_has_a_lowest_version(root):
+    """`make ranges` tests it; without a bound there would be nothing to test."""
+    import tomllib
+
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    extras = (each for name, each in project["optional-dependencies"].items() if name != "dev")
+    named = chain(project["dependencies"], *extras)
+    wanting = [each for each in named if not re.search(r">=\d", each)]
+    assert wanting == []
