@@ -156,8 +156,9 @@ class PostgresqlConnection:
                 cursor.close()
 
     def has_table(self, name: str) -> bool:
-        """Whether the search path leads to such a table."""
-        return any(row[0] for row in self.rows("SELECT to_regclass(?) IS NOT NULL", (name,)))
+        """Whether the search path leads to such a table. Asked of the catalogue: to_regclass remembers its answers."""
+        statement = "SELECT 1 FROM pg_catalog.pg_class WHERE relname = ? AND pg_catalog.pg_table_is_visible(oid)"
+        return any(self.rows(statement, (name,)))
 
     def commit(self) -> None:
         """On disk when this returns: a COMMIT that the server turned into a rollback is an error."""

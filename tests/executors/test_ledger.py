@@ -1,0 +1,320 @@
+"""A ledger in SQLite and in PostgreSQL: a run is there whole or not at all, and only once."""
+
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from eosctl.codecs.ledger import SCHEMA
+from eosctl.commands.audit_ledger import Ledger, open_ledger
+from eosctl.errors import Bug, ConfigError, Refused, StaleRange, Unsupported, UsageError
+from eosctl.executors.ledger_schema import prepare_ledger
+from eosctl.model.audit import StateKind
+from eosctl.model.ledger import (
+    Advance,
+    CarriedBucket,
+    CommittedRange,
+    Cursor,
+    JobState,
+    LedgerRange,
+    LedgerRangeKind,
+    LedgerRun,
+)
+from eosctl.model.names import TopicPartition
+from tests.executors.ledgers import CLUSTER, advanced, read_up_to, row, run_of
+from tests.postgresql import PostgreSQL
+
+T0 = TopicPartition("t", 0)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A store that holds nothing yet."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'ledger.db'}"
+    server: PostgreSQL = request.getfixturevalue("postgresql")
+    return server.url(server.new_database())
+
+
+@pytest.fixture
+def ledger(url: str) -> Ledger:
+    return open_ledger(url)
+
+
+def carried(ledger: Ledger, job: str = "job") -> list[bytes]:
+    return [each.payload for each in ledger.carried(ledger.state(job, CLUSTER), StateKind.LOG)]
+
+
+def test_a_new_ledger_holds_nothing(ledger: Ledger):
+    state = ledger.state("job", CLUSTER)
+    assert state == JobState("job", CLUSTER, 0, None, {})
+    assert list(ledger.carried(state, StateKind.LOG)) == []
+    assert (ledger.jobs(), ledger.runs("job"), list(ledger.ranges("job"))) == ((), (), [])
+    assert ledger.report("job") is None
+
+
+def test_what_a_run_leaves_is_what_the_next_one_finds(ledger: Ledger):
+    cursor = Cursor("t", 0, "A", 40)
+    gap = LedgerRange("t", 1, None, 0, 5, LedgerRangeKind.EXPIRED)
+    read = LedgerRange("t", 0, "A", 0, 40, records=30, control_records=4, aborted_records=3)
+    steps = (Advance(None, cursor, (read,)), Advance(None, Cursor("t", 1, None, 5), (gap,)))
+    rows = (row(b"\x00\xff" * 1000), row(b"{}", partition=1), row(b"later", start=9))
+    run = run_of(ledger.state("job", CLUSTER), *steps, rows=rows, report='{"a": "ü\\u0000"}')
+    committed = ledger.commit(run)
+    assert (committed.run_number, committed.found_later) == (1, False)
+    state = open_ledger_again(ledger).state("job", CLUSTER)
+    assert (state.run_number, state.run_id) == (1, run.run_id)
+    assert state.cursors == {T0: cursor, TopicPartition("t", 1): Cursor("t", 1, None, 5)}
+    assert list(ledger.carried(state, StateKind.LOG)) == [rows[0], rows[2], rows[1]]
+    assert list(ledger.carried(state, StateKind.KEYS)) == []
+    assert list(ledger.ranges("job")) == [CommittedRange(1, read), CommittedRange(1, gap)]
+    assert ledger.report("job") == ledger.report("job", run.run_id) == '{"a": "ü\\u0000"}'
+    assert ledger.report("job", "another") is None
+    [summary] = ledger.runs("job")
+    assert (summary.offsets, summary.records, summary.gaps, summary.verdict) == (40, 30, 1, "held")
+    assert abs(summary.committed_at - 1_790_000_000_000) < 10**12
+    [job] = ledger.jobs()
+    assert (job.job, job.cluster_id, job.partitions, job.last_run) == ("job", CLUSTER, 2, summary)
+
+
+def open_ledger_again(ledger: Ledger) -> Ledger:
+    return replace(ledger)
+
+
+def test_state_is_streamed_by_bucket_topic_partition_and_start_in_the_order_of_bytes(ledger: Ledger):
+    rows = tuple(
+        row(b"x", bucket=bucket, topic=topic, partition=partition)
+        for bucket in (10, 2)
+        for topic in ("b", "B", "é", "a-1", "a.1", "\U0001f600")
+        for partition in (10, 2)
+    )
+    state = ledger.state("job", CLUSTER)
+    ledger.commit(run_of(state, rows=rows))
+    found = list(ledger.carried(ledger.state("job", CLUSTER), StateKind.LOG))
+    assert found == sorted(rows, key=lambda each: (each.bucket, each.topic.encode(), each.partition))
+    assert list(ledger.carried(ledger.state("job", CLUSTER), StateKind.LOG, 2)) == found[:12]
+
+
+def test_of_two_runs_from_one_state_the_second_is_stale_and_leaves_nothing(ledger: Ledger):
+    state = ledger.state("job", CLUSTER)
+    ledger.commit(run_of(state, advanced(state, "t", 0, 10), rows=(row(b"first"),)))
+    with pytest.raises(StaleRange) as raised:
+        ledger.commit(run_of(state, advanced(state, "t", 0, 20), rows=(row(b"second"), row(b"other", bucket=1))))
+    assert raised.value.exit_code == 8
+    assert raised.value.message == (
+        "job job is at run 1, this audit was planned from run 0;"
+        " the cursor of t-0 is at offset 10 of topic ID A, not missing"
+    )
+    assert carried(ledger) == [b"first"]
+    assert len(ledger.runs("job")) == len(list(ledger.ranges("job"))) == 1
+    read_up_to(ledger, "job", 20)
+    assert ledger.state("job", CLUSTER).cursors[T0].offset == 20
+
+
+def test_runs_over_different_partitions_exclude_each_other_too(ledger: Ledger):
+    """What they carry is merged from the same state: the second would undo what the first carried."""
+    state = ledger.state("job", CLUSTER)
+    ledger.commit(run_of(state, advanced(state, "t", 0, 10)))
+    with pytest.raises(StaleRange, match=r"is at run 1, this audit was planned from run 0$"):
+        ledger.commit(run_of(state, advanced(state, "t", 1, 10)))
+
+
+@pytest.mark.parametrize(
+    "wrong", [Cursor("t", 0, "A", 9), Cursor("t", 0, "B", 10), Cursor("t", 0, None, 10), None], ids=str
+)
+def test_each_cursor_is_compared_by_topic_id_and_offset(ledger: Ledger, wrong: Cursor | None):
+    """Also where the number of the run is right: the ledger may have been restored, or mended by hand."""
+    read_up_to(ledger, "job", 10, rows=(row(b"first"),))
+    state = ledger.state("job", CLUSTER)
+    step = Advance(wrong, Cursor("t", 0, "A", 30), (LedgerRange("t", 0, "A", wrong.offset if wrong else 0, 30),))
+    with pytest.raises(StaleRange, match="the cursor of t-0 is at offset 10 of topic ID A, not "):
+        ledger.commit(run_of(state, advanced(state, "s", 0, 5), step, rows=(row(b"second"),)))
+    assert ledger.state("job", CLUSTER) == state
+    assert carried(ledger) == [b"first"]
+
+
+def test_a_run_is_committed_once_however_often_it_is_asked_for(ledger: Ledger):
+    run = read_up_to(ledger, "job", 10, rows=(row(b"first"),))
+    read_up_to(ledger, "job", 20, rows=(row(b"second"),))
+    assert ledger.commit(run).run_number == 1
+    assert carried(ledger) == [b"second"]
+
+
+def test_a_bucket_is_replaced_whole_and_others_stay(ledger: Ledger):
+    read_up_to(ledger, "job", 10, rows=(row(b"a"), row(b"b", partition=1), row(b"c", bucket=1)))
+    read_up_to(ledger, "job", 20, rows=(row(b"d", partition=2),))
+    assert carried(ledger) == [b"d", b"c"]
+    state = ledger.state("job", CLUSTER)
+    ledger.commit(replace(run_of(state), carried=[CarriedBucket(StateKind.LOG, 1, ())]))
+    assert carried(ledger) == [b"d"]
+
+
+def test_a_topic_that_was_created_again_begins_anew_and_the_old_end_is_told(ledger: Ledger):
+    read_up_to(ledger, "job", 10)
+    state = ledger.state("job", CLUSTER)
+    gap = LedgerRange("t", 0, "A", 10, 10, LedgerRangeKind.RECREATED)
+    read = LedgerRange("t", 0, "B", 0, 4)
+    ledger.commit(run_of(state, Advance(state.cursors[T0], Cursor("t", 0, "B", 4), (gap, read))))
+    assert ledger.state("job", CLUSTER).cursors[T0] == Cursor("t", 0, "B", 4)
+    assert [(number, each.kind.value, each.topic_id) for number, each in ledger.ranges("job")] == [
+        (1, "read", "A"),
+        (2, "recreated", "A"),
+        (2, "read", "B"),
+    ]
+
+
+def test_a_cursor_whose_partition_is_no_more_ends(ledger: Ledger):
+    read_up_to(ledger, "job", 10)
+    state = ledger.state("job", CLUSTER)
+    gap = LedgerRange("t", 0, "A", 10, 10, LedgerRangeKind.RECREATED)
+    ledger.commit(run_of(state, Advance(state.cursors[T0], None, (gap,))))
+    assert ledger.state("job", CLUSTER).cursors == {}
+
+
+def test_readers_never_mix_two_runs(ledger: Ledger):
+    """One that has begun to read sees the old state to its end; one that begins too late is told so."""
+    read_up_to(ledger, "job", 10, rows=tuple(row(b"old", partition=number) for number in range(100)))
+    state = ledger.state("job", CLUSTER)
+    reading = ledger.carried(state, StateKind.LOG)
+    first = next(reading)
+    read_up_to(ledger, "job", 20, rows=tuple(row(b"new", partition=number) for number in range(100)))
+    assert {each.payload for each in (first, *reading)} == {b"old"}
+    with pytest.raises(StaleRange, match="is at run 2 by now, this audit was planned from run 1"):
+        next(ledger.carried(state, StateKind.LOG))
+
+
+def test_an_error_while_results_are_written_leaves_nothing(ledger: Ledger):
+    read_up_to(ledger, "job", 10, rows=(row(b"first"),))
+    state = ledger.state("job", CLUSTER)
+
+    def interrupted():
+        yield CarriedBucket(StateKind.LOG, 0, (row(b"second"),))
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ledger.commit(replace(run_of(state, advanced(state, "t", 0, 20)), carried=interrupted()))
+    assert ledger.state("job", CLUSTER) == state
+    assert carried(ledger) == [b"first"]
+
+
+def test_unsettled_state_belongs_into_no_ledger(ledger: Ledger):
+    state = ledger.state("job", CLUSTER)
+    with pytest.raises(Bug, match="is not settled"):
+        ledger.commit(run_of(state, rows=(row(b"x")._replace(settled=False),)))
+    with pytest.raises(Bug, match="is in bucket log 3"):
+        ledger.commit(replace(run_of(state), carried=[CarriedBucket(StateKind.LOG, 3, (row(b"x"),))]))
+    assert ledger.jobs() == ()
+
+
+def test_jobs_do_not_touch_each_other(ledger: Ledger):
+    names = ["job", "Job", "jöb'; DROP TABLE audit_job; --", "100% {text} ?"]
+    for number, name in enumerate(names):
+        read_up_to(ledger, name, 10 + number, rows=(row(name.encode()),))
+    assert [each.job for each in ledger.jobs()] == sorted(names)
+    for number, name in enumerate(names):
+        assert ledger.state(name, CLUSTER).cursors[T0].offset == 10 + number
+        assert carried(ledger, name) == [name.encode()]
+
+
+@pytest.mark.parametrize("name", ["", "x" * 201, "a\nb", "a\0b", "\ud800"])
+def test_a_job_has_a_name_that_can_be_printed(ledger: Ledger, name: str):
+    with pytest.raises(UsageError):
+        ledger.state(name, CLUSTER)
+
+
+def test_a_job_stays_with_its_cluster(ledger: Ledger):
+    read_up_to(ledger, "job", 10)
+    with pytest.raises(Refused, match=f"job job audits cluster {CLUSTER}, this is cluster another"):
+        ledger.state("job", "another")
+    elsewhere = replace(ledger.state("job", CLUSTER), cluster_id="another")
+    with pytest.raises(Refused, match=f"job job audits cluster {CLUSTER}, this is cluster another"):
+        ledger.commit(run_of(elsewhere, advanced(elsewhere, "t", 0, 20)))
+    assert ledger.state("job", None).cluster_id == CLUSTER
+
+
+def test_a_ledger_of_a_newer_eosctl_is_left_alone(ledger: Ledger, url: str):
+    newer = (*SCHEMA, ("ALTER TABLE audit_run ADD COLUMN engine {text}",))
+    prepare_ledger(ledger.store, create=False, schema=newer)
+    with pytest.raises(Unsupported) as raised:
+        open_ledger(url)
+    assert raised.value.exit_code == 6
+    assert raised.value.message == f"ledger {ledger.name} has schema 2, this eosctl knows those up to 1"
+
+
+def test_a_ledger_of_an_older_eosctl_is_brought_up_to_date_with_all_that_it_holds(ledger: Ledger):
+    read_up_to(ledger, "job", 10, rows=(row(b"kept"),))
+    newer = (
+        *SCHEMA,
+        ("ALTER TABLE audit_job ADD COLUMN engine {text}", "UPDATE audit_job SET engine = 'local'"),
+        ("CREATE TABLE audit_note (job {text}, note {blob})",),
+    )
+    for _ in range(2):
+        prepare_ledger(ledger.store, create=False, schema=newer)
+    with ledger.store.connect() as connection:
+        connection.begin_reading()
+        assert list(connection.rows("SELECT job, engine FROM audit_job")) == [("job", "local")]
+        assert list(connection.rows("SELECT version FROM audit_schema")) == [(3,)]
+        assert connection.has_table("audit_note")
+    assert carried(ledger) == [b"kept"]
+
+
+def test_a_migration_that_fails_leaves_the_old_schema(ledger: Ledger, url: str):
+    newer = (*SCHEMA, ("ALTER TABLE audit_run ADD COLUMN engine {text}", "this is no statement"))
+    with pytest.raises(Bug):
+        prepare_ledger(ledger.store, create=False, schema=newer)
+    read_up_to(open_ledger(url), "job", 10)
+
+
+def test_state_that_another_eosctl_laid_out_is_not_gone_on_from(ledger: Ledger):
+    read_up_to(ledger, "job", 10)
+    with ledger.store.connect() as connection:
+        connection.begin_writing("test")
+        connection.change("UPDATE audit_job SET state_version = ?", [(2,)])
+        connection.commit()
+    with pytest.raises(Unsupported, match="job job carries state of version 2, this eosctl goes on with version 1"):
+        ledger.state("job", CLUSTER)
+
+
+def test_looking_into_a_store_makes_no_ledger(url: str):
+    with pytest.raises(ConfigError, match=r"there is no ledger|holds no ledger"):
+        open_ledger(url, create=False)
+    open_ledger(url)
+    assert open_ledger(url, create=False).jobs() == ()
+
+
+def test_several_that_come_first_make_one_ledger(url: str):
+    barrier = threading.Barrier(6)
+    failed: list[Exception] = []
+
+    def come() -> None:
+        barrier.wait()
+        try:
+            assert open_ledger(url).jobs() == ()
+        except Exception as error:  # noqa: BLE001  # told below, in the thread of the test
+            failed.append(error)
+
+    threads = [threading.Thread(target=come) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert failed == []
+
+
+def test_a_large_state_is_read_a_few_rows_at_a_time(ledger: Ledger):
+    import tracemalloc
+
+    megabyte = 1 << 20
+    state = ledger.state("job", CLUSTER)
+    buckets = (CarriedBucket(StateKind.LOG, number, (row(bytes(megabyte), bucket=number),)) for number in range(100))
+    empty: LedgerRun = run_of(state)
+    tracemalloc.start()
+    try:
+        ledger.commit(replace(empty, carried=buckets))
+        seen = sum(len(each.payload) for each in ledger.carried(ledger.state("job", CLUSTER), StateKind.LOG))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert seen == 100 * megabyte
+    assert peak < 50 * megabyte

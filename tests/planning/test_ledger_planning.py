@@ -1,0 +1,119 @@
+"""Where a partition is read from, given how far the job has come; and that a step accounts for every offset."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eosctl.errors import Bug
+from eosctl.model.audit import AuditedTopic, PartitionBounds, TopicRole
+from eosctl.model.audit_report import RangeEvidence
+from eosctl.model.ledger import Advance, Cursor, LedgerRange, LedgerRangeKind
+from eosctl.model.names import TopicPartition
+from eosctl.planning.ledger import Resumption, advance, resume
+
+EXPIRED, RECREATED, TRUNCATED = LedgerRangeKind.EXPIRED, LedgerRangeKind.RECREATED, LedgerRangeKind.TRUNCATED
+
+
+def resumed(cursor: Cursor | None, log: tuple[int, int], topic_id: str | None = "A") -> Resumption:
+    """Partition 0 of topic t, whose log is [start, high watermark)."""
+    cursors = {} if cursor is None else {cursor.topic_partition: cursor}
+    bounds = PartitionBounds("t", 0, log[0], log[1], log[1], 0)
+    [found] = resume(cursors, [AuditedTopic("t", TopicRole.OFFSETS, topic_id)], [bounds])
+    return found
+
+
+@pytest.mark.parametrize(
+    ("cursor", "topic_id", "log", "start", "gap"),
+    [
+        (None, "A", (7, 90), 7, None),
+        (("A", 50), "A", (7, 90), 50, None),
+        (("A", 90), "A", (7, 90), 90, None),
+        (("A", 50), "A", (60, 90), 60, (50, 60, EXPIRED)),
+        (("A", 50), "A", (90, 90), 90, (50, 90, EXPIRED)),
+        (("A", 95), "A", (7, 90), 90, (90, 95, TRUNCATED)),
+        (("A", 50), "B", (0, 90), 0, (50, 50, RECREATED)),
+        (("A", 50), "B", (60, 90), 60, (50, 50, RECREATED)),
+        ((None, 50), "A", (7, 90), 50, None),
+        (("A", 50), None, (7, 90), 50, None),
+    ],
+)
+def test_where_a_partition_goes_on(cursor, topic_id, log, start, gap):
+    before = None if cursor is None else Cursor("t", 0, *cursor)
+    found = resumed(before, log, topic_id)
+    assert (found.start, found.before) == (start, before)
+    assert [(each.start, each.end, each.kind) for each in found.gaps] == ([] if gap is None else [gap])
+    assert found.begins_anew == (gap is not None and gap[2] is RECREATED)
+
+
+def test_a_topic_id_once_known_is_kept_where_the_broker_tells_none():
+    assert resumed(Cursor("t", 0, "A", 50), (0, 90), None).topic_id == "A"
+    assert resumed(Cursor("t", 0, None, 50), (0, 90), "A").topic_id == "A"
+
+
+def test_partitions_that_a_new_topic_lacks_end():
+    cursors = {TopicPartition("t", number): Cursor("t", number, "A", 10) for number in range(3)}
+    bounds = [PartitionBounds("t", 0, 0, 5, 5, 0)]
+    found = resume(cursors, [AuditedTopic("t", TopicRole.OUTPUT, "B")], bounds)
+    assert [(each.partition, each.ends) for each in found] == [(0, False), (1, True), (2, True)]
+    assert advance(found[2], 0) == Advance(
+        Cursor("t", 2, "A", 10), None, (LedgerRange("t", 2, "A", 10, 10, RECREATED),)
+    )
+
+
+def test_a_partition_that_could_not_be_read_and_a_topic_that_was_not_asked_for_stay():
+    cursors = {TopicPartition(name, number): Cursor(name, number, "A", 10) for name in ("s", "t") for number in (0, 1)}
+    found = resume(cursors, [AuditedTopic("t", TopicRole.OUTPUT, "A")], [PartitionBounds("t", 0, 0, 20, 20, 0)])
+    assert [str(each.topic_partition) for each in found] == ["t-0"]
+
+
+def test_what_was_read_is_counted():
+    evidence = RangeEvidence("t", 0, 50, 90, records=30, control_records=4, aborted_records=2)
+    step = advance(resumed(Cursor("t", 0, "A", 40), (50, 99)), 90, evidence)
+    assert step.after == Cursor("t", 0, "A", 90)
+    assert step.ranges == (
+        LedgerRange("t", 0, "A", 40, 50, EXPIRED),
+        LedgerRange("t", 0, "A", 50, 90, records=30, control_records=4, aborted_records=2),
+    )
+
+
+def test_nothing_to_read_moves_nothing():
+    step = advance(resumed(Cursor("t", 0, "A", 50), (0, 50)), 50)
+    assert step == Advance(Cursor("t", 0, "A", 50), Cursor("t", 0, "A", 50))
+
+
+offsets = st.integers(0, 100)
+ids = st.sampled_from(["A", "B", None])
+
+
+@given(st.none() | st.tuples(ids, offsets), ids, st.tuples(offsets, offsets).map(sorted), offsets)
+def test_every_step_accounts_for_every_offset(cursor, topic_id, log, more):
+    """Advance raises where it does not, so that it was made is the proof."""
+    before = None if cursor is None else Cursor("t", 0, *cursor)
+    found = resumed(before, tuple(log), topic_id)
+    step = advance(found, min(log[1], found.start + more))
+    assert step.after is not None
+    assert log[0] <= step.after.offset <= log[1]
+
+
+A10 = Cursor("t", 0, "A", 10)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "ranges"),
+    [
+        (A10, Cursor("t", 0, "A", 20), ()),
+        (A10, Cursor("t", 0, "A", 20), ((11, 20, LedgerRangeKind.READ),)),
+        (A10, Cursor("t", 0, "A", 20), ((9, 20, LedgerRangeKind.READ),)),
+        (A10, Cursor("t", 0, "A", 20), ((10, 15, LedgerRangeKind.READ),)),
+        (A10, Cursor("t", 0, "A", 20), ((10, 15, EXPIRED), (16, 20, LedgerRangeKind.READ))),
+        (A10, Cursor("t", 0, "A", 10), ((10, 10, LedgerRangeKind.READ),)),
+        (A10, Cursor("t", 0, "A", 5), ((5, 9, TRUNCATED),)),
+        (A10, Cursor("t", 0, "B", 5), ((9, 9, RECREATED), (0, 5, LedgerRangeKind.READ))),
+        (A10, None, ()),
+        (None, None, ()),
+        (None, Cursor("t", 0, "A", 5), ((0, 4, LedgerRangeKind.READ),)),
+    ],
+)
+def test_a_step_that_leaves_offsets_out_or_takes_them_twice_is_a_bug(before, after, ranges):
+    with pytest.raises(Bug):
+        Advance(before, after, tuple(LedgerRange("t", 0, "A", *each) for each in ranges))
