@@ -82,6 +82,7 @@ class _Auditor:
             group_id=self._context.options.group_id,
             connectors=self._found.connectors,
             unread=self._found.unread,
+            selected=self._question.offsets.connectors,
         )
         return read_bounds(self._context.wire, wish, self._context.now())
 

@@ -83,6 +83,22 @@ class TransactionalIdHolder(NamedTuple):
     transactional_id: str
 
 
+class OpenAtPlan(NamedTuple):
+    """A transaction that was open in a partition when the audit was planned; hangs: no coordinator will ever end it.
+
+    reason says why, in the words of KIP-664's rule; transactional_id is None where no coordinator lists the producer.
+    """
+
+    topic: str
+    partition: int
+    start_offset: int
+    producer_id: int
+    producer_epoch: int
+    transactional_id: str | None
+    hangs: bool
+    reason: str | None
+
+
 @dataclass(frozen=True, slots=True)
 class AuditPlan:
     """All that an audit will read, resolved once; a task never asks for an offset that is not here.
@@ -91,6 +107,7 @@ class AuditPlan:
     a transaction that ended below a last stable offset lies below the high watermarks, in every partition.
     expired are ranges that the log start passed before an audit came by. connectors are the source connectors known by
     name; holders tells whose producer IDs are still known.
+    selected are the connectors that a verdict is asked for (none: all).
     unread says of partitions and facts that could not be read why.
     """
 
@@ -103,6 +120,8 @@ class AuditPlan:
     expired: tuple[OffsetRange, ...] = ()
     connectors: tuple[str, ...] | Skipped = ()
     holders: tuple[TransactionalIdHolder, ...] | Skipped = ()
+    open: tuple[OpenAtPlan, ...] | Skipped = ()
+    selected: tuple[str, ...] = ()
     unread: dict[str, Skipped] = field(default_factory=dict)
 
     def topic(self, name: str) -> AuditedTopic:

@@ -4,19 +4,24 @@ Last stable offsets of all partitions are asked before the first high watermark 
 below a last stable offset was there before that, so it lies below every high watermark asked later.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+from eosctl.analysis.hanging import reason_of
+from eosctl.clients.leaders import partition_leaders
 from eosctl.clients.wire import Wire
 from eosctl.codecs.audit_states import read_offsets_key
 from eosctl.errors import EosctlError, UsageError
-from eosctl.model.audit import AuditedTopic, AuditPlan, PartitionBounds, TopicRole, TransactionalIdHolder
+from eosctl.model.audit import AuditedTopic, AuditPlan, OpenAtPlan, PartitionBounds, TopicRole, TransactionalIdHolder
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Skipped
 from eosctl.sources.kafka_offsets import partition_offsets
+from eosctl.sources.kafka_producers import active_producers
 from eosctl.sources.kafka_topics import topic_facts, topic_ids, topic_settings
 from eosctl.sources.kafka_transactions import list_transactional_ids
+from eosctl.sources.open_transactions import join_with_coordinators, require_access
+from eosctl.sources.transactional_id_access import transactional_id_access
 
 CLEANUP_POLICY: Final = "cleanup.policy"
 
@@ -29,6 +34,7 @@ class AuditWish:
     group_id: str | None
     connectors: tuple[str, ...] | Skipped
     unread: Mapping[str, Skipped]
+    selected: tuple[str, ...] = ()
 
 
 def read_bounds(wire: Wire, wish: AuditWish, as_of: int) -> AuditPlan:
@@ -59,6 +65,8 @@ def read_bounds(wire: Wire, wish: AuditWish, as_of: int) -> AuditPlan:
         ranges=(),
         connectors=wish.connectors,
         holders=_holders(wire),
+        open=_open(wire, [each for each in places if before[each].last_stable_offset < after[each].high_watermark]),
+        selected=wish.selected,
         unread=dict(wish.unread),
     )
 
@@ -79,6 +87,41 @@ def _partitions(wire: Wire, topics: Iterable[AuditedTopic]) -> Iterator[TopicPar
         if found is None:
             raise UsageError(f"topic {name} does not exist", hint="is this the right cluster?")
         yield from (TopicPartition(name, index) for index in range(found.partitions))
+
+
+def _open(wire: Wire, places: Collection[TopicPartition]) -> tuple[OpenAtPlan, ...] | Skipped:
+    """Open transactions of these partitions, and which of them hang: KIP-664's rule without its age.
+
+    The age keeps lookups from racing with the end of a transaction. Here the partitions are asked again afterwards.
+    """
+    try:
+        return tuple(_judged(wire, places)) if places else ()
+    except EosctlError as error:
+        return Skipped(error.message)
+
+
+def _judged(wire: Wire, places: Collection[TopicPartition]) -> Iterator[OpenAtPlan]:
+    known = partition_leaders(wire, {place.topic for place in places})
+    leaders = {place: known[place] for place in places}
+    candidates = [each for each in active_producers(wire, leaders) if each.transaction_start_offset is not None]
+    require_access(transactional_id_access(wire), wire.principal)
+    found = join_with_coordinators(wire, candidates)
+    again = {
+        (each.topic_partition, each.producer.producer_id, each.transaction_start_offset)
+        for each in active_producers(wire, leaders)
+    }
+    for each in found:
+        reason = reason_of(each) if each.place in again else None
+        yield OpenAtPlan(
+            each.topic_partition.topic,
+            each.topic_partition.partition,
+            each.start_offset,
+            each.producer.producer_id,
+            each.producer.producer_epoch,
+            each.transactional_id,
+            reason is not None,
+            None if reason is None else reason.value,
+        )
 
 
 def _holders(wire: Wire) -> tuple[TransactionalIdHolder, ...] | Skipped:

@@ -49,6 +49,15 @@ def conclude(evidence: Evidence) -> AuditReport:
 
 
 def _findings(evidence: Evidence) -> Iterator[Finding]:
+    """All of them, or those that a selected connector or none in particular is concerned by."""
+    selected = evidence.plan.selected
+    for finding in _all_findings(evidence):
+        named = finding.evidence.get("connectors")
+        if not selected or not named or any(concerns(finding, name) for name in selected):
+            yield finding
+
+
+def _all_findings(evidence: Evidence) -> Iterator[Finding]:
     yield from log_findings(evidence)
     yield from key_findings(evidence)
     yield from transaction_findings(evidence)

@@ -66,7 +66,7 @@ class Evidence:
         named = {each.connector for each in self.keys.connectors if each.connector is not None}
         named |= {name for topic in self.plan.topics for name in topic.connectors}
         named |= {each.connector for each in self.config.connectors if each.known and each.fenced_ever}
-        return tuple(sorted(named))
+        return self.plan.selected or tuple(sorted(named))
 
     def outputs(self, connector: str) -> tuple[str, ...]:
         """Audited topics that the connector writes its records to."""

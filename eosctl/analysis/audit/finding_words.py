@@ -14,6 +14,8 @@ LOST: Final = "lost-range"
 DAMAGED: Final = "unreadable-range"
 EXPIRED: Final = "expired-range"
 OPEN: Final = "open-transaction"
+HANGING: Final = "hanging-transaction"
+HANGING_CURE: Final = "eosctl transactions hanging --topic shows it, eosctl transactions abort ends it"
 ORPHAN: Final = "orphan-offsets"
 
 BROKEN: Final = frozenset(
@@ -26,6 +28,7 @@ BROKEN: Final = frozenset(
         TroubleKind.MISSING_MARKER.value,
         TroubleKind.MIXED_MARKERS.value,
         PLAIN_DATA,
+        HANGING,
         UNFENCED,
     }
 )

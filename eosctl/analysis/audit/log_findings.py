@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 
 from eosctl.analysis.audit.evidence import Evidence, PartitionLog
-from eosctl.analysis.audit.finding_words import DAMAGED, EXPIRED, LOST, OPEN, PLAIN_DATA
+from eosctl.analysis.audit.finding_words import DAMAGED, EXPIRED, HANGING, HANGING_CURE, LOST, OPEN, PLAIN_DATA
 from eosctl.analysis.audit.log_scan import GapKind
-from eosctl.model.audit import TopicRole
+from eosctl.model.audit import OpenAtPlan, TopicRole
 from eosctl.model.report import Finding, Severity
+from eosctl.model.skipped import Skipped
 
 
 def log_findings(evidence: Evidence) -> Iterator[Finding]:
@@ -82,17 +83,36 @@ def _open(log: PartitionLog, evidence: Evidence) -> Iterator[Finding]:
     if log.tail is None:
         return
     bounds = next(each for each in evidence.plan.bounds if (each.topic, each.partition) == log[:2])
-    message = (
-        f"a transaction is open from offset {bounds.last_stable_offset}: "
-        f"{bounds.high_watermark - bounds.last_stable_offset} offsets from there on are not audited yet"
+    known = () if isinstance(evidence.plan.open, Skipped) else evidence.plan.open
+    mine = [each for each in known if (each.topic, each.partition) == log[:2]]
+    subject = f"{log.topic}-{log.partition}"
+    for each in mine:
+        if each.hangs:
+            yield Finding(HANGING, Severity.ERROR, subject, _hanging_words(each), HANGING_CURE, _facts(each, evidence))
+    if not any(each.hangs for each in mine):
+        held = bounds.high_watermark - bounds.last_stable_offset
+        message = f"a transaction is open from offset {bounds.last_stable_offset}: {held} offsets wait for it"
+        cure = "audit again when it has ended; eosctl transactions hanging tells whether it ever will"
+        facts: dict[str, object] = {
+            "connectors": [],
+            "topic": log.topic,
+            "partition": log.partition,
+            "start": bounds.last_stable_offset,
+            "end": bounds.high_watermark,
+            "producers": [each.producer_id for each in log.tail.producers],
+        }
+        yield Finding(OPEN, Severity.INFO, subject, message, cure, facts)
+
+
+def _hanging_words(each: OpenAtPlan) -> str:
+    whose = "no transactional ID" if each.transactional_id is None else f"transactional ID {each.transactional_id}"
+    return (
+        f"the transaction of producer ID {each.producer_id} ({whose}) that is open from offset {each.start_offset} "
+        f"will never end ({each.reason}): read_committed readers stand still there"
     )
-    cure = "eosctl transactions hanging tells whether it will ever end; audit again afterwards"
-    facts: dict[str, object] = {
-        "connectors": [],
-        "topic": log.topic,
-        "partition": log.partition,
-        "start": bounds.last_stable_offset,
-        "end": bounds.high_watermark,
-        "producers": [each.producer_id for each in log.tail.producers],
-    }
-    yield Finding(OPEN, Severity.INFO, f"{log.topic}-{log.partition}", message, cure, facts)
+
+
+def _facts(each: OpenAtPlan, evidence: Evidence) -> dict[str, object]:
+    owners = evidence.owners.get(each.producer_id) or evidence.topics[each.topic].connectors
+    users = owners or tuple(name for name in evidence.connectors() if each.topic in evidence.used_topics(name))
+    return {"connectors": list(users), **each._asdict()}
