@@ -70,7 +70,9 @@ HEALTHY = Evidence(
     group=ConnectGroup("Stable", "connect", "sessioned", (GroupMember("1", f"{A}/"), GroupMember("2", f"{B}/")), A),
     worker_files={A: FILE, B: FILE},
     statuses={
-        "x": ConnectorStatus("x", "source", "RUNNING", (TaskStatus(0, "RUNNING", "a"), TaskStatus(1, "RUNNING", "b")))
+        "x": ConnectorStatus(
+            "x", "source", "RUNNING", (TaskStatus(0, "RUNNING", "a:8083"), TaskStatus(1, "RUNNING", "b:8083"))
+        )
     },
     preflight={"x": ()},
     inspection=inspection(**{"exactly.once.support": "required"}),

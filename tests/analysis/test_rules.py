@@ -43,8 +43,8 @@ def mirror(**config):
     return inspection(**{"connector.class": "org.apache.kafka.connect.mirror.MirrorSourceConnector", **config})
 
 
-def status(*tasks, name="x", state="RUNNING"):
-    return ConnectorStatus(name, "source", "RUNNING", tuple(TaskStatus(task, state, "a") for task in tasks))
+def status(*tasks, name="x", state="RUNNING", worker="a:8083"):
+    return ConnectorStatus(name, "source", "RUNNING", tuple(TaskStatus(task, state, worker) for task in tasks))
 
 
 def members(*urls, protocol="sessioned", kind="connect", state="Stable"):
@@ -80,6 +80,7 @@ CONDITIONS = [
     ("EOS023", but(group=members(A, B, protocol="default")), "g", "connect.protocol=eager"),
     ("EOS024", but(group=members(A, B, state="PreparingRebalance")), "g", "PreparingRebalance"),
     ("EOS024", but(statuses={"x": status(0, state="UNASSIGNED")}), "tasks", "run on no worker"),
+    ("EOS024", but(statuses={"x": status(0, worker="gone:8083")}), "tasks", "run on no worker"),
     ("EOS108", but(statuses={"x": status(0, state="FAILED")}), "x", "1 of its 1 tasks"),
     ("EOS030", but(inspection=inspection(tasks(105)), transaction_log=ONE_COORDINATOR), "x", "turn FAILED"),
     ("EOS030", but(inspection=inspection(tasks(40)), transaction_log=ONE_COORDINATOR), "x", "none of its tasks runs"),

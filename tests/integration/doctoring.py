@@ -87,8 +87,10 @@ class Rest:
     def __init__(self, url: str) -> None:
         self.url = url
 
-    def ask(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Any:
-        """The answer's JSON."""
+    def ask(
+        self, method: str, path: str, body: Mapping[str, object] | None = None, *, expected: int | None = None
+    ) -> Any:
+        """The answer's JSON; any status below 400 is good, or only the one that is expected."""
         answers: list[httpx.Response] = []
 
         def settled() -> bool:
@@ -96,7 +98,8 @@ class Rest:
             return answers[-1].status_code != 409
 
         eventually(settled, f"{method} {path} is not refused for a rebalance", deadline_s=60, every_s=0.2)
-        assert answers[-1].status_code < 400, answers[-1].text
+        good = answers[-1].is_success if expected is None else answers[-1].status_code == expected
+        assert good, answers[-1].text
         return answers[-1].json() if answers[-1].content else None
 
     def put(self, name: str, config: Mapping[str, str]) -> None:

@@ -9,6 +9,7 @@ from eosctl.model.evidence import Evidence
 from eosctl.model.report import Finding, Severity
 from eosctl.model.rules import Rule
 from eosctl.model.skipped import Skipped
+from eosctl.model.workers import TaskStatus
 
 
 def place_of(url: str) -> str:
@@ -80,12 +81,27 @@ def _moving(evidence: Evidence) -> Iterator[Finding]:
         yield MOVING.finding(
             str(evidence.group_id), f"the group is {group.state}: tasks move just now", state=group.state
         )
-    waiting = [name for name, each in statuses.items() if any(task.state == "UNASSIGNED" for task in each.tasks)]
+    gone = _places_that_left(evidence)
+    waiting = [name for name, each in statuses.items() if any(_waits(task, gone) for task in each.tasks)]
     if waiting:
         message = (
             f"tasks of {', '.join(waiting[:10])} run on no worker: those of a worker that left are held back for it"
         )
         yield MOVING.finding("tasks", message, connectors=waiting)
+
+
+def _places_that_left(evidence: Evidence) -> frozenset[str]:
+    """Workers that tasks are said to run on and that are no members: one that is killed cannot take its status back."""
+    group, statuses = evidence.group, evidence.statuses
+    if isinstance(group, Skipped) or isinstance(statuses, Skipped) or group.state != "Stable" or not group.members:
+        return frozenset()
+    members = [None if member.url is None else place_of(member.url) for member in group.members]
+    said = {task.worker_id for each in statuses.values() for task in each.tasks}
+    return frozenset() if None in members else frozenset(each for each in said if place_of(each) not in members)
+
+
+def _waits(task: TaskStatus, gone: frozenset[str]) -> bool:
+    return task.state == "UNASSIGNED" or (task.state == "RUNNING" and task.worker_id in gone)
 
 
 NO_GROUP: Final = Rule(

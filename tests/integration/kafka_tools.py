@@ -1,0 +1,23 @@
+"""Kafka's own command lines, run as a cure prints them."""
+
+import shlex
+import subprocess
+
+from eosctl.sandbox.sandbox import Sandbox
+
+MAIN = {
+    "kafka-configs.sh": "kafka.admin.ConfigCommand",
+    "kafka-acls.sh": "org.apache.kafka.tools.AclCommand",
+    "kafka-topics.sh": "org.apache.kafka.tools.TopicCommand",
+    "kafka-reassign-partitions.sh": "org.apache.kafka.tools.reassign.ReassignPartitionsCommand",
+}
+
+
+def run_kafka_tool(sandbox: Sandbox, printed: str, *more: str) -> str:
+    """What the printed command says, run against the sandbox as the super user; fails when the command fails."""
+    tool, *arguments = shlex.split(printed)
+    java = [str(sandbox.java), "-XX:TieredStopAtLevel=1", "-cp", sandbox.classpath, MAIN[tool]]
+    line = [*java, "--bootstrap-server", sandbox.bootstrap_servers, *arguments, *more]
+    ran = subprocess.run(line, check=False, capture_output=True, text=True, timeout=120)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return ran.stdout
