@@ -1,7 +1,8 @@
 """What the principals of a sink connector need; exactly-once adds nothing.
 
 1. The consumer: Read on each topic and on its group, `connect-<connector>` unless consumer.override.group.id says.
-2. The dead letter queue, where one is named: the producer writes it; the admin client must see it, or create it.
+2. The dead letter queue, where one is named: the producer writes it; the admin client must see it, or create it: what
+   it does not see it creates, and one that exists by then is fine.
 3. The REST interface's offsets (KIP-875), through the admin client: listing needs Describe on group and topics,
    altering Read on both, removing single offsets Read on topics and Delete on the group, resetting Delete on the group.
 """
@@ -73,6 +74,9 @@ def _dead_letter_queue(planner: Planner, connector: ConnectorConfig, name: str) 
         f"connector {connector.name} looks for its dead letter queue when a task starts",
         source="DeadLetterQueueReporter.createAndSetup (KIP-298)",
         symptom=f"tasks FAILED: Could not initialize dead letter queue with topic={name}",
+        loss="nothing but an error in the log: whoever may create the topic tries to, again at each start"
+        if planner.exists(name) is False
+        else None,
     )
     yield from creation(planner, admin, name, f"dead letter queue of connector {connector.name}")
 

@@ -75,9 +75,9 @@ def mirror_life(site: Site, root: Wire) -> None:
     for tasks, step in ((3, "more tasks"), (2, "fewer tasks")):
         site.put(step, with_tasks(mirror, tasks))
         site.await_running(step, name, tasks)
-    before = _ends(root, f"up.{site.name}-up")
+    before = ends(root, f"up.{site.name}-up")
     _produce(site)
-    site.wait("mirror records", lambda: _ends(root, f"up.{site.name}-up") > before, "record in the mirrored topic")
+    site.wait("mirror records", lambda: ends(root, f"up.{site.name}-up") > before, "record in the mirrored topic")
     _stop_reset_resume(site, root, name, 2)
 
 
@@ -129,13 +129,13 @@ def everything(site: Site, root: Wire) -> None:
 
 def _append(site: Site, root: Wire, topic: str, step: str) -> None:
     """A line more in the file must bring something more into the topic."""
-    before = _ends(root, topic)
+    before = ends(root, topic)
     with (site.files / f"{site.name}.txt").open("a") as file:
         file.write(f"{step}\n")
-    site.wait(step, lambda: _ends(root, topic) > before, f"record in {topic}")
+    site.wait(step, lambda: ends(root, topic) > before, f"record in {topic}")
 
 
-def _ends(root: Wire, topic: str) -> int:
+def ends(root: Wire, topic: str) -> int:
     """The sum of the topic's last stable offsets; 0 where it does not exist."""
     from eosctl.sources.kafka_topics import topic_facts
 

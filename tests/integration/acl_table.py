@@ -9,7 +9,10 @@ from eosctl.model.acl_plan import PlannedBinding
 from tests.integration.acl_site import Broken, Site
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "acls.md"
-BEGIN, END = "<!-- table of bindings: begin -->", "<!-- table of bindings: end -->"
+SOURCES, SINKS = "bindings", "bindings of sinks"
+"""The tables that the document has, by the names in their marks."""
+KINDS = ("file", "own", "mirror", "sink", "creating", "created", "dlq", "configs", "offsets", "status")
+NOTHING = "optional: nothing fails"
 HEAD = "| principal | binding | without it | what was seen |\n|---|---|---|---|\n"
 
 
@@ -51,7 +54,7 @@ class Row:
 
     def markdown(self) -> str:
         """The row as it stands in the document."""
-        without = "optional: nothing fails" if self.step is None else f"fails: {self.step}"
+        without = NOTHING if self.step is None else f"{'optional; ' * self.is_optional}fails: {self.step}"
         seen = self.seen.replace("|", "\\|").replace("\n", " ")
         return f"| {self.principal} | `{self.binding}` | {without} | {seen} |\n"
 
@@ -61,8 +64,9 @@ def general(name: str, text: str) -> str:
     for own, meaning in (
         (f"connect-cluster-{name}", "connect-cluster-<group>"),
         (f"{name}-own-offsets", "<own offsets>"),
-        *((f"{name}-{kind}", f"<{kind}>") for kind in ("file", "own", "mirror", "configs", "offsets", "status")),
+        *((f"{name}-{kind}", f"<{kind}>") for kind in KINDS),
         (f"{name}-lines", "<output>"),
+        (f"{name}-in", "<input>"),
         (f"{name}-up", "<source topic>"),
         (name, "<group>"),
     ):
@@ -70,21 +74,28 @@ def general(name: str, text: str) -> str:
     return re.sub(r"http://127\.0\.0\.1:\d+", "", text)
 
 
-def read_table() -> list[Row]:
-    """The rows of the document."""
+def marks(table: str) -> tuple[str, str]:
+    """What stands before and after the table in the document."""
+    return f"<!-- table of {table}: begin -->", f"<!-- table of {table}: end -->"
+
+
+def read_table(table: str = SOURCES) -> list[Row]:
+    """The rows of one table of the document."""
     text = DOCUMENT.read_text(encoding="utf-8")
-    lines = text[text.index(BEGIN) : text.index(END)].splitlines()[3:]
+    begin, end = map(text.index, marks(table))
+    lines = text[begin:end].splitlines()[3:]
     rows = []
     for line in lines:
         principal, binding, without, seen = (cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1])
-        step = None if without.startswith("optional") else without.removeprefix("fails: ")
-        rows.append(Row(principal, binding.strip("`"), step is None, step, seen))
+        step = None if without == NOTHING else without.removeprefix("optional; ").removeprefix("fails: ")
+        rows.append(Row(principal, binding.strip("`"), without.startswith("optional"), step, seen))
     return rows
 
 
-def write_table(rows: Iterable[Row]) -> None:
-    """Put these rows in the place of those that the document has."""
+def write_table(rows: Iterable[Row], table: str = SOURCES) -> None:
+    """Put these rows in the place of those that the document has in that table."""
     text = DOCUMENT.read_text(encoding="utf-8")
-    start, end = text.index(BEGIN) + len(BEGIN), text.index(END)
-    table = HEAD + "".join(row.markdown() for row in rows)
-    DOCUMENT.write_text(f"{text[:start]}\n{table}{text[end:]}", encoding="utf-8")
+    begin, end = marks(table)
+    start, stop = text.index(begin) + len(begin), text.index(end)
+    lines = HEAD + "".join(row.markdown() for row in rows)
+    DOCUMENT.write_text(f"{text[:start]}\n{lines}{text[stop:]}", encoding="utf-8")

@@ -115,6 +115,14 @@ def test_without_a_binding_something_fails(running: tuple[Site, Wire]):
     assert [row for row in rows if row.step is None] == []
 
 
+def test_the_document_has_the_bindings_that_are_planned(running: tuple[Site, Wire]):
+    site, _ = running
+    planned = [Row.of(site, each, None) for each in bindings_of(site)]
+    assert [(row.principal, row.binding, row.is_optional) for row in planned] == [
+        (row.principal, row.binding, row.is_optional) for row in read_table()
+    ]
+
+
 @pytest.mark.long
 @pytest.mark.timeout(3000)
 def test_every_binding_is_needed_or_said_to_be_optional(running: tuple[Site, Wire]):

@@ -1,0 +1,136 @@
+"""Exactly the plan's bindings are enough for a sink with a dead letter queue, and for a source that creates topics.
+
+Without each of them something fails, or the plan calls it optional; docs/acls.md keeps what was seen, and
+EOSCTL_UPDATE_ACL_TABLE=1 writes it anew.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from eosctl.clients.wire import Wire
+from eosctl.model.acl_plan import PlannedBinding
+from eosctl.model.acls import Operation
+from eosctl.model.offset_stores import SourceSupport
+from eosctl.sandbox.sandbox import Sandbox
+from eosctl.sandbox.spec import SandboxSpec
+from tests.integration.acl_broker import AclBroker, wire_of
+from tests.integration.acl_sink_scenarios import creating_life, creating_source, sink, sink_life
+from tests.integration.acl_site import USERS, Broken, Site, Sites
+from tests.integration.acl_table import SINKS, Row, read_table, write_table
+from tests.integration.producers import create_topic
+
+pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
+
+OFFSETS_OVER_REST = ("list offsets", "alter offsets", "remove an offset", "reset offsets")
+"""Steps of the sink's life that are optional: a sink runs without them, and the plan says what is lost."""
+
+
+@pytest.fixture(scope="module")
+def acl_sandbox(kafka_version: str) -> Iterator[Sandbox]:
+    with Sandbox(SandboxSpec(kafka_version=kafka_version, users=USERS, deadline_s=45)) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture(scope="module")
+def root(acl_sandbox: Sandbox) -> Iterator[Wire]:
+    with wire_of(acl_sandbox) as wire:
+        yield wire
+
+
+@pytest.fixture(scope="module")
+def sites(acl_sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sites]:
+    files: Path = tmp_path_factory.mktemp("lines")
+    with AclBroker(acl_sandbox) as acls:
+        yield Sites(acl_sandbox, acls, files)
+
+
+def planned(site: Site, *existing: str) -> tuple[PlannedBinding, ...]:
+    """The plan where no topic exists but the one that the sink reads, and `existing`."""
+    names = (*site.worker.internal_topics, f"{site.name}-dlq", f"{site.name}-created")
+    known = {**dict.fromkeys(names, False), **dict.fromkeys((f"{site.name}-in", *existing), True)}
+    return site.plan((sink(site), creating_source(site)), known).bindings
+
+
+def started(sites: Sites, phase: SourceSupport) -> Site:
+    site = sites.make(phase)
+    create_topic(site.sandbox.bootstrap_servers, f"{site.name}-in")
+    return site
+
+
+@pytest.mark.parametrize("phase", [SourceSupport.ENABLED, SourceSupport.DISABLED])
+def test_the_plan_is_enough_for_a_sink_and_for_creating_topics(sites: Sites, root: Wire, phase: SourceSupport):
+    site = started(sites, phase)
+    site.allow(each.binding for each in planned(site))
+    try:
+        site.start_worker()
+        sink_life(site, root)
+        creating_life(site, root)
+    finally:
+        site.stop_worker()
+
+
+def of_connectors(site: Site) -> list[PlannedBinding]:
+    """Those of the sink's clients, and those by which the source creates its topic."""
+    wanted = (f"{site.name}-sink", f"{site.name}-creating")
+    return [
+        each
+        for each in planned(site)
+        if all(reason.connector in wanted for reason in each.reasons)
+        and (each.reasons[0].connector == wanted[0] or each.binding.pattern.name == f"{site.name}-created")
+    ]
+
+
+def without(sites: Sites, root: Wire, number: int) -> Row:
+    """The row of one binding: what fails in a new Connect cluster that lacks it."""
+    site = started(sites, SourceSupport.DISABLED)
+    removed = of_connectors(site)[number]
+    site.allow(each.binding for each in planned(site) if each.binding != removed.binding)
+    life = sink_life if removed.reasons[0].connector == f"{site.name}-sink" else creating_life
+    try:
+        site.start_worker()
+        life(site, root)
+        return Row.of(site, removed, None)
+    except Broken as broken:
+        return Row.of(site, removed, broken)
+    finally:
+        site.stop_worker()
+
+
+def test_the_document_has_the_bindings_that_are_planned_for_sinks(sites: Sites):
+    site = sites.make(SourceSupport.DISABLED)
+    rows = [Row.of(site, each, None) for each in of_connectors(site)]
+    assert [(row.place, row.is_optional) for row in rows] == [(row.place, row.is_optional) for row in read_table(SINKS)]
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1500)
+def test_every_binding_of_a_sink_is_needed_or_said_to_be_optional(sites: Sites, root: Wire):
+    rows = [without(sites, root, number) for number in range(len(of_connectors(sites.make(SourceSupport.DISABLED))))]
+    if os.environ.get("EOSCTL_UPDATE_ACL_TABLE"):
+        write_table(rows, SINKS)
+    wrong = [row for row in rows if (row.step in {None, *OFFSETS_OVER_REST}) != row.is_optional]
+    assert wrong == [], "needed but said to be optional, or the other way round"
+    assert [row.verdict for row in rows] == [row.verdict for row in read_table(SINKS)]
+
+
+@pytest.mark.long
+def test_a_dead_letter_queue_that_exists_must_be_seen(sites: Sites, root: Wire):
+    site = started(sites, SourceSupport.DISABLED)
+    queue = f"{site.name}-dlq"
+    create_topic(site.sandbox.bootstrap_servers, queue)
+    bindings = [each.binding for each in planned(site, queue)]
+    seeing = [each for each in bindings if each.pattern.name == queue and each.operation is Operation.DESCRIBE]
+    assert len(seeing) == 1
+    site.allow(each for each in bindings if each not in seeing)
+    try:
+        site.start_worker()
+        with pytest.raises(Broken, match="create"):
+            sink_life(site, root)
+        site.allow(bindings)
+        site.delete(sink(site).name)
+        sink_life(site, root)
+    finally:
+        site.stop_worker()
