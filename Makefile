@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := .make
 
-.PHONY: demo test lint pure kafka matrix crash fuzz bench coverage docs shells package ranges lock reference clean
+.PHONY: demo test lint pure kafka matrix crash fuzz bench coverage docs shells package ranges pictures lock reference clean
 
 demo: $(STAMPS)/sandbox
 	$(BIN)/eosctl demo
@@ -61,6 +61,10 @@ lint: $(STAMPS)/dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# The README's pictures, from real runs on a sandbox.
+pictures: $(STAMPS)/dev $(STAMPS)/sandbox
+	$(BIN)/pytest -q tests/integration/pictures.py
 
 docs: $(STAMPS)/dev
 	$(BIN)/sphinx-build -q -n -W --keep-going -b html docs build/docs

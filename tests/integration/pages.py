@@ -52,7 +52,7 @@ class Shell:
         """AssertionError where a command fails, or where what should be seen is not seen by the deadline."""
         deadline = time.monotonic() + DEADLINE_S
         while True:
-            output, code = self._type(step.commands)
+            output, code = self.type(step.commands)
             assert code in step.codes, f"{step.commands}\nended with {code}:\n{output}"
             missing = not_seen(step.shown, output)
             if missing is None:
@@ -61,7 +61,14 @@ class Shell:
             assert step.only_looks, seen
             assert time.monotonic() < deadline, seen
 
-    def _type(self, commands: str) -> tuple[str, int]:
+    def run(self, commands: str) -> str:
+        """What the commands say; AssertionError where they fail."""
+        output, code = self.type(commands)
+        assert code == 0, f"{commands}\nended with {code}:\n{output}"
+        return output
+
+    def type(self, commands: str) -> tuple[str, int]:
+        """What the commands say, and their exit code."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(f"{commands}\nprintf '\\n%s %d\\n' '{END}' $?\n")

@@ -1,0 +1,93 @@
+"""Draws docs/pictures from real runs: `make pictures`. Not collected by an ordinary run.
+
+A sandbox is brought into the states that the pictures are about, each command is run in a terminal, and what it writes
+there becomes a picture, with the command as its title.
+"""
+
+import re
+import shlex
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich._export_format import CONSOLE_SVG_FORMAT
+from rich.console import Console
+from rich.terminal_theme import MONOKAI
+from rich.text import Text
+
+from eosctl.clients.wire import Wire
+from eosctl.codecs.client_properties import client_properties
+from eosctl.model.names import TopicPartition
+from eosctl.sandbox.sandbox import Sandbox
+from eosctl.sandbox.spec import SandboxSpec
+from tests.integration.coordinators import wait_until
+from tests.integration.hanging import UNVERIFIED, hang
+from tests.integration.pages import shell, steps_of
+from tests.integration.terminal import in_terminal
+
+PICTURES = Path(__file__).resolve().parents[2] / "docs" / "pictures"
+COLUMNS = 118
+SHOWN = {
+    "offsets-show": "eosctl offsets show --connector orders --offsets-topic orders-offsets",
+    "migrate-offsets": "eosctl migrate-offsets --connector orders --to-topic orders-offsets --stop --dry-run",
+    "inspect-config": "eosctl inspect-config",
+    "fence": "eosctl fence --connector payments --dry-run",
+    "transactions-hanging": "eosctl transactions hanging --max-transaction-timeout 0",
+    "doctor": "eosctl doctor",
+}
+"""The command of each picture."""
+SOURCE = "org.apache.kafka.connect.file.FileStreamSourceConnector"
+FONT = 'Menlo, Consolas, "DejaVu Sans Mono", monospace'
+
+
+def without_foreign_fonts(svg_format: str) -> str:
+    """Rich's own frame, which loads a font from a host, with the fonts of whoever looks at it."""
+    plain = re.sub(r"@font-face \{\{.*?\}\}\n", "", svg_format, flags=re.DOTALL)
+    return plain.replace("Fira Code, monospace", FONT)
+
+
+def draw(name: str, command: str, screen: str) -> None:
+    """docs/pictures/NAME.svg: a terminal with that screen."""
+    console = Console(record=True, width=COLUMNS, file=StringIO(), force_terminal=True, legacy_windows=False)
+    console.print(Text.from_ansi(screen.rstrip("\n")), soft_wrap=False)
+    frame = without_foreign_fonts(CONSOLE_SVG_FORMAT)
+    svg = console.export_svg(title=f"$ {command}", theme=MONOKAI, code_format=frame, unique_id=name)
+    (PICTURES / f"{name}.svg").write_text("".join(f"{line.rstrip()}\n" for line in svg.splitlines()), "utf-8")
+
+
+@pytest.mark.timeout(600)
+def test_draw(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # the worker's directory too: file names in the pictures are those of no machine
+    spec = SandboxSpec(workers=1, broker_config=UNVERIFIED, directory=tmp_path / "kafka")
+    with Sandbox(spec) as sandbox:
+        cluster = {
+            "EOSCTL_BOOTSTRAP_SERVER": sandbox.bootstrap_servers,
+            "EOSCTL_CONNECT_URL": sandbox.connect_url(1),
+            "EOSCTL_GROUP_ID": "connect-cluster",
+            "XDG_CONFIG_HOME": str(tmp_path / "config"),
+        }
+        _set_the_stage(sandbox, tmp_path, cluster)
+        for name, command in SHOWN.items():
+            code, screen = in_terminal(shlex.split(command)[1:], COLUMNS, tmp_path, cluster, narrate=False)
+            assert code in {0, 1}, screen
+            draw(name, command, screen)
+
+
+def _set_the_stage(sandbox: Sandbox, directory: Path, cluster: dict[str, str]) -> None:
+    """orders copies lines and runs; payments is stopped with one task's producer behind it; a transaction hangs."""
+    with shell(directory, cluster) as bash:
+        for step in steps_of(PICTURES.parent / "tutorial.md"):
+            if step.commands.startswith("rest()"):
+                bash.follow(step)
+        for name in ("orders", "payments"):
+            lines = directory / f"{name}.txt"
+            lines.write_text("".join(f"{name} {number}\n" for number in range(1000)))
+            config = f'{{"connector.class": "{SOURCE}", "file": "{name}.txt", "topic": "{name}"}}'
+            bash.run(f"rest PUT /connectors/{name}/config '{config}'")
+            wait_until(
+                lambda name=name: "1001" in bash.run(f"eosctl transactions lso {name} || true"), f"lines in {name}"
+            )
+        bash.run("rest PUT /connectors/payments/stop")
+        wait_until(lambda: "STOPPED" in bash.run("eosctl inspect-config payments || true"), "payments to stop")
+    with Wire(client_properties(bootstrap_server=sandbox.bootstrap_servers), timeout_s=30) as wire:
+        hang(wire, TopicPartition("payments", 0), "connect-cluster-payments-0")
