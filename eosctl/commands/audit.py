@@ -79,8 +79,40 @@ def audit(
       eosctl audit status --store sqlite:///var/lib/eosctl/audit.db
 
     Columns:
-      CONNECTOR  the connector's name
-      VERDICT    held, broken or cannot-tell
+      CONNECTOR   the connector's name; of transactions - for producers that are no known task's
+      VERDICT     held, broken or cannot-tell: whether exactly-once held
+      EVIDENCE    IDs of the findings behind the verdict
+      REASON      what the verdict rests on
+      TOPIC       the topic
+      PARTITION   the partition
+      FROM        the first offset that was read, or with --plan will be
+      TO          the offset behind the last one
+      RECORDS     data records in the log, or in the transactions
+      ABORTED     records of aborted transactions, or such transactions
+      PLAIN       records outside any transaction
+      GAPS        offsets without a batch, by kind
+      COMMITTED   transactions that were committed
+      P50         half of the transactions have no more records than that
+      P99         99 in 100 have no more records than that
+      P50_MS      half of them took no longer than that
+      P99_MS      99 in 100 took no longer than that
+      OFFSET      where the last stable offset stood still
+      TIME        since when, UTC
+      HELD_S      for how long; until the audit, where the transaction is still open
+      BY          whose transaction was open
+      ROLE        (--plan) offsets: decoded; config: replayed; output: batch headers are enough
+      PARTITIONS  (--plan) partitions that will be read
+      OFFSETS     (--plan) offsets that will be read: at least the number of records
+      CLEANUP     (--plan) the topic's cleanup.policy
+      CONNECTORS  (--plan) who uses the topic; - for the worker's own topics
+      TOPIC-ID    (--plan) Kafka's ID of the topic; another one once it was created again
+      SETTLED     (--plan) no behind the last stable offset, where transactions are open
+      JOB         (status) the job's name
+      CLUSTER_ID  (status) the Kafka cluster that it audits
+      LAST-RUN    (status) when its last run was planned, UTC
+      RUN         (history) the run's number
+      RUN-ID      (history) its ID
+      FINDINGS    (history) how many findings its report has
     """
     from eosctl.commands.auditing import AuditQuestion, audit_now, plan_audit
     from eosctl.commands.context import Context

@@ -76,11 +76,12 @@ class Fields:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """The findings at `rows` in the data: severity, id, subject, message and cure of each."""
+    """The findings at `rows` in the data: severity, id, subject, message and cure of each, on wish the evidence."""
 
     rows: str = "findings"
     title: str = "Findings"
     empty: str = "no findings"
+    evidence: bool = False
 
 
 Block = Table | Fields | Findings

@@ -38,7 +38,7 @@ def _block(document: Document, block: Table | Fields | Findings, page: Page) -> 
         case Fields():
             yield from _fields(look_up(document.data, block.at), block.columns, page)
         case Findings():
-            yield from _findings(look_up(document.data, block.rows), block.empty, page)
+            yield from _findings(look_up(document.data, block.rows), block, page)
 
 
 def _table(rows: Tree, block: Table, page: Page) -> Iterator[str]:
@@ -76,9 +76,9 @@ def _fields(value: Tree, columns: tuple[Column, ...], page: Page) -> Iterator[st
         yield from rows_of_lines(cells, styles, [left, right], [Align.LEFT, Align.LEFT], page)
 
 
-def _findings(rows: Tree, empty: str, page: Page) -> Iterator[str]:
+def _findings(rows: Tree, block: Findings, page: Page) -> Iterator[str]:
     if not isinstance(rows, list) or not rows:
-        yield page.paint(empty, Tone.GOOD)
+        yield page.paint(block.empty, Tone.GOOD)
         return
     room = None if page.width is None else max(page.width - len(INDENT), 20)
     for number, row in enumerate(rows):
@@ -89,6 +89,10 @@ def _findings(rows: Tree, empty: str, page: Page) -> Iterator[str]:
         )
         yield f"{page.paint(severity, SEVERITIES.get(severity))} {page.paint(name, HEADING)} {subject}"
         yield from (INDENT + line for line in fold(message, room))
+        evidence = look_up(row, "evidence") if block.evidence else None
+        if isinstance(evidence, dict) and evidence:
+            words = ", ".join(f"{escape_controls(name)} {cell(value)}" for name, value in evidence.items())
+            yield from (INDENT + line for line in fold(f"evidence: {words}", room))
         if cure not in {"-", '""'}:
             yield from (INDENT + line for line in fold(f"cure: {cure}", room))
 

@@ -1,0 +1,215 @@
+"""What an audit concluded: the verdict on each connector first, then what speaks against it, then what was read."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Final
+
+from eosctl.analysis.histograms import quantile
+from eosctl.model.audit_report import (
+    AuditReport,
+    AuditVerdict,
+    ConnectorVerdict,
+    Growth,
+    RangeEvidence,
+    Stall,
+    TransactionStatistics,
+)
+from eosctl.model.report import Severity
+from eosctl.render.document import Column, Document, Findings, Rows, Table, Tone, figure, rfc3339
+from eosctl.render.views.audit_plan import plan_data
+from eosctl.render.views.report import finding_rows
+
+VERDICT_TONES: Final = {
+    AuditVerdict.HELD.value: Tone.GOOD,
+    AuditVerdict.BROKEN.value: Tone.BAD,
+    AuditVerdict.CANNOT_TELL.value: Tone.WARN,
+}
+WORST_FIRST: Final = {AuditVerdict.BROKEN: 0, AuditVerdict.CANNOT_TELL: 1, AuditVerdict.HELD: 2}
+SEVEREST_FIRST: Final = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
+
+CONNECTORS: Final = Table(
+    "connectors",
+    (
+        Column("CONNECTOR", "name", "the connector's name"),
+        Column("VERDICT", "verdict", "held, broken or cannot-tell: whether exactly-once held", tones=VERDICT_TONES),
+        Column("EVIDENCE", "evidence", "IDs of the findings behind it"),
+        Column("REASON", "words", "what the verdict rests on"),
+    ),
+    empty="no connectors",
+)
+RANGES: Final = Table(
+    "ranges",
+    (
+        Column("TOPIC", "topic", "the topic"),
+        figure("PARTITION", "partition", "the partition"),
+        figure("FROM", "start", "the first offset that was read"),
+        figure("TO", "end", "the offset behind the last one that was read"),
+        figure("RECORDS", "records", "data records in the log"),
+        figure("ABORTED", "aborted_records", "records of aborted transactions"),
+        figure("PLAIN", "plain_records", "records outside any transaction"),
+        Column("GAPS", "gap_words", "offsets without a batch, by kind"),
+    ),
+    title="Read",
+    empty="nothing was read",
+)
+TRANSACTIONS: Final = Table(
+    "transactions",
+    (
+        Column("CONNECTOR", "connector", "whose transactions; - for producers that are no known task's"),
+        figure("COMMITTED", "committed", "transactions that were committed"),
+        figure("ABORTED", "aborted", "transactions that were aborted"),
+        figure("RECORDS", "records", "records in them"),
+        figure("P50", "median_records", "half of them have no more records than that"),
+        figure("P99", "p99_records", "99 in 100 have no more records than that"),
+        figure("P50_MS", "median_ms", "half of them took no longer than that"),
+        figure("P99_MS", "p99_ms", "99 in 100 took no longer than that"),
+    ),
+    title="Transactions",
+    empty="no transactions",
+)
+STALLS: Final = Table(
+    "stalls",
+    (
+        Column("TOPIC", "topic", "the topic"),
+        figure("PARTITION", "partition", "the partition"),
+        figure("OFFSET", "start_offset", "where the last stable offset stood still"),
+        Column("TIME", "from_time", "since when, UTC"),
+        figure("HELD_S", "held_s", "for how long; until the audit, where the transaction is still open"),
+        Column("BY", "by", "whose transaction was open"),
+    ),
+    title="The last stable offset stood still",
+)
+
+
+def view_audit(report: AuditReport) -> Document:
+    """Verdicts, findings with evidence and cure, ranges, and statistics; the pictures' figures are in the data too."""
+    plan = report.plan
+    stalls = [_stall_row(each, plan.as_of) for each in report.stalls]
+    return Document(
+        kind="audit",
+        as_of=rfc3339(plan.as_of),
+        cluster_id=plan.cluster_id,
+        data={
+            "verdict": report.verdict.value,
+            "connectors": connector_rows(report),
+            "findings": finding_rows(sorted(report.findings, key=lambda each: SEVEREST_FIRST[each.severity])),
+            "ranges": [range_row(each) for each in report.ranges],
+            "transactions": [statistics_row(each) for each in report.transactions],
+            "stalls": stalls,
+            "timeline": Rows(each._asdict() for each in report.timeline),
+            "epochs": Rows(each._asdict() for each in report.epochs),
+            "growth": Rows(_growth_rows(report.growth)),
+            "plan": plan_data(plan),
+        },
+        blocks=(
+            CONNECTORS,
+            Findings(evidence=True),
+            RANGES,
+            *([TRANSACTIONS] if report.transactions else []),
+            *([STALLS] if stalls else []),
+        ),
+        prose=(summary(report),),
+        notes=tuple(f"not read: {name}: {each.reason}" for name, each in sorted(plan.unread.items())),
+    )
+
+
+def summary(report: AuditReport) -> str:
+    """The answer in one sentence: how many connectors have which verdict, on how many records it rests."""
+    records, partitions = sum(each.records for each in report.ranges), len(report.ranges)
+    read = f"{records:,} records of {partitions:,} {'partition' if partitions == 1 else 'partitions'} were read"
+    count = Counter(each.verdict for each in report.connectors)
+    if not count:
+        return f"No connector was judged; {read}."
+    said = ", ".join(f"{count[each]:,} {each.value}" for each in WORST_FIRST if count[each])
+    return f"Exactly-once, by connector: {said}; {read}."
+
+
+def connector_rows(report: AuditReport) -> list[dict[str, Any]]:
+    """`data.connectors[]`, the worst verdict first, then by name."""
+    ordered = sorted(report.connectors, key=lambda each: (WORST_FIRST[each.verdict], each.name))
+    return [_connector_row(each) for each in ordered]
+
+
+def _connector_row(connector: ConnectorVerdict) -> dict[str, Any]:
+    return {
+        "name": connector.name,
+        "verdict": connector.verdict.value,
+        "evidence": list(connector.evidence),
+        "reasons": list(connector.reasons),
+        "words": "; ".join(connector.reasons) or None,
+    }
+
+
+def range_row(evidence: RangeEvidence) -> dict[str, Any]:
+    """One of `data.ranges[]`: what was read of one partition, times as RFC 3339 too."""
+    offsets: Counter[str] = Counter()
+    for gap in evidence.gaps:
+        offsets[gap.kind] += gap.end - gap.start
+    return {
+        "topic": evidence.topic,
+        "partition": evidence.partition,
+        "start": evidence.start,
+        "end": evidence.end,
+        "records": evidence.records,
+        "control_records": evidence.control_records,
+        "aborted_records": evidence.aborted_records,
+        "plain_records": evidence.plain_records,
+        "batches": evidence.batches,
+        "size_bytes": evidence.size_bytes,
+        "first_timestamp": evidence.first_timestamp,
+        "first_time": time_of(evidence.first_timestamp),
+        "last_timestamp": evidence.last_timestamp,
+        "last_time": time_of(evidence.last_timestamp),
+        "gaps": [each._asdict() for each in evidence.gaps],
+        "gap_words": ", ".join(f"{kind} {count}" for kind, count in sorted(offsets.items())) or None,
+    }
+
+
+def statistics_row(statistics: TransactionStatistics) -> dict[str, Any]:
+    """One of `data.transactions[]`; the keys of both histograms are the buckets' numbers."""
+    return {
+        "connector": statistics.connector,
+        "committed": statistics.committed,
+        "aborted": statistics.aborted,
+        "records": statistics.records,
+        "size_bytes": statistics.size_bytes,
+        "aborted_records": statistics.aborted_records,
+        "aborted_bytes": statistics.aborted_bytes,
+        "median_records": quantile(statistics.sizes, 0.5),
+        "p99_records": quantile(statistics.sizes, 0.99),
+        "median_ms": quantile(statistics.durations, 0.5),
+        "p99_ms": quantile(statistics.durations, 0.99),
+        "sizes": dict(sorted(statistics.sizes.items())),
+        "durations": dict(sorted(statistics.durations.items())),
+    }
+
+
+def _stall_row(stall: Stall, as_of: int) -> dict[str, Any]:
+    until = as_of if stall.until_ms is None else stall.until_ms
+    return {
+        **stall._asdict(),
+        "open": stall.until_ms is None,
+        "from_time": time_of(stall.from_ms),
+        "until_time": time_of(stall.until_ms),
+        "by": stall.connector or f"producer {stall.producer_id}",
+        "held_s": round(max(0, until - stall.from_ms) / 1000, 1),
+    }
+
+
+def _growth_rows(growth: Sequence[Growth]) -> list[dict[str, Any]]:
+    """One object a partition, with three lists that run side by side: there may be thousands of hours."""
+    partitions: dict[tuple[str, int], dict[str, Any]] = {}
+    for topic, partition, hour, records, tombstones in growth:
+        row = partitions.get((topic, partition))
+        if row is None:
+            row = {"topic": topic, "partition": partition, "hours": [], "records": [], "tombstones": []}
+            partitions[topic, partition] = row
+        row["hours"].append(hour)
+        row["records"].append(records)
+        row["tombstones"].append(tombstones)
+    return list(partitions.values())
+
+
+def time_of(timestamp: int | None) -> str | None:
+    """RFC 3339 in UTC; None for no timestamp, which Kafka writes as -1."""
+    return None if timestamp is None or timestamp < 0 else rfc3339(timestamp)
