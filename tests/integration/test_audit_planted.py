@@ -1,0 +1,164 @@
+"""Faults planted with real clients: each is found, under its name, with the right place, and nothing else is."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from eosctl.clients.rest import RestClient
+from eosctl.clients.wire import Wire
+from eosctl.model.client_properties import ClientProperties
+from eosctl.model.names import TopicPartition
+from eosctl.sandbox.sandbox import Sandbox
+from eosctl.sandbox.spec import SandboxSpec
+from tests.integration.audit_site import OFFSETS, AuditSite, Eosctl
+from tests.integration.file_connectors import values_in, wait_for
+from tests.integration.hanging import UNVERIFIED, hang
+from tests.integration.producers import transactional_producer
+
+pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
+
+MakeSite = Callable[..., AuditSite]
+
+
+@pytest.fixture(scope="module")
+def audited_sandbox(kafka_version: str) -> Iterator[Sandbox]:
+    """A broker that lets transactions hang, and a worker with exactly-once enabled."""
+    with Sandbox(SandboxSpec(kafka_version, workers=1, broker_config=UNVERIFIED)) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def site(audited_sandbox: Sandbox, eosctl: Eosctl, tmp_path: Path, fresh_name: Callable[[str], str]) -> AuditSite:
+    """A connector that has read 50 lines, and is well."""
+    return AuditSite(audited_sandbox, eosctl, tmp_path, fresh_name("audited"))
+
+
+def test_a_connector_that_restarts_and_is_reconfigured_has_held(site: AuditSite):
+    with RestClient(site.connectors.url, 60) as rest:
+        rest.request("POST", f"/connectors/{site.name}/restart?includeTasks=true", None)
+    site.grow(30)
+    site.connectors.create(site.name, {"batch.size": "500"})
+    site.grow(20)
+    audited = site.audit()
+    assert (audited.findings, audited.verdict, audited.exit_code) == ({}, "held", 0)
+
+
+def test_an_offset_written_by_a_plain_producer(site: AuditSite):
+    site.plainly(lambda producer: site.write_offset(producer, 10**6))
+    audited = site.audit()
+    (place,) = audited.places["plain-offsets-write"]
+    assert (audited.findings.keys(), audited.verdict) == ({"plain-offsets-write"}, "broken")
+    assert (place["topic"], place["partition"]) == (OFFSETS, site.partition)
+    assert '{"position":1000000}' in place["after"]
+
+
+def test_an_offset_copied_backwards(site: AuditSite):
+    site.transaction("copier", lambda producer: site.write_offset(producer, 7))
+    audited = site.audit()
+    (place,) = audited.places["offset-set-back"]
+    assert (audited.findings.keys(), audited.verdict) == ({"offset-set-back"}, "broken")
+    assert (place["topic"], place["partition"]) == (OFFSETS, site.partition)
+    assert place["after"].endswith('{"position":7}')
+
+
+def test_a_transaction_without_offsets(site: AuditSite):
+    site.transaction("intruder", lambda producer: site.produce(producer, "out of nothing"))
+    audited = site.audit()
+    (place,) = audited.places["data-without-offsets"]
+    values = values_in(site.servers, site.name)
+    assert (audited.findings.keys(), audited.verdict) == ({"data-without-offsets"}, "broken")
+    assert (place["topic"], place["records"], values[-1]) == (site.name, 1, b"out of nothing")
+
+
+def test_data_outside_any_transaction(site: AuditSite):
+    site.plainly(lambda producer: site.produce(producer, "plain"), lambda producer: site.produce(producer, "plain"))
+    audited = site.audit()
+    (place,) = audited.places["data-outside-transaction"]
+    assert (audited.findings.keys(), audited.verdict) == ({"data-outside-transaction"}, "broken")
+    assert (place["topic"], place["records"], place["last_offset"] - place["first_offset"]) == (site.name, 2, 1)
+
+
+def test_a_zombie_that_writes_on_after_another_producer_took_over(site: AuditSite):
+    zombie = transactional_producer(site.servers, f"{site.name}-zombie")
+    heir = transactional_producer(site.servers, f"{site.name}-heir")
+    for number, producer in enumerate([zombie, heir, zombie, heir]):
+        site.commit(
+            producer,
+            lambda each, number=number: site.write_offset(each, 10_000 + number),
+            lambda each: site.produce(each, "again"),
+        )
+    audited = site.audit()
+    first, second = audited.places["zombie-writer"]
+    assert (audited.findings.keys(), audited.verdict) == ({"zombie-writer"}, "broken")
+    assert first["offset"] < second["offset"]
+    assert (first["topic"], first["partition"]) == (OFFSETS, site.partition)
+
+
+def test_records_read_again_through_a_new_offsets_topic(site: AuditSite):
+    """V1: nothing but `offsets.storage.topic` changes, and the connector begins from nothing."""
+    own = f"{site.name}-own"
+    site.connectors.create(site.name, {"offsets.storage.topic": own})
+    wait_for(lambda: values_in(site.servers, site.name), lambda values: len(values) == 100, "all lines a second time")
+    audited = site.audit()
+    assert (audited.findings.keys(), audited.verdict) == ({"offset-repeated"}, "broken")
+    (place,) = audited.places["offset-repeated"]
+    assert (place["topic"], place["before"].partition(" ")[0]) == (own, f"{OFFSETS}-{site.partition}")
+
+
+def test_records_read_again_in_part_through_a_new_offsets_topic(site: AuditSite):
+    site.grow(50)
+    site.connectors.create(site.name, {"offsets.storage.topic": f"{site.name}-own", "batch.size": "20"})
+    site.connectors.file(site.name).open("a").close()
+    wait_for(lambda: values_in(site.servers, site.name), lambda values: len(values) > 110, "lines a second time")
+    audited = site.audit()
+    assert audited.findings.keys() <= {"offset-set-back", "offset-repeated"}
+    assert "offset-set-back" in audited.findings
+    assert audited.verdict == "broken"
+
+
+def test_a_hanging_transaction_in_the_output(site: AuditSite):
+    with Wire(ClientProperties((site.servers,))) as wire:
+        hung = hang(wire, TopicPartition(site.name, 0), f"{site.name}-hung")
+    audited = site.audit()
+    (place,) = audited.places["hanging-transaction"]
+    assert (audited.findings.keys(), audited.verdict) == ({"hanging-transaction"}, "broken")
+    assert (place["topic"], place["partition"], place["start_offset"]) == (site.name, 0, hung.start_offset)
+    assert place["producer_id"] == hung.producer.producer_id
+
+
+def test_a_range_that_was_deleted_before_the_next_audit(site: AuditSite, tmp_path: Path):
+    store = f"sqlite:///{tmp_path}/ledger.db"
+    first = site.audit("--store", store)
+    assert (first.findings, first.verdict) == ({}, "held")
+    site.grow(30)
+    site.grow(30)
+    site.delete_records(site.name, 0, 100)
+    audited = site.audit("--store", store)
+    (place,) = audited.places["expired-range"]
+    assert (audited.findings.keys(), audited.verdict) == ({"expired-range"}, "cannot-tell")
+    assert (place["topic"], place["start"], place["end"]) == (site.name, 51, 100)
+
+
+def test_offsets_that_were_deleted_from_a_topic_that_is_never_cut(site: AuditSite):
+    site.grow(20)
+    site.set_cleanup_policy(OFFSETS, "delete")
+    site.delete_records(OFFSETS, site.partition, 1)
+    site.set_cleanup_policy(OFFSETS, "compact")
+    audited = site.audit()
+    places = [(each["topic"], each["partition"]) for each in audited.places["expired-range"]]
+    assert audited.findings.keys() == {"expired-range"}
+    assert (OFFSETS, site.partition) in places
+    assert audited.verdict == "cannot-tell"
+
+
+def test_an_audit_that_goes_on_says_what_one_of_everything_says(site: AuditSite, tmp_path: Path):
+    store = f"sqlite:///{tmp_path}/ledger.db"
+    for lines in (10, 20, 30):
+        site.audit("--store", store)
+        site.grow(lines)
+    site.transaction("intruder", lambda producer: site.produce(producer, "out of nothing"))
+    site.transaction("copier", lambda producer: site.write_offset(producer, 7))
+    going_on, whole = site.audit("--store", store), site.audit()
+    for part in ("connectors", "findings", "ranges", "transactions", "timeline", "epochs", "growth"):
+        assert going_on.data[part] == whole.data[part], part
