@@ -20,6 +20,7 @@ from eosctl.clients.access import ClusterAccess
 from eosctl.clients.transactional import PartitionRecord, TransactionalProducer
 from eosctl.clients.wire import Wire
 from eosctl.commands.applying import describer
+from eosctl.commands.collector import collector_at_rest
 from eosctl.executors.offsets import verify_offsets, write_offsets
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.partitioner import java_partition
@@ -120,6 +121,10 @@ class Copy:
 
     def step(self, topic: str) -> None:
         """The steps as apply performs them: compare, write, commit, read again, compare."""
+        with collector_at_rest():
+            self._step(topic)
+
+    def _step(self, topic: str) -> None:
         before = offsets_now(())
         after = value_digest((key, partition, value) for partition, key, value in self._records)
         records = tuple(OffsetsWrite(partition, key, value, None) for partition, key, value in self._records)

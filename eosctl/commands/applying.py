@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from eosctl.codecs.plan import decode_plan, plan_digest
+from eosctl.commands.collector import collector_at_rest
 from eosctl.commands.context import Context
 from eosctl.commands.sides import Sides
 from eosctl.errors import EosctlError, UsageError
@@ -104,7 +105,7 @@ def run_plan(
     from eosctl.sources.plan_facts import read_offsets_now, read_plan_facts
 
     console = context.options.console
-    with Journal(file.journal, plan_digest(file.plan)) as journal:
+    with Journal(file.journal, plan_digest(file.plan)) as journal, collector_at_rest():
         if not file.undo.exists():
             write_plan_file(file.undo, undo_plan(file.plan))
         return ApplyRun(

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eosctl.commands.applying import apply_plan, keep_plan, own_plan_path, run_plan
+from eosctl.commands.collector import collector_at_rest
 from eosctl.commands.context import Context
 from eosctl.commands.migration_clusters import known_or_former_configs, read_clusters, stays_in_its_connect_cluster
 from eosctl.commands.migration_wish import Asked, make_wish, named_connectors
@@ -59,7 +60,8 @@ def migrate(context: Context, sides: Sides, asked: Asked) -> int:
 def present(context: Context, sides: Sides, plan: PlanAnew, plan_file: Path | None) -> int:
     """Plans, shows, writes the plan file or asks and applies. Returns the exit code."""
     options = context.options
-    planned = plan(())
+    with collector_at_rest():
+        planned = plan(())
     document = view_plan(planned.plan, planned.cluster_id, planned.migration.findings, planned.migration.objections)
     if options.dry_run or plan_file is not None:
         options.console.result(document)

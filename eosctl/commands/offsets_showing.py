@@ -1,14 +1,12 @@
 """What the offsets commands read and decide."""
 
-import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 
 from eosctl.analysis.offsets_report import OffsetsReading, report_offsets
 from eosctl.analysis.producing_elsewhere import Clusters
 from eosctl.codecs.offsets_topic import canonical, decode_offsets_key, decode_offsets_value
+from eosctl.commands.collector import collector_at_rest
 from eosctl.commands.context import Context
 from eosctl.commands.offsets_reading import OffsetsQuestion, OffsetsRead, read_offsets
 from eosctl.errors import EXIT_FINE, EXIT_FOUND, UsageError
@@ -31,16 +29,6 @@ def show_offsets(context: Context, question: OffsetsQuestion, *, tombstones: boo
     """All offsets merged, with findings."""
     with collector_at_rest():
         return _show(context, question, tombstones=tombstones)
-
-
-@contextmanager
-def collector_at_rest() -> Iterator[None]:
-    """Without the search for cycles, which goes over a million small objects again and again and finds none."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 def _show(context: Context, question: OffsetsQuestion, *, tombstones: bool) -> Answer:

@@ -8,10 +8,14 @@
 
 from collections.abc import Iterable
 from hashlib import sha256
+from struct import Struct
+from typing import Final
 
 from eosctl.codecs.offsets_topic import decode_offsets_key
 from eosctl.model.offsets import KeyRecords, OffsetKey, OffsetsTopic
 from eosctl.model.plan_facts import OffsetsNow
+
+_LENGTH: Final = Struct(">I").pack
 
 Value = tuple[bytes, int, bytes]
 """Raw key, partition, value."""
@@ -33,34 +37,31 @@ def entries_by_connector(topic: OffsetsTopic) -> dict[str, list[Entry]]:
 
 def offsets_now(entries: Iterable[Entry]) -> OffsetsNow:
     """The digests of one connector's offsets in one topic, and the open transactions that wrote some."""
-    live, places, producers = [], [], set()
+    live, producers = [], set()
     for key, records in entries:
         if records.open is not None:
             producers.add(str(records.open.producer))
         last = records.committed
         if last is not None and last.value is not None:
-            value = (key.raw, records.topic_partition.partition, last.value)
-            live.append(value)
-            places.append((*value, last.offset))
-    return OffsetsNow(
-        _digest("records", ((*_framed(*each[:3]), str(each[3]).encode()) for each in sorted(places))),
-        value_digest(live),
-        tuple(sorted(producers)),
-    )
+            live.append((key.raw, records.topic_partition.partition, last.value, last.offset))
+    live.sort()
+    values = [_framed(raw, partition, value) for raw, partition, value, _ in live]
+    places = [row + _cell(b"%d" % each[3]) for row, each in zip(values, live, strict=True)]
+    return OffsetsNow(_digest("records", places), _digest("values", values), tuple(sorted(producers)))
 
 
 def value_digest(values: Iterable[Value]) -> str:
     """The digest of live offsets that are or will be in a topic, in any order."""
-    return _digest("values", (_framed(*each) for each in sorted(values)))
+    return _digest("values", [_framed(*each) for each in sorted(values)])
 
 
-def _framed(key: bytes, partition: int, value: bytes) -> tuple[bytes, ...]:
-    return key, str(partition).encode(), value
+def _framed(key: bytes, partition: int, value: bytes) -> bytes:
+    return _cell(key) + _cell(b"%d" % partition) + _cell(value)
 
 
-def _digest(name: str, rows: Iterable[tuple[bytes, ...]]) -> str:
-    hashed = sha256()
-    for row in rows:
-        for cell in row:
-            hashed.update(len(cell).to_bytes(4, "big") + cell)
-    return f"{name}:{hashed.hexdigest()}"
+def _cell(cell: bytes) -> bytes:
+    return _LENGTH(len(cell)) + cell
+
+
+def _digest(name: str, rows: list[bytes]) -> str:
+    return f"{name}:{sha256(b''.join(rows)).hexdigest()}"

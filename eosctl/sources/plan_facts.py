@@ -1,12 +1,16 @@
 """Reading again what a plan's preconditions speak of."""
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final
+from urllib.parse import quote
 
 from eosctl.analysis.config_topic import fold_config_topic
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.messages import topics_metadata
+from eosctl.clients.rest import RestClient
 from eosctl.codecs.config_topic import decode_config_records
 from eosctl.errors import NotAuthorized, Refused, UsageError
 from eosctl.model.connectors import ConnectorState, Reader, TargetState
@@ -37,6 +41,8 @@ from eosctl.sources.open_transactions import read_open_now
 
 Access = Callable[[Side], ClusterAccess]
 
+ENDED: Final = frozenset({"UNASSIGNED", "FAILED", "DESTROYED", "STOPPED"})
+PAUSE_S: Final = 0.1
 NO_TOPIC_ID: Final = "00000000-0000-0000-0000-000000000000"
 
 
@@ -105,18 +111,46 @@ def read_topic_now(access: ClusterAccess, topic: str) -> TopicNow | None:
 
 
 def read_connector_facts(access: ClusterAccess, names: Iterable[str]) -> dict[str, ConnectorFacts | Skipped]:
-    """State and number of tasks of each connector: from REST where an address is known, else from the config topic."""
+    """State and number of tasks of each connector: from REST where an address is known, else from the config topic.
+
+    Tasks of a connector that was deleted just now may still be ending, and commit offsets as they do: REST tells, and
+    their end is waited for. The config topic does not tell.
+    """
     wanted = list(names)
     if access.connect_urls:
         known = access.ask_worker(lambda rest: read_connectors(rest.url, access.timeout_s))
         return {
-            name: ConnectorFacts(known[name].state, len(known[name].tasks)) if name in known else ConnectorFacts(None)
+            name: ConnectorFacts(known[name].state, len(known[name].tasks))
+            if name in known
+            else access.ask_worker(partial(_await_end, name, access.timeout_s))
             for name in wanted
         }
     states = read_connector_states(access)
     if isinstance(states, Skipped):
         return dict.fromkeys(wanted, states)
     return {name: _from_config_topic(states.get(name)) for name in wanted}
+
+
+def _await_end(name: str, timeout_s: float, rest: RestClient) -> ConnectorFacts | Skipped:
+    """Of a connector that does not exist: returns when no task of it is left, or when the time is up."""
+    deadline = time.monotonic() + timeout_s
+    while running := _tasks_left(name, rest):
+        if time.monotonic() > deadline:
+            return Skipped(f"it does not exist, and tasks {', '.join(running)} of it have not ended")
+        time.sleep(PAUSE_S)
+    return ConnectorFacts(None)
+
+
+def _tasks_left(name: str, rest: RestClient) -> list[str]:
+    """Numbers of the tasks that go on by their status; workers forget it once the tasks have ended."""
+    try:
+        body = rest.get(f"/connectors/{quote(name, safe='')}/status")
+    except Refused as error:
+        if "answered 404" in error.message:
+            return []
+        raise
+    tasks = body.get("tasks", ()) if isinstance(body, dict) else ()
+    return [str(each["id"]) for each in tasks if each["state"] not in ENDED]
 
 
 def read_connector_states(access: ClusterAccess) -> dict[str, ConnectorState] | Skipped:

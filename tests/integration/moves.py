@@ -66,9 +66,13 @@ class Home:
         """Create or configure a connector."""
         assert self.ask("PUT", f"/connectors/{quote(name, safe='')}/config", config) < 400
 
+    def delete_now(self, name: str) -> None:
+        """Delete a connector; its tasks may still be ending."""
+        assert self.ask("DELETE", f"/connectors/{quote(name, safe='')}") < 400
+
     def delete(self, name: str) -> None:
         """Delete a connector, and wait until its tasks have ended: then its status is gone, too."""
-        assert self.ask("DELETE", f"/connectors/{quote(name, safe='')}") < 400
+        self.delete_now(name)
         wait_until(lambda: self.ask("GET", f"/connectors/{quote(name, safe='')}/status") == 404, f"{name} to be gone")
 
 
@@ -211,7 +215,7 @@ def move(eosctl: Eosctl, copiers: Sequence[Copier], places: Sequence[Place], *fl
         for copier in copiers:
             flow.enter_context(flowing(copier))
         for copier in () if stops else copiers:
-            home.delete(copier.place.name)
+            home.delete_now(copier.place.name)
         ran = eosctl(
             "migrate-offsets", "-b", home.servers, "--group-id", home.group_id, "--config-topic", home.config_topic,
             "--worker-offsets-topic", home.offsets_topic, "--connect-url", home.url, *flags, *target,
