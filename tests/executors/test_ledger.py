@@ -112,11 +112,16 @@ def test_of_two_runs_from_one_state_the_second_is_stale_and_leaves_nothing(ledge
     assert ledger.state("job", CLUSTER).cursors[T0].offset == 20
 
 
-def test_runs_over_different_partitions_exclude_each_other_too(ledger: Ledger):
+@pytest.mark.parametrize("runs_before", [0, 1])
+def test_runs_over_different_partitions_exclude_each_other_too(ledger: Ledger, runs_before: int):
     """What they carry is merged from the same state: the second would undo what the first carried."""
+    for end in range(runs_before):
+        read_up_to(ledger, "job", end + 1)
     state = ledger.state("job", CLUSTER)
     ledger.commit(run_of(state, advanced(state, "t", 0, 10)))
-    with pytest.raises(StaleRange, match=r"is at run 1, this audit was planned from run 0$"):
+    with pytest.raises(
+        StaleRange, match=rf"is at run {runs_before + 1}, this audit was planned from run {runs_before}$"
+    ):
         ledger.commit(run_of(state, advanced(state, "t", 1, 10)))
 
 
@@ -182,6 +187,30 @@ def test_readers_never_mix_two_runs(ledger: Ledger):
     assert {each.payload for each in (first, *reading)} == {b"old"}
     with pytest.raises(StaleRange, match="is at run 2 by now, this audit was planned from run 1"):
         next(ledger.carried(state, StateKind.LOG))
+
+
+@pytest.mark.parametrize("table", ["audit_cursor", "audit_state"])
+def test_a_run_that_is_committed_between_two_queries_of_a_reader_is_not_seen(
+    ledger: Ledger, table: str, monkeypatch: pytest.MonkeyPatch
+):
+    read_up_to(ledger, "job", 10, rows=(row(b"old"),))
+    before = ledger.state("job", CLUSTER)
+    with ledger.store.connect() as connection:
+        kind = type(connection)
+    rows = kind.rows
+
+    def commit_first(self, statement, values=()):
+        if f"FROM {table}" in statement:
+            monkeypatch.undo()
+            read_up_to(ledger, "job", 20, rows=(row(b"new"),))
+        return rows(self, statement, values)
+
+    monkeypatch.setattr(kind, "rows", commit_first)
+    if table == "audit_cursor":
+        assert ledger.state("job", CLUSTER) == before
+    else:
+        assert [each.payload for each in ledger.carried(before, StateKind.LOG)] == [b"old"]
+    assert ledger.state("job", CLUSTER).run_number == 2
 
 
 def test_an_error_while_results_are_written_leaves_nothing(ledger: Ledger):
