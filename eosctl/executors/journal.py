@@ -15,6 +15,7 @@ from eosctl.codecs.plan import (
     encode_plan,
 )
 from eosctl.errors import ConfigError, Refused, Undecodable
+from eosctl.executors.whole_file import sync_directory, write_whole_file
 from eosctl.model.plan import Plan
 
 
@@ -64,7 +65,7 @@ class Journal:
         os.lseek(self._file, 0, os.SEEK_END)
         if not whole:
             self._append(encode_journal_head(self._digest).encode())
-            _sync_directory(self._path.parent)
+            sync_directory(self._path.parent)
 
     def _append(self, line: bytes) -> None:
         try:
@@ -85,24 +86,8 @@ def _steps(entries: Iterable[JournalEntry], event: JournalEvent) -> frozenset[in
 
 def write_plan_file(path: Path, plan: Plan) -> None:
     """Writes the plan to `path`, whole or not at all, on disk when this returns, readable by its owner only."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-            file.write(encode_plan(plan))
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-        _sync_directory(path.parent)
     except OSError as error:
         raise ConfigError(f"cannot write {path}: {error.strerror or error}") from error
-    finally:
-        draft.unlink(missing_ok=True)
-
-
-def _sync_directory(path: Path) -> None:
-    directory = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
+    write_whole_file(path, encode_plan(plan))

@@ -1,0 +1,185 @@
+"""An audit's report as Parquet files, one a table, for those who want to ask it more."""
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from eosctl.analysis.histograms import bucket_bounds
+from eosctl.errors import ConfigError
+from eosctl.executors.whole_file import whole_file
+from eosctl.model.audit_report import AuditReport, RangeEvidence
+
+if TYPE_CHECKING:
+    import pyarrow
+
+TEXT: Final = "string"
+INTEGER: Final = "int64"
+Columns = tuple[tuple[str, str], ...]
+WORDS: Final = "list<string>"
+TIME: Final = "timestamp[ms, UTC]"
+
+
+PLACE: Final = (("topic", TEXT), ("partition", INTEGER))
+TABLES: Final[dict[str, Columns]] = {
+    "connectors": (("name", TEXT), ("verdict", TEXT), ("evidence", WORDS), ("reasons", WORDS)),
+    "findings": (
+        ("id", TEXT),
+        ("severity", TEXT),
+        ("subject", TEXT),
+        ("message", TEXT),
+        ("cure", TEXT),
+        ("evidence_json", TEXT),
+    ),
+    "ranges": (
+        *PLACE,
+        ("start", INTEGER),
+        ("end", INTEGER),
+        ("records", INTEGER),
+        ("control_records", INTEGER),
+        ("aborted_records", INTEGER),
+        ("plain_records", INTEGER),
+        ("batches", INTEGER),
+        ("size_bytes", INTEGER),
+        ("first_timestamp", TIME),
+        ("last_timestamp", TIME),
+    ),
+    "gaps": (*PLACE, ("start", INTEGER), ("end", INTEGER), ("kind", TEXT)),
+    "transactions": (
+        ("connector", TEXT),
+        ("committed", INTEGER),
+        ("aborted", INTEGER),
+        ("records", INTEGER),
+        ("size_bytes", INTEGER),
+        ("aborted_records", INTEGER),
+        ("aborted_bytes", INTEGER),
+    ),
+    "histograms": (("connector", TEXT), ("of", TEXT), ("low", INTEGER), ("high", INTEGER), ("transactions", INTEGER)),
+    "timeline": (
+        ("connector", TEXT),
+        ("timestamp", TIME),
+        ("kind", TEXT),
+        *PLACE,
+        ("offset", INTEGER),
+        ("tasks", INTEGER),
+        ("producer_id", INTEGER),
+        ("producer_epoch", INTEGER),
+    ),
+    "epochs": (
+        *PLACE,
+        ("producer_id", INTEGER),
+        ("producer_epoch", INTEGER),
+        ("timestamp", TIME),
+        ("connector", TEXT),
+    ),
+    "growth": (*PLACE, ("hour", TIME), ("records", INTEGER), ("tombstones", INTEGER)),
+    "stalls": (
+        *PLACE,
+        ("start_offset", INTEGER),
+        ("from_time", TIME),
+        ("until_time", TIME),
+        ("producer_id", INTEGER),
+        ("connector", TEXT),
+    ),
+}
+"""The columns of each file. Times are UTC, null for none; a histogram's low and high are records or ms, inside both."""
+
+
+def export_audit(directory: Path, report: AuditReport) -> tuple[Path, ...]:
+    """Writes one file a table into `directory`, which is made where there is none; returns the files.
+
+    Each file is written whole or not at all, readable by its owner only, and says in its metadata which cluster was
+    audited and when. Raises ConfigError where the extra `report` is not installed or the directory cannot be written.
+    """
+    try:
+        from pyarrow import parquet
+    except ImportError as error:
+        hint = "pip install 'eosctl[report]'"
+        raise ConfigError(f"--export needs {error.name}, which is not installed", hint=hint) from error
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"cannot write {directory}: {error.strerror or error}") from error
+    written = []
+    for name, rows in _rows(report).items():
+        path = directory / f"{name}.parquet"
+        with whole_file(path) as file:
+            parquet.write_table(_table(TABLES[name], rows, report), file, compression="zstd")
+        written.append(path)
+    return tuple(written)
+
+
+def _rows(report: AuditReport) -> dict[str, Iterable[Sequence[object]]]:
+    return {
+        "connectors": ((each.name, each.verdict.value, each.evidence, each.reasons) for each in report.connectors),
+        "findings": (
+            (each.id, each.severity.value, each.subject, each.message, each.cure, json.dumps(dict(each.evidence)))
+            for each in report.findings
+        ),
+        "ranges": (_range(each) for each in report.ranges),
+        "gaps": ((each.topic, each.partition, *gap) for each in report.ranges for gap in each.gaps),
+        "transactions": (
+            (
+                each.connector,
+                each.committed,
+                each.aborted,
+                each.records,
+                each.size_bytes,
+                each.aborted_records,
+                each.aborted_bytes,
+            )
+            for each in report.transactions
+        ),
+        "histograms": (
+            (each.connector, of, *bucket_bounds(bucket), count)
+            for each in report.transactions
+            for of, histogram in (("records", each.sizes), ("duration_ms", each.durations))
+            for bucket, count in sorted(histogram.items())
+        ),
+        "timeline": report.timeline,
+        "epochs": report.epochs,
+        "growth": (
+            (topic, partition, hour * 3_600_000, records, tombstones)
+            for topic, partition, hour, records, tombstones in report.growth
+        ),
+        "stalls": report.stalls,
+    }
+
+
+def _range(evidence: RangeEvidence) -> Sequence[object]:
+    return tuple(getattr(evidence, name) for name, _ in TABLES["ranges"])
+
+
+def _table(columns: Columns, rows: Iterable[Sequence[object]], report: AuditReport) -> "pyarrow.Table":
+    import pyarrow
+
+    types = {
+        TEXT: pyarrow.string(),
+        INTEGER: pyarrow.int64(),
+        WORDS: pyarrow.list_(pyarrow.string()),
+        TIME: pyarrow.timestamp("ms", tz="UTC"),
+    }
+    by_column = list(zip(*rows, strict=True)) or [()] * len(columns)
+    plan = report.plan
+    schema = pyarrow.schema(
+        [(name, types[kind]) for name, kind in columns],
+        metadata={"eosctl.as_of_ms": str(plan.as_of), "eosctl.cluster_id": _text(plan.cluster_id or "")},
+    )
+    arrays = [
+        pyarrow.array([_value(value, kind) for value in values], types[kind])
+        for values, (_, kind) in zip(by_column, columns, strict=True)
+    ]
+    return pyarrow.Table.from_arrays(arrays, schema=schema)
+
+
+def _value(value: Any, kind: str) -> Any:  # noqa: ANN401  # a cell of any column
+    if value is None or (kind == TIME and value < 0):
+        return None
+    if kind == WORDS:
+        return [_text(each) for each in value]
+    return _text(value) if kind == TEXT else value
+
+
+def _text(text: str) -> str:
+    """`text` with lone surrogates, which UTF-8 has no bytes for, as escapes."""
+    return text.encode("utf-8", "backslashreplace").decode()
