@@ -115,6 +115,11 @@ class Mirror:
         self.feed()
         wait_until(lambda: len(self.copied()) >= self._made, "the first records copied")
 
+    @property
+    def made(self) -> int:
+        """How many records were written so far."""
+        return self._made
+
     def feed(self, count: int = 60) -> None:
         """Write so many more records, numbered, over all partitions."""
         producer = Producer({"bootstrap.servers": self.servers})
