@@ -2,6 +2,7 @@
 
 1. The socket of a connection that cannot be made, or whose handshake fails, is closed and not left to the collector.
 2. What a broker sent before it closed the connection is delivered: it says why SASL failed.
+3. Large answers are read as clients.large_frames says.
 
 These override private names of the library, so look here first when its version changes. Imports kafka at once: import
 this module where a connection is made, and not before.
@@ -13,6 +14,8 @@ from kafka.errors import KafkaConnectionError
 from kafka.net.inet import KafkaNetSocket, create_connection
 from kafka.net.manager import KafkaConnectionManager
 from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
+
+from eosctl.clients.large_frames import receiver
 
 CLOSING_SCHEME: Final = "eosctl"
 CLOSING_PROXY: Final = f"{CLOSING_SCHEME}://socket"
@@ -51,15 +54,5 @@ class ClosingManager(KafkaConnectionManager):  # type: ignore[misc]  # the libra
             if isinstance(error, Exception):
                 raise KafkaConnectionError(f"Handshake failed: {error}") from error
             raise
-        transport._sock_recv = _rest_first(transport._sock_recv)
+        transport._sock_recv = receiver(transport)
         return transport
-
-
-def _rest_first(receive: Any) -> Any:  # noqa: ANN401  # untyped library
-    """`receive` without the error that came together with data; it comes again at the next call."""
-
-    def receive_rest_first() -> tuple[bytes, Exception | None]:
-        data, error = receive()
-        return (data, None) if data else (data, error)
-
-    return receive_rest_first

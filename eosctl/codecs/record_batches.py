@@ -228,7 +228,7 @@ def _checked(batch: Batch, check_crc: bool) -> "DefaultRecordBatch":
     codec = header.attributes & CODEC_MASK
     if codec > Codec.ZSTD:
         raise Undecodable(f"unknown codec {codec}")
-    decoder = DefaultRecordBatch(bytes(batch.data))
+    decoder = DefaultRecordBatch(batch.data)
     if check_crc and not decoder.validate_crc():
         raise Undecodable("CRC does not match")
     return decoder

@@ -28,7 +28,7 @@ from eosctl.sources.kafka_offsets import partition_offsets
 from eosctl.sources.kafka_topics import topic_ids
 from eosctl.sources.log_reader import LogReader, RecordsDeleted
 
-FETCH_BYTES: Final = 1 << 22
+FETCH_BYTES: Final = 1 << 23
 
 
 class DataBatch(NamedTuple):

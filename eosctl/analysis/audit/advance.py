@@ -28,7 +28,7 @@ class Advance(Enum):
 
 def compare_offsets(before: object, after: object) -> Advance:
     """How `after` relates to `before`, both decoded values of an offsets topic; UNCLEAR where one is no object."""
-    if not isinstance(before, Mapping) or not isinstance(after, Mapping):
+    if type(before) is not dict or type(after) is not dict:
         return Advance.UNCLEAR
     lower = changed = False
     for name, now in after.items():
@@ -47,6 +47,8 @@ def compare_offsets(before: object, after: object) -> Advance:
 
 def _direction(was: object, now: object) -> int:
     """1 higher, -1 lower, 0 cannot be compared."""
+    if type(was) is int and type(now) is int:
+        return (now > was) - (now < was)
     if isinstance(was, int | float) and isinstance(now, int | float):
         return 0 if isinstance(was, bool) or isinstance(now, bool) else (now > was) - (now < was)
     if isinstance(was, str) and isinstance(now, str):

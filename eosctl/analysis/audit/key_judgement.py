@@ -53,6 +53,9 @@ class Judged(NamedTuple):
     suspicions: tuple[KeySuspicion, ...]
 
 
+NOTHING_WRONG: Final = Judged((), (), ())
+
+
 class KeyBench(NamedTuple):
     """What keys are judged by: own_topics are offsets topics of single connectors."""
 
@@ -63,6 +66,8 @@ class KeyBench(NamedTuple):
 
 def judge_keys(key: ReadKey, placed: Sequence[Placed], bench: KeyBench) -> Judged:
     """What is wrong with all keys that are this JSON."""
+    if len(placed) == 1 and key.connector is not None and _is_uneventful(placed[0].state):
+        return NOTHING_WRONG
     found = [*_of_all(key, placed, bench)]
     counts = [(KeyTroubleKind(trouble.kind), 1) for trouble in found]
     own = [each for each in placed if each.place.topic in bench.own_topics]
@@ -81,6 +86,11 @@ def judge_keys(key: ReadKey, placed: Sequence[Placed], bench: KeyBench) -> Judge
             counts += [(KeyTroubleKind(trouble.kind), count) for trouble in listed[:1]]
         suspicions += of_one.suspicions()
     return Judged(tuple(counts), tuple(found), tuple(suspicions))
+
+
+def _is_uneventful(state: KeyState) -> bool:
+    """Whether one partition alone shows nothing about a key, as of nearly all of them."""
+    return not (state.setbacks or state.returns or state.plain_after or state.repeats)
 
 
 def _of_all(key: ReadKey, placed: Sequence[Placed], bench: KeyBench) -> Iterator[KeyTrouble]:

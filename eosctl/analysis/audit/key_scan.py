@@ -8,11 +8,12 @@
 5. A record outside any transaction is plain; those after the key's first transactional record are counted apart.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 from eosctl.analysis.audit.advance import Advance, compare_offsets
 from eosctl.analysis.audit.batches import BatchWriter, Decode, Entry
+from eosctl.analysis.audit.shapes import ONES, PlainShapes
 from eosctl.model.audit_states import KEPT_PLACES, Change, KeyState, KeyWriter, Return, Write
 
 Key = bytes | None
@@ -20,9 +21,13 @@ T = TypeVar("T")
 
 
 class _Slot:
-    """One key while its range is read."""
+    """One key while its range is read.
+
+    shape is that of the last value if it is plain; fields are those of `decoded`, the last value that was decoded.
+    """
 
     __slots__ = (
+        "decoded",
         "entry",
         "fields",
         "first",
@@ -39,18 +44,21 @@ class _Slot:
         "session",
         "setback_places",
         "setbacks",
+        "shape",
         "tombstones",
         "writer",
         "writers",
     )  # fmt: skip
 
-    def __init__(self, entry: Entry, writer: BatchWriter, fields: object) -> None:
+    def __init__(self, entry: Entry, writer: BatchWriter) -> None:
         self.records = 1
         self.tombstones = int(entry.value is None)
         self.entry = entry
         self.writer = writer
         self.session = writer.session
-        self.fields = fields
+        self.shape: bytes | None = None
+        self.decoded: bytes | None = None
+        self.fields: object = None
         self.first = _write(entry, writer)
         self.first_transactional: Write | None = self.first if writer.transactional else None
         self.last_transactional: Write | None = None
@@ -71,11 +79,12 @@ class KeyScan:
         self._decode = decode
         self._slots: dict[Key, _Slot] = {}
         self._before: dict[tuple[Key, int], tuple[int, int]] = {}
+        self._plain = PlainShapes()
 
-    def add_batch(self, entries: Sequence[Entry], writer: BatchWriter) -> int:
+    def add_batch(self, entries: Iterable[Entry], writer: BatchWriter) -> int:
         """Take in committed records of one batch; returns how many tombstones they hold."""
         tombstones = 0
-        get, decode, session = self._slots.get, self._fields, writer.session
+        get, session, plain = self._slots.get, writer.session, not writer.transactional
         for entry in entries:
             value = entry.value
             slot = get(entry.key)
@@ -83,24 +92,33 @@ class KeyScan:
                 self._add_key(entry, writer)
                 tombstones += value is None
                 continue
-            if slot.session is not session:
-                self._another_session(slot, entry, writer)
             if value is None:
                 slot.tombstones += 1
                 tombstones += 1
-                slot.fields = None
-            elif value != slot.entry.value:
-                fields = decode(value)
-                if compare_offsets(slot.fields, fields) is Advance.BACK:
-                    slot.setbacks += 1
-                    _keep(slot.setback_places, _change(slot, entry, writer))
-                slot.fields = fields
-            if not writer.transactional or not slot.writer.transactional:
-                _mind_transactions(slot, entry, writer)
+                slot.shape = None
+            elif value.translate(ONES) != slot.shape or value < slot.entry.value:  # type: ignore[operator]  # not None
+                self._compare(slot, entry, value, writer)
+            if slot.writer is not writer or plain:
+                if slot.session is not session:
+                    self._another_session(slot, entry, writer)
+                if plain or not slot.writer.transactional:
+                    _mind_transactions(slot, entry, writer)
+                slot.writer = writer
             slot.records += 1
             slot.entry = entry
-            slot.writer = writer
         return tombstones
+
+    def _compare(self, slot: _Slot, entry: Entry, value: bytes, writer: BatchWriter) -> None:
+        """Rule 2, where bytes alone do not tell."""
+        before = slot.entry.value
+        if before is not None and value != before:
+            was = slot.fields if slot.decoded is before else self._fields(before)
+            slot.fields, slot.decoded = self._fields(value), value
+            if compare_offsets(was, slot.fields) is Advance.BACK:
+                slot.setbacks += 1
+                _keep(slot.setback_places, _change(slot, entry, writer))
+        shape = value.translate(ONES)
+        slot.shape = shape if self._plain.knows(shape) else None
 
     def _fields(self, value: bytes) -> object:
         try:
@@ -109,8 +127,7 @@ class KeyScan:
             return None
 
     def _add_key(self, entry: Entry, writer: BatchWriter) -> None:
-        fields = None if entry.value is None else self._fields(entry.value)
-        slot = self._slots[entry.key] = _Slot(entry, writer, fields)
+        slot = self._slots[entry.key] = _Slot(entry, writer)
         slot.writers[writer.producer_id] = [entry.offset, entry.offset]
         if not writer.transactional:
             slot.plain = 1

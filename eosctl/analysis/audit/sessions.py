@@ -22,7 +22,7 @@ class _Producer:
 
     __slots__ = (
         "epoch", "first", "first_epoch", "last", "last_timestamp", "marker_epoch", "plain", "plain_first", "plain_last",
-        "records", "session", "starts", "timestamp", "writers",
+        "records", "session", "starts", "timestamp", "writer",
     )  # fmt: skip
 
     def __init__(self, session: Session) -> None:
@@ -33,6 +33,7 @@ class _Producer:
         self.records = self.plain = 0
         self.plain_first = self.plain_last = (NO_EPOCH, NO_EPOCH)
         self.starts: list[SessionStart] = []
+        self.writer: BatchWriter | None = None
 
 
 class SessionScan:
@@ -63,7 +64,10 @@ class SessionScan:
                 producer.plain_first = header.base_offset, header.base_timestamp
             producer.plain += header.record_count
             producer.plain_last = header.last_offset, header.max_timestamp
-        return BatchWriter(producer_id, epoch, transactional, producer.session)
+        writer = BatchWriter(producer_id, epoch, transactional, producer.session)
+        if producer.writer is None or producer.writer != writer:
+            producer.writer = writer
+        return producer.writer
 
     def mark(self, producer_id: int, epoch: int) -> None:
         """Take in a marker."""

@@ -1,0 +1,87 @@
+"""Large answers straight from the socket into their frame: kafka-python (3.0.12) would copy every byte five times.
+
+1. Until the size of an answer is known, one piece of at most PIECE bytes is read at a time, and handed on.
+2. Of a large answer all bytes but the last are read into the frame that waits for them. The last one goes the usual
+   way, with what follows it, so that the library finds the answer complete.
+3. The library decodes a view of the frame.
+
+These use private names of the library, as clients.kafka_connections does.
+"""
+
+import ssl
+from collections.abc import Callable
+from typing import Any, Final
+
+from kafka.errors import KafkaConnectionError
+from kafka.protocol.frame import KafkaBytes
+
+PIECE: Final = 1 << 12
+LARGE: Final = 1 << 16
+
+Received = tuple[bytes, Exception | None]
+
+_NOTHING_YET: Final = (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
+
+
+class LargeFrame(KafkaBytes):  # type: ignore[misc]  # the library is untyped
+    """A frame that is decoded where it lies."""
+
+    def read(self, nbytes: int | None = None) -> bytes | memoryview:
+        """The next `nbytes`; None: a view of all that are left."""
+        if nbytes is not None:
+            return super().read(nbytes)  # type: ignore[no-any-return]  # the library is untyped
+        start = self.tell()
+        self.seek(len(self))
+        return memoryview(self).toreadonly()[start:]
+
+
+def receiver(transport: Any) -> Callable[[], Received]:  # noqa: ANN401  # untyped library
+    """What reads from the transport's socket: bytes for the library's parser, or the error that ended the connection.
+
+    What came before an error is handed on before the error is.
+    """
+    sock = transport._sock
+
+    def receive() -> Received:
+        try:
+            frame = _large_frame(transport._protocol)
+            if frame is not None:
+                _fill(sock, frame)
+            return _piece(sock)
+        except _NOTHING_YET:
+            return b"", None
+        except OSError as error:
+            return b"", KafkaConnectionError(error)
+
+    return receive
+
+
+def _large_frame(connection: Any) -> KafkaBytes | None:  # noqa: ANN401  # untyped library
+    """The large answer that the connection is in the middle of."""
+    parser = None if connection is None else connection.parser
+    frame = None if parser is None or not parser._receiving else parser._rbuffer
+    if frame is None or len(frame) < LARGE:
+        return None
+    # Bytes in a frame of another class would have to be copied.
+    frame.__class__ = LargeFrame
+    return frame
+
+
+def _fill(sock: Any, frame: KafkaBytes) -> None:  # noqa: ANN401  # untyped library
+    """Read on until one byte is missing; raises one of _NOTHING_YET where nothing more has come."""
+    with memoryview(frame) as view:
+        while (begin := frame.tell()) < len(view) - 1:
+            count = sock.recv_into(view[begin:-1])
+            if not count:
+                return
+            frame.seek(begin + count)
+
+
+def _piece(sock: Any) -> Received:  # noqa: ANN401  # untyped library
+    data = sock.recv(PIECE)
+    if not data:
+        return b"", KafkaConnectionError("socket disconnected")
+    # A poll does not show what TLS has decrypted already.
+    while isinstance(sock, ssl.SSLSocket) and sock.pending():
+        data += sock.recv(PIECE)
+    return data, None

@@ -1,0 +1,61 @@
+"""Answers of any size arrive whole, however the network cuts them."""
+
+import random
+import socket
+from types import SimpleNamespace
+
+from hypothesis import given
+from hypothesis import strategies as st
+from kafka.errors import KafkaConnectionError
+from kafka.protocol.parser import KafkaProtocol
+
+from eosctl.clients.large_frames import LARGE, receiver
+
+
+class _Parser(KafkaProtocol):  # type: ignore[misc]  # the library is untyped
+    def _process_response(self, read_buffer):
+        return bytes(read_buffer.read(4)) + bytes(read_buffer.read())
+
+
+def _received(pieces: list[bytes]) -> tuple[list[bytes], Exception | None]:
+    """What the parser makes of bytes sent piece by piece, and the error at their end."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.setblocking(False)
+        parser = _Parser()
+        receive = receiver(SimpleNamespace(_sock=ours, _protocol=SimpleNamespace(parser=parser)))
+        answers: list[bytes] = []
+        error = None
+        for piece in pieces:
+            rest = memoryview(piece)
+            while rest:
+                rest = rest[theirs.send(rest[: 1 << 15]) :]
+                while data := receive()[0]:
+                    answers += parser.receive_bytes(data)
+        theirs.close()
+        while error is None:
+            data, error = receive()
+            answers += parser.receive_bytes(data)
+    return answers, error
+
+
+SIZES = st.sampled_from([4, 5, 100, 4096, LARGE - 1, LARGE, LARGE + 1, LARGE + 4092, 3 * LARGE])
+
+
+@given(
+    st.lists(SIZES, min_size=1, max_size=4),
+    st.lists(st.integers(1, 5000), max_size=6),
+    st.binary(min_size=1, max_size=9),
+)
+def test_answers_arrive_whole_and_in_order(sizes: list[int], cuts: list[int], seed: bytes):
+    sent = [random.Random(seed).randbytes(size) for size in sizes]
+    stream = b"".join(len(each).to_bytes(4, "big") + each for each in sent)
+    pieces = []
+    for cut in cuts:
+        pieces.append(stream[:cut])
+        stream = stream[cut:]
+
+    answers, error = _received([*pieces, stream])
+
+    assert answers == sent
+    assert isinstance(error, KafkaConnectionError)
