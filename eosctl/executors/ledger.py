@@ -79,19 +79,19 @@ def write_run(connection: LedgerConnection, run: LedgerRun, failpoint: Failpoint
 
 
 def write_carried(connection: LedgerConnection, run: LedgerRun, failpoint: Failpoint = pass_by) -> None:
-    """Puts each bucket of carried state in the place of what was there."""
+    """Puts the carried state in the place of all that was there: what is not carried any more does not come back."""
+    connection.change("DELETE FROM audit_state WHERE job = ?", [(run.state.job,)])
     for bucket in run.carried:
-        _replace(connection, run.state.job, bucket)
+        _write_bucket(connection, run.state.job, bucket)
         failpoint("bucket-written")
     failpoint("carried-written")
 
 
-def _replace(connection: LedgerConnection, job: str, bucket: CarriedBucket) -> None:
+def _write_bucket(connection: LedgerConnection, job: str, bucket: CarriedBucket) -> None:
     for row in bucket.rows:
         _require_fit(row, bucket)
-    where = (job, bucket.kind.value, bucket.bucket)
-    connection.change("DELETE FROM audit_state WHERE job = ? AND kind = ? AND bucket = ?", [where])
-    rows = [(*where, row.topic, row.partition, row.start, row.payload) for row in bucket.rows]
+    head = (job, bucket.kind.value, bucket.bucket)
+    rows = [(*head, row.topic, row.partition, row.start, row.payload) for row in bucket.rows]
     if rows:
         connection.change(f"INSERT INTO audit_state (job, {STATE_COLUMNS}) VALUES ({marks(STATE_COLUMNS, 1)})", rows)
 

@@ -140,7 +140,7 @@ class JobState:
 
 
 class CarriedBucket(NamedTuple):
-    """The whole carried state of one kind and bucket: it takes the place of what was there, rows or none."""
+    """The carried state of one kind and bucket."""
 
     kind: StateKind
     bucket: int
@@ -152,8 +152,8 @@ class LedgerRun:
     """All that one run puts into the ledger, in one transaction.
 
     run_id names it for ever and nowhere else; state is what it was planned from; as_of is the plan's, in ms. verdict
-    and findings (how many) summarise the report, which is JSON. carried is gone through once; a bucket that is not
-    among it stays as it was.
+    and findings (how many) summarise the report, which is JSON. carried is the whole state that the next run goes on
+    from, of all kinds and buckets: it takes the place of what was there. It is gone through once.
     """
 
     run_id: str

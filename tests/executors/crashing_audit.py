@@ -157,7 +157,7 @@ class StandInAuditor:
         if each.ends:
             return each.start
         last_stable = shape.topics[each.topic][1][each.partition][1]
-        return min(last_stable, each.start + self._chance.randint(0, 120))
+        return min(last_stable, each.start + self._chance.randint(1, 120))
 
 
 def _asked(shape: LogShape) -> tuple[list[AuditedTopic], list[PartitionBounds]]:
