@@ -198,7 +198,7 @@ def flowing(copier: Copier) -> Iterator[None]:
         thread.join()
 
 
-def move(eosctl: Eosctl, copiers: Sequence[Copier], places: Sequence[Place], *flags: str | Path) -> None:
+def move(eosctl: Eosctl, copiers: Sequence[Copier], places: Sequence[Place], *flags: str | Path) -> Ran:
     """Move all of them with eosctl while records flow; what this version of Connect cannot do is done by hand.
 
     From 3.7 on eosctl does everything over REST. Workers before 3.7 cannot create a connector STOPPED, those before 3.5
@@ -232,3 +232,4 @@ def move(eosctl: Eosctl, copiers: Sequence[Copier], places: Sequence[Place], *fl
             copier.place = place
     for copier in copiers:
         copier.check_exactly_once()
+    return ran

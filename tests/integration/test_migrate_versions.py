@@ -9,7 +9,7 @@ from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
 from tests.commands.conftest import Ran
 from tests.integration.file_connectors import values_in
-from tests.integration.test_migrate_kinds import Lines
+from tests.integration.moves import Home, Lines
 
 pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
 
@@ -34,18 +34,18 @@ def migrate(eosctl: Eosctl, sandbox: Sandbox, *more: str) -> Ran:
 
 def test_by_hand(connect: Sandbox, kafka_version: str, eosctl: Eosctl, tmp_path: Path) -> None:
     """Delete, migrate, create again: the config topic alone tells that the connector is gone."""
-    lines = Lines(connect, "by-hand", tmp_path)
+    lines = Lines(Home(connect), "by-hand", tmp_path)
     assert migrate(eosctl, connect, "--connector", "by-hand", "--to-topic", "by-hand-own").exit_code == 8
-    lines.connectors.delete("by-hand")
+    lines.place.home.delete("by-hand")
     ran = migrate(eosctl, connect, "--connector", "by-hand", "--to-topic", "by-hand-own", "-o", "json")
     assert ran.exit_code == 0, ran.stderr
     assert "create connector by-hand with offsets.storage.topic=by-hand-own" in ran.stdout
-    lines.connectors.create("by-hand", {"file": str(lines.path), "offsets.storage.topic": "by-hand-own"})
+    lines.place.home.create("by-hand", {**lines.config(lines.place.home), "offsets.storage.topic": "by-hand-own"})
     lines.check_exactly_once()
 
 
 def test_over_rest(connect: Sandbox, kafka_version: str, eosctl: Eosctl, tmp_path: Path) -> None:
-    lines = Lines(connect, "over-rest", tmp_path)
+    lines = Lines(Home(connect), "over-rest", tmp_path)
     ran = migrate(
         eosctl, connect, "--connector", "over-rest", "--to-topic", "over-rest-own",
         "--connect-url", connect.connect_url(1), "--stop", "--set-config", "--resume",
