@@ -9,8 +9,10 @@
    transaction.version 2 (KIP-890) each transaction takes an epoch, so this happens after some 32,000 transactions.
 """
 
+from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Final
 
 from eosctl.analysis.transactions import LAST_EPOCH, Ownership
@@ -26,6 +28,8 @@ from eosctl.model.transaction_log import (
 from eosctl.model.transactions import TransactionState
 
 EPOCHS_LEFT: Final = 1000
+KEPT: Final = 10
+"""How many records of each ID a snapshot keeps: two or three transactions."""
 NEAR_EXPIRY: Final = 7
 """An ID whose last seventh of transactional.id.expiration.ms has begun is near expiry: a day of the default week."""
 EXPIRING: Final = frozenset({TransactionState.EMPTY, TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT})
@@ -69,6 +73,18 @@ def fold_transaction_log(records: Iterable[LogRecord]) -> FoldedLog:
             last = max(before.last, record, key=lambda each: each.timestamp)
         ids[record.transactional_id] = LoggedId(last, 1 if before is None else before.records + 1)
     return FoldedLog(ids, count, tuple(newer))
+
+
+def last_records(records: Iterable[LogRecord], keep: int = KEPT) -> tuple[int, tuple[LogRecord, ...]]:
+    """How many records there are, and of each ID the last `keep`, those of newer versions too, in their order."""
+    tails: dict[str | None, deque[tuple[int, LogRecord]]] = {}
+    count = 0
+    for record in records:
+        name = None if isinstance(record, NewerLogRecord) else record.transactional_id
+        tails.setdefault(name, deque(maxlen=keep)).append((count, record))
+        count += 1
+    kept = sorted((each for tail in tails.values() for each in tail), key=itemgetter(0))
+    return count, tuple(record for _, record in kept)
 
 
 def log_findings(

@@ -1,12 +1,14 @@
 """Snapshot files: JSON lines, so that a cut file is noticed and a long config topic is written as it is read.
 
-    {"kind": "eosctl.snapshot", "version": 2, "as_of": 1790000000000, "group_id": "connect-cluster"}
+    {"kind": "eosctl.snapshot", "version": 3, "as_of": 1790000000000, "group_id": "connect-cluster"}
     {"cluster": {"cluster_id": …, "brokers": {"1": "host:9092"}, "transaction_max_timeout_ms": 900000}}
     {"connect": {"workers": {url: {…}}, "connectors": {name: {…}}}}
     {"transactions": {transactional ID: {"state": …, "producer_id": …, …}}}
     {"config_topic": {"topic": …, "facts": {…}, "offsets": {…}}}
     {"config_record": {…}}            one line for each record, as codecs.config_record_lines writes it
     {"offsets": {…}}                  since version 2; and {"offsets_key": {…}} as codecs.snapshot_offsets writes them
+    {"transaction_log": {…}}          since version 3; and {"log_record": {…}} by codecs.snapshot_transactions
+    {"producers": {…}}                since version 3; and {"partition": {…}} from the same
     {"end": 7}                        the number of lines before this one
 
 Where a fact was not read, {"skipped": reason} stands in its place. Secrets are never in a snapshot: they end where the
@@ -15,7 +17,7 @@ topic's bytes are decoded. A new version is written when an old eosctl could mis
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from eosctl.codecs.config_record_lines import decode_config_record, encode_config_record
 from eosctl.codecs.json_fields import JsonFields
@@ -37,14 +39,34 @@ from eosctl.codecs.snapshot_offsets import (
     encode_offsets_facts,
     encode_offsets_keys,
 )
+from eosctl.codecs.snapshot_transactions import (
+    decode_log_facts,
+    decode_log_record,
+    decode_partition_producers,
+    decode_producers,
+    encode_log_facts,
+    encode_log_record,
+    encode_partitions,
+    encode_producers,
+)
 from eosctl.errors import Undecodable, Unsupported
+from eosctl.model.config_topic import ConfigRecord
+from eosctl.model.partition_producers import PartitionProducers
 from eosctl.model.skipped import Skipped
 from eosctl.model.snapshot import ConfigTopicLog, Snapshot
+from eosctl.model.transaction_log import LogRecord
 
 KIND: Final = "eosctl.snapshot"
-VERSION: Final = 2
+VERSION: Final = 3
 OLDEST: Final = 1
-SECTIONS: Final = frozenset({"cluster", "connect", "transactions", "config_topic", "offsets"})
+ADDED: Final = {"offsets": 2, "transaction_log": 3, "producers": 3}
+"""Sections that the first version did not have, and the version that brought them."""
+NOUNS: Final = {
+    "offsets": "offsets topics",
+    "transaction_log": "the transaction log",
+    "producers": "producers of partitions",
+}
+SECTIONS: Final = frozenset({"cluster", "connect", "transactions", "config_topic", *ADDED})
 
 T = TypeVar("T")
 
@@ -74,6 +96,14 @@ def _values(snapshot: Snapshot) -> Iterator[dict[str, Any]]:
     if not isinstance(snapshot.offsets, Skipped):
         for key in encode_offsets_keys(snapshot.offsets):
             yield {"offsets_key": key}
+    yield {"transaction_log": _or_skipped(snapshot.transaction_log, encode_log_facts)}
+    if not isinstance(snapshot.transaction_log, Skipped):
+        for logged in snapshot.transaction_log.records:
+            yield {"log_record": encode_log_record(logged)}
+    yield {"producers": _or_skipped(snapshot.producers, encode_producers)}
+    if not isinstance(snapshot.producers, Skipped):
+        for partition in encode_partitions(snapshot.producers):
+            yield {"partition": partition}
 
 
 def _encode_log(log: ConfigTopicLog) -> dict[str, Any]:
@@ -99,6 +129,8 @@ def decode_snapshot(lines: Iterable[str]) -> Snapshot:
     header = _header(head)
     sections: dict[str, JsonFields] = {}
     records = []
+    logged: list[LogRecord] = []
+    partitions: list[PartitionProducers] = []
     keys = OffsetsKeys()
     for number, value in values:
         place = f"line {number} of the snapshot"
@@ -109,6 +141,10 @@ def decode_snapshot(lines: Iterable[str]) -> Snapshot:
                 records.append(decode_config_record(JsonFields(record, place)))
             case {"offsets_key": key}:
                 keys.add(JsonFields(key, place))
+            case {"log_record": record}:
+                logged.append(decode_log_record(JsonFields(record, place)))
+            case {"partition": partition}:
+                partitions.append(decode_partition_producers(JsonFields(partition, place)))
             case dict() if len(value) == 1 and value.keys() <= SECTIONS:
                 section = sections[next(iter(value))] = JsonFields(value, place)
                 if section.has("offsets") and section.inner("offsets").has("topics"):
@@ -117,7 +153,16 @@ def decode_snapshot(lines: Iterable[str]) -> Snapshot:
                 raise Undecodable(f"{place} is no part of a snapshot")
     else:
         raise Undecodable("the snapshot is cut: its last line is missing", hint="save it again, or copy it whole")
-    return _snapshot(header, sections, tuple(records), keys)
+    return _snapshot(header, sections, _Lines(tuple(records), tuple(logged), tuple(partitions), keys))
+
+
+class _Lines(NamedTuple):
+    """What lines of their own hold."""
+
+    config: tuple[ConfigRecord, ...]
+    log: tuple[LogRecord, ...]
+    partitions: tuple[PartitionProducers, ...]
+    keys: OffsetsKeys
 
 
 def _numbered(lines: Iterable[str]) -> Iterator[tuple[int, object]]:
@@ -142,13 +187,11 @@ def _header(value: object) -> JsonFields:
     return header
 
 
-def _snapshot(
-    header: JsonFields, sections: dict[str, JsonFields], records: tuple[Any, ...], keys: OffsetsKeys
-) -> Snapshot:
+def _snapshot(header: JsonFields, sections: dict[str, JsonFields], lines: _Lines) -> Snapshot:
     def section(name: str, decode: Callable[[JsonFields], T]) -> T | Skipped:
         if name not in sections:
-            if name == "offsets" and header.whole("version") == OLDEST:
-                return Skipped("the snapshot was saved by an eosctl that did not read offsets topics")
+            if header.whole("version") < ADDED.get(name, OLDEST):
+                return Skipped(f"the snapshot was saved by an eosctl that did not read {NOUNS[name]}")
             raise Undecodable(f"the snapshot lacks its {name} line")
         return _read(sections[name], name, decode)
 
@@ -164,10 +207,15 @@ def _snapshot(
         config_topic=section(
             "config_topic",
             lambda log: ConfigTopicLog(
-                log.text("topic"), _read(log, "facts", decode_topic), _read(log, "offsets", decode_offsets), records
+                log.text("topic"),
+                _read(log, "facts", decode_topic),
+                _read(log, "offsets", decode_offsets),
+                lines.config,
             ),
         ),
-        offsets=section("offsets", lambda fields: decode_offsets_facts(fields, keys)),
+        offsets=section("offsets", lambda fields: decode_offsets_facts(fields, lines.keys)),
+        transaction_log=section("transaction_log", lambda fields: decode_log_facts(fields, lines.log)),
+        producers=section("producers", lambda fields: decode_producers(fields, lines.partitions)),
     )
 
 

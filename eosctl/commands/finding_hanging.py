@@ -1,14 +1,27 @@
 """What `transactions hanging` decides and shows."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
+from eosctl.analysis.connect_waits import ConnectTopics
 from eosctl.analysis.transactions import ownership
 from eosctl.commands.context import Context
 from eosctl.commands.hanging import NO_LEADER, partitions_to_search, search
 from eosctl.commands.held_back import connect_topics, read_held_back
-from eosctl.commands.owning import read_connect_names
+from eosctl.commands.owning import ConnectNames, read_connect_names
 from eosctl.commands.partitions import wanted_partitions
-from eosctl.errors import EXIT_FINE, EXIT_FOUND, Unreachable
+from eosctl.commands.saved_transactions import (
+    Saved,
+    read_saved,
+    saved_held_back,
+    saved_partitions,
+    saved_verdicts,
+)
+from eosctl.errors import EXIT_FINE, EXIT_FOUND, Unreachable, UsageError
+from eosctl.model.hanging import HeldBack, Verdict
+from eosctl.model.skipped import Skipped
 from eosctl.render.document import Document, rfc3339
 from eosctl.render.views.hanging import hanging_row, view_hanging
 
@@ -26,22 +39,64 @@ class HangingQuestion:
 
 def find_hanging(context: Context, question: HangingQuestion) -> Document:
     """All that hangs in the partitions asked for, with what it holds back and who owns it."""
+    if context.options.snapshot is not None:
+        return _find_saved(context.options.snapshot, context.options.group_id, question)
     partitions = partitions_to_search(context, wanted_partitions(question.topics), question.broker)
     led = {partition: leader for partition, leader in partitions.items() if leader != NO_LEADER}
     searched = search(context, led, question.max_timeout_ms)
     connect = read_connect_names(context, question.config_topic)
     topics = connect_topics(context, connect, question.config_topic, question.offsets_topic)
     held = read_held_back(context, [each.transaction for each in searched.verdicts], connect, topics)
-    rows = [
-        (
-            verdict,
-            hanging_row(verdict, back, ownership(verdict.transaction.transactional_id, connect.names), searched.as_of),
-        )
-        for verdict, back in zip(searched.verdicts, held, strict=True)
-    ]
+    rows = _rows(searched.verdicts, held, connect, searched.as_of)
     missing = [str(partition) for partition in partitions if partition not in led]
     as_of, cluster_id = rfc3339(searched.as_of), context.wire.cluster_id
     return view_hanging(rows, searched.access, len(led), missing, connect.notes, as_of, cluster_id)
+
+
+def _rows(
+    verdicts: Sequence[Verdict], held: Sequence[HeldBack], connect: ConnectNames, as_of: int
+) -> list[tuple[Verdict, dict[str, Any]]]:
+    return [
+        (
+            verdict,
+            hanging_row(verdict, back, ownership(verdict.transaction.transactional_id, connect.names), as_of),
+        )
+        for verdict, back in zip(verdicts, held, strict=True)
+    ]
+
+
+def _find_saved(path: Path, group_id: str | None, question: HangingQuestion) -> Document:
+    """All that hung when the snapshot was saved."""
+    if question.broker is not None:
+        raise UsageError("a snapshot does not say which brokers have replicas, so --broker cannot be answered from one")
+    saved = read_saved(path, group_id)
+    partitions = saved_partitions(saved, wanted_partitions(question.topics))
+    verdicts = saved_verdicts(saved, partitions, question.max_timeout_ms)
+    topics = _saved_connect_topics(saved, group_id, question)
+    held = saved_held_back(saved, [each.transaction for each in verdicts], topics)
+    missing = [str(place) for place, each in partitions.items() if each.leader == NO_LEADER]
+    return view_hanging(
+        _rows(verdicts, held, saved.connect, saved.snapshot.as_of),
+        saved.producers.access,
+        len(partitions) - len(missing),
+        missing,
+        saved.connect.notes,
+        rfc3339(saved.snapshot.as_of),
+        saved.cluster_id,
+    )
+
+
+def _saved_connect_topics(saved: Saved, group_id: str | None, question: HangingQuestion) -> ConnectTopics | None:
+    """The internal topics of the Connect cluster that the snapshot is about; None where it is about none."""
+    group_id = group_id or saved.snapshot.group_id
+    if group_id is None:
+        return None
+    connectors = {} if isinstance(saved.connect.connectors, Skipped) else saved.connect.connectors
+    log = saved.snapshot.config_topic
+    config_topic = question.config_topic if isinstance(log, Skipped) else log.topic
+    offsets = saved.snapshot.offsets
+    offsets_topic = question.offsets_topic if isinstance(offsets, Skipped) else offsets.worker.offsets_topic
+    return ConnectTopics(group_id, config_topic, offsets_topic, connectors)
 
 
 def answer(document: Document) -> int:

@@ -8,6 +8,7 @@ from eosctl.analysis.last_stable import held_back, waiting_groups
 from eosctl.commands.context import Context
 from eosctl.commands.owning import ConnectNames
 from eosctl.errors import EosctlError
+from eosctl.model.groups import ListedGroup
 from eosctl.model.hanging import HeldBack, OpenTransaction, PendingCommit, WaitingGroup
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Skipped
@@ -24,7 +25,7 @@ def read_held_back(
     """What each open transaction keeps from readers, in their order; what cannot be read is Skipped."""
     partitions = sorted({each.topic_partition for each in transactions})
     offsets = _offsets(context, partitions)
-    waiting = offsets if isinstance(offsets, Skipped) else _waiting(context, offsets, connect)
+    waiting = offsets if isinstance(offsets, Skipped) else read_waiting(context, offsets, connect.groups)
     commits = _commits(context, transactions)
     found = []
     for each in transactions:
@@ -69,14 +70,17 @@ def _offsets(
         return Skipped(error.message)
 
 
-def _waiting(
-    context: Context, offsets: "Mapping[TopicPartition, PartitionOffsets]", connect: ConnectNames
+def read_waiting(
+    context: Context,
+    offsets: "Mapping[TopicPartition, PartitionOffsets]",
+    groups: Mapping[str, ListedGroup] | Skipped,
 ) -> Waiting | Skipped:
+    """Groups that may wait in each of the partitions, by their committed offsets."""
     from eosctl.sources.kafka_groups import committed_offsets
 
-    if isinstance(connect.groups, Skipped):
-        return connect.groups
-    consumers = {each.group_id: each.state for each in connect.groups.values() if not each.is_connect}
+    if isinstance(groups, Skipped):
+        return groups
+    consumers = {each.group_id: each.state for each in groups.values() if not each.is_connect}
     try:
         committed = committed_offsets(context.wire, consumers, offsets)
     except EosctlError as error:

@@ -2,16 +2,19 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from eosctl.analysis.hanging import find_candidates
 from eosctl.analysis.last_stable import stability
-from eosctl.analysis.transactions import ownership
+from eosctl.analysis.transactions import Ownership, ownership
 from eosctl.commands.context import Context
 from eosctl.commands.hanging import partitions_to_search, read_producers
 from eosctl.commands.owning import ConnectNames, read_connect_names
 from eosctl.commands.partitions import wanted_partitions
+from eosctl.commands.saved_transactions import read_saved, saved_partitions, saved_stability
 from eosctl.errors import UsageError
 from eosctl.model.hanging import OpenTransaction
+from eosctl.model.last_stable import PartitionStability
 from eosctl.model.names import TopicPartition
 from eosctl.model.topics import PartitionOffsets
 from eosctl.render.document import Document
@@ -33,11 +36,25 @@ def look(context: Context, arguments: Sequence[str], connect: ConnectNames) -> D
     since = first_timestamps(wire, {each: held[each].last_stable_offset for each in held}, leaders)
     shown = offsets if wanted else held
     found = stability(shown, _open_in(context, held, leaders), since)
-    rows = [
+    return view_stability(_owned(found, connect), len(offsets) - len(held), connect.notes, as_of, wire.cluster_id)
+
+
+def _saved(path: Path, group_id: str | None, arguments: Sequence[str]) -> Document:
+    """The same when the snapshot was saved."""
+    saved, wanted = read_saved(path, group_id), wanted_partitions(arguments)
+    found, free = saved_stability(saved, saved_partitions(saved, wanted), all_of_them=bool(wanted))
+    return view_stability(
+        _owned(found, saved.connect), free, saved.connect.notes, saved.snapshot.as_of, saved.cluster_id
+    )
+
+
+def _owned(
+    found: Sequence[PartitionStability], connect: ConnectNames
+) -> list[tuple[PartitionStability, list[tuple[OpenTransaction, Ownership]]]]:
+    return [
         (each, [(holder, ownership(holder.transactional_id, connect.names)) for holder in each.holders])
         for each in found
     ]
-    return view_stability(rows, len(offsets) - len(held), connect.notes, as_of, wire.cluster_id)
 
 
 def _open_in(
@@ -58,6 +75,10 @@ def last_stable_offsets(
     """
     if looks is not None and every_s is None:
         raise UsageError("--looks says how often to look, so it needs --watch")
+    if context.options.snapshot is not None:
+        if every_s is not None:
+            raise UsageError("a snapshot does not change, so it cannot be watched")
+        return _saved(context.options.snapshot, context.options.group_id, arguments)
     connect = read_connect_names(context, config_topic)
     document = look(context, arguments, connect)
     if every_s is None:

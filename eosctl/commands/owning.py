@@ -12,6 +12,7 @@ from eosctl.errors import EosctlError
 from eosctl.model.connectors import ConnectorState, Reader
 from eosctl.model.groups import ListedGroup
 from eosctl.model.skipped import Skipped
+from eosctl.model.snapshot import Snapshot
 from eosctl.model.versions import NEWEST
 from eosctl.model.workers import ConnectFacts
 
@@ -43,6 +44,23 @@ def read_connect_names(context: Context, config_topic: str) -> ConnectNames:
     groups = _tried(lambda: _groups(context))
     connect = _tried(context.read_connect)
     connectors = _tried(lambda: _connectors(context, config_topic))
+    return _names(group_id, groups, connectors, connect)
+
+
+def saved_connect_names(snapshot: Snapshot, group_id: str | None) -> ConnectNames:
+    """The same from a snapshot; group_id None takes that of the snapshot."""
+    producers, log = snapshot.producers, snapshot.config_topic
+    groups = producers if isinstance(producers, Skipped) else producers.groups
+    connectors = log if isinstance(log, Skipped) else fold_config_topic(log.records, Reader(NEWEST)).states
+    return _names(group_id or snapshot.group_id, groups, connectors, snapshot.connect)
+
+
+def _names(
+    group_id: str | None,
+    groups: Mapping[str, ListedGroup] | Skipped,
+    connectors: Mapping[str, ConnectorState] | Skipped,
+    connect: ConnectFacts | Skipped,
+) -> ConnectNames:
     clusters: dict[str, set[str]] = {}
     if not isinstance(groups, Skipped):
         clusters = {each.group_id: set() for each in groups.values() if each.is_connect}

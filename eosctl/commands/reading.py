@@ -39,15 +39,27 @@ def read_snapshot(context: Context, config_topic: str) -> Snapshot:
 
 
 def read_everything(context: Context, config_topic: str, read_offsets: Callable[[], "OffsetsFacts"]) -> Snapshot:
-    """The cluster with all that any command reads; what cannot be read is Skipped, the cluster itself excepted."""
+    """The cluster with all that any command reads; what cannot be read is Skipped, the cluster itself excepted.
+
+    Producers are looked at before transactional IDs are described and once more afterwards: only then is it known
+    which of the open transactions hang.
+    """
+    from eosctl.commands.transactions_reading import look_at_producers, read_log_facts, read_producers_facts
+
+    as_of, cluster = context.now(), read_cluster(context)
+    first = _or_skipped(lambda: look_at_producers(context))
+    transactions = _or_skipped(lambda: read_descriptions(context, read_transactional_ids(context)))
+    producers = first if isinstance(first, Skipped) else _or_skipped(lambda: read_producers_facts(context, first))
     return Snapshot(
-        as_of=context.now(),
-        cluster=read_cluster(context),
+        as_of=as_of,
+        cluster=cluster,
         group_id=context.options.group_id,
         config_topic=_or_skipped(lambda: read_config_topic(context, config_topic)),
-        transactions=_or_skipped(lambda: read_descriptions(context, read_transactional_ids(context))),
+        transactions=transactions,
         connect=_or_skipped(context.read_connect),
         offsets=_or_skipped(read_offsets),
+        transaction_log=_or_skipped(lambda: read_log_facts(context)),
+        producers=producers,
     )
 
 

@@ -1,14 +1,17 @@
 """What `transactions list`, `describe` and `producers` read and decide."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
 
 from eosctl.analysis.hanging import transactional_ids_by_producer
-from eosctl.analysis.transactions import Selection, list_with_owners, ownership
+from eosctl.analysis.transactions import Ownership, Selection, list_with_owners, ownership
 from eosctl.commands.context import Context
-from eosctl.commands.owning import read_connect_names
+from eosctl.commands.owning import ConnectNames, read_connect_names
 from eosctl.commands.partitions import chosen, wanted_partitions
-from eosctl.errors import EXIT_FINE, EXIT_FOUND, EosctlError, NotAuthorized, UsageError
+from eosctl.commands.saved_transactions import read_saved, saved_partitions
+from eosctl.errors import EXIT_FINE, EXIT_FOUND, EosctlError, NotAuthorized
+from eosctl.model.producers import ActiveProducer
 from eosctl.model.skipped import Skipped
 from eosctl.model.transactions import TransactionDescription, TransactionListing
 from eosctl.render.document import Document, rfc3339
@@ -20,11 +23,14 @@ from eosctl.render.views.transactions import (
     view_transactions,
 )
 
+NOT_KNOWN: Final = "its coordinator does not know it: never used, or expired"
+NOT_SAVED: Final = "the snapshot does not have it: no coordinator knew it, or whoever saved it might not see it"
+
 
 def list_transactions(context: Context, selection: Selection, config_topic: str) -> Document:
     """Every transactional ID that the selection keeps, described, with owners."""
     if context.options.snapshot is not None:
-        return _list_saved(context, selection)
+        return _list_saved(context.options.snapshot, context.options.group_id, selection)
     from eosctl.sources.kafka_transactions import describe_transactional_ids, list_transactional_ids
 
     as_of, wire = context.now(), context.wire
@@ -64,59 +70,70 @@ def _hidden(context: Context, listed: int, selection: Selection) -> tuple[dict[s
     return {"may_see_all": False, "count": count, "uncertain": access.unknown}, (note,)
 
 
-def _list_saved(context: Context, selection: Selection) -> Document:
-    from eosctl.analysis.owners import KnownNames
-    from eosctl.sources.snapshot_file import read_snapshot_file
-
-    assert context.options.snapshot is not None
-    saved = read_snapshot_file(context.options.snapshot)
-    if isinstance(saved.transactions, Skipped):
-        raise UsageError(f"the snapshot holds no transactions: {saved.transactions.reason}")
-    running = () if isinstance(saved.connect, Skipped) else saved.connect.connectors
-    names = KnownNames.of({} if saved.group_id is None else {saved.group_id: running})
+def _list_saved(path: Path, group_id: str | None, selection: Selection) -> Document:
+    saved = read_saved(path, group_id)
     listings = [
-        TransactionListing(name, each.producer.producer_id, each.state, each.coordinator)
-        for name, each in saved.transactions.items()
+        each
+        for each in map(_listing, saved.transactions.values())
         if each.state in (selection.states or (each.state,))
-        and each.producer.producer_id in (selection.producer_ids or (each.producer.producer_id,))
+        and each.producer_id in (selection.producer_ids or (each.producer_id,))
+        and selection.names(each)
     ]
-    named = [each for each in listings if selection.names(each)]
+    as_of = saved.snapshot.as_of
     return view_transactions(
-        list_with_owners(named, saved.transactions, names, selection, saved.as_of),
+        list_with_owners(listings, saved.transactions, saved.connect.names, selection, as_of),
         {"skipped": "read from a snapshot"},
         {},
-        (),
-        rfc3339(saved.as_of),
-        None if isinstance(saved.cluster, Skipped) else saved.cluster.cluster_id,
+        saved.connect.notes,
+        rfc3339(as_of),
+        saved.cluster_id,
     )
+
+
+def _listing(told: TransactionDescription) -> TransactionListing:
+    return TransactionListing(told.transactional_id, told.producer.producer_id, told.state, told.coordinator)
 
 
 def describe_transactions(context: Context, names: Sequence[str], config_topic: str) -> int:
     """Shows each ID; raises NotAuthorized where one may not be described, exits 1 where one is not known."""
+    options = context.options
+    if options.snapshot is not None:
+        saved = read_saved(options.snapshot, options.group_id)
+        described = {name: saved.transactions.get(name) for name in names}
+        as_of = saved.snapshot.as_of
+        rows = [_described_row(name, told, saved.connect, as_of, NOT_SAVED) for name, told in described.items()]
+        options.console.result(view_descriptions(rows, saved.connect.notes, rfc3339(as_of), saved.cluster_id))
+        return EXIT_FOUND if None in described.values() else EXIT_FINE
+    return _describe_now(context, names, config_topic)
+
+
+def _describe_now(context: Context, names: Sequence[str], config_topic: str) -> int:
     from eosctl.sources.kafka_transactions import describe_transactional_ids
 
     as_of, wire = context.now(), context.wire
     described = describe_transactional_ids(wire, names)
     connect = read_connect_names(context, config_topic)
-    rows: list[dict[str, Any]] = []
-    failures: list[EosctlError] = []
-    for name, told in described.items():
-        if isinstance(told, TransactionDescription):
-            listing = TransactionListing(name, told.producer.producer_id, told.state, told.coordinator)
-            (listed,) = list_with_owners([listing], {name: told}, connect.names, Selection(), as_of)
-            rows.append(listed_row(listed))
-        else:
-            words = "its coordinator does not know it: never used, or expired" if told is None else told.message
-            rows.append(unknown_row(name, ownership(name, connect.names), None, words))
-            failures += [] if told is None else [told]
+    rows = [_described_row(name, told, connect, as_of, NOT_KNOWN) for name, told in described.items()]
     context.options.console.result(view_descriptions(rows, connect.notes, rfc3339(as_of), wire.cluster_id))
+    failures = [each for each in described.values() if isinstance(each, EosctlError)]
     for failure in sorted(failures, key=lambda each: not isinstance(each, NotAuthorized)):
         raise failure
     return EXIT_FOUND if None in described.values() else EXIT_FINE
 
 
+def _described_row(
+    name: str, told: TransactionDescription | EosctlError | None, connect: ConnectNames, as_of: int, absent: str
+) -> dict[str, Any]:
+    if isinstance(told, TransactionDescription):
+        (listed,) = list_with_owners([_listing(told)], {name: told}, connect.names, Selection(), as_of)
+        return listed_row(listed)
+    return unknown_row(name, ownership(name, connect.names), None, absent if told is None else told.message)
+
+
 def partition_producers(context: Context, arguments: Sequence[str], config_topic: str) -> Document:
     """The producers of the partitions named, with the IDs that hold them."""
+    if context.options.snapshot is not None:
+        return _saved_producers(context.options.snapshot, context.options.group_id, arguments)
     from eosctl.sources.kafka_producers import active_producers, cluster_partitions
     from eosctl.sources.kafka_transactions import list_transactional_ids
 
@@ -125,9 +142,22 @@ def partition_producers(context: Context, arguments: Sequence[str], config_topic
     connect = read_connect_names(context, config_topic)
     ids = {each.producer.producer_id for each in producers}
     names = transactional_ids_by_producer(list_transactional_ids(wire, producer_ids=ids).transactions) if ids else {}
-    rows = [
+    return view_producers(_with_ids(producers, names, connect), connect.notes, rfc3339(as_of), wire.cluster_id)
+
+
+def _saved_producers(path: Path, group_id: str | None, arguments: Sequence[str]) -> Document:
+    saved = read_saved(path, group_id)
+    partitions = saved_partitions(saved, wanted_partitions(arguments))
+    producers = [active for each in partitions.values() for active in each.producers]
+    rows = _with_ids(producers, saved.transactional_ids, saved.connect)
+    return view_producers(rows, saved.connect.notes, rfc3339(saved.snapshot.as_of), saved.cluster_id)
+
+
+def _with_ids(
+    producers: Iterable[ActiveProducer], names: Mapping[int, str], connect: ConnectNames
+) -> list[tuple[ActiveProducer, str | None, Ownership]]:
+    return [
         (each, name, ownership(name, connect.names))
         for each in producers
         for name in [names.get(each.producer.producer_id)]
     ]
-    return view_producers(rows, connect.notes, rfc3339(as_of), wire.cluster_id)

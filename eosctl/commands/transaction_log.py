@@ -12,6 +12,7 @@ from eosctl.analysis.transactions import ownership
 from eosctl.codecs.transaction_log import decode_log_record
 from eosctl.commands.context import Context
 from eosctl.commands.owning import read_connect_names
+from eosctl.commands.saved_transactions import read_saved
 from eosctl.errors import EXIT_FINE, EXIT_FOUND, EosctlError, UsageError
 from eosctl.model.names import coordinator_partition
 from eosctl.model.skipped import Skipped
@@ -38,6 +39,7 @@ class LogQuestion:
 class _Read:
     """What there is to fold, and the facts that the findings need."""
 
+    as_of: int
     records: Iterator[LogRecord]
     names: KnownNames
     leaders: Mapping[int, int] | Skipped
@@ -49,7 +51,8 @@ class _Read:
 
 def log_now(context: Context, question: LogQuestion) -> tuple[Document, int]:
     """The last state of each ID with findings, and the exit code."""
-    as_of, read = context.now(), _read(context, question)
+    read = _read(context, question)
+    as_of = read.as_of
     folded = fold_transaction_log(_wanted(read.records, question))
     owners = {name: ownership(name, read.names) for name in folded.ids}
     findings = log_findings(folded, owners, as_of, read.expiration_ms, read.partitions)
@@ -66,9 +69,9 @@ def log_now(context: Context, question: LogQuestion) -> tuple[Document, int]:
 
 def log_history(context: Context, question: LogQuestion) -> tuple[Document, int]:
     """Every record that the log still holds, with what happened by it."""
-    as_of, read = context.now(), _read(context, question)
+    read = _read(context, question)
     entries = history(_wanted(read.records, question))
-    return view_transaction_history(entries, read.notes, rfc3339(as_of), read.cluster_id), EXIT_FINE
+    return view_transaction_history(entries, read.notes, rfc3339(read.as_of), read.cluster_id), EXIT_FINE
 
 
 def _wanted(records: Iterator[LogRecord], question: LogQuestion) -> Iterator[LogRecord]:
@@ -79,13 +82,35 @@ def _wanted(records: Iterator[LogRecord], question: LogQuestion) -> Iterator[Log
 
 
 def _read(context: Context, question: LogQuestion) -> _Read:
-    return _read_segments(context, question) if question.segments else _read_cluster(context, question)
+    options = context.options
+    if question.segments:
+        return _read_segments(context, question)
+    if options.snapshot is not None:
+        return _read_saved(options.snapshot, options.group_id, question)
+    return _read_cluster(context, question)
+
+
+def _read_saved(path: Path, group_id: str | None, question: LogQuestion) -> _Read:
+    saved = read_saved(path, group_id)
+    log = saved.log
+    kept = f"the log held {log.read} records, of which the snapshot has {len(log.records)}: the last of each ID"
+    return _Read(
+        as_of=saved.snapshot.as_of,
+        records=iter(log.records),
+        names=saved.connect.names,
+        leaders=log.leaders,
+        partitions=question.partitions or len(log.leaders) or Skipped("there was no transaction log yet"),
+        expiration_ms=question.expiration_ms or log.expiration_ms,
+        notes=(*((kept,) if len(log.records) < log.read else ()), *saved.connect.notes),
+        cluster_id=saved.cluster_id,
+    )
 
 
 def _read_segments(context: Context, question: LogQuestion) -> _Read:
     offline = Skipped("read from files; say it with --expiration-ms")
     group_id = context.options.group_id
     return _Read(
+        as_of=context.now(),
         records=_segment_records(context, question),
         names=KnownNames.of({} if group_id is None else {group_id: ()}),
         leaders=Skipped("read from files"),
@@ -124,17 +149,18 @@ def _read_cluster(context: Context, question: LogQuestion) -> _Read:
     offsets = transaction_log_offsets(wire, sorted(chosen))
     connect = read_connect_names(context, question.config_topic)
     return _Read(
+        as_of=context.now(),
         records=read_transaction_log(wire, offsets),
         names=connect.names,
         leaders=leaders,
         partitions=question.partitions or len(leaders) or Skipped("there is no transaction log yet"),
-        expiration_ms=question.expiration_ms or _expiration_ms(context),
+        expiration_ms=question.expiration_ms or expiration_of(context),
         notes=connect.notes,
         cluster_id=wire.cluster_id,
     )
 
 
-def _expiration_ms(context: Context) -> int | Skipped:
+def expiration_of(context: Context) -> int | Skipped:
     """The brokers' transactional.id.expiration.ms, the least of them."""
     from eosctl.sources.kafka_topics import broker_settings
 

@@ -7,7 +7,7 @@ import typer
 
 from eosctl.commands.abort import abort
 from eosctl.commands.log import log
-from eosctl.commands.options import GlobalOptions, connecting, reading
+from eosctl.commands.options import GlobalOptions, reading
 from eosctl.commands.topics import ConfigTopic
 from eosctl.errors import EXIT_FINE, EXIT_FOUND, UsageError
 from eosctl.model.transactions import TransactionState
@@ -97,7 +97,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 @app.command()
-@connecting
+@reading
 def describe(
     options: GlobalOptions,
     transactional_ids: Annotated[list[str], typer.Argument(metavar="ID...", help="The transactional IDs.")],
@@ -133,7 +133,7 @@ def describe(
 
 
 @app.command()
-@connecting
+@reading
 def producers(
     options: GlobalOptions,
     topics: Annotated[list[str], typer.Argument(metavar="TOPIC[:PARTITION,…]...", help="Partitions, by topic.")],
@@ -168,7 +168,7 @@ def producers(
 
 
 @app.command()
-@connecting
+@reading
 def hanging(
     options: GlobalOptions,
     topic: Annotated[
@@ -197,6 +197,7 @@ def hanging(
     Examples:
       eosctl transactions hanging -b broker:9092 --group-id connect-cluster
       eosctl transactions hanging -b broker:9092 --topic connect-offsets --max-transaction-timeout 5 -o json
+      eosctl transactions hanging --snapshot monday.snapshot
 
     Columns:
       TOPIC             the topic
@@ -224,7 +225,7 @@ def hanging(
 
 
 @app.command()
-@connecting
+@reading
 def lso(
     options: GlobalOptions,
     topics: Topics = None,

@@ -7,8 +7,10 @@ from typing import Final
 from eosctl.model.config_topic import ConfigRecord
 from eosctl.model.offset_stores import StorePlace, WorkerSettings
 from eosctl.model.offsets import OffsetsTopic
+from eosctl.model.partition_producers import ProducersFacts
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import PartitionOffsets, TopicFacts
+from eosctl.model.transaction_log import TransactionLogFacts
 from eosctl.model.transactions import TransactionDescription
 from eosctl.model.workers import ConnectFacts
 
@@ -53,7 +55,8 @@ class Snapshot:
     """Facts about one cluster, read at as_of (ms since the epoch).
 
     group_id names the Connect cluster, None where nobody gave it; transactions holds a description of every
-    transactional ID that was asked for and that its coordinator knows; offsets those of source connectors.
+    transactional ID that was asked for and that its coordinator knows; offsets those of source connectors;
+    transaction_log the last records of each ID; producers those of all partitions.
     """
 
     as_of: int
@@ -63,3 +66,5 @@ class Snapshot:
     transactions: Mapping[str, TransactionDescription] | Skipped
     connect: ConnectFacts | Skipped
     offsets: OffsetsFacts | Skipped = NOT_ASKED
+    transaction_log: TransactionLogFacts | Skipped = NOT_ASKED
+    producers: ProducersFacts | Skipped = NOT_ASKED

@@ -1,9 +1,11 @@
 """The transaction log: what coordinators write about transactional IDs into `__transaction_state` (KIP-98, KIP-890)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
+from eosctl.model.skipped import Skipped
 from eosctl.model.transactions import TransactionState
 
 TRANSACTION_LOG: Final = "__transaction_state"
@@ -55,3 +57,17 @@ class NewerLogRecord:
 
 
 LogRecord = TransactionLogRecord | NewerLogRecord
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionLogFacts:
+    """The transaction log as a snapshot keeps it: of each ID the last records, in the order of reading.
+
+    leaders maps a partition to the node that coordinates its IDs; expiration_ms is transactional.id.expiration.ms;
+    read is how many records the log held, of which records may keep fewer.
+    """
+
+    leaders: Mapping[int, int]
+    expiration_ms: int | Skipped
+    read: int
+    records: tuple[LogRecord, ...]

@@ -6,7 +6,7 @@ import pytest
 
 from eosctl.analysis.owners import KnownNames
 from eosctl.analysis.transaction_history import history
-from eosctl.analysis.transaction_log import fold_transaction_log, log_findings
+from eosctl.analysis.transaction_log import fold_transaction_log, last_records, log_findings
 from eosctl.analysis.transactions import ownership
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition, coordinator_partition
 from eosctl.model.skipped import Skipped
@@ -109,3 +109,12 @@ def test_a_record_of_a_newer_kafka_is_never_passed_over_in_silence():
 def test_what_was_not_read_is_not_judged():
     lost = replace(log(value(at=0))[0], partition=HOME + 1)
     assert findings([lost], expiration_ms=Skipped("denied"), partitions=Skipped("unknown")) == []
+
+
+def test_of_each_id_the_last_records_are_kept_in_their_order():
+    first, other = log(*map(value, [State.EMPTY] * 5)), log(value(), None, name="other", partition=3)
+    mixed = [*first[:3], *other, *first[3:], NewerLogRecord(3, 9, 1)]
+    count, kept = last_records(mixed, keep=2)
+    assert count == 8
+    assert kept == (*other, *first[3:], NewerLogRecord(3, 9, 1))
+    assert fold_transaction_log(kept).ids[NAME].last == first[-1]

@@ -26,11 +26,22 @@ from eosctl.model.config_topic import (
     TaskConfigRecord,
     TaskCountRecord,
 )
+from eosctl.model.groups import ListedGroup
+from eosctl.model.hanging import PendingCommit, TransactionalIdAccess, WaitingGroup
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
+from eosctl.model.partition_producers import PartitionProducers, ProducersFacts
+from eosctl.model.producers import ActiveProducer
 from eosctl.model.records import RecordState
 from eosctl.model.skipped import Skipped
 from eosctl.model.snapshot import ClusterFacts, ConfigTopicLog, Snapshot
 from eosctl.model.topics import PartitionOffsets, TopicFacts
+from eosctl.model.transaction_log import (
+    LogRecord,
+    NewerLogRecord,
+    TransactionLogFacts,
+    TransactionLogRecord,
+    TransactionLogValue,
+)
 from eosctl.model.transactions import TransactionDescription, TransactionState
 from eosctl.model.workers import ConnectFacts, ConnectorStatus, TaskStatus, WorkerFacts
 
@@ -49,6 +60,23 @@ EVERY_KIND: tuple[ConfigRecord, ...] = (
     InvalidKeyRecord(AT, "what"),
     MalformedRecord(AT, RecordKind.TASK_COMMIT, "commit-c", "c", Disposition.POISON, "tasks is text"),
     MalformedRecord(AT, RecordKind.INVALID_KEY, None, None, Disposition.FATAL, "the key is null"),
+)
+HELD, LOST, UNREAD = TopicPartition("out", 2), TopicPartition("out", 3), TopicPartition("secret", 0)
+LOGGED: tuple[LogRecord, ...] = (
+    TransactionLogRecord(
+        0,
+        3,
+        17,
+        "g-c-0",
+        TransactionLogValue(
+            1, ProducerIdAndEpoch(7, 1), 60_000, TransactionState.ONGOING, (HELD,), 18, 17, 5, 6, 2, -1
+        ),
+    ),
+    TransactionLogRecord(
+        0, 4, 19, "ü", TransactionLogValue(0, ProducerIdAndEpoch(1, 0), 1, TransactionState.EMPTY, None, 18, -1)
+    ),
+    TransactionLogRecord(9, 1, 20, "gone", None),
+    NewerLogRecord(9, 2, 1),
 )
 FULL = Snapshot(
     as_of=1_790_000_000_000,
@@ -69,6 +97,27 @@ FULL = Snapshot(
         {"http://w:8083": WorkerFacts("http://w:8083", "4.3.1", "C1"), "http://x:8083": Skipped("no answer")},
         {"c": ConnectorStatus("c", None, "RUNNING", (TaskStatus(0, "FAILED", "w:8083"),))},
     ),
+    transaction_log=TransactionLogFacts({0: 1, 9: -1}, 604_800_000, 5, LOGGED),
+    producers=ProducersFacts(
+        {
+            HELD: PartitionProducers(
+                HELD,
+                1,
+                PartitionOffsets(HELD, 0, 4, 9),
+                (
+                    ActiveProducer(HELD, ProducerIdAndEpoch(7, 1), 0, 17, None, 4),
+                    ActiveProducer(HELD, ProducerIdAndEpoch(8, 0), -1, None, 2, None),
+                ),
+                since_ms=17,
+                waiting=(WaitingGroup("sink", "Stable", 4, 5),),
+                commits={7: (PendingCommit("copier", (TopicPartition("in", 0),)),)},
+            ),
+            LOST: PartitionProducers(LOST, -1, None),
+            UNREAD: PartitionProducers(UNREAD, 2, None, waiting=Skipped("denied"), commits=Skipped("denied")),
+        },
+        TransactionalIdAccess(("x…",), "perhaps a Deny"),
+        {"skipped": ListedGroup("skipped", "consumer", "Stable")},
+    ),
 )
 EMPTY = Snapshot(1, Skipped("a"), None, Skipped("b"), Skipped("c"), Skipped("d"))
 PARTLY = Snapshot(
@@ -78,6 +127,8 @@ PARTLY = Snapshot(
     ConfigTopicLog("t", Skipped("x"), Skipped("y"), ()),
     {},
     ConnectFacts({}, {}),
+    transaction_log=TransactionLogFacts({}, Skipped("not allowed"), 0, ()),
+    producers=ProducersFacts({}, TransactionalIdAccess((), None), Skipped("not allowed")),
 )
 
 
@@ -88,6 +139,16 @@ def written(snapshot: Snapshot) -> list[str]:
 @pytest.mark.parametrize("snapshot", [FULL, EMPTY, PARTLY], ids=["full", "nothing-read", "partly"])
 def test_a_snapshot_is_read_back_as_it_was(snapshot: Snapshot) -> None:
     assert decode_snapshot(written(snapshot)) == snapshot
+
+
+def test_a_snapshot_of_the_version_before_is_read_and_says_what_it_lacks() -> None:
+    added = {"transaction_log", "log_record", "producers", "partition", "end"}
+    lines = [json.loads(line) for line in written(FULL)]
+    older = [{**lines[0], "version": 2}, *(line for line in lines[1:] if not added & line.keys())]
+    read = decode_snapshot([json.dumps(line) + "\n" for line in (*older, {"end": len(older)})])
+    assert read.transactions == FULL.transactions
+    assert read.transaction_log == Skipped("the snapshot was saved by an eosctl that did not read the transaction log")
+    assert read.producers == Skipped("the snapshot was saved by an eosctl that did not read producers of partitions")
 
 
 @pytest.mark.parametrize("kept", range(len(written(FULL))))
@@ -110,8 +171,8 @@ def test_a_missing_record_line_is_noticed() -> None:
 
 def test_a_newer_version_is_unsupported() -> None:
     lines = written(FULL)
-    newer = json.dumps({**json.loads(lines[0]), "version": 3})
-    with pytest.raises(Unsupported, match="the snapshot has version 3, this eosctl reads versions 1 to 2"):
+    newer = json.dumps({**json.loads(lines[0]), "version": 4})
+    with pytest.raises(Unsupported, match="the snapshot has version 4, this eosctl reads versions 1 to 3"):
         decode_snapshot([newer, *lines[1:]])
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from eosctl.model.offsets import OffsetsTopic
+from eosctl.model.partition_producers import ProducersFacts
 from eosctl.model.skipped import Skipped
 from eosctl.model.snapshot import OffsetsFacts, Snapshot
 from eosctl.render.document import Column, Document, Table, rfc3339
@@ -37,8 +38,17 @@ def _sections(snapshot: Snapshot) -> list[dict[str, Any]]:
         "transactions": _told(snapshot.transactions, lambda it: f"{len(it)} transactional IDs"),
         "config-topic": _told(snapshot.config_topic, lambda it: f"{it.topic}: {len(list(it.records))} records"),
         "offsets": _told(snapshot.offsets, _offsets),
+        "transaction-log": _told(
+            snapshot.transaction_log, lambda it: f"{it.read} records, of which {len(it.records)} are here"
+        ),
+        "producers": _told(snapshot.producers, _producers),
     }
     return [{"section": name, "seen": value} for name, value in seen.items()]
+
+
+def _producers(facts: ProducersFacts) -> str:
+    count = sum(len(each.producers) for each in facts.partitions.values())
+    return f"{count} in {len(facts.partitions)} partitions"
 
 
 def _offsets(facts: OffsetsFacts) -> str:

@@ -1,0 +1,123 @@
+"""Reading the transaction log and all partitions' producers for a snapshot."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from eosctl.analysis.hanging import join_open_transactions
+from eosctl.analysis.transaction_log import last_records
+from eosctl.commands.context import Context
+from eosctl.commands.hanging import read_producers
+from eosctl.commands.held_back import read_waiting
+from eosctl.commands.transaction_log import expiration_of
+from eosctl.errors import EosctlError
+from eosctl.model.groups import ListedGroup
+from eosctl.model.hanging import PendingCommit
+from eosctl.model.names import TopicPartition
+from eosctl.model.partition_producers import NO_LEADER, PartitionProducers, ProducersFacts
+from eosctl.model.producers import ActiveProducer
+from eosctl.model.skipped import Skipped
+from eosctl.model.transaction_log import TransactionLogFacts
+
+
+@dataclass(frozen=True, slots=True)
+class FirstLook:
+    """Leaders of all partitions, and their producers before the coordinators were asked."""
+
+    leaders: Mapping[TopicPartition, int]
+    producers: tuple[ActiveProducer, ...]
+
+
+def read_log_facts(context: Context) -> TransactionLogFacts:
+    """The last records of each ID. Raises NotAuthorized where Read on the transaction log is missing."""
+    from eosctl.sources.transaction_log import (
+        read_transaction_log,
+        transaction_log_leaders,
+        transaction_log_offsets,
+    )
+
+    wire = context.wire
+    leaders = transaction_log_leaders(wire)
+    count, records = last_records(read_transaction_log(wire, transaction_log_offsets(wire, leaders)))
+    return TransactionLogFacts(dict(leaders), expiration_of(context), count, records)
+
+
+def look_at_producers(context: Context) -> FirstLook:
+    """The first look, before transactional IDs are listed. Raises NotAuthorized where Read on a topic is missing."""
+    from eosctl.sources.kafka_producers import cluster_partitions
+
+    leaders = cluster_partitions(context.wire, None)
+    led = {partition: leader for partition, leader in leaders.items() if leader != NO_LEADER}
+    return FirstLook(leaders, read_producers(context, led))
+
+
+def read_producers_facts(context: Context, first: FirstLook) -> ProducersFacts:
+    """The second look, after the IDs were described: what was open at first and has ended is no longer open."""
+    from eosctl.sources.first_batches import first_timestamps
+    from eosctl.sources.kafka_offsets import partition_offsets
+    from eosctl.sources.transactional_id_access import transactional_id_access
+
+    wire, leaders = context.wire, first.leaders
+    producers = _still_open(context, first)
+    led = [partition for partition, leader in leaders.items() if leader != NO_LEADER]
+    offsets = partition_offsets(wire, led) if led else {}
+    held = {partition: each for partition, each in offsets.items() if each.held_back > 0}
+    since = first_timestamps(wire, {each: held[each].last_stable_offset for each in held}, leaders)
+    groups = _groups(context)
+    waiting = read_waiting(context, held, groups)
+    commits = _commits(context, producers)
+    by_partition: dict[TopicPartition, list[ActiveProducer]] = {}
+    for each in producers:
+        by_partition.setdefault(each.topic_partition, []).append(each)
+    found = {
+        partition: PartitionProducers(
+            partition,
+            leader,
+            offsets.get(partition),
+            tuple(by_partition.get(partition, ())),
+            since.get(partition),
+            waiting if isinstance(waiting, Skipped) else waiting.get(partition, ()),
+            commits if isinstance(commits, Skipped) else commits.get(partition, {}),
+        )
+        for partition, leader in leaders.items()
+    }
+    return ProducersFacts(found, transactional_id_access(wire), groups)
+
+
+def _still_open(context: Context, first: FirstLook) -> tuple[ActiveProducer, ...]:
+    opened = {each.topic_partition for each in first.producers if each.transaction_start_offset is not None}
+    if not opened:
+        return first.producers
+    again = read_producers(context, {each: first.leaders[each] for each in sorted(opened)}, quiet=True)
+    now = {(each.topic_partition, each.producer.producer_id, each.transaction_start_offset) for each in again}
+    return tuple(
+        each
+        if (each.topic_partition, each.producer.producer_id, each.transaction_start_offset) in now
+        else replace(each, transaction_start_offset=None)
+        for each in first.producers
+    )
+
+
+def _groups(context: Context) -> Mapping[str, ListedGroup] | Skipped:
+    from eosctl.sources.kafka_groups import listed_groups
+
+    try:
+        return listed_groups(context.wire)
+    except EosctlError as error:
+        return Skipped(error.message)
+
+
+def _commits(
+    context: Context, producers: tuple[ActiveProducer, ...]
+) -> dict[TopicPartition, dict[int, tuple[PendingCommit, ...]]] | Skipped:
+    from eosctl.sources.pending_commits import pending_commits
+
+    opened = join_open_transactions(producers, {}, {})
+    found: dict[TopicPartition, dict[int, tuple[PendingCommit, ...]]] = {}
+    try:
+        for (partition, producer_id, _), told in pending_commits(context.wire, opened).items():
+            if isinstance(told, Skipped):
+                return told
+            found.setdefault(partition, {})[producer_id] = told
+    except EosctlError as error:
+        return Skipped(error.message)
+    return found
