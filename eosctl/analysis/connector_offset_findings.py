@@ -119,7 +119,7 @@ def _malformed(connector: ConnectorOffsets) -> Iterator[Finding]:
             connector.name,
             f"{len(found)} offsets cannot be used (the first: {store.topic_partition} offset {store.record.offset}, "
             f"{value.reason}): the connector is answered as if there were none",
-            f"stop the connector and set these offsets anew: PATCH /connectors/{connector.name}/offsets",
+            f"set these offsets anew: `eosctl offsets restore FILE --connector {connector.name} --stop --resume`",
             _evidence([each for each, _, _ in found]),
         )
 
@@ -162,7 +162,7 @@ def _orphan(connector: ConnectorOffsets) -> Iterator[Finding]:
             Severity.INFO,
             connector.name,
             f"{len(live)} offsets remain of a connector that does not exist: one of this name would begin from them",
-            "nothing; or, before a new connector of this name is to begin anew, create it STOPPED and reset it: "
-            f"DELETE /connectors/{connector.name}/offsets",
+            "nothing; or, before a new connector of this name is to begin anew, delete them: `eosctl offsets restore "
+            f"FILE --connector {connector.name}` with an offset of null for each",
             _evidence(live),
         )
