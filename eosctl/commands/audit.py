@@ -49,6 +49,12 @@ def audit(
     processes: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Processes of the local engine. [default: one a CPU]")
     ] = None,
+    log_dir: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="DIR", help="Read a broker's log directory, or a copy of it, and no cluster. May be repeated."
+        ),
+    ] = None,
     store: Annotated[
         str | None,
         typer.Option(
@@ -76,6 +82,7 @@ def audit(
       eosctl audit -b broker:9092 --connect-url http://worker:8083 --group-id connect-cluster
       eosctl audit -b broker:9092 --topic orders --topic payments --plan
       eosctl audit -b broker:9092 --store sqlite:///var/lib/eosctl/audit.db --report audit.html
+      eosctl audit --log-dir /var/lib/kafka/data --topic orders
       eosctl audit status --store sqlite:///var/lib/eosctl/audit.db
 
     Columns:
@@ -114,12 +121,16 @@ def audit(
       RUN-ID      (history) its ID
       FINDINGS    (history) how many findings its report has
     """
-    from eosctl.commands.auditing import AuditQuestion, audit_now, plan_audit
+    from eosctl.commands.audit_sites import AuditQuestion
+    from eosctl.commands.auditing import audit_now, plan_audit
     from eosctl.commands.context import Context
 
     if action is not Action.RUN:
         return _look(options, action, store, job)
-    asked = AuditQuestion(question, tuple(topic or ()), engine.value, processes, store, job, report, export)
+    directories = tuple(log_dir or ())
+    asked = AuditQuestion(
+        question, tuple(topic or ()), engine.value, processes, store, job, report, export, directories
+    )
     with Context(options) as context:
         answer = plan_audit(context, asked) if plan else audit_now(context, asked)
         options.console.result(answer.document)

@@ -5,9 +5,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from eosctl.commands.audit_topics import FoundTopics
+from eosctl.commands.audit_sites import AuditQuestion, site_of
 from eosctl.commands.context import Context
-from eosctl.commands.offsets_reading import OffsetsQuestion
 from eosctl.engines.auditing import Audited, CarriedRows, nothing_carried, run_audit
 from eosctl.engines.engine import Engine, Progress
 from eosctl.errors import EXIT_FINE, EXIT_FOUND
@@ -18,21 +17,6 @@ from eosctl.planning.ledger import resume
 from eosctl.render.document import Document
 from eosctl.render.views.audit import view_audit
 from eosctl.render.views.audit_plan import view_audit_plan
-from eosctl.sources.audit_plan import AuditWish, read_bounds
-
-
-@dataclass(frozen=True, slots=True)
-class AuditQuestion:
-    """What was asked: which topics (none: all that are known), on which engine, kept where, shown how."""
-
-    offsets: OffsetsQuestion
-    topics: tuple[str, ...] = ()
-    engine: str = "local"
-    processes: int | None = None
-    store: str | None = None
-    job: str = "audit"
-    report: Path | None = None
-    export: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,23 +52,16 @@ def exit_code_of(report: AuditReport) -> int:
 
 
 class _Auditor:
-    """Topics are found once; bounds may have to be read again, where another auditor was faster."""
+    """Carries plans out at one site: bounds may have to be read again, where another auditor was faster."""
 
     def __init__(self, context: Context, question: AuditQuestion) -> None:
         self._context, self._question = context, question
-        self._found = FoundTopics(context, question.offsets, question.topics)
+        self._site = site_of(context, question)
         self.processes = question.processes or os.cpu_count() or 1
 
     def bounds(self) -> AuditPlan:
         """A plan without ranges, of this moment."""
-        wish = AuditWish(
-            topics=self._found.topics,
-            group_id=self._context.options.group_id,
-            connectors=self._found.connectors,
-            unread=self._found.unread,
-            selected=self._question.offsets.connectors,
-        )
-        return read_bounds(self._context.wire, wish, self._context.now())
+        return self._site.bounds()
 
     def plan(self) -> AuditPlan:
         """The plan of an audit of everything."""
@@ -102,11 +79,9 @@ class _Auditor:
             return run_audit(plan, self._engine(), carried, step)
 
     def _engine(self) -> Engine:
-        from eosctl.engines.cluster_source import OpenCluster
         from eosctl.engines.local import LocalEngine
 
-        options = self._context.options
-        return LocalEngine(OpenCluster(self._context.client_properties, options.timeout_s), processes=self.processes)
+        return LocalEngine(self._site.open_source(), processes=self.processes)
 
 
 def _write_files(question: AuditQuestion, report: AuditReport) -> None:

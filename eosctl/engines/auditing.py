@@ -1,6 +1,7 @@
 """The audit itself: one scan, four reductions, one conclusion. Engines only carry it."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import chain
 from typing import NamedTuple
 
@@ -69,6 +70,7 @@ class _Run:
             decode_state(each.result, KeySummary) for each in self._reduce(self._key_reduction(logs))
         )
         owners = _owners(self._plan, keys)
+        self._plan = _with_writers(self._plan, logs, owners)
         whole_since = _whole_since(self._plan, logs)
         transactions = add_summaries(
             decode_state(each.result, TransactionSummary)
@@ -108,6 +110,20 @@ class _Run:
         bench = Bench(self._plan.as_of, whole_since, Owners(owners, outputs))
         offsets = frozenset(topic.name for topic in self._plan.topics if topic.role is TopicRole.OFFSETS)
         return TransactionReduction(bench, offsets, tuple(each.suspicion for each in keys.suspicions))
+
+
+def _with_writers(plan: AuditPlan, logs: Iterable[PartitionLog], owners: Mapping[int, tuple[str, ...]]) -> AuditPlan:
+    """The plan with its output topics' connectors: those that are known to write there, and those seen to."""
+    seen: dict[str, set[str]] = {topic.name: set(topic.connectors) for topic in plan.topics}
+    for log in logs:
+        for producer in () if log.settled is None else log.settled.producers:
+            if producer.records > producer.plain_records:
+                seen[log.topic].update(owners.get(producer.producer_id, ()))
+    topics = (
+        replace(topic, connectors=tuple(sorted(seen[topic.name]))) if topic.role is TopicRole.OUTPUT else topic
+        for topic in plan.topics
+    )
+    return replace(plan, topics=tuple(topics))
 
 
 def _expired_rows(plan: AuditPlan) -> Iterator[StateRow]:

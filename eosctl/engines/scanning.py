@@ -118,5 +118,5 @@ def _gap_kind(topic: AuditedTopic) -> GapKind:
     """An unknown cleanup policy is taken for compaction in offsets and config topics, which have to be compacted."""
     policy = topic.cleanup_policy
     if isinstance(policy, Skipped):
-        return GapKind.LOST if topic.role is TopicRole.OUTPUT else GapKind.COMPACTED
+        return GapKind.UNCLEAR if topic.role is TopicRole.OUTPUT else GapKind.COMPACTED
     return GapKind.COMPACTED if COMPACT in policy else GapKind.LOST

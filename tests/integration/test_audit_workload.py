@@ -3,6 +3,7 @@
 MirrorSource with several tasks on two workers: reconfigured, killed, frozen and woken up, and audited.
 """
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from eosctl.sandbox.spec import SandboxSpec
 from tests.integration.audit_site import AuditSite, Eosctl
 from tests.integration.connect import Mirror, Worker
 from tests.integration.file_connectors import wait_for
+from tests.integration.producers import transactional_producer
 
 pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
 
@@ -28,8 +30,6 @@ def two_workers(kafka_version: str) -> Iterator[Sandbox]:
 
 
 def audit(eosctl: Eosctl, sandbox: Sandbox, *more: object) -> tuple[int, dict[str, Any]]:
-    import json
-
     ran = eosctl(
         "audit", "-b", sandbox.bootstrap_servers, "--connect-url", sandbox.connect_url(1),
         "--group-id", "connect-cluster", "-o", "json", *more,
@@ -73,3 +73,26 @@ def test_a_leader_with_exactly_once_off(kafka_version: str, eosctl: Eosctl, tmp_
     assert audited.findings.keys() == {"plain-leader-write", "plain-offsets-write", "data-outside-transaction"}
     assert audited.verdict == "broken"
     assert {each["topic"] for each in audited.places["plain-leader-write"]} == {"connect-configs"}
+
+
+def test_a_brokers_log_directory_tells_the_same_as_the_broker(
+    kafka_version: str, eosctl: Eosctl, tmp_path: Path, make_sandbox: Any
+) -> None:
+    sandbox = make_sandbox(kafka_version=kafka_version, workers=1)
+    site = AuditSite(sandbox, eosctl, tmp_path, "on-disk")
+    site.transaction("intruder", lambda producer: site.produce(producer, "out of nothing"))
+    aborted = transactional_producer(sandbox.bootstrap_servers, "undecided")
+    aborted.begin_transaction()
+    site.produce(aborted, "never to be seen")
+    aborted.flush(30)
+    aborted.abort_transaction(30)
+    [place] = sandbox.directory.glob(f"**/{site.name}-0")
+    live = site.audit()
+    ran = eosctl(
+        "audit", "--log-dir", place.parent, "--group-id", "connect-cluster", "--connector", site.name,
+        "--topic", site.name, "-o", "json",
+    )  # fmt: skip
+    files = json.loads(ran.stdout)["data"]
+    assert live.findings.keys() == {"data-without-offsets"}
+    for part in ("connectors", "findings", "ranges", "transactions", "timeline", "epochs", "growth"):
+        assert files[part] == live.data[part], part

@@ -38,6 +38,11 @@ def _gaps(log: PartitionLog, evidence: Evidence) -> Iterator[Finding]:
                 facts = {**place, "connectors": named, "start": gap.start, "end": gap.end}
                 cure = "compare with another replica; the topic is not compacted, so nothing may be missing"
                 yield Finding(LOST, Severity.ERROR, subject, message, cure, facts)
+            elif gap.kind == GapKind.UNCLEAR:
+                message = f"offsets {gap.start} to {gap.end - 1} are missing: compacted or lost, it cannot be told"
+                facts = {**place, "connectors": named, "start": gap.start, "end": gap.end}
+                cure = "let the audit read cleanup.policy: DescribeConfigs on the topic, and a broker"
+                yield Finding(LOST, Severity.WARNING, subject, message, cure, facts)
             elif gap.kind == GapKind.EXPIRED:
                 message = f"offsets {gap.start} to {gap.end - 1} were deleted before an audit read them"
                 facts = {**place, "connectors": named, "start": gap.start, "end": gap.end}

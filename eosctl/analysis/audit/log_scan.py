@@ -4,6 +4,7 @@ Gaps are classified where they are seen, by what the topic is:
 1. A batch below the log start offset is gone by retention or DeleteRecords: no gap, the audit began behind it.
 2. In a compacted topic offsets between batches were cleaned.
 3. Anywhere else a log has none: they are lost.
+4. Where the cleanup policy could not be read it is unclear which of the two it is.
 """
 
 from collections import Counter
@@ -25,6 +26,7 @@ class GapKind(StrEnum):
     COMPACTED = "compacted"
     LOST = "lost"
     EXPIRED = "expired"
+    UNCLEAR = "unclear"
 
 
 class LogScan:
