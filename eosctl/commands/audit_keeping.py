@@ -14,7 +14,7 @@ from eosctl.model.audit_report import AuditReport
 from eosctl.model.ledger import Advance, CarriedBucket, JobState, LedgerRun
 from eosctl.model.names import TopicPartition
 from eosctl.planning.audit import plan_ranges
-from eosctl.planning.ledger import advance, resume
+from eosctl.planning.ledger import advance, newly_read, resume
 from eosctl.render.formats import Output, text_of_envelope
 from eosctl.render.views.audit import view_audit
 
@@ -75,7 +75,7 @@ class _Attempt:
                 findings=len(audited.report.findings),
                 report=text,
                 eosctl_version=__version__,
-                advances=tuple(self._advances()),
+                advances=tuple(self._advances(audited.report)),
                 carried=buckets_of(audited.carried),
             )
         )
@@ -86,10 +86,12 @@ class _Attempt:
         if self._state.run_number:
             yield from (row for row in self._ledger.carried(self._state, kind) if row.topic not in anew)
 
-    def _advances(self) -> Iterator[Advance]:
+    def _advances(self, report: AuditReport) -> Iterator[Advance]:
         ends = {TopicPartition(each.topic, each.partition): each.last_stable_offset for each in self._plan.bounds}
+        read = newly_read(report.ranges, self._ledger.ranges(self._state.job), self._resumptions)
         for each in self._resumptions:
-            yield advance(each, max(each.start, ends.get(each.topic_partition, each.start)))
+            end = max(each.start, ends.get(each.topic_partition, each.start))
+            yield advance(each, end, read.get(each.topic_partition))
 
 
 def buckets_of(rows: Iterable[StateRow]) -> Iterator[CarriedBucket]:

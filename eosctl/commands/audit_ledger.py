@@ -106,8 +106,8 @@ def require_job(job: str) -> str:
     return job
 
 
-def show_status(options: "GlobalOptions", store: str, job: str | None = None) -> int:
-    """`audit status`: every job with its last run; of one job, where its cursors stand and what was never read.
+def show_status(options: "GlobalOptions", store: str) -> int:
+    """`audit status`: every job with its last run, where its cursors stand, and what was never read.
 
     Columns:
       JOB           the job's name
@@ -123,15 +123,11 @@ def show_status(options: "GlobalOptions", store: str, job: str | None = None) ->
     """
     from eosctl.commands.context import Context
     from eosctl.render.document import rfc3339
-    from eosctl.render.views.ledger import view_job_status, view_jobs
+    from eosctl.render.views.ledger import view_status
 
-    ledger, now = open_ledger(store, create=False, timeout_s=options.timeout_s), rfc3339(Context.now())
-    if job is None:
-        options.console.result(view_jobs(ledger.jobs(), ledger.name, now))
-        return EXIT_FINE
-    summary = _known(ledger, job)
-    state = ledger.state(job, summary.cluster_id)
-    options.console.result(view_job_status(summary, state, tuple(ledger.ranges(job)), ledger.name, now))
+    ledger = open_ledger(store, create=False, timeout_s=options.timeout_s)
+    jobs = [(each, ledger.state(each.job, each.cluster_id), tuple(ledger.ranges(each.job))) for each in ledger.jobs()]
+    options.console.result(view_status(jobs, ledger.name, rfc3339(Context.now())))
     return EXIT_FINE
 
 

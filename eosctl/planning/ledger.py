@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from eosctl.model.audit import AuditedTopic, PartitionBounds
 from eosctl.model.audit_report import RangeEvidence
-from eosctl.model.ledger import Advance, Cursor, LedgerRange, LedgerRangeKind
+from eosctl.model.ledger import Advance, CommittedRange, Cursor, LedgerRange, LedgerRangeKind
 from eosctl.model.names import TopicPartition
 
 
@@ -110,3 +110,30 @@ def advance(resumption: Resumption, end: int, evidence: RangeEvidence | None = N
         )
     ranges = (*resumption.gaps, read) if end > resumption.start else resumption.gaps
     return Advance(resumption.before, Cursor(topic, partition, topic_id, max(end, resumption.start)), ranges)
+
+
+def newly_read(
+    evidence: Iterable[RangeEvidence], earlier: Iterable[CommittedRange], resumptions: Iterable[Resumption]
+) -> dict[TopicPartition, RangeEvidence]:
+    """What this run alone read of each partition: the evidence of all runs together, less what `earlier` ones counted.
+
+    Of the counts only those that a ledger keeps are given. A topic that begins anew has nothing earlier.
+    """
+    anew = {each.topic_partition for each in resumptions if each.begins_anew}
+    counted: dict[TopicPartition, tuple[int, int, int]] = {}
+    for _, each in earlier:
+        place = TopicPartition(each.topic, each.partition)
+        before = (0, 0, 0) if each.kind is LedgerRangeKind.RECREATED else counted.get(place, (0, 0, 0))
+        more = (each.records, each.control_records, each.aborted_records)
+        counted[place] = (before[0] + more[0], before[1] + more[1], before[2] + more[2])
+    found = {}
+    for all_runs in evidence:
+        place = TopicPartition(all_runs.topic, all_runs.partition)
+        records, control, aborted = (0, 0, 0) if place in anew else counted.get(place, (0, 0, 0))
+        found[place] = RangeEvidence(
+            *(all_runs.topic, all_runs.partition, all_runs.start, all_runs.end),
+            records=all_runs.records - records,
+            control_records=all_runs.control_records - control,
+            aborted_records=all_runs.aborted_records - aborted,
+        )
+    return found

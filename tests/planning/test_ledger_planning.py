@@ -1,5 +1,7 @@
 """Where a partition is read from, given how far the job has come; and that a step accounts for every offset."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,9 +9,9 @@ from hypothesis import strategies as st
 from eosctl.errors import Bug
 from eosctl.model.audit import AuditedTopic, PartitionBounds, TopicRole
 from eosctl.model.audit_report import RangeEvidence
-from eosctl.model.ledger import Advance, Cursor, LedgerRange, LedgerRangeKind
+from eosctl.model.ledger import Advance, CommittedRange, Cursor, LedgerRange, LedgerRangeKind
 from eosctl.model.names import TopicPartition
-from eosctl.planning.ledger import Resumption, advance, resume
+from eosctl.planning.ledger import Resumption, advance, newly_read, resume
 
 EXPIRED, RECREATED, TRUNCATED = LedgerRangeKind.EXPIRED, LedgerRangeKind.RECREATED, LedgerRangeKind.TRUNCATED
 
@@ -117,3 +119,25 @@ A10 = Cursor("t", 0, "A", 10)
 def test_a_step_that_leaves_offsets_out_or_takes_them_twice_is_a_bug(before, after, ranges):
     with pytest.raises(Bug):
         Advance(before, after, tuple(LedgerRange("t", 0, "A", *each) for each in ranges))
+
+
+def test_counts_of_one_run_are_those_of_all_less_the_earlier_ones():
+    earlier = [
+        CommittedRange(1, LedgerRange("t", 0, "A", 0, 9, records=9)),
+        CommittedRange(2, LedgerRange("t", 0, "A", 9, 9, RECREATED)),
+        CommittedRange(2, LedgerRange("t", 0, "B", 0, 50, records=30, control_records=4, aborted_records=2)),
+        CommittedRange(3, LedgerRange("t", 0, "B", 50, 60, EXPIRED)),
+        CommittedRange(3, LedgerRange("t", 1, "B", 0, 60, records=60)),
+    ]
+    all_runs = [
+        RangeEvidence("t", number, 0, 90, records=70, control_records=9, aborted_records=2) for number in (0, 1)
+    ]
+    resumptions = [
+        resumed(Cursor("t", 0, "B", 60), (0, 90), "B"),
+        replace(resumed(Cursor("t", 0, "B", 60), (0, 90), "C"), partition=1),
+    ]
+    found = newly_read(all_runs, earlier, resumptions)
+    assert [(each.records, each.control_records, each.aborted_records) for each in found.values()] == [
+        (40, 5, 0),
+        (70, 9, 2),
+    ]

@@ -37,6 +37,7 @@ RUNS = Table(
 CURSORS = Table(
     "cursors",
     (
+        Column("JOB", "job", "the job's name"),
         Column("TOPIC", "topic", "the topic"),
         figure("PARTITION", "partition", "its partition"),
         figure("OFFSET", "offset", "where the next run begins"),
@@ -47,13 +48,14 @@ CURSORS = Table(
 GAPS = Table(
     "gaps",
     (
+        Column("JOB", "job", "the job's name"),
         Column("TOPIC", "topic", "the topic"),
         figure("PARTITION", "partition", "its partition"),
         figure("START-OFFSET", "start_offset", "the first offset that was not read"),
         Column("REASON", "meaning", "why not"),
     ),
     title="Never read",
-    empty="every settled offset was read",
+    empty="every settled offset behind the cursors was read",
 )
 
 MEANINGS = {
@@ -63,19 +65,26 @@ MEANINGS = {
 }
 
 
-def view_jobs(jobs: Sequence[JobSummary], store: str, as_of: str) -> Document:
-    """`audit status`: every job and its last run."""
-    return Document("audit.status", {"store": store, "jobs": [_job(each) for each in jobs]}, as_of, blocks=(JOBS,))
+JobStatus = tuple[JobSummary, JobState, Sequence[CommittedRange]]
+"""A job, its cursors, and its ranges."""
 
 
-def view_job_status(
-    summary: JobSummary, state: JobState, ranges: Sequence[CommittedRange], store: str, as_of: str
-) -> Document:
-    """`audit status` of one job: also its cursors, and every range that no run has read."""
-    cursors = sorted(state.cursors.values())
-    gaps = [_gap(each) for each in ranges if each.range.kind is not LedgerRangeKind.READ]
-    data = {"store": store, "jobs": [_job(summary)], "cursors": [_cursor(each) for each in cursors], "gaps": gaps}
-    return Document("audit.status", data, as_of, summary.cluster_id, blocks=(JOBS, CURSORS, GAPS))
+def view_status(jobs: Sequence[JobStatus], store: str, as_of: str) -> Document:
+    """`audit status`: every job with its last run, where its cursors stand, and every range that no run has read."""
+    data = {
+        "store": store,
+        "jobs": [_job(summary) for summary, _, _ in jobs],
+        "gaps": [
+            _gap(summary.job, each)
+            for summary, _, ranges in jobs
+            for each in ranges
+            if each.range.kind is not LedgerRangeKind.READ
+        ],
+        "cursors": [
+            _cursor(summary.job, state.cursors[place]) for summary, state, _ in jobs for place in sorted(state.cursors)
+        ],
+    }
+    return Document("audit.status", data, as_of, blocks=(JOBS, GAPS, CURSORS) if jobs else (JOBS,))
 
 
 def view_history(summary: JobSummary, runs: Sequence[RunSummary], store: str, as_of: str) -> Document:
@@ -108,13 +117,20 @@ def _run(each: RunSummary) -> dict[str, Any]:
     }
 
 
-def _cursor(each: Cursor) -> dict[str, Any]:
-    return {"topic": each.topic, "partition": each.partition, "topic_id": each.topic_id, "offset": each.offset}
+def _cursor(job: str, each: Cursor) -> dict[str, Any]:
+    return {
+        "job": job,
+        "topic": each.topic,
+        "partition": each.partition,
+        "topic_id": each.topic_id,
+        "offset": each.offset,
+    }
 
 
-def _gap(each: CommittedRange) -> dict[str, Any]:
+def _gap(job: str, each: CommittedRange) -> dict[str, Any]:
     gap = each.range
     return {
+        "job": job,
         "run_number": each.run_number,
         "topic": gap.topic,
         "partition": gap.partition,
