@@ -136,9 +136,10 @@ def _in_two_partitions(subject: str, records: ByKey, keys: Keys) -> Iterator[Fin
     alike: list[bytes] = []
     differing: list[bytes] = []
     for raw, lies in records.items():
-        values = {each.last.value for each in lies} if len(lies) > 1 and raw is not None else {None}
-        if raw is not None and values != {None}:
-            (differing if len(values) > 1 else alike).append(raw)
+        if len(lies) > 1 and raw is not None:
+            values = {each.last.value for each in lies}
+            if values != {None}:
+                (differing if len(values) > 1 else alike).append(raw)
     for found, severity, effect in (
         (differing, Severity.ERROR, "with different values, and the order in which a worker reads them decides"),
         (alike, Severity.WARNING, "with the same value"),

@@ -69,8 +69,8 @@ class OffsetsFold:
         keys = [entry.key for entry in entries]
         self._last[state].update(zip(keys, zip(entries, repeat(writer), strict=False), strict=True))
         self._records.update(keys)
-        if None in [entry.value for entry in entries]:
-            self._tombstones.update(entry.key for entry in entries if entry.value is None)
+        if deleted := [entry.key for entry in entries if entry.value is None]:
+            self._tombstones.update(deleted)
 
     def merge(self, later: "OffsetsFold") -> None:
         """Take in the fold of the records that follow."""
