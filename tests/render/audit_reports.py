@@ -178,7 +178,7 @@ def rich_report() -> AuditReport:
 def large_report(connectors: int = 500, findings_count: int = 5000) -> AuditReport:
     """Five hundred connectors and thousands of findings."""
     names = tuple(f"connector-{number:03d}" for number in range(connectors - len(HOSTILE_NAMES))) + HOSTILE_NAMES
-    report = build_report(names, days=30, restarts_a_day=3, seed=98)
+    report = build_report(names, days=8, restarts_a_day=3, seed=98)
     many = tuple(
         Finding(
             id=("offset-goes-back", "data-without-offsets", "start-without-fencing")[number % 3],

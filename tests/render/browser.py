@@ -5,6 +5,7 @@ import json
 import os
 import select
 import subprocess
+import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -26,6 +27,15 @@ FLAGS = (
     "--font-render-hinting=none",
     "--remote-debugging-pipe",
 )
+# The protocol's pipes are the descriptors 3 and 4, which may be taken: both are moved out of the way first.
+WITH_PIPES = """
+import fcntl, os, sys
+pipes = [fcntl.fcntl(int(each), fcntl.F_DUPFD, 10) for each in sys.argv[1:3]]
+for number, pipe in enumerate(pipes, 3):
+    os.dup2(pipe, number)
+    os.close(pipe)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
 PATIENCE_S = 60.0
 
 
@@ -38,8 +48,7 @@ class Browser:
         profile = f"--user-data-dir={directory / 'profile'}"
         self._log = (directory / "browser.log").open("wb")
         self._process = subprocess.Popen(
-            # The protocol's pipes are the descriptors 3 and 4.
-            ["sh", "-c", f'exec "$0" "$@" 3<&{theirs_in} 4>&{theirs_out}', chromium.program, *FLAGS, profile],
+            [sys.executable, "-c", WITH_PIPES, str(theirs_in), str(theirs_out), chromium.program, *FLAGS, profile],
             env=chromium.environment,
             pass_fds=(theirs_in, theirs_out),
             stdout=self._log,
@@ -153,6 +162,10 @@ class Page:
     def printed(self) -> bytes:
         """The page as PDF."""
         return base64.b64decode(self._do("Page.printToPDF", printBackground=True)["data"])
+
+    def accessible(self) -> list[dict[str, Any]]:
+        """What the page is to those who do not see it: roles and names, in order."""
+        return self._do("Accessibility.getFullAXTree")["nodes"]
 
     def requests(self) -> list[str]:
         """Addresses that it asked for, the page's own included."""

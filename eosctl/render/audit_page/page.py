@@ -1,0 +1,153 @@
+"""The page put together: everything in one file, and a policy that lets it ask the network for nothing."""
+
+import base64
+import gzip
+import hashlib
+from collections import Counter
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Final
+
+from eosctl.errors import ConfigError
+from eosctl.model.audit_report import AuditReport
+from eosctl.model.report import Finding
+from eosctl.render.audit_page.epochs import epochs_figure
+from eosctl.render.audit_page.figure import Figure
+from eosctl.render.audit_page.growth import growth_figure
+from eosctl.render.audit_page.names import NONE, duration_words, shown, size_words, words
+from eosctl.render.audit_page.stalls import stalls_figure
+from eosctl.render.audit_page.timeline import timeline_figure
+from eosctl.render.audit_page.transactions import transaction_figures
+from eosctl.render.document import rfc3339
+from eosctl.render.views.audit import SEVEREST_FIRST, connector_rows, range_row, statistics_row, summary
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+ASSETS: Final = "templates"
+
+
+def render_audit_page(report: AuditReport) -> str:
+    """The report as one HTML file: verdicts, findings, plots, ranges.
+
+    It needs no network: styles, scripts and Plotly are inside, and its content security policy allows no request and no
+    script but those two, by their SHA-256. Every name is escaped by the template, and once more where Plotly would read
+    markup. Raises ConfigError where the extra `report` is not installed.
+    """
+    plotly, script = _plotly(), _asset("audit.js")
+    figures = audit_figures(report)
+    return (
+        _environment()
+        .get_template("audit.html")
+        .render(
+            policy=_policy(script, plotly),
+            style=_asset("audit.css"),
+            script=script,
+            plotly=base64.b64encode(gzip.compress(plotly.encode(), mtime=0)).decode(),
+            plots=[each.plot() for each in figures if each.traces],
+            figures=figures,
+            **_facts(report),
+        )
+    )
+
+
+def audit_figures(report: AuditReport) -> tuple[Figure, ...]:
+    """The plots, in reading order."""
+    return (
+        timeline_figure(report),
+        stalls_figure(report),
+        *transaction_figures(report),
+        epochs_figure(report),
+        growth_figure(report),
+    )
+
+
+def _facts(report: AuditReport) -> dict[str, Any]:
+    plan = report.plan
+    verdicts = Counter(each.verdict.value for each in report.connectors)
+    return {
+        "as_of": rfc3339(plan.as_of),
+        "cluster_id": plan.cluster_id,
+        "group_id": plan.group_id,
+        "verdict": report.verdict.value,
+        "summary": summary(report),
+        "verdicts": [(each, verdicts[each]) for each in ("broken", "cannot-tell", "held")],
+        "connectors": connector_rows(report),
+        "findings": [
+            _finding(each) for each in sorted(report.findings, key=lambda each: SEVEREST_FIRST[each.severity])
+        ],
+        "severities": Counter(each.severity.value for each in report.findings),
+        "ranges": [range_row(each) for each in report.ranges],
+        "transactions": [statistics_row(each) for each in report.transactions],
+        "totals": _totals(report),
+        "topics": plan.topics,
+        "unread": sorted((name, each.reason) for name, each in plan.unread.items()),
+    }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    return {
+        "id": finding.id,
+        "severity": finding.severity.value,
+        "subject": finding.subject,
+        "message": finding.message,
+        "cure": finding.cure,
+        "evidence": [(str(name), words(value)) for name, value in finding.evidence.items()],
+    }
+
+
+def _totals(report: AuditReport) -> list[tuple[str, str]]:
+    read = report.ranges
+    return [
+        ("records read", f"{sum(each.records for each in read):,}"),
+        ("stored", size_words(sum(each.size_bytes for each in read))),
+        ("partitions", f"{len(read):,}"),
+        ("transactions", f"{sum(each.committed + each.aborted for each in report.transactions):,}"),
+    ]
+
+
+def _environment() -> "Environment":
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+    except ImportError as error:
+        raise _not_installed(error) from error
+    loader = PackageLoader("eosctl.render", ASSETS)
+    environment = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters |= {"shown": shown, "size": size_words, "duration": duration_words, "figure": _figure}
+    environment.globals["nobody"] = NONE
+    return environment
+
+
+def _figure(value: object) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,}" if isinstance(value, int) else shown(str(value))
+
+
+def _plotly() -> str:
+    try:
+        from plotly.offline import get_plotlyjs
+    except ImportError as error:
+        raise _not_installed(error) from error
+    text: str = get_plotlyjs()
+    return text
+
+
+def _not_installed(error: ImportError) -> ConfigError:
+    return ConfigError(f"--report needs {error.name}, which is not installed", hint="pip install 'eosctl[report]'")
+
+
+def _asset(name: str) -> str:
+    return (files("eosctl.render") / ASSETS / name).read_text("utf-8")
+
+
+def _policy(*scripts: str) -> str:
+    """The content security policy. Styles may stand in attributes: Plotly positions its marks with them."""
+    hashes = " ".join(
+        f"'sha256-{base64.b64encode(hashlib.sha256(each.encode()).digest()).decode()}'" for each in scripts
+    )
+    return (
+        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )

@@ -1,0 +1,252 @@
+"""The audit's page as text, and its plots as data; test_audit_page_in_browser.py opens it."""
+
+import base64
+import gzip
+import hashlib
+import json
+import re
+import subprocess
+import sys
+from collections import Counter
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given, settings
+from plotly import graph_objects
+from plotly.offline import get_plotlyjs
+
+from eosctl.model.audit_report import AuditReport, EpochPoint, TimelineEvent, TransactionStatistics
+from eosctl.render.audit_page import render_audit_page
+from eosctl.render.audit_page.names import duration_words, in_plot, label, shown, size_words, words
+from eosctl.render.audit_page.page import audit_figures
+from tests.render.audit_reports import AS_OF, HOSTILE_NAMES, build_report, large_report, reports, rich_report
+
+CONNECTORS = 500
+MOST_PAGE_BYTES = 8_000_000
+MOST_POINTS = 12_000
+
+
+class Elements(HTMLParser):
+    """Start tags with their attributes, and the text of scripts and styles."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.raw: dict[str, list[str]] = {"script": [], "style": []}
+        self._inside: str | None = None
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        self._inside = tag if tag in self.raw else None
+
+    def handle_endtag(self, tag):
+        self._inside = None
+
+    def handle_data(self, data):
+        if self._inside:
+            self.raw[self._inside].append(data)
+
+
+@pytest.fixture(scope="module")
+def rich() -> str:
+    return render_audit_page(rich_report())
+
+
+def test_nothing_in_the_page_is_loaded_from_elsewhere(rich):
+    elements = Elements(rich)
+    addresses = [
+        value
+        for _, attributes in elements.tags
+        for name, value in attributes.items()
+        if name in {"src", "href", "srcset", "action", "data", "poster"} and not (value or "").startswith("#")
+    ]
+    assert addresses == ["data:,"]
+    assert not re.search(r"@import|url\(", "".join(elements.raw["style"]))
+
+
+def test_the_policy_allows_two_scripts_by_their_hash_and_no_request(rich):
+    elements = Elements(rich)
+    [policy] = [at["content"] for tag, at in elements.tags if tag == "meta" and at.get("http-equiv")]
+    scripts = [elements.raw["script"][-1], get_plotlyjs()]
+    hashes = [base64.b64encode(hashlib.sha256(each.encode()).digest()).decode() for each in scripts]
+    assert policy == (
+        f"default-src 'none'; script-src 'sha256-{hashes[0]}' 'sha256-{hashes[1]}'; style-src 'unsafe-inline'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def test_plotly_is_carried_packed(rich):
+    packed = Elements(rich).raw["script"][1]
+    assert gzip.decompress(base64.b64decode(packed)).decode() == get_plotlyjs()
+    assert len(rich.encode()) < 2_500_000
+
+
+def test_the_same_report_gives_the_same_page(rich):
+    assert render_audit_page(rich_report()) == rich
+
+
+def test_verdicts_findings_and_cures_are_in_the_page_without_any_script(rich):
+    assert rich.index("invoices-cdc") < rich.index("orders-cdc") < rich.index("legacy-import")
+    for finding in rich_report().findings:
+        assert finding.id in rich
+    assert "find the process that holds producer 9917, stop it" in rich
+    assert "User:auditor may not READ topic __transaction_state" in rich
+
+
+def test_every_plot_has_words_and_a_table(rich):
+    figures = audit_figures(rich_report())
+    assert [each.key for each in figures] == ["timeline", "stalls", "sizes", "durations", "epochs", "growth"]
+    for figure in figures:
+        assert figure.rows, figure.key
+        assert {len(row) for row in figure.rows} == {len(figure.headers)}
+        assert f'id="plot-{figure.key}" role="img" aria-label="{figure.title}. ' in rich
+
+
+def test_every_plot_is_one_that_plotly_takes():
+    for figure in audit_figures(rich_report()):
+        made = graph_objects.Figure(data=list(figure.traces), layout=dict(figure.layout))
+        assert len(made.data) == len(figure.traces), figure.key
+
+
+def test_a_start_without_fencing_has_no_diamond():
+    commit = TimelineEvent("orders", AS_OF, "commit", "connect-configs", 0, 7, 2)
+    report = AuditReport(rich_report().plan, (), (), (), timeline=(commit,))
+    [trace] = audit_figures(report)[0].traces
+    assert (trace["name"], trace["text"]) == (
+        "task commits",
+        ("orders<br>task commits, 2025-12-31T12:00:00.000Z<br>2 tasks<br>connect-configs-0, offset 7",),
+    )
+
+
+def test_an_epoch_that_goes_back_is_told_apart():
+    points = tuple(EpochPoint("t", 0, 7, epoch, AS_OF + number, "orders") for number, epoch in enumerate((3, 4, 3, 5)))
+    figure = audit_figures(AuditReport(rich_report().plan, (), (), (), epochs=points))[4]
+    assert [(trace["name"], trace["text"]) for trace in figure.traces] == [
+        ("new epoch", ["3", "4", "5"]),
+        ("went back", ["3"]),
+    ]
+    assert figure.rows[0][:5] == ("7", "orders", 4, 5, "yes")
+
+
+def test_bars_of_a_histogram_are_named_by_their_bounds():
+    statistics = TransactionStatistics("orders", 5, sizes={0: 1, 3: 4}, durations={11: 5})
+    report = AuditReport(rich_report().plan, (), (), (), transactions=(statistics,))
+    _, _, sizes, durations, *_ = audit_figures(report)
+    assert sizes.rows == (("0", 1), ("1", 0), ("2 to 3", 0), ("4 to 7", 4))
+    assert durations.rows == (("1 s to 2 s", 5),)
+
+
+def test_growth_keeps_every_record_and_tombstone():
+    figure = audit_figures(rich_report())[5]
+    upper = [trace for trace in figure.traces if trace["stackgroup"] == "records"]
+    lower = [trace for trace in figure.traces if trace["stackgroup"] == "tombstones"]
+    assert sum(sum(trace["y"][:-1]) for trace in upper) == sum(each.records for each in rich_report().growth)
+    assert sum(sum(trace["y"][:-1]) for trace in lower) == sum(each.tombstones for each in rich_report().growth)
+
+
+def test_what_has_no_time_is_not_drawn_and_said():
+    event = TimelineEvent("orders", -1, "commit", "connect-configs", 0, 7, 2)
+    figure = audit_figures(AuditReport(rich_report().plan, (), (), (), timeline=(event,)))[0]
+    assert figure.traces == ()
+    assert figure.notes == ("1 of them have no timestamp that is a time, and are not drawn.",)
+
+
+def test_a_large_audit_is_summed_up_and_says_so():
+    report = large_report()
+    page = render_audit_page(report)
+    assert len(page.encode()) < MOST_PAGE_BYTES
+    figures = {each.key: each for each in audit_figures(report)}
+    points = sum(len(trace["x"]) for figure in figures.values() for trace in figure.traces)
+    assert len(report.timeline) + len(report.growth) > 100_000
+    assert points < MOST_POINTS
+    assert (
+        figures["timeline"].notes[0] == f"40 of {CONNECTORS} connectors are drawn, those with the worst verdict first."
+    )
+    assert "The 8 partitions with most records are told apart, 1,497 others are one." in figures["growth"].notes
+    assert page.count("<article") == 5000
+
+
+def test_markup_in_names_stays_text():
+    page = render_audit_page(build_report(HOSTILE_NAMES, days=1, restarts_a_day=1, seed=1))
+    elements = Elements(page)
+    harmless = Elements(render_audit_page(build_report(tuple("abcdefgh"), days=1, restarts_a_day=1, seed=1)))
+    assert Counter(tag for tag, _ in elements.tags) == Counter(tag for tag, _ in harmless.tags)
+    assert "\x1b" not in page
+    assert "\u202e" not in page
+    assert "49" not in "".join(each for each in re.findall(r"<h3><bdi>(.*?)</bdi>", page))
+
+
+@settings(max_examples=12, deadline=None)
+@given(reports)
+def test_every_report_has_a_page(report):
+    page = render_audit_page(report)
+    elements = Elements(page)
+    assert [tag for tag, _ in elements.tags].count("script") == 3
+    assert not any(name.startswith("on") for _, attributes in elements.tags for name in attributes)
+    plots = json.loads(elements.raw["script"][0])
+    assert page.encode()
+    for figure, plot in zip([each for each in audit_figures(report) if each.traces], plots, strict=True):
+        assert plot["key"] == figure.key
+        graph_objects.Figure(data=plot["traces"], layout=plot["layout"])
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "plotted"),
+    [
+        ("orders", "orders", "orders"),
+        ("a<b>&c", "a<b>&c", "a&lt;b&gt;&amp;c"),
+        ("\x1b[2J", r"\x1b[2J", r"\x1b[2J"),
+        ("x\u202ey", r"x\u202ey", r"x\u202ey"),
+        ("漢字🦆", "漢字🦆", "漢字🦆"),
+    ],
+)
+def test_names_are_shown_as_they_are_or_escaped(name, text, plotted):
+    assert (shown(name), in_plot(name)) == (text, plotted)
+
+
+def test_a_long_name_keeps_its_begin_and_its_end():
+    assert label("connector-of-the-department-of-invoices-eu-7") == "connector-of-the-d…ices-eu-7"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (True, "yes"),
+        (None, "-"),
+        ((), "-"),
+        (["4020/3", 7], "4020/3, 7"),
+        ({"id": 9, "at": [1]}, "id 9, at 1"),
+        ("\n", r"\n"),
+    ],
+)
+def test_evidence_is_words(value, text):
+    assert words(value) == text
+
+
+@pytest.mark.parametrize(
+    ("size", "text"), [(0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (5 << 30, "5.0 GiB"), (1 << 62, "4,096.0 PiB")]
+)
+def test_sizes_have_the_unit_that_fits(size, text):
+    assert size_words(size) == text
+
+
+@pytest.mark.parametrize(
+    ("duration", "text"),
+    [(0, "0 ms"), (999, "999 ms"), (1000, "1 s"), (61_000, "1 min 1 s"), (3_600_000, "1 h"), (90_061_000, "1 d 1 h")],
+)
+def test_durations_have_their_two_largest_units(duration, text):
+    assert duration_words(duration) == text
+
+
+@pytest.mark.parametrize("missing", ["jinja2", "plotly"])
+def test_a_missing_extra_is_named(missing):
+    code = f"import sys; sys.modules['{missing}'] = None; sys.modules['{missing}.offline'] = None\n"
+    code += (
+        "from tests.render.audit_reports import rich_report\nfrom eosctl.render.audit_page import render_audit_page\n"
+    )
+    code += "from eosctl.errors import ConfigError\n"
+    code += "try: render_audit_page(rich_report())\nexcept ConfigError as error: print(error.message, '|', error.hint)"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert f"--report needs {missing}" in ran.stdout
+    assert "pip install 'eosctl[report]'" in ran.stdout
