@@ -1,9 +1,7 @@
 """What `audit` reads and decides: the plan, the engine that carries it out, the ledger that keeps it, the report."""
 
 import os
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 from eosctl.commands.audit_sites import AuditQuestion, site_of
 from eosctl.commands.context import Context
@@ -85,18 +83,7 @@ class _Auditor:
 
 
 def _write_files(question: AuditQuestion, report: AuditReport) -> None:
-    targets: Iterable[tuple[Path | None, Callable[[Path, AuditReport], None]]] = (
-        (question.report, _write_page),
-        (question.export, _write_tables),
-    )
-    for path, write in targets:
-        if path is not None:
-            write(path, report)
+    if question.export is not None:
+        from eosctl.executors.audit_export import export_audit
 
-
-def _write_page(path: Path, report: AuditReport) -> None:
-    raise NotImplementedError
-
-
-def _write_tables(path: Path, report: AuditReport) -> None:
-    raise NotImplementedError
+        export_audit(question.export, report)
