@@ -19,7 +19,9 @@ class Rule:
     cannot tell; check finds, and yields Skipped for what it could not tell although its needs were read. cause, cure
     and source are for people: why it matters, commands that mend it, where it is stated. since and until bound the
     Kafka versions of the workers that it concerns (until: the first that it does not). blocks names the phases
-    (preparing, enabled, disabled) that a rolling step must not go to while an error of this rule stands.
+    (preparing, enabled, disabled) that a rolling step must not go to while an error of this rule stands. unproven says
+    why no test makes the condition on a real cluster, sees it found, cures it as printed and sees it gone; None: one
+    does.
     """
 
     id: str
@@ -34,6 +36,7 @@ class Rule:
     since: KafkaVersion | None = None
     until: KafkaVersion | None = None
     blocks: frozenset[str] = frozenset()
+    unproven: str | None = None
 
     def finding(
         self,

@@ -203,3 +203,50 @@ def test_a_topic_that_is_no_config_topic_is_found_until_the_right_one_is_named(
     condition = ("EOS060", "customers")
     assert "--config-topic TOPIC" in doctor.sees(condition, more=("--config-topic", "customers"))[condition]["cure"]
     doctor.sees_no_more(condition, more=("--config-topic", CONFIGS))
+
+
+def test_a_roll_back_to_disabled_is_found_until_exactly_once_is_enabled_again(
+    cluster: Sandbox, rest: Rest, doctor: Doctor, tmp_path: Path
+) -> None:
+    """One connector from before, configured anew meanwhile, and one that was made meanwhile."""
+    started(rest, tmp_path, "before")
+    cluster.stop_worker(1)
+    cluster.start_worker(1, {"exactly.once.source.support": "disabled"})
+    rest.put("before", file_source(tmp_path, "before", **{"batch.size": "100"}))
+    rest.put("meanwhile", file_source(tmp_path, "meanwhile"))
+    for name in ("before", "meanwhile"):
+        rest.await_tasks(name)
+    cures = {
+        ("EOS013", "workers"): "`eosctl upgrade-check --to preparing`",
+        ("EOS061", CONFIGS): "set exactly.once.source.support to preparing or enabled on every worker and restart",
+        ("EOS068", "before"): "make sure that every worker has exactly.once.source.support=enabled",
+        ("EOS070", "meanwhile"): "when every worker has exactly.once.source.support=enabled, restart the tasks",
+    }
+    found = doctor.sees(*cures)
+    assert {condition for condition, cure in cures.items() if cure not in found[condition]["cure"]} == set()
+    cluster.stop_worker(1)
+    cluster.start_worker(1)
+    for name in ("before", "meanwhile"):
+        rest.ask("POST", f"/connectors/{name}/restart?includeTasks=true")
+    history = ("EOS061", CONFIGS)
+    doctor.sees_no_more(*(set(cures) - {history}))
+    assert doctor.found()[history]["severity"] == "info", "the plain records are still there, and concern nobody"
+
+
+def test_two_groups_that_share_a_config_topic_are_found_until_one_has_its_own(
+    cluster: Sandbox, rest: Rest, doctor: Doctor, tmp_path: Path
+) -> None:
+    """Last: the other group runs the connectors of this one meanwhile."""
+    own = {"group.id": "other", "offset.storage.topic": "other-offsets", "status.storage.topic": "other-status"}
+    other = Rest(cluster.start_worker(2, own))
+    for each, name in ((other, "there"), (rest, "here"), (other, "there"), (rest, "here")):
+        each.put(name, file_source(tmp_path, name))
+    condition = ("EOS062", CONFIGS)
+    assert "give each its own config.storage.topic" in doctor.sees(condition)[condition]["cure"]
+    cluster.stop_worker(2)
+    cluster.start_worker(2, {**own, "config.storage.topic": "other-own-configs"})
+    rest.put("there", file_source(tmp_path, "there", **{"batch.size": "100"}))
+    cluster.stop_worker(1)
+    cluster.start_worker(1)  # a leader that starts writes a session key, over which compaction removes the other's
+    doctor.sees_no_more(condition, meanwhile=lambda: one_more(rest, "here"))
+    cluster.stop_worker(2)

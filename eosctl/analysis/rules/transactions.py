@@ -11,6 +11,7 @@ from eosctl.model.report import Finding, Severity
 from eosctl.model.rules import Rule
 from eosctl.model.skipped import Skipped
 
+SHOWN: Final = 10
 SWEEP_MS: Final = 30_000
 """Coordinators look for transactions that timed out every 10 s; three times that is time enough."""
 
@@ -27,7 +28,10 @@ def _no_leader_id(evidence: Evidence) -> Iterator[Finding | Skipped]:
         return
     leader = leader_transactional_id(evidence.group_id)
     if leader not in evidence.transactions:
-        message = f"{claim[0]}, but no coordinator knows {leader}: no leader of group {evidence.group_id} ever prepared"
+        message = (
+            f"{claim[0]}, but no coordinator knows {leader}: no leader of group {evidence.group_id} ever prepared, or "
+            "its ID expired"
+        )
         yield NO_LEADER_ID.finding(leader, message, claims=claim)
 
 
@@ -50,7 +54,7 @@ def _no_task_id(evidence: Evidence) -> Iterator[Finding | Skipped]:
                 f"the IDs "
                 "expired, or the tasks write to another Kafka cluster"
             )
-            cure = f"restart the tasks: POST /connectors/{name}/restart?includeTasks=true"
+            cure = "; ".join(f"POST /connectors/{name}/tasks/{task}/restart" for task in lost[:SHOWN])
             yield NO_TASK_ID.finding(name, message, cure=cure, tasks=lost)
 
 
@@ -116,9 +120,14 @@ NO_LEADER_ID: Final = Rule(
     severity=Severity.ERROR,
     question="Is the leader's transactional ID known where workers are preparing or enabled?",
     needs=("group_id", "transactions"),
-    cause="A leader that is preparing or enabled claims connect-cluster-<group.id> as soon as it is elected.",
-    cure="check --group-id and -b; if they are right, look for `Failed to instantiate` or authorization errors in the "
-    "workers' logs: the worker's principal needs Write on TransactionalId connect-cluster-<group.id>",
+    cause="A leader that is preparing or enabled claims connect-cluster-<group.id> as soon as it is elected. If the ID "
+    "expires, because nothing was written for transactional.id.expiration.ms, the leader's next write fails "
+    "(`Failed to perform fencable send to config topic`), and it claims the ID again only if that was a change of a "
+    "config. After a failed `restart?includeTasks=true` it never does, and refuses every change until it is restarted "
+    "(measured with 4.3.1).",
+    cure="check --group-id and -b; if they are right, PUT /connectors/<connector>/config with what it is, and again if "
+    "that is refused; if it stays refused, restart the leader's worker. If its log has authorization errors, the "
+    "worker's principal needs Write on TransactionalId connect-cluster-<group.id>",
     source="KIP-618",
     check=_no_leader_id,
     blocks=frozenset({"enabled"}),
@@ -132,7 +141,7 @@ NO_TASK_ID: Final = Rule(
     cause="A task claims its ID before it starts. An ID that nobody used for transactional.id.expiration.ms (7 days) "
     "is "
     "forgotten, and the task's next write fails with InvalidPidMappingException.",
-    cure="restart the tasks: POST /connectors/<connector>/restart?includeTasks=true",
+    cure="restart each of them: POST /connectors/<connector>/tasks/<task>/restart, of which the leader writes nothing",
     source="KIP-98, KIP-618",
     check=_no_task_id,
 )

@@ -17,7 +17,10 @@ OFFSETS_CURE: Final = "the finding names the commands; `eosctl offsets show` sho
 
 
 class Wrapped(NamedTuple):
-    """A finding of another command under an ID of its own; cure, if any, replaces that of a finding that counts."""
+    """A finding of another command under an ID of its own; cure, if any, replaces that of a finding that counts.
+
+    counts_while names a figure of its evidence: where it is false the finding is history, and only an info.
+    """
 
     id: str
     finding_id: str
@@ -26,6 +29,7 @@ class Wrapped(NamedTuple):
     question: str
     cause: str
     cure: str | None = None
+    counts_while: str | None = None
 
 
 ERROR, WARNING, INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
@@ -34,7 +38,8 @@ OF_CONFIG_TOPIC: Final = (
             "Is the topic a config topic at all?", "None of its records has a key that Connect knows."),
     Wrapped("EOS061", config_findings.MIXED_WRITERS, ERROR, "leader without exactly-once wrote",
             "Were all leader writes transactional since the first one was?",
-            "A leader that is disabled writes plainly, and fences no leader before it."),
+            "A leader that is disabled writes plainly, and fences no leader before it. Once a leader writes in "
+            "transactions again the plain records are history, and only told.", counts_while="last_is_plain"),
     Wrapped("EOS062", config_findings.INTERLEAVED_LEADERS, ERROR, "two clusters share the config topic",
             "Does one Connect cluster alone write the config topic?",
             "Leaders with different group.id have different transactional IDs and do not fence each other."),
@@ -107,10 +112,12 @@ def _made_by(wrapped: Wrapped, fact: str) -> Check:
     def check(evidence: Evidence) -> Iterator[Finding]:
         for finding in _findings(evidence, fact):
             if finding.id == wrapped.finding_id:
+                over = wrapped.counts_while is not None and finding.evidence.get(wrapped.counts_while) is False
+                severity = Severity.INFO if over else finding.severity
                 own = wrapped.cure if finding.counts else None
                 cure = (own or finding.cure).replace("<connector>", finding.subject)
                 evidence_ = {**finding.evidence, "finding": wrapped.finding_id}
-                yield replace(finding, id=wrapped.id, cure=cure, evidence=evidence_)
+                yield replace(finding, id=wrapped.id, severity=severity, cure=cure, evidence=evidence_)
 
     return check
 

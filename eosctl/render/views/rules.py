@@ -11,6 +11,9 @@ HEAD = """\
 
 `eosctl doctor` asks all of these, `eosctl upgrade-check` those that bear on the next rolling step. A rule that could
 not read what it needs answers "cannot tell", with the reason, and never "fine". An ID always means the same rule.
+
+The condition of every rule is made on a real cluster, found there, cured as printed and seen gone, by the tests in
+`tests/integration`; a rule of which this is not so says why.
 """
 
 
@@ -38,4 +41,5 @@ def _bounds(rule: Rule) -> str:
 def _small_print(rule: Rule) -> str:
     needs = ", ".join(name.replace("_", " ") for name in rule.needs) or "whatever was read"
     blocks = f" Stands in the way of: {', '.join(sorted(rule.blocks))}." if rule.blocks else ""
-    return f"Needs: {needs}.{blocks} Source: {rule.source}."
+    unproven = f" Not made on a real cluster: {rule.unproven}." if rule.unproven else ""
+    return f"Needs: {needs}.{blocks} Source: {rule.source}.{unproven}"

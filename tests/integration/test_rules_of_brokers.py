@@ -1,0 +1,142 @@
+"""Rules about the transaction log and replication on two brokers, and about IDs that expire: made, found, cured."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from eosctl.sandbox.sandbox import Sandbox
+from eosctl.sandbox.spec import SandboxSpec
+from tests.integration.doctoring import Doctor, Eosctl, Rest, alter_topic, arguments, file_source
+from tests.integration.kafka_tools import run_kafka_tool
+from tests.integration.producers import transactional_producer
+from tests.integration.waiting import eventually
+
+pytestmark = pytest.mark.kafka
+LOG = "__transaction_state"
+INTERNAL = {"connect-configs": 1, "connect-offsets": 2, "connect-status": 1}
+LOG_PARTITIONS = 4
+
+
+@pytest.fixture(scope="module")
+def brokers() -> Iterator[Sandbox]:
+    """Two brokers, on which the transaction log and Connect's topics have one replica; partition 1 is on broker 2."""
+    settings = {
+        "transaction.state.log.replication.factor": "1",
+        "transaction.state.log.min.isr": "1",
+        "transaction.state.log.num.partitions": str(LOG_PARTITIONS),
+    }
+    with Sandbox(SandboxSpec(brokers=2, broker_config=settings)) as started:
+        admin = AdminClient({"bootstrap.servers": started.bootstrap_servers})
+        compact = {"cleanup.policy": "compact"}
+        topics = [NewTopic(name, count, 1, config=compact) for name, count in INTERNAL.items()]
+        for made in admin.create_topics(topics).values():
+            made.result(30)
+        del admin
+        transactional_producer(started.bootstrap_servers, "any")
+        yield started
+
+
+@pytest.fixture
+def doctor(brokers: Sandbox, eosctl: Eosctl) -> Doctor:
+    return Doctor(eosctl, ("-b", brokers.bootstrap_servers, "--group-id", "g", "--timeout", 3))
+
+
+def test_a_transaction_log_that_wants_more_replicas_than_it_has(brokers: Sandbox, doctor: Doctor) -> None:
+    alter_topic(brokers, LOG, min_insync_replicas="2")
+    run_kafka_tool(brokers, doctor.sees(("EOS040", LOG))["EOS040", LOG]["cure"])
+    doctor.sees_no_more(("EOS040", LOG))
+
+
+def test_a_transaction_log_without_leaders(brokers: Sandbox, doctor: Doctor) -> None:
+    brokers.stop_broker(2)
+    try:
+        found = doctor.sees(("EOS041", LOG))["EOS041", LOG]
+    finally:
+        brokers.start_broker(2)
+    assert f"start the brokers that hold the replicas: kafka-topics.sh --describe --topic {LOG}" in found["cure"]
+    doctor.sees_no_more(("EOS041", LOG))
+
+
+def test_topics_with_fewer_replicas_than_there_are_brokers(brokers: Sandbox, doctor: Doctor, tmp_path: Path) -> None:
+    conditions = (("EOS042", LOG), *(("EOS054", topic) for topic in INTERNAL))
+    found = doctor.sees(*conditions)
+    assert all("with kafka-reassign-partitions.sh" in found[condition]["cure"] for condition in conditions)
+    every = [(topic, number) for topic, count in (INTERNAL | {LOG: LOG_PARTITIONS}).items() for number in range(count)]
+    partitions = [{"topic": topic, "partition": number, "replicas": [1, 2]} for topic, number in every]
+    file = tmp_path / "reassignment.json"
+    file.write_text(json.dumps({"version": 1, "partitions": partitions}))
+    run_kafka_tool(brokers, f"kafka-reassign-partitions.sh --execute --reassignment-json-file {file}")
+    doctor.sees_no_more(*conditions)
+
+
+@pytest.fixture(scope="module")
+def forgetful(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    """A worker over a broker that forgets a transactional ID after some seconds, and an idle connector."""
+    settings = {
+        "transactional.id.expiration.ms": "6000",
+        "transaction.remove.expired.transaction.cleanup.interval.ms": "500",
+    }
+    with Sandbox(SandboxSpec(workers=1, broker_config=settings)) as started:
+        rest = Rest(started.connect_url(1))
+        rest.put("idle", file_source(tmp_path_factory.mktemp("lines"), "idle"))
+        rest.await_tasks("idle")
+        yield started
+
+
+def test_ids_of_an_idle_task_and_leader_are_forgotten_until_they_are_claimed_again(
+    forgetful: Sandbox, eosctl: Eosctl
+) -> None:
+    """The leader refuses the first change that it cannot write down, then claims its ID again."""
+    doctor, rest = Doctor(eosctl, tuple(arguments(forgetful))), Rest(forgetful.connect_url(1))
+    leader = ("EOS110", "connect-cluster-connect-cluster")
+    found = doctor.sees(("EOS111", "idle"), leader)
+    assert "or its ID expired" in found[leader]["message"]
+    assert "PUT /connectors/<connector>/config with what it is, and again" in found[leader]["cure"]
+    config = rest.ask("GET", "/connectors/idle/config")
+    assert (
+        "Failed to write to config topic" in rest.ask("PUT", "/connectors/idle/config", config, expected=500)["message"]
+    )
+    url = f"{rest.url}/connectors/idle/config"
+    eventually(lambda: httpx.put(url, json=config, timeout=60, trust_env=False).is_success, "the change is accepted")
+    method, path = found["EOS111", "idle"]["cure"].split()
+    rest.ask(method, path)
+    doctor.sees_no_more(("EOS111", "idle"), leader)
+
+
+def test_a_leader_that_refused_a_restart_without_its_id_refuses_everything_until_it_is_restarted(
+    forgetful: Sandbox, eosctl: Eosctl
+) -> None:
+    """Why the cure of a forgotten ID is no `restart?includeTasks=true`: Connect forgets that it has to claim."""
+    doctor, rest = Doctor(eosctl, tuple(arguments(forgetful))), Rest(forgetful.connect_url(1))
+    doctor.sees(("EOS110", "connect-cluster-connect-cluster"))
+    config = rest.ask("GET", "/connectors/idle/config")
+    refused = rest.ask("POST", "/connectors/idle/restart?includeTasks=true", expected=500)
+    assert "fencable send to config topic" in refused["message"]
+    for _ in range(3):
+        again = rest.ask("PUT", "/connectors/idle/config", config, expected=500)
+        assert "without claiming write privileges first" in again["message"]
+    forgetful.stop_worker(1)
+    forgetful.start_worker(1)
+    rest.ask("PUT", "/connectors/idle/config", config)
+
+
+def test_ids_of_nobody_are_told_until_they_expire(forgetful: Sandbox, eosctl: Eosctl) -> None:
+    doctor = Doctor(eosctl, tuple(arguments(forgetful)))
+    transactional_producer(forgetful.bootstrap_servers, "connect-cluster-nobody-0")
+    condition = ("EOS115", "connect-cluster")
+    assert doctor.sees(condition)[condition]["cure"].startswith("nothing for what is left over: it expires")
+    doctor.sees_no_more(condition)
+
+
+def test_a_transaction_log_that_cannot_be_created_with_the_brokers_that_live(make_sandbox, eosctl: Eosctl) -> None:
+    broker = make_sandbox(broker_config={"transaction.state.log.replication.factor": "3"})
+    doctor = Doctor(eosctl, ("-b", broker.bootstrap_servers, "--group-id", "g", "--timeout", 3))
+    cure = doctor.sees(("EOS040", "broker 1"))["EOS040", "broker 1"]["cure"]
+    assert "set transaction.state.log.replication.factor" in cure
+    broker.stop_broker(1)
+    broker.start_broker(1, {"transaction.state.log.replication.factor": "1"})
+    doctor.sees_no_more(("EOS040", "broker 1"))
