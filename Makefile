@@ -21,7 +21,9 @@ kafka: $(STAMPS)/dev $(STAMPS)/sandbox
 	$(BIN)/pytest -m "kafka and not long" -q
 
 matrix: $(STAMPS)/dev $(STAMPS)/sandbox
-	$(BIN)/pytest -m "kafka and not long" -q --kafka-versions=3.3.2,3.6.2,3.9.2,4.3.1
+	mkdir -p build
+	$(BIN)/pytest -m "kafka and not long" -q --kafka-versions=3.3.2,3.6.2,3.9.2,4.3.1 --junitxml=build/matrix.xml; \
+	seen=$$?; $(BIN)/python -m tests.project.matrix build/matrix.xml && exit $$seen
 
 crash: $(STAMPS)/dev $(STAMPS)/sandbox
 	$(BIN)/pytest -m long -q -k crash

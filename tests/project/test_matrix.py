@@ -1,0 +1,67 @@
+"""The README's table of Kafka versions says what was seen."""
+
+import json
+
+import pytest
+
+from tests.project import matrix
+
+JUNIT = """<testsuites><testsuite name="pytest" timestamp="2026-01-31T12:00:00.000000+00:00">
+<testcase classname="tests.integration.test_fence_states" name="test_open[3.3.2]"/>
+<testcase classname="tests.integration.test_fence_states" name="test_open[4.3.1]"/>
+<testcase classname="tests.integration.test_fence_states" name="test_done[4.3.1-Empty]"/>
+<testcase classname="tests.integration.test_fence_states" name="test_done[Ongoing-4.3.1]">
+<failure message="no"/></testcase>
+<testcase classname="tests.sources.test_kafka_log" name="test_reads[4.3.1]"><error message="no"/></testcase>
+<testcase classname="tests.sources.test_kafka_log" name="test_pure[1.0]"/>
+</testsuite></testsuites>"""
+
+
+def test_the_readme_says_what_the_last_result_says(root):
+    result = json.loads((root / matrix.RESULT).read_text("utf-8"))
+    readme = (root / "README.md").read_text("utf-8")
+    assert matrix.with_table(readme, result) == readme
+
+
+def test_a_result_counts_by_area_and_version(tmp_path):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "README.md").write_text(f"# x\n\n{matrix.BEGIN}\n{matrix.END}\n")
+    junit = tmp_path / "matrix.xml"
+    junit.write_text(JUNIT)
+    assert matrix.main([junit], tmp_path) == 1
+    lines = (tmp_path / "README.md").read_text().splitlines()
+    assert lines[5:] == [
+        "| | 3.3.2 | 4.3.1 |",
+        "|---|---|---|",
+        "| fence states | 1 passed | **1 failed**, 2 |",
+        "| kafka log | – | **1 failed**, 0 |",
+        matrix.END,
+    ]
+    junit.write_text(JUNIT.replace('<failure message="no"/>', "").replace('<error message="no"/>', ""))
+    assert matrix.main([junit], tmp_path) == 0
+
+
+def test_an_area_that_ran_again_counts_as_it_ran_last(tmp_path):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "README.md").write_text(f"{matrix.BEGIN}{matrix.END}")
+    first, again = tmp_path / "first.xml", tmp_path / "again.xml"
+    first.write_text(JUNIT)
+    passing = JUNIT.replace('<failure message="no"/>', "").replace('<error message="no"/>', "")
+    again.write_text(passing.replace("2026-01-31", "2026-02-01"))
+    assert matrix.main([first, again], tmp_path) == 0
+    assert matrix.main([again, first], tmp_path) == 1
+    kept = json.loads((tmp_path / matrix.RESULT).read_text())
+    assert (kept["date"], sorted(kept["areas"])) == ("2026-02-01", ["fence states", "kafka log"])
+
+
+def test_a_run_of_nothing_is_no_success(tmp_path):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "README.md").write_text(f"{matrix.BEGIN}{matrix.END}")
+    junit = tmp_path / "matrix.xml"
+    junit.write_text('<testsuites><testsuite timestamp="2026-01-31T12:00:00"/></testsuites>')
+    assert matrix.main([junit], tmp_path) == 1
+
+
+def test_a_readme_without_markers_is_refused():
+    with pytest.raises(ValueError, match="put the two lines where"):
+        matrix.with_table("# x", {"areas": {}})
