@@ -146,10 +146,11 @@ def _require_known(wish: MigrationWish, facts: MigrationFacts, states: "dict[str
     """A name that neither Connect nor the offsets topic knows is most likely misspelt."""
     from eosctl.planning.offsets_digest import entries_by_connector
 
+    topics = {move.source_topic for move in wish.moves}
+    held = {topic: entries_by_connector(facts.offsets[Side.SOURCE, topic]) for topic in topics}
     for move in wish.moves:
         now = facts.connectors[Side.SOURCE, move.connector]
-        topic = facts.offsets.get((Side.SOURCE, move.source_topic))
-        if topic is not None and move.connector in entries_by_connector(topic):
+        if move.connector in held[move.source_topic]:
             continue
         if isinstance(now, Skipped) or now.state is None:
             known = "" if isinstance(states, Skipped) else ", ".join(sorted(n for n, s in states.items() if s.known))
@@ -175,12 +176,16 @@ def _read_facts(
         if wanted
         for name, facts in read_connector_facts(sides.access(side), sorted(wanted)).items()
     }
+    cluster_ids = {Side.SOURCE: source.wire.cluster_id, Side.TARGET: target.wire.cluster_id}
+    # Both sides may be one cluster, and a topic of it be source and target.
+    topics = {(cluster_ids[side], topic): (side, topic) for side, topic in places}
+    held = {key: read_offsets_topic(sides.access(side), topic) for key, (side, topic) in topics.items()}
     return MigrationFacts(
         as_of=context.now(),
-        cluster_ids={Side.SOURCE: source.wire.cluster_id, Side.TARGET: target.wire.cluster_id},
+        cluster_ids=cluster_ids,
         connectors=connectors,
         topics={place: read_topic_now(sides.access(place[0]), place[1]) for place in places},
-        offsets={place: read_offsets_topic(sides.access(place[0]), place[1]) for place in places},
+        offsets={(side, topic): held[cluster_ids[side], topic] for side, topic in places},
         fenced_ids=fenced_ids(sides, wish, states),
         transaction_timeout_ms=transaction_timeout_ms(source, target),
     )

@@ -257,6 +257,26 @@ class TestPlansThatWereMadeBefore:
     def test_its_file_is_not_overwritten(self, ground: Ground, plan: Path):
         refused(ground.migrate("stopped", "--plan-file", plan), 2, "exists already")
 
+    def test_another_connector_is_moved_to_the_same_topic(self, ground: Ground, plan: Path, tmp_path: Path):
+        """Both plans were made before the topic was there; neither disturbs what the other wrote."""
+        ground.connector("second", "STOPPED", 0)
+        ground.put(ground.offsets, b'["second",{"f":1}]', b'{"p":2}')
+        other = tmp_path / "other.plan"
+        assert ground.migrate("second", "--plan-file", other).exit_code == 0
+        assert ground.apply(plan).exit_code == 0
+        assert ground.apply(other).exit_code == 0
+        assert ground.held() == {b'["stopped",{"f":1}]': b'{"p":1}', b'["second",{"f":1}]': b'{"p":2}'}
+
+    def test_the_same_connector_was_moved_to_the_same_topic_by_another_plan(
+        self, ground: Ground, plan: Path, tmp_path: Path
+    ):
+        """What is there already is not written again; with another value it would be refused."""
+        other = tmp_path / "other.plan"
+        assert ground.migrate("stopped", "--plan-file", other).exit_code == 0
+        assert ground.apply(plan).exit_code == 0
+        assert ground.apply(other).exit_code == 0
+        assert ground.held() == {b'["stopped",{"f":1}]': b'{"p":1}'}
+
     def test_a_transaction_is_open_in_the_source(self, ground: Ground, plan: Path, fresh_name: Callable[[str], str]):
         """One that fencing does not reach, because nobody knows whose it is: refused, whatever becomes of it."""
         producer = open_transaction(ground.servers, fresh_name("stranger"), ground.offsets)
