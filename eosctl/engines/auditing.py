@@ -1,12 +1,12 @@
 """The audit itself: one scan, four reductions, one conclusion. Engines only carry it."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import NamedTuple
 
 from eosctl.analysis.audit.conclusion import conclude
-from eosctl.analysis.audit.evidence import Evidence, PartitionLog
+from eosctl.analysis.audit.evidence import Evidence, PartitionLog, all_beginnings
 from eosctl.analysis.audit.key_summary import add_key_summaries
 from eosctl.analysis.audit.log_scan import GapKind, LogScan
 from eosctl.analysis.audit.transaction_judgement import Bench, Owners
@@ -25,7 +25,6 @@ from eosctl.engines.reducing import (
 from eosctl.model.audit import AuditPlan, StateKind, StateRow, TopicRole
 from eosctl.model.audit_report import AuditReport
 from eosctl.model.audit_states import ConfigSummary, KeySummary, TransactionSummary
-from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Skipped
 from eosctl.model.transactions import TaskOwner
 
@@ -86,22 +85,16 @@ class _Run:
         self._left += chain.from_iterable(each.carried for each in reduced)
         return reduced
 
-    def _key_reduction(self, logs: Iterable[PartitionLog]) -> KeyReduction:
-        sessions = {
-            (TopicPartition(log.topic, log.partition), producer.producer_id): tuple(
-                each.offset for each in producer.starts
-            )
-            for log in logs
-            if log.settled is not None
-            for producer in log.settled.producers
-            if producer.starts
-        }
+    def _key_reduction(self, logs: Sequence[PartitionLog]) -> KeyReduction:
+        sessions: dict[int, set[int]] = {}
+        for _, _, producer, start in all_beginnings(logs):
+            sessions.setdefault(producer.producer_id, set()).add(start.producer_epoch)
         own = {
             topic.name: topic.connectors
             for topic in self._plan.topics
             if topic.role is TopicRole.OFFSETS and topic.connectors
         }
-        return KeyReduction(sessions, own)
+        return KeyReduction({each: tuple(sorted(epochs)) for each, epochs in sessions.items()}, own)
 
     def _transaction_reduction(
         self, keys: KeySummary, owners: Mapping[int, tuple[str, ...]], whole_since: int | None

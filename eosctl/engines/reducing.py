@@ -3,9 +3,9 @@
 Carried rows are the states of all settled ranges together: one for each partition, as if it had been one range.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import reduce
 from itertools import groupby
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from eosctl.analysis.audit.key_judgement import KeyBench
 from eosctl.analysis.audit.key_merge import merge_all
 from eosctl.analysis.audit.key_summary import summarize_keys
 from eosctl.analysis.audit.log_scan import merge_logs
-from eosctl.analysis.audit.sessions import Sessions
+from eosctl.analysis.audit.sessions import Sessions, raised_epochs, without_raised
 from eosctl.analysis.audit.transaction_judgement import Bench
 from eosctl.analysis.audit.transaction_reduction import Known, reduce_transactions
 from eosctl.codecs.audit_states import decode_json, decode_state, encode_state, read_offsets_key
@@ -51,9 +51,9 @@ class ConfigReduction:
 
 @dataclass(frozen=True)
 class KeyReduction:
-    """Gives KeySummary. sessions: where producer IDs began anew; own_topics: offsets topics of single connectors."""
+    """Gives KeySummary. sessions: epochs with which producer IDs began; own_topics: those of single connectors."""
 
-    sessions: Mapping[tuple[TopicPartition, int], tuple[int, ...]]
+    sessions: Mapping[int, tuple[int, ...]]
     own_topics: Mapping[str, tuple[str, ...]]
     kind = StateKind.KEYS
 
@@ -95,15 +95,30 @@ def _carried(kind: StateKind, bucket: int, place: TopicPartition, start: int, st
 
 
 def _reduce_logs(bucket: int, rows: Iterable[StateRow]) -> Reduced:
-    found, carried = [], []
+    found: list[PartitionLog] = []
     for place, group in _by_partition(rows):
         settled = [decode_state(row.payload, LogState) for row in group if row.settled]
         tails = [decode_state(row.payload, LogState) for row in group if not row.settled]
         whole = reduce(merge_logs, settled) if settled else None
         found.append(PartitionLog(place.topic, place.partition, whole, reduce(merge_logs, tails) if tails else None))
-        if whole is not None:
-            carried.append(_carried(StateKind.LOG, bucket, place, whole.start, whole))
+    found = list(_with_true_starts(found))
+    carried = [
+        _carried(StateKind.LOG, bucket, TopicPartition(log.topic, log.partition), log.settled.start, log.settled)
+        for log in found
+        if log.settled is not None
+    ]
     return Reduced(bucket, encode_state(found), tuple(carried))
+
+
+def _with_true_starts(logs: Sequence[PartitionLog]) -> Iterator[PartitionLog]:
+    """The logs without beginnings of sessions that are none; there is but one bucket of logs."""
+    raised = raised_epochs(producer for log in logs if log.settled is not None for producer in log.settled.producers)
+    for log in logs:
+        settled = log.settled
+        if settled is not None:
+            producers = tuple(without_raised(producer, raised) for producer in settled.producers)
+            settled = settled._replace(producers=producers)
+        yield log._replace(settled=settled)
 
 
 def _reduce_config(bucket: int, rows: Iterable[StateRow]) -> Reduced:
@@ -117,17 +132,16 @@ def _reduce_config(bucket: int, rows: Iterable[StateRow]) -> Reduced:
 
 
 def _reduce_keys(reduction: KeyReduction, bucket: int, rows: Iterable[StateRow]) -> Reduced:
-    sessions = Sessions(reduction.sessions)
     partitions: dict[TopicPartition, list[KeyState]] = {}
     carried = []
     for place, group in _by_partition(rows):
         merged: dict[bytes | None, KeyState] = {}
         for row in group:
             states = {state.key: state for state in decode_state(row.payload, tuple[KeyState, ...])}
-            merge_all(merged, states, partial(sessions.began, place), decode_json)
+            merge_all(merged, states, decode_json)
         partitions[place] = list(merged.values())
         carried.append(_carried(StateKind.KEYS, bucket, place, group[0].start, partitions[place]))
-    bench = KeyBench(reduction.own_topics, read_offsets_key, decode_json)
+    bench = KeyBench(reduction.own_topics, Sessions(reduction.sessions), read_offsets_key, decode_json)
     return Reduced(bucket, encode_state(summarize_keys(partitions, bench)), tuple(carried))
 
 

@@ -33,13 +33,16 @@ class Change(NamedTuple):
 class KeyWriter(NamedTuple):
     """A producer ID among those that wrote a key.
 
-    first and last are its first and last offsets there; before is the last write of another one ahead of `first`, None
-    where its first write is the first one in the range at all.
+    first and last are its first and last offsets there, with their epochs; before is the producer ID and offset of the
+    write of another one ahead of `first`, None where its first write is the first one in the range at all.
     """
 
     producer_id: int
     first: int
+    first_timestamp: int
+    first_epoch: int
     last: int
+    last_epoch: int
     before: tuple[int, int] | None
 
 
@@ -51,16 +54,19 @@ class Return(NamedTuple):
 
     producer_id: int
     last: int
+    last_epoch: int
     other: int
     other_offset: int
     offset: int
+    timestamp: int
+    epoch: int
 
 
 class KeyState(NamedTuple):
     """What became of one key within a range.
 
-    setbacks counts writes after which no field is higher and a number is lower than before; repeats are writes of the
-    same value by another producer session. plain_records were written outside any transaction, plain_after of them
+    setbacks counts writes after which no field is higher and a number is lower than before; repeats are the first
+    writes of the value that was there already. plain_records were written outside any transaction, plain_after of them
     after the first transactional one.
     """
 
@@ -112,7 +118,10 @@ class ProducerItems(NamedTuple):
 
 
 class SessionStart(NamedTuple):
-    """Where a producer ID has an epoch that does not follow from its last one: InitProducerId lies between."""
+    """Where a producer ID has an epoch that does not follow from its last one in this partition.
+
+    Either InitProducerId lies between, or commits that only other partitions have markers of.
+    """
 
     offset: int
     timestamp: int
@@ -122,17 +131,22 @@ class SessionStart(NamedTuple):
 class ProducerState(NamedTuple):
     """A producer ID (-1: writers without one) in one partition.
 
-    marker_epoch is the highest epoch of its markers before its first data (-1: none); first_epoch, first_offset and
-    first_timestamp are those of its first data batch (None: markers only); epoch is the one it would go on with.
-    plain_records were written outside any transaction, from first_plain to last_plain.
+    marker_epoch is the highest epoch of its commit markers before its first data (-1: none); leading_epoch that of the
+    first marker of all if it lies before the first data (None: none does, -1: it aborts). first_epoch, first_offset and
+    first_timestamp are those of its first data batch (None: markers only); epoch is the one it would go on with;
+    open_epoch that of transactional data without a marker behind it (-1: none).
+    raised are epochs, as intervals with both ends, to which commits raised that of their data. plain_records were
+    written outside any transaction, from first_plain to last_plain.
     """
 
     producer_id: int
     marker_epoch: int
+    leading_epoch: int | None
     first_epoch: int | None
     first_offset: int
     first_timestamp: int
     epoch: int
+    open_epoch: int
     last_offset: int
     last_timestamp: int
     records: int
@@ -142,12 +156,14 @@ class ProducerState(NamedTuple):
     first_plain_timestamp: int
     last_plain_timestamp: int
     starts: tuple[SessionStart, ...]
+    raised: tuple[tuple[int, int], ...]
 
 
 class Damage(NamedTuple):
-    """Bytes at an offset that could not be read, and why; the audit went on behind them."""
+    """Offsets [offset, next_offset) that could not be read, and why; the audit went on behind them."""
 
     offset: int
+    next_offset: int
     reason: str
 
 
@@ -162,12 +178,16 @@ class GrowthPoint(NamedTuple):
 class LogState(NamedTuple):
     """What the batches of a range say together: see model.audit_report.RangeEvidence.
 
-    first_batch is the base timestamp of the first batch. cleaned_until is that of the last batch behind offsets which
-    compaction removed (None: there are none): of what is older, some may be missing.
+    first_base is the first offset of its first batch or damage, which may lie before the range. first_batch is the
+    base timestamp of the first batch. cleaned_until is that of the last batch behind offsets which compaction removed
+    (None: there are none): of what is older, some may be missing. behind_gap is whether such offsets, without those at
+    the range's end, have no batch behind them yet.
     """
 
     start: int
     end: int
+    first_base: int | None
+    behind_gap: bool
     records: int
     control_records: int
     aborted_records: int

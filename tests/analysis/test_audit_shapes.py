@@ -8,7 +8,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from eosctl.analysis.audit.advance import Advance, compare_offsets
-from eosctl.analysis.audit.batches import BatchWriter, Session
+from eosctl.analysis.audit.batches import BatchWriter
 from eosctl.analysis.audit.key_scan import KeyScan
 from eosctl.analysis.audit.shapes import ONES, is_plain
 from eosctl.codecs.audit_states import decode_json
@@ -54,7 +54,7 @@ def test_values_of_a_plain_shape_with_bytes_that_are_not_lower_are_no_setback(va
 @given(st.lists(st.one_of(VALUES, st.none()), min_size=1, max_size=12), st.data())
 def test_a_scan_counts_the_setbacks_that_decoding_every_value_shows(values: list[bytes | None], data: st.DataObject):
     related = [value for base in values for value in (base, base and _digits_changed(base, data.draw(DIGITS)))]
-    writer = BatchWriter(1, 0, True, Session(1, 0))
+    writer = BatchWriter(1, 0, True)
     scan = KeyScan(decode_json)
     scan.add_batch([_Entry(offset, 0, b"key", value) for offset, value in enumerate(related)], writer)
 

@@ -110,7 +110,7 @@ def unfenced_findings(evidence: Evidence) -> Iterator[Finding]:
     """
     histories = {each.connector: each for each in evidence.config.connectors if each.fenced_ever}
     found: dict[str, list[dict[str, object]]] = {}
-    for session in evidence.sessions():
+    for session in evidence.sessions:
         history = histories.get(session.connector)
         if history is None or evidence.topics[session.topic].role is not TopicRole.OFFSETS:
             continue

@@ -29,6 +29,14 @@ class Header(Protocol):
     def is_transactional(self) -> bool: ...
 
 
+def first_time(header: Header) -> int:
+    """The timestamp of a batch's first record, in ms.
+
+    Compaction may put the time there at which tombstones and markers may go (KIP-534): then that of the latest record.
+    """
+    return min(header.base_timestamp, header.max_timestamp)
+
+
 class Entry(Protocol):
     """A record by itself."""
 
@@ -61,20 +69,12 @@ Decode = Callable[[bytes], object]
 Entries = Iterable[Entry]
 
 
-class Session(NamedTuple):
-    """A stretch of a producer's life between two InitProducerId, as far as one partition shows it."""
-
-    producer_id: int
-    start: int
-
-
 class BatchWriter(NamedTuple):
     """Who wrote a batch, and how."""
 
     producer_id: int
     producer_epoch: int
     transactional: bool
-    session: Session
 
 
 KeyReader = Callable[[bytes | None], ReadKey]

@@ -131,13 +131,13 @@ def _timeline(evidence: Evidence) -> Iterator[TimelineEvent]:
     events += [
         TimelineEvent(session.connector, session.timestamp, "session", session.topic, session.partition, session.offset,
                       None, session.producer_id, session.producer_epoch)
-        for session in evidence.sessions()
+        for session in evidence.sessions
     ]  # fmt: skip
     yield from sorted(events, key=lambda event: (event.timestamp, event.connector, event.kind, *event[3:6]))
 
 
 def _epochs(evidence: Evidence) -> Iterator[EpochPoint]:
-    for session in evidence.sessions():
+    for session in evidence.appearances:
         yield EpochPoint(
             session.topic,
             session.partition,

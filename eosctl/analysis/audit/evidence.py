@@ -5,8 +5,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+from eosctl.analysis.audit.sessions import beginnings, raised_epochs
 from eosctl.model.audit import AuditedTopic, AuditPlan, TopicRole
-from eosctl.model.audit_states import ConfigSummary, KeySummary, LogState, TransactionSummary
+from eosctl.model.audit_states import (
+    ConfigSummary,
+    KeySummary,
+    LogState,
+    ProducerState,
+    SessionStart,
+    TransactionSummary,
+)
 from eosctl.model.skipped import Skipped
 
 
@@ -19,8 +27,18 @@ class PartitionLog(NamedTuple):
     tail: LogState | None
 
 
+def all_beginnings(logs: Sequence[PartitionLog]) -> Iterator[tuple[str, int, ProducerState, SessionStart]]:
+    """Topic, partition and producer with each beginning of a session that no commit in any partition explains."""
+    states = [state for log in logs for state in (log.settled, log.tail) if state is not None]
+    raised = raised_epochs(producer for state in states for producer in state.producers)
+    for log in logs:
+        for producer in () if log.settled is None else log.settled.producers:
+            for start in beginnings(producer, raised):
+                yield log.topic, log.partition, producer, start
+
+
 class ProducerSession(NamedTuple):
-    """A producer of a connector's task began to write to a partition, as its first batch of a session shows."""
+    """A producer of a connector's task began a session, as its first batch in this partition shows."""
 
     connector: str
     topic: str
@@ -78,21 +96,34 @@ class Evidence:
         """Audited topics that evidence about the connector comes from: shared ones and those known as its own."""
         return tuple(topic.name for topic in self.plan.topics if not topic.connectors or connector in topic.connectors)
 
-    def sessions(self) -> Iterator[ProducerSession]:
-        """Sessions of producers that belong to one connector, with the first one seen of each."""
-        for log in self.logs:
-            for producer in () if log.settled is None else log.settled.producers:
-                owners = self.owners.get(producer.producer_id, ())
-                if len(owners) != 1:
-                    continue
-                starts = [] if producer.first_epoch is None else [
-                    (producer.first_offset, producer.first_timestamp, producer.first_epoch)
-                ]  # fmt: skip
-                for start in dict.fromkeys([*starts, *map(tuple, producer.starts)]):
-                    offset, timestamp, epoch = start
-                    yield ProducerSession(
-                        owners[0], log.topic, log.partition, offset, timestamp, producer.producer_id, epoch
-                    )
+    @cached_property
+    def appearances(self) -> tuple[ProducerSession, ...]:
+        """Sessions of producers that belong to one connector, once for each partition that they wrote to."""
+        return tuple(
+            ProducerSession(
+                owners[0],
+                topic,
+                partition,
+                start.offset,
+                start.timestamp,
+                producer.producer_id,
+                start.producer_epoch,
+            )
+            for topic, partition, producer, start in all_beginnings(self.logs)
+            if len(owners := self.owners.get(producer.producer_id, ())) == 1
+        )
+
+    @cached_property
+    def sessions(self) -> tuple[ProducerSession, ...]:
+        """Each session once: where it began in an offsets topic, whose times are the producer's; else elsewhere."""
+        first: dict[tuple[int, int], ProducerSession] = {}
+        for each in sorted(self.appearances, key=self._first_in_offsets):
+            first.setdefault((each.producer_id, each.producer_epoch), each)
+        return tuple(first.values())
+
+    def _first_in_offsets(self, session: ProducerSession) -> tuple[bool, int, str, int, int]:
+        elsewhere = self.topics[session.topic].role is not TopicRole.OFFSETS
+        return elsewhere, session.timestamp, session.topic, session.partition, session.offset
 
     def missing(self, connector: str) -> Iterator[str]:
         """What would have to be known to say that exactly-once held for a connector, and is not."""

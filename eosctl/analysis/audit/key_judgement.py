@@ -7,10 +7,13 @@
    connector's own: the first write there is compared with the last one in a transaction here before it; and back: the
    last write here with the last one there, if this one is later.
 5. A repeat by another producer session is a sign that records were read again if its transaction carried data; without
-   data it is what a restart without news, a REST call or a copy writes. It stays a suspicion until that is known.
+   data it is what a restart without news, a REST call or a copy writes. It stays a suspicion until that is known. It is
+   no sign where one session repeats a value, too: such offsets tell no position (those of MirrorMaker's heartbeats and
+   checkpoints are always 0, some connectors give many records one offset).
 6. A plain write after the key's first transactional one. Not in the worker's topic beside a connector's own one: there
    the worker writes a plain copy of every offset (ConnectorOffsetBackingStore).
-7. A producer that came back within its session after another one had written: a zombie.
+7. A producer that came back within its session after another one had written: a zombie. What came back with another
+   epoch is one only if no session began with an epoch in between (see `sessions`).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,7 +23,8 @@ from typing import Final, NamedTuple
 
 from eosctl.analysis.audit.advance import Advance, compare_offsets
 from eosctl.analysis.audit.batches import Decode, KeyReader
-from eosctl.model.audit_states import Change, KeyState, KeySuspicion, KeyTrouble, ReadKey, Suspicion, Write
+from eosctl.analysis.audit.sessions import Sessions
+from eosctl.model.audit_states import KEPT_PLACES, Change, KeyState, KeySuspicion, KeyTrouble, ReadKey, Suspicion, Write
 from eosctl.model.names import TopicPartition
 
 SKEW_MS: Final = 5_000
@@ -57,9 +61,10 @@ NOTHING_WRONG: Final = Judged((), (), ())
 
 
 class KeyBench(NamedTuple):
-    """What keys are judged by: own_topics are offsets topics of single connectors."""
+    """What keys are judged by: own_topics are offsets topics of single connectors, sessions those of all producers."""
 
     own_topics: Mapping[str, tuple[str, ...]]
+    sessions: Sessions
     read_key: KeyReader
     decode: Decode
 
@@ -73,11 +78,11 @@ def judge_keys(key: ReadKey, placed: Sequence[Placed], bench: KeyBench) -> Judge
     own = [each for each in placed if each.place.topic in bench.own_topics]
     suspicions = [*_moves_repeated(key, placed, own)]
     for each in placed:
-        of_one = _OfOne(key, each)
+        of_one = _OfOne(key, each, bench.sessions)
         mirrored = each.place.topic not in bench.own_topics and own
         events = [
             (each.state.setbacks, of_one.setbacks()),
-            (len(each.state.returns), of_one.returns()),
+            (len(of_one.zombies), of_one.returns()),
             *([] if mirrored and _mirrors(each, own) else [(each.state.plain_after, of_one.plain_writes())]),
         ]
         for count, troubles in events:
@@ -85,7 +90,8 @@ def judge_keys(key: ReadKey, placed: Sequence[Placed], bench: KeyBench) -> Judge
             found += listed
             counts += [(KeyTroubleKind(trouble.kind), count) for trouble in listed[:1]]
         suspicions += of_one.suspicions()
-    return Judged(tuple(counts), tuple(found), tuple(suspicions))
+    told = not any(_repeats_within(each.state, bench.sessions) for each in placed)
+    return Judged(tuple(counts), tuple(found), tuple(suspicions) if told else ())
 
 
 def _is_uneventful(state: KeyState) -> bool:
@@ -163,6 +169,21 @@ def _is_back(change: Change, decode: Decode) -> bool:
         return False
 
 
+def _repeats_within(state: KeyState, sessions: Sessions) -> bool:
+    """Whether a session wrote a value that it had written just before (rule 5)."""
+    return any(
+        before.producer_id == after.producer_id >= 0 and not _is_other_session(Change(before, after), sessions)
+        for before, after in state.repeats
+    )
+
+
+def _is_other_session(change: Change, sessions: Sessions) -> bool:
+    before, after = change
+    if before.producer_id != after.producer_id:
+        return True
+    return sessions.began(after.producer_id, before.producer_epoch, after.producer_epoch)
+
+
 def _mirrors(each: Placed, own: Sequence[Placed]) -> bool:
     """Whether the plain writes in the worker's topic began when the connector wrote its own one already."""
     first = each.state.first_plain_after
@@ -172,18 +193,21 @@ def _mirrors(each: Placed, own: Sequence[Placed]) -> bool:
 class _OfOne:
     """Events within one partition."""
 
-    def __init__(self, key: ReadKey, placed: Placed) -> None:
-        self._key, self._place, self._state = key, placed.place, placed.state
+    def __init__(self, key: ReadKey, placed: Placed, sessions: Sessions) -> None:
+        self._key, self._place, self._state, self._sessions = key, placed.place, placed.state, sessions
+        self.zombies = [
+            each for each in self._state.returns if not sessions.began(each.producer_id, each.last_epoch, each.epoch)
+        ][:KEPT_PLACES]
 
     def setbacks(self) -> Iterator[KeyTrouble]:
         for before, after in self._state.setback_places:
             yield self._trouble(KeyTroubleKind.SET_BACK, after, _shown(self._place, before), _shown(self._place, after))
 
     def returns(self) -> Iterator[KeyTrouble]:
-        for each in self._state.returns:
+        for each in self.zombies:
             before = f"producer ID {each.other} at offset {each.other_offset}"
             after = f"producer ID {each.producer_id} at offset {each.last} and again at offset {each.offset}"
-            last = self._state.last._replace(offset=each.offset, producer_id=each.producer_id)
+            last = self._state.last._replace(offset=each.offset, timestamp=each.timestamp)
             yield self._trouble(KeyTroubleKind.ZOMBIE, last, before, after)
 
     def plain_writes(self) -> Iterator[KeyTrouble]:
@@ -194,7 +218,8 @@ class _OfOne:
 
     def suspicions(self) -> Iterator[KeySuspicion]:
         for change in self._state.repeats:
-            yield _suspicion(self._key, self._place, self._place, change)
+            if _is_other_session(change, self._sessions):
+                yield _suspicion(self._key, self._place, self._place, change)
 
     def _trouble(self, kind: KeyTroubleKind, at: Write, before: str, after: str) -> KeyTrouble:
         return _trouble(kind, self._key, self._place, at, before, after)

@@ -1,24 +1,25 @@
 """The states of one key from two neighbouring ranges of one partition, as one.
 
-Merging is associative: any split of a partition into ranges gives the same state in the end. Sessions of the whole
-partition are known by then, so that no return and no repeat is kept that a new session explains.
+Merging is associative: any split of a partition into ranges gives the same state in the end.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
+from typing import Final
 
 from eosctl.analysis.audit.advance import Advance, compare_offsets
 from eosctl.analysis.audit.batches import Decode
 from eosctl.model.audit_states import KEPT_PLACES, Change, KeyState, KeyWriter, Return
 
-Began = Callable[[int, int, int], bool]
-"""Whether a producer ID began a session at an offset in (after, until] of this partition."""
+KEPT_UNCERTAIN: Final = 30
+"""Returns with another epoch that are kept: sessions may explain the first of them."""
+MOST_RETURNS: Final = 2 * (KEPT_PLACES + KEPT_UNCERTAIN)
 
 
-def merge_keys(left: KeyState, right: KeyState, began: Began, decode: Decode) -> KeyState:
+def merge_keys(left: KeyState, right: KeyState, decode: Decode) -> KeyState:
     """The state of both ranges together, `right` being the later one."""
     change = Change(left.last, right.first)
     set_back = _sets_back(change, decode)
-    writers, returns = _merge_writers(left, right, began)
+    writers, returns = _merge_writers(left, right)
     transactional = left.first_transactional is not None
     return KeyState(
         key=left.key,
@@ -35,7 +36,7 @@ def merge_keys(left: KeyState, right: KeyState, began: Began, decode: Decode) ->
         last_plain=right.last_plain or left.last_plain,
         setbacks=left.setbacks + set_back + right.setbacks,
         setback_places=(left.setback_places + ((change,) if set_back else ()) + right.setback_places)[:KEPT_PLACES],
-        repeats=(left.repeats + ((change,) if _repeats(change, began) else ()) + right.repeats)[:KEPT_PLACES],
+        repeats=(left.repeats + ((change,) if _repeats(change) else ()) + right.repeats)[:KEPT_PLACES],
         writers=writers,
         returns=returns,
     )
@@ -51,14 +52,11 @@ def _sets_back(change: Change, decode: Decode) -> bool:
         return False
 
 
-def _repeats(change: Change, began: Began) -> bool:
-    before, after = change
-    if after.value is None or before.value != after.value:
-        return False
-    return before.producer_id != after.producer_id or began(after.producer_id, before.offset, after.offset)
+def _repeats(change: Change) -> bool:
+    return change.after.value is not None and change.before.value == change.after.value
 
 
-def _merge_writers(left: KeyState, right: KeyState, began: Began) -> tuple[tuple[KeyWriter, ...], tuple[Return, ...]]:
+def _merge_writers(left: KeyState, right: KeyState) -> tuple[tuple[KeyWriter, ...], tuple[Return, ...]]:
     writers: dict[int, KeyWriter] = {writer.producer_id: writer for writer in left.writers}
     returns = [*left.returns, *right.returns]
     for writer in right.writers:
@@ -67,23 +65,23 @@ def _merge_writers(left: KeyState, right: KeyState, began: Began) -> tuple[tuple
         if known is None:
             writers[writer.producer_id] = writer._replace(before=before)
             continue
-        writers[writer.producer_id] = known._replace(last=writer.last)
-        if _is_return(known, before, writer, began):
-            returns.append(Return(writer.producer_id, known.last, *before, writer.first))
-    returns.sort(key=lambda each: each.offset)
-    return tuple(writers.values()), tuple(returns[:KEPT_PLACES])
+        writers[writer.producer_id] = known._replace(last=writer.last, last_epoch=writer.last_epoch)
+        if writer.producer_id >= 0 and before[0] != writer.producer_id:
+            place = writer.first, writer.first_timestamp, writer.first_epoch
+            returns.append(Return(writer.producer_id, known.last, known.last_epoch, *before, *place))
+    return tuple(writers.values()), first_returns(returns)
 
 
-def _is_return(known: KeyWriter, before: tuple[int, int], writer: KeyWriter, began: Began) -> bool:
-    if writer.producer_id < 0 or before[0] == writer.producer_id:
-        return False
-    return not began(writer.producer_id, known.last, writer.first)
+def first_returns(returns: Iterable[Return]) -> tuple[Return, ...]:
+    """The first KEPT_PLACES with the same epoch, and the first KEPT_UNCERTAIN with another, by offset."""
+    ordered = sorted(returns, key=lambda each: each.offset)
+    same = [each for each in ordered if each.epoch == each.last_epoch][:KEPT_PLACES]
+    other = [each for each in ordered if each.epoch != each.last_epoch][:KEPT_UNCERTAIN]
+    return tuple(sorted((*same, *other), key=lambda each: each.offset))
 
 
-def merge_all(
-    into: dict[bytes | None, KeyState], states: Mapping[bytes | None, KeyState], began: Began, decode: Decode
-) -> None:
+def merge_all(into: dict[bytes | None, KeyState], states: Mapping[bytes | None, KeyState], decode: Decode) -> None:
     """Put the states of a later range into those of the ranges before it."""
     for key, state in states.items():
         known = into.get(key)
-        into[key] = state if known is None else merge_keys(known, state, began, decode)
+        into[key] = state if known is None else merge_keys(known, state, decode)

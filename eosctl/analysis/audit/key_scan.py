@@ -2,22 +2,22 @@
 
 1. The raw bytes of a key are its identity. Aborted records never get here.
 2. A write after which a number is lower and none is higher than in the write before it is a setback.
-3. A write of the same value by another producer session is a repeat: a task began, and did not go on from there.
-4. A producer that writes a key again after another producer did, within one session, is a return: a zombie.
-   Sessions are known from the range on: what lies before it counts as one session, so a return may turn out to be none.
+3. A write of the value that is there already is a repeat. Sessions are not known yet, so the judgement tells what of it
+   is a task that began and did not go on from there.
+4. A producer that writes a key again after another producer did is a return. It is a zombie's if no session of it began
+   in between: certain where its epoch is the same, else told by the judgement. The first of both are kept.
 5. A record outside any transaction is plain; those after the key's first transactional record are counted apart.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import TypeVar
 
 from eosctl.analysis.audit.advance import Advance, compare_offsets
 from eosctl.analysis.audit.batches import BatchWriter, Decode, Entry
+from eosctl.analysis.audit.key_merge import MOST_RETURNS, first_returns
 from eosctl.analysis.audit.shapes import ONES, PlainShapes
 from eosctl.model.audit_states import KEPT_PLACES, Change, KeyState, KeyWriter, Return, Write
 
 Key = bytes | None
-T = TypeVar("T")
 
 
 class _Slot:
@@ -41,7 +41,6 @@ class _Slot:
         "records",
         "repeats",
         "returns",
-        "session",
         "setback_places",
         "setbacks",
         "shape",
@@ -55,7 +54,6 @@ class _Slot:
         self.tombstones = int(entry.value is None)
         self.entry = entry
         self.writer = writer
-        self.session = writer.session
         self.shape: bytes | None = None
         self.decoded: bytes | None = None
         self.fields: object = None
@@ -84,7 +82,7 @@ class KeyScan:
     def add_batch(self, entries: Iterable[Entry], writer: BatchWriter) -> int:
         """Take in committed records of one batch; returns how many tombstones they hold."""
         tombstones = 0
-        get, session, plain = self._slots.get, writer.session, not writer.transactional
+        get, producer, plain = self._slots.get, writer.producer_id, not writer.transactional
         for entry in entries:
             value = entry.value
             slot = get(entry.key)
@@ -98,9 +96,11 @@ class KeyScan:
                 slot.shape = None
             elif value.translate(ONES) != slot.shape or value < slot.entry.value:  # type: ignore[operator]  # not None
                 self._compare(slot, entry, value, writer)
+            if value == slot.entry.value and value is not None:
+                _keep(slot.repeats, slot, entry, writer)
             if slot.writer is not writer or plain:
-                if slot.session is not session:
-                    self._another_session(slot, entry, writer)
+                if slot.writer.producer_id != producer:
+                    self._another_producer(slot, entry, writer)
                 if plain or not slot.writer.transactional:
                     _mind_transactions(slot, entry, writer)
                 slot.writer = writer
@@ -116,7 +116,7 @@ class KeyScan:
             slot.fields, slot.decoded = self._fields(value), value
             if compare_offsets(was, slot.fields) is Advance.BACK:
                 slot.setbacks += 1
-                _keep(slot.setback_places, _change(slot, entry, writer))
+                _keep(slot.setback_places, slot, entry, writer)
         shape = value.translate(ONES)
         slot.shape = shape if self._plain.knows(shape) else None
 
@@ -128,25 +128,24 @@ class KeyScan:
 
     def _add_key(self, entry: Entry, writer: BatchWriter) -> None:
         slot = self._slots[entry.key] = _Slot(entry, writer)
-        slot.writers[writer.producer_id] = [entry.offset, entry.offset]
+        slot.writers[writer.producer_id] = _first_write(entry, writer)
         if not writer.transactional:
             slot.plain = 1
             slot.first_plain = slot.first
             slot.last_plain = entry, writer
 
-    def _another_session(self, slot: _Slot, entry: Entry, writer: BatchWriter) -> None:
-        before, session = slot.session, writer.session
-        slot.writers[before.producer_id][1] = slot.entry.offset
-        if entry.value is not None and entry.value == slot.entry.value:
-            _keep(slot.repeats, _change(slot, entry, writer))
-        known = slot.writers.get(session.producer_id)
+    def _another_producer(self, slot: _Slot, entry: Entry, writer: BatchWriter) -> None:
+        before, now = slot.writer.producer_id, writer.producer_id
+        slot.writers[before][3:] = slot.entry.offset, slot.writer.producer_epoch
+        known = slot.writers.get(now)
         if known is None:
-            slot.writers[session.producer_id] = [entry.offset, entry.offset]
-            self._before[slot.entry.key, session.producer_id] = before.producer_id, slot.entry.offset
-        elif before.producer_id != session.producer_id and session.start <= known[1] and session.producer_id >= 0:
-            back = Return(session.producer_id, known[1], before.producer_id, slot.entry.offset, entry.offset)
-            _keep(slot.returns, back)
-        slot.session = session
+            slot.writers[now] = _first_write(entry, writer)
+            self._before[slot.entry.key, now] = before, slot.entry.offset
+        elif now >= 0:
+            place = entry.offset, entry.timestamp, writer.producer_epoch
+            slot.returns.append(Return(now, known[3], known[4], before, slot.entry.offset, *place))
+            if len(slot.returns) > MOST_RETURNS:
+                slot.returns = list(first_returns(slot.returns))
 
     def states(self) -> Iterator[KeyState]:
         """The state of each key."""
@@ -154,11 +153,13 @@ class KeyScan:
             yield self._state(key, slot)
 
     def _state(self, key: Key, slot: _Slot) -> KeyState:
-        slot.writers[slot.session.producer_id][1] = slot.entry.offset
+        slot.writers[slot.writer.producer_id][3:] = slot.entry.offset, slot.writer.producer_epoch
         last = _write(slot.entry, slot.writer)
         writers = tuple(
-            KeyWriter(producer_id, first, last_offset, self._before.get((key, producer_id)))
-            for producer_id, (first, last_offset) in slot.writers.items()
+            KeyWriter(
+                producer_id, first, time, first_epoch, last_offset, last_epoch, self._before.get((key, producer_id))
+            )
+            for producer_id, (first, time, first_epoch, last_offset, last_epoch) in slot.writers.items()
         )
         return KeyState(
             key=key,
@@ -177,7 +178,7 @@ class KeyScan:
             setback_places=tuple(slot.setback_places),
             repeats=tuple(slot.repeats),
             writers=writers,
-            returns=tuple(slot.returns),
+            returns=first_returns(slot.returns),
         )
 
 
@@ -199,13 +200,14 @@ def _mind_transactions(slot: _Slot, entry: Entry, writer: BatchWriter) -> None:
             slot.first_plain_after = _write(entry, writer)
 
 
-def _keep(places: list[T], place: T) -> None:
+def _keep(places: list[Change], slot: _Slot, entry: Entry, writer: BatchWriter) -> None:
     if len(places) < KEPT_PLACES:
-        places.append(place)
+        places.append(Change(_write(slot.entry, slot.writer), _write(entry, writer)))
 
 
-def _change(slot: _Slot, entry: Entry, writer: BatchWriter) -> Change:
-    return Change(_write(slot.entry, slot.writer), _write(entry, writer))
+def _first_write(entry: Entry, writer: BatchWriter) -> list[int]:
+    """What a KeyWriter says of a producer, with its last offset and epoch at the end."""
+    return [entry.offset, entry.timestamp, writer.producer_epoch, entry.offset, writer.producer_epoch]
 
 
 def _write(entry: Entry, writer: BatchWriter) -> Write:

@@ -49,9 +49,15 @@ def _gaps(log: PartitionLog, evidence: Evidence) -> Iterator[Finding]:
                 cure = "audit more often than the topic's retention, and find out who calls DeleteRecords"
                 yield Finding(EXPIRED, Severity.WARNING, subject, message, cure, facts)
         for damage in state.damages:
-            message = f"offset {damage.offset} could not be read: {damage.reason}"
+            message = f"offsets {damage.offset} to {damage.next_offset - 1} could not be read: {damage.reason}"
             cure = "compare with another replica: kafka-dump-log.sh, or eosctl transactions log on the segment"
-            facts = {**place, "connectors": named, "offset": damage.offset, "reason": damage.reason}
+            facts = {
+                **place,
+                "connectors": named,
+                "offset": damage.offset,
+                "end": damage.next_offset,
+                "reason": damage.reason,
+            }
             yield Finding(DAMAGED, Severity.WARNING, subject, message, cure, facts)
 
 

@@ -5,13 +5,15 @@ Gaps are classified where they are seen, by what the topic is:
 2. In a compacted topic offsets between batches were cleaned.
 3. Anywhere else a log has none: they are lost.
 4. Where the cleanup policy could not be read it is unclear which of the two it is.
+5. A batch that begins before its range covers the end of the range before: the merge takes that for no gap.
 """
 
 from collections import Counter
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import Final
 
-from eosctl.analysis.audit.batches import Header
+from eosctl.analysis.audit.batches import Header, first_time
 from eosctl.analysis.audit.sessions import merge_producers
 from eosctl.model.audit_report import Gap
 from eosctl.model.audit_states import Damage, GrowthPoint, LogState, ProducerState
@@ -35,6 +37,8 @@ class LogScan:
     def __init__(self, start: int, end: int, gap_kind: GapKind) -> None:
         self._start, self._end, self._gap_kind = start, end, gap_kind
         self._next = start
+        self._first_base: int | None = None
+        self._behind_gap = False
         self._records = self._control = self._aborted = self._plain = self._batches = self._bytes = 0
         self._cleaned: int | None = None
         self._first_batch: int | None = None
@@ -47,28 +51,28 @@ class LogScan:
 
     def add_batch(self, header: Header) -> None:
         """Take in a batch of any kind."""
-        time = header.base_timestamp
+        time = first_time(header)
         if self._first_batch is None:
             self._first_batch = time
-        if self._gap_kind is GapKind.COMPACTED:
-            gap = header.base_offset > self._next
-            holes = header.last_offset - header.base_offset >= header.record_count
-            if gap or holes:
-                self._cleaned = _greatest(self._cleaned, header.max_timestamp if holes else time)
         self._pass(header.base_offset, header.last_offset + 1)
+        if self._gap_kind is GapKind.COMPACTED:
+            holes = header.last_offset - header.base_offset >= header.record_count
+            if self._behind_gap or holes:
+                self._cleaned = _greatest(self._cleaned, header.max_timestamp if holes else time)
+        self._behind_gap = False
         self._batches += 1
         self._bytes += header.batch_length
 
     def add_data(self, header: Header, *, aborted: bool) -> None:
         """Count the records of a data batch, after `add_batch`."""
-        count, time = header.record_count, header.max_timestamp
+        count, time, begun = header.record_count, header.max_timestamp, first_time(header)
         self._records += count
         if aborted:
             self._aborted += count
         if not header.is_transactional:
             self._plain += count
-        if self._first is None or header.base_timestamp < self._first:
-            self._first = header.base_timestamp
+        if self._first is None or begun < self._first:
+            self._first = begun
         if self._last is None or time > self._last:
             self._last = time
         self._hours[time // HOUR_MS] += count
@@ -84,19 +88,24 @@ class LogScan:
     def add_damage(self, offset: int, next_offset: int, reason: str) -> None:
         """Take in offsets that could not be read."""
         self._pass(offset, next_offset)
-        self._damages.append(Damage(offset, reason))
+        self._damages = list(_join_damages(tuple(self._damages), (Damage(offset, next_offset, reason),)))
 
     def _pass(self, first: int, behind: int) -> None:
+        if self._first_base is None:
+            self._first_base = first
         if first > self._next:
             self._gaps.append(Gap(self._next, first, self._gap_kind.value))
+            self._behind_gap = True
         self._next = max(behind, self._next)
 
     def state(self, producers: tuple[ProducerState, ...]) -> LogState:
         """The state of the range."""
-        self._pass(self._end, self._end)
+        at_end = (Gap(self._next, self._end, self._gap_kind.value),) if self._end > self._next else ()
         return LogState(
             start=self._start,
             end=self._end,
+            first_base=self._first_base,
+            behind_gap=self._behind_gap,
             records=self._records,
             control_records=self._control,
             aborted_records=self._aborted,
@@ -107,7 +116,7 @@ class LogScan:
             last_timestamp=self._last,
             first_batch=self._first_batch,
             cleaned_until=self._cleaned,
-            gaps=tuple(self._gaps),
+            gaps=(*self._gaps, *at_end),
             damages=tuple(self._damages),
             growth=tuple(
                 GrowthPoint(hour, count, self._tombstones[hour]) for hour, count in sorted(self._hours.items())
@@ -118,11 +127,19 @@ class LogScan:
 
 def merge_logs(left: LogState, right: LogState) -> LogState:
     """The state of both ranges together, `right` being the later one."""
-    behind_gap = right.first_batch if left.gaps and left.gaps[-1].end == left.end else None
-    cleaned = behind_gap if behind_gap is not None and left.gaps[-1].kind == GapKind.COMPACTED.value else None
+    gaps = tuple(_until(right.first_base, left.gaps))
+    reach = left.end if right.first_base is None else min(left.end, right.first_base)
+    behind_gap = left.behind_gap or bool(gaps and gaps[-1].end == reach)
+    compacted = behind_gap and bool(gaps) and gaps[-1].kind == GapKind.COMPACTED.value
+    if right.first_batch is not None:
+        still_behind = right.behind_gap
+    else:
+        still_behind = left.behind_gap if right.first_base is None else behind_gap or right.behind_gap
     return LogState(
         start=left.start,
         end=right.end,
+        first_base=right.first_base if left.first_base is None else left.first_base,
+        behind_gap=still_behind,
         records=left.records + right.records,
         control_records=left.control_records + right.control_records,
         aborted_records=left.aborted_records + right.aborted_records,
@@ -132,9 +149,11 @@ def merge_logs(left: LogState, right: LogState) -> LogState:
         first_timestamp=_least(left.first_timestamp, right.first_timestamp),
         last_timestamp=_greatest(left.last_timestamp, right.last_timestamp),
         first_batch=right.first_batch if left.first_batch is None else left.first_batch,
-        cleaned_until=_greatest(_greatest(left.cleaned_until, right.cleaned_until), cleaned),
-        gaps=_join_gaps(left.gaps, right.gaps),
-        damages=left.damages + right.damages,
+        cleaned_until=_greatest(
+            _greatest(left.cleaned_until, right.cleaned_until), right.first_batch if compacted else None
+        ),
+        gaps=_join_gaps(gaps, right.gaps),
+        damages=_join_damages(left.damages, right.damages),
         growth=_join_growth(left.growth, right.growth),
         producers=_join_producers(left.producers, right.producers),
     )
@@ -146,6 +165,21 @@ def _least(left: int | None, right: int | None) -> int | None:
 
 def _greatest(left: int | None, right: int | None) -> int | None:
     return max((each for each in (left, right) if each is not None), default=None)
+
+
+def _until(offset: int | None, gaps: tuple[Gap, ...]) -> Iterator[Gap]:
+    """Gaps up to this offset, where a batch begins."""
+    for gap in gaps:
+        if offset is None or gap.end <= offset:
+            yield gap
+        elif gap.start < offset:
+            yield gap._replace(end=offset)
+
+
+def _join_damages(left: tuple[Damage, ...], right: tuple[Damage, ...]) -> tuple[Damage, ...]:
+    if left and right and left[-1].next_offset == right[0].offset and left[-1].reason == right[0].reason:
+        left, right = left[:-1], (right[0]._replace(offset=left[-1].offset), *right[1:])
+    return left + right
 
 
 def _join_gaps(left: tuple[Gap, ...], right: tuple[Gap, ...]) -> tuple[Gap, ...]:

@@ -34,7 +34,7 @@ class RangeScan:
 
     def __init__(self, offsets: OffsetRange, role: TopicRole, gap_kind: GapKind, decode: Decode) -> None:
         self._log = LogScan(offsets.start, offsets.end, gap_kind)
-        self._sessions = SessionScan(offsets.start)
+        self._sessions = SessionScan()
         self._transactions = TransactionScan()
         self._keys = KeyScan(decode) if role is TopicRole.OFFSETS and offsets.settled else None
 
@@ -57,7 +57,7 @@ class RangeScan:
         self._log.add_batch(header)
         self._log.add_control(header)
         if marker is not None:
-            self._sessions.mark(marker.producer_id, marker.producer_epoch)
+            self._sessions.mark(marker.producer_id, marker.producer_epoch, committed=committed)
             self._transactions.add_marker(marker, committed=committed)
 
     def add_damage(self, offset: int, next_offset: int, reason: str) -> None:

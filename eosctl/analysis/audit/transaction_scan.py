@@ -5,7 +5,7 @@ Data batches of one epoch without a marker between them become one item, so a ra
 
 from collections.abc import Iterator
 
-from eosctl.analysis.audit.batches import Header, Marker
+from eosctl.analysis.audit.batches import Header, Marker, first_time
 from eosctl.model.audit_states import ItemKind, ProducerItems, TransactionItem
 
 
@@ -25,7 +25,7 @@ class TransactionScan:
             header.producer_epoch,
             header.record_count,
             header.batch_length,
-            header.base_timestamp,
+            first_time(header),
             header.max_timestamp,
         )
         if items and continues(items[-1], batch):

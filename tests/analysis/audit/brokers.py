@@ -1,0 +1,250 @@
+"""A cluster in memory: partitions' logs as bytes, producers by Kafka's rules, and what an audit asks of it.
+
+Time stands still unless a test moves it: every append takes one ms.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from eosctl.codecs.record_batches import Batch, Codec, MarkerType, decode_marker, iter_batches
+from eosctl.engines.local import LogSource
+from eosctl.model.audit import AuditedTopic, AuditPlan, OffsetRange, PartitionBounds, TransactionalIdHolder
+from eosctl.model.names import TopicPartition
+from eosctl.sources.audit_log import ControlBatch, DamagedOffsets, DataBatch, LogItem
+from tests.analysis.audit.batch_bytes import Writer, Written, damaged, data_batch, marker_batch
+
+BEGIN = 1_767_225_600_000  # 2026-01-01T00:00:00Z
+Rows = Iterable[tuple[bytes | None, bytes | None]]
+
+
+class Stored(NamedTuple):
+    """A batch in a log; data None: bytes that are no batch."""
+
+    base: int
+    last: int
+    data: bytes | None
+    records: tuple[Written, ...] = ()
+    writer: Writer = Writer()
+    kind: MarkerType | None = None
+
+
+@dataclass
+class Log:
+    """A partition's log."""
+
+    batches: list[Stored] = field(default_factory=list)
+    start: int = 0
+    next: int = 0
+    open: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def last_stable_offset(self) -> int:
+        return min(self.open.values(), default=self.next)
+
+    def add(self, data: bytes | None, records: tuple[Written, ...], writer: Writer, kind: MarkerType | None) -> int:
+        base, self.next = self.next, self.next + max(1, len(records))
+        self.batches.append(Stored(base, self.next - 1, data, records, writer, kind))
+        return base
+
+
+class Seen(NamedTuple):
+    """The cluster at one moment, as the plan of an audit sees it."""
+
+    as_of: int
+    bounds: tuple[PartitionBounds, ...]
+    holders: tuple[TransactionalIdHolder, ...]
+    connectors: tuple[str, ...]
+
+
+class Brokers:
+    """The cluster: topics, logs, and transactional IDs with their producer ID and epoch."""
+
+    def __init__(self, *, transaction_version: int = 2, clock_skew_ms: int = 0) -> None:
+        self.transaction_version, self.clock_skew_ms = transaction_version, clock_skew_ms
+        self.now = BEGIN
+        self.topics: dict[str, AuditedTopic] = {}
+        self.logs: dict[TopicPartition, Log] = {}
+        self.ids: dict[str, Producer] = {}
+        self.connectors: list[str] = []
+        self._next_id = 100
+
+    def create(self, topic: AuditedTopic, partitions: int) -> None:
+        self.topics[topic.name] = topic
+        self.logs |= {TopicPartition(topic.name, index): Log() for index in range(partitions)}
+
+    def tick(self, ms: int = 1) -> int:
+        self.now += ms
+        return self.now
+
+    def init(self, transactional_id: str) -> "Producer":
+        """InitProducerId: the same producer ID with a higher epoch; an open transaction is aborted first."""
+        before = self.ids.get(transactional_id)
+        if before is None:
+            producer = Producer(self, self._next_id, 0)
+            self._next_id += 1
+        else:
+            epoch = before.epoch + 1
+            if before.touched:
+                before.write_markers(MarkerType.ABORT, epoch)
+                epoch += 1
+            producer = Producer(self, before.producer_id, epoch)
+        self.ids[transactional_id] = producer
+        return producer
+
+    def append(
+        self,
+        place: TopicPartition,
+        rows: Rows,
+        writer: Writer = Writer(),  # noqa: B008  # immutable
+        *,
+        codec: Codec = Codec.NONE,
+        timestamp: int | None = None,
+    ) -> int:
+        """A data batch; returns its first offset."""
+        time = self.tick() if timestamp is None else timestamp
+        records = tuple(Written(delta, time, key, value) for delta, (key, value) in enumerate(rows))
+        log = self.logs[place]
+        return log.add(data_batch(log.next, records, writer, codec), records, writer, None)
+
+    def add_marker(self, place: TopicPartition, kind: MarkerType, writer: Writer, timestamp: int) -> None:
+        log = self.logs[place]
+        log.add(marker_batch(log.next, timestamp, kind, writer), (), writer, kind)
+        log.open.pop(writer.producer_id, None)
+
+    def damage(self, place: TopicPartition, index: int, *, magic: bool = False) -> None:
+        """A flipped bit in a batch, or bytes that are no batch at all."""
+        stored = self.logs[place].batches[index]
+        assert stored.data is not None
+        self.logs[place].batches[index] = stored._replace(data=None if magic else damaged(stored.data))
+
+    def compact(self, place: TopicPartition, until: int, *, drop_markers: bool = False) -> None:
+        """The cleaner: below `until`, only the last committed record of each key is left, and the markers."""
+        log = self.logs[place]
+        aborted = set(_aborted(log.batches))
+        kept = [each for each in log.batches if each.kind is None and each.base not in aborted]
+        last = {written.key: (each.base, written.delta) for each in kept for written in each.records}
+        log.batches = [
+            each if each.last >= until else cleaned
+            for each in log.batches
+            if (cleaned := _cleaned(each, last, drop_markers=drop_markers)) is not None or each.last >= until
+        ]  # fmt: skip
+
+    def lose(self, place: TopicPartition, index: int) -> Stored:
+        """A batch disappears from the middle of the log."""
+        return self.logs[place].batches.pop(index)
+
+    def seen(self) -> Seen:
+        bounds = tuple(
+            PartitionBounds(place.topic, place.partition, log.start, log.last_stable_offset, log.next, log.start)
+            for place, log in sorted(self.logs.items())
+        )
+        holders = tuple(TransactionalIdHolder(each.producer_id, name) for name, each in sorted(self.ids.items()))
+        return Seen(self.tick(), bounds, holders, tuple(sorted(self.connectors)))
+
+    def plan(self, seen: Seen | None = None) -> AuditPlan:
+        """A plan without ranges, as sources.audit_plan resolves it."""
+        seen = seen or self.seen()
+        return AuditPlan(
+            as_of=seen.as_of,
+            cluster_id="cluster",
+            group_id="group",
+            topics=tuple(self.topics.values()),
+            bounds=seen.bounds,
+            ranges=(),
+            connectors=seen.connectors,
+            holders=seen.holders,
+        )
+
+    def source(self) -> "MemorySource":
+        return MemorySource(self.logs)
+
+
+class Producer:
+    """A transactional producer; a task that was never told keeps an old one."""
+
+    def __init__(self, brokers: Brokers, producer_id: int, epoch: int) -> None:
+        self.brokers, self.producer_id, self.epoch = brokers, producer_id, epoch
+        self.touched: list[TopicPartition] = []
+
+    @property
+    def writer(self) -> Writer:
+        return Writer(self.producer_id, self.epoch, transactional=True)
+
+    def send(self, place: TopicPartition, rows: Rows, **how: object) -> int:
+        """A batch of the current transaction, which it begins if need be."""
+        log = self.brokers.logs[place]
+        log.open.setdefault(self.producer_id, log.next)
+        if place not in self.touched:
+            self.touched.append(place)
+        return self.brokers.append(place, rows, self.writer, **how)  # type: ignore[arg-type]
+
+    def commit(self, *, missing: Iterable[TopicPartition] = ()) -> None:
+        self._end(MarkerType.COMMIT, missing)
+
+    def abort(self) -> None:
+        self._end(MarkerType.ABORT, ())
+
+    def _end(self, kind: MarkerType, missing: Iterable[TopicPartition]) -> None:
+        if self.touched:
+            raised = self.epoch + (self.brokers.transaction_version == 2)
+            self.touched = [place for place in self.touched if place not in missing]
+            self.write_markers(kind, raised)
+            self.epoch = raised
+
+    def write_markers(self, kind: MarkerType, epoch: int) -> None:
+        time = self.brokers.tick()
+        for place in self.touched:
+            skewed = time + self.brokers.clock_skew_ms * (place.partition % 2)
+            self.brokers.add_marker(place, kind, Writer(self.producer_id, epoch, transactional=True), skewed)
+        self.touched = []
+
+
+def _aborted(batches: Iterable[Stored]) -> Iterator[int]:
+    """Base offsets of the data of aborted transactions."""
+    waiting: dict[int, list[int]] = {}
+    for each in batches:
+        if each.kind is None and each.writer.transactional:
+            waiting.setdefault(each.writer.producer_id, []).append(each.base)
+        elif each.kind is not None:
+            bases = waiting.pop(each.writer.producer_id, [])
+            yield from bases if each.kind is MarkerType.ABORT else ()
+
+
+def _cleaned(each: Stored, last: Mapping[bytes | None, tuple[int, int]], *, drop_markers: bool) -> Stored | None:
+    if each.data is None or each.kind is not None:
+        return None if drop_markers else each
+    left = tuple(written for written in each.records if last.get(written.key) == (each.base, written.delta))
+    if not left:
+        return None
+    data = data_batch(each.base, left, each.writer, last_delta=each.last - each.base)
+    return each._replace(data=data, records=left)
+
+
+class MemorySource(LogSource):
+    """Serves ranges as sources.audit_log does."""
+
+    def __init__(self, logs: Mapping[TopicPartition, Log]) -> None:
+        self._logs = logs
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def read(self, plan: AuditPlan, offsets: OffsetRange) -> Iterator[LogItem]:
+        """Everything in the range, in offset order."""
+        batches = self._logs[offsets.topic_partition].batches
+        aborted = set(_aborted(batches))
+        for each in batches:
+            if each.data is None:
+                first, behind = max(each.base, offsets.start), min(each.last + 1, offsets.end)
+                if first < behind:
+                    yield DamagedOffsets(first, behind, "message format 1, only 2 is read")
+            elif offsets.start <= each.last < offsets.end:
+                [batch] = iter_batches(each.data)
+                yield _item(batch, aborted=offsets.settled and each.base in aborted)
+
+
+def _item(batch: Batch, *, aborted: bool) -> LogItem:
+    if not batch.header.is_control:
+        return DataBatch(batch, aborted)
+    return ControlBatch(batch, decode_marker(batch))
