@@ -14,6 +14,7 @@ from eosctl.model.records import Record, RecordState
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
 from eosctl.sources.kafka_log import read_log
+from eosctl.sources.kafka_topics import topic_facts
 from tests.commands.conftest import Ran
 from tests.integration.file_connectors import FileConnectors, values_in, wait_for
 
@@ -44,6 +45,17 @@ def output(sandbox: Sandbox) -> list[Record]:
     """All records of the output topic, whatever became of them."""
     with Wire(ClientProperties((sandbox.bootstrap_servers,))) as wire:
         return list(read_log(wire, TopicPartition(NAME, 0)))
+
+
+def committed_by(sandbox: Sandbox, zombie: Record, topic: str) -> list[Record]:
+    """What the zombie's producer, in the epoch that it had, committed to an offsets topic."""
+    with Wire(ClientProperties((sandbox.bootstrap_servers,))) as wire:
+        facts = topic_facts(wire, [topic])[topic]
+        assert facts is not None
+        logs = [read_log(wire, TopicPartition(topic, number)) for number in range(facts.partitions)]
+        records = [record for log in logs for record in log]
+    assert records != []
+    return [each for each in records if each.producer == zombie.producer and each.state is RecordState.COMMITTED]
 
 
 def grow(connectors: FileConnectors, first: int, last: int) -> None:
@@ -88,6 +100,8 @@ def test_a_worker_that_wakes_up_after_the_migration(
     assert values_in(servers, NAME) == [f"line {number}".encode() for number in range(200)]
     states = {record.offset: record.state for record in output(two_workers)}
     assert {states[record.offset] for record in zombies} == {RecordState.ABORTED}
+    assert committed_by(two_workers, zombies[0], "connect-offsets") == []
+    assert committed_by(two_workers, zombies[0], f"{NAME}-own") == []
 
 
 def of_another(url: str, sandbox: Sandbox, frozen: int) -> bool:
