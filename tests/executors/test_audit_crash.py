@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable
 from pathlib import Path
+from time import monotonic
 
 import pytest
 
@@ -61,8 +62,13 @@ def test_five_hundred_schedules(under_audit: Under):
 
 def _endure(under_audit: Under, seeds: range) -> None:
     killed = 0
+    first = under_audit("first")
+    begun = monotonic()
+    assert _end(first) == 0
+    longest_s = monotonic() - begun
     for seed in seeds:
         audited = under_audit(seed)
+        audited.longest_s = longest_s
         try:
             killed += endure(audited, random.Random(seed))
             assert audited.is_at_the_end()
