@@ -253,7 +253,7 @@ def _history(names, dice, begin, restarts_a_day):
     timeline, points = [], []
     for number, name in enumerate(names):
         tasks = 1 + number % 4
-        times = sorted(dice.randrange(begin, AS_OF) for _ in range(restarts_a_day * (AS_OF - begin) // DAY))
+        times = sorted(dice.randrange(begin + 2 * HOUR, AS_OF) for _ in range(restarts_a_day * (AS_OF - begin) // DAY))
         for epoch, when in enumerate([begin + HOUR, *times]):
             timeline.append(TimelineEvent(name, when, "commit", CONFIG_TOPIC, 0, 90 + epoch * 7, tasks))
             if not (number == 2 and epoch % 3 == 1):

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, Final
 
 from eosctl.model.audit_report import AuditReport, EpochPoint
@@ -11,6 +12,7 @@ from eosctl.render.document import rfc3339
 
 MOST_PRODUCERS: Final = 24
 MOST_POINTS: Final = 60
+NUMBERS_ACROSS: Final = 45
 LISTED: Final = 500
 
 
@@ -78,6 +80,7 @@ def _went_back(steps: Sequence[Step]) -> bool:
 
 def _traces(drawn: Sequence[Sequence[Step]]) -> list[dict[str, Any]]:
     traces = []
+    crowded = _crowded(drawn)
     for went_back, title, symbol, colour in (
         (False, "new epoch", "circle", "#2f7ed8"),
         (True, "went back", "square", "#cf3f57"),
@@ -96,7 +99,9 @@ def _traces(drawn: Sequence[Sequence[Step]]) -> list[dict[str, Any]]:
                     "name": title,
                     "x": [point.timestamp for _, point in places],
                     "y": [number for number, _ in places],
-                    "text": [str(point.producer_epoch) for _, point in places],
+                    "text": [
+                        "" if (number, point) in crowded else str(point.producer_epoch) for number, point in places
+                    ],
                     "textposition": "middle right",
                     "customdata": [_words(point) for _, point in places],
                     "marker": {"symbol": symbol, "size": 9, "color": colour},
@@ -105,6 +110,18 @@ def _traces(drawn: Sequence[Sequence[Step]]) -> list[dict[str, Any]]:
                 }
             )
     return traces
+
+
+def _crowded(drawn: Sequence[Sequence[Step]]) -> set[tuple[int, EpochPoint]]:
+    """The points whose number the next one would cover."""
+    times = [point.timestamp for steps in drawn for point, _ in steps]
+    room = (max(times, default=0) - min(times, default=0)) // NUMBERS_ACROSS
+    return {
+        (number, point)
+        for number, steps in enumerate(drawn)
+        for (point, _), (following, _) in pairwise(steps)
+        if following.timestamp - point.timestamp < room
+    }
 
 
 def _words(point: EpochPoint) -> str:

@@ -16,11 +16,11 @@ LISTED: Final = 500
 KINDS: Final = {
     "commit": ("task commits", "circle", "#2f7ed8", 10),
     "fencing": ("rounds of fencing", "diamond", "#d9541e", 10),
-    "session": ("producers began", "line-ns-open", "#1a936f", 12),
+    "session": ("producers began", "line-ns-open", "#1a936f", 10),
     "deleted": ("deleted", "x", "#6b7785", 10),
 }
 """What each kind of event is called, its symbol, colour and size; each kind has its own height within the line."""
-HEIGHTS: Final = {"commit": 0.22, "fencing": 0.0, "session": -0.22, "deleted": 0.0}
+HEIGHTS: Final = {"commit": 0.29, "fencing": 0.0, "session": -0.3, "deleted": 0.0}
 
 Point = tuple[int, int]
 

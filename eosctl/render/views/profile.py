@@ -72,6 +72,8 @@ def _row(profile: Profile, in_use: bool) -> dict[str, object]:
         "group_id": profile.group_id,
         "cluster_id": profile.cluster_id,
         "protected": profile.protected,
+        "worker_configs": list(profile.worker_configs),
+        "audit_store": profile.audit_store,
         "file": profile.origin,
     }
 
