@@ -1,7 +1,7 @@
 """Java properties files (java.util.Properties). docs/decisions/0002 says why no library reads them."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from eosctl.errors import ConfigError
@@ -16,6 +16,8 @@ _KEY = re.compile(_ESCAPED, re.DOTALL)
 _SEPARATOR = re.compile(r"[ \t\f]*[=:]?[ \t\f]*")
 _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|(.))", re.DOTALL)
 _LETTERS: Final = {"t": "\t", "n": "\n", "f": "\f", "r": "\r"}
+_PLAIN: Final = re.compile(r"[A-Za-z0-9_.,;/@+*$(){}\[\]<>|&?%'\"^~-]")
+_UNIT_BYTES: Final = 2
 
 
 def decode_properties(text: str, *, origin: str) -> dict[str, str]:
@@ -40,6 +42,21 @@ def decode_properties(text: str, *, origin: str) -> dict[str, str]:
         assert separator is not None
         decoded[_unescaped(key[0], origin)] = _unescaped(line[separator.end() :], origin)
     return decoded
+
+
+def encode_properties(properties: Mapping[str, str]) -> str:
+    """Properties text that `decode_properties` and java.util.Properties read as these keys and values; one a line."""
+    return "".join(f"{_escaped(key)}={_escaped(value)}\n" for key, value in properties.items())
+
+
+def _escaped(text: str) -> str:
+    return "".join(each if _PLAIN.match(each) else _units(each) for each in text)
+
+
+def _units(character: str) -> str:
+    """The character as `\\uXXXX` for each of its UTF-16 units."""
+    encoded = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{encoded[at : at + _UNIT_BYTES].hex()}" for at in range(0, len(encoded), _UNIT_BYTES))
 
 
 def _logical_lines(text: str) -> Iterator[str]:

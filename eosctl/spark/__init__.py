@@ -1,1 +1,1 @@
-"""The audit on Spark: the only room that imports pyspark."""
+"""The audit on Spark: the one room that imports pyspark. It carries the folds to executors and decides nothing."""

@@ -1,0 +1,112 @@
+"""How executors learn who they are to Kafka. Never through Spark: options and settings end up in event logs.
+
+1. `file`: a file of Java client properties that each executor reads. A name without a directory is one that came with
+   `--files`; it is looked for in the working directory first, where YARN and Kubernetes put it.
+2. `environment`: the name of an environment variable of the executors that holds the text of such a file, such as one
+   that Kubernetes sets from a secret.
+3. The bootstrap servers are no secret; those of the driver replace what the file says.
+"""
+
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from eosctl.codecs.client_properties import client_properties
+from eosctl.codecs.properties import ENCODING, encode_properties
+from eosctl.errors import ConfigError, UsageError
+from eosctl.model.client_properties import ClientProperties
+from eosctl.sources.config_providers import look_up
+from eosctl.sources.files import read_content
+
+ENVIRONMENT: Final = "env:"
+BOOTSTRAP: Final = "bootstrap.servers"
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutorAccess:
+    """Where an executor finds its client properties; both None: it needs none but the bootstrap servers."""
+
+    bootstrap_servers: str
+    timeout_s: float
+    file: str | None = None
+    environment: str | None = None
+
+    def options(self) -> dict[str, str]:
+        """As options of the data source."""
+        told = {"bootstrapServers": self.bootstrap_servers, "timeoutS": str(self.timeout_s)}
+        if self.file is not None:
+            told["propertiesFile"] = self.file
+        if self.environment is not None:
+            told["propertiesEnvironment"] = self.environment
+        return told
+
+    @classmethod
+    def told(cls, options: Mapping[str, str]) -> "ExecutorAccess":
+        """What `options` said; Spark's mapping takes names in any case."""
+        return cls(
+            options["bootstrapServers"],
+            float(options["timeoutS"]),
+            options.get("propertiesFile"),
+            options.get("propertiesEnvironment"),
+        )
+
+    def client_properties(self) -> ClientProperties:
+        """On an executor: the client properties. Raises ConfigError where file or variable is missing there."""
+        text, origin = self._text()
+        return client_properties(
+            command_config=text, command_config_name=origin, bootstrap_server=self.bootstrap_servers, lookup=look_up
+        )
+
+    def _text(self) -> tuple[str | None, str]:
+        if self.environment is not None:
+            text = os.environ.get(self.environment)
+            if text is None:
+                raise ConfigError(f"the executor has no environment variable {self.environment}")
+            return text, f"{ENVIRONMENT}{self.environment}"
+        if self.file is None:
+            return None, ""
+        return read_content(_found(self.file), "client properties of the executors").decode(ENCODING), self.file
+
+
+def _found(name: str) -> Path:
+    from pyspark import SparkFiles
+
+    path = Path(name)
+    if path.is_absolute() or path.exists():
+        return path
+    return Path(SparkFiles.get(path.name))
+
+
+@contextmanager
+def executor_access(
+    properties: ClientProperties, timeout_s: float, *, master: str, given: str | None = None
+) -> Iterator[ExecutorAccess]:
+    """How the executors of `master` get what the driver has.
+
+    given is a file or `env:NAME`, in the words of rules 1 and 2. Without it, executors on this machine (`local`,
+    `local-cluster`) read a file that only this user may read and that is gone afterwards; others are told nothing but
+    the bootstrap servers, which is refused with UsageError where that is not all there is.
+    """
+    servers = ",".join(properties.bootstrap_servers)
+    if given is not None:
+        name = given.removeprefix(ENVIRONMENT)
+        yield ExecutorAccess(servers, timeout_s, **{"environment" if name != given else "file": name})
+    elif properties.properties.keys() <= {BOOTSTRAP}:
+        yield ExecutorAccess(servers, timeout_s)
+    elif master.startswith("local"):
+        with tempfile.TemporaryDirectory(prefix="eosctl-spark-") as directory:
+            path = Path(directory, "client.properties")
+            # mkdtemp gave the directory to this user alone; the file says so too.
+            path.touch(mode=0o600)
+            values = {key: each.value for key, each in properties.properties.items()}
+            path.write_text(encode_properties(values), encoding=ENCODING)
+            yield ExecutorAccess(servers, timeout_s, file=str(path))
+    else:
+        raise UsageError(
+            "executors on other machines need the client properties too, and Spark's settings are no place for secrets",
+            hint="give --executor-properties FILE, with `spark-submit --files FILE`, or --executor-properties env:NAME",
+        )

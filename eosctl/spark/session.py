@@ -1,0 +1,136 @@
+"""A Spark session for an audit: quiet, and with settings that have to be there before its JVM starts.
+
+1. In a process that spark-submit started, or where a session is active, that session is taken as it is; only settings
+   of SQL are made, and it is not stopped.
+2. With `remote`, a Spark Connect server: one that listens, or `local[N]`, which starts one on this machine.
+3. Else a session of this process. The JVM's own words go to a file, whose end is told should it not start.
+"""
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from pyspark.sql import SparkSession
+
+from eosctl.errors import ConfigError, Unreachable
+from eosctl.model.audit import BUCKETS
+
+QUIET: Final = """\
+rootLogger.level = error
+rootLogger.appenderRef.stderr.ref = stderr
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n%ex{3}
+"""
+"""A log4j2 file with which Spark says nothing but errors."""
+
+SQL: Final = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "1000",
+    "spark.sql.shuffle.partitions": str(BUCKETS),
+    "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "true",
+}
+"""Rows are states, up to some MB each, so few of them make a batch; AQE merges small shuffle partitions."""
+
+LOCAL: Final = {
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+}
+
+
+def session_settings(master: str, log4j2: Path, memory: str) -> dict[str, str]:
+    """What a session of this process is started with."""
+    return {
+        "spark.master": master,
+        "spark.app.name": "eosctl audit",
+        "spark.driver.memory": memory,
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{log4j2} -XX:+UseSerialGC -Xshare:auto",
+        "spark.log.level": "ERROR",
+        "spark.speculation": "false",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        **(LOCAL if master.startswith("local") else {"spark.task.maxFailures": "4"}),
+        **SQL,
+    }
+
+
+@contextmanager
+def spark_session(
+    *, master: str | None = None, remote: str | None = None, memory: str = "1g", settings: dict[str, str] | None = None
+) -> Iterator[SparkSession]:
+    """A session by the rules above; master None is `local[*]`. `settings` are further ones of Spark.
+
+    Raises ConfigError where there is no Java, Unreachable where the session does not start.
+    """
+    active = SparkSession.getActiveSession()
+    if active is not None or "PYSPARK_GATEWAY_PORT" in os.environ:
+        session = active or SparkSession.builder.getOrCreate()
+        for name, value in SQL.items():
+            session.conf.set(name, value)
+        yield session
+        return
+    with tempfile.TemporaryDirectory(prefix="eosctl-spark-") as directory:
+        log4j2 = Path(directory, "log4j2.properties")
+        log4j2.write_text(QUIET, encoding="utf-8")
+        place = remote if remote is not None and remote.startswith("local") else master or "local[*]"
+        wanted = session_settings(place, log4j2, memory) | (settings or {})
+        session = _started(wanted, remote, Path(directory, "stderr"))
+        try:
+            yield session
+        finally:
+            session.stop()
+
+
+def _started(settings: dict[str, str], remote: str | None, stderr: Path) -> SparkSession:
+    builder = SparkSession.builder
+    if remote is None:
+        _find_java()
+        # Executors on this machine are to be the interpreter that runs this.
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    elif remote.startswith("local"):
+        _find_java()
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        builder = builder.remote(remote)
+        settings.pop("spark.master")
+    else:
+        builder = builder.remote(remote)
+        settings = dict(SQL)
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    try:
+        with _standard_error_to(stderr):
+            return builder.getOrCreate()
+    except Exception as error:  # pyspark raises whatever it meets
+        said = stderr.read_text(encoding="utf-8", errors="replace")[-1000:] if stderr.exists() else ""
+        raise Unreachable(f"Spark does not start: {error}\n{said}".strip()) from error
+
+
+def _find_java() -> None:
+    """Give pyspark the Java that the sandbox would take, where it would find none itself."""
+    from eosctl.sandbox.java import find_java
+
+    if "JAVA_HOME" not in os.environ:
+        java = find_java().resolve()
+        if not java.exists():
+            raise ConfigError(f"{java} is no Java")
+        os.environ["JAVA_HOME"] = str(java.parent.parent)
+
+
+@contextmanager
+def _standard_error_to(path: Path) -> Iterator[None]:
+    """Let processes that are started meanwhile say to a file what they have to say, for as long as they live."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    try:
+        with path.open("wb") as file:
+            os.dup2(file.fileno(), 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
