@@ -22,7 +22,7 @@ from eosctl.model.upgrade import Phase, RollingStep, UpgradeCheck, Verdict, Work
 
 RANK: Final = {Phase.DISABLED: 0, Phase.PREPARING: 1, Phase.ENABLED: 2}
 EXPECTED_WHILE_ROLLING: Final = frozenset({"EOS012", "EOS013"})
-IF_GIVEN: Final = frozenset({"worker_files", "principals"})
+IF_GIVEN: Final = frozenset({"worker_files", "acl_differences"})
 NEXT_UP: Final = {Phase.ENABLED: Phase.PREPARING, Phase.DISABLED: Phase.PREPARING}
 
 

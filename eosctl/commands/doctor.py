@@ -11,6 +11,7 @@ from eosctl.commands.evidence_options import (
     Preflight,
     Principals,
     StatusTopicName,
+    SuperUsers,
     WorkerConfigs,
     principals_by_role,
 )
@@ -28,6 +29,7 @@ def doctor(
     status_topic: StatusTopicName = None,
     worker_config: WorkerConfigs = None,
     principal: Principals = None,
+    super_user: SuperUsers = None,
     preflight: Preflight = True,
     prometheus: Annotated[
         Path | None,
@@ -65,7 +67,7 @@ def doctor(
 
     topics = {"config": config_topic, "offsets": worker_offsets_topic, "status": status_topic}
     files = tuple(worker_config or ())
-    question = EvidenceQuestion(topics, files, preflight, principals_by_role(principal))
+    question = EvidenceQuestion(topics, files, preflight, principals_by_role(principal), tuple(super_user or ()))
     with Context(options) as context:
         evidence = read_evidence(context, question)
         diagnosis = diagnose(evidence)

@@ -52,6 +52,15 @@ Principals: TypeAlias = Annotated[
         help="Whose ACLs to check: worker=User:NAME, connector=User:NAME. May be repeated.",
     ),
 ]
+SuperUsers: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--super-user",
+        metavar="User:NAME",
+        show_default=False,
+        help="One of the brokers' super.users, which they do not tell: needs no ACL. May be repeated.",
+    ),
+]
 Preflight: TypeAlias = Annotated[
     bool,
     typer.Option(help="Have each source connector's config validated as if it required exactly-once."),

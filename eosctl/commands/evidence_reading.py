@@ -12,6 +12,7 @@ from eosctl.analysis.rules.group import place_of
 from eosctl.analysis.rules.workers import probes
 from eosctl.codecs.worker_properties import advertised_address, decode_worker_properties
 from eosctl.commands.context import Context
+from eosctl.commands.evidence_acls import read_acl_differences
 from eosctl.commands.offsets_reading import OffsetsQuestion, offsets_in, read_offsets
 from eosctl.commands.offsets_showing import report_of
 from eosctl.commands.reading import read_config_topic, read_descriptions, read_transactional_ids
@@ -31,7 +32,6 @@ from eosctl.sources.kafka_evidence import or_skipped
 NO_BROKERS = Skipped("no -b/--bootstrap-server was given")
 NO_WORKERS = Skipped("no --connect-url was given")
 NO_GROUP = Skipped("no --group-id was given")
-NO_PRINCIPALS = Skipped("no --principal was given")
 NO_FILES = Skipped("no --worker-config was given")
 NOT_SAVED = Skipped("snapshots do not hold it")
 ROLES = {"config": "connect-configs", "offsets": "connect-offsets", "status": "connect-status"}
@@ -45,6 +45,7 @@ class EvidenceQuestion:
     worker_files: tuple[Path, ...] = ()
     preflight: bool = True
     principals: Mapping[str, str] = field(default_factory=dict)
+    super_users: tuple[str, ...] = ()
 
 
 class _Rest(NamedTuple):
@@ -98,7 +99,6 @@ def _of_workers(context: Context, question: EvidenceQuestion, rest: _Rest) -> Ev
         statuses=rest.statuses,
         preflight=rest.preflight,
         worker_files=files,
-        principals=question.principals or NO_PRINCIPALS,
     )
     return replace(known, group_id=_group_id(context.options.group_id, files))
 
@@ -116,13 +116,12 @@ def _without_brokers(evidence: Evidence, reason: Skipped) -> Evidence:
         transactional_ids=reason,
         offset_findings=reason,
         groups=reason,
-        acls=reason,
+        acl_differences=reason,
     )
 
 
 def _of_brokers(context: Context, question: EvidenceQuestion, rest: _Rest) -> Evidence:
     from eosctl.sources.connect_group import read_connect_group, read_groups
-    from eosctl.sources.kafka_acls import read_acls
     from eosctl.sources.kafka_evidence import read_broker_settings, read_internal_topic, read_transaction_log
 
     wire, known = context.wire, _of_workers(context, question, rest)
@@ -140,7 +139,7 @@ def _of_brokers(context: Context, question: EvidenceQuestion, rest: _Rest) -> Ev
         transactional_ids=or_skipped(lambda: read_transactional_ids(context)),
         offset_findings=or_skipped(lambda: _offset_findings(context, question, known, topics)),
         groups=or_skipped(lambda: read_groups(wire)),
-        acls=or_skipped(lambda: read_acls(wire)),
+        acl_differences=or_skipped(lambda: read_acl_differences(_quick(context, known), question, topics)),
     )
     ids = tuple(_connect_ids(known))
     transactions = NO_GROUP if not ids else or_skipped(lambda: read_descriptions(context, ids))
@@ -193,11 +192,18 @@ def _connect_ids(known: Evidence) -> Iterator[str]:
 def _offset_findings(
     context: Context, question: EvidenceQuestion, known: Evidence, topics: Mapping[str, str]
 ) -> tuple[Finding, ...]:
-    """Those of `offsets show`, by the workers that answer: a worker that hangs is not waited for again."""
+    """Those of `offsets show`."""
     asked = _offsets_question(question, known, topics)
-    quick = Context(replace(context.options, connect_urls=tuple(each.url for each in known.answering)))
+    return report_of(read_offsets(_quick(context, known), asked), asked).findings
+
+
+def _quick(context: Context, known: Evidence) -> Context:
+    """The same cluster by the workers that answer: one that hangs is not waited for again."""
+    group_id = None if isinstance(known.group_id, Skipped) else known.group_id
+    urls = tuple(each.url for each in known.answering)
+    quick = Context(replace(context.options, connect_urls=urls, group_id=group_id))
     quick.wire = context.wire
-    return report_of(read_offsets(quick, asked), asked).findings
+    return quick
 
 
 def _offsets_question(question: EvidenceQuestion, known: Evidence, topics: Mapping[str, str]) -> OffsetsQuestion:
@@ -256,7 +262,6 @@ def evidence_in(snapshot: Snapshot, question: EvidenceQuestion) -> Evidence:
         worker_files=files,
         statuses=connect.connectors if isinstance(connect, ConnectFacts) else connect,
         preflight=NOT_SAVED,
-        principals=question.principals or NO_PRINCIPALS,
         brokers=cluster
         if isinstance(cluster, Skipped)
         else {node: _limits(cluster.transaction_max_timeout_ms) for node in cluster.brokers},

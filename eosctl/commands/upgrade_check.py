@@ -10,6 +10,7 @@ from eosctl.commands.evidence_options import (
     OffsetsTopicName,
     Principals,
     StatusTopicName,
+    SuperUsers,
     WorkerConfigs,
     principals_by_role,
 )
@@ -36,6 +37,7 @@ def upgrade_check(
     status_topic: StatusTopicName = None,
     worker_config: WorkerConfigs = None,
     principal: Principals = None,
+    super_user: SuperUsers = None,
     wait: Annotated[
         float, typer.Option(metavar="SECONDS", min=0.0, help="Ask again until the answer is yes, for so long.")
     ] = 0.0,
@@ -69,7 +71,7 @@ def upgrade_check(
 
     topics = {"config": config_topic, "offsets": worker_offsets_topic, "status": status_topic}
     files, principals = tuple(worker_config or ()), principals_by_role(principal)
-    question = EvidenceQuestion(topics, files, preflight=False, principals=principals)
+    question = EvidenceQuestion(topics, files, False, principals, tuple(super_user or ()))
     with Context(options) as context:
         check, evidence = check_now(context, question, Phase(to.value), wait)
         options.console.result(view_upgrade(check, evidence))

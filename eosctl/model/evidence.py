@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from eosctl.model.acls import AclBinding
+from eosctl.model.acl_plan import AclDifference
 from eosctl.model.inspection import Inspection
 from eosctl.model.names import coordinator_partition
 from eosctl.model.offset_stores import SourceSupport
@@ -16,6 +16,8 @@ from eosctl.model.versions import KafkaVersion
 from eosctl.model.workers import ConnectorStatus
 
 NOT_READ: Final = Skipped("it was not read")
+UNKNOWN_PRINCIPAL: Final = "User:?"
+"""Whose principal neither the user nor a properties file tells."""
 Properties = Mapping[str, str]
 
 
@@ -88,7 +90,7 @@ class Evidence:
     each; transaction_log None where the topic does not exist yet; transactions the descriptions of the leader's and the
     tasks' IDs (an ID that is missing is unknown to its coordinator); transactional_ids all that the cluster lists;
     offset_findings those of `offsets show`; groups the protocol type (consumer, connect, …) of each group by
-    name; acls the cluster's bindings; principals those that the user names, by role (worker, connector).
+    name; acl_differences what workers and connectors need in phases preparing and enabled, against the cluster's ACLs.
     """
 
     as_of: int
@@ -107,8 +109,7 @@ class Evidence:
     transactional_ids: tuple[str, ...] | Skipped = NOT_READ
     offset_findings: tuple[Finding, ...] | Skipped = NOT_READ
     groups: Mapping[str, str] | Skipped = NOT_READ
-    acls: frozenset[AclBinding] | Skipped = NOT_READ
-    principals: Mapping[str, str] | Skipped = NOT_READ
+    acl_differences: Mapping[SourceSupport, AclDifference] | Skipped = NOT_READ
 
     def missing(self, names: Iterable[str]) -> tuple[tuple[str, Skipped], ...]:
         """Those of the named facts that were not read, with the reasons."""

@@ -4,9 +4,11 @@ from dataclasses import replace
 
 from eosctl.analysis.inspection import inspect
 from eosctl.analysis.rules.registry import ask, rule_by_id
-from eosctl.model.acls import AclBinding, Operation, PatternType, ResourcePattern, ResourceType
+from eosctl.model.acl_plan import AclDifference, BindingStatus, ComparedBinding, PlannedBinding, Reason
+from eosctl.model.acls import AclBinding, Operation, ResourcePattern, ResourceType
 from eosctl.model.evidence import ConnectGroup, Evidence, GroupMember, InternalTopic, TransactionLog, WorkerEvidence
 from eosctl.model.names import ProducerIdAndEpoch
+from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.topics import TopicFacts
 from eosctl.model.transactions import TransactionDescription, TransactionState
 from eosctl.model.versions import KafkaVersion
@@ -57,9 +59,19 @@ def transaction_log(factor=3, leaders=None, **settings):
     return TransactionLog(facts, {number: number % 3 for number in range(50)} if leaders is None else leaders)
 
 
-def allowed(principal, name, pattern_type=PatternType.LITERAL):
-    pattern = ResourcePattern(ResourceType.TRANSACTIONAL_ID, name, pattern_type)
-    return AclBinding(principal, Operation.WRITE, pattern)
+def acls(*missing, phases=tuple(SourceSupport)):
+    """Differences in which these bindings (principal, role, connector, pattern[, operation]) are missing."""
+    compared = tuple(ComparedBinding(_planned(*each), BindingStatus.MISSING) for each in missing)
+    return {phase: AclDifference(compared if phase in phases else (), (), ()) for phase in SourceSupport}
+
+
+def _planned(principal, role, connector, pattern, operation=Operation.WRITE):
+    reason = Reason(role, connector, "it has to", "KIP-618", "it fails")
+    return PlannedBinding(AclBinding(principal, operation, pattern), frozenset(), (reason,))
+
+
+def transactional_id(name):
+    return ResourcePattern(ResourceType.TRANSACTIONAL_ID, name)
 
 
 HEALTHY = Evidence(
@@ -83,8 +95,7 @@ HEALTHY = Evidence(
     transactional_ids=("connect-cluster-g", "g-x-0", "g-x-1"),
     offset_findings=(),
     groups={"g": "connect"},
-    acls=frozenset({allowed("User:w", "connect-cluster-g"), allowed("User:c", "g-x-", PatternType.PREFIXED)}),
-    principals={"worker": "User:w", "connector": "User:c"},
+    acl_differences=acls(),
 )
 
 

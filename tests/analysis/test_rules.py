@@ -11,7 +11,11 @@ from eosctl.analysis.rules.group import place_of
 from eosctl.analysis.rules.registry import RULES, THEMES, diagnose, rule_by_id
 from eosctl.analysis.rules.versions import FIXED_BUGS
 from eosctl.analysis.rules.wrapped import OF_CONFIG_TOPIC, OF_OFFSETS
-from eosctl.model.evidence import ConnectGroup, Evidence, GroupMember
+from eosctl.model.acls import Operation
+from eosctl.model.acls import topic as topic_pattern
+from eosctl.model.client_roles import ClientRole
+from eosctl.model.evidence import UNKNOWN_PRINCIPAL, ConnectGroup, Evidence, GroupMember
+from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.report import Finding, Severity
 from eosctl.model.skipped import Skipped
 from eosctl.model.transactions import TransactionState
@@ -25,13 +29,14 @@ from tests.analysis.evidence import (
     NOW,
     A,
     B,
-    allowed,
+    acls,
     answer,
     but,
     described,
     inspection,
     topic,
     transaction_log,
+    transactional_id,
     worker,
 )
 
@@ -121,8 +126,14 @@ CONDITIONS = [
     ("EOS113", but(group_id="connect", groups={"connect": "connect", "o-0": "connect"},
                    statuses={"cluster-o": status(0, name="cluster-o")}, inspection=UNREAD), "cluster-o", "group o-0"),
     ("EOS114", but(statuses={"x": status(0), "x-1": status(0, name="x-1")}), "x", "x-1"),
-    ("EOS130", but(acls=frozenset()), "connect-cluster-g", "User:w has no Write on TransactionalId connect-cluster-g"),
-    ("EOS131", but(acls=frozenset({allowed("User:c", "g-x-0")})), "x", "User:c has no Write on TransactionalId g-x-1 "),
+    ("EOS130", but(acl_differences=acls(("User:w", ClientRole.WORKER, None, transactional_id("connect-cluster-g")))),
+     "connect-cluster-g", "User:w has no Write on TransactionalId connect-cluster-g "),
+    ("EOS131", but(acl_differences=acls(*(("User:c", ClientRole.ADMIN, "x", transactional_id(f"g-x-{task}"))
+                                          for task in range(2)), phases=(SourceSupport.ENABLED,))),
+     "x", "User:c has no Write on TransactionalId g-x-0 "),
+    ("EOS132", but(acl_differences=acls(("User:c", ClientRole.CONSUMER, "x", topic_pattern("offsets"), Operation.READ),
+                                        phases=(SourceSupport.ENABLED,))),
+     "Topic offsets", "User:c has no Read on Topic offsets "),
     ("EOS115", but(transactional_ids=("g-x-0", "g-gone-0")), "g", "g-gone-0"),
 ]  # fmt: skip
 
@@ -209,9 +220,21 @@ UNTOLD = [
     ("EOS100", but(preflight={"x": (f"The connector {SAYS_NOTHING} of it",)}), "does not say"),
     ("EOS104", but(inspection=inspection(**{"producer.override.transaction.timeout.ms": "${env:T:x}"})), "a number"),
     ("EOS105", but(inspection=inspection(**{"transaction.boundary": "interval"})), "offset.flush.interval.ms"),
-    ("EOS130", but(principals={"connector": "User:c"}), "--principal worker=User:NAME"),
-    ("EOS131", but(principals={"worker": "User:w"}), "--principal connector=User:NAME"),
-    ("EOS131", but(inspection=inspection(**{"producer.override.sasl.jaas.config": "x"})), "a principal of its own"),
+    (
+        "EOS130",
+        but(acl_differences=acls((UNKNOWN_PRINCIPAL, ClientRole.WORKER, None, transactional_id("x")))),
+        "--principal worker=User:NAME",
+    ),
+    (
+        "EOS131",
+        but(acl_differences=acls((UNKNOWN_PRINCIPAL, ClientRole.ADMIN, "x", transactional_id("x")))),
+        "--principal connector=User:NAME",
+    ),
+    (
+        "EOS132",
+        but(acl_differences=acls(("User:ANONYMOUS", ClientRole.ADMIN, "x", topic_pattern("x")))),
+        "--super-user User:ANONYMOUS",
+    ),
     ("EOS110", but(workers={A: replace(worker(A), enabled=UNREAD)}, worker_files=UNREAD), "denied"),
     ("EOS111", but(workers={A: replace(worker(A), enabled=UNREAD)}), "denied"),
 ]
@@ -225,11 +248,17 @@ def test_what_a_rule_could_not_read_is_not_fine(rule_id: str, evidence: Evidence
 
 
 def test_the_cures_of_missing_acls_name_the_principal_and_the_prefix_with_its_dash() -> None:
-    [leader] = answer("EOS130", but(acls=frozenset())).findings
-    assert leader.cure.endswith("--operation Describe --transactional-id connect-cluster-g")
-    [tasks_] = answer("EOS131", but(acls=frozenset())).findings
-    assert "--allow-principal User:c " in tasks_.cure
-    assert tasks_.cure.endswith("--resource-pattern-type prefixed --transactional-id g-x-")
+    missing = acls(
+        ("User:w", ClientRole.WORKER, None, transactional_id("connect-cluster-g")),
+        ("User:c", ClientRole.ADMIN, "x", transactional_id("g-x-0")),
+        ("User:c", ClientRole.PRODUCER, "x", topic_pattern("out")),
+    )
+    add = "kafka-acls.sh --add --allow-principal User"
+    leader, task = (answer(rule, but(acl_differences=missing)).findings[0].cure for rule in ("EOS130", "EOS131"))
+    assert leader == f"{add}:w --operation Write --transactional-id connect-cluster-g"
+    assert task == f"{add}:c --operation Write --resource-pattern-type prefixed --transactional-id g-x-"
+    [other] = answer("EOS132", but(acl_differences=missing)).findings
+    assert other.cure == f"{add}:c --operation Write --topic out"
 
 
 def test_before_3_7_1_a_low_transaction_maximum_does_not_disturb_fencing() -> None:

@@ -11,6 +11,7 @@ import pytest
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
 from eosctl.sandbox.versions import DEFAULT_KAFKA_VERSION
+from tests.integration.kafka_tools import run_kafka_tool
 from tests.integration.waiting import eventually
 
 pytestmark = pytest.mark.kafka
@@ -77,7 +78,9 @@ def test_a_healthy_cluster_is_free_of_findings(healthy: Sandbox, eosctl, fresh_n
         assert counted(ran) == set()
         assert ran.exit_code == 0
         unknown = {each["id"] for each in json.loads(ran.stdout)["data"]["unknown"]}
-        assert unknown <= {"EOS120", "EOS130", "EOS131"} | ({"EOS100"} if healthy.kafka_version < "3.4" else set())
+        assert unknown <= {"EOS120", "EOS130", "EOS131", "EOS132"} | (
+            {"EOS100"} if healthy.kafka_version < "3.4" else set()
+        )
     finally:
         remove(healthy, name)
 
@@ -171,43 +174,47 @@ def test_settings_of_brokers_and_workers_are_found_as_they_are(make_sandbox, eos
     eventually(lambda: doctor() == set(), "nothing is left", deadline_s=60)
 
 
-def test_a_missing_acl_of_the_leader_is_found_until_the_printed_one_is_granted(
-    connect_sandbox: Sandbox, eosctl
+def test_missing_acls_are_found_until_the_printed_ones_are_granted(
+    connect_sandbox: Sandbox, eosctl, fresh_name, tmp_path: Path
 ) -> None:
+    """What the planner misses of two principals; which of them are needed indeed, the tests of acl-plan show."""
     from confluent_kafka.admin import (
-        AclBinding,
         AclBindingFilter,
         AclOperation,
         AclPermissionType,
         AdminClient,
         ResourcePatternType,
-        ResourceType,
     )
+    from confluent_kafka.admin import ResourceType as AnyResource
 
-    admin = AdminClient({"bootstrap.servers": connect_sandbox.bootstrap_servers})
-    pattern = (ResourceType.TRANSACTIONAL_ID, "connect-cluster-connect-cluster", ResourcePatternType.LITERAL)
+    name, lines = fresh_name("granted"), tmp_path / "lines"
+    lines.write_text("1\n")
+    put_source(connect_sandbox, name, lines)
+    named = ("--principal", "worker=User:worker", "--principal", "connector=User:connector")
 
-    def doctor() -> dict[str, str]:
-        ran = eosctl("doctor", *arguments(connect_sandbox), "--principal", "worker=User:worker", "-o", "json")
-        return {each["id"]: each["cure"] for each in json.loads(ran.stdout)["data"]["findings"]}
+    def missing() -> dict[tuple[str, str], str]:
+        ran = eosctl("doctor", *arguments(connect_sandbox), *named, "-o", "json")
+        found = json.loads(ran.stdout)["data"]["findings"]
+        return {(each["id"], each["cure"]): each["subject"] for each in found if each["id"].startswith("EOS13")}
 
-    cure = doctor()["EOS130"]
-    assert cure == (
-        "kafka-acls.sh --add --allow-principal User:worker --operation Write --operation Describe "
-        "--transactional-id connect-cluster-connect-cluster"
-    )
-    granted = [
-        AclBinding(*pattern, "User:worker", "*", operation, AclPermissionType.ALLOW)
-        for operation in (AclOperation.WRITE, AclOperation.DESCRIBE)
-    ]
     try:
-        for future in admin.create_acls(granted).values():
-            future.result(30)
-        eventually(lambda: "EOS130" not in doctor(), "the grant is seen")
+        cures = missing()
+        assert {rule for rule, _ in cures} == {"EOS130", "EOS131", "EOS132"}
+        assert {subject for (rule, _), subject in cures.items() if rule == "EOS131"} >= {name}
+        for _, cure in cures:
+            run_kafka_tool(connect_sandbox, cure)
+        eventually(lambda: missing() == {}, "the grants are seen")
+        ran = eosctl("doctor", *arguments(connect_sandbox), "--super-user", "User:ANONYMOUS", "-o", "json")
+        unknown = {each["id"] for each in json.loads(ran.stdout)["data"]["unknown"]}
+        assert unknown.isdisjoint({"EOS130", "EOS131", "EOS132"}), "a super user needs no ACL"
     finally:
-        mine = AclBindingFilter(*pattern, "User:worker", "*", AclOperation.ANY, AclPermissionType.ANY)
-        for future in admin.delete_acls([mine]).values():
-            future.result(30)
+        remove(connect_sandbox, name)
+        admin = AdminClient({"bootstrap.servers": connect_sandbox.bootstrap_servers})
+        anything = (AnyResource.ANY, None, ResourcePatternType.ANY)
+        for user in ("User:worker", "User:connector"):
+            mine = AclBindingFilter(*anything, user, "*", AclOperation.ANY, AclPermissionType.ANY)
+            for future in admin.delete_acls([mine]).values():
+                future.result(30)
 
 
 def test_a_null_shadow_is_found_before_the_connector_starts_again_and_migrate_offsets_cures_it(

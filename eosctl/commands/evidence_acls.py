@@ -1,0 +1,76 @@
+"""What the ACL planner says of the cluster, as evidence for the rules, which know no planner."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from eosctl.commands.acl_inputs import AclInputs, certificate_subject, read_connect_clusters
+from eosctl.commands.acl_planning import read_cluster_acls
+from eosctl.commands.context import Context
+from eosctl.errors import ConfigError
+from eosctl.model.acl_plan import AclDifference, AclPlan, AclWish
+from eosctl.model.client_roles import ClientRole
+from eosctl.model.evidence import UNKNOWN_PRINCIPAL
+from eosctl.model.offset_stores import SourceSupport
+from eosctl.model.skipped import Skipped
+from eosctl.planning.acl_difference import compare_acls
+from eosctl.planning.acls import plan_acls
+
+if TYPE_CHECKING:
+    from eosctl.commands.evidence_reading import EvidenceQuestion
+
+NO_PRINCIPALS: Final = Skipped("neither --principal nor --worker-config was given")
+TOPICS: Final = {
+    "config": "config.storage.topic",
+    "offsets": "offset.storage.topic",
+    "status": "status.storage.topic",
+}
+Principals = Mapping[tuple[ClientRole, str | None], str]
+
+
+def read_acl_differences(
+    context: Context, question: "EvidenceQuestion", topics: Mapping[str, str]
+) -> Mapping[SourceSupport, AclDifference] | Skipped:
+    """For preparing and enabled, every binding that is needed against those of the cluster.
+
+    A principal that neither the user nor a worker's file names is UNKNOWN_PRINCIPAL.
+    """
+    if not question.principals and not question.worker_files:
+        return NO_PRINCIPALS
+    internal = {key: topics[role] for role, key in TOPICS.items()}
+    clusters = read_connect_clusters(context, AclInputs(question.worker_files, internal_topics=internal))
+    acls = read_cluster_acls(context, clusters)
+    named = _by_role(question.principals)
+    place = frozenset(each.strip() for each in clusters[0].workers[0].get("bootstrap.servers").split(",") if each)
+    found = {}
+    for phase in (SourceSupport.PREPARING, SourceSupport.ENABLED):
+        wish = AclWish(
+            clusters,
+            phase,
+            principals=named,
+            topics_known=acls.topics,
+            broker_version=acls.broker_version,
+            mapping_rules=acls.mapping_rules,
+        )
+        wish, plan = _planned(wish)
+        found[phase] = compare_acls(wish, plan, acls.bindings, place, question.super_users)
+    return found
+
+
+def _planned(wish: AclWish) -> tuple[AclWish, AclPlan]:
+    try:
+        return wish, plan_acls(wish, certificate_subject)
+    except ConfigError:  # some principal cannot be told: then those that nobody named are unknown
+        unknown: Principals = {(role, None): UNKNOWN_PRINCIPAL for role in ClientRole}
+        wish = replace(wish, principals={**unknown, **wish.principals})
+        return wish, plan_acls(wish, certificate_subject)
+
+
+def _by_role(principals: Mapping[str, str]) -> Principals:
+    """`connector` stands for every client of a connector."""
+    found: dict[tuple[ClientRole, str | None], str] = {}
+    for role in ClientRole:
+        name = "worker" if role is ClientRole.WORKER else "connector"
+        if name in principals and role is not ClientRole.EOSCTL:
+            found[role, None] = principals[name]
+    return found
