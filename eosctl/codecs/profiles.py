@@ -13,17 +13,18 @@ from eosctl.model.profile import Profile, Profiles
 TOP: Final = ("current", "profiles")
 KEYS: Final = (
     *("bootstrap-server", "command-config", "connect-url", "group-id"),
-    *("timeout", "cluster-id", "protected", "properties"),
+    *("timeout", "cluster-id", "protected", "properties", "worker-config", "audit-store"),
 )
 _USER_INFO: Final = re.compile(r"://[^/\s]*@")
+_PASSWORD: Final = re.compile(r"://[^/@\s:]*:([^@\s]*)@")
 _BY_REFERENCE = "write env:NAME or file:PATH and keep it there"
 
 
 def decode_profiles(text: str, origin: str) -> Profiles:
     """The profiles of a file.
 
-    1. `current: NAME` and `profiles:`, a mapping of names to mappings with the keys of KEYS; `connect-url` may be a
-       list; `properties` are client properties.
+    1. `current: NAME` and `profiles:`, a mapping of names to mappings with the keys of KEYS; `connect-url` and
+       `worker-config` may be lists; `properties` are client properties.
     2. A key that is unknown, or given twice, is an error.
     3. The value of a property whose key looks secret is `env:NAME`, `file:PATH` (the whole file), or holds a reference
        to a config provider; URLs hold no password.
@@ -65,7 +66,6 @@ def _parsed(text: str, origin: str) -> object:
 def _profile(name: str, given: object, origin: str) -> Profile:
     place = f"{origin}: profile {name}"
     fields = _mapping(given, place, KEYS)
-    urls = fields.get("connect-url")
     timeout = fields.get("timeout")
     if timeout is not None and (isinstance(timeout, bool) or not isinstance(timeout, int | float) or timeout <= 0):
         raise ConfigError(f"{place}: timeout is not a number of seconds")
@@ -76,15 +76,30 @@ def _profile(name: str, given: object, origin: str) -> Profile:
         origin=origin,
         bootstrap_server=_text(fields.get("bootstrap-server"), f"{place}: bootstrap-server"),
         command_config=_text(fields.get("command-config"), f"{place}: command-config"),
-        connect_urls=tuple(
-            _url(each, f"{place}: connect-url") for each in (urls if isinstance(urls, list) else [urls]) if each
-        ),
+        connect_urls=tuple(_url(each, f"{place}: connect-url") for each in _list(fields.get("connect-url"))),
         group_id=_text(fields.get("group-id"), f"{place}: group-id"),
         timeout_s=None if timeout is None else float(timeout),
         cluster_id=_text(fields.get("cluster-id"), f"{place}: cluster-id"),
         protected=bool(fields.get("protected", False)),
+        worker_configs=tuple(
+            _text(each, f"{place}: worker-config") or "" for each in _list(fields.get("worker-config"))
+        ),
+        audit_store=_store(fields.get("audit-store"), f"{place}: audit-store"),
         properties=_properties(fields.get("properties"), f"{place}: properties"),
     )
+
+
+def _list(given: object) -> list[object]:
+    """What may be one value or a list of them, without empty ones."""
+    return [each for each in (given if isinstance(given, list) else [given]) if each]
+
+
+def _store(value: object, place: str) -> str | None:
+    text = _text(value, place)
+    secret = _PASSWORD.search(text or "")
+    if secret is not None and REFERENCE.search(secret[1]) is None:
+        raise ConfigError(f"{place} holds a password", hint="leave it out, or write ${env:NAME} in its place")
+    return text
 
 
 def _properties(given: object, place: str) -> dict[str, str]:

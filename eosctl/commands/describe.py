@@ -90,7 +90,7 @@ def _parameter(parameter: Any, context: typer.Context) -> Parameter:  # noqa: AN
         help=text,
         environment=parameter.envvar,
         required=parameter.required,
-        shared=parameter.name in SHARED_NAMES,
+        shared=parameter.name in SHARED_NAMES and getattr(parameter, "rich_help_panel", None) is not None,
     )
 
 

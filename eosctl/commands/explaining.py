@@ -19,9 +19,12 @@ def explain(context: Context) -> Iterator[Explained]:
     yield Explained("command-config", None if file is None else str(file), source("command_config", "default"))
     yield Explained("connect-url", " ".join(options.connect_urls) or None, source("connect_url", "default"))
     yield Explained("group-id", options.group_id, source("group_id", "default"))
+    files = " ".join(map(str, options.worker_configs)) or None
+    yield Explained("worker-config", files, source("worker_config", "default"))
     yield Explained("timeout", f"{options.timeout_s:g} s", source("timeout", "default"))
     if profile is not None:
         yield Explained("cluster-id", profile.cluster_id, profile.label if profile.cluster_id else "default")
+        yield Explained("audit-store", profile.audit_store, profile.label if profile.audit_store else "default")
         yield Explained("protected", str(profile.protected).lower(), profile.label)
     bootstrap = source("bootstrap_server", "-b")
     for key, given in sorted(context.client_properties.properties.items()):

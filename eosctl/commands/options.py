@@ -24,6 +24,7 @@ import typer
 from eosctl.clients.rest_identity import WorkerUrl
 from eosctl.commands.profiles import require_named, with_profile
 from eosctl.commands.shared import CONNECTION_OPTIONS, OUTPUT_OPTIONS, SAFETY_OPTIONS, SNAPSHOT_OPTIONS
+from eosctl.commands.worker_defaults import WORKER_CONFIG, with_worker_files
 from eosctl.errors import UsageError
 from eosctl.render.console import ColourChoice, Console, Manner, Terminal
 
@@ -40,7 +41,7 @@ class GlobalOptions:
 
     properties are those of `-X`, in Java's names; timeout_s bounds each request; snapshot is the file to read instead
     of the cluster; console is where the command answers. sources says where a value that a profile can give came from.
-    writes: the command changes the cluster, unless dry_run.
+    writes: the command changes the cluster, unless dry_run. worker_configs are workers' properties files.
     """
 
     console: Console
@@ -56,6 +57,7 @@ class GlobalOptions:
     profile: "Profile | None" = None
     sources: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     writes: bool = False
+    worker_configs: tuple[Path, ...] = ()
 
     def need_bootstrap_servers(self) -> str:
         """The brokers to start from; UsageError where none were given."""
@@ -112,6 +114,8 @@ def _sharing(command: Callable[..., int | None], shared: tuple[inspect.Parameter
     signature = inspect.signature(command, eval_str=True)
     _, *own = signature.parameters.values()
     own_names = [parameter.name for parameter in own]
+    if WORKER_CONFIG in own_names:  # the command does more with it, or takes one only
+        shared = tuple(parameter for parameter in shared if parameter.name != WORKER_CONFIG)
     clash = set(own_names) & {parameter.name for parameter in shared}
     if clash:
         raise TypeError(f"{command.__name__} declares shared options itself: {', '.join(sorted(clash))}")
@@ -119,7 +123,9 @@ def _sharing(command: Callable[..., int | None], shared: tuple[inspect.Parameter
     @wraps(command)
     def with_options(ctx: typer.Context, **values: object) -> int | None:
         mine = {name: values.pop(name) for name in own_names}
-        options = global_options(ctx.obj, with_profile(ctx, values) if "profile" in values else values)
+        if "profile" in values:
+            values = with_worker_files(ctx, with_profile(ctx, values), mine)
+        options = global_options(ctx.obj, values)
         require_named(options.profile, options.sources, yes=options.yes)
         return command(options, **mine)
 
@@ -154,6 +160,7 @@ def global_options(seat: Seat, values: Mapping[str, Any]) -> GlobalOptions:
         profile=values.get("profile"),
         sources=MappingProxyType(values.get("sources", {})),
         writes="yes" in values,
+        worker_configs=tuple(values.get(WORKER_CONFIG) or ()),
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from difflib import get_close_matches
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from eosctl.errors import ConfigError, Refused
@@ -16,6 +17,7 @@ FLAGS: Final[Mapping[str, str]] = {
     "command_config": "--command-config",
     "connect_url": "--connect-url",
     "group_id": "--group-id",
+    "worker_config": "--worker-config",
     "timeout": "--timeout",
     "profile": "--profile",
 }
@@ -51,7 +53,12 @@ def with_profile(ctx: "typer.Context", values: Mapping[str, Any]) -> dict[str, A
         return merged
     if given["profile"] is None:
         merged["sources"]["profile"] = "current"
-    offers = {"connect_url": list(profile.connect_urls), "group_id": profile.group_id, "timeout": profile.timeout_s}
+    offers = {
+        "connect_url": list(profile.connect_urls),
+        "group_id": profile.group_id,
+        "timeout": profile.timeout_s,
+        "worker_config": [Path(each) for each in profile.worker_configs],
+    }
     for name, offer in offers.items():
         if given[name] is None and offer:
             merged[name] = offer

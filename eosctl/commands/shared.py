@@ -45,6 +45,9 @@ CONNECTION_OPTIONS: Final = (
         help="A Connect worker's REST address. May be repeated.")),
     _parameter("group_id", str | None, None, _option(
         "--group-id", metavar="ID", panel=CONNECTION, help="The Connect cluster: its workers' group.id.")),
+    _parameter("worker_config", list[Path] | None, None, _option(
+        "--worker-config", metavar="FILE", panel=CONNECTION, show_default=False,
+        help="A worker's properties file: its group ID and topics, where nothing else says them. May be repeated.")),
     _parameter("profile", str | None, None, _option(
         "--profile", metavar="NAME", panel=CONNECTION,
         help="A named cluster of config.yaml; empty: none. [default: the one that `profile use` chose]")),

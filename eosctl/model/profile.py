@@ -11,7 +11,8 @@ class Profile:
     """One named cluster; `origin` is the file that describes it.
 
     properties are client properties whose secrets are references. A protected profile takes `--yes` only where it was
-    named on the command line. cluster_id is the Kafka cluster that commands may write to, None: any.
+    named on the command line. cluster_id is the Kafka cluster that commands may write to, None: any. worker_configs are
+    workers' properties files, audit_store the URL of the ledger of `eosctl audit`.
     """
 
     name: str
@@ -23,6 +24,8 @@ class Profile:
     timeout_s: float | None = None
     cluster_id: str | None = None
     protected: bool = False
+    worker_configs: tuple[str, ...] = ()
+    audit_store: str | None = None
     properties: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property

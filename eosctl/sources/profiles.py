@@ -34,10 +34,17 @@ def read_profiles() -> Profiles:
 
 
 def _anchored(profiles: Profiles, home: Path) -> Profiles:
-    placed = {
-        name: each
-        if each.command_config is None
-        else replace(each, command_config=str(home / Path(each.command_config).expanduser()))
-        for name, each in profiles.profiles.items()
-    }
-    return replace(profiles, profiles=placed)
+    def placed(path: str) -> str:
+        return str(home / Path(path).expanduser())
+
+    return replace(
+        profiles,
+        profiles={
+            name: replace(
+                each,
+                command_config=None if each.command_config is None else placed(each.command_config),
+                worker_configs=tuple(map(placed, each.worker_configs)),
+            )
+            for name, each in profiles.profiles.items()
+        },
+    )

@@ -9,6 +9,7 @@ import typer
 from eosctl import cli, errors
 from eosctl.commands.loading import Entry
 from eosctl.commands.options import GlobalOptions, printing, reading, writing
+from eosctl.commands.topics import ConfigTopic, WorkerConfig, WorkerOffsetsTopic
 from eosctl.render.document import Column, Document, Fields, Table, figure
 
 app = typer.Typer()
@@ -62,6 +63,48 @@ def show(
     )
     options.console.result(document)
     return 1 if found else 0
+
+
+@app.command()
+@reading
+def places(
+    options: GlobalOptions,
+    config_topic: ConfigTopic = "connect-configs",
+    worker_offsets_topic: WorkerOffsetsTopic = None,
+    store: Annotated[str | None, typer.Option(metavar="URL")] = None,
+) -> None:
+    """Show where things are.
+
+    Needed where a test asks what a worker's file and a profile give.
+
+    Examples:
+      eosctl probe places
+    """
+    options.console.result(
+        Document(
+            "places",
+            {
+                "group_id": options.group_id,
+                "config_topic": config_topic,
+                "worker_offsets_topic": worker_offsets_topic,
+                "store": store,
+                "worker_configs": [path.name for path in options.worker_configs],
+            },
+        )
+    )
+
+
+@app.command("own-file")
+@reading
+def own_file(options: GlobalOptions, worker_config: WorkerConfig = None) -> None:
+    """Show the one file that the command takes itself.
+
+    Needed where a test asks whether its own option wins over the shared one.
+
+    Examples:
+      eosctl probe own-file
+    """
+    options.console.result(Document("file", {"file": None if worker_config is None else worker_config.name}))
 
 
 @app.command()

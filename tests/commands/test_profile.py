@@ -135,3 +135,24 @@ def test_a_secret_in_the_file_is_refused_and_not_shown(eosctl, home):
     assert ran.exit_code == 2
     assert "ssl.key.password is a secret" in ran.stderr
     assert "geheim" not in ran.stderr
+
+
+def test_a_profile_s_worker_files_and_store_are_explained(eosctl, home):
+    (home / "w1.properties").write_text("group.id=from-file\n")
+    files = "{worker-config: [w1.properties, w2.properties], audit-store: 'sqlite:///audit.db'}"
+    (home / "config.yaml").write_text(f"profiles: {{several: {files}}}")
+    settings = explained(eosctl, "--profile", "several")
+    label = f"profile several ({home}/config.yaml)"
+    assert settings["worker-config"] == (f"{home}/w1.properties {home}/w2.properties", label)
+    assert settings["group-id"] == ("from-file", f"{home}/w1.properties")
+    assert settings["audit-store"] == ("sqlite:///audit.db", label)
+
+
+def test_a_password_in_the_store_is_refused_and_not_shown(eosctl, home):
+    (home / "config.yaml").write_text("profiles: {a: {audit-store: 'postgresql://audit:geheim@db/ledger'}}")
+    ran = eosctl("profile", "list")
+    assert ran.exit_code == 2
+    assert "audit-store holds a password" in ran.stderr
+    assert "geheim" not in ran.stderr
+    (home / "config.yaml").write_text("profiles: {a: {audit-store: 'postgresql://audit:${env:X}@db/ledger'}}")
+    assert eosctl("profile", "list").exit_code == 0
