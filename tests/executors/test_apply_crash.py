@@ -112,6 +112,20 @@ def test_ctrl_c_aborts_what_is_open_and_says_so(move: Move, failpoint: str, told
     assert offsets.live() == offsets.moved
 
 
+def test_a_broker_that_is_killed_in_mid_transaction(move: Move, sandbox: Sandbox):
+    """The run goes on with the broker that is there again, or fails; in either case nothing is half written."""
+    offsets = move()
+    paused = offsets.start("pause:first-written")
+    assert paused.stdout.readline() == "paused\n"
+    sandbox.kill_broker(1)
+    sandbox.start_broker(1)
+    paused.communicate("go on\n", timeout=120)
+    assert offsets.is_old_or_new()
+    finished = offsets.apply()
+    assert finished.returncode == 0, finished.stderr
+    assert offsets.live() == offsets.moved
+
+
 def test_an_undo_restores_and_can_be_undone(move: Move):
     offsets = move()
     undo = offsets.undo_file()
