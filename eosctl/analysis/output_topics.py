@@ -87,6 +87,12 @@ def checkpoints_topic(connector: ConnectorConfig) -> str:
     return f"{connector.get('source.cluster.alias')}{separator}checkpoints{separator}internal"
 
 
+def mirrored_heartbeats(connector: ConnectorConfig) -> str:
+    """What the source cluster's heartbeats are called in the target cluster; IdentityReplicationPolicy renames them."""
+    separator = connector.get("replication.policy.separator", ".")
+    return f"{connector.get('source.cluster.alias')}{separator}heartbeats"
+
+
 def offset_syncs_topic(connector: ConnectorConfig) -> str:
     """Where MirrorSource writes the offsets that belong together (ReplicationPolicy.offsetSyncsTopic)."""
     separator = connector.get("replication.policy.separator", ".")

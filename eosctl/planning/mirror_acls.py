@@ -3,7 +3,8 @@
 1. MirrorSource, source cluster: its admin client describes the topics and their configs, its consumer reads them
    (assigned, no group). It creates the offset syncs topic and writes it, in the source cluster unless
    offset-syncs.topic.location says target. Target cluster: its admin client creates topics, adds partitions, and
-   alters configs and ACLs where sync.topic.configs.enabled and sync.topic.acls.enabled are not false.
+   alters configs and ACLs where sync.topic.configs.enabled and sync.topic.acls.enabled are not false. A heartbeats
+   topic of the source cluster is mirrored too, unless heartbeats.replication.enabled is false (Kafka 4.0).
 2. MirrorCheckpoint, source cluster: its admin client lists groups and their offsets and, with its consumer, reads the
    offset syncs. Target cluster: it creates its checkpoints topic, reads it back, and with sync.group.offsets.enabled
    commits offsets of idle groups.
@@ -15,6 +16,7 @@ from typing import Final
 
 from eosctl.analysis.output_topics import (
     checkpoints_topic,
+    mirrored_heartbeats,
     mirrored_topics,
     offset_syncs_topic,
     regex_pattern,
@@ -26,6 +28,7 @@ from eosctl.model.client_roles import ClientRole, ConnectorConfig
 from eosctl.planning.acl_clients import Client, Planner
 from eosctl.planning.worker_acls import creation
 
+HEARTBEATS: Final = "heartbeats"
 MIRRORS: Final = ("MirrorSource", "MirrorCheckpoint", "MirrorHeartbeat")
 
 
@@ -38,7 +41,7 @@ def plan_mirror(planner: Planner, connector: ConnectorConfig) -> Iterator[Need]:
             yield from _mirror_checkpoint(planner, connector)
         case "MirrorHeartbeat":
             target = planner.client(connector, ClientRole.MIRROR_TARGET_ADMIN)
-            yield from creation(planner, target, "heartbeats", "heartbeats topic")
+            yield from creation(planner, target, HEARTBEATS, "heartbeats topic")
 
 
 def _mirror_source(planner: Planner, connector: ConnectorConfig) -> Iterator[Need]:
@@ -68,8 +71,35 @@ def _mirror_source(planner: Planner, connector: ConnectorConfig) -> Iterator[Nee
             symptom="'TopicAuthorizationException' while creating partitions; new topics are not mirrored",
             loss="topics that are not mirrored yet, and the copying of topic configs" if all_exist else None,
         )
+    yield from _heartbeats(planner, connector)
     yield from _offset_syncs(planner, connector)
     yield from _mirrored(planner, connector, source)
+
+
+def _heartbeats(planner: Planner, connector: ConnectorConfig) -> Iterator[Need]:
+    """MirrorSource mirrors a heartbeats topic whatever `topics` says (MirrorSourceConnector.shouldReplicateTopic)."""
+    here, there = topic(HEARTBEATS), topic(mirrored_heartbeats(connector))
+    if _is_off(connector, "heartbeats.replication.enabled") or any(
+        each.covers(here) for each in source_topics(connector)
+    ):
+        return
+    needed = (
+        (ClientRole.MIRROR_SOURCE_ADMIN, here, (Operation.DESCRIBE, Operation.DESCRIBE_CONFIGS)),
+        (ClientRole.MIRROR_SOURCE_CONSUMER, here, (Operation.READ,)),
+        (ClientRole.PRODUCER, there, (Operation.WRITE,)),
+        (ClientRole.MIRROR_TARGET_ADMIN, there, (Operation.DESCRIBE, Operation.CREATE, Operation.ALTER_CONFIGS)),
+    )
+    for role, pattern, operations in needed:
+        for operation in operations:
+            yield planner.client(connector, role).needs(
+                operation,
+                pattern,
+                "heartbeats that another flow wrote into the source cluster are mirrored, whatever `topics` says",
+                source="MirrorSourceConnector.shouldReplicateTopic (KIP-382, KIP-1074)",
+                symptom="'TopicAuthorizationException' while refreshing topics: no new topic at all is mirrored",
+                loss="nothing, unless the source cluster has a heartbeats topic that may be described: then new topics "
+                "are not mirrored",
+            )
 
 
 def _offset_syncs(planner: Planner, connector: ConnectorConfig) -> Iterator[Need]:

@@ -5,6 +5,7 @@ What was seen is kept as the table in docs/acls.md; EOSCTL_UPDATE_ACL_TABLE=1 wr
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -35,14 +36,20 @@ SAMPLE = {
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, Wire]]:
-    """A site with exactly-once whose topics all exist and hold records, with all bindings but those for creating."""
-    files: Path = tmp_path_factory.mktemp("lines")
+    """A site with exactly-once, as `run_in` makes it."""
+    with run_in(SourceSupport.ENABLED, tmp_path_factory.mktemp("lines")) as site:
+        yield site
+
+
+@contextmanager
+def run_in(phase: SourceSupport, files: Path) -> Iterator[tuple[Site, Wire]]:
+    """A site whose topics all exist and hold records, with all bindings but those for creating."""
     with (
         Sandbox(SandboxSpec(users=USERS, deadline_s=30)) as sandbox,
         wire_of(sandbox) as root,
         AclBroker(sandbox) as acls,
     ):
-        site = Sites(sandbox, acls, files).make(SourceSupport.ENABLED)
+        site = Sites(sandbox, acls, files).make(phase)
         site.allow(each.binding for each in site.plan(Connectors.of(site), {}).bindings)
         site.start_worker()
         for scenario in (file_life, own_topic_life, mirror_life):
@@ -133,3 +140,13 @@ def test_every_binding_is_needed_or_said_to_be_optional(running: tuple[Site, Wir
     wrong = [row for row in rows if (row.step is None) != row.is_optional]
     assert wrong == [], "needed but said to be optional, or the other way round"
     assert [row.verdict for row in rows] == [row.verdict for row in read_table()]
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3000)
+@pytest.mark.parametrize("phase", [SourceSupport.DISABLED, SourceSupport.PREPARING])
+def test_before_exactly_once_every_binding_is_needed_too(phase: SourceSupport, tmp_path: Path):
+    with run_in(phase, tmp_path) as (site, root):
+        rows = [remove_and_look(site, root, planned) for planned in bindings_of(site)]
+    wrong = [row for row in rows if (row.step is None) != row.is_optional]
+    assert wrong == [], "needed but said to be optional, or the other way round"

@@ -1,0 +1,200 @@
+"""Exactly the plan's bindings are enough for MirrorMaker 2: its three connectors on Connect, and its dedicated mode."""
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, KafkaException, Producer
+from confluent_kafka import TopicPartition as Committed
+
+from eosctl.clients.wire import Wire
+from eosctl.codecs.worker_files import decode_worker_file
+from eosctl.model.acl_plan import AclWish
+from eosctl.model.client_roles import ConnectorConfig
+from eosctl.model.names import TopicPartition
+from eosctl.model.offset_stores import SourceSupport
+from eosctl.planning.acls import plan_acls
+from eosctl.sandbox.properties import logging_configuration, properties_text
+from eosctl.sandbox.sandbox import Sandbox
+from eosctl.sandbox.spec import SandboxSpec
+from eosctl.sources.kafka_groups import committed_offsets
+from tests.integration.acl_broker import AclBroker, wire_of
+from tests.integration.acl_scenarios import ends
+from tests.integration.acl_site import USERS, Site, Sites
+from tests.integration.producers import create_topic
+from tests.integration.waiting import eventually
+
+pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
+
+CHECKPOINTS, HEARTBEATS, OFFSET_SYNCS = "up.checkpoints.internal", "heartbeats", "mm2-offset-syncs.down.internal"
+BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
+EVERY_SECOND = {
+    **dict.fromkeys(
+        (
+            "emit.checkpoints.interval.seconds",
+            "refresh.groups.interval.seconds",
+            "refresh.topics.interval.seconds",
+            "sync.group.offsets.interval.seconds",
+            "emit.heartbeats.interval.seconds",
+        ),
+        "1",
+    ),
+    "sync.group.offsets.enabled": "true",
+    "checkpoints.topic.replication.factor": "1",
+    "heartbeats.topic.replication.factor": "1",
+    "offset-syncs.topic.replication.factor": "1",
+    "replication.factor": "1",
+    "sync.topic.acls.enabled": "false",
+}
+
+
+@pytest.fixture
+def sandbox2(kafka_version: str) -> Iterator[Sandbox]:
+    with Sandbox(SandboxSpec(kafka_version=kafka_version, users=USERS, deadline_s=45)) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def root(sandbox2: Sandbox) -> Iterator[Wire]:
+    with wire_of(sandbox2) as wire:
+        yield wire
+
+
+def fill(sandbox: Sandbox, topic: str, group: str) -> None:
+    """Records in each partition of the topic, and a group that has read some of them."""
+    producer = Producer({"bootstrap.servers": sandbox.bootstrap_servers, "log_level": 0})
+    for number in range(40):
+        producer.produce(topic, f"{number}".encode(), partition=number % 4)
+    assert producer.flush(30) == 0
+    consumer = Consumer({"bootstrap.servers": sandbox.bootstrap_servers, "group.id": group, "log_level": 0})
+
+    def commits() -> bool:
+        try:
+            consumer.commit(offsets=[Committed(topic, 0, 5)], asynchronous=False)
+        except KafkaException as error:
+            if error.args[0].name() not in {"NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE"}:
+                raise
+            return False
+        return True
+
+    eventually(commits, "the group's coordinator")
+    consumer.close()
+
+
+def all_is_mirrored(root: Wire, topic: str, group: str) -> bool:
+    """Records, heartbeats, checkpoints, and the group's offset in the mirrored topic."""
+    place = TopicPartition(f"up.{topic}", 0)
+    if not all(ends(root, each) for each in (place.topic, HEARTBEATS, CHECKPOINTS)):
+        return False
+    return place in committed_offsets(root, [group], [place]).get(group, {})
+
+
+def connectors(site: Site) -> tuple[ConnectorConfig, ...]:
+    """MirrorSource, MirrorCheckpoint and MirrorHeartbeat, from the sandbox to itself."""
+    source = site.mirror_source(2)
+    plain = {key: each.value for key, each in source.properties.items() if key != "name"}
+    shared = {**plain, **EVERY_SECOND, "groups": f"{site.name}-readers"}
+    kinds = ("MirrorSource", "MirrorCheckpoint", "MirrorHeartbeat")
+    return tuple(
+        site.connector(
+            f"{site.name}-{kind}",
+            **{**shared, "connector.class": f"org.apache.kafka.connect.mirror.{kind}Connector"},
+        )
+        for kind in kinds
+    )
+
+
+def test_the_plan_is_enough_for_all_three_connectors_of_mirrormaker(sandbox2: Sandbox, root: Wire, tmp_path: Path):
+    with AclBroker(sandbox2) as acls:
+        site = Sites(sandbox2, acls, tmp_path).make(SourceSupport.ENABLED)
+        mirrored = connectors(site)
+        topics = (*site.worker.internal_topics, CHECKPOINTS, HEARTBEATS, OFFSET_SYNCS, f"up.{site.name}-up")
+        plan = site.plan(mirrored, {**dict.fromkeys(topics, False), f"{site.name}-up": True})
+        group = f"{site.name}-readers"
+        fill(sandbox2, f"{site.name}-up", group)
+        site.allow(each.binding for each in plan.bindings)
+        try:
+            site.start_worker()
+            for each in mirrored:
+                site.put("create", each)
+            for each, tasks in zip(mirrored, (2, 1, 1), strict=True):
+                site.await_running("create", each.name, tasks)
+            site.wait(
+                "mirror", lambda: all_is_mirrored(root, f"{site.name}-up", group), "heartbeat, checkpoint or offset", 60
+            )
+        finally:
+            site.stop_worker()
+
+
+def dedicated(sandbox: Sandbox, topic: str, group: str) -> str:
+    """MirrorMaker's own properties file: from `up` to `down`, which are one cluster with a user each."""
+    from eosctl.codecs.properties import decode_properties
+
+    clients = {
+        f"{alias}.{key}": value
+        for alias, user in (("up", "upstream"), ("down", "downstream"))
+        for key, value in decode_properties(sandbox.client_properties(user), origin=user).items()
+    }
+    settings = {
+        "clusters": "up, down",
+        **clients,
+        **EVERY_SECOND,
+        "up->down.enabled": "true",
+        "up->down.topics": topic,
+        "up->down.groups": group,
+        "down->up.enabled": "false",
+        "down->up.emit.heartbeats.enabled": "false",
+        "down.exactly.once.source.support": "enabled",
+        "up.consumer.isolation.level": "read_committed",
+        "up.consumer.auto.offset.reset": "earliest",
+        **{f"{kind}.storage.replication.factor": "1" for kind in ("config", "offset", "status")},
+        "tasks.max": "2",
+    }
+    return properties_text(settings)
+
+
+@contextmanager
+def mirror_maker(sandbox: Sandbox, file: Path) -> Iterator[Path]:
+    """MirrorMaker in its dedicated mode while the block runs; its log."""
+    log, logging = file.with_suffix(".log"), file.with_suffix(".logging.properties")
+    text, names_file = logging_configuration(sandbox.spec.version)
+    logging.write_text(text)
+    mirror = ":".join(f"{each}/*" for each in sandbox.jars.plugin_path.iterdir() if "mirror" in each.name)
+    options = ["-Xmx512m", f"-D{names_file}=file:{logging}", "-cp", f"{sandbox.classpath}:{mirror}"]
+    command = [sandbox.java, *options, "org.apache.kafka.connect.mirror.MirrorMaker", file]
+    with log.open("w") as output:
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
+    try:
+        yield log
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+@pytest.mark.long
+def test_the_plan_is_enough_for_dedicated_mirrormaker(sandbox2: Sandbox, root: Wire, tmp_path: Path):
+    topic, group, servers = "to-mirror", "readers", sandbox2.bootstrap_servers
+    create_topic(servers, topic, 4)
+    fill(sandbox2, topic, group)
+    text = dedicated(sandbox2, topic, group)
+    file = tmp_path / "mm2.properties"
+    file.write_text(text)
+    clusters = decode_worker_file(text, "mm2.properties")
+    assert [each.group_id for each in clusters] == ["up-mm2"]
+    internal = [name for each in clusters for worker in each.workers for name in worker.internal_topics]
+    known = dict.fromkeys((*internal, CHECKPOINTS, HEARTBEATS, OFFSET_SYNCS, f"up.{topic}"), False)
+    plan = plan_acls(AclWish(clusters, topics_known={**known, topic: True}), lambda _: "User:nobody")
+    assert {each.binding.principal for each in plan.bindings} == {"User:upstream", "User:downstream"}
+    with AclBroker(sandbox2) as acls:
+        acls.set(each.binding for each in plan.bindings)
+        for _ in ("first start", "start over what is there, which fences"):
+            before = ends(root, f"up.{topic}")
+            fill(sandbox2, topic, group)
+            with mirror_maker(sandbox2, file) as log:
+                eventually(
+                    lambda before=before: ends(root, f"up.{topic}") > before and all_is_mirrored(root, topic, group),
+                    lambda log=log: f"all is mirrored; {log.read_text()[-3000:]}",
+                    deadline_s=90,
+                )

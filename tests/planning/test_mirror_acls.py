@@ -1,0 +1,89 @@
+"""The rules of the ACL plan for MirrorMaker 2; tests/integration shows that a real one agrees."""
+
+import pytest
+
+from eosctl.codecs.worker_files import decode_worker_file
+from eosctl.model.acl_plan import AclWish
+from eosctl.planning.acls import plan_acls
+from tests.planning.test_acls import JAAS, line
+
+
+def _no_certificate(_: object) -> str:
+    raise AssertionError("no client shows a certificate")
+
+
+MIRROR_MAKER = """
+clusters = A, B
+A.bootstrap.servers = a:9092
+B.bootstrap.servers = b:9092
+A.security.protocol = SASL_SSL
+A.sasl.mechanism = PLAIN
+A.sasl.jaas.config = {a}
+B.security.protocol = SASL_SSL
+B.sasl.mechanism = PLAIN
+B.sasl.jaas.config = {b}
+B.exactly.once.source.support = enabled
+A->B.enabled = true
+A->B.topics = orders, logs-.*
+A->B.tasks.max = 2
+emit.heartbeats.enabled = false
+"""
+
+
+def test_mirror_maker_is_a_connect_cluster_on_the_target_with_clients_on_both_sides():
+    text = MIRROR_MAKER.format(a=JAAS.format("at-a"), b=JAAS.format("at-b"))
+    [flow] = decode_worker_file(text, "mm2.properties")
+    assert flow.group_id == "A-mm2"
+    found = plan_acls(AclWish((flow,)), _no_certificate)
+    by_cluster = {server: set() for server in ("a:9092", "b:9092")}
+    for each in found.bindings:
+        [server] = each.cluster
+        by_cluster[server].add(line(each))
+    assert {
+        "at-a Read Topic orders",
+        "at-a Read Topic prefixed logs-",
+        "at-a DescribeConfigs Topic orders",
+        "at-a Write Topic mm2-offset-syncs.B.internal",
+    } <= by_cluster["a:9092"]
+    assert {
+        "at-b Read Topic mm2-configs.A.internal",
+        "at-b Write TransactionalId connect-cluster-A-mm2",
+        "at-b Write TransactionalId A-mm2-MirrorSourceConnector-1",
+        "at-b Write Topic A.orders",
+        "at-b Write Topic prefixed A.logs-",
+        "at-b Write Topic A.checkpoints.internal",
+        "at-b Create Topic A.orders",
+    } <= by_cluster["b:9092"]
+    assert not any(each.startswith("at-b") for each in by_cluster["a:9092"])
+
+
+def test_flows_that_only_carry_heartbeats_have_no_source_connector():
+    text = MIRROR_MAKER.format(a=JAAS.format("at-a"), b=JAAS.format("at-b")).replace(
+        "emit.heartbeats.enabled = false", ""
+    )
+    flows = {each.group_id: [connector.name for connector in each.connectors] for each in decode_worker_file(text, "m")}
+    assert flows["B-mm2"] == ["MirrorHeartbeatConnector"]
+    assert len(flows["A-mm2"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("settings", "planned"),
+    [
+        ("", True),
+        ("heartbeats.replication.enabled = false", False),
+        ("A->B.topics = .*", False),
+    ],
+    ids=["by name", "switched off", "all topics are mirrored"],
+)
+def test_heartbeats_of_the_source_cluster_are_mirrored_whatever_topics_says(settings: str, planned: bool):
+    text = MIRROR_MAKER.format(a=JAAS.format("at-a"), b=JAAS.format("at-b")) + settings
+    found = plan_acls(AclWish(decode_worker_file(text, "mm2.properties")), _no_certificate)
+    optional = {line(each) for each in found.bindings if each.is_optional}
+    heartbeats = {
+        "at-a DescribeConfigs Topic heartbeats",
+        "at-a Read Topic heartbeats",
+        "at-b Write Topic A.heartbeats",
+        "at-b Create Topic A.heartbeats",
+    }
+    assert (heartbeats <= optional) is planned
+    assert bool(heartbeats & optional) is planned
