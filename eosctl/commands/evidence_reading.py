@@ -13,20 +13,20 @@ from eosctl.analysis.rules.workers import probes
 from eosctl.codecs.worker_properties import advertised_address, decode_worker_properties
 from eosctl.commands.context import Context
 from eosctl.commands.evidence_acls import read_acl_differences
-from eosctl.commands.offsets_reading import OffsetsQuestion, offsets_in, read_offsets
+from eosctl.commands.offsets_reading import OffsetsQuestion, read_offsets
 from eosctl.commands.offsets_showing import report_of
-from eosctl.commands.reading import read_config_topic, read_descriptions, read_transactional_ids
+from eosctl.commands.reading import read_config_topic, read_descriptions, read_leaderless, read_transactional_ids
 from eosctl.errors import UsageError
 from eosctl.model.connectors import Reader
-from eosctl.model.evidence import Evidence, InternalTopic, WorkerEvidence
+from eosctl.model.evidence import Evidence, WorkerEvidence
 from eosctl.model.inspection import Inspection
 from eosctl.model.names import ConnectorTaskId, leader_transactional_id, task_transactional_id
-from eosctl.model.offset_stores import SourceSupport, StorePlace
+from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.report import Finding
 from eosctl.model.skipped import Skipped
-from eosctl.model.snapshot import ConfigTopicLog, Snapshot
+from eosctl.model.snapshot import ConfigTopicLog
 from eosctl.model.versions import NEWEST, KafkaVersion
-from eosctl.model.workers import ConnectFacts, ConnectorStatus, WorkerFacts
+from eosctl.model.workers import ConnectorStatus
 from eosctl.sources.kafka_evidence import or_skipped
 
 NO_BROKERS = Skipped("no -b/--bootstrap-server was given")
@@ -57,6 +57,7 @@ class _Rest(NamedTuple):
 def read_evidence(context: Context, question: EvidenceQuestion) -> Evidence:
     """Everything that can be read now. Raises where no broker or no worker answers, of those that were named."""
     if context.options.snapshot is not None:
+        from eosctl.commands.evidence_in_snapshot import evidence_in
         from eosctl.sources.snapshot_file import read_snapshot_file
 
         return evidence_in(read_snapshot_file(context.options.snapshot), question)
@@ -91,19 +92,20 @@ def _read_rest(context: Context, question: EvidenceQuestion) -> _Rest:
 
 
 def _of_workers(context: Context, question: EvidenceQuestion, rest: _Rest) -> Evidence:
-    files = _worker_files(question, rest.workers)
+    files = worker_files_of(question, rest.workers)
     empty = Evidence(as_of=context.now())
     known = replace(
-        _without_brokers(empty, NO_BROKERS),
+        without_brokers(empty, NO_BROKERS),
         workers=rest.workers,
         statuses=rest.statuses,
         preflight=rest.preflight,
         worker_files=files,
     )
-    return replace(known, group_id=_group_id(context.options.group_id, files))
+    return replace(known, group_id=group_id_of(context.options.group_id, files))
 
 
-def _without_brokers(evidence: Evidence, reason: Skipped) -> Evidence:
+def without_brokers(evidence: Evidence, reason: Skipped) -> Evidence:
+    """The same with this reason in place of all that brokers tell."""
     return replace(
         evidence,
         cluster_id=reason,
@@ -113,6 +115,7 @@ def _without_brokers(evidence: Evidence, reason: Skipped) -> Evidence:
         internal_topics=reason,
         transaction_log=reason,
         transactions=reason,
+        leaderless=reason,
         transactional_ids=reason,
         offset_findings=reason,
         groups=reason,
@@ -125,9 +128,9 @@ def _of_brokers(context: Context, question: EvidenceQuestion, rest: _Rest) -> Ev
     from eosctl.sources.kafka_evidence import read_broker_settings, read_internal_topic, read_transaction_log
 
     wire, known = context.wire, _of_workers(context, question, rest)
-    topics = _topics(question, known)
+    topics = topics_of(question, known)
     group_id = known.group_id
-    inspection = or_skipped(lambda: _inspection(read_config_topic(context, topics["config"]), known))
+    inspection = or_skipped(lambda: inspection_of(read_config_topic(context, topics["config"]), known))
     known = replace(
         known,
         cluster_id=wire.cluster_id,
@@ -143,10 +146,13 @@ def _of_brokers(context: Context, question: EvidenceQuestion, rest: _Rest) -> Ev
     )
     ids = tuple(_connect_ids(known))
     transactions = NO_GROUP if not ids else or_skipped(lambda: read_descriptions(context, ids))
-    return replace(known, transactions=transactions)
+    if isinstance(transactions, Skipped):
+        return replace(known, transactions=transactions, leaderless=transactions)
+    leaderless = or_skipped(lambda: read_leaderless(context, transactions.values()))
+    return replace(known, transactions=transactions, leaderless=leaderless)
 
 
-def _topics(question: EvidenceQuestion, known: Evidence) -> dict[str, str]:
+def topics_of(question: EvidenceQuestion, known: Evidence) -> dict[str, str]:
     """Name of each internal topic: as the user says, else as a worker's file says, else as Kafka's samples have it."""
     keys = {"config": "config.storage.topic", "offsets": "offset.storage.topic", "status": "status.storage.topic"}
     return {
@@ -155,7 +161,8 @@ def _topics(question: EvidenceQuestion, known: Evidence) -> dict[str, str]:
     }
 
 
-def _inspection(log: ConfigTopicLog, known: Evidence) -> Inspection:
+def inspection_of(log: ConfigTopicLog, known: Evidence) -> Inspection:
+    """What inspect-config says of the config topic, with what the workers say of the connectors."""
     statuses = known.statuses
     version = min((each.version for each in known.answering), default=NEWEST)
     group_id = known.group_id
@@ -193,7 +200,7 @@ def _offset_findings(
     context: Context, question: EvidenceQuestion, known: Evidence, topics: Mapping[str, str]
 ) -> tuple[Finding, ...]:
     """Those of `offsets show`."""
-    asked = _offsets_question(question, known, topics)
+    asked = offsets_question(question, known, topics)
     return report_of(read_offsets(_quick(context, known), asked), asked).findings
 
 
@@ -206,7 +213,8 @@ def _quick(context: Context, known: Evidence) -> Context:
     return quick
 
 
-def _offsets_question(question: EvidenceQuestion, known: Evidence, topics: Mapping[str, str]) -> OffsetsQuestion:
+def offsets_question(question: EvidenceQuestion, known: Evidence, topics: Mapping[str, str]) -> OffsetsQuestion:
+    """What offsets show is asked, by what is known of the workers."""
     enabled, others, unknown = probes(known)
     agreed = None if (enabled and others) or unknown else SourceSupport.ENABLED if enabled else SourceSupport.DISABLED
     servers = set(known.configured("bootstrap.servers").values())
@@ -220,14 +228,15 @@ def _offsets_question(question: EvidenceQuestion, known: Evidence, topics: Mappi
     )
 
 
-def _group_id(told: str | None, files: Mapping[str, Mapping[str, str]] | Skipped) -> str | Skipped:
+def group_id_of(told: str | None, files: Mapping[str, Mapping[str, str]] | Skipped) -> str | Skipped:
+    """The group that the user named, else the one that all files name; Skipped where neither tells."""
     named = {each["group.id"] for each in files.values() if "group.id" in each} if isinstance(files, Mapping) else set()
     if told is not None:
         return told
     return named.pop() if len(named) == 1 else NO_GROUP
 
 
-def _worker_files(
+def worker_files_of(
     question: EvidenceQuestion, workers: Mapping[str, WorkerEvidence | Skipped] | Skipped
 ) -> Mapping[str, Mapping[str, str]] | Skipped:
     """Each file's settings, by the address of the worker that advertises what the file says, else by its path."""
@@ -245,58 +254,3 @@ def _worker_files(
             raise UsageError(f"two files are of the worker at {name}: {path} is the second")
         found[name] = properties
     return found
-
-
-def evidence_in(snapshot: Snapshot, question: EvidenceQuestion) -> Evidence:
-    """What a snapshot holds of it: no validate probe, no broker settings but one, no groups."""
-    cluster, connect, log = snapshot.cluster, snapshot.connect, snapshot.config_topic
-    workers = (
-        connect if isinstance(connect, Skipped) else {url: _of_fact(each) for url, each in connect.workers.items()}
-    )
-    files = _worker_files(question, workers)
-    known = replace(
-        _without_brokers(Evidence(as_of=snapshot.as_of), NOT_SAVED),
-        group_id=_group_id(snapshot.group_id, files),
-        cluster_id=cluster if isinstance(cluster, Skipped) else cluster.cluster_id,
-        workers=workers,
-        worker_files=files,
-        statuses=connect.connectors if isinstance(connect, ConnectFacts) else connect,
-        preflight=NOT_SAVED,
-        brokers=cluster
-        if isinstance(cluster, Skipped)
-        else {node: _limits(cluster.transaction_max_timeout_ms) for node in cluster.brokers},
-        transactions=snapshot.transactions,
-        transactional_ids=snapshot.transactions
-        if isinstance(snapshot.transactions, Skipped)
-        else tuple(snapshot.transactions),
-    )
-    known = replace(known, internal_topics=_saved_topics(snapshot, _topics(question, known)))
-    known = replace(known, inspection=log if isinstance(log, Skipped) else _inspection(log, known))
-    asked = _offsets_question(question, known, _topics(question, known))
-    return replace(known, offset_findings=or_skipped(lambda: report_of(offsets_in(snapshot, asked), asked).findings))
-
-
-def _saved_topics(snapshot: Snapshot, names: Mapping[str, str]) -> tuple[InternalTopic, ...]:
-    log, offsets = snapshot.config_topic, snapshot.offsets
-    status = InternalTopic("status", names["status"], NOT_SAVED)
-    config = InternalTopic("config", names["config"], log if isinstance(log, Skipped) else log.facts)
-    if isinstance(offsets, Skipped):
-        return config, InternalTopic("offsets", names["offsets"], offsets), status
-    name = offsets.worker.offsets_topic
-    topic = offsets.topics.get(StorePlace(name), NOT_SAVED)
-    facts = topic if topic is None or isinstance(topic, Skipped) else topic.facts
-    return config, InternalTopic("offsets", name, facts), status
-
-
-def _limits(limit: int | Skipped) -> Mapping[str, str] | Skipped:
-    return limit if isinstance(limit, Skipped) else {"transaction.max.timeout.ms": str(limit)}
-
-
-def _of_fact(worker: WorkerFacts | Skipped) -> WorkerEvidence | Skipped:
-    if isinstance(worker, Skipped):
-        return worker
-    try:
-        version = KafkaVersion.parse(worker.version)
-    except ValueError as error:
-        return Skipped(str(error))
-    return WorkerEvidence(worker.url, version, worker.kafka_cluster_id, NOT_SAVED, NOT_SAVED)

@@ -6,7 +6,7 @@ from typing import Final
 
 from eosctl.model.acl_plan import AclDifference
 from eosctl.model.inspection import Inspection
-from eosctl.model.names import coordinator_partition
+from eosctl.model.names import TopicPartition, coordinator_partition
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.report import Finding
 from eosctl.model.skipped import Skipped
@@ -88,7 +88,8 @@ class Evidence:
     files that the user gave, by name, without secrets; statuses what REST says of connectors; preflight the messages of
     `exactly.once.support=required` about each source connector; inspection the config topic; brokers the settings of
     each; transaction_log None where the topic does not exist yet; transactions the descriptions of the leader's and the
-    tasks' IDs (an ID that is missing is unknown to its coordinator); transactional_ids all that the cluster lists;
+    tasks' IDs (an ID that is missing is unknown to its coordinator); leaderless the partitions of their open transactions
+    that have no leader now; transactional_ids all that the cluster lists;
     offset_findings those of `offsets show`; groups the protocol type (consumer, connect, …) of each group by
     name; acl_differences what workers and connectors need in phases preparing and enabled, against the cluster's ACLs.
     """
@@ -106,6 +107,7 @@ class Evidence:
     internal_topics: tuple[InternalTopic, ...] | Skipped = NOT_READ
     transaction_log: TransactionLog | Skipped | None = NOT_READ
     transactions: Mapping[str, TransactionDescription] | Skipped = NOT_READ
+    leaderless: frozenset[TopicPartition] | Skipped = NOT_READ
     transactional_ids: tuple[str, ...] | Skipped = NOT_READ
     offset_findings: tuple[Finding, ...] | Skipped = NOT_READ
     groups: Mapping[str, str] | Skipped = NOT_READ

@@ -32,8 +32,8 @@ def worker(url, version="4.3.1", *, enabled=True, cluster="K", connectors=("x",)
     return WorkerEvidence(url, KafkaVersion.parse(version), cluster, enabled, frozenset(connectors))
 
 
-def described(name, state=TransactionState.EMPTY, start_ms=None):
-    return TransactionDescription(name, state, ProducerIdAndEpoch(1, 0), 60_000, start_ms, (), 1)
+def described(name, state=TransactionState.EMPTY, start_ms=None, partitions=()):
+    return TransactionDescription(name, state, ProducerIdAndEpoch(1, 0), 60_000, start_ms, partitions, 1)
 
 
 def inspection(log=None, *, running=2, **config):
@@ -92,6 +92,7 @@ HEALTHY = Evidence(
     internal_topics=(topic(), topic("offsets", 25), topic("status", 5)),
     transaction_log=transaction_log(),
     transactions={name: described(name) for name in ("connect-cluster-g", "g-x-0", "g-x-1")},
+    leaderless=frozenset(),
     transactional_ids=("connect-cluster-g", "g-x-0", "g-x-1"),
     offset_findings=(),
     groups={"g": "connect"},

@@ -15,6 +15,7 @@ from eosctl.model.acls import Operation
 from eosctl.model.acls import topic as topic_pattern
 from eosctl.model.client_roles import ClientRole
 from eosctl.model.evidence import UNKNOWN_PRINCIPAL, ConnectGroup, Evidence, GroupMember
+from eosctl.model.names import TopicPartition
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.report import Finding, Severity
 from eosctl.model.skipped import Skipped
@@ -60,6 +61,7 @@ def tasks(count, **config):
     return Log().writer(7).config("x", **config).tasks("x", *range(count)).commit("x", count).fencing("x", count)
 
 
+OUT_1 = TopicPartition("out", 1)
 ONE_COORDINATOR = transaction_log(leaders=dict.fromkeys(range(50), 1))
 CONDITIONS = [
     ("EOS001", but(workers={A: worker(A, "3.2.3"), B: worker(B)}), A, "3.2.3"),
@@ -134,6 +136,8 @@ CONDITIONS = [
     ("EOS132", but(acl_differences=acls(("User:c", ClientRole.CONSUMER, "x", topic_pattern("offsets"), Operation.READ),
                                         phases=(SourceSupport.ENABLED,))),
      "Topic offsets", "User:c has no Read on Topic offsets "),
+    ("EOS116", but(transactions={"g-x-0": described("g-x-0", TransactionState.ONGOING, NOW, (OUT_1,))},
+                   leaderless=frozenset({OUT_1})), "g-x-0", "out-1 has no leader"),
     ("EOS115", but(transactional_ids=("g-x-0", "g-gone-0")), "g", "g-gone-0"),
 ]  # fmt: skip
 

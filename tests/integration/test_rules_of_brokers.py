@@ -10,9 +10,10 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
-from tests.integration.doctoring import Doctor, Eosctl, Rest, alter_topic, arguments, file_source
+from tests.integration.coordinators import coordinator_of
+from tests.integration.doctoring import Doctor, Eosctl, Rest, alter_topic, arguments, file_source, write
 from tests.integration.kafka_tools import run_kafka_tool
-from tests.integration.producers import transactional_producer
+from tests.integration.producers import open_transaction, transactional_producer
 from tests.integration.waiting import eventually
 
 pytestmark = pytest.mark.kafka
@@ -32,7 +33,10 @@ def brokers() -> Iterator[Sandbox]:
     with Sandbox(SandboxSpec(brokers=2, broker_config=settings)) as started:
         admin = AdminClient({"bootstrap.servers": started.bootstrap_servers})
         compact = {"cleanup.policy": "compact"}
-        topics = [NewTopic(name, count, 1, config=compact) for name, count in INTERNAL.items()]
+        topics = [
+            NewTopic(name, count, replica_assignment=[[1]] * count, config=compact) for name, count in INTERNAL.items()
+        ]
+        topics.append(NewTopic("on-broker-2", 1, replica_assignment=[[2]]))
         for made in admin.create_topics(topics).values():
             made.result(30)
         del admin
@@ -51,14 +55,31 @@ def test_a_transaction_log_that_wants_more_replicas_than_it_has(brokers: Sandbox
     doctor.sees_no_more(("EOS040", LOG))
 
 
-def test_a_transaction_log_without_leaders(brokers: Sandbox, doctor: Doctor) -> None:
+def test_a_broker_is_gone_that_leads_the_transaction_log_and_a_partition_of_an_open_transaction(
+    brokers: Sandbox, doctor: Doctor
+) -> None:
+    """The transaction is that of a task whose ID broker 1 coordinates; tests of fence show what follows."""
+    servers = brokers.bootstrap_servers.split(",")[0]
+    names = (f"source{number}" for number in range(100))
+    name = next(each for each in names if coordinator_of(servers, f"g-{each}-0") == 1)
+    records = {f"connector-{name}": '{"properties":{}}', f"task-{name}-0": '{"properties":{}}'}
+    records |= {f"commit-{name}": '{"tasks":1}', f"tasks-fencing-{name}": '{"task-count":1}'}
+    write(brokers, "connect-configs", *((key.encode(), value.encode()) for key, value in records.items()))
+    producer = open_transaction(servers, f"g-{name}-0", "on-broker-2")
+    conditions = (("EOS041", LOG), ("EOS116", f"g-{name}-0"))
     brokers.stop_broker(2)
     try:
-        found = doctor.sees(("EOS041", LOG))["EOS041", LOG]
+        found = doctor.sees(*conditions)
     finally:
         brokers.start_broker(2)
-    assert f"start the brokers that hold the replicas: kafka-topics.sh --describe --topic {LOG}" in found["cure"]
-    doctor.sees_no_more(("EOS041", LOG))
+    assert (
+        f"start the brokers that hold the replicas: kafka-topics.sh --describe --topic {LOG}"
+        in found[conditions[0]]["cure"]
+    )
+    assert "start the brokers that hold its replicas" in found[conditions[1]]["cure"]
+    assert "on-broker-2-0 has no leader" in found[conditions[1]]["message"]
+    doctor.sees_no_more(*conditions)
+    producer.abort_transaction(30)
 
 
 def test_topics_with_fewer_replicas_than_there_are_brokers(brokers: Sandbox, doctor: Doctor, tmp_path: Path) -> None:

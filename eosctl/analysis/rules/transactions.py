@@ -74,6 +74,21 @@ def _overdue(evidence: Evidence) -> Iterator[Finding]:
             yield OVERDUE.finding(name, message, cure=cure, state=each.state.value, late_ms=late_ms)
 
 
+def _forgotten_markers(evidence: Evidence) -> Iterator[Finding]:
+    known, leaderless = evidence.transactions, evidence.leaderless
+    if isinstance(known, Skipped) or isinstance(leaderless, Skipped):
+        return
+    for name, each in known.items():
+        lost = sorted(leaderless.intersection(each.partitions)) if each.state.is_open else []
+        if lost:
+            places = ", ".join(map(str, lost[:SHOWN]))
+            message = (
+                f"its transaction is {each.state.value} and {places} has no leader: a transaction that ends now leaves "
+                "its records there open for ever"
+            )
+            yield FORGOTTEN.finding(name, message, partitions=[str(place) for place in lost], state=each.state.value)
+
+
 def _collision(evidence: Evidence) -> Iterator[Finding]:
     group_id, groups, statuses = evidence.group_id, evidence.groups, evidence.statuses
     if isinstance(group_id, Skipped) or isinstance(groups, Skipped) or isinstance(statuses, Skipped):
@@ -192,4 +207,19 @@ FOREIGN: Final = Rule(
     source="KIP-618",
     check=_foreign,
 )
-RULES: Final = (NO_LEADER_ID, NO_TASK_ID, OVERDUE, COLLISION, PREFIX, FOREIGN)
+FORGOTTEN: Final = Rule(
+    id="EOS116",
+    title="open transaction on a partition without leader",
+    severity=Severity.ERROR,
+    question="Do all partitions of Connect's open transactions have a leader?",
+    needs=("transactions", "leaderless"),
+    cause="Brokers of 4.x forget the marker of a partition without leader and call the transaction complete: when the "
+    "leader is back, its records hang there (measured with 4.3.1; 3.x waits for the leader). A restarted task, a new "
+    "leader and `eosctl fence` all end the open transaction of their ID.",
+    cure="start the brokers that hold its replicas (`kafka-topics.sh --describe --unavailable-partitions` names them); "
+    "restart and fence nothing before that. What hangs already: `eosctl transactions hanging`",
+    source="KIP-98; measured with 3.3.2, 3.6.2, 3.9.2 and 4.3.1",
+    check=_forgotten_markers,
+    blocks=frozenset({"preparing", "enabled", "disabled"}),
+)
+RULES: Final = (NO_LEADER_ID, NO_TASK_ID, OVERDUE, COLLISION, PREFIX, FOREIGN, FORGOTTEN)
