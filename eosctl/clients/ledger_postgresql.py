@@ -215,6 +215,8 @@ _BY_CLASS: Final[Mapping[str, tuple[type[EosctlError], str]]] = {
 
 def postgresql_failure(error: "psycopg.Error", name: str, user: str) -> EosctlError:
     """What an error means to the user, by its SQLSTATE (PostgreSQL's Appendix A); none: the connection is gone."""
+    from psycopg import OperationalError
+
     state = error.sqlstate or ""
     text = " ".join(str(error.diag.message_primary or error).split())
     if state[:2] == "28" or (not state and any(words in text for words in _NOT_LET_IN)):
@@ -228,7 +230,7 @@ def postgresql_failure(error: "psycopg.Error", name: str, user: str) -> EosctlEr
         return NotAuthorized(principal=user, operation="write", resource=name, hint=text)
     if not state and "does not exist" in text:
         return ConfigError(f"ledger {name}: {text}")
-    if not state:
+    if not state and isinstance(error, OperationalError):
         return Unreachable(f"ledger {name} cannot be reached: {text}")
     kind, meaning = _BY_STATE.get(state) or _BY_CLASS.get(state[:2]) or (Bug, "it answered with an error")
     return kind(f"ledger {name}: {meaning} ({text}, SQLSTATE {state})")

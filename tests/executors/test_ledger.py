@@ -9,6 +9,7 @@ import pytest
 from eosctl.codecs.ledger import SCHEMA
 from eosctl.commands.audit_ledger import Ledger, open_ledger
 from eosctl.errors import Bug, ConfigError, Refused, StaleRange, Unsupported, UsageError
+from eosctl.executors import ledger as ledger_executor
 from eosctl.executors.ledger_schema import prepare_ledger
 from eosctl.model.audit import StateKind
 from eosctl.model.ledger import (
@@ -238,6 +239,14 @@ def test_unsettled_state_belongs_into_no_ledger(ledger: Ledger):
     assert ledger.jobs() == ()
 
 
+def test_state_that_no_row_can_hold_is_refused_before_it_is_sent(ledger: Ledger, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(ledger_executor, "MOST_PAYLOAD", 10)
+    state = ledger.state("job", CLUSTER)
+    with pytest.raises(Refused, match="carried state of t-0 from 0, log 0, has 11 bytes, a ledger takes 10 in a row"):
+        ledger.commit(run_of(state, rows=(row(b"x" * 11),)))
+    ledger.commit(run_of(state, rows=(row(b"x" * 10),)))
+
+
 def test_jobs_do_not_touch_each_other(ledger: Ledger):
     names = ["job", "Job", "jöb'; DROP TABLE audit_job; --", "100% {text} ?"]
     for number, name in enumerate(names):
@@ -292,7 +301,7 @@ def test_a_ledger_of_an_older_eosctl_is_brought_up_to_date_with_all_that_it_hold
 
 def test_a_migration_that_fails_leaves_the_old_schema(ledger: Ledger, url: str):
     newer = (*SCHEMA, ("ALTER TABLE audit_run ADD COLUMN engine {text}", "this is no statement"))
-    with pytest.raises(Bug):
+    with pytest.raises(Bug, match="syntax error"):
         prepare_ledger(ledger.store, create=False, schema=newer)
     read_up_to(open_ledger(url), "job", 10)
 
