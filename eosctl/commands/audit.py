@@ -49,6 +49,19 @@ def audit(
     processes: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Processes of the local engine. [default: one a CPU]")
     ] = None,
+    master: Annotated[
+        str | None, typer.Option(metavar="URL", help="Spark's master. [default: this machine, or spark-submit's]")
+    ] = None,
+    remote: Annotated[
+        str | None, typer.Option(metavar="URL", help="A Spark Connect server, such as sc://host.")
+    ] = None,
+    executor_properties: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Client properties where Spark's executors find them: a file, or env:NAME for a variable's text.",
+        ),
+    ] = None,
     log_dir: Annotated[
         list[Path] | None,
         typer.Option(
@@ -83,6 +96,7 @@ def audit(
       eosctl audit -b broker:9092 --topic orders --topic payments --plan
       eosctl audit -b broker:9092 --store sqlite:///var/lib/eosctl/audit.db --report audit.html
       eosctl audit --log-dir /var/lib/kafka/data --topic orders
+      eosctl audit -b broker:9092 --engine spark --master local[4]
       eosctl audit status --store sqlite:///var/lib/eosctl/audit.db
 
     Columns:
@@ -124,12 +138,24 @@ def audit(
     from eosctl.commands.audit_sites import AuditQuestion
     from eosctl.commands.auditing import audit_now, plan_audit
     from eosctl.commands.context import Context
+    from eosctl.spark.starting import SparkWish
 
     if action is not Action.RUN:
         return _look(options, action, store, job)
     directories = tuple(log_dir or ())
+    if directories and engine is EngineName.SPARK:
+        raise UsageError("--log-dir is read on this machine", hint="leave --engine spark out")
     asked = AuditQuestion(
-        question, tuple(topic or ()), engine.value, processes, store, job, report, export, directories
+        offsets=question,
+        topics=tuple(topic or ()),
+        engine=engine.value,
+        processes=processes,
+        store=store,
+        job=job,
+        report=report,
+        export=export,
+        log_directories=directories,
+        spark=SparkWish(master, remote, executor_properties),
     )
     with Context(options) as context:
         answer = plan_audit(context, asked) if plan else audit_now(context, asked)

@@ -1,7 +1,7 @@
 """Where an audit reads: a live cluster, or log directories of brokers. Each gives a plan's bounds, and a source."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Protocol
@@ -16,6 +16,7 @@ from eosctl.model.skipped import Skipped
 from eosctl.sources.audit_log import DataBatch
 from eosctl.sources.audit_plan import AuditWish, guess_role, read_bounds
 from eosctl.sources.audit_segments import PartitionSegments, find_segments, read_segments, survey_segments
+from eosctl.spark.starting import SparkWish
 
 NOT_ASKED = Skipped("segment files were read: no broker and no worker was asked")
 PEEKED = 10
@@ -37,6 +38,7 @@ class AuditQuestion:
     report: Path | None = None
     export: Path | None = None
     log_directories: tuple[Path, ...] = ()
+    spark: SparkWish = field(default_factory=SparkWish)
 
 
 class Site(Protocol):

@@ -1,6 +1,8 @@
 """What `audit` reads and decides: the plan, the engine that carries it out, the ledger that keeps it, the report."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from eosctl.commands.audit_sites import AuditQuestion, site_of
@@ -74,12 +76,21 @@ class _Auditor:
             def step(progress: Progress) -> None:
                 advance(progress.offsets.size)
 
-            return run_audit(plan, self._engine(), carried, step)
+            with self._engine() as engine:
+                return run_audit(plan, engine, carried, step)
 
-    def _engine(self) -> Engine:
+    @contextmanager
+    def _engine(self) -> Iterator[Engine]:
+        if self._question.engine == "spark":
+            from eosctl.spark.starting import spark_engine
+
+            properties, timeout_s = self._context.client_properties, self._context.options.timeout_s
+            with spark_engine(self._question.spark, properties, timeout_s) as engine:
+                yield engine
+            return
         from eosctl.engines.local import LocalEngine
 
-        return LocalEngine(self._site.open_source(), processes=self.processes)
+        yield LocalEngine(self._site.open_source(), processes=self.processes)
 
 
 def _write_files(question: AuditQuestion, report: AuditReport) -> None:

@@ -14,9 +14,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from eosctl.errors import ConfigError, Unreachable
+from eosctl.errors import Unreachable
 from eosctl.model.audit import BUCKETS
 
 QUIET: Final = """\
@@ -87,6 +88,14 @@ def spark_session(
             session.stop()
 
 
+def master_of(session: SparkSession) -> str:
+    """The master URL; empty where a Spark Connect server does not tell."""
+    try:
+        return str(session.conf.get("spark.master") or "")
+    except PySparkException:
+        return ""
+
+
 def _started(settings: dict[str, str], remote: str | None, stderr: Path) -> SparkSession:
     builder = SparkSession.builder
     if remote is None:
@@ -117,8 +126,6 @@ def _find_java() -> None:
 
     if "JAVA_HOME" not in os.environ:
         java = find_java().resolve()
-        if not java.exists():
-            raise ConfigError(f"{java} is no Java")
         os.environ["JAVA_HOME"] = str(java.parent.parent)
 
 

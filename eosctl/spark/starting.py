@@ -1,0 +1,41 @@
+"""A Spark engine from what the user said, and its end."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from eosctl.errors import ConfigError
+from eosctl.model.client_properties import ClientProperties
+
+if TYPE_CHECKING:
+    from eosctl.spark.engine import SparkEngine
+
+
+@dataclass(frozen=True, slots=True)
+class SparkWish:
+    """Where Spark is, and how its executors learn who they are to Kafka.
+
+    master is a master URL (None: this machine, or what spark-submit says), remote a Spark Connect server;
+    executor_properties is a file that executors find, or `env:NAME`.
+    """
+
+    master: str | None = None
+    remote: str | None = None
+    executor_properties: str | None = None
+
+
+@contextmanager
+def spark_engine(wish: SparkWish, properties: ClientProperties, timeout_s: float) -> "Iterator[SparkEngine]":
+    """The engine while the block runs. Raises ConfigError, Unreachable or UsageError where it cannot be had."""
+    try:
+        from eosctl.spark.engine import SparkEngine
+        from eosctl.spark.executor_access import executor_access
+        from eosctl.spark.session import master_of, spark_session
+    except ImportError as error:
+        raise ConfigError(f"{error.name} is not installed", hint="pip install 'eosctl[spark]'") from error
+
+    with spark_session(master=wish.master, remote=wish.remote) as session:
+        master = master_of(session)
+        with executor_access(properties, timeout_s, master=master, given=wish.executor_properties) as access:
+            yield SparkEngine(session, access)
