@@ -15,14 +15,15 @@ if TYPE_CHECKING:
     from eosctl.clients.wire import Wire
 
 Servers = frozenset[str]
-ClusterIds = Mapping[Servers, str | Skipped]
+ClusterIds = Mapping[Servers, str | EosctlError]
 
 
 @dataclass(slots=True)
 class PlacesReader:
     """Reads places, and remembers what it read: two names of one cluster lead to one topic.
 
-    cluster_ids are those behind bootstrap.servers other than the workers'.
+    cluster_ids are those behind bootstrap.servers other than the workers', or the error of one that did not tell: it is
+    not asked again.
     """
 
     context: Context
@@ -35,10 +36,12 @@ class PlacesReader:
             if place.bootstrap_servers is None:
                 return self._once(self.context.wire, self.context.wire.cluster_id, place.topic)
             cluster_id = self.cluster_ids[place.bootstrap_servers]
-            if isinstance(cluster_id, str) and (cluster_id, place.topic) in self._read:
+            if isinstance(cluster_id, EosctlError):
+                raise cluster_id
+            if (cluster_id, place.topic) in self._read:
                 return self._read[cluster_id, place.topic]
             with _wire_to(self.context, place.bootstrap_servers) as wire:
-                return self._once(wire, wire.cluster_id, place.topic)
+                return self._once(wire, cluster_id, place.topic)
         except EosctlError as error:
             if insist:
                 raise
@@ -50,17 +53,16 @@ class PlacesReader:
         return self._read[cluster_id, topic]
 
 
-def read_cluster_ids(context: Context, places: Iterable[Servers | Skipped | None]) -> ClusterIds:
-    """The cluster behind each of these bootstrap.servers, asked with the same identity."""
-    found: dict[Servers, str | Skipped] = {}
+def read_cluster_ids(context: Context, places: Iterable[Servers | None]) -> ClusterIds:
+    """The cluster behind each of these bootstrap.servers, asked with the same identity; None is not asked."""
+    found: dict[Servers, str | EosctlError] = {}
     for servers in dict.fromkeys(places):
-        if servers is None or isinstance(servers, Skipped):
-            continue
-        try:
-            with _wire_to(context, servers) as wire:
-                found[servers] = wire.cluster_id
-        except EosctlError as error:
-            found[servers] = Skipped(error.message)
+        if servers is not None:
+            try:
+                with _wire_to(context, servers) as wire:
+                    found[servers] = wire.cluster_id
+            except EosctlError as error:
+                found[servers] = error
     return found
 
 

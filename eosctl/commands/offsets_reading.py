@@ -10,7 +10,7 @@ from eosctl.analysis.offsets_report import Configs, Connectors, Topics, places_t
 from eosctl.analysis.source_stores import OFFSETS_TOPIC, SERVERS, server_set
 from eosctl.codecs.properties import decode_properties
 from eosctl.commands.context import Context
-from eosctl.commands.offsets_places import ClusterIds, PlacesReader, read_cluster_ids
+from eosctl.commands.offsets_places import PlacesReader, read_cluster_ids
 from eosctl.commands.reading import read_config_topic
 from eosctl.errors import EosctlError, UsageError
 from eosctl.model.connectors import Reader
@@ -50,7 +50,7 @@ class OffsetsRead:
     worker: WorkerSettings
     connectors: Connectors
     topics: Topics
-    cluster_ids: ClusterIds = field(default_factory=dict)
+    cluster_ids: Mapping[frozenset[str], str | Skipped] = field(default_factory=dict)
 
 
 def read_offsets(context: Context, question: OffsetsQuestion) -> OffsetsRead:
@@ -78,7 +78,11 @@ def read_offsets(context: Context, question: OffsetsQuestion) -> OffsetsRead:
             f"topic {first} does not exist",
             hint="name the workers' offset.storage.topic: --worker-offsets-topic TOPIC",
         )
-    return OffsetsRead(context.now(), context.wire.cluster_id, worker, connectors, topics, cluster_ids)
+    known = {
+        servers: Skipped(each.message) if isinstance(each, EosctlError) else each
+        for servers, each in cluster_ids.items()
+    }
+    return OffsetsRead(context.now(), context.wire.cluster_id, worker, connectors, topics, known)
 
 
 def offsets_in(snapshot: Snapshot, question: OffsetsQuestion) -> OffsetsRead:

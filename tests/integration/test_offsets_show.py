@@ -86,6 +86,33 @@ def test_an_own_topic_is_named_by_a_flag_and_its_null_shadow_is_seen(
     assert rows["b"]["worker_global"]["topic_partition"] == java_partition(b'["c",{"f":"b"}]', PARTITIONS)
 
 
+@pytest.mark.parametrize(("support", "kept"), [("enabled", "unknown"), ("disabled", "here")])
+def test_servers_that_do_not_answer_are_said_and_the_rest_is_shown(
+    topics: OffsetsTopics,
+    show: Callable[..., Ran],
+    config_topic: str,
+    fresh_name: FreshName,
+    sandbox: Sandbox,
+    support: str,
+    kept: str,
+) -> None:
+    worker, away = topics.create(fresh_name("global")), "127.0.0.1:1"
+    topics.write(worker, ('["c",{"f":"a"}]', '{"p":1}'), ('["d",{}]', '{"p":3}'))
+    sent = {f"{client}.override.bootstrap.servers": away for client in ("producer", "consumer")}
+    config = {"properties": {"name": "c", "connector.class": "X", **sent}}
+    topics.write(config_topic, ("connector-c", json.dumps(config)), partition=0)
+    ran = show(
+        "--worker-offsets-topic", worker, "--exactly-once", support, "--worker-bootstrap-servers",
+        sandbox.bootstrap_servers, "--timeout", "1",
+    )  # fmt: skip
+    [finding] = [each for each in data(ran)["findings"] if each["id"] == "produces-elsewhere"]
+    assert f"producer.override.bootstrap.servers={away}: whether that is another Kafka cluster" in finding["message"]
+    rows = {row["connector"]: row for row in data(ran)["offsets"]}
+    assert rows["d"]["kafka_effective"]["value"] == {"p": 3}
+    assert ("skipped" in rows["c"]["kafka_effective"]) is (kept == "unknown")
+    assert rows["c"]["worker_global"]["value"] == {"p": 1}
+
+
 def test_a_key_that_another_partitioner_put_elsewhere_is_found(
     topics: OffsetsTopics, show: Callable[..., Ran], fresh_name: FreshName
 ) -> None:
