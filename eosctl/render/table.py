@@ -89,12 +89,31 @@ def _findings(rows: Tree, block: Findings, page: Page) -> Iterator[str]:
         )
         yield f"{page.paint(severity, SEVERITIES.get(severity))} {page.paint(name, HEADING)} {subject}"
         yield from (INDENT + line for line in fold(message, room))
-        evidence = look_up(row, "evidence") if block.evidence else None
-        if isinstance(evidence, dict) and evidence:
-            words = ", ".join(f"{escape_controls(name)} {cell(value)}" for name, value in evidence.items())
-            yield from (INDENT + line for line in fold(f"evidence: {words}", room))
+        if block.evidence:
+            yield from (INDENT + line for told in _evidence(look_up(row, "evidence")) for line in fold(told, room))
         if cure not in {"-", '""'}:
             yield from (INDENT + line for line in fold(f"cure: {cure}", room))
+
+
+def _evidence(evidence: Tree) -> Iterator[str]:
+    """Figures in one line, then a line for each object of a list: the places where something was seen."""
+    if not isinstance(evidence, dict):
+        return
+    lists = {name: value for name, value in evidence.items() if _is_list_of_objects(value)}
+    figures = {name: value for name, value in evidence.items() if name not in lists}
+    if figures:
+        yield f"evidence: {_figures(figures)}"
+    for name, places in lists.items():
+        assert isinstance(places, list)
+        yield from (f"{escape_controls(name)}: {_figures(place)}" for place in places if isinstance(place, dict))
+
+
+def _is_list_of_objects(value: Tree) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(each, dict) for each in value)
+
+
+def _figures(named: dict[str, Tree]) -> str:
+    return ", ".join(f"{escape_controls(name)} {cell(value)}" for name, value in named.items())
 
 
 def _reasons(document: Document) -> Iterable[str]:

@@ -62,7 +62,11 @@ findings = st.builds(
     subject=names,
     message=names,
     cure=names,
-    evidence=st.dictionaries(names, st.one_of(scalars, st.lists(scalars, max_size=3)), max_size=4),
+    evidence=st.dictionaries(
+        names,
+        st.one_of(scalars, st.lists(scalars, max_size=3), st.lists(st.dictionaries(names, scalars), max_size=3)),
+        max_size=4,
+    ),
 )
 
 
@@ -381,7 +385,25 @@ RICH_FINDINGS = (
         "orders-cdc",
         'the offset of {"table":"lines"} went from 90,114 back to 88,102: 2,012 rows were read twice',
         "remove the doubled rows downstream; the keys are those between both offsets",
-        {"topic": "connect-offsets", "partition": 4, "offset": 60113, "before": {"id": 90114}, "after": {"id": 88102}},
+        {
+            "connectors": ["orders-cdc"],
+            "places": [
+                {
+                    "topic": "connect-offsets",
+                    "partition": 4,
+                    "offset": 60113,
+                    "before": {"id": 90114},
+                    "after": {"id": 88102},
+                },
+                {
+                    "topic": "connect-offsets",
+                    "partition": 4,
+                    "offset": 60190,
+                    "before": {"id": 90380},
+                    "after": {"id": 90114},
+                },
+            ],
+        },
     ),
     Finding(
         "hanging-transaction",

@@ -17,7 +17,16 @@ from plotly.offline import get_plotlyjs
 
 from eosctl.model.audit_report import AuditReport, EpochPoint, TimelineEvent, TransactionStatistics
 from eosctl.render.audit_page import render_audit_page
-from eosctl.render.audit_page.names import duration_words, in_plot, label, shown, size_words, words
+from eosctl.render.audit_page.names import (
+    counted,
+    duration_words,
+    in_plot,
+    label,
+    named_words,
+    shown,
+    size_words,
+    words,
+)
 from eosctl.render.audit_page.page import audit_figures
 from tests.render.audit_reports import AS_OF, HOSTILE_NAMES, build_report, large_report, reports, rich_report
 
@@ -92,6 +101,16 @@ def test_verdicts_findings_and_cures_are_in_the_page_without_any_script(rich):
         assert finding.id in rich
     assert "find the process that holds producer 9917, stop it" in rich
     assert "User:auditor may not READ topic __transaction_state" in rich
+
+
+def test_places_of_a_finding_are_a_table(rich):
+    table = rich[rich.index('aria-label="places of offset-goes-back"') :]
+    cells = re.findall(r"<t[dh](?: [^>]*)?>(.*?)</t[dh]>", table[: table.index("</table>")])
+    assert cells == [
+        *("topic", "partition", "offset", "before", "after"),
+        *("connect-offsets", "4", "60113", "id 90114", "id 88102"),
+        *("connect-offsets", "4", "60190", "id 90380", "id 90114"),
+    ]
 
 
 def test_every_plot_has_words_and_a_table(rich):
@@ -222,6 +241,19 @@ def test_a_long_name_keeps_its_begin_and_its_end():
 )
 def test_evidence_is_words(value, text):
     assert words(value) == text
+
+
+def test_a_timestamp_is_shown_as_a_time():
+    assert named_words("timestamp", AS_OF) == "2025-12-31T12:00:00.000Z"
+    assert (named_words("timestamp", -1), named_words("offset", AS_OF)) == ("-1", str(AS_OF))
+
+
+def test_one_is_no_plural():
+    assert (counted(1, "connector"), counted(0, "connector"), counted(2000, "connector")) == (
+        "1 connector",
+        "0 connectors",
+        "2,000 connectors",
+    )
 
 
 @pytest.mark.parametrize(

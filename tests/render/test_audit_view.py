@@ -48,6 +48,16 @@ def test_a_finding_comes_with_its_evidence_and_its_cure():
     ]
 
 
+def test_each_place_of_a_finding_has_its_line():
+    lines = lines_at(200)
+    begin = lines.index("error offset-goes-back orders-cdc")
+    assert lines[begin + 2 : begin + 5] == [
+        "  evidence: connectors orders-cdc",
+        '  places: topic connect-offsets, partition 4, offset 60113, before {"id": 90114}, after {"id": 88102}',
+        '  places: topic connect-offsets, partition 4, offset 60190, before {"id": 90380}, after {"id": 90114}',
+    ]
+
+
 def test_findings_are_ordered_by_severity_and_ranges_follow():
     lines = lines_at(200)
     severities = [

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from eosctl.model.audit_report import AuditReport, EpochPoint
 from eosctl.render.audit_page.figure import Figure, Row, category_axis, is_time, layout, time_axis, without_time
-from eosctl.render.audit_page.names import NONE, in_plot, label, shown
+from eosctl.render.audit_page.names import NONE, counted, in_plot, label, shown
 from eosctl.render.document import rfc3339
 
 MOST_PRODUCERS: Final = 24
@@ -44,7 +44,7 @@ def epochs_figure(report: AuditReport) -> Figure:
         caption="Every restart fences the producer of before and takes the next epoch: the numbers should rise to the "
         "right. A red square is an epoch lower than one before it: a zombie that still wrote, or records whose "
         "timestamps are not the time of writing.",
-        summary=f"{len(order):,} producer IDs were seen; epochs of {back:,} went back.",
+        summary=f"{counted(len(order), 'producer ID')}; of {back:,} of them an epoch went back.",
         headers=("Producer ID", "Connector", "Epochs", "Highest", "Went back", "First seen", "Last new epoch"),
         rows=tuple(_row(each, producers[each], steps[each]) for each in order[:LISTED]),
         traces=tuple(_traces([steps[each] for each in drawn])),

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from eosctl.model.audit_report import AuditReport, Growth
 from eosctl.render.audit_page.figure import LATEST, OTHERS, PALETTE, Figure, axis, layout, time_axis
-from eosctl.render.audit_page.names import in_plot, label, shown
+from eosctl.render.audit_page.names import counted, in_plot, label, shown
 
 HOUR_MS: Final = 3_600_000
 MOST_PARTITIONS: Final = 8
@@ -33,7 +33,8 @@ def growth_figure(report: AuditReport) -> Figure:
         short="Growth",
         title="Growth and tombstones",
         caption="Records a partition got (above), and how many of them were tombstones, which delete a key (below).",
-        summary=f"{records.total():,} records and {tombstones.total():,} tombstones in {len(largest):,} partitions.",
+        summary=f"{counted(records.total(), 'record')} and {counted(tombstones.total(), 'tombstone')} "
+        f"in {counted(len(largest), 'partition')}.",
         headers=("Partition", "Records", "Tombstones"),
         rows=tuple((_words(each), records[each], tombstones[each]) for each in largest[:LISTED]),
         traces=tuple(_traces(found, drawn, width)),

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from eosctl.render.cells import escape_controls
+from eosctl.render.document import rfc3339
 
 _DIRECTIONS: Final = re.compile(r"[\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
 LONGEST_LABEL: Final = 28
@@ -43,6 +44,18 @@ def words(value: object) -> str:
         case None:
             return "-"
     return shown(str(value))
+
+
+def named_words(name: str, value: object) -> str:
+    """`words(value)`; a timestamp in ms as a time."""
+    if name == "timestamp" and isinstance(value, int) and value >= 0:
+        return rfc3339(value)
+    return words(value)
+
+
+def counted(count: int, noun: str) -> str:
+    """`1 connector`, `2,000 connectors`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def size_words(size_bytes: int) -> str:

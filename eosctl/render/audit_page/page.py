@@ -4,6 +4,7 @@ import base64
 import gzip
 import hashlib
 from collections import Counter
+from collections.abc import Mapping
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,7 +14,7 @@ from eosctl.model.report import Finding
 from eosctl.render.audit_page.epochs import epochs_figure
 from eosctl.render.audit_page.figure import Figure
 from eosctl.render.audit_page.growth import growth_figure
-from eosctl.render.audit_page.names import NONE, duration_words, shown, size_words, words
+from eosctl.render.audit_page.names import NONE, duration_words, named_words, shown, size_words
 from eosctl.render.audit_page.stalls import stalls_figure
 from eosctl.render.audit_page.timeline import timeline_figure
 from eosctl.render.audit_page.transactions import transaction_figures
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 ASSETS: Final = "templates"
+PACKING: Final = 6
+"""The level of gzip: 9 takes half as long again for 0.2 % less."""
 
 
 def render_audit_page(report: AuditReport) -> str:
@@ -42,7 +45,7 @@ def render_audit_page(report: AuditReport) -> str:
             policy=_policy(script, plotly),
             style=_asset("audit.css"),
             script=script,
-            plotly=base64.b64encode(gzip.compress(plotly.encode(), mtime=0)).decode(),
+            plotly=base64.b64encode(gzip.compress(plotly.encode(), PACKING, mtime=0)).decode(),
             plots=[each.plot() for each in figures if each.traces],
             figures=figures,
             **_facts(report),
@@ -85,14 +88,30 @@ def _facts(report: AuditReport) -> dict[str, Any]:
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
+    places = {str(name): value for name, value in finding.evidence.items() if _is_list_of_objects(value)}
     return {
         "id": finding.id,
         "severity": finding.severity.value,
         "subject": finding.subject,
         "message": finding.message,
         "cure": finding.cure,
-        "evidence": [(str(name), words(value)) for name, value in finding.evidence.items()],
+        "evidence": [
+            (str(name), named_words(str(name), value))
+            for name, value in finding.evidence.items()
+            if str(name) not in places
+        ],
+        "places": [_places(name, value) for name, value in places.items()],
     }
+
+
+def _is_list_of_objects(value: object) -> bool:
+    return isinstance(value, list | tuple) and bool(value) and all(isinstance(each, Mapping) for each in value)
+
+
+def _places(name: str, places: Any) -> dict[str, Any]:  # noqa: ANN401  # a list of objects, as a finding has it
+    headers = list(dict.fromkeys(str(key) for place in places for key in place))
+    rows = [{str(key): named_words(str(key), value) for key, value in place.items()} for place in places]
+    return {"name": name, "headers": headers, "rows": [[row.get(each, "") for each in headers] for row in rows]}
 
 
 def _totals(report: AuditReport) -> list[tuple[str, str]]:

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from eosctl.model.audit_report import AuditReport, Stall
 from eosctl.render.audit_page.figure import Figure, category_axis, is_time, layout, time_axis, without_time
-from eosctl.render.audit_page.names import duration_words, in_plot, label, shown
+from eosctl.render.audit_page.names import counted, duration_words, in_plot, label, shown
 from eosctl.render.document import rfc3339
 
 MOST_STALLS: Final = 200
@@ -31,7 +31,7 @@ def stalls_figure(report: AuditReport) -> Figure:
         short="Stalls",
         title="Where the last stable offset stood still",
         caption="Behind the first record of an open transaction, readers of committed records get nothing.",
-        summary=f"{len(order):,} transactions were open for long; {still_open:,} still are.",
+        summary=f"{counted(len(order), 'transaction')} open for long, {still_open:,} of them still open.",
         headers=("Partition", "Offset", "From", "For", "Whose"),
         rows=tuple(_row(each, as_of) for each in order[:MOST_STALLS]),
         traces=tuple(_traces(drawn, lines, as_of)),

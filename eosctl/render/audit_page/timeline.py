@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from eosctl.model.audit_report import AuditReport, TimelineEvent
 from eosctl.render.audit_page.figure import Figure, Row, category_axis, is_time, layout, time_axis, without_time
-from eosctl.render.audit_page.names import in_plot, label, shown
+from eosctl.render.audit_page.names import counted, in_plot, label, shown
 from eosctl.render.document import rfc3339
 from eosctl.render.views.audit import connector_rows
 
@@ -115,8 +115,8 @@ def _row(name: str, events: Sequence[TimelineEvent]) -> Row:
 def _summary(report: AuditReport, connectors: int) -> str:
     count = Counter(event.kind for event in report.timeline)
     return (
-        f"{connectors:,} connectors: {count['commit']:,} task commits, {count['fencing']:,} rounds of fencing, "
-        f"{count['session']:,} producers began."
+        f"{counted(connectors, 'connector')}: {counted(count['commit'], 'task commit')}, "
+        f"{counted(count['fencing'], 'round')} of fencing, {counted(count['session'], 'producer')} began."
     )
 
 

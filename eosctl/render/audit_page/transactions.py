@@ -6,7 +6,7 @@ from typing import Final
 from eosctl.analysis.histograms import bucket_bounds
 from eosctl.model.audit_report import AuditReport, TransactionStatistics
 from eosctl.render.audit_page.figure import OTHERS, PALETTE, Figure, category_axis, layout
-from eosctl.render.audit_page.names import NONE, duration_words, in_plot, label
+from eosctl.render.audit_page.names import NONE, counted, duration_words, in_plot, label
 
 MOST_CONNECTORS: Final = 8
 WIDEST: Final = 64
@@ -54,7 +54,7 @@ def _histogram(
         short=short,
         title=title,
         caption=caption,
-        summary=f"{sum(total.values()):,} transactions of {len(found):,} connectors.",
+        summary=f"{counted(sum(total.values()), 'transaction')} of {counted(len(found), 'connector')}.",
         headers=("From, to", "Transactions"),
         rows=tuple((name, total.get(bucket, 0)) for bucket, name in zip(buckets, titles, strict=True)),
         traces=tuple(
