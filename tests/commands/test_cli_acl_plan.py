@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.planning.test_acls import JAAS, MIRROR_MAKER, NAMES, sasl
+from tests.planning.test_acls import JAAS, NAMES, sasl
+from tests.planning.test_mirror_acls import MIRROR_MAKER
 
 CONNECTOR = {"name": "c", "config": {"connector.class": "FileStreamSource", "topic": "out", "tasks.max": 2}}
 
