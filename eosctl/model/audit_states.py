@@ -334,7 +334,8 @@ class KeySuspicion(NamedTuple):
 class ConnectorKeys(NamedTuple):
     """The keys of one connector (None: malformed ones): how many, and which producer IDs wrote them.
 
-    first_transactional and last_write are timestamps; first_transactional None: it never committed in a transaction.
+    first_transactional, upgraded and last_write are timestamps; first_transactional None: it never committed in a
+    transaction. upgraded is that of the last key's first write in a transaction that was written plainly before.
     """
 
     connector: str | None
@@ -343,6 +344,7 @@ class ConnectorKeys(NamedTuple):
     tombstones: int
     producers: tuple[int, ...]
     first_transactional: int | None
+    upgraded: int | None
     last_write: int
 
 

@@ -1,8 +1,9 @@
 """The whole history of a config topic: who led, which connectors began without a fencing round, what compaction broke.
 
 1. Only a leader writes privileged records (connector and task configs, commits, task-count records, session keys): in
-   transactions if its exactly-once support is preparing or enabled, else plainly. A plain one after a transactional one
-   is by a leader with exactly-once off: it records no fencing rounds.
+   transactions if its exactly-once support is preparing or enabled, else plainly. The first task-count record proves
+   that a worker has it enabled, and it may only where every worker is at least preparing. A plain one after that is by
+   a leader with exactly-once off: it records no fencing rounds. Before, in the roll to preparing, leaders take turns.
 2. The leader's transactional ID has one producer. One that writes again after another one, within a session, means two
    leaders at once: two Connect clusters share the topic or the group ID.
 3. A connector whose last commit lacks task configs is inconsistent for every worker that reads the topic anew.
@@ -107,17 +108,18 @@ def _records(events: Iterable[ConfigEvent]) -> Iterator[ConfigRecord]:
 
 
 def _leaders(events: Sequence[ConfigEvent]) -> Iterator[ConfigTrouble]:
-    first_transactional: ConfigEvent | None = None
+    enabled: ConfigEvent | None = None
     current: ConfigEvent | None = None
     seen: dict[int, ConfigEvent] = {}
     for event in events:
         if RecordKind(event.kind) not in PRIVILEGED_KINDS:
             continue
         if not event.transactional:
-            if first_transactional is not None:
-                yield _plain(event, first_transactional)
+            if enabled is not None:
+                yield _plain(event, enabled)
             continue
-        first_transactional = first_transactional or event
+        if event.kind == RecordKind.TASK_COUNT:
+            enabled = enabled or event
         if current is not None and current.producer_id != event.producer_id:
             before = seen.get(event.producer_id)
             if before is not None and event.producer_epoch - before.producer_epoch <= _within_session(before, events):
@@ -131,9 +133,9 @@ def _within_session(before: ConfigEvent, events: Sequence[ConfigEvent]) -> int:
     return 1 if len(of_producer) > 1 else 0
 
 
-def _plain(event: ConfigEvent, transactional: ConfigEvent) -> ConfigTrouble:
+def _plain(event: ConfigEvent, enabled: ConfigEvent) -> ConfigTrouble:
     whose = "" if event.connector is None else f" of connector {event.connector}"
-    words = f"a {event.kind}{whose} was written outside any transaction, after offset {transactional.offset} was in one"
+    words = f"a {event.kind}{whose} was written outside any transaction, after a task-count record at {enabled.offset}"
     return ConfigTrouble(ConfigTroubleKind.PLAIN_LEADER, event.connector, event.offset, event.timestamp, words)
 
 

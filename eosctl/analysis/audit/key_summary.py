@@ -103,8 +103,15 @@ def _connector_keys(key: ReadKey, placed: Sequence[Placed]) -> ConnectorKeys:
         sum(each.tombstones for each in states),
         tuple(sorted({writer.producer_id for each in states for writer in each.writers if writer.producer_id >= 0})),
         min((each.timestamp for each in transactional), default=None),
+        max((_upgraded(each) for each in states), default=None, key=lambda time: -1 if time is None else time),
         max(each.last.timestamp for each in states),
     )
+
+
+def _upgraded(state: KeyState) -> int | None:
+    """When the key was first written in a transaction, if it was written plainly before."""
+    begun = state.first_transactional
+    return begun.timestamp if begun is not None and state.plain_records > state.plain_after else None
 
 
 def _add_connector(each: Sequence[ConnectorKeys]) -> ConnectorKeys:
@@ -116,5 +123,6 @@ def _add_connector(each: Sequence[ConnectorKeys]) -> ConnectorKeys:
         sum(one.tombstones for one in each),
         tuple(sorted({producer_id for one in each for producer_id in one.producers})),
         min(begun, default=None),
+        max((one.upgraded for one in each if one.upgraded is not None), default=None),
         max(one.last_write for one in each),
     )

@@ -70,8 +70,12 @@ def _plain_data(log: PartitionLog, evidence: Evidence) -> Iterator[Finding]:
     since = min(
         (each.first_transactional or 0 for each in evidence.keys.connectors if each.connector in named), default=0
     )
+    # Offsets tell better than timestamps, which may be the source's: where transactions were seen here, from them on.
+    begun = [each.first_offset for each in log.settled.producers if each.records > each.plain_records]
+    upgraded = max((each.upgraded or -1 for each in evidence.keys.connectors if each.connector in named), default=-1)
     for producer in log.settled.producers if named else ():
-        if producer.plain_records and producer.last_plain_timestamp >= since:
+        later = producer.last_plain > min(begun) if begun else producer.last_plain_timestamp >= since
+        if producer.plain_records and later and producer.last_plain_timestamp >= upgraded:
             count = producer.plain_records
             message = (
                 f"{count} records in {log.topic}-{log.partition} were written outside any transaction "

@@ -124,11 +124,17 @@ class Brokers:
         aborted = set(_aborted(log.batches))
         kept = [each for each in log.batches if each.kind is None and each.base not in aborted]
         last = {written.key: (each.base, written.delta) for each in kept for written in each.records}
-        log.batches = [
-            each if each.last >= until else cleaned
-            for each in log.batches
-            if (cleaned := _cleaned(each, last, drop_markers=drop_markers)) is not None or each.last >= until
-        ]  # fmt: skip
+        left: list[Stored] = []
+        held: set[int] = set()
+        for each in log.batches:
+            cleaned = each if each.last >= until else _cleaned(each, last)
+            if each.kind is None and cleaned:
+                held.add(each.writer.producer_id)
+            if cleaned and (each.kind is None or each.writer.producer_id in held or not drop_markers):
+                left.append(cleaned)
+            if each.kind is not None:
+                held.discard(each.writer.producer_id)
+        log.batches = left
 
     def lose(self, place: TopicPartition, index: int) -> Stored:
         """A batch disappears from the middle of the log."""
@@ -211,9 +217,9 @@ def _aborted(batches: Iterable[Stored]) -> Iterator[int]:
             yield from bases if each.kind is MarkerType.ABORT else ()
 
 
-def _cleaned(each: Stored, last: Mapping[bytes | None, tuple[int, int]], *, drop_markers: bool) -> Stored | None:
+def _cleaned(each: Stored, last: Mapping[bytes | None, tuple[int, int]]) -> Stored | None:
     if each.data is None or each.kind is not None:
-        return None if drop_markers else each
+        return each
     left = tuple(written for written in each.records if last.get(written.key) == (each.base, written.delta))
     if not left:
         return None

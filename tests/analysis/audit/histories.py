@@ -1,0 +1,163 @@
+"""Histories that Hypothesis thinks of: healthy and broken steps of several connectors, in any order."""
+
+from collections.abc import Callable
+from typing import Any
+
+from hypothesis import strategies as st
+
+from eosctl.codecs.record_batches import Codec
+from eosctl.model.names import TopicPartition
+from tests.analysis.audit.brokers import Brokers, Producer, Seen
+from tests.analysis.audit.connect_cluster import CONFIGS, OFFSETS, PARTITIONS, ConnectCluster, Connector, value_of
+
+MINUTE = 60_000
+SOURCES = ("a", "b", "c")
+STRANGE_KEYS = (
+    None,
+    b"",
+    b"no json",
+    b"[1]",
+    b'["orders",{"b":1, "a":2}]',
+    b'["orders",{"a":2,"b":1}]',
+    b'["gone",{}]',
+)
+STRANGE_VALUES = (None, b"{}", b"[1]", b"broken", b'{"file":"log.000002","position":3}', b'{"position":2.5}')
+
+steps = st.lists(
+    st.one_of(
+        st.tuples(st.just("write"), st.integers(0, 1), st.integers(0, 1), st.sets(st.sampled_from(SOURCES), max_size=3),
+                  st.sets(st.integers(0, PARTITIONS - 1), max_size=2), st.integers(0, 12), st.sampled_from(Codec)),
+        st.tuples(st.just("end"), st.integers(0, 1), st.integers(0, 1), st.sampled_from(["commit", "abort", "open"]),
+                  st.integers(0, 3)),
+        st.tuples(st.just("restart"), st.integers(0, 1), st.integers(0, 1)),
+        st.tuples(st.just("reconfigure"), st.integers(0, 1), st.integers(0, 3), st.booleans()),
+        st.tuples(st.just("zombie"), st.integers(0, 1), st.sampled_from(SOURCES), st.integers(0, 12)),
+        st.tuples(st.just("plain"), st.integers(0, 1), st.sampled_from(SOURCES), st.integers(0, 12)),
+        st.tuples(st.just("strange"), st.sampled_from(STRANGE_KEYS), st.sampled_from(STRANGE_VALUES),
+                  st.integers(0, PARTITIONS - 1)),
+        st.tuples(st.just("missing"), st.integers(0, 1), st.sampled_from(SOURCES)),
+        st.tuples(st.just("leader"), st.booleans()),
+        st.tuples(st.just("wait"), st.sampled_from([3, 900, 7_000, 70_000, 16 * MINUTE, 100 * MINUTE])),
+        st.tuples(st.just("look")),
+    ),
+    min_size=5,
+    max_size=40,
+)  # fmt: skip
+spoils = st.lists(
+    st.tuples(st.sampled_from(["crc", "magic", "lose", "compact"]), st.integers(0, 12), st.integers(0, 60)), max_size=3
+)
+
+
+class History:
+    """Carries steps out; `moments` are those at which somebody looked, the last one at the end."""
+
+    def __init__(self, transaction_version: int, clock_skew_ms: int = 0) -> None:
+        self.brokers = Brokers(transaction_version=transaction_version, clock_skew_ms=clock_skew_ms)
+        self.cluster = ConnectCluster(self.brokers)
+        self.connectors = [self.cluster.connector("orders", 2), self.cluster.connector("bills", 2, own="bills-offsets")]
+        self.moments: list[Seen] = []
+        self._old: dict[str, list[Producer]] = {}
+
+    def play(self, played: list[tuple[Any, ...]], spoiled: list[tuple[str, int, int]] = ()) -> "History":  # type: ignore[assignment]
+        for name, *how in played:
+            step: Callable[..., None] = getattr(self, f"_{name}")
+            step(*how)
+        for kind, place, index in spoiled:
+            self._spoil(kind, place, index)
+        self.moments.append(self.brokers.seen())
+        return self
+
+    def _task(self, connector: int, task: int) -> Producer | None:
+        tasks = self.connectors[connector].tasks
+        return tasks[task % len(tasks)] if tasks else None
+
+    def _write(self, connector: int, task: int, sources: set[str], outputs: set[int], at: int, codec: Codec) -> None:
+        mine, producer = self.connectors[connector], self._task(connector, task)
+        if producer is not None:
+            mine.data(producer, at % 4, outputs=sorted(outputs), codec=codec)
+            for source in sorted(sources):
+                mine.offset(producer, source, value_of(at))
+            producer.commit()
+
+    def _end(self, connector: int, task: int, how: str, records: int) -> None:
+        producer = self._task(connector, task)
+        if producer is not None:
+            self.connectors[connector].data(producer, records, outputs=(1,))
+            self.connectors[connector].offset(producer, "a", value_of(records))
+            {"commit": producer.commit, "abort": producer.abort, "open": lambda: None}[how]()
+
+    def _restart(self, connector: int, task: int) -> None:
+        mine = self.connectors[connector]
+        if mine.count:
+            self._keep_old(mine)
+            mine.start(task % mine.count)
+
+    def _reconfigure(self, connector: int, tasks: int, fenced: bool) -> None:
+        mine = self.connectors[connector]
+        self._keep_old(mine)
+        mine.configure(tasks)
+        self.brokers.tick(200)
+        if fenced:
+            mine.fence()
+        mine.tasks = []
+        mine.start()
+
+    def _keep_old(self, connector: Connector) -> None:
+        self._old[connector.name] = [each for each in connector.tasks if not each.touched]
+
+    def _zombie(self, connector: int, source: str, at: int) -> None:
+        mine = self.connectors[connector]
+        for producer in self._old.get(mine.name, ())[:1]:
+            mine.offset(producer, source, value_of(at))
+            producer.commit()
+
+    def _plain(self, connector: int, source: str, at: int) -> None:
+        mine = self.connectors[connector]
+        key = b'["%s",{"table":"%s"}]' % (mine.name.encode(), source.encode())
+        self.brokers.append(TopicPartition(OFFSETS, at % PARTITIONS), [(key, value_of(at))])
+        self.brokers.append(TopicPartition(mine.name, at % PARTITIONS), [(None, b"x")] * 2)
+
+    def _strange(self, key: bytes | None, value: bytes | None, partition: int) -> None:
+        self.brokers.append(TopicPartition(OFFSETS, partition), [(key, value), (key, value)])
+
+    def _missing(self, connector: int, source: str) -> None:
+        mine, producer = self.connectors[connector], self._task(connector, 0)
+        if producer is not None and not producer.touched:
+            mine.data(producer, 2, outputs=(2,))
+            mine.offset(producer, source, value_of(7))
+            producer.commit(missing=[TopicPartition(mine.name, 2)])
+
+    def _leader(self, plain: bool) -> None:
+        self.cluster.elect()
+        self.cluster.write_config(("session-key", {"key": "x"}), plain=plain)
+
+    def _wait(self, ms: int) -> None:
+        self.brokers.tick(ms)
+
+    def _look(self) -> None:
+        self.moments.append(self.brokers.seen())
+
+    def _spoil(self, kind: str, place: int, index: int) -> None:
+        """Damages anywhere; compaction only of what the first look has seen, as it never reaches the log's end."""
+        topics = [OFFSETS, "bills-offsets", CONFIGS] if kind == "compact" else list(self.brokers.topics)
+        places = [each for each in sorted(self.brokers.logs) if each.topic in topics]
+        chosen = places[place % len(places)]
+        batches = self.brokers.logs[chosen].batches
+        if kind == "compact":
+            self._compact(chosen)
+        elif batches and kind == "lose":
+            self.brokers.lose(chosen, index % len(batches))
+        elif batches:
+            each = batches[index % len(batches)]
+            if each.data is not None and each.kind is None:
+                self.brokers.damage(chosen, index % len(batches), magic=kind == "magic")
+
+    def _compact(self, place: TopicPartition) -> None:
+        until = self.brokers.logs[place].last_stable_offset
+        for seen in self.moments[:1]:
+            until = next(
+                each.last_stable_offset
+                for each in seen.bounds
+                if (each.topic, each.partition) == (place.topic, place.partition)
+            )
+        self.brokers.compact(place, max(0, until - 2))
