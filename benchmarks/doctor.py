@@ -54,7 +54,7 @@ def main() -> int:
         stop.put(None)
         server.join(10)
     for _, data in runs:
-        found = [each["subject"] for each in data["findings"] if each["id"] == "EOS010"]  # type: ignore[attr-defined]
+        found = [each["subject"] for each in data["findings"] if each["id"] == "EOS010"]  # type: ignore[attr-defined]  # the answer is JSON
         if found != [urls[7]]:
             raise RuntimeError(f"the worker that hangs was not the one reported: {found}")
     elapsed = sorted(seconds for seconds, _ in runs)

@@ -283,7 +283,7 @@ def _complete(line: str) -> NoReturn:
 
 def _stream(file: Any, mode: str) -> TextIO:  # noqa: ANN401  # None where the caller closed it
     if file is None:
-        return Path(os.devnull).open(mode, encoding="utf-8")  # type: ignore[return-value]
+        return Path(os.devnull).open(mode, encoding="utf-8")  # type: ignore[return-value]  # it is a TextIO
     if isinstance(file, TextIOWrapper) and mode == "w":
         file.reconfigure(encoding=None if file.isatty() else "utf-8", errors="backslashreplace")
-    return file  # type: ignore[no-any-return]
+    return file  # type: ignore[no-any-return]  # sys has TextIOs

@@ -4,6 +4,8 @@ import socket
 import ssl
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
+from typing import Any
 
 from eosctl.clients.errors import librdkafka_error, tls_error
 from eosctl.clients.rest import RestClient
@@ -32,7 +34,7 @@ def check_connections(
     if librdkafka.outcome is CheckOutcome.OK:
         yield _tried("librdkafka", servers, CheckStep.ACL, lambda: _acl(properties, timeout_s))
     for url in connect_urls:
-        yield _tried("REST", url, CheckStep.HTTP, lambda url=url: _rest(url, timeout_s))  # type: ignore[misc]
+        yield _tried("REST", url, CheckStep.HTTP, partial(_rest, url, timeout_s))
 
 
 def _login_step(properties: ClientProperties) -> CheckStep:
@@ -103,12 +105,12 @@ def _wire(properties: ClientProperties, timeout_s: float) -> str:
 
 def _librdkafka(properties: ClientProperties, timeout_s: float) -> str:
     cluster = _described(properties, timeout_s, authorized=False)
-    return f"cluster {cluster.cluster_id}, {len(cluster.nodes)} brokers, as {properties.principal}"  # type: ignore[attr-defined]
+    return f"cluster {cluster.cluster_id}, {len(cluster.nodes)} brokers, as {properties.principal}"
 
 
 def _acl(properties: ClientProperties, timeout_s: float) -> str:
     cluster = _described(properties, timeout_s, authorized=True)
-    operations = sorted(each.name for each in cluster.authorized_operations or ())  # type: ignore[attr-defined]
+    operations = sorted(each.name for each in cluster.authorized_operations or ())
     if DESCRIBE not in operations:
         raise NotAuthorized(
             principal=properties.principal,
@@ -119,7 +121,7 @@ def _acl(properties: ClientProperties, timeout_s: float) -> str:
     return f"on the cluster it may {', '.join(operations)}"
 
 
-def _described(properties: ClientProperties, timeout_s: float, *, authorized: bool) -> object:
+def _described(properties: ClientProperties, timeout_s: float, *, authorized: bool) -> Any:  # noqa: ANN401  # untyped library
     from confluent_kafka import KafkaException
 
     from eosctl.clients.librdkafka import admin_client

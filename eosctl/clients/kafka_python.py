@@ -15,7 +15,7 @@ LONGEST_BACKOFF_MS: Final = 1000
 UNBOUNDED: Final = 1 << 20
 
 
-def connection_manager(net: Any, properties: ClientProperties) -> "ClosingManager":  # noqa: ANN401  untyped library
+def connection_manager(net: Any, properties: ClientProperties) -> "ClosingManager":  # noqa: ANN401  # untyped library
     """kafka-python's connection manager on the loop `net`, for the cluster and identity of `properties`."""
     from eosctl.clients.kafka_connections import CLOSING_PROXY, ClosingManager
 

@@ -12,6 +12,7 @@ from eosctl.errors import ConfigError, EosctlError, Undecodable, Unsupported
 from eosctl.model.client_properties import ClientProperties
 
 if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
     from cryptography.x509 import Certificate
 
 JCEKS_MAGIC: Final = b"\xce\xce\xce\xce"
@@ -208,11 +209,10 @@ def _plain_key(der: bytes, password: str | None) -> str:
         raise Undecodable("its key is of a kind that cannot be used") from error
 
 
-def _key_text(key: object) -> str:
+def _key_text(key: "PrivateKeyTypes") -> str:
     from cryptography.hazmat.primitives import serialization as form
 
-    text: bytes = key.private_bytes(form.Encoding.PEM, form.PrivateFormat.PKCS8, form.NoEncryption())  # type: ignore[attr-defined]
-    return text.decode()
+    return key.private_bytes(form.Encoding.PEM, form.PrivateFormat.PKCS8, form.NoEncryption()).decode()
 
 
 def _der(certificate: "Certificate") -> bytes:

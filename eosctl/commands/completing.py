@@ -54,7 +54,7 @@ def _expanded(word: str) -> str:
     return str(Path(word).expanduser()) if word.startswith("~/") else word
 
 
-def _reader(asked: Any, context: "typer.Context") -> Callable[[], Names] | None:  # noqa: ANN401
+def _reader(asked: Any, context: "typer.Context") -> Callable[[], Names] | None:  # noqa: ANN401  # as above
     """How to read the names that can stand for `asked`; None where it is no profile, connector or topic."""
     if asked.name == "name" and context.command_path.startswith("eosctl profile "):
         return _profiles

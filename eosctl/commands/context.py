@@ -77,13 +77,13 @@ class Context:
         """What of the properties is not followed, in one line of each kind and origin."""
         from eosctl.model.client_keys import keys_not_followed, unknown_keys
 
-        by_origin: dict[str, list[str]] = {}
+        by_origin: dict[str, dict[str, str]] = {}
         for key, given in properties.properties.items():
-            by_origin.setdefault(given.origin, []).append(key)
-        for origin, keys in by_origin.items():
-            if unknown := unknown_keys(keys):
+            by_origin.setdefault(given.origin, {})[key] = given.value
+        for origin, found in by_origin.items():
+            if unknown := unknown_keys(found):
                 yield f"{origin}: no Kafka client knows {_few(unknown)}; not used"
-            if ignored := keys_not_followed(keys):
+            if ignored := keys_not_followed(found):
                 yield f"{origin}: {_few(ignored)} can only be followed in Java; not used"
 
     @cached_property

@@ -48,7 +48,7 @@ class CommandHelp:
         return bool(self.commands)
 
 
-def walk(command: Any, path: str) -> Iterator[CommandHelp]:  # noqa: ANN401
+def walk(command: Any, path: str) -> Iterator[CommandHelp]:  # noqa: ANN401  # Typer's command classes are its own
     """The command, then all that it holds, in the order of help. Imports every command."""
     context = typer.Context(command, info_name=path)
     yield _describe(command, context)
@@ -56,12 +56,12 @@ def walk(command: Any, path: str) -> Iterator[CommandHelp]:  # noqa: ANN401
         yield from walk(command.commands[name], f"{path} {name}")
 
 
-def help_document(root: Any) -> Document:  # noqa: ANN401
+def help_document(root: Any) -> Document:  # noqa: ANN401  # Typer's command classes are its own
     """All help as one document."""
     return Document("help", {"commands": list(walk(root, root.name))})
 
 
-def _describe(command: Any, context: typer.Context) -> CommandHelp:  # noqa: ANN401
+def _describe(command: Any, context: typer.Context) -> CommandHelp:  # noqa: ANN401  # Typer's command classes are its own
     parts = list(paragraphs(command.help or ""))
     pieces = " ".join(command.collect_usage_pieces(context))
     blocks = dict(part.split(":\n", 1) for part in parts if is_block(part))
@@ -77,7 +77,7 @@ def _describe(command: Any, context: typer.Context) -> CommandHelp:  # noqa: ANN
     )
 
 
-def _parameter(parameter: Any, context: typer.Context) -> Parameter:  # noqa: ANN401
+def _parameter(parameter: Any, context: typer.Context) -> Parameter:  # noqa: ANN401  # Typer's command classes are its own
     shown, text = parameter.get_help_record(context)
     is_option = parameter.param_type_name == "option"
     names = tuple(parameter.opts) + tuple(parameter.secondary_opts) if is_option else ()

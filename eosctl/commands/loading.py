@@ -49,7 +49,7 @@ class Commands(MutableMapping[str, Any]):
         return [(entry.name, entry.summary) for entry in self._entries.values()]
 
 
-def load(entry: Entry) -> Any:  # noqa: ANN401
+def load(entry: Entry) -> Any:  # noqa: ANN401  # Typer's command classes are its own
     """The command or group that the entry's module holds; ModuleNotFoundError where there is no such module."""
     app: typer.Typer = importlib.import_module(entry.module).app
     _dress(app)
@@ -59,7 +59,7 @@ def load(entry: Entry) -> Any:  # noqa: ANN401
         holder.add_typer(app)
     else:
         holder.add_typer(app, name=entry.name)
-    return get_command(holder).commands[entry.name]  # type: ignore[attr-defined]
+    return get_command(holder).commands[entry.name]  # type: ignore[attr-defined]  # a group: it has commands
 
 
 def _dress(app: typer.Typer) -> None:

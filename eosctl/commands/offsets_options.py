@@ -82,5 +82,5 @@ def about_offsets(
 
     first, _, *own = inspect.signature(command).parameters.values()
     keywords = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own]
-    with_question.__signature__ = inspect.Signature([first, *keywords, *QUESTION_OPTIONS])  # type: ignore[attr-defined]
+    with_question.__signature__ = inspect.Signature([first, *keywords, *QUESTION_OPTIONS])  # type: ignore[attr-defined]  # PEP 362
     return with_question

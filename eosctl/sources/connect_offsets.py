@@ -28,7 +28,7 @@ def read_connector_configs(urls: Sequence[str], timeout_s: float) -> Mapping[str
 
 def _configs(body: object, url: str) -> Mapping[str, Mapping[str, object]]:
     try:
-        infos = {name: entry["info"] for name, entry in dict(body).items()}  # type: ignore[call-overload]
+        infos = {name: entry["info"] for name, entry in dict(body).items()}  # type: ignore[call-overload]  # any shape
         return {name: mask_properties(info["config"]) for name, info in infos.items() if info.get("type") != "sink"}
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise Undecodable(f"{url}/connectors answered an entry that is not a connector's") from error

@@ -34,6 +34,23 @@ def test_unknown_keys_are_warned_of_once_and_by_name(context, said):
     ]
 
 
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        ("ssl.enabled.protocols=TLSv1.3", "ssl.enabled.protocols"),
+        ("ssl.enabled.protocols=TLSv1.2,TLSv1.3,TLSv1.1", "ssl.enabled.protocols"),
+        ("ssl.protocol=TLSv1.2", "ssl.protocol"),
+        ("ssl.enabled.protocols=TLSv1.3, TLSv1.2", None),
+        ("ssl.protocol=TLSv1.3", None),
+    ],
+)
+def test_protocols_that_differ_from_those_that_are_spoken_are_warned_of(context, said, line, named):
+    made = context(line)
+    assert made.client_properties.get(line.partition("=")[0]) is not None
+    file = made.options.command_config
+    assert said == ([f"{file}: {named} can only be followed in Java; not used"] if named else [])
+
+
 def test_values_of_config_providers_are_resolved_and_trimmed(context, tmp_path, said):
     (tmp_path / "password").write_text("geheim\n")
     made = context(f"ssl.key.password=${{dir:{tmp_path}:password}}", properties={"client.id": "${env:PATH}x"})

@@ -1,6 +1,7 @@
 """The house stands: rooms look one way, files and functions stay small, public names are explained."""
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -115,3 +116,16 @@ def test_only_the_console_and_the_boundary_write_to_the_terminal():
 
 def _is_sys(node: ast.expr) -> bool:
     return isinstance(node, ast.Name) and node.id == "sys"
+
+
+def test_a_check_that_is_silenced_has_its_reason_beside_it(root):
+    """`# noqa: E501  # why` and `# type: ignore[arg-type]  # why`."""
+    silenced = re.compile(r"#\s*(noqa|type: ignore)(?!: [A-Z0-9, ]+  # \S|\[[a-z-]+\]  # \S)")
+    places = [
+        f"{file.relative_to(root)}:{number}"
+        for folder in ("eosctl", "benchmarks", "docs")
+        for file in (root / folder).rglob("*.py")
+        for number, line in enumerate(file.read_text().splitlines(), 1)
+        if silenced.search(line)
+    ]
+    assert places == []
