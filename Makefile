@@ -17,10 +17,10 @@ test: lint docs pure kafka
 pure: $(STAMPS)/dev $(STAMPS)/browser
 	$(BIN)/pytest -m "not kafka" -q
 
-kafka: $(STAMPS)/dev $(STAMPS)/sandbox
+kafka: $(STAMPS)/dev $(STAMPS)/sandbox $(STAMPS)/browser
 	$(BIN)/pytest -m "kafka and not long" -q
 
-matrix: $(STAMPS)/dev $(STAMPS)/sandbox
+matrix: $(STAMPS)/dev $(STAMPS)/sandbox $(STAMPS)/browser
 	mkdir -p build
 	$(BIN)/pytest -m "kafka and not long" -q --kafka-versions=3.3.2,3.6.2,3.9.2,4.3.1 --junitxml=build/matrix.xml; \
 	seen=$$?; $(BIN)/python -m tests.project.matrix build/matrix.xml && exit $$seen
@@ -64,9 +64,9 @@ lint: $(STAMPS)/dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# The README's pictures, from real runs on a sandbox.
-pictures: $(STAMPS)/dev $(STAMPS)/sandbox
-	$(BIN)/pytest -q tests/integration/pictures.py
+# The README's pictures, from real runs on a sandbox, and those of the audit's page, from the report that its tests have.
+pictures: $(STAMPS)/dev $(STAMPS)/sandbox $(STAMPS)/browser
+	$(BIN)/pytest -q tests/integration/pictures.py tests/render/pictures.py
 
 docs: $(STAMPS)/dev
 	$(BIN)/sphinx-build -q -n -W --keep-going -b html docs build/docs
