@@ -26,6 +26,10 @@ DIALECT: Final = Dialect(
 )
 SECRETS: Final = ("password", "sslpassword")
 ROWS_AT_A_TIME: Final = 20
+KEEPALIVES: Final = {"tcp_keepalives_idle": 60, "tcp_keepalives_interval": 10, "tcp_keepalives_count": 6}
+"""A machine that vanishes in the middle of a commit holds its job's lock for two minutes, not for the usual two hours.
+The server's timeout for idle transactions is of no use here: it is not set again after a pipeline of statements."""
+
 _STAND_IN: Final = re.compile(r"(?:eosctlreference\d+x)+")
 _BY_REFERENCE: Final = (
     "write ${env:NAME} or ${file:PROPERTIES:KEY} in its place, "
@@ -120,6 +124,8 @@ class PostgresqlConnection:
         """Waits for the advisory lock of `lock`, which ends with the transaction."""
         self._do("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
         self._do(f"SET LOCAL lock_timeout = '{round(BUSY_S)}s'")
+        for setting, value in KEEPALIVES.items():
+            self._do(f"SET LOCAL {setting} = {value}")
         self._do(
             "SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'"
         )

@@ -330,10 +330,12 @@ def test_defaults_of_the_server_do_not_weaken_a_commit(postgresql: PostgreSQL, d
     ledger = open_ledger(postgresql.url(dbname))
     with ledger.store.connect() as connection:
         connection.begin_writing("job:job")
-        names = ("synchronous_commit", "transaction_isolation")
+        names = ("synchronous_commit", "transaction_isolation", "tcp_keepalives_idle", "lock_timeout")
         assert [next(connection.rows("SELECT current_setting(?)", (name,))) for name in names] == [
             ("on",),
             ("read committed",),
+            ("60",),
+            ("1min",),
         ]
 
 
