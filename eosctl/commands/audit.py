@@ -94,10 +94,10 @@ def audit(
     Examples:
       eosctl audit -b broker:9092 --connect-url http://worker:8083 --group-id connect-cluster
       eosctl audit -b broker:9092 --topic orders --topic payments --plan
-      eosctl audit -b broker:9092 --store sqlite:///var/lib/eosctl/audit.db --report audit.html
+      eosctl audit -b broker:9092 --store sqlite:////var/lib/eosctl/audit.db --report audit.html
       eosctl audit --log-dir /var/lib/kafka/data --topic orders
       eosctl audit -b broker:9092 --engine spark --master local[4]
-      eosctl audit status --store sqlite:///var/lib/eosctl/audit.db
+      eosctl audit status --store sqlite:////var/lib/eosctl/audit.db
 
     Columns:
       CONNECTOR   the connector's name; of transactions - for producers that are no known task's
