@@ -11,7 +11,7 @@ from eosctl.model.audit import OffsetRange
 from tests.analysis.audit.histories import History, spoils, steps
 from tests.analysis.audit.runs import Cut, audit, audit_by_runs, everywhere, text_of
 
-EXAMPLES, MANY = 40, 3000
+EXAMPLES, MANY = 25, 3000
 versions = st.sampled_from([1, 2])
 skews = st.sampled_from([0, 2, 40])
 

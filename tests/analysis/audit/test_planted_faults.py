@@ -1,0 +1,355 @@
+"""One fault at a time in a healthy history of several connectors: it is found, in its place, and nothing else is."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from eosctl.codecs.record_batches import MarkerType
+from eosctl.model.audit import TopicRole
+from eosctl.model.audit_report import AuditReport, AuditVerdict
+from eosctl.model.names import TopicPartition
+from eosctl.model.report import Severity
+from tests.analysis.audit.batch_bytes import Writer
+from tests.analysis.audit.brokers import Brokers
+from tests.analysis.audit.connect_cluster import CONFIGS, OFFSETS, ConnectCluster, Connector, key_of, value_of
+from tests.analysis.audit.runs import audit, audited
+
+MINUTE = 60_000
+HELD, BROKEN, CANNOT_TELL = AuditVerdict.HELD, AuditVerdict.BROKEN, AuditVerdict.CANNOT_TELL
+
+
+@dataclass
+class Planted:
+    """A healthy history, up to the moment at which the fault is planted."""
+
+    cluster: ConnectCluster
+    orders: Connector
+
+    @property
+    def brokers(self) -> Brokers:
+        return self.cluster.brokers
+
+    def report(self) -> AuditReport:
+        self.brokers.tick(MINUTE)
+        work(self.cluster.connectors["bills"], range(20, 24))
+        self.brokers.tick(MINUTE)
+        return audit(self.brokers)
+
+
+@pytest.fixture(params=[1, 2], ids=["transaction.version 1", "transaction.version 2"])
+def planted(request: pytest.FixtureRequest) -> Planted:
+    cluster = ConnectCluster(Brokers(transaction_version=request.param))
+    orders, bills = cluster.connector("orders", 2), cluster.connector("bills", 2, own="bills-offsets")
+    for at in range(1, 8):
+        work(orders, range(at, at + 1))
+        work(bills, range(at, at + 1))
+    cluster.brokers.tick(MINUTE)
+    orders.reconfigure(2)
+    cluster.brokers.tick(MINUTE)
+    work(orders, range(8, 12))
+    return Planted(cluster, orders)
+
+
+def work(connector: Connector, positions: range) -> None:
+    for position in positions:
+        connector.write(0, {"a": position, "b": position}, outputs=(0, 1))
+        connector.write(1, {"c": position}, outputs=(1,))
+
+
+def only(report: AuditReport, kind: str, severity: Severity = Severity.ERROR) -> dict[str, Any]:
+    """The evidence of the one finding that counts."""
+    [finding] = [each for each in report.findings if each.counts]
+    assert (finding.id, finding.severity) == (kind, severity)
+    return dict(finding.evidence)
+
+
+def place_of(evidence: dict[str, Any], offset: str = "offset") -> tuple[str, int, int]:
+    first = evidence["places"][0] if "places" in evidence else evidence
+    return first["topic"], first["partition"], first[offset]
+
+
+def verdicts(report: AuditReport) -> dict[str, AuditVerdict]:
+    return {each.name: each.verdict for each in report.connectors}
+
+
+def offsets_place(connector: Connector, source: str) -> TopicPartition:
+    return connector.place(key_of(connector.name, source))
+
+
+def place(at: TopicPartition, offset: int) -> tuple[str, int, int]:
+    return at.topic, at.partition, offset
+
+
+def test_nothing_planted(planted):
+    report = planted.report()
+    assert report.findings == ()
+    assert verdicts(report) == {"bills": HELD, "orders": HELD}
+
+
+@pytest.mark.parametrize("meanwhile", [0, 5])
+def test_a_zombie_writes_on_after_another_task_took_its_source_partition_over(planted, meanwhile):
+    """Whatever it wrote meanwhile to other partitions, by which its epoch rises under transaction.version 2."""
+    orders = planted.orders
+    zombie = orders.tasks[0]
+    orders.write(1, {"a": 12})
+    for at in range(meanwhile):
+        orders.data(zombie, 2)
+        orders.offset(zombie, "b", value_of(12 + at))
+        zombie.commit()
+    orders.data(zombie, 2)
+    offset = orders.offset(zombie, "a", value_of(13))
+    zombie.commit()
+    report = planted.report()
+    evidence = only(report, "zombie-writer")
+    assert place_of(evidence) == place(offsets_place(orders, "a"), offset)
+    assert evidence["places"][0]["after"].startswith(f"producer ID {zombie.producer_id} at offset ")
+    assert evidence["count"] == 1
+    assert verdicts(report) == {"bills": HELD, "orders": BROKEN}
+
+
+def test_a_plain_producer_writes_an_offset(planted):
+    key = key_of("orders", "a")
+    offset = planted.brokers.append(offsets_place(planted.orders, "a"), [(key, value_of(12))])
+    report = planted.report()
+    assert place_of(only(report, "plain-offsets-write")) == place(offsets_place(planted.orders, "a"), offset)
+    assert verdicts(report) == {"bills": HELD, "orders": BROKEN}
+
+
+@pytest.mark.parametrize(("again", "kind"), [(3, "offset-set-back"), (11, "offset-repeated")])
+def test_a_connector_reads_again_from_the_beginning_when_it_gets_its_own_offsets_topic(planted, again, kind):
+    """V1: its own topic is empty, and nulls shadow what the worker's topic has."""
+    orders = planted.orders
+    planted.cluster.add_own_topic("orders", "orders-offsets")
+    orders.own = "orders-offsets"
+    orders.reconfigure(1)
+    orders.write(0, {"a": again})
+    orders.write(0, {"a": 12})
+    report = planted.report()
+    assert place_of(only(report, kind)) == place(offsets_place(orders, "a"), 0)
+    assert verdicts(report) == {"bills": HELD, "orders": BROKEN}
+
+
+def test_a_restarted_task_commits_the_same_offset_again_with_data(planted):
+    orders = planted.orders
+    planted.brokers.tick(MINUTE)
+    orders.start(1)
+    orders.write(1, {"c": 11}, outputs=(1,))
+    report = planted.report()
+    evidence = only(report, "offset-repeated")
+    log = planted.brokers.logs[offsets_place(orders, "c")]
+    assert place_of(evidence) == place(offsets_place(orders, "c"), log.next - 2)
+    assert verdicts(report) == {"bills": HELD, "orders": BROKEN}
+
+
+def test_an_offset_is_copied_backwards(planted):
+    orders = planted.orders
+    copier = planted.brokers.init("copier")
+    offset = orders.offset(copier, "a", value_of(4))
+    copier.commit()
+    report = planted.report()
+    evidence = only(report, "offset-set-back")
+    assert place_of(evidence) == place(offsets_place(orders, "a"), offset)
+    assert [evidence["places"][0][name].split(": ")[1] for name in ("before", "after")] == [
+        '{"position":11}',
+        '{"position":4}',
+    ]
+    assert verdicts(report) == {"bills": HELD, "orders": BROKEN}
+
+
+def test_a_transaction_without_offsets(planted):
+    orders, producer = planted.orders, planted.orders.tasks[0]
+    planted.brokers.tick(2 * MINUTE)
+    offset = producer.send(TopicPartition("orders", 1), [(None, b"x")] * 3)
+    producer.commit()
+    planted.brokers.tick(2 * MINUTE)
+    work(orders, range(12, 14))
+    report = planted.report()
+    evidence = only(report, "data-without-offsets")
+    assert place_of(evidence, "first_offset") == ("orders", 1, offset)
+    assert (evidence["count"], evidence["records"], evidence["places"][0]["last_offset"]) == (1, 3, offset + 2)
+    assert verdicts(report) == {"bills": HELD, "orders": BROKEN}
+
+
+def test_records_outside_any_transaction(planted):
+    offset = planted.brokers.append(TopicPartition("orders", 1), [(None, b"x")] * 2)
+    report = planted.report()
+    evidence = only(report, "data-outside-transaction")
+    assert (evidence["topic"], evidence["partition"], evidence["last_offset"]) == ("orders", 1, offset + 1)
+    assert verdicts(report) == {"bills": HELD, "orders": BROKEN}
+
+
+def test_a_leader_with_exactly_once_off(planted):
+    offset = planted.cluster.write_config(("connector-orders", {"properties": {}}), plain=True)
+    report = planted.report()
+    evidence = only(report, "plain-leader-write")
+    assert place_of(evidence) == (CONFIGS, 0, offset)
+    assert evidence["connectors"] == ["orders"]
+    assert verdicts(report) == {"bills": HELD, "orders": CANNOT_TELL}
+
+
+def test_tasks_that_start_without_a_fencing_round(planted):
+    orders = planted.orders
+    commit = orders.configure(2)
+    planted.brokers.tick(MINUTE)
+    orders.start()
+    work(orders, range(12, 14))
+    report = planted.report()
+    evidence = only(report, "start-without-fencing")
+    assert {each["producer_id"] for each in evidence["places"]} == {each.producer_id for each in orders.tasks}
+    assert {each["commit_offset"] for each in evidence["places"]} == {commit}
+    assert evidence["count"] == 2
+    assert verdicts(report) == {"bills": HELD, "orders": BROKEN}
+
+
+def test_a_marker_that_never_came():
+    """Under transaction.version 2 the epoch tells that the transaction has ended elsewhere."""
+    cluster = ConnectCluster(Brokers(transaction_version=2))
+    orders, bills = cluster.connector("orders", 2), cluster.connector("bills", 2)
+    work(orders, range(1, 5))
+    work(bills, range(1, 5))
+    producer, lacking = orders.tasks[0], TopicPartition("orders", 2)
+    offset = producer.send(lacking, [(None, b"x")] * 2)
+    orders.offset(producer, "a", value_of(5))
+    producer.commit(missing=[lacking])
+    report = Planted(cluster, orders).report()
+    assert place_of(only(report, "missing-marker"), "first_offset") == ("orders", 2, offset)
+    assert verdicts(report) == {"bills": HELD, "orders": BROKEN}
+
+
+def test_a_transaction_that_one_marker_commits_and_another_one_aborts():
+    cluster = ConnectCluster(Brokers(transaction_version=2))
+    orders, bills = cluster.connector("orders", 2), cluster.connector("bills", 2)
+    work(orders, range(1, 5))
+    work(bills, range(1, 5))
+    producer, lacking = orders.tasks[0], TopicPartition("orders", 2)
+    producer.send(lacking, [(None, b"x")] * 2)
+    orders.offset(producer, "a", value_of(5))
+    producer.commit(missing=[lacking])
+    writer = Writer(producer.producer_id, producer.epoch, transactional=True)
+    cluster.brokers.add_marker(lacking, MarkerType.ABORT, writer, cluster.brokers.tick())
+    report = Planted(cluster, orders).report()
+    assert only(report, "mixed-markers")["connectors"] == ["orders"]
+    assert verdicts(report) == {"bills": HELD, "orders": BROKEN}
+
+
+def test_a_batch_that_is_gone_from_the_middle_of_an_output_topic(planted):
+    at = TopicPartition("orders", 0)
+    index = next(i for i, each in enumerate(planted.brokers.logs[at].batches) if i > 4 and each.kind is None)
+    gone = planted.brokers.lose(at, index)
+    report = planted.report()
+    evidence = only(report, "lost-range")
+    assert (place_of(evidence, "start"), evidence["end"]) == (("orders", 0, gone.base), gone.last + 1)
+    assert verdicts(report) == {"bills": HELD, "orders": CANNOT_TELL}
+
+
+@pytest.mark.parametrize("topic", [OFFSETS, CONFIGS])
+def test_records_deleted_from_the_beginning_of_a_topic_that_is_never_cut(planted, topic):
+    at = TopicPartition(topic, 0) if topic == CONFIGS else offsets_place(planted.orders, "a")
+    log = planted.brokers.logs[at]
+    log.start = log.batches[2].base
+    log.batches = log.batches[2:]
+    evidence = only(planted.report(), "expired-range", Severity.WARNING)
+    assert (place_of(evidence, "start"), evidence["end"]) == (place(at, 0), log.start)
+
+
+@pytest.mark.parametrize("magic", [False, True])
+def test_a_batch_of_an_offsets_topic_that_cannot_be_read(planted, magic):
+    at = offsets_place(planted.orders, "c")
+    index = next(i for i, each in enumerate(planted.brokers.logs[at].batches) if i > 4 and each.kind is None)
+    planted.brokers.damage(at, index, magic=magic)
+    stored = planted.brokers.logs[at].batches[index]
+    report = planted.report()
+    damages = [each for each in report.findings if each.id == "unreadable-range"]
+    assert [(each.evidence["topic"], each.evidence["offset"], each.evidence["end"]) for each in damages] == [
+        (OFFSETS, stored.base, stored.last + 1)
+    ]
+    assert set(verdicts(report).values()) == {CANNOT_TELL}
+
+
+def test_a_key_with_a_value_in_two_partitions(planted):
+    """V12: copied with a partitioner that is not Java's."""
+    orders, key = planted.orders, key_of("orders", "a")
+    at = TopicPartition(OFFSETS, (offsets_place(orders, "a").partition + 1) % 3)
+    copier = planted.brokers.init("copier")
+    offset = copier.send(at, [(key, value_of(11))])
+    copier.commit()
+    work(orders, range(12, 14))
+    report = planted.report()
+    assert place_of(only(report, "key-in-two-partitions", Severity.WARNING)) == place(at, offset)
+    assert verdicts(report) == {"bills": HELD, "orders": CANNOT_TELL}
+
+
+def test_one_source_partition_under_two_keys_that_differ_in_bytes(planted):
+    at = TopicPartition(OFFSETS, 0)
+    tool = planted.brokers.init("group-orders-0")
+    for key in (b'["orders",{"x":1,"y":2}]', b'["orders",{"y":2,"x":1}]'):
+        offset = tool.send(at, [(key, value_of(1))])
+    tool.commit()
+    evidence = only(planted.report(), "logical-duplicates", Severity.WARNING)
+    assert place_of(evidence) == place(at, offset - 1) or place_of(evidence) == place(at, offset)
+
+
+def test_a_key_of_no_source_partition_is_told_and_does_not_count(planted):
+    offset = planted.brokers.append(TopicPartition(OFFSETS, 1), [(b"no json", b"{}")])
+    report = planted.report()
+    [finding] = report.findings
+    assert (finding.id, finding.severity, place_of(dict(finding.evidence))) == (
+        "malformed-offsets-key",
+        Severity.INFO,
+        (OFFSETS, 1, offset),
+    )
+    assert verdicts(report) == {"bills": HELD, "orders": HELD}
+
+
+def test_two_leaders_at_once():
+    cluster = ConnectCluster(Brokers(transaction_version=1))
+    other = cluster.brokers.init("connect-cluster-other")
+    orders = cluster.connector("orders", 1)
+    orders.write(0, {"a": 1})
+    other.send(cluster.configs, [(b"session-key", b"{}")])
+    other.commit()
+    offset = cluster.write_config(("session-key", {"key": "x"}))
+    evidence = only(audit(cluster.brokers), "interleaved-leaders")
+    assert place_of(evidence) == (CONFIGS, 0, offset)
+
+
+def test_a_connector_that_lacks_task_configs(planted):
+    cluster = planted.cluster
+    offset = cluster.write_config(("task-bills-0", {"properties": {}}), ("commit-bills", {"tasks": 5}))
+    cluster.write_config(("tasks-fencing-bills", {"task-count": 5}))
+    evidence = only(planted.report(), "inconsistent-connector")
+    assert (place_of(evidence), evidence["connectors"]) == ((CONFIGS, 0, offset + 1), ["bills"])
+
+
+def test_ranges_that_expired_before_an_audit_read_them(planted):
+    seen = planted.brokers.seen()
+    bounds = tuple(each for each in seen.bounds if each.topic == "orders")
+    assert bounds[0].log_start_offset == 0
+    before = audited(planted.brokers, seen, (), lambda _: ())
+    work(planted.orders, range(12, 20))
+    at = TopicPartition("orders", 0)
+    log = planted.brokers.logs[at]
+    cursor, log.start = bounds[0].last_stable_offset, log.batches[-4].base
+    log.batches = log.batches[-4:]
+    report = audited(planted.brokers, planted.brokers.seen(), before.carried, lambda _: (), seen).report
+    [finding] = [each for each in report.findings if each.counts]
+    assert finding.id == "expired-range"
+    assert (finding.evidence["start"], finding.evidence["end"]) == (cursor, log.start)
+    assert [(each.start, each.end) for each in report.ranges if each.topic == "orders" and each.partition == 0] == [
+        (0, log.next)
+    ]
+
+
+def test_what_is_open_is_told_and_does_not_count(planted):
+    planted.orders.data(planted.orders.tasks[0], 2)
+    report = planted.report()
+    [finding] = report.findings
+    assert (finding.id, finding.severity, finding.subject) == ("open-transaction", Severity.INFO, "orders-0")
+
+
+def test_without_offsets_topics_nothing_can_be_told(planted):
+    for name in [name for name, topic in planted.brokers.topics.items() if topic.role is TopicRole.OFFSETS]:
+        del planted.brokers.topics[name]
+        planted.brokers.logs = {at: log for at, log in planted.brokers.logs.items() if at.topic != name}
+    assert set(verdicts(audit(planted.brokers)).values()) == {CANNOT_TELL}
