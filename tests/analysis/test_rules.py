@@ -106,6 +106,7 @@ CONDITIONS = [
     ("EOS052", but(internal_topics=(topic("offsets", cleanup_policy="delete"),)), "connect-offsets", "is delete"),
     ("EOS053", but(internal_topics=(topic(factor=1),)), "connect-config", "nothing can be written"),
     ("EOS054", but(internal_topics=(topic(factor=2),)), "connect-config", "factor 2 on 3 brokers"),
+    ("EOS089", but(inspection=inspection(**{"offsets.storage.topic": "own"})), "x", "its offsets are in own"),
     ("EOS100", but(preflight={"x": ("The connector does not support exactly-once",)}), "x", "does not support"),
     ("EOS101", but(inspection=inspection(file="f")), "x", "not `required`"),
     ("EOS102", but(inspection=inspection(**{"producer.override.transactional.id": "mine"})), "x", "transactional.id"),

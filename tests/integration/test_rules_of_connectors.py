@@ -1,14 +1,17 @@
 """Rules about connectors: each condition made on a real worker, found, cured as printed, and gone."""
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import httpx
 import pytest
 
 from eosctl.sandbox.sandbox import Sandbox
 from tests.integration.connect import PARTITIONS, Mirror, Worker
 from tests.integration.doctoring import Doctor, Eosctl, Rest, arguments, file_source
+from tests.integration.waiting import eventually
 
 pytestmark = pytest.mark.kafka
 OVERRIDE = "producer.override."
@@ -115,8 +118,7 @@ def test_what_a_deleted_connector_leaves_is_told_and_nothing_is_to_be_done(
     name = fresh_name("deleted")
     rest.put(name, file_source(tmp_path, name))
     rest.await_tasks(name)
-    while not rest.ask("GET", f"/connectors/{name}/offsets")["offsets"]:
-        pass
+    eventually(lambda: rest.ask("GET", f"/connectors/{name}/offsets")["offsets"], "its offset is committed")
     rest.delete(name)
     found = doctor.sees(("EOS073", name), ("EOS084", name))
     assert {found[rule, name]["severity"] for rule in ("EOS073", "EOS084")} == {"info"}
@@ -127,3 +129,36 @@ def test_what_a_deleted_connector_leaves_is_told_and_nothing_is_to_be_done(
     rest.ask("DELETE", f"/connectors/{name}/offsets")
     rest.delete(name)
     doctor.sees_no_more(("EOS084", name))
+
+
+def test_offsets_that_rest_cannot_delete_are_deleted_as_the_cure_says(
+    connect_sandbox: Sandbox,
+    rest: Rest,
+    doctor: Doctor,
+    eosctl: Eosctl,
+    fresh_name: Callable[[str], str],
+    tmp_path: Path,
+) -> None:
+    """The connector is not found any more when it has its offsets in the workers' topic again."""
+    name, file = fresh_name("undeletable"), tmp_path / "offsets.json"
+    rest.put(name, file_source(tmp_path, name, **{"offsets.storage.topic": f"{name}-own"}))
+    try:
+        rest.await_tasks(name)
+        eventually(lambda: rest.ask("GET", f"/connectors/{name}/offsets")["offsets"], "its offset is committed")
+        cure = doctor.sees(("EOS089", name))["EOS089", name]["cure"]
+        rest.ask("PUT", f"/connectors/{name}/stop")
+        rest.await_tasks(name, 0)
+        with pytest.raises(httpx.ReadTimeout):
+            httpx.delete(f"{rest.url}/connectors/{name}/offsets", timeout=3, trust_env=False)
+        assert all(command in cure for command in ("eosctl offsets export", "eosctl offsets restore"))
+        where = ("-b", connect_sandbox.bootstrap_servers, "--group-id", "connect-cluster", "--connect-url", rest.url)
+        before = rest.ask("GET", f"/connectors/{name}/offsets")["offsets"]
+        file.write_text(json.dumps({"offsets": [each | {"offset": None} for each in before]}))
+        reset = eosctl("offsets", "restore", file, "--connector", name, *where, "--yes")
+        assert reset.exit_code == 0, reset.stderr
+        assert rest.ask("GET", f"/connectors/{name}/offsets")["offsets"] == []
+        moved = eosctl("migrate-offsets", "--connector", name, "--to-worker-topic", "--set-config", *where, "--yes")
+        assert moved.exit_code == 0, moved.stderr
+        doctor.sees_no_more(("EOS089", name))
+    finally:
+        rest.delete(name)

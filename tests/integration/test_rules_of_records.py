@@ -14,7 +14,7 @@ from confluent_kafka.admin import AdminClient
 from eosctl.model.partitioner import java_partition
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
-from tests.integration.doctoring import Doctor, Eosctl, Rest, alter_topic, arguments, file_source, write
+from tests.integration.doctoring import Doctor, Eosctl, Rest, alter_topic, file_source, write
 from tests.integration.producers import create_topic, transactional_producer
 from tests.integration.waiting import eventually
 
@@ -23,6 +23,7 @@ QUICK_CLEANER = {"log.cleaner.backoff.ms": "100", "log.initial.task.delay.ms": "
 AT_ONCE = {"segment_ms": "100", "min_cleanable_dirty_ratio": "0.0", "delete_retention_ms": "0"}
 CONFIGS, OFFSETS = "connect-configs", "connect-offsets"
 PARTITIONS = 3
+NULL_PARTITION = b'["unusable",null]'
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +48,9 @@ def rest(cluster: Sandbox) -> Rest:
 
 @pytest.fixture
 def doctor(cluster: Sandbox, eosctl: Eosctl) -> Doctor:
-    return Doctor(eosctl, tuple(arguments(cluster)))
+    file = cluster.directory / "worker-1" / "worker.properties"
+    where = ("-b", cluster.bootstrap_servers, "--connect-url", cluster.connect_url(1))
+    return Doctor(eosctl, (*where, "--worker-config", file))
 
 
 def key_of(name: str, directory: Path, *, spaced: bool = False) -> bytes:
@@ -67,6 +70,27 @@ def one_more(rest: Rest, name: str) -> None:
     """Two more records of the config topic: only what lies before the last segment is compacted."""
     for action in ("pause", "resume"):
         rest.ask("PUT", f"/connectors/{name}/{action}")
+
+
+def test_two_groups_that_share_a_config_topic_are_found_until_one_has_its_own(
+    cluster: Sandbox, rest: Rest, doctor: Doctor, tmp_path: Path
+) -> None:
+    """First, while there are no other connectors, which the other group would run and write down too."""
+    own = {"group.id": "other", "offset.storage.topic": "other-offsets", "status.storage.topic": "other-status"}
+    other = Rest(cluster.start_worker(2, own))
+    for each, name in ((other, "there"), (rest, "here"), (other, "there"), (rest, "here")):
+        each.put(name, file_source(tmp_path, name))
+    condition = ("EOS062", CONFIGS)
+    assert "give each its own config.storage.topic" in doctor.sees(condition)[condition]["cure"]
+    cluster.stop_worker(2)
+    cluster.start_worker(2, {**own, "config.storage.topic": "other-own-configs"})
+    rest.put("there", file_source(tmp_path, "there", **{"batch.size": "100"}))
+    cluster.stop_worker(1)
+    cluster.start_worker(1)  # a leader that starts writes a session key, over which compaction removes the other's
+    doctor.sees_no_more(condition, meanwhile=lambda: one_more(rest, "here"))
+    cluster.stop_worker(2)
+    for name in ("here", "there"):
+        rest.delete(name)
 
 
 def test_a_record_that_is_not_as_connect_writes_it_is_found_until_a_good_one_took_its_place(
@@ -126,27 +150,31 @@ def test_an_offset_that_is_not_as_connect_writes_it_is_found_until_it_is_mended(
         write(cluster, OFFSETS, (keys[name], value), partition=java_partition(keys[name], PARTITIONS))
     write(cluster, OFFSETS, (keys["doubled"], offset(2)), partition=wrong)
     write(cluster, OFFSETS, (spelt, offset(4)), partition=java_partition(spelt, PARTITIONS))
-    write(cluster, OFFSETS, (b"no offsets key", b"x"))
+    write(cluster, OFFSETS, (b"no offsets key", b"x"), (NULL_PARTITION, offset(2)))
     cures = {
         ("EOS081", "disagreeing"): "eosctl migrate-offsets --connector disagreeing --to-topic ",
-        ("EOS082", "unusable"): "PATCH /connectors/unusable/offsets",
+        ("EOS082", "unusable"): "eosctl offsets restore FILE --connector unusable --stop",
         ("EOS083", "elsewhere"): "override bootstrap.servers of the connector's producer, consumer and admin alike",
         ("EOS085", OFFSETS): "write a tombstone for each key into every partition but the one that murmur2 gives",
         ("EOS086", OFFSETS): "write a tombstone under the others",
         ("EOS087", OFFSETS): "write a tombstone under each such key",
+        ("EOS090", "unusable"): "the connector has to name its source partition",
     }
     found = doctor.sees(*cures)
     assert {condition for condition, cure in cures.items() if cure not in found[condition]["cure"]} == set()
+    file = tmp_path / "unusable.json"
     good = {"partition": json.loads(keys["unusable"])[1], "offset": {"position": 4}}
-    rest.ask("PATCH", "/connectors/unusable/offsets", {"offsets": [good]})
+    file.write_text(json.dumps({"offsets": [good]}))
+    where = ("-b", cluster.bootstrap_servers, "--connect-url", rest.url, "--group-id", "connect-cluster", "--yes")
+    restored = eosctl("offsets", "restore", file, "--connector", "unusable", "--stop", *where)
+    assert restored.exit_code == 0, restored.stderr
     same = {f"{client}.override.bootstrap.servers": elsewhere for client in ("producer", "consumer", "admin")}
     rest.put("elsewhere", file_source(tmp_path, "elsewhere", **same))
     write(cluster, OFFSETS, (keys["doubled"], None), partition=wrong)
     write(cluster, OFFSETS, (spelt, None), partition=java_partition(spelt, PARTITIONS))
-    write(cluster, OFFSETS, (b"no offsets key", None))
+    write(cluster, OFFSETS, (b"no offsets key", None), (NULL_PARTITION, None))
     own = ("--to-topic", "disagreeing-offsets", "--offsets-topic", OFFSETS, "--merge", "keep-source")
-    where = ("-b", cluster.bootstrap_servers, "--connect-url", rest.url, "--group-id", "connect-cluster")
-    moved = eosctl("migrate-offsets", "--connector", "disagreeing", *own, "--stop", "--set-config", *where, "--yes")
+    moved = eosctl("migrate-offsets", "--connector", "disagreeing", *own, "--stop", "--set-config", *where)
     assert moved.exit_code == 0, moved.stderr
     doctor.sees_no_more(*cures, meanwhile=lambda: roll_offsets(cluster))
 
@@ -205,6 +233,21 @@ def test_a_topic_that_is_no_config_topic_is_found_until_the_right_one_is_named(
     doctor.sees_no_more(condition, more=("--config-topic", CONFIGS))
 
 
+def test_a_commit_before_its_connector_is_found_until_the_connector_is_restarted(
+    cluster: Sandbox, rest: Rest, eosctl: Eosctl, tmp_path: Path
+) -> None:
+    """The worker is down: a worker that starts restarts the connector by itself, as the cure says."""
+    cluster.stop_worker(1)
+    config = json.dumps({"properties": {"name": "late", **file_source(tmp_path, "late")}}).encode()
+    write(cluster, CONFIGS, (b"commit-late", b'{"tasks":1}'), (b"connector-late", config))
+    offline = Doctor(eosctl, ("-b", cluster.bootstrap_servers, "--group-id", "connect-cluster"))
+    condition = ("EOS072", "late")
+    assert "POST /connectors/late/restart" in offline.sees(condition)[condition]["cure"]
+    cluster.start_worker(1)
+    eventually(lambda: rest.states("late") == ["RUNNING"], "the task of late runs", deadline_s=60)
+    offline.sees_no_more(condition)
+
+
 def test_a_roll_back_to_disabled_is_found_until_exactly_once_is_enabled_again(
     cluster: Sandbox, rest: Rest, doctor: Doctor, tmp_path: Path
 ) -> None:
@@ -231,22 +274,3 @@ def test_a_roll_back_to_disabled_is_found_until_exactly_once_is_enabled_again(
     history = ("EOS061", CONFIGS)
     doctor.sees_no_more(*(set(cures) - {history}))
     assert doctor.found()[history]["severity"] == "info", "the plain records are still there, and concern nobody"
-
-
-def test_two_groups_that_share_a_config_topic_are_found_until_one_has_its_own(
-    cluster: Sandbox, rest: Rest, doctor: Doctor, tmp_path: Path
-) -> None:
-    """Last: the other group runs the connectors of this one meanwhile."""
-    own = {"group.id": "other", "offset.storage.topic": "other-offsets", "status.storage.topic": "other-status"}
-    other = Rest(cluster.start_worker(2, own))
-    for each, name in ((other, "there"), (rest, "here"), (other, "there"), (rest, "here")):
-        each.put(name, file_source(tmp_path, name))
-    condition = ("EOS062", CONFIGS)
-    assert "give each its own config.storage.topic" in doctor.sees(condition)[condition]["cure"]
-    cluster.stop_worker(2)
-    cluster.start_worker(2, {**own, "config.storage.topic": "other-own-configs"})
-    rest.put("there", file_source(tmp_path, "there", **{"batch.size": "100"}))
-    cluster.stop_worker(1)
-    cluster.start_worker(1)  # a leader that starts writes a session key, over which compaction removes the other's
-    doctor.sees_no_more(condition, meanwhile=lambda: one_more(rest, "here"))
-    cluster.stop_worker(2)

@@ -10,6 +10,7 @@ from eosctl.analysis.rules import (
     consumers,
     fencing,
     group,
+    offsets,
     topics,
     transactions,
     versions,
@@ -28,7 +29,9 @@ THEMES: Final = {
     "Fencing": fencing.RULES,
     "Brokers and the transaction log": brokers.RULES,
     "Internal topics": topics.RULES,
-    "Records of the config and offsets topics": wrapped.RULES,
+    "Records of the config and offsets topics": tuple(
+        sorted((*wrapped.RULES, *offsets.RULES), key=lambda rule: rule.id)
+    ),
     "Connectors": connectors.RULES,
     "Transactional IDs": transactions.RULES,
     "Consumers": consumers.RULES,

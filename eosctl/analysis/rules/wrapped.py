@@ -105,6 +105,9 @@ OF_OFFSETS: Final = (
     Wrapped("EOS088", offset_findings.OPEN_TRANSACTION, WARNING, "open transaction blocks an offsets topic",
             "Can tasks read the offsets topics to their end?",
             "Tasks read committed, and wait for an open transaction before they start."),
+    Wrapped("EOS090", connector_offset_findings.LOST_NULL, ERROR, "null source partition is lost",
+            "Does every connector name its source partitions?",
+            "Workers from 4.2 on write an offset of the null partition and cannot look it up."),
 )  # fmt: skip
 
 
