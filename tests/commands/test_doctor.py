@@ -1,8 +1,10 @@
 """`eosctl doctor` without brokers: workers on loopback, and snapshots."""
 
 import json
+import ssl
 
 import pytest
+from certificates import Authority
 
 from tests.sources.fake_connect import FakeWorker, serve
 
@@ -100,3 +102,53 @@ def test_what_is_no_worker_is_said_to_be_none(eosctl, reply, code, words):
         ran = eosctl("doctor", *connect(urls))
     assert ran.exit_code == code
     assert words in ran.stderr or code == 5
+
+
+ASKING = [("doctor",), ("upgrade-check", "--to", "preparing")]
+
+
+@pytest.fixture(scope="module")
+def authority():
+    return Authority()
+
+
+@pytest.fixture(scope="module")
+def tls(authority, tmp_path_factory):
+    holder, file = authority.issue("worker", "127.0.0.1"), tmp_path_factory.mktemp("worker") / "own.pem"
+    file.write_text(holder.key_pem() + holder.chain_pem)
+    made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    made.load_cert_chain(file)
+    return made
+
+
+@pytest.mark.parametrize("command", ASKING)
+def test_a_certificate_of_an_authority_that_nobody_trusts_is_said_until_it_is_trusted(
+    eosctl, authority, tls, tmp_path, command
+):
+    (tmp_path / "trust.pem").write_text(authority.root_pem)
+    trust = ("-X", "ssl.truststore.type=PEM", "-X", f"ssl.truststore.location={tmp_path}/trust.pem")
+    with serve(FakeWorker(), tls=tls) as urls:
+        refused = eosctl(*command, *connect(urls))
+        trusted = eosctl(*command, *connect(urls), *trust, "-o", "json")
+    assert refused.exit_code == 4
+    assert f"{urls[0]} is not trusted: its certificate is not signed by" in refused.stderr
+    assert "ssl.truststore" in refused.stderr
+    assert json.loads(trusted.stdout)["data"]["workers"][0]["url"] == urls[0], trusted.stderr
+
+
+@pytest.mark.parametrize("command", ASKING)
+def test_a_missing_or_wrong_password_ends_with_5_and_the_right_one_is_never_shown(eosctl, command):
+    with serve(FakeWorker(password="geheim")) as urls:
+        without = eosctl(*command, *connect(urls))
+        wrong = eosctl(*command, *connect(urls), "-X", "basic.auth.user.info=user:falsch")
+        right = eosctl(*command, *connect(urls), "-X", "basic.auth.user.info=user:geheim", "-o", "json")
+    assert [ran.exit_code for ran in (without, wrong)] == [5, 5]
+    assert "may not GET" in without.stderr
+    assert json.loads(right.stdout)["data"]["workers"][0]["url"] == urls[0], right.stderr
+    assert not any(word in ran.stdout + ran.stderr for ran in (wrong, right) for word in ("geheim", "falsch"))
+
+
+def test_one_worker_of_several_that_cannot_be_asked_is_a_finding_and_not_the_end(eosctl):
+    with serve(FakeWorker(), FakeWorker(password="geheim")) as [open_, closed]:
+        ran = eosctl("doctor", *connect([open_, closed, "http://127.0.0.1:9"]), "--timeout", 2, "-o", "json")
+    assert {subject for rule, subject in findings(ran) if rule == "EOS010"} == {closed, "http://127.0.0.1:9"}

@@ -1,10 +1,12 @@
 """Connect workers' REST interface on loopback, as far as the evidence reads it: scripted, many at once, and slow."""
 
 import json
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ssl import SSLContext
 from threading import Event, Thread
 
 PLUGIN = "org.apache.kafka.connect.file.FileStreamSourceConnector"
@@ -16,7 +18,8 @@ Reply = tuple[int, bytes]
 class FakeWorker:
     """One worker: what it is set to, its connectors by name with their own complaint (None: it supports exactly-once).
 
-    busy is how often it answers 409 first; a worker that hangs answers nothing until it is let go.
+    busy is how often it answers 409 first; a worker that hangs answers nothing until it is let go; with a password it
+    answers 401 to requests that do not give `user:<password>`.
     """
 
     enabled: bool = True
@@ -25,6 +28,7 @@ class FakeWorker:
     connectors: dict[str, str | None] = field(default_factory=dict)
     busy: int = 0
     hangs: bool = False
+    password: str | None = None
     requests: list[tuple[str, str, dict[str, object] | None]] = field(default_factory=list)
 
     def reply(self, method: str, path: str, body: dict[str, object] | None) -> Reply:
@@ -57,21 +61,36 @@ class FakeWorker:
         }
 
 
+class Server(ThreadingHTTPServer):
+    """One that says nothing of clients that leave in the middle."""
+
+    daemon_threads = True
+
+    def handle_error(self, *_: object) -> None:
+        pass
+
+
 @contextmanager
-def serve(*workers: FakeWorker) -> Iterator[list[str]]:
-    """REST addresses of the workers, while they answer."""
+def serve(*workers: FakeWorker, tls: SSLContext | None = None) -> Iterator[list[str]]:
+    """REST addresses of the workers, while they answer; https with `tls`."""
     let_go = Event()
-    servers = [ThreadingHTTPServer(("127.0.0.1", 0), _handler(worker.reply, worker, let_go)) for worker in workers]
+    servers = [Server(("127.0.0.1", 0), _handler(worker.reply, worker, let_go)) for worker in workers]
     for server in servers:
-        server.daemon_threads = True
+        if tls is not None:
+            server.socket = tls.wrap_socket(server.socket, server_side=True)
         Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
     try:
-        yield [f"http://127.0.0.1:{server.server_port}" for server in servers]
+        scheme = "http" if tls is None else "https"
+        yield [f"{scheme}://127.0.0.1:{server.server_port}" for server in servers]
     finally:
         let_go.set()
         for server in servers:
             server.shutdown()
             server.server_close()
+
+
+def _basic(password: str) -> str:
+    return f"Basic {b64encode(f'user:{password}'.encode()).decode()}"
 
 
 def _handler(reply: Callable[..., Reply], worker: FakeWorker, let_go: Event) -> type[BaseHTTPRequestHandler]:
@@ -84,7 +103,11 @@ def _handler(reply: Callable[..., Reply], worker: FakeWorker, let_go: Event) -> 
                 self.close_connection = True
                 return
             length = int(self.headers.get("Content-Length") or 0)
-            status, body = reply(self.command, self.path, json.loads(self.rfile.read(length)) if length else None)
+            asked = json.loads(self.rfile.read(length)) if length else None
+            if worker.password is not None and self.headers["Authorization"] != _basic(worker.password):
+                status, body = 401, b""
+            else:
+                status, body = reply(self.command, self.path, asked)
             self.send_response(status)
             self.send_header("Content-Length", str(len(body)))
             self.send_header("Content-Type", "application/json")
