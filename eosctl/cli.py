@@ -56,6 +56,7 @@ COMMANDS: Final = (
     ),
     Entry("explain", "eosctl.commands.explain", "Explain an error of a worker or a client, or a rule of doctor."),
     Entry("audit", "eosctl.commands.audit", "Say whether exactly-once held, from the record batches themselves."),
+    Entry("spark-bundle", "eosctl.commands.spark_bundle", "Write what spark-submit needs to run an audit."),
     Entry("doctor", "eosctl.commands.doctor", "Ask every rule whether exactly-once holds here, and will."),
     Entry(
         "upgrade-check",

@@ -1,7 +1,7 @@
 """A Spark session for an audit: quiet, and with settings that have to be there before its JVM starts.
 
-1. In a process that spark-submit started, or where a session is active, that session is taken as it is; only settings
-   of SQL are made, and it is not stopped.
+1. In a process that spark-submit started, or where a session is active, Spark is taken as it is set up, and only
+   settings of SQL are made. A session that was active stays so.
 2. With `remote`, a Spark Connect server: one that listens, or `local[N]`, which starts one on this machine.
 3. Else a session of this process. The JVM's own words go to a file, whose end is told should it not start.
 """
@@ -19,17 +19,9 @@ from pyspark.sql import SparkSession
 
 from eosctl.errors import Unreachable
 from eosctl.model.audit import BUCKETS
+from eosctl.spark.quiet import QUIET
 
-QUIET: Final = """\
-rootLogger.level = error
-rootLogger.appenderRef.stderr.ref = stderr
-appender.stderr.type = Console
-appender.stderr.name = stderr
-appender.stderr.target = SYSTEM_ERR
-appender.stderr.layout.type = PatternLayout
-appender.stderr.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n%ex{3}
-"""
-"""A log4j2 file with which Spark says nothing but errors."""
+APPLICATION: Final = "eosctl audit"
 
 SQL: Final = {
     "spark.sql.session.timeZone": "UTC",
@@ -49,7 +41,7 @@ def session_settings(master: str, log4j2: Path, memory: str) -> dict[str, str]:
     """What a session of this process is started with."""
     return {
         "spark.master": master,
-        "spark.app.name": "eosctl audit",
+        "spark.app.name": APPLICATION,
         "spark.driver.memory": memory,
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{log4j2} -XX:+UseSerialGC -Xshare:auto",
         "spark.log.level": "ERROR",
@@ -71,10 +63,12 @@ def spark_session(
     """
     active = SparkSession.getActiveSession()
     if active is not None or "PYSPARK_GATEWAY_PORT" in os.environ:
-        session = active or SparkSession.builder.getOrCreate()
+        session = active or SparkSession.builder.appName(APPLICATION).getOrCreate()
         for name, value in SQL.items():
             session.conf.set(name, value)
         yield session
+        if active is None:
+            session.stop()
         return
     with tempfile.TemporaryDirectory(prefix="eosctl-spark-") as directory:
         log4j2 = Path(directory, "log4j2.properties")

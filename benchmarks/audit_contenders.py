@@ -1,0 +1,173 @@
+"""Who takes part in benchmarks.audit: each in a process of its own, telling on its last line what it took.
+
+work_s and work_cpu_s are those of the work alone, after imports, connection and the start of Spark.
+"""
+
+import json
+import resource
+import sys
+import time
+from collections.abc import Callable
+
+from benchmarks.audit_topics import PARTITIONS, plan_of
+from eosctl.engines.engine import Advance, Engine, ScannedRows
+from eosctl.model.audit import AuditPlan, TopicRole
+from eosctl.model.client_properties import ClientProperties
+
+TIMEOUT_S = 120.0
+
+
+def cpu_s() -> float:
+    """User and system time of this process and of its ended children."""
+    mine = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(each.ru_utime + each.ru_stime for each in mine)
+
+
+def tell(work: Callable[[], int], scanned: "Scanning | None" = None) -> None:
+    """Do the work, which returns records or findings, and tell what it took; and when the ranges were scanned."""
+    cpu, start = cpu_s(), time.perf_counter()
+    count = work()
+    told = {"work_s": time.perf_counter() - start, "work_cpu_s": cpu_s() - cpu, "count": count}
+    if scanned is not None:
+        told["scan_s"] = scanned.at - start
+    print(json.dumps(told), flush=True)
+
+
+class Scanning:
+    """An engine that remembers when it had scanned."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.at = 0.0
+
+    def scan(self, plan: AuditPlan, advance: Advance) -> ScannedRows:
+        """As the engine does."""
+        rows = self._engine.scan(plan, advance)
+        self.at = time.perf_counter()
+        return rows
+
+
+def headers(servers: str, topic: str) -> None:
+    """Every batch header of the topic, folded as an output topic's are."""
+    from eosctl.engines.cluster_source import ClusterSource
+    from eosctl.engines.scanning import scan_range
+
+    plan = plan_of(servers, topic, TopicRole.OUTPUT, 1)
+    with ClusterSource(ClientProperties((servers,)), TIMEOUT_S) as source:
+
+        def work() -> int:
+            return sum(
+                offsets.size for offsets in plan.ranges if list(scan_range(plan, offsets, source.read(plan, offsets)))
+            )
+
+        tell(work)
+
+
+def decode(servers: str, topic: str) -> None:
+    """Offset, key and value of every record."""
+    from eosctl.codecs.record_batches import decode_entries
+    from eosctl.engines.cluster_source import ClusterSource
+    from eosctl.sources.audit_log import DataBatch
+
+    plan = plan_of(servers, topic, TopicRole.OUTPUT, 1)
+    with ClusterSource(ClientProperties((servers,)), TIMEOUT_S) as source:
+
+        def work() -> int:
+            count = 0
+            for offsets in plan.ranges:
+                for item in source.read(plan, offsets):
+                    if isinstance(item, DataBatch):
+                        count += len([(each.offset, each.key, each.value) for each in decode_entries(item.batch)])
+            return count
+
+        tell(work)
+
+
+def consume(servers: str, topic: str) -> None:
+    """The same with confluent-kafka, a list of 10,000 messages at a time."""
+    from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
+
+    settings = {
+        "group.id": "bench",
+        "enable.auto.commit": False,
+        "fetch.queue.backoff.ms": 5,
+        "enable.partition.eof": True,
+    }
+    consumer = Consumer({"bootstrap.servers": servers, **settings})
+    partitions = [TopicPartition(topic, number, OFFSET_BEGINNING) for number in range(PARTITIONS)]
+
+    def work() -> int:
+        consumer.assign(partitions)
+        count = ends = 0
+        while ends < PARTITIONS:
+            messages = consumer.consume(10_000, 1.0)
+            got = [(each.offset(), each.key(), each.value()) for each in messages if each.error() is None]
+            ends += len(messages) - len(got)
+            count += len(got)
+        return count
+
+    tell(work)
+    consumer.close()
+
+
+def local(servers: str, topic: str, cores: int) -> None:
+    """A full audit with findings, on the local engine."""
+    from eosctl.engines.cluster_source import OpenCluster
+    from eosctl.engines.local import LocalEngine
+
+    plan = plan_of(servers, topic, TopicRole.OFFSETS, cores)
+    _audit(plan, LocalEngine(OpenCluster(ClientProperties((servers,)), TIMEOUT_S), processes=cores))
+
+
+def spark(servers: str, topic: str, master: str, cores: int) -> None:
+    """The same on Spark, started in this process."""
+    from eosctl.spark.starting import SparkWish, spark_engine
+
+    plan = plan_of(servers, topic, TopicRole.OFFSETS, cores)
+    with spark_engine(SparkWish(master=master), ClientProperties((servers,)), TIMEOUT_S) as engine:
+        _audit(plan, engine)
+
+
+def merge(servers: str, topic: str, master: str, cores: int) -> None:
+    """The same, with every state shuffled and merged on executors, however small."""
+    from eosctl.spark.engine import SparkEngine
+    from eosctl.spark.executor_access import executor_access
+    from eosctl.spark.session import spark_session
+
+    plan = plan_of(servers, topic, TopicRole.OFFSETS, cores)
+    with (
+        spark_session(master=master, settings={"spark.executor.memory": "1g"}) as session,
+        executor_access(ClientProperties((servers,)), TIMEOUT_S, master=master) as access,
+    ):
+        _audit(plan, SparkEngine(session, access, small=0))
+
+
+def _audit(plan: AuditPlan, engine: Engine) -> None:
+    from eosctl.engines.auditing import run_audit
+
+    timed = Scanning(engine)
+    tell(lambda: _findings(run_audit(plan, timed).report.findings), timed)
+
+
+def _findings(findings: tuple[object, ...]) -> int:
+    if not findings:
+        raise RuntimeError("the audit found nothing in a topic with faults")
+    return len(findings)
+
+
+def main() -> None:
+    """`NAME SERVERS TOPIC [MASTER] [CORES]`"""
+    name, servers, topic, *more = sys.argv[1:]
+    if name == "local":
+        local(servers, topic, int(more[0]))
+    elif name in {"spark", "merge"}:
+        {"spark": spark, "merge": merge}[name](servers, topic, more[0], int(more[1]))
+    else:
+        {"headers": headers, "decode": decode, "consume": consume}[name](servers, topic)
+
+
+if __name__ == "__main__":
+    from eosctl.cli import spare_the_collector
+
+    spare_the_collector()
+    main()

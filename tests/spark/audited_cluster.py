@@ -1,0 +1,124 @@
+"""A cluster with every kind of batch in the topics of an audit, and the ranges of its plan cut anywhere."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from eosctl.clients.wire import Wire
+from eosctl.model.audit import AuditedTopic, AuditPlan, OffsetRange, TopicRole
+from eosctl.model.client_properties import ClientProperties
+from eosctl.planning.audit import plan_ranges
+from eosctl.planning.ledger import resume
+from eosctl.sources.audit_log import DataBatch, read_range
+from eosctl.sources.audit_plan import AuditWish, read_bounds
+
+OFFSETS, COMPACTED, OUTPUT = "audited-offsets", "audited-compacted", "audited-output"
+PARTITIONS = 2
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+NEVER = {"cleanup.policy": "compact", "min.compaction.lag.ms": "86400000"}
+AT_ONCE = {"cleanup.policy": "compact", "segment.ms": "100", "min.cleanable.dirty.ratio": "0.0"}
+AS_OF = 1_800_000_000_000
+
+
+@dataclass
+class AuditedCluster:
+    """Producers of three connectors, the last of which leave transactions open."""
+
+    servers: str
+
+    def __post_init__(self) -> None:
+        admin = AdminClient({"bootstrap.servers": self.servers})
+        configs = {OFFSETS: NEVER, COMPACTED: AT_ONCE, OUTPUT: {}}
+        topics = [NewTopic(name, PARTITIONS, 1, config=config) for name, config in configs.items()]
+        for future in admin.create_topics(topics).values():
+            future.result(30)
+        self._open: list[Producer] = []
+        self._left: list[int] = []
+
+    def producer(self, name: str, codec: str) -> Producer:
+        """A producer inside its first transaction."""
+        settings = {"bootstrap.servers": self.servers, "compression.type": codec, "linger.ms": 20, "log_level": 0}
+        producer = Producer({**settings, "transactional.id": f"connect-cluster-{name}"})
+        producer.init_transactions(30)
+        producer.begin_transaction()
+        return producer
+
+    def write(self, producer: Producer, connector: str, lsn: int, *, keys: int = 6, data: bool = True) -> None:
+        """One offset for each key in both offsets topics, and data."""
+        for key in range(keys):
+            raw = f'["{connector}",{{"table":{key}}}]'.encode()
+            value = None if (lsn + key) % 11 == 0 else b'{"lsn":%d,"file":"log.%06d"}' % (lsn, lsn // 3)
+            for topic in (OFFSETS, COMPACTED):
+                producer.produce(topic, value, raw, partition=key % PARTITIONS)
+            if data:
+                producer.produce(OUTPUT, b"record " * 20, raw, partition=key % PARTITIONS)
+        assert producer.flush(30) == 0
+
+    def fill(self) -> None:
+        """Committed, aborted, repeated, plain and open; in every codec; offsets that go back; a zombie."""
+        for number, codec in enumerate(CODECS):
+            first, second = self.producer("a-0", codec), self.producer("b-0", codec)
+            for step in range(4):
+                self.write(first, "a", 100 * number + step)
+                self.write(second, "b", 1000 - 10 * number - step, keys=3, data=step % 2 == 0)
+                (first.abort_transaction if step == 2 else first.commit_transaction)(30)
+                second.commit_transaction(30)
+                first.begin_transaction()
+                second.begin_transaction()
+            plain = Producer({"bootstrap.servers": self.servers, "compression.type": codec})
+            self.write(plain, "a" if number % 2 else "c", 50, keys=2)
+        zombie, other = self.producer("d-0", "none"), self.producer("d-1", "none")
+        for lsn in range(3):
+            for producer in (zombie, other):
+                self.write(producer, "d", lsn, keys=2)
+                producer.commit_transaction(30)
+                producer.begin_transaction()
+        left = self.producer("e-0", "zstd")
+        self.write(left, "e", 1)
+        after = self.producer("e-1", "lz4")
+        self.write(after, "e", 2)
+        after.commit_transaction(30)
+        self._open = [left]
+
+    def is_compacted(self) -> bool:
+        """Whether the cleaner took most offsets out of the compacted topic, and nothing more since the last call."""
+        with Wire(ClientProperties((self.servers,))) as wire:
+            bounds = [each for each in self.plan(wire).bounds if each.topic == COMPACTED]
+            left = [
+                _records(wire, OffsetRange(COMPACTED, each.partition, 0, each.last_stable_offset)) for each in bounds
+            ]
+        before, self._left = self._left, left
+        small = all(records < 0.4 * each.last_stable_offset for records, each in zip(left, bounds, strict=True))
+        return small and left == before
+
+    def plan(self, wire: Wire) -> AuditPlan:
+        """What an audit of these topics would read, each partition in one range."""
+        topics = (
+            AuditedTopic(OFFSETS, TopicRole.OFFSETS),
+            AuditedTopic(COMPACTED, TopicRole.OFFSETS),
+            AuditedTopic(OUTPUT, TopicRole.OUTPUT, connectors=("a", "b", "d", "e")),
+        )
+        wish = AuditWish(topics, "connect-cluster", ("a", "b", "c", "d", "e"), {})
+        bounds = read_bounds(wire, wish, AS_OF)
+        return plan_ranges(bounds, resume({}, bounds.topics, bounds.bounds), {}, 1)
+
+
+def _records(wire: Wire, offsets: OffsetRange) -> int:
+    items = [item for item in read_range(wire, offsets, None) if isinstance(item, DataBatch)]
+    return sum(item.batch.header.record_count for item in items)
+
+
+def cut(plan: AuditPlan, places: Sequence[float]) -> AuditPlan:
+    """The plan with every settled range cut at these parts of its length."""
+    return replace(plan, ranges=tuple(piece for each in plan.ranges for piece in _pieces(each, places)))
+
+
+def _pieces(offsets: OffsetRange, places: Sequence[float]) -> Iterator[OffsetRange]:
+    start = offsets.start
+    for at in sorted({offsets.start + int(place * offsets.size) for place in places} if offsets.settled else ()):
+        if start < at < offsets.end:
+            yield offsets._replace(start=start, end=at)
+            start = at
+    yield offsets._replace(start=start)

@@ -1,0 +1,122 @@
+"""What `spark-bundle` writes runs under spark-submit, and an audit on Spark Connect says what the local one says."""
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyspark
+import pytest
+
+from eosctl.executors.spark_bundle import write_spark_bundle
+from eosctl.sandbox.sandbox import Sandbox
+from eosctl.spark.quiet import QUIET
+from tests.integration.access import allowed
+from tests.spark.audited_cluster import COMPACTED, OFFSETS, OUTPUT, AuditedCluster
+
+USER = "tool"
+READING = [("READ", "TOPIC", "audited*"), ("DESCRIBE", "TOPIC", "audited*"), ("DESCRIBE", "CLUSTER", "kafka-cluster")]
+SPARK_SUBMIT = Path(pyspark.__file__).parent / "bin" / "spark-submit"
+DEADLINE_S = 400
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("bundle")
+    write_spark_bundle(directory, QUIET)
+    return directory
+
+
+@pytest.fixture(scope="module")
+def audited(sandbox: Sandbox) -> Sandbox:
+    AuditedCluster(sandbox.bootstrap_servers).fill()
+    return sandbox
+
+
+def question(sandbox: Sandbox) -> list[str]:
+    """Of both offsets topics and the output, as a SASL user."""
+    topics = ["--topic", OUTPUT, "--topic", COMPACTED, "--worker-offsets-topic", OFFSETS]
+    return ["-b", sandbox.sasl_bootstrap_servers, "--command-config", "client.properties", *topics]
+
+
+def run(command: list[str], directory: Path) -> dict[str, Any]:
+    """The answer that the command wrote to a file; it says nothing else but what is worth a warning."""
+    answer = directory / "audit.json"
+    answer.unlink(missing_ok=True)
+    given = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK", "PYSPARK", "EOSCTL"))}
+    ended = subprocess.run(
+        [*command, "-o", "json", "--output-file", str(answer)],
+        cwd=directory, env={**given, "PYSPARK_PYTHON": sys.executable}, check=False, capture_output=True, text=True,
+        timeout=DEADLINE_S,
+    )  # fmt: skip
+    assert ended.returncode == 1, ended.stdout + ended.stderr
+    said = [line for line in (ended.stdout + ended.stderr).splitlines() if "incubator modules" not in line]
+    assert [line for line in said if "ERROR" in line or "Traceback" in line] == []
+    data: dict[str, Any] = json.loads(answer.read_text(encoding="utf-8"))["data"]
+    return data
+
+
+def concluded(data: dict[str, Any]) -> dict[str, Any]:
+    """What does not depend on the moment of the audit."""
+    return {name: data[name] for name in ("verdict", "connectors", "findings", "ranges", "growth", "epochs")}
+
+
+def test_the_bundle_is_the_same_twice_and_holds_what_its_page_names(bundle: Path, tmp_path: Path):
+    again = write_spark_bundle(tmp_path / "new" / "bundle", QUIET)
+
+    assert [path.read_bytes() for path in again] == [(bundle / path.name).read_bytes() for path in again]
+    page = (bundle / "README.md").read_text(encoding="utf-8")
+    assert all(f"`{path.name}`" in page for path in again if path.name != "README.md")
+
+
+def test_the_zip_alone_is_a_program(bundle: Path, tmp_path: Path):
+    code = (
+        f"import sys; sys.path.insert(0, {str(bundle / 'eosctl.zip')!r}); import eosctl.cli; print(eosctl.cli.__file__)"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+
+    assert ended.stdout.strip() == str(bundle / "eosctl.zip" / "eosctl" / "cli.py")
+    with zipfile.ZipFile(bundle / "eosctl.zip") as zipped:
+        assert not [name for name in zipped.namelist() if name.endswith((".so", ".pyc"))]
+
+
+@pytest.mark.kafka
+@pytest.mark.timeout(3 * DEADLINE_S)
+@pytest.mark.parametrize("master", ["local[2]", "local-cluster[2,1,1024]"])
+def test_spark_submit_says_what_the_local_engine_says(bundle: Path, audited: Sandbox, master: str):
+    (bundle / "client.properties").write_text(audited.client_properties(USER), encoding="utf-8")
+    quiet = ["--driver-java-options", "-Dlog4j2.configurationFile=file:log4j2.properties"]
+    conf = ["spark.executor.memory=1g", "spark.ui.enabled=false", "spark.ui.showConsoleProgress=false"]
+    settings = [part for each in conf for part in ("--conf", each)]
+    with allowed(audited, USER, *READING):
+        expected = run([*EOSCTL, "audit", *question(audited)], bundle)
+        found = run(
+            [
+                str(SPARK_SUBMIT), "--master", master, "--driver-memory", "1g", *quiet, *settings,
+                "--files", "client.properties", "--py-files", "eosctl.zip", "eosctl_submit.py",
+                *question(audited), "--executor-properties", "client.properties",
+            ],
+            bundle,
+        )  # fmt: skip
+
+    assert concluded(found) == concluded(expected)
+
+
+EOSCTL = [sys.executable, "-m", "eosctl"]
+
+
+@pytest.mark.kafka
+@pytest.mark.timeout(3 * DEADLINE_S)
+def test_spark_connect_says_what_the_local_engine_says(
+    audited: Sandbox, tmp_path: Path, fresh_name: Callable[[str], str]
+):
+    (tmp_path / "client.properties").write_text(audited.client_properties(USER), encoding="utf-8")
+    with allowed(audited, USER, *READING):
+        expected = run([*EOSCTL, "audit", *question(audited)], tmp_path)
+        found = run([*EOSCTL, "audit", *question(audited), "--engine", "spark", "--remote", "local[2]"], tmp_path)
+
+    assert concluded(found) == concluded(expected)
