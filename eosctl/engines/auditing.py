@@ -24,7 +24,7 @@ from eosctl.engines.reducing import (
 )
 from eosctl.model.audit import AuditPlan, StateKind, StateRow, TopicRole
 from eosctl.model.audit_report import AuditReport
-from eosctl.model.audit_states import ConfigSummary, KeySummary, TransactionSummary
+from eosctl.model.audit_summaries import ConfigSummary, KeySummary, TransactionSummary
 from eosctl.model.skipped import Skipped
 from eosctl.model.transactions import TaskOwner
 

@@ -20,7 +20,8 @@ from eosctl.analysis.audit.transaction_judgement import Bench
 from eosctl.analysis.audit.transaction_reduction import Known, reduce_transactions
 from eosctl.codecs.audit_states import decode_json, decode_state, encode_state, read_offsets_key
 from eosctl.model.audit import StateKind, StateRow
-from eosctl.model.audit_states import ConfigEvent, KeyState, LogState, ProducerItems, Suspicion, TransactionSummary
+from eosctl.model.audit_states import ConfigEvent, KeyState, LogState, ProducerItems
+from eosctl.model.audit_summaries import Suspicion, TransactionSummary
 from eosctl.model.names import TopicPartition
 
 SUMMARY_TOPIC = ""

@@ -14,7 +14,8 @@ from eosctl.analysis.audit.finding_words import (
     Words,
 )
 from eosctl.model.audit import TopicRole
-from eosctl.model.audit_states import KEPT_PLACES, KeyTrouble, Tally, Trouble
+from eosctl.model.audit_states import KEPT_PLACES
+from eosctl.model.audit_summaries import KeyTrouble, Tally, Trouble
 from eosctl.model.report import Finding, Severity
 
 SLACK_MS: Final = 5_000

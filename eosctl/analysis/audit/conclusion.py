@@ -28,7 +28,8 @@ from eosctl.model.audit_report import (
     TimelineEvent,
     TransactionStatistics,
 )
-from eosctl.model.audit_states import LogState, OwnerFigures
+from eosctl.model.audit_states import LogState
+from eosctl.model.audit_summaries import OwnerFigures
 from eosctl.model.report import Finding, Severity
 
 

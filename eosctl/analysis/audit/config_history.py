@@ -14,7 +14,8 @@ from enum import StrEnum
 from typing import Final
 
 from eosctl.analysis.config_topic import fold_config_topic
-from eosctl.model.audit_states import ConfigEvent, ConfigSummary, ConfigTrouble, ConnectorHistory
+from eosctl.model.audit_states import ConfigEvent
+from eosctl.model.audit_summaries import ConfigSummary, ConfigTrouble, ConnectorHistory
 from eosctl.model.config_topic import (
     PRIVILEGED_KINDS,
     ConfigRecord,

@@ -7,14 +7,8 @@ from typing import NamedTuple
 
 from eosctl.analysis.audit.sessions import beginnings, raised_epochs
 from eosctl.model.audit import AuditedTopic, AuditPlan, TopicRole
-from eosctl.model.audit_states import (
-    ConfigSummary,
-    KeySummary,
-    LogState,
-    ProducerState,
-    SessionStart,
-    TransactionSummary,
-)
+from eosctl.model.audit_states import LogState, ProducerState, SessionStart
+from eosctl.model.audit_summaries import ConfigSummary, KeySummary, TransactionSummary
 from eosctl.model.skipped import Skipped
 
 

@@ -24,7 +24,8 @@ from typing import Final, NamedTuple
 from eosctl.analysis.audit.advance import Advance, compare_offsets
 from eosctl.analysis.audit.batches import Decode, KeyReader
 from eosctl.analysis.audit.sessions import Sessions
-from eosctl.model.audit_states import KEPT_PLACES, Change, KeyState, KeySuspicion, KeyTrouble, ReadKey, Suspicion, Write
+from eosctl.model.audit_states import KEPT_PLACES, Change, KeyState, ReadKey, Write
+from eosctl.model.audit_summaries import KeySuspicion, KeyTrouble, Suspicion
 from eosctl.model.names import TopicPartition
 
 SKEW_MS: Final = 5_000

@@ -15,7 +15,8 @@ from typing import Final, NamedTuple
 
 from eosctl.analysis.audit.transaction_parts import Transaction, join_parts
 from eosctl.model.audit_report import Stall
-from eosctl.model.audit_states import Part, Suspicion, Trouble
+from eosctl.model.audit_states import Part
+from eosctl.model.audit_summaries import Suspicion, Trouble
 
 GRACE_MS: Final = 5_000
 CLOCKS_DIFFER_MS: Final = 60_000

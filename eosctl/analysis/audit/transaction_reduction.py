@@ -11,7 +11,8 @@ from eosctl.analysis.audit.transaction_judgement import Bench, judge_producer
 from eosctl.analysis.audit.transaction_parts import Transaction, parts_of
 from eosctl.analysis.audit.transaction_scan import join_items
 from eosctl.analysis.audit.transaction_summary import add_summaries, summarize
-from eosctl.model.audit_states import Part, ProducerItems, Suspicion, TransactionItem, TransactionSummary
+from eosctl.model.audit_states import Part, ProducerItems, TransactionItem
+from eosctl.model.audit_summaries import Suspicion, TransactionSummary
 from eosctl.model.names import TopicPartition
 
 OPEN_FOR_MS: Final = 15 * 60_000

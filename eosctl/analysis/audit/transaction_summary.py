@@ -6,14 +6,8 @@ from collections.abc import Iterable
 from eosctl.analysis.audit.transaction_judgement import Bench, carries_data, duration_ms, stalls_of
 from eosctl.analysis.audit.transaction_parts import Transaction
 from eosctl.model.audit_report import Stall
-from eosctl.model.audit_states import (
-    KEPT_PLACES,
-    OwnerFigures,
-    Suspicion,
-    Tally,
-    TransactionSummary,
-    Trouble,
-)
+from eosctl.model.audit_states import KEPT_PLACES
+from eosctl.model.audit_summaries import OwnerFigures, Suspicion, Tally, TransactionSummary, Trouble
 
 KEPT_STALLS = 100
 

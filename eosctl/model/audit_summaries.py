@@ -1,0 +1,145 @@
+"""What an audit concludes from states, bucket by bucket, before all of it is put together: small, and it adds up."""
+
+from typing import NamedTuple
+
+from eosctl.model.audit_report import Stall
+
+
+class Suspicion(NamedTuple):
+    """A repeated offset at (topic, partition, offset): it counts if its transaction carried data."""
+
+    topic: str
+    partition: int
+    offset: int
+    producer_id: int
+
+
+class Trouble(NamedTuple):
+    """Something wrong with one transaction: its data, or its open part, lies from first to last in the partition."""
+
+    kind: str
+    connectors: tuple[str, ...]
+    topic: str
+    partition: int
+    first: int
+    last: int
+    producer_id: int
+    producer_epoch: int
+    timestamp: int
+    records: int
+
+
+class Tally(NamedTuple):
+    """How many troubles of a kind concern these connectors in that topic, and how many records."""
+
+    kind: str
+    connectors: tuple[str, ...]
+    topic: str
+    transactions: int
+    records: int
+
+
+class OwnerFigures(NamedTuple):
+    """Transactions of one connector (None: of no known task): see model.audit_report.TransactionStatistics."""
+
+    connector: str | None
+    committed: int
+    aborted: int
+    records: int
+    size_bytes: int
+    aborted_records: int
+    aborted_bytes: int
+    sizes: tuple[tuple[int, int], ...]
+    durations: tuple[tuple[int, int], ...]
+
+
+class TransactionSummary(NamedTuple):
+    """What was concluded from the transactions of some producer IDs; two of them add up.
+
+    confirmed are suspicions whose transaction carried data.
+    """
+
+    figures: tuple[OwnerFigures, ...] = ()
+    tallies: tuple[Tally, ...] = ()
+    troubles: tuple[Trouble, ...] = ()
+    stalls: tuple[Stall, ...] = ()
+    confirmed: tuple[Suspicion, ...] = ()
+
+
+class KeyTrouble(NamedTuple):
+    """Something wrong with a key of an offsets topic, at an offset; key is its JSON text.
+
+    before and after are the places and values concerned, in words that name topic, partition and offset.
+    """
+
+    kind: str
+    connector: str | None
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+    key: str
+    before: str
+    after: str
+
+
+class KeySuspicion(NamedTuple):
+    """A repeated offset, and what to say of it should its transaction have carried data."""
+
+    suspicion: Suspicion
+    trouble: KeyTrouble
+
+
+class ConnectorKeys(NamedTuple):
+    """The keys of one connector (None: malformed ones): how many, and which producer IDs wrote them.
+
+    first_transactional, upgraded and last_write are timestamps; first_transactional None: it never committed in a
+    transaction. upgraded is that of the last key's first write in a transaction that was written plainly before.
+    """
+
+    connector: str | None
+    keys: int
+    records: int
+    tombstones: int
+    producers: tuple[int, ...]
+    first_transactional: int | None
+    upgraded: int | None
+    last_write: int
+
+
+class KeySummary(NamedTuple):
+    """What was concluded from some keys: troubles are the earliest of each kind and connector, all are counted."""
+
+    connectors: tuple[ConnectorKeys, ...] = ()
+    counts: tuple[tuple[str, str, int], ...] = ()
+    troubles: tuple[KeyTrouble, ...] = ()
+    suspicions: tuple[KeySuspicion, ...] = ()
+
+
+class ConfigTrouble(NamedTuple):
+    """Something wrong in the history of the config topic, at an offset; connector None: it concerns the leader."""
+
+    kind: str
+    connector: str | None
+    offset: int
+    timestamp: int
+    words: str
+
+
+class ConnectorHistory(NamedTuple):
+    """What the config topic says of one connector over time.
+
+    starts are its commits and task-count records as (timestamp, offset, kind, tasks), kind "commit" or "fencing".
+    """
+
+    connector: str
+    known: bool
+    fenced_ever: bool
+    starts: tuple[tuple[int, int, str, int], ...]
+
+
+class ConfigSummary(NamedTuple):
+    """The config topic's history: connectors by name, and what is wrong."""
+
+    connectors: tuple[ConnectorHistory, ...] = ()
+    troubles: tuple[ConfigTrouble, ...] = ()
