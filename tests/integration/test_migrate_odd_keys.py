@@ -4,6 +4,7 @@ A connector of the tests' own has a null partition, an empty one, characters bey
 floats, bytes, members in several orders: one live value for each key, in topics of 1, 5, 25 and 50 partitions.
 """
 
+import json
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
@@ -119,6 +120,21 @@ def check_one_live_value_for_each_key(place: Place, topic: str) -> None:
         assert records.topic_partition.partition == java_partition(raw, len(found.partitions)), raw
 
 
+def check_what_is_shown(home: Home, eosctl: Eosctl) -> None:
+    """Every source partition resumes from its offset, but for the null one where workers cannot look it up."""
+    ran = eosctl(
+        "offsets", "show", "-b", home.servers, "--connect-url", home.url, "--worker-bootstrap-servers", home.servers,
+        "--connector", NAME, "-o", "json",
+    )  # fmt: skip
+    found = json.loads(ran.stdout)["data"]
+    own = [row for row in found["offsets"] if row["connector_specific"] is not None]
+    lost = [row["partition"] for row in own if row["kafka_effective"] is None]
+    is_lost = home.version >= NULL_PARTITION_IS_LOST
+    assert len(own) == PARTITIONS
+    assert lost == ([None] if is_lost else [])
+    assert ("null-partition-lost" in {each["id"] for each in found["findings"]}) is is_lost
+
+
 def _connector(raw: bytes | None) -> str:
     key = decode_offsets_key(raw)
     assert isinstance(key, OffsetKey)
@@ -135,6 +151,7 @@ def test_one_live_value_for_each_key_in_topics_of_all_sizes(home: Home, eosctl: 
         move(eosctl, copiers, [place], *flags)
         assert len(held(home, topic).partitions) == partitions
         check_one_live_value_for_each_key(place, topic)
+    check_what_is_shown(home, eosctl)
     place = replace(odd.place, name=ODD_NAME)
     move(eosctl, copiers, [place], "--connector", NAME, "--rename-to", ODD_NAME)
     check_one_live_value_for_each_key(place, "odd-50")
