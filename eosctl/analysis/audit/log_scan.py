@@ -168,9 +168,9 @@ def _greatest(left: int | None, right: int | None) -> int | None:
 
 
 def _until(offset: int | None, gaps: tuple[Gap, ...]) -> Iterator[Gap]:
-    """Gaps up to this offset, where a batch begins."""
+    """Gaps up to this offset, where a batch begins. What has expired has, though a batch may still hold some of it."""
     for gap in gaps:
-        if offset is None or gap.end <= offset:
+        if offset is None or gap.end <= offset or gap.kind == GapKind.EXPIRED.value:
             yield gap
         elif gap.start < offset:
             yield gap._replace(end=offset)
