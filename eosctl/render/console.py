@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Final, TextIO
 from eosctl.errors import ConfigError, EosctlError, Refused
 from eosctl.render.cells import escape_controls
 from eosctl.render.document import Document, error_envelope
-from eosctl.render.formats import Output, text_of, text_of_envelope
+from eosctl.render.formats import Output, pieces_of, text_of, text_of_envelope
 from eosctl.render.layout import Page
 
 Advance = Callable[[int], None]
@@ -117,12 +117,11 @@ class Console:
             raise RuntimeError("a command answers once")
         if isinstance(answer, str) and self.output.is_envelope:
             answer = Document("text", {"text": answer})
-        text = answer if isinstance(answer, str) else text_of(answer, self.output, self._page())
-        text = text if text.endswith("\n") or not text else text + "\n"
+        pieces = _whole_lines(answer) if isinstance(answer, str) else pieces_of(answer, self.output, self._page())
         if self._manner.output_file is not None:
-            write_atomically(self._manner.output_file, text)
+            write_atomically(self._manner.output_file, pieces)
         else:
-            self._write(self._terminal.stdout, text)
+            self._write(self._terminal.stdout, pieces)
         self._answered = True
 
     def preview(self, document: Document) -> None:
@@ -194,26 +193,31 @@ class Console:
         page = Page(None, self._terminal.coloured(stderr, self._manner.colour))
         self._write(stderr, f"eosctl: {page.paint(what + ':', style)} {_lines(text)}\n")
 
-    def _write(self, stream: Stream, text: str) -> None:
+    def _write(self, stream: Stream, text: str | Iterable[str]) -> None:
         with contextlib.suppress(BrokenPipeError):
-            stream.file.write(text)
+            stream.file.writelines((text,) if isinstance(text, str) else text)
             stream.file.flush()
+
+
+def _whole_lines(text: str) -> tuple[str, ...]:
+    return (text,) if text.endswith("\n") or not text else (text, "\n")
 
 
 def _lines(text: str) -> str:
     return "\n".join(escape_controls(line) for line in text.split("\n"))
 
 
-def write_atomically(path: Path, text: str) -> None:
+def write_atomically(path: Path, pieces: Iterable[str]) -> None:
     """Write the file whole or not at all, in UTF-8; ConfigError names the path when it cannot be written."""
     try:
         if path.exists() and not path.is_file():
-            path.write_text(text, encoding="utf-8")
+            with path.open("w", encoding="utf-8") as file:
+                file.writelines(pieces)
             return
         draft = path.with_name(f".{path.name}.{os.getpid()}")
         try:
             with draft.open("x", encoding="utf-8") as file:
-                file.write(text)
+                file.writelines(pieces)
                 file.flush()
                 os.fsync(file.fileno())
             draft.replace(path)

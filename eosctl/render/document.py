@@ -4,7 +4,7 @@ A view builds `data` once. A block names a place in that tree by path (`connecto
 only look values up: whatever a person reads in a table, a script reads in the JSON, and the two cannot differ.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import UTC, datetime
 from enum import Enum, StrEnum
@@ -112,6 +112,10 @@ class Document:
             found = look_up(self.data, place)
             if not isinstance(found, dict if isinstance(block, Fields) else list):
                 raise TypeError(f"{self.kind}: a block shows {place!r}, where data has {type(found).__name__}")
+        shown = [look_up(self.data, block.rows) for block in self.blocks if not isinstance(block, Fields)]
+        for name, value in self.data.items():
+            if isinstance(value, RowStream) and not any(value is each for each in shown):
+                raise TypeError(f"{self.kind}: no block shows the rows that are streamed at {name!r}")
 
     def envelope(self) -> dict[str, Tree]:
         """The whole answer as every machine format writes it."""
@@ -134,6 +138,25 @@ class Rows(list[Any]):
     """Many rows that the view made of JSON's own types alone: `tree` does not look at them."""
 
 
+class RowStream(list[Any]):
+    """Very many rows, in JSON's own types, made anew whenever they are gone through and never kept.
+
+    To the formats it is a list, of `count` rows. It must stand where a block shows it: an encoder that reads a list's
+    memory instead of going through it would find nothing.
+    """
+
+    def __init__(self, count: int, make: Callable[[], Iterable[Any]]) -> None:
+        super().__init__()
+        self._count = count
+        self._make = make
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._make())
+
+
 def tree(value: object) -> Tree:
     """`value` in JSON's own types: tuples and sets become lists, enums their values, dataclasses objects.
 
@@ -151,11 +174,18 @@ def tree(value: object) -> Tree:
         case Mapping():
             return {_key(key): tree(item) for key, item in value.items()}
         case list() | tuple() | frozenset() | set():
-            items = sorted(value) if isinstance(value, frozenset | set) else value
-            return list(value) if isinstance(value, Rows) else [tree(item) for item in items]
+            return _items(value)
     if is_dataclass(value) and not isinstance(value, type):
         return {each.name: tree(getattr(value, each.name)) for each in fields(value)}
     raise TypeError(f"{type(value).__name__} has no JSON form: {value!r}")
+
+
+def _items(value: "list[Any] | tuple[Any, ...] | frozenset[Any] | set[Any]") -> list[Tree]:
+    if isinstance(value, RowStream):
+        return value
+    if isinstance(value, Rows):
+        return list(value)
+    return [tree(item) for item in (sorted(value) if isinstance(value, frozenset | set) else value)]
 
 
 def _key(key: object) -> str:

@@ -1,5 +1,6 @@
 """The five output formats, by name."""
 
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import assert_never
 
@@ -24,21 +25,28 @@ class Output(StrEnum):
 
 def text_of(document: Document, output: Output, page: Page) -> str:
     """The document in that format, ending with a newline."""
+    return "".join(pieces_of(document, output, page))
+
+
+def pieces_of(document: Document, output: Output, page: Page) -> Iterator[str]:
+    """The same piece by piece, so that very many rows are neither kept nor joined; table and yaml come whole."""
     from eosctl.render import machine
 
     match output:
         case Output.TABLE:
             from eosctl.render.table import table
 
-            return table(document, page)
+            return iter((table(document, page),))
         case Output.PLAIN:
-            from eosctl.render.plain import plain
+            from eosctl.render.plain import plain_lines
 
-            return plain(document)
+            return plain_lines(document)
         case Output.JSONL:
-            return machine.jsonl(document)
-        case Output.JSON | Output.YAML:
-            return text_of_envelope(document.envelope(), output)
+            return machine.jsonl_lines(document)
+        case Output.JSON:
+            return machine.json_pieces(document.envelope())
+        case Output.YAML:
+            return iter((machine.yaml(document.envelope()),))
     assert_never(output)
 
 

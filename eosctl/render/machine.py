@@ -9,9 +9,10 @@
 import json as stdlib_json
 import re
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any, Final
 
-from eosctl.render.document import Document, Fields, Tree, look_up
+from eosctl.render.document import Document, Fields, RowStream, Tree, look_up
 
 MANY: Final = 1000
 INDENT: Final = "  "
@@ -21,7 +22,12 @@ _UNSAFE: Final = re.compile(r"[\x7f-\x9f\ud800-\udfff]")
 
 def json(envelope: Tree) -> str:
     """One indented JSON document; control characters and lone surrogates are escaped, all else is UTF-8."""
-    return _escaped("".join((*_indented(envelope, "\n"), "\n")))
+    return "".join(json_pieces(envelope))
+
+
+def json_pieces(envelope: Tree) -> Iterator[str]:
+    """The same piece by piece: of rows that are streamed there is one at a time."""
+    return map(_escaped, chain(_indented(envelope, "\n"), ("\n",)))
 
 
 def _indented(value: Tree, newline: str) -> Iterator[str]:
@@ -59,26 +65,35 @@ def json_line(envelope: Tree) -> str:
 
 def jsonl(document: Document) -> str:
     """The envelope without its rows, then one line per row."""
+    return "".join(jsonl_lines(document))
+
+
+def jsonl_lines(document: Document) -> Iterator[str]:
+    """The same line by line."""
     places = list(dict.fromkeys(block.rows for block in document.blocks if not isinstance(block, Fields)))
-    lines: list[Tree] = []
+    found = {place: look_up(document.data, place) for place in places}
     data: Any = document.data
-    for place in places:
-        rows = look_up(document.data, place)
+    for place, rows in found.items():
         assert isinstance(rows, list)
         data = _with(data, place.split("."), len(rows))
-        lines += [{"kind": f"{document.kind}/{place}", "version": document.version, "data": row} for row in rows]
-    return "".join(json_line(line) for line in [{**document.envelope(), "data": data}, *lines])
+    yield json_line({**document.envelope(), "data": data})
+    for place, rows in found.items():
+        assert isinstance(rows, list)
+        for row in rows:
+            yield json_line({"kind": f"{document.kind}/{place}", "version": document.version, "data": row})
 
 
 def yaml(envelope: Tree) -> str:
     """One YAML document."""
     import yaml as pyyaml
 
+    whole = _kept(envelope)
+
     def dumped(dumper: type) -> str:
         # An object that two rows share is written twice, as in json.
         plain = type("Plain", (dumper,), {"ignore_aliases": lambda *_: True})
         text: str = pyyaml.dump(
-            envelope, Dumper=plain, sort_keys=False, allow_unicode=True, width=2**30, default_flow_style=False
+            whole, Dumper=plain, sort_keys=False, allow_unicode=True, width=2**30, default_flow_style=False
         )
         return text
 
@@ -86,6 +101,13 @@ def yaml(envelope: Tree) -> str:
         return dumped(getattr(pyyaml, "CSafeDumper", pyyaml.SafeDumper))
     except UnicodeEncodeError:  # the fast one encodes as it goes and knows no lone surrogates
         return dumped(pyyaml.SafeDumper)
+
+
+def _kept(value: Tree) -> Tree:
+    """The tree with the rows that were streamed."""
+    if isinstance(value, dict):
+        return {name: _kept(each) for name, each in value.items()}
+    return list(value) if isinstance(value, RowStream) else value
 
 
 def _with(data: dict[str, Any], path: list[str], value: Tree) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from eosctl.model.acl_plan import AclDifference, BindingStatus, ComparedBinding,
 from eosctl.model.acls import AclBinding
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.skipped import Skipped
-from eosctl.render.document import Column, Document, Findings, Rows, Table, Tone
+from eosctl.render.document import Column, Document, Findings, RowStream, Table, Tone
 from eosctl.render.views.report import finding_rows
 
 KIND: Final = "acl-plan"
@@ -38,8 +38,8 @@ def view_acl_plan(
     phases: Phases | None = None,
 ) -> Document:
     """The plan against the cluster; with `phases` (of each binding) explained for people."""
-    rows = Rows(_row(each, phases) for each in difference.compared)
-    rows += [_extra_row(each, phases) for each in difference.extra]
+    count = len(difference.compared) + len(difference.extra)
+    rows = RowStream(count, lambda: _rows(difference, phases))
     return Document(
         kind=KIND,
         as_of=as_of,
@@ -52,8 +52,13 @@ def view_acl_plan(
         },
         blocks=(PLAN_TABLE, *([Findings()] if difference.findings else [])),
         prose=(_verdict(difference),),
-        notes=() if phases is None else tuple(_explanation(rows)),
+        notes=() if phases is None else tuple(_explanation(list(rows))),
     )
+
+
+def _rows(difference: AclDifference, phases: Phases | None) -> Iterator[dict[str, Any]]:
+    yield from (_row(each, phases) for each in difference.compared)
+    yield from (_extra_row(each, phases) for each in difference.extra)
 
 
 def _row(compared: ComparedBinding, phases: Phases | None) -> dict[str, Any]:
