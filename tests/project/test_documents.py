@@ -82,10 +82,21 @@ def test_every_example_parses(command_tree):
     assert wrong == []
 
 
+def test_every_command_line_in_the_pages_parses(root):
+    """Those in blocks of shell commands: names and options exist."""
+    wrong = []
+    for page in (root / "README.md", *(root / "docs").rglob("*.md")):
+        for block in re.findall(r"^```(?:sh|console)?\n(.*?)^```$", page.read_text("utf-8"), re.MULTILINE | re.DOTALL):
+            lines = [line.strip() for line in block.splitlines() if line.strip().startswith("eosctl ")]
+            typed = [line for line in lines if not re.search(r"[…\[\]<>|]|  ", line)]
+            wrong += [f"{page.relative_to(root)}: {line}: {said}" for line in typed for said in _problems(line)]
+    assert wrong == []
+
+
 def _problems(line: str) -> list[str]:
     import shlex
 
-    from typer.exceptions import TyperException
+    from typer.exceptions import Exit, TyperException
 
     words = shlex.split(line, comments=True)
     if "eosctl" not in words:
@@ -100,6 +111,8 @@ def _problems(line: str) -> list[str]:
             context = group.make_context(group.name, rest, parent=context)
     except TyperException as error:
         return [error.format_message()]
+    except Exit:  # --help, --version
+        return []
     return []
 
 
