@@ -126,7 +126,6 @@ def _find_java() -> None:
 @contextmanager
 def _standard_error_to(path: Path) -> Iterator[None]:
     """Let processes that are started meanwhile say to a file what they have to say, for as long as they live."""
-    sys.stderr.flush()
     kept = os.dup(2)
     try:
         with path.open("wb") as file:
