@@ -75,7 +75,8 @@ def _verdict(name: str, findings: Sequence[Finding], evidence: Evidence) -> Conn
     mine = [each for each in findings if concerns(each, name)]
     broken = tuple(dict.fromkeys(each.id for each in mine if each.id in BROKEN and each.severity is Severity.ERROR))
     if broken:
-        return ConnectorVerdict(name, AuditVerdict.BROKEN, broken, tuple(evidence.coverage(name)))
+        said = dict.fromkeys(each.message for each in mine if each.id in broken)
+        return ConnectorVerdict(name, AuditVerdict.BROKEN, broken, (*said, *evidence.coverage(name)))
     missing = [*evidence.missing(name), *(each.message for each in mine if each.counts)]
     if missing:
         open_ids = tuple(dict.fromkeys(each.id for each in mine if each.counts))
