@@ -13,9 +13,10 @@ from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Skipped
 from eosctl.planning.ledger import Resumption
 
-SMALLEST_RANGE: Final = 100_000
-LARGEST_RANGE: Final = 2_000_000
-RANGES_A_PROCESS: Final = 8
+SMALLEST_RANGE: Final = 250_000
+LARGEST_RANGE: Final = 5_000_000
+RANGES_A_PROCESS: Final = 3
+"""Each range has a state for every key that was written in it, and merging one takes as long as reading ten records."""
 
 
 def plan_ranges(
