@@ -1,6 +1,6 @@
 """Snapshot files: JSON lines, so that a cut file is noticed and a long config topic is written as it is read.
 
-    {"kind": "eosctl.snapshot", "version": 3, "as_of": 1790000000000, "group_id": "connect-cluster"}
+    {"kind": "eosctl.snapshot", "version": 4, "as_of": 1790000000000, "group_id": "connect-cluster"}
     {"cluster": {"cluster_id": …, "brokers": {"1": "host:9092"}, "transaction_max_timeout_ms": 900000}}
     {"connect": {"workers": {url: {…}}, "connectors": {name: {…}}}}
     {"transactions": {transactional ID: {"state": …, "producer_id": …, …}}}
@@ -9,6 +9,7 @@
     {"offsets": {…}}                  since version 2; and {"offsets_key": {…}} as codecs.snapshot_offsets writes them
     {"transaction_log": {…}}          since version 3; and {"log_record": {…}} by codecs.snapshot_transactions
     {"producers": {…}}                since version 3; and {"partition": {…}} from the same
+    {"evidence": {…}}                 since version 4, as codecs.snapshot_evidence writes it
     {"end": 7}                        the number of lines before this one
 
 Where a fact was not read, {"skipped": reason} stands in its place. Secrets are never in a snapshot: they end where the
@@ -21,6 +22,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from eosctl.codecs.config_record_lines import decode_config_record, encode_config_record
 from eosctl.codecs.json_fields import JsonFields
+from eosctl.codecs.snapshot_evidence import decode_evidence, encode_evidence
 from eosctl.codecs.snapshot_facts import (
     decode_cluster,
     decode_connect,
@@ -57,14 +59,15 @@ from eosctl.model.snapshot import ConfigTopicLog, Snapshot
 from eosctl.model.transaction_log import LogRecord
 
 KIND: Final = "eosctl.snapshot"
-VERSION: Final = 3
+VERSION: Final = 4
 OLDEST: Final = 1
-ADDED: Final = {"offsets": 2, "transaction_log": 3, "producers": 3}
+ADDED: Final = {"offsets": 2, "transaction_log": 3, "producers": 3, "evidence": 4}
 """Sections that the first version did not have, and the version that brought them."""
 NOUNS: Final = {
     "offsets": "offsets topics",
     "transaction_log": "the transaction log",
     "producers": "producers of partitions",
+    "evidence": "the settings of workers, brokers and topics",
 }
 SECTIONS: Final = frozenset({"cluster", "connect", "transactions", "config_topic", *ADDED})
 
@@ -104,6 +107,7 @@ def _values(snapshot: Snapshot) -> Iterator[dict[str, Any]]:
     if not isinstance(snapshot.producers, Skipped):
         for partition in encode_partitions(snapshot.producers):
             yield {"partition": partition}
+    yield {"evidence": _or_skipped(snapshot.evidence, encode_evidence)}
 
 
 def _encode_log(log: ConfigTopicLog) -> dict[str, Any]:
@@ -216,6 +220,7 @@ def _snapshot(header: JsonFields, sections: dict[str, JsonFields], lines: _Lines
         offsets=section("offsets", lambda fields: decode_offsets_facts(fields, lines.keys)),
         transaction_log=section("transaction_log", lambda fields: decode_log_facts(fields, lines.log)),
         producers=section("producers", lambda fields: decode_producers(fields, lines.partitions)),
+        evidence=section("evidence", decode_evidence),
     )
 
 

@@ -19,18 +19,18 @@ from eosctl.model.evidence import Evidence, InternalTopic, WorkerEvidence
 from eosctl.model.offset_stores import StorePlace
 from eosctl.model.skipped import Skipped
 from eosctl.model.snapshot import Snapshot
+from eosctl.model.topics import TopicFacts
 from eosctl.model.versions import KafkaVersion
 from eosctl.model.workers import ConnectFacts, WorkerFacts
 from eosctl.sources.kafka_evidence import or_skipped
 
 
 def evidence_in(snapshot: Snapshot, question: EvidenceQuestion) -> Evidence:
-    """What a snapshot holds of it: no validate probe, no broker settings but one, no groups."""
-    cluster, connect, log = snapshot.cluster, snapshot.connect, snapshot.config_topic
-    workers = (
-        connect if isinstance(connect, Skipped) else {url: _of_fact(each) for url, each in connect.workers.items()}
-    )
+    """What a snapshot holds of it: neither what connectors say when they are validated, nor ACLs."""
+    cluster, connect, log, saved = snapshot.cluster, snapshot.connect, snapshot.config_topic, snapshot.evidence
+    workers = _workers(snapshot)
     files = worker_files_of(question, workers)
+    ids = snapshot.transactions
     known = replace(
         without_brokers(Evidence(as_of=snapshot.as_of), NOT_SAVED),
         group_id=group_id_of(snapshot.group_id, files),
@@ -39,30 +39,63 @@ def evidence_in(snapshot: Snapshot, question: EvidenceQuestion) -> Evidence:
         worker_files=files,
         statuses=connect.connectors if isinstance(connect, ConnectFacts) else connect,
         preflight=NOT_SAVED,
-        brokers=cluster
-        if isinstance(cluster, Skipped)
-        else {node: _limits(cluster.transaction_max_timeout_ms) for node in cluster.brokers},
-        transactions=snapshot.transactions,
-        transactional_ids=snapshot.transactions
-        if isinstance(snapshot.transactions, Skipped)
-        else tuple(snapshot.transactions),
+        brokers=_brokers(snapshot),
+        transactions=ids,
+        transactional_ids=ids if isinstance(ids, Skipped) else tuple(ids),
+        groups=_groups(snapshot),
     )
-    known = replace(known, internal_topics=_saved_topics(snapshot, topics_of(question, known)))
+    names = topics_of(question, known)
+    known = replace(known, internal_topics=_saved_topics(snapshot, names))
+    if not isinstance(saved, Skipped):
+        known = replace(known, group=saved.group, transaction_log=saved.transaction_log, leaderless=saved.leaderless)
     known = replace(known, inspection=log if isinstance(log, Skipped) else inspection_of(log, known))
-    asked = offsets_question(question, known, topics_of(question, known))
+    asked = offsets_question(question, known, names)
     return replace(known, offset_findings=or_skipped(lambda: report_of(offsets_in(snapshot, asked), asked).findings))
 
 
+def _workers(snapshot: Snapshot) -> Mapping[str, WorkerEvidence | Skipped] | Skipped:
+    connect, saved = snapshot.connect, snapshot.evidence
+    if not isinstance(saved, Skipped):
+        return saved.workers
+    return connect if isinstance(connect, Skipped) else {url: _of_fact(each) for url, each in connect.workers.items()}
+
+
+def _brokers(snapshot: Snapshot) -> Mapping[int, Mapping[str, str] | Skipped] | Skipped:
+    cluster, saved = snapshot.cluster, snapshot.evidence
+    if not isinstance(saved, Skipped):
+        return saved.brokers
+    if isinstance(cluster, Skipped):
+        return cluster
+    return {node: _limits(cluster.transaction_max_timeout_ms) for node in cluster.brokers}
+
+
+def _groups(snapshot: Snapshot) -> Mapping[str, str] | Skipped:
+    producers = snapshot.producers
+    if isinstance(producers, Skipped):
+        return producers
+    if isinstance(producers.groups, Skipped):
+        return producers.groups
+    return {name: group.protocol_type for name, group in producers.groups.items()}
+
+
 def _saved_topics(snapshot: Snapshot, names: Mapping[str, str]) -> tuple[InternalTopic, ...]:
-    log, offsets = snapshot.config_topic, snapshot.offsets
-    status = InternalTopic("status", names["status"], NOT_SAVED)
-    config = InternalTopic("config", names["config"], log if isinstance(log, Skipped) else log.facts)
-    if isinstance(offsets, Skipped):
-        return config, InternalTopic("offsets", names["offsets"], offsets), status
-    name = offsets.worker.offsets_topic
-    topic = offsets.topics.get(StorePlace(name), NOT_SAVED)
-    facts = topic if topic is None or isinstance(topic, Skipped) else topic.facts
-    return config, InternalTopic("offsets", name, facts), status
+    """Those of the evidence where they have the names that are asked for, else what other sections know."""
+    log, offsets, saved = snapshot.config_topic, snapshot.offsets, snapshot.evidence
+    kept = {} if isinstance(saved, Skipped) else {(each.role, each.name): each for each in saved.internal_topics}
+    offsets_name = names["offsets"] if isinstance(offsets, Skipped) else offsets.worker.offsets_topic
+    facts: dict[tuple[str, str], TopicFacts | Skipped | None] = {
+        ("config", names["config"]): log if isinstance(log, Skipped) else log.facts,
+        ("offsets", offsets_name): _offsets_facts(snapshot, offsets_name),
+        ("status", names["status"]): NOT_SAVED,
+    }
+    return tuple(kept.get(place) or InternalTopic(*place, found) for place, found in facts.items())
+
+
+def _offsets_facts(snapshot: Snapshot, name: str) -> TopicFacts | Skipped | None:
+    if isinstance(snapshot.offsets, Skipped):
+        return snapshot.offsets
+    topic = snapshot.offsets.topics.get(StorePlace(name), NOT_SAVED)
+    return topic if topic is None or isinstance(topic, Skipped) else topic.facts
 
 
 def _limits(limit: int | Skipped) -> Mapping[str, str] | Skipped:

@@ -18,13 +18,14 @@ from eosctl.commands.offsets_showing import report_of
 from eosctl.commands.reading import read_config_topic, read_descriptions, read_leaderless, read_transactional_ids
 from eosctl.errors import UsageError
 from eosctl.model.connectors import Reader
-from eosctl.model.evidence import Evidence, WorkerEvidence
+from eosctl.model.evidence import ClusterEvidence, Evidence, WorkerEvidence
 from eosctl.model.inspection import Inspection
 from eosctl.model.names import ConnectorTaskId, leader_transactional_id, task_transactional_id
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.report import Finding
 from eosctl.model.skipped import Skipped
 from eosctl.model.snapshot import ConfigTopicLog
+from eosctl.model.transactions import TransactionDescription
 from eosctl.model.versions import NEWEST, KafkaVersion
 from eosctl.model.workers import ConnectorStatus
 from eosctl.sources.kafka_evidence import or_skipped
@@ -150,6 +151,31 @@ def _of_brokers(context: Context, question: EvidenceQuestion, rest: _Rest) -> Ev
         return replace(known, transactions=transactions, leaderless=transactions)
     leaderless = or_skipped(lambda: read_leaderless(context, transactions.values()))
     return replace(known, transactions=transactions, leaderless=leaderless)
+
+
+def read_cluster_evidence(
+    context: Context, question: EvidenceQuestion, transactions: Mapping[str, TransactionDescription] | Skipped
+) -> ClusterEvidence:
+    """What a snapshot keeps for the rules; `transactions` are those of the same snapshot."""
+    from eosctl.sources.connect_evidence import read_worker_evidence
+    from eosctl.sources.connect_group import read_connect_group
+    from eosctl.sources.kafka_evidence import read_broker_settings, read_internal_topic, read_transaction_log
+
+    wire, urls, timeout_s = context.wire, context.options.connect_urls, context.options.timeout_s
+    workers = or_skipped(lambda: read_worker_evidence(urls, timeout_s)) if urls else NO_WORKERS
+    files = worker_files_of(question, workers)
+    group_id = group_id_of(context.options.group_id, files)
+    topics = topics_of(question, Evidence(as_of=context.now(), worker_files=files))
+    return ClusterEvidence(
+        workers=workers,
+        group=group_id if isinstance(group_id, Skipped) else or_skipped(lambda: read_connect_group(wire, group_id)),
+        brokers=read_broker_settings(wire),
+        internal_topics=tuple(read_internal_topic(wire, role, name) for role, name in topics.items()),
+        transaction_log=or_skipped(lambda: read_transaction_log(wire)),
+        leaderless=transactions
+        if isinstance(transactions, Skipped)
+        else or_skipped(lambda: read_leaderless(context, transactions.values())),
+    )
 
 
 def topics_of(question: EvidenceQuestion, known: Evidence) -> dict[str, str]:

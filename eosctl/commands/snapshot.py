@@ -1,5 +1,6 @@
 """`eosctl snapshot`: keep what the reading commands read."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -46,17 +47,22 @@ def save(
     """
     from eosctl.codecs.snapshot import encode_snapshot
     from eosctl.commands.context import Context
+    from eosctl.commands.evidence_reading import EvidenceQuestion, read_cluster_evidence
     from eosctl.commands.offsets_reading import OffsetsQuestion, read_offsets_facts
     from eosctl.commands.reading import read_everything
     from eosctl.executors.snapshot_file import write_snapshot_file
     from eosctl.render.views.snapshot import view_snapshot
+    from eosctl.sources.kafka_evidence import or_skipped
     from eosctl.sources.snapshot_file import read_snapshot_file
 
+    worker_files = () if worker_config is None else (worker_config,)
     question = OffsetsQuestion(
         config_topic=config_topic, worker_offsets_topic=worker_offsets_topic, worker_config=worker_config
     )
     with Context(options) as context:
-        snapshot_ = read_everything(context, config_topic, lambda: read_offsets_facts(context, question))
+        read = read_everything(context, config_topic, lambda: read_offsets_facts(context, question))
+        asked = EvidenceQuestion({"config": config_topic, "offsets": worker_offsets_topic}, worker_files)
+        snapshot_ = replace(read, evidence=or_skipped(lambda: read_cluster_evidence(context, asked, read.transactions)))
         write_snapshot_file(file, encode_snapshot(snapshot_))
         options.console.result(view_snapshot(read_snapshot_file(file), str(file)))
 

@@ -81,6 +81,18 @@ class TransactionLog:
 
 
 @dataclass(frozen=True, slots=True)
+class ClusterEvidence:
+    """The part of Evidence that only a snapshot's own section keeps; its other sections hold or give the rest."""
+
+    workers: Mapping[str, WorkerEvidence | Skipped] | Skipped
+    group: ConnectGroup | Skipped
+    brokers: Mapping[int, Properties | Skipped] | Skipped
+    internal_topics: tuple[InternalTopic, ...]
+    transaction_log: TransactionLog | Skipped | None
+    leaderless: frozenset[TopicPartition] | Skipped
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """All that the rules may ask for, by name.
 
@@ -88,8 +100,8 @@ class Evidence:
     files that the user gave, by name, without secrets; statuses what REST says of connectors; preflight the messages of
     `exactly.once.support=required` about each source connector; inspection the config topic; brokers the settings of
     each; transaction_log None where the topic does not exist yet; transactions the descriptions of the leader's and the
-    tasks' IDs (an ID that is missing is unknown to its coordinator); leaderless the partitions of their open transactions
-    that have no leader now; transactional_ids all that the cluster lists;
+    tasks' IDs (an ID that is missing is unknown to its coordinator); leaderless the partitions of their open
+    transactions that have no leader now; transactional_ids all that the cluster lists;
     offset_findings those of `offsets show`; groups the protocol type (consumer, connect, …) of each group by
     name; acl_differences what workers and connectors need in phases preparing and enabled, against the cluster's ACLs.
     """

@@ -7,7 +7,7 @@ from enum import StrEnum
 from eosctl.model.config_census import ConfigTopicCensus
 from eosctl.model.connectors import ClusterConfigState, ConnectorState, ConnectorType
 from eosctl.model.report import Finding
-from eosctl.model.snapshot import Skipped
+from eosctl.model.skipped import Skipped
 from eosctl.model.topics import TopicFacts
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from eosctl.model.config_topic import ConfigRecord
+from eosctl.model.evidence import ClusterEvidence
 from eosctl.model.offset_stores import StorePlace, WorkerSettings
 from eosctl.model.offsets import OffsetsTopic
 from eosctl.model.partition_producers import ProducersFacts
@@ -68,3 +69,4 @@ class Snapshot:
     offsets: OffsetsFacts | Skipped = NOT_ASKED
     transaction_log: TransactionLogFacts | Skipped = NOT_ASKED
     producers: ProducersFacts | Skipped = NOT_ASKED
+    evidence: ClusterEvidence | Skipped = NOT_ASKED

@@ -26,6 +26,14 @@ from eosctl.model.config_topic import (
     TaskConfigRecord,
     TaskCountRecord,
 )
+from eosctl.model.evidence import (
+    ClusterEvidence,
+    ConnectGroup,
+    GroupMember,
+    InternalTopic,
+    TransactionLog,
+    WorkerEvidence,
+)
 from eosctl.model.groups import ListedGroup
 from eosctl.model.hanging import PendingCommit, TransactionalIdAccess, WaitingGroup
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
@@ -43,6 +51,7 @@ from eosctl.model.transaction_log import (
     TransactionLogValue,
 )
 from eosctl.model.transactions import TransactionDescription, TransactionState
+from eosctl.model.versions import KafkaVersion
 from eosctl.model.workers import ConnectFacts, ConnectorStatus, TaskStatus, WorkerFacts
 
 AT = Origin(5, 1_790_000_000_000, RecordState.OPEN, True, 2000, 3)
@@ -118,6 +127,22 @@ FULL = Snapshot(
         TransactionalIdAccess(("x…",), "perhaps a Deny"),
         {"skipped": ListedGroup("skipped", "consumer", "Stable")},
     ),
+    evidence=ClusterEvidence(
+        {
+            "http://w:8083": WorkerEvidence("http://w:8083", KafkaVersion(4, 3, 1), "C1", True, frozenset({"c", "ü"})),
+            "http://v:8083": WorkerEvidence("http://v:8083", KafkaVersion(3, 9, 2), "C1"),
+            "http://x:8083": Skipped("no answer"),
+        },
+        ConnectGroup("Stable", "connect", "sessioned", (GroupMember("m", "http://w:8083/"), GroupMember("n", None))),
+        {1: {"transaction.max.timeout.ms": "900000"}, 2: Skipped("denied")},
+        (
+            InternalTopic("config", "configs", TopicFacts("configs", 1, 3, {"cleanup.policy": "compact"})),
+            InternalTopic("offsets", "offsets", None),
+            InternalTopic("status", "status", Skipped("denied")),
+        ),
+        TransactionLog(TopicFacts("__transaction_state", 50, 3, {}), {0: 1, 49: -1}),
+        frozenset({HELD, LOST}),
+    ),
 )
 EMPTY = Snapshot(1, Skipped("a"), None, Skipped("b"), Skipped("c"), Skipped("d"))
 PARTLY = Snapshot(
@@ -129,6 +154,7 @@ PARTLY = Snapshot(
     ConnectFacts({}, {}),
     transaction_log=TransactionLogFacts({}, Skipped("not allowed"), 0, ()),
     producers=ProducersFacts({}, TransactionalIdAccess((), None), Skipped("not allowed")),
+    evidence=ClusterEvidence(Skipped("none"), Skipped("no group"), Skipped("denied"), (), None, Skipped("denied")),
 )
 
 
@@ -142,13 +168,15 @@ def test_a_snapshot_is_read_back_as_it_was(snapshot: Snapshot) -> None:
 
 
 def test_a_snapshot_of_the_version_before_is_read_and_says_what_it_lacks() -> None:
-    added = {"transaction_log", "log_record", "producers", "partition", "end"}
+    added = {"transaction_log", "log_record", "producers", "partition", "evidence", "end"}
     lines = [json.loads(line) for line in written(FULL)]
     older = [{**lines[0], "version": 2}, *(line for line in lines[1:] if not added & line.keys())]
     read = decode_snapshot([json.dumps(line) + "\n" for line in (*older, {"end": len(older)})])
     assert read.transactions == FULL.transactions
     assert read.transaction_log == Skipped("the snapshot was saved by an eosctl that did not read the transaction log")
     assert read.producers == Skipped("the snapshot was saved by an eosctl that did not read producers of partitions")
+    settings = "the settings of workers, brokers and topics"
+    assert read.evidence == Skipped(f"the snapshot was saved by an eosctl that did not read {settings}")
 
 
 @pytest.mark.parametrize("kept", range(len(written(FULL))))
@@ -171,8 +199,8 @@ def test_a_missing_record_line_is_noticed() -> None:
 
 def test_a_newer_version_is_unsupported() -> None:
     lines = written(FULL)
-    newer = json.dumps({**json.loads(lines[0]), "version": 4})
-    with pytest.raises(Unsupported, match="the snapshot has version 4, this eosctl reads versions 1 to 3"):
+    newer = json.dumps({**json.loads(lines[0]), "version": 5})
+    with pytest.raises(Unsupported, match="the snapshot has version 5, this eosctl reads versions 1 to 4"):
         decode_snapshot([newer, *lines[1:]])
 
 

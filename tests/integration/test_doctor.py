@@ -85,6 +85,30 @@ def test_a_healthy_cluster_is_free_of_findings(healthy: Sandbox, eosctl, fresh_n
         remove(healthy, name)
 
 
+def test_a_snapshot_answers_as_the_cluster_and_says_what_it_does_not_hold(
+    connect_sandbox: Sandbox, eosctl, fresh_name, tmp_path: Path
+) -> None:
+    """What connectors answer and ACLs are not in a snapshot; consumers tell nobody how they read."""
+    name, lines, file = fresh_name("saved"), tmp_path / "lines", tmp_path / "cluster.snapshot"
+    lines.write_text("1\n")
+    put_source(connect_sandbox, name, lines)
+    given = arguments(connect_sandbox)
+    files = given[given.index("--worker-config") :]
+    try:
+        online = eosctl("doctor", *given, "--no-preflight", "-o", "json")
+        saved = eosctl("snapshot", "save", file, *given[: given.index("--worker-config")], *files[:2])
+        assert saved.exit_code == 0, saved.stderr
+    finally:
+        remove(connect_sandbox, name)
+    offline = eosctl("doctor", "--snapshot", file, *files, "-o", "json")
+    assert counted(offline) == counted(online)
+    told = json.loads(offline.stdout)["data"]
+    assert {each["id"] for each in told["unknown"]} <= {"EOS100", "EOS120", "EOS130", "EOS131", "EOS132"}
+    assert [each["exactly_once"] for each in told["workers"]] == ["enabled"]
+    upgrade = eosctl("upgrade-check", "--to", "enabled", "--snapshot", file, *files, "-o", "json")
+    assert (upgrade.exit_code, json.loads(upgrade.stdout)["data"]["verdict"]) == (0, "yes"), upgrade.stdout
+
+
 def alter(sandbox: Sandbox, topic: str, key: str, value: str) -> None:
     from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from eosctl.model.evidence import ClusterEvidence
 from eosctl.model.offsets import OffsetsTopic
 from eosctl.model.partition_producers import ProducersFacts
 from eosctl.model.skipped import Skipped
@@ -42,8 +43,15 @@ def _sections(snapshot: Snapshot) -> list[dict[str, Any]]:
             snapshot.transaction_log, lambda it: f"{it.read} records, of which {len(it.records)} are here"
         ),
         "producers": _told(snapshot.producers, _producers),
+        "evidence": _told(snapshot.evidence, _evidence),
     }
     return [{"section": name, "seen": value} for name, value in seen.items()]
+
+
+def _evidence(evidence: ClusterEvidence) -> str:
+    counted = {"workers": evidence.workers, "brokers": evidence.brokers}
+    known = [f"{len(each)} {name}" for name, each in counted.items() if not isinstance(each, Skipped)]
+    return ", ".join((*known, f"{len(evidence.internal_topics)} internal topics"))
 
 
 def _producers(facts: ProducersFacts) -> str:
