@@ -1,0 +1,57 @@
+"""An offsets topic is read once, by whatever names its brokers are given."""
+
+from collections.abc import Callable
+from io import StringIO
+
+import pytest
+from confluent_kafka import Producer
+
+from eosctl.commands.context import Context
+from eosctl.commands.offsets_places import PlacesReader, read_cluster_ids
+from eosctl.commands.options import GlobalOptions
+from eosctl.errors import EosctlError, Unreachable
+from eosctl.model.offset_stores import StorePlace
+from eosctl.model.offsets import OffsetsTopic
+from eosctl.model.skipped import Skipped
+from eosctl.render.console import Console, Manner, Stream, Terminal
+from eosctl.sandbox.sandbox import Sandbox
+from tests.integration.producers import create_topic
+
+pytestmark = pytest.mark.kafka
+
+NOWHERE = frozenset({"127.0.0.1:1"})
+
+
+@pytest.fixture
+def context(sandbox: Sandbox):
+    streams = [Stream(StringIO(), None) for _ in range(3)]
+    console = Console(Terminal(streams[0], streams[1], streams[2]), Manner())
+    with Context(GlobalOptions(console, bootstrap_servers=sandbox.bootstrap_servers, timeout_s=5)) as context:
+        yield context
+
+
+def test_two_names_of_one_cluster_lead_to_one_reading(
+    context: Context, sandbox: Sandbox, fresh_name: Callable[[str], str]
+):
+    topic = fresh_name("read-once")
+    create_topic(sandbox.bootstrap_servers, topic, 3)
+    producer = Producer({"bootstrap.servers": sandbox.bootstrap_servers})
+    producer.produce(topic, b'{"p":1}', b'["c",{}]')
+    assert producer.flush(30) == 0
+    alias = frozenset({sandbox.bootstrap_servers.replace("127.0.0.1", "localhost")})
+    reader = PlacesReader(context, read_cluster_ids(context, [alias, None]))
+    found = reader.read(StorePlace(topic), insist=True)
+    assert isinstance(found, OffsetsTopic)
+    assert (len(found.partitions), found.records) == (3, 1)
+    assert reader.read(StorePlace(topic, alias), insist=True) is found
+
+
+def test_brokers_that_do_not_answer_are_asked_once(context: Context):
+    cluster_ids = read_cluster_ids(context, [NOWHERE])
+    error = cluster_ids[NOWHERE]
+    assert isinstance(error, Unreachable)
+    reader = PlacesReader(context, cluster_ids)
+    assert reader.read(StorePlace("t", NOWHERE), insist=False) == Skipped(error.message)
+    with pytest.raises(EosctlError) as raised:
+        reader.read(StorePlace("t", NOWHERE), insist=True)
+    assert raised.value is error
