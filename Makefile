@@ -45,12 +45,13 @@ package: $(STAMPS)/dev
 
 # The tests with the lowest and with the newest versions that pyproject.toml allows, each in an environment of its own.
 # What the project's documents say of themselves depends on pinned versions, and is left out.
+EXTRAS := --extra spark --extra postgres --extra report
 KAFKA_CLIENTS := tests/integration/test_identity.py tests/integration/test_fence.py tests/integration/test_transactions_log.py
 ranges: $(STAMPS)/dev $(STAMPS)/sandbox
 	for end in lowest-direct highest; do set -e; \
-	$(BIN)/uv pip compile -q --python-version 3.11 --resolution $$end --no-header --no-annotate pyproject.toml --extra spark --extra postgres -o $(STAMPS)/$$end.txt; \
+	$(BIN)/uv pip compile -q --python-version 3.11 --resolution $$end --no-header --no-annotate pyproject.toml $(EXTRAS) -o $(STAMPS)/$$end.txt; \
 	$(BIN)/uv venv -q --clear --python $(BIN)/python .venv-$$end; \
-	$(BIN)/uv pip install -q --python .venv-$$end -c $(STAMPS)/$$end.txt -e . --extra dev --extra spark --extra postgres -r pyproject.toml; \
+	$(BIN)/uv pip install -q --python .venv-$$end -c $(STAMPS)/$$end.txt -e . --extra dev $(EXTRAS) -r pyproject.toml; \
 	.venv-$$end/bin/python -m pytest -q -m "not kafka" --ignore=tests/project; \
 	.venv-$$end/bin/python -m pytest -q -m "kafka and not long" $(KAFKA_CLIENTS); done
 

@@ -70,3 +70,12 @@ def test_every_dependency_has_a_lowest_version(root):
     named = chain(project["dependencies"], *extras)
     wanting = [each for each in named if not re.search(r">=\d", each)]
     assert wanting == []
+
+
+def test_the_ranges_of_every_extra_are_tested(root):
+    """`make ranges` names them; `sandbox` only brings what a machine may lack, and the tests' own sandbox shows it."""
+    import tomllib
+
+    extras = tomllib.loads((root / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    [named] = re.findall(r"^EXTRAS := (.*)$", (root / "Makefile").read_text(), re.MULTILINE)
+    assert set(named.split()) - {"--extra"} == set(extras) - {"dev", "sandbox"}
