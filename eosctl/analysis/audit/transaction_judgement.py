@@ -9,6 +9,7 @@
    data within CLOCKS_DIFFER_MS may be one transaction whose markers two brokers wrote by different clocks: unclear.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Final, NamedTuple
@@ -16,7 +17,7 @@ from typing import Final, NamedTuple
 from eosctl.analysis.audit.transaction_parts import Transaction, join_parts
 from eosctl.model.audit_report import Stall
 from eosctl.model.audit_states import Part
-from eosctl.model.audit_summaries import Suspicion, Trouble
+from eosctl.model.audit_summaries import Trouble
 
 GRACE_MS: Final = 5_000
 CLOCKS_DIFFER_MS: Final = 60_000
@@ -58,7 +59,9 @@ class Bench(NamedTuple):
 def judge_producer(parts: Sequence[Part], bench: Bench) -> Iterator[tuple[Transaction, tuple[Trouble, ...]]]:
     """Each transaction of one producer ID with its troubles."""
     transactions = join_parts(parts)
-    alone = [_ended(each) for each in transactions if _is_committed(each) and not _data(each) and _offsets(each)]
+    alone = sorted(
+        ended_ms(each) for each in transactions if _is_committed(each) and not _data(each) and _offsets(each)
+    )
     pending = any(part.offsets and part.marker_offset is None for part in parts)
     for transaction in transactions:
         yield transaction, tuple(_troubles(transaction, bench, alone, pending))
@@ -70,7 +73,7 @@ def _troubles(transaction: Transaction, bench: Bench, alone: list[int], pending:
         return
     if len({part.committed for part in ended}) > 1:
         yield from (_trouble(TroubleKind.MIXED_MARKERS, part, bench) for part in ended[:1])
-    if bench.as_of - _ended(transaction) > GRACE_MS:
+    if bench.as_of - ended_ms(transaction) > GRACE_MS:
         opened = (part for part in transaction if part.marker_offset is None)
         yield from (_trouble(TroubleKind.MISSING_MARKER, part, bench) for part in opened)
     if not _is_committed(transaction):
@@ -86,11 +89,11 @@ def _without_offsets(data: Sequence[Part], bench: Bench, alone: list[int], pendi
     known = [part for part in data if bench.owners.of(part)]
     if not known or pending:
         return
-    ended = _ended(tuple(data))
+    ended = ended_ms(tuple(data))
     by_clock = any(part.marker_epoch == part.producer_epoch for part in data)
     if bench.whole_since is None or ended <= bench.whole_since:
         kind = TroubleKind.UNJUDGED
-    elif by_clock and any(abs(ended - other) <= CLOCKS_DIFFER_MS for other in alone):
+    elif by_clock and bisect_left(alone, ended - CLOCKS_DIFFER_MS) < bisect_right(alone, ended + CLOCKS_DIFFER_MS):
         kind = TroubleKind.UNCLEAR
     else:
         kind = TroubleKind.DATA_WITHOUT_OFFSETS
@@ -124,13 +127,14 @@ def _offsets(transaction: Transaction) -> list[Part]:
     return [part for part in transaction if part.offsets]
 
 
-def _ended(transaction: Transaction) -> int:
+def ended_ms(transaction: Transaction) -> int:
+    """The time of its last marker, in ms; -1 where it has none."""
     return max((part.marker_timestamp for part in transaction if part.marker_offset is not None), default=-1)
 
 
 def duration_ms(transaction: Transaction) -> int | None:
     """From the first record to the last marker, by their timestamps; None while it is open, or if they cannot tell."""
-    ended = _ended(transaction)
+    ended = ended_ms(transaction)
     begun = [part.first_timestamp for part in transaction if 0 <= ended - part.first_timestamp <= LONGEST_MS]
     return ended - min(begun) if begun and ended >= 0 else None
 
@@ -148,10 +152,6 @@ def stalls_of(transaction: Transaction, bench: Bench) -> Iterator[Stall]:
             )
 
 
-def carries_data(transaction: Transaction, suspicion: Suspicion) -> bool | None:
-    """Whether the suspicion's record is of this transaction, and data with it; None if it is of another."""
-    for part in transaction:
-        inside = part.first <= suspicion.offset <= part.last
-        if (part.topic, part.partition) == (suspicion.topic, suspicion.partition) and inside:
-            return bool(_data(transaction))
-    return None
+def carries_data(transaction: Transaction) -> bool:
+    """Whether it has records beside offsets."""
+    return bool(_data(transaction))

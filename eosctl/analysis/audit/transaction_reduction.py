@@ -1,21 +1,24 @@
 """The transactions of some producer IDs in all partitions: conclusions now, and what a later run has to know.
 
-A transaction is closed when nothing can be added to it: each of its parts is ended, its last marker is older than
-OPEN_FOR_MS, and its producer has no open part. Closed ones are kept as a summary, the others as items.
+A transaction is closed when nothing can be added to it, or to what it is judged by: its last marker is older than
+OPEN_FOR_MS, its producer has no open part, and those that are not settled in all partitions ended more than BESIDE_MS
+later. Closed ones are kept as a summary, the others as items.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from eosctl.analysis.audit.transaction_judgement import Bench, judge_producer
-from eosctl.analysis.audit.transaction_parts import Transaction, parts_of
-from eosctl.analysis.audit.transaction_scan import join_items
-from eosctl.analysis.audit.transaction_summary import add_summaries, summarize
+from eosctl.analysis.audit.transaction_judgement import CLOCKS_DIFFER_MS, Bench, ended_ms, judge_producer
+from eosctl.analysis.audit.transaction_parts import TOGETHER_MS, Transaction, parts_of
+from eosctl.analysis.audit.transaction_scan import extend_items, join_items
+from eosctl.analysis.audit.transaction_summary import Suspicions, Totals
 from eosctl.model.audit_states import Part, ProducerItems, TransactionItem
 from eosctl.model.audit_summaries import Suspicion, TransactionSummary
 from eosctl.model.names import TopicPartition
 
 OPEN_FOR_MS: Final = 15 * 60_000
+BESIDE_MS: Final = CLOCKS_DIFFER_MS + TOGETHER_MS
+"""As far as the judgement of a transaction, and where the clock puts its parts, looks at others."""
 
 Places = dict[TopicPartition, list[tuple[ProducerItems, ...]]]
 Items = dict[int, dict[TopicPartition, tuple[TransactionItem, ...]]]
@@ -42,39 +45,41 @@ def reduce_transactions(
 ) -> TransactionConclusion:
     """Judge every transaction, and part those that are closed from the others."""
     settled, tails = _by_producer(known.settled), _by_producer(known.tails)
-    now, closed = [known.summary], [known.summary]
+    now, closed = Totals(), Totals()
+    now.add(known.summary)
+    closed.add(known.summary)
+    asked = Suspicions(suspicions)
     left: dict[TopicPartition, list[ProducerItems]] = {}
     for producer_id in sorted(settled.keys() | tails.keys()):
         mine = settled.get(producer_id, {})
         behind = tails.get(producer_id, {})
         whole = {place: join_items(mine.get(place, ()), behind.get(place, ())) for place in {**mine, **behind}}
-        parts = list(_parts(producer_id, whole, offsets_topics))
-        asked = [each for each in suspicions if each.producer_id == producer_id]
-        bounds = {place: items[-1].last_offset for place, items in mine.items()}
-        still = set()
-        for transaction, troubles in judge_producer(parts, bench):
-            summary = summarize(transaction, troubles, asked, bench)
-            now.append(summary)
-            if _is_closed(transaction, parts, bounds, bench.as_of):
-                closed.append(summary)
-            else:
-                still |= {(part.topic, part.partition, part.first) for part in transaction}
+        judged = list(judge_producer(list(_parts(producer_id, whole, offsets_topics)), bench))
+        closed_until = _closed_until([transaction for transaction, _ in judged], mine, bench.as_of)
+        still: dict[TopicPartition, set[int]] = {}
+        for transaction, troubles in judged:
+            confirmed = asked.confirmed_by(transaction)
+            now.add_transaction(transaction, troubles, confirmed, bench)
+            if ended_ms(transaction) < closed_until:
+                closed.add_transaction(transaction, troubles, confirmed, bench)
+                continue
+            for part in transaction:
+                still.setdefault(TopicPartition(part.topic, part.partition), set()).add(part.first)
         for place, items in mine.items():
-            kept = _still_open(items, {first for topic, index, first in still if TopicPartition(topic, index) == place})
+            kept = _still_open(items, still.get(place, set()))
             if kept:
                 left.setdefault(place, []).append(ProducerItems(producer_id, kept))
     frozen = {place: tuple(items) for place, items in left.items()}
-    return TransactionConclusion(add_summaries(now), add_summaries(closed), frozen)
+    return TransactionConclusion(now.result(), closed.result(), frozen)
 
 
 def _by_producer(places: Places) -> Items:
-    items: Items = {}
+    items: dict[int, dict[TopicPartition, list[TransactionItem]]] = {}
     for place, rows in places.items():
         for row in rows:
             for producer_id, found in row:
-                mine = items.setdefault(producer_id, {})
-                mine[place] = join_items(mine.get(place, ()), found)
-    return items
+                extend_items(items.setdefault(producer_id, {}).setdefault(place, []), found)
+    return {producer_id: {place: tuple(found) for place, found in mine.items()} for producer_id, mine in items.items()}
 
 
 def _parts(
@@ -84,15 +89,21 @@ def _parts(
         yield from parts_of(place, producer_id, items[place], offsets=place.topic in offsets_topics)
 
 
-def _is_closed(
-    transaction: Transaction, parts: Sequence[Part], bounds: Mapping[TopicPartition, int], as_of: int
-) -> bool:
-    if any(part.marker_offset is None for part in parts):
-        return False
-    settled = all(
-        (part.marker_offset or 0) <= bounds.get(TopicPartition(part.topic, part.partition), -1) for part in transaction
-    )
-    return settled and as_of - max(part.marker_timestamp for part in transaction) > OPEN_FOR_MS
+def _closed_until(
+    transactions: Sequence[Transaction], settled: Mapping[TopicPartition, tuple[TransactionItem, ...]], as_of: int
+) -> int:
+    """Transactions of one producer ID that ended before this time are closed."""
+    bounds = {place: items[-1].last_offset for place, items in settled.items()}
+    until = as_of - OPEN_FOR_MS
+    for transaction in transactions:
+        if any(part.marker_offset is None for part in transaction):
+            return -1
+        if any(
+            (part.marker_offset or 0) > bounds.get(TopicPartition(part.topic, part.partition), -1)
+            for part in transaction
+        ):
+            until = min(until, ended_ms(transaction) - BESIDE_MS)
+    return until
 
 
 def _still_open(items: Iterable[TransactionItem], first: set[int]) -> tuple[TransactionItem, ...]:

@@ -3,7 +3,7 @@
 Data batches of one epoch without a marker between them become one item, so a range has about two items a transaction.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from eosctl.analysis.audit.batches import Header, Marker, first_time
 from eosctl.model.audit_states import ItemKind, ProducerItems, TransactionItem
@@ -64,8 +64,16 @@ def join_data(before: TransactionItem, after: TransactionItem) -> TransactionIte
     )
 
 
+def extend_items(items: list[TransactionItem], later: Sequence[TransactionItem]) -> None:
+    """Put the items of a later range behind those of the ranges before it."""
+    if items and later and continues(items[-1], later[0]):
+        items[-1] = join_data(items[-1], later[0])
+        later = later[1:]
+    items.extend(later)
+
+
 def join_items(left: tuple[TransactionItem, ...], right: tuple[TransactionItem, ...]) -> tuple[TransactionItem, ...]:
     """The items of two neighbouring ranges as those of both."""
-    if left and right and continues(left[-1], right[0]):
-        return (*left[:-1], join_data(left[-1], right[0]), *right[1:])
-    return left + right
+    items = list(left)
+    extend_items(items, right)
+    return tuple(items)

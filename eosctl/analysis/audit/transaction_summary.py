@@ -1,77 +1,152 @@
 """Conclusions about transactions, added up. Adding is associative: parts may come in any grouping."""
 
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 from eosctl.analysis.audit.transaction_judgement import Bench, carries_data, duration_ms, stalls_of
 from eosctl.analysis.audit.transaction_parts import Transaction
 from eosctl.model.audit_report import Stall
-from eosctl.model.audit_states import KEPT_PLACES
+from eosctl.model.audit_states import KEPT_PLACES, Part
 from eosctl.model.audit_summaries import OwnerFigures, Suspicion, Tally, TransactionSummary, Trouble
 
-KEPT_STALLS = 100
+KEPT_STALLS: Final = 100
+Place = tuple[str, tuple[str, ...], str]
 
 
-def summarize(
-    transaction: Transaction, troubles: tuple[Trouble, ...], suspicions: Iterable[Suspicion], bench: Bench
-) -> TransactionSummary:
-    """What one transaction adds."""
-    return TransactionSummary(
-        (_figures(transaction, bench),),
-        tuple(Tally(each.kind, each.connectors, each.topic, 1, each.records) for each in troubles),
-        troubles,
-        tuple(stalls_of(transaction, bench)),
-        tuple(each for each in suspicions if carries_data(transaction, each)),
-    )
+class Suspicions:
+    """Repeated offsets, found by the transaction that they are of."""
+
+    def __init__(self, suspicions: Iterable[Suspicion]) -> None:
+        self._of: dict[tuple[int, str, int], list[Suspicion]] = {}
+        for each in sorted(suspicions):
+            self._of.setdefault((each.producer_id, each.topic, each.partition), []).append(each)
+
+    def confirmed_by(self, transaction: Transaction) -> tuple[Suspicion, ...]:
+        """Those whose record is of this transaction, if it carried data."""
+        if not self._of or not carries_data(transaction):
+            return ()
+        return tuple(each for part in transaction for each in self._inside(part))
+
+    def _inside(self, part: Part) -> Sequence[Suspicion]:
+        mine = self._of.get((part.producer_id, part.topic, part.partition), ())
+        return mine[bisect_left(mine, part.first, key=_offset) : bisect_right(mine, part.last, key=_offset)]
 
 
-def _figures(transaction: Transaction, bench: Bench) -> OwnerFigures:
-    owners = sorted({owner for part in transaction for owner in bench.owners.producers.get(part.producer_id, ())})
-    ended = [part for part in transaction if part.marker_offset is not None]
-    committed = any(part.committed for part in ended)
-    data = [part for part in ended if not part.offsets]
-    records, size = sum(part.records for part in data), sum(part.size_bytes for part in data)
-    aborted = bool(ended) and not committed
-    duration = duration_ms(transaction)
-    return OwnerFigures(
-        owners[0] if len(owners) == 1 else None,
-        int(committed),
-        int(aborted),
-        0 if aborted else records,
-        0 if aborted else size,
-        records if aborted else 0,
-        size if aborted else 0,
-        ((records.bit_length(), 1),) if committed else (),
-        ((duration.bit_length(), 1),) if committed and duration is not None else (),
-    )
+def _offset(suspicion: Suspicion) -> int:
+    return suspicion.offset
+
+
+class Totals:
+    """A sum that grows: of summaries, and of single transactions."""
+
+    def __init__(self) -> None:
+        self._figures: dict[str | None, _Figures] = {}
+        self._tallies: Counter[Place] = Counter()
+        self._records: Counter[Place] = Counter()
+        self._troubles: dict[Place, set[Trouble]] = {}
+        self._stalls: set[Stall] = set()
+        self._confirmed: set[Suspicion] = set()
+
+    def add(self, summary: TransactionSummary) -> None:
+        """Take in a sum."""
+        for each in summary.figures:
+            self._of(each.connector).add(each)
+        for tally in summary.tallies:
+            self._tallies[tally[:3]] += tally.transactions
+            self._records[tally[:3]] += tally.records
+        self._add_places(summary.troubles)
+        self._add_stalls(summary.stalls)
+        self._confirmed.update(summary.confirmed)
+
+    def add_transaction(
+        self, transaction: Transaction, troubles: Sequence[Trouble], confirmed: Iterable[Suspicion], bench: Bench
+    ) -> None:
+        """Take in a transaction, which counts once for each kind of trouble and topic."""
+        owners = {owner for part in transaction for owner in bench.owners.producers.get(part.producer_id, ())}
+        self._of(min(owners) if len(owners) == 1 else None).add_transaction(transaction)
+        for trouble in troubles:
+            self._records[trouble[:3]] += trouble.records
+        for place in {trouble[:3] for trouble in troubles}:
+            self._tallies[place] += 1
+        self._add_places(troubles)
+        self._add_stalls(stalls_of(transaction, bench))
+        self._confirmed.update(confirmed)
+
+    def _of(self, connector: str | None) -> "_Figures":
+        figures = self._figures.get(connector)
+        if figures is None:
+            figures = self._figures[connector] = _Figures()
+        return figures
+
+    def _add_places(self, troubles: Iterable[Trouble]) -> None:
+        for trouble in troubles:
+            known = self._troubles.setdefault(trouble[:3], set())
+            known.add(trouble)
+            if len(known) > 10 * KEPT_PLACES:
+                self._troubles[trouble[:3]] = set(first_troubles(known))
+
+    def _add_stalls(self, stalls: Iterable[Stall]) -> None:
+        self._stalls.update(stalls)
+        if len(self._stalls) > 10 * KEPT_STALLS:
+            self._stalls = set(_longest_stalls(self._stalls))
+
+    def result(self) -> TransactionSummary:
+        """The sum: of troubles the first places of each kind, connectors and topic, of stalls the longest."""
+        names = sorted(self._figures, key=lambda each: (each is None, each or ""))
+        return TransactionSummary(
+            tuple(self._figures[name].result(name) for name in names),
+            tuple(Tally(*place, self._tallies[place], self._records[place]) for place in sorted(self._tallies)),
+            first_troubles(trouble for place in sorted(self._troubles) for trouble in self._troubles[place]),
+            _longest_stalls(self._stalls),
+            tuple(sorted(self._confirmed)),
+        )
+
+
+class _Figures:
+    """Figures of one connector that grow."""
+
+    def __init__(self) -> None:
+        self._sums = (0, 0, 0, 0, 0, 0)
+        self._sizes: Counter[int] = Counter()
+        self._durations: Counter[int] = Counter()
+
+    def add(self, figures: OwnerFigures) -> None:
+        self._add(*figures[1:7])
+        self._sizes.update(dict(figures.sizes))
+        self._durations.update(dict(figures.durations))
+
+    def add_transaction(self, transaction: Transaction) -> None:
+        ended = [part for part in transaction if part.marker_offset is not None]
+        if not ended:
+            return
+        data = [part for part in ended if not part.offsets]
+        records, size = sum(part.records for part in data), sum(part.size_bytes for part in data)
+        committed = any(part.committed for part in ended)
+        added = (1, 0, records, size, 0, 0) if committed else (0, 1, 0, 0, records, size)
+        self._add(*added)
+        duration = duration_ms(transaction) if committed else None
+        if committed:
+            self._sizes[records.bit_length()] += 1
+        if duration is not None:
+            self._durations[duration.bit_length()] += 1
+
+    def _add(self, *added: int) -> None:
+        one, two, three, four, five, six = (had + more for had, more in zip(self._sums, added, strict=True))
+        self._sums = one, two, three, four, five, six
+
+    def result(self, connector: str | None) -> OwnerFigures:
+        histograms = tuple(sorted(self._sizes.items())), tuple(sorted(self._durations.items()))
+        return OwnerFigures(connector, *self._sums, *histograms)
 
 
 def add_summaries(summaries: Iterable[TransactionSummary]) -> TransactionSummary:
-    """All of them as one; of troubles the first places of each kind, connector and topic are kept."""
-    figures: dict[str | None, list[OwnerFigures]] = {}
-    tallies: Counter[tuple[str, tuple[str, ...], str]] = Counter()
-    records: Counter[tuple[str, tuple[str, ...], str]] = Counter()
-    troubles: set[Trouble] = set()
-    stalls: set[Stall] = set()
-    confirmed: set[Suspicion] = set()
+    """All of them as one."""
+    totals = Totals()
     for summary in summaries:
-        for each in summary.figures:
-            figures.setdefault(each.connector, []).append(each)
-        for tally in summary.tallies:
-            tallies[tally[:3]] += tally.transactions
-            records[tally[:3]] += tally.records
-        troubles.update(summary.troubles)
-        stalls.update(summary.stalls)
-        confirmed.update(summary.confirmed)
-    return TransactionSummary(
-        tuple(
-            _add_figures(name, figures[name]) for name in sorted(figures, key=lambda each: (each is None, each or ""))
-        ),
-        tuple(Tally(*place, tallies[place], records[place]) for place in sorted(tallies)),
-        first_troubles(troubles),
-        tuple(sorted(stalls, key=_longest)[:KEPT_STALLS]),
-        tuple(sorted(confirmed)),
-    )
+        totals.add(summary)
+    return totals.result()
 
 
 def first_troubles(troubles: Iterable[Trouble]) -> tuple[Trouble, ...]:
@@ -84,28 +159,10 @@ def first_troubles(troubles: Iterable[Trouble]) -> tuple[Trouble, ...]:
     return tuple(trouble for places in kept.values() for trouble in places)
 
 
+def _longest_stalls(stalls: Iterable[Stall]) -> tuple[Stall, ...]:
+    return tuple(sorted(stalls, key=_longest)[:KEPT_STALLS])
+
+
 def _longest(stall: Stall) -> tuple[float, Stall]:
     length = float("inf") if stall.until_ms is None else stall.until_ms - stall.from_ms
     return -length, stall._replace(until_ms=stall.until_ms or 0, connector=stall.connector or "")
-
-
-def _add_figures(connector: str | None, each: list[OwnerFigures]) -> OwnerFigures:
-    return OwnerFigures(
-        connector,
-        sum(one.committed for one in each),
-        sum(one.aborted for one in each),
-        sum(one.records for one in each),
-        sum(one.size_bytes for one in each),
-        sum(one.aborted_records for one in each),
-        sum(one.aborted_bytes for one in each),
-        _add_histograms(one.sizes for one in each),
-        _add_histograms(one.durations for one in each),
-    )
-
-
-def _add_histograms(each: Iterable[tuple[tuple[int, int], ...]]) -> tuple[tuple[int, int], ...]:
-    counts: Counter[int] = Counter()
-    for histogram in each:
-        for place, count in histogram:
-            counts[place] += count
-    return tuple(sorted(counts.items()))

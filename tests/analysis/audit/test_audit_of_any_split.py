@@ -8,7 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from eosctl.model.audit import OffsetRange
-from tests.analysis.audit.histories import History, spoils, steps
+from eosctl.model.names import TopicPartition
+from tests.analysis.audit.histories import MINUTE, History, spoils, steps
 from tests.analysis.audit.runs import Cut, audit, audit_by_runs, everywhere, text_of
 
 EXAMPLES, MANY = 25, 3000
@@ -35,8 +36,12 @@ def check(version: int, skew: int, played: list, spoiled: list, seed: int) -> No
         audit_by_runs(history.brokers, history.moments),
         audit_by_runs(history.brokers, history.moments, cuts(seed)),
     ):
-        if text_of(other) != at_once:
-            pytest.fail("\n".join([*unified_diff(at_once.split("\n"), text_of(other).split("\n"), lineterm="")][:60]))
+        require_same(text_of(other), at_once)
+
+
+def require_same(text: str, expected: str) -> None:
+    if text != expected:
+        pytest.fail("\n".join([*unified_diff(expected.split("\n"), text.split("\n"), lineterm="")][:60]))
 
 
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
@@ -52,3 +57,21 @@ def test_any_split_and_any_runs_give_the_report_of_one_audit_in_thousands_of_his
     version, skew, played, spoiled, seed
 ):
     check(version, skew, played, spoiled, seed)
+
+
+def test_offsets_of_a_transaction_wait_for_its_data_that_another_ones_open_transaction_keeps_unsettled():
+    """By the clock of another broker, the two are put side by side; both have to be there when that is judged."""
+    history = History(1, clock_skew_ms=40)
+    brokers, orders = history.brokers, history.connectors[0]
+    kept = TopicPartition("orders", 1)
+    other = brokers.init("other")
+    other.send(kept, [(None, b"x")])
+    for position in range(1, 4):
+        brokers.tick(300)
+        orders.write(0, {"a": position, "b": position, "c": position}, outputs=(1,))
+    brokers.tick(16 * MINUTE)
+    first = brokers.seen()
+    other.abort()
+    brokers.tick(16 * MINUTE)
+    last = brokers.seen()
+    require_same(text_of(audit_by_runs(brokers, [first, last])), text_of(audit(brokers, last)))
