@@ -32,6 +32,9 @@ CLIENTS = {"producer": "connector", "consumer": "consumer", "admin": "admin"}
 
 STEP_S = 20.0
 SHORT_S = 15.0
+"""Where something is expected not to come about, nobody waits for it longer than this."""
+PATIENT_S = 60.0
+"""Where all is expected to come about, a busy machine is waited for."""
 
 
 class Broken(Exception):
@@ -55,6 +58,7 @@ class Site:
     mark: list[int] = field(default_factory=lambda: [0])
     worker_number: list[int] = field(default_factory=lambda: [1])
     clients: Mapping[str, str] = field(default_factory=lambda: CLIENTS)
+    patience_s: float = SHORT_S
 
     @property
     def version(self) -> KafkaVersion:
@@ -169,7 +173,7 @@ class Site:
     def rest(self, step: str, method: str, path: str, body: Mapping[str, object] | None = None) -> Answer:
         """The answer of the worker; Broken with Connect's own message where it is an error."""
         try:
-            with RestClient(self.sandbox.connect_url(self.worker_number[0]), STEP_S) as client:
+            with RestClient(self.sandbox.connect_url(self.worker_number[0]), max(STEP_S, self.patience_s)) as client:
                 return client.request(method, path, body)
         except TimedOut as error:
             raise Broken(step, f"{error.message}; {self.complaint()}") from error
@@ -212,9 +216,9 @@ class Site:
 
         self.wait(step, running, f"{tasks} tasks RUNNING")
 
-    def wait(self, step: str, is_so: Callable[[], bool], what: str, within_s: float = SHORT_S) -> None:
+    def wait(self, step: str, is_so: Callable[[], bool], what: str) -> None:
         """Wait for a condition; Broken, with what the worker's log complains of, when it does not come."""
-        deadline = time.monotonic() + within_s
+        deadline = time.monotonic() + self.patience_s
         last = ""
         while True:
             try:
@@ -225,7 +229,9 @@ class Site:
                     raise
                 last = error.evidence
             if time.monotonic() > deadline:
-                raise Broken(step, f"no {what} after {within_s:g} s; {self.complaint() or last or 'the log is silent'}")
+                raise Broken(
+                    step, f"no {what} after {self.patience_s:g} s; {self.complaint() or last or 'the log is silent'}"
+                )
             time.sleep(0.1)
 
     # -- what is seen ------------------------------------------------------------------------------------------------
@@ -268,11 +274,13 @@ class Sites:
     sandbox: Sandbox
     acls: AclBroker
     files: Path
+    patience_s: float = SHORT_S
     numbers: "itertools.count[int]" = field(default_factory=itertools.count)
 
     def make(self, phase: SourceSupport) -> Site:
         """A site with names of its own."""
-        site = Site(self.sandbox, self.acls, f"acl{next(self.numbers)}", phase, self.files)
+        name = f"acl{next(self.numbers)}"
+        site = Site(self.sandbox, self.acls, name, phase, self.files, patience_s=self.patience_s)
         create_topic(self.sandbox.bootstrap_servers, f"{site.name}-up", partitions=4)
         create_topic(self.sandbox.bootstrap_servers, f"{site.name}-lines")
         return site

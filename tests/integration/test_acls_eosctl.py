@@ -16,7 +16,7 @@ from eosctl.sandbox.spec import SandboxSpec
 from tests.commands.conftest import Ran
 from tests.integration.acl_broker import AclBroker, wire_of
 from tests.integration.acl_scenarios import Connectors, file_life, restart
-from tests.integration.acl_site import USERS, Site, Sites, with_tasks
+from tests.integration.acl_site import PATIENT_S, USERS, Site, Sites, with_tasks
 
 pytestmark = pytest.mark.kafka
 
@@ -32,7 +32,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         wire_of(sandbox) as root,
         AclBroker(sandbox) as acls,
     ):
-        made = Sites(sandbox, acls, files).make(SourceSupport.ENABLED)
+        made = Sites(sandbox, acls, files, PATIENT_S).make(SourceSupport.ENABLED)
         made.allow(each.binding for each in planned(made))
         made.start_worker()
         file_life(made, root)

@@ -22,7 +22,7 @@ from eosctl.sandbox.spec import SandboxSpec
 from eosctl.sources.kafka_groups import committed_offsets
 from tests.integration.acl_broker import AclBroker, wire_of
 from tests.integration.acl_scenarios import ends
-from tests.integration.acl_site import USERS, Site, Sites
+from tests.integration.acl_site import PATIENT_S, USERS, Site, Sites
 from tests.integration.producers import create_topic
 from tests.integration.waiting import eventually
 
@@ -108,7 +108,7 @@ def connectors(site: Site) -> tuple[ConnectorConfig, ...]:
 
 def test_the_plan_is_enough_for_all_three_connectors_of_mirrormaker(sandbox2: Sandbox, root: Wire, tmp_path: Path):
     with AclBroker(sandbox2) as acls:
-        site = Sites(sandbox2, acls, tmp_path).make(SourceSupport.ENABLED)
+        site = Sites(sandbox2, acls, tmp_path, PATIENT_S).make(SourceSupport.ENABLED)
         mirrored = connectors(site)
         topics = (*site.worker.internal_topics, CHECKPOINTS, HEARTBEATS, OFFSET_SYNCS, f"up.{site.name}-up")
         plan = site.plan(mirrored, {**dict.fromkeys(topics, False), f"{site.name}-up": True})
@@ -122,7 +122,7 @@ def test_the_plan_is_enough_for_all_three_connectors_of_mirrormaker(sandbox2: Sa
             for each, tasks in zip(mirrored, (2, 1, 1), strict=True):
                 site.await_running("create", each.name, tasks)
             site.wait(
-                "mirror", lambda: all_is_mirrored(root, f"{site.name}-up", group), "heartbeat, checkpoint or offset", 60
+                "mirror", lambda: all_is_mirrored(root, f"{site.name}-up", group), "heartbeat, checkpoint or offset"
             )
         finally:
             site.stop_worker()

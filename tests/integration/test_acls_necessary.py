@@ -6,6 +6,7 @@ What was seen is kept as the table in docs/acls.md; EOSCTL_UPDATE_ACL_TABLE=1 wr
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
 from tests.integration.acl_broker import AclBroker, wire_of
 from tests.integration.acl_scenarios import Connectors, Scenario, file_life, mirror_life, own_topic_life, restart
-from tests.integration.acl_site import USERS, Broken, Site, Sites
+from tests.integration.acl_site import PATIENT_S, USERS, Broken, Site, Sites
 from tests.integration.acl_table import Row, read_table, write_table
 
 pytestmark = [pytest.mark.kafka]
@@ -53,7 +54,7 @@ def run_in(phase: SourceSupport, files: Path) -> Iterator[tuple[Site, Wire]]:
         site.allow(each.binding for each in site.plan(Connectors.of(site), {}).bindings)
         site.start_worker()
         for scenario in (file_life, own_topic_life, mirror_life):
-            scenario(site, root)
+            scenario(replace(site, patience_s=PATIENT_S), root)
         _clean(site)
         yield site, root
 

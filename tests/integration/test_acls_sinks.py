@@ -6,6 +6,7 @@ EOSCTL_UPDATE_ACL_TABLE=1 writes it anew.
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
 from tests.integration.acl_broker import AclBroker, wire_of
 from tests.integration.acl_sink_scenarios import creating_life, creating_source, sink, sink_life
-from tests.integration.acl_site import USERS, Broken, Site, Sites
+from tests.integration.acl_site import PATIENT_S, USERS, Broken, Site, Sites
 from tests.integration.acl_table import SINKS, Row, read_table, write_table
 from tests.integration.producers import create_topic
 
@@ -62,7 +63,7 @@ def started(sites: Sites, phase: SourceSupport) -> Site:
 
 @pytest.mark.parametrize("phase", [SourceSupport.ENABLED, SourceSupport.DISABLED])
 def test_the_plan_is_enough_for_a_sink_and_for_creating_topics(sites: Sites, root: Wire, phase: SourceSupport):
-    site = started(sites, phase)
+    site = replace(started(sites, phase), patience_s=PATIENT_S)
     site.allow(each.binding for each in planned(site))
     try:
         site.start_worker()

@@ -12,7 +12,7 @@ from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
 from tests.integration.acl_broker import AclBroker, wire_of
 from tests.integration.acl_scenarios import Connectors, Scenario, everything, from_nothing
-from tests.integration.acl_site import USERS, Site, Sites
+from tests.integration.acl_site import PATIENT_S, USERS, Site, Sites
 
 pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
 
@@ -33,7 +33,7 @@ def root(acl_sandbox: Sandbox) -> Iterator[Wire]:
 def sites(acl_sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sites]:
     files: Path = tmp_path_factory.mktemp("lines")
     with AclBroker(acl_sandbox) as acls:
-        yield Sites(acl_sandbox, acls, files)
+        yield Sites(acl_sandbox, acls, files, PATIENT_S)
 
 
 def test_with_exactly_once_the_plan_is_enough(sites: Sites, root: Wire):
