@@ -1,0 +1,36 @@
+"""Whether one source offset lies behind another."""
+
+import pytest
+
+from eosctl.analysis.audit.advance import Advance, compare_offsets
+
+ADVANCED, SAME, BACK, UNCLEAR = Advance.ADVANCED, Advance.SAME, Advance.BACK, Advance.UNCLEAR
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ({"position": 3}, {"position": 4}, ADVANCED),
+        ({"position": 3}, {"position": 3}, SAME),
+        ({"position": 4}, {"position": 3}, BACK),
+        ({"position": 4.5}, {"position": 4}, BACK),
+        ({"file": 1, "position": 900}, {"file": 2, "position": 4}, ADVANCED),
+        ({"file": "log.000001", "position": 900}, {"file": "log.000002", "position": 4}, ADVANCED),
+        ({"file": "log.000002", "position": 4}, {"file": "log.000001", "position": 4}, BACK),
+        ({"file": "log.9", "position": 900}, {"file": "log.10", "position": 4}, UNCLEAR),
+        ({"file": "a", "position": 900}, {"file": "b", "position": 4}, UNCLEAR),
+        ({"done": True, "position": 4}, {"done": False, "position": 4}, UNCLEAR),
+        ({"done": True}, {"done": 0}, UNCLEAR),
+        ({"position": 4, "snapshot": True}, {"position": 4}, UNCLEAR),
+        ({"position": 4, "snapshot": True}, {"position": 3}, BACK),
+        ({"position": 4}, {"position": 4, "event": 1}, UNCLEAR),
+        ({}, {}, SAME),
+        ([1], {"position": 1}, UNCLEAR),
+        ({"position": 1}, None, UNCLEAR),
+        ({"position": None}, {"position": 1}, UNCLEAR),
+    ],
+)
+def test_an_offset_lies_behind_the_one_before_if_a_number_is_lower_none_is_higher_and_no_text_changed(
+    before, after, expected
+):
+    assert compare_offsets(before, after) is expected
