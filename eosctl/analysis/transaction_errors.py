@@ -43,6 +43,16 @@ TRANSACTION_ERRORS: Final = (
         "KAFKA-16047; InitProducerId",
     ),
     ErrorPattern(
+        "fencing-during-rebalance",
+        (r"rebalance is (?:expected|needed)|conflicting operation \(e\.g\. worker rebalance\)",),
+        "The leader refused while the workers were about to rebalance",
+        "Before 3.6 a round of zombie fencing was refused during a pending rebalance, and the tasks that had asked for "
+        "it turned FAILED for good (KAFKA-15059), most of all in MirrorMaker's dedicated mode, which had no REST "
+        "interface. Other requests are answered with 409 and can simply be sent again.",
+        (RESTART, "eosctl fence --connector {connector} --group-id {group}"),
+        "KAFKA-15059, KIP-618",
+    ),
+    ErrorPattern(
         "fencing-not-authorized",
         (FENCING, r"TransactionalIdAuthorization|TRANSACTIONAL_ID_AUTHORIZATION_FAILED|transactional id authorization"),
         "The connector's admin client may not fence",
@@ -168,6 +178,25 @@ TRANSACTION_ERRORS: Final = (
         "none hangs. Connect's task fails, and its records are read again after a restart.",
         (RESTART,),
         "KIP-890",
+    ),
+    ErrorPattern(
+        "unstable-offset-commit",
+        (r"UnstableOffsetCommit|UNSTABLE_OFFSET_COMMIT|unstable offsets that need to be cleared",),
+        "The group's offsets are part of a transaction that is not decided",
+        "A consumer that reads committed asks for stable offsets (KIP-447) and does not begin until the transaction "
+        "that commits them has ended. Mostly that takes moments; where it stays so, the transaction is long or hangs "
+        "in __consumer_offsets.",
+        ("eosctl transactions hanging --topic __consumer_offsets", "eosctl transactions lso __consumer_offsets"),
+        "KIP-447, KIP-664",
+    ),
+    ErrorPattern(
+        "transaction-coordinator-fenced",
+        (r"TransactionCoordinatorFenced|TRANSACTION_COORDINATOR_FENCED",),
+        "A marker came from a coordinator that has been replaced",
+        "The partition has seen a newer coordinator epoch of this producer ID. The new coordinator writes the marker; "
+        "an abort by hand is refused until its epoch is the one that the leader has.",
+        ("eosctl transactions producers {topic}", "eosctl transactions hanging --topic {topic}"),
+        "KIP-98, KIP-664",
     ),
     ErrorPattern(
         "invalid-transaction-state",

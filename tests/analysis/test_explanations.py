@@ -33,6 +33,12 @@ ERRORS = "org.apache.kafka.common.errors."
         (f"{ERRORS}OutOfOrderSequenceException", ["out-of-order-sequence"]),
         (f"{ERRORS}TransactionAbortableException", ["transaction-abortable"]),
         (f"{ERRORS}InvalidTxnStateException", ["invalid-transaction-state"]),
+        ("Failed to perform round of zombie fencing\nCaused by: ConnectRestException: "
+         "Cannot complete request because of a conflicting operation (e.g. worker rebalance)",
+         ["fencing-during-rebalance"]),
+        (f"{ERRORS}UnstableOffsetCommitException: There are unstable offsets that need to be cleared.",
+         ["unstable-offset-commit"]),
+        (f"{ERRORS}TransactionCoordinatorFencedException", ["transaction-coordinator-fenced"]),
         ("Failed to write to config topic; this may be due to a transient error", ["leader-write-failed"]),
         ("TimeoutException: expired after 60000ms while awaiting InitProducerId", ["init-transactions-timeout"]),
         ("Timed out waiting to read to end of topic connect-configs", ["not-read-to-end"]),
