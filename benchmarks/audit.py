@@ -24,7 +24,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.audit_topics import PARTITIONS, fill, plan_of
+from benchmarks.contenders.audit_topics import PARTITIONS, fill, plan_of
 from benchmarks.measure import write_result
 from eosctl.model.audit import TopicRole
 from eosctl.sandbox.cache import cache_directory
@@ -63,15 +63,15 @@ class Race:
     peer_jars: Path = field(default_factory=lambda: cache_directory() / "spark-3.5.7-jars")
 
     def contender(self, name: str, topic: str, *more: object) -> Taken:
-        """One of benchmarks.audit_contenders, some runs of it."""
-        return self._several([sys.executable, "-m", "benchmarks.audit_contenders", name, self.servers, topic, *more])
+        """One of benchmarks.contenders.audit, some runs of it."""
+        return self._several([sys.executable, "-m", "benchmarks.contenders.audit", name, self.servers, topic, *more])
 
     def spark_source(self, topic: str, cores: int) -> Taken:
         """Spark's own Kafka source."""
         jars = ",".join(str(path) for path in sorted(self.peer_jars.glob("*.jar")) if self._is_needed(path.name))
         plan = plan_of(self.servers, topic, TopicRole.OUTPUT, 1)
         ends = [bounds.last_stable_offset for bounds in plan.bounds]
-        script = Path(__file__).with_name("spark_kafka_source.py")
+        script = Path(__file__).parent / "contenders" / "spark_kafka_source.py"
         return self._several(
             [self.peer_python, script, self.servers, topic, PARTITIONS, f"local[{cores}]", jars, *ends]
         )

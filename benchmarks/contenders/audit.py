@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from benchmarks.audit_topics import PARTITIONS, plan_of
+from benchmarks.contenders.audit_topics import PARTITIONS, plan_of
 from eosctl.engines.engine import Advance, Engine, ScannedRows
 from eosctl.model.audit import AuditPlan, TopicRole
 from eosctl.model.client_properties import ClientProperties

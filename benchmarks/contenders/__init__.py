@@ -1,0 +1,1 @@
+"""Those who take part in a benchmark from processes of their own."""
