@@ -205,16 +205,22 @@ def decode_entries(
 def decode_marker(
     batch: Batch, *, check_crc: bool = True, topic_partition: TopicPartition | None = None
 ) -> EndTransactionMarker | None:
-    """The end-transaction marker in a control batch; None for control records of other types. Raises Undecodable."""
+    """The end-transaction marker in a control batch; None for control records of other types. Raises Undecodable.
+
+    None too for a batch without records: the log cleaner leaves one where a marker was the last that its producer wrote,
+    so that the producer's epoch stays known (LogCleaner, RecordBatch retention RETAIN_EMPTY).
+    """
     header = batch.header
     records = decode_records(batch, check_crc=check_crc, topic_partition=topic_partition)
+    if not records:
+        return None
     try:
         record = records[0]
         _, kind = CONTROL_KEY.unpack_from(record.key or b"")
         if kind not in (MarkerType.ABORT, MarkerType.COMMIT):
             return None
         _, coordinator_epoch = CONTROL_VALUE.unpack_from(record.value or b"")
-    except (IndexError, StructError) as error:
+    except StructError as error:
         raise _undecodable("control batch without a control record", header.base_offset, topic_partition) from error
     return EndTransactionMarker(
         record.offset, record.timestamp, MarkerType(kind), header.producer_id, header.producer_epoch, coordinator_epoch

@@ -95,6 +95,14 @@ def test_a_control_record_of_another_type_is_no_marker():
     assert decode_marker(batch, check_crc=False) is None
 
 
+def test_a_batch_that_the_log_cleaner_emptied_holds_no_marker():
+    emptied = bytearray(control_bytes(MarkerType.COMMIT)[:61])
+    emptied[8:12], emptied[57:61] = struct.pack(">i", 61 - 12), struct.pack(">i", 0)
+    [batch] = iter_batches(emptied)
+    assert batch.header.is_control
+    assert decode_marker(batch, check_crc=False) is None
+
+
 def test_a_marker_without_coordinator_epoch_is_refused():
     [batch] = iter_batches(control_bytes(1, value=b"\0"))
     with pytest.raises(Undecodable, match="control batch without a control record"):
