@@ -1,0 +1,182 @@
+"""One key of an offsets topic: scanned, merged over ranges, and judged."""
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eosctl.analysis.audit.batches import BatchWriter
+from eosctl.analysis.audit.key_judgement import KeyBench, Placed, judge_keys
+from eosctl.analysis.audit.key_merge import merge_all, merge_keys
+from eosctl.analysis.audit.key_scan import KeyScan
+from eosctl.analysis.audit.sessions import Sessions
+from eosctl.codecs.audit_states import decode_json, decode_state, encode_state, read_offsets_key
+from eosctl.model.audit_states import KeyState
+from eosctl.model.names import TopicPartition
+
+KEY = b'["orders",{"table":"a"}]'
+SHARED, OWN = TopicPartition("connect-offsets", 0), TopicPartition("orders-offsets", 0)
+
+
+class Record(NamedTuple):
+    """A committed record with its writer."""
+
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+    producer_id: int
+    producer_epoch: int
+    transactional: bool
+
+
+def records(*texts: str, first: int = 0, time: int = 1000, key: bytes | None = KEY) -> list[Record]:
+    """1.3 500: producer 1 with epoch 3 writes position 500; - a tombstone; `plain 500` outside any transaction."""
+    found = []
+    for place, text in enumerate(texts):
+        who, position = text.split()
+        value = (
+            None if position == "-" else b'{"position":%d}' % int(position) if position.isdigit() else position.encode()
+        )
+        producer_id, epoch = (-1, -1) if who == "plain" else map(int, who.split("."))
+        found.append(Record(first + place, time + place, key, value, producer_id, epoch, who != "plain"))
+    return found
+
+
+def scan(found: list[Record]) -> dict[bytes | None, KeyState]:
+    scanned = KeyScan(decode_json)
+    for each in found:
+        scanned.add_batch([each], BatchWriter(each.producer_id, each.producer_epoch, each.transactional))
+    return {state.key: state for state in scanned.states()}
+
+
+def judged(placed: dict[TopicPartition, list[Record]], **sessions: list[int]) -> tuple[dict[str, int], list[int]]:
+    """Counts by kind, and the offsets of suspicions. sessions: p1=[3] says that producer 1 began with epoch 3."""
+    bench = KeyBench(
+        {OWN.topic: ("orders",)},
+        Sessions({int(name[1:]): epochs for name, epochs in sessions.items()}),
+        read_offsets_key,
+        decode_json,
+    )
+    states = [Placed(place, state) for place, found in sorted(placed.items()) for state in scan(found).values()]
+    verdict = judge_keys(read_offsets_key(states[0].state.key), states, bench)
+    counts: dict[str, int] = {}
+    for kind, count in verdict.counts:
+        counts[kind.value] = counts.get(kind.value, 0) + count
+    return counts, [each.suspicion.offset for each in verdict.suspicions]
+
+
+@pytest.mark.parametrize(
+    ("texts", "counts", "suspected"),
+    [
+        (["1.0 1", "1.0 2", "1.0 3"], {}, []),
+        (["1.0 2", "1.0 1"], {"offset-set-back": 1}, []),
+        (["1.0 2", "1.0 1", "1.0 3", "1.0 2"], {"offset-set-back": 2}, []),
+        (["1.0 2", "1.0 -", "1.0 1"], {}, []),
+        (["1.0 broken", "1.0 1"], {}, []),
+        (["1.0 1", "2.0 1"], {}, [1]),
+        (["1.0 1", "1.3 1"], {}, [1]),
+        (["1.0 1", "1.2 1"], {}, []),
+        (["1.0 -", "2.0 -"], {}, []),
+        (["1.0 1", "1.0 1", "1.3 1"], {}, []),
+        (["plain 1", "plain 1", "1.3 1"], {}, [2]),
+        (["plain 1", "1.0 2", "1.0 3"], {}, []),
+        (["1.0 1", "plain 2", "plain 3"], {"plain-offsets-write": 2}, []),
+        (["plain 1", "1.0 2", "plain 3"], {"plain-offsets-write": 1}, []),
+        (["1.0 1", "2.0 2", "1.0 3"], {"zombie-writer": 1}, []),
+        (["1.0 1", "2.0 2", "1.2 3"], {"zombie-writer": 1}, []),
+        (["1.0 1", "2.0 2", "1.3 3"], {}, []),
+        (["1.0 1", "plain 2", "1.0 3"], {"plain-offsets-write": 1, "zombie-writer": 1}, []),
+        (["plain 1", "1.0 2", "plain 3", "1.0 4"], {"plain-offsets-write": 1, "zombie-writer": 1}, []),
+    ],
+)
+def test_what_the_writes_of_one_key_show(texts, counts, suspected):
+    assert judged({SHARED: records(*texts)}, p1=[0, 3], p2=[0]) == (counts, suspected)
+
+
+def test_a_zombie_is_found_however_often_its_source_partition_was_moved_before():
+    moves = [text for epoch in range(25) for text in (f"1.{epoch} {2 * epoch}", f"2.{epoch} {2 * epoch + 1}")]
+    counts, _ = judged({SHARED: records(*moves, "1.24 99")}, p1=list(range(25)), p2=list(range(25)))
+    assert counts == {"zombie-writer": 1}
+
+
+@pytest.mark.parametrize(
+    ("shared", "own", "counts", "suspected"),
+    [
+        (["1.0 500"], ["1.1 501"], {}, []),
+        (["1.0 500"], ["1.1 10"], {"offset-set-back": 1}, []),
+        (["1.0 500"], ["1.1 500"], {}, [100]),
+        (["1.0 499", "plain 500"], ["1.1 500"], {}, []),
+        (["1.0 500", "plain 501", "plain 502"], ["1.1 501"], {}, []),
+        (["plain 500"], ["1.1 501"], {}, []),
+    ],
+)
+def test_a_first_write_in_an_own_topic_is_compared_with_the_last_one_in_the_workers(shared, own, counts, suspected):
+    placed = {SHARED: records(*shared, time=100_000), OWN: records(*own, first=100, time=100_001)}
+    assert judged(placed, p1=[0, 1]) == (counts, suspected)
+
+
+def test_plain_copies_in_the_workers_topic_are_ordinary_only_since_the_connector_has_its_own():
+    plain = records("1.0 1", "plain 2", time=1000)
+    assert judged({SHARED: plain, OWN: records("1.1 3", time=1002)}) == ({}, [])
+    assert judged({SHARED: plain, OWN: records("1.1 3", time=9000)}) == ({"plain-offsets-write": 1}, [])
+
+
+def test_a_way_back_to_the_workers_topic_is_compared_too():
+    own = records("1.0 500", time=1000)
+    assert judged({SHARED: records("1.1 499", time=20_000), OWN: own})[0] == {"offset-set-back": 1}
+    assert judged({SHARED: records("1.1 501", time=20_000), OWN: own})[0] == {}
+    assert judged({SHARED: records("1.1 499", time=500), OWN: own})[0] == {}
+
+
+def test_a_key_with_a_value_in_two_partitions_of_a_topic():
+    other = TopicPartition("connect-offsets", 1)
+    live, gone = records("1.0 1", time=2000), records("1.0 1", "1.0 -", time=100)
+    assert judged({SHARED: records("1.0 1"), other: live})[0] == {"key-in-two-partitions": 1}
+    assert judged({SHARED: gone, other: live})[0] == {}
+
+
+def test_two_keys_that_are_the_same_json():
+    one = records("1.0 1", key=b'["orders",{"x":1,"y":2}]')
+    other = records("1.0 1", key=b'["orders", {"y":2,"x":1}]', first=9)
+    assert judged({SHARED: one + other})[0] == {"logical-duplicates": 1}
+
+
+@pytest.mark.parametrize("key", [None, b"", b"no json", b"[1]", b'{"a":1}', b'["orders"]', b'[1,{"a":1}]'])
+def test_a_key_of_no_source_partition_is_malformed(key):
+    assert judged({SHARED: records("1.0 1", key=key)})[0] == {"malformed-offsets-key": 1}
+
+
+WRITERS = st.sampled_from(["1.0", "1.1", "1.2", "2.0", "2.5", "plain"])
+VALUES = st.sampled_from(["-", "1", "2", "3", "broken", "10"])
+HISTORIES = st.lists(st.tuples(WRITERS, VALUES, st.sampled_from([KEY, b"k", None])), min_size=1, max_size=60)
+
+
+def of_history(history: list[tuple[str, str, bytes | None]]) -> list[Record]:
+    return [
+        records(f"{writer} {value}", first=offset, time=offset, key=key)[0]
+        for offset, (writer, value, key) in enumerate(history)
+    ]
+
+
+@given(HISTORIES, st.lists(st.integers(0, 60), max_size=5))
+def test_any_ranges_give_the_same_states(history, cuts):
+    found = of_history(history)
+    merged: dict[bytes | None, KeyState] = {}
+    for start, end in pairwise([0, *sorted(cuts), 60]):
+        merge_all(merged, scan(found[start:end]), decode_json)
+    assert merged == scan(found)
+
+
+@given(HISTORIES, st.integers(0, 60), st.integers(0, 60))
+def test_merging_is_associative(history, one, other):
+    found = of_history([(writer, value, KEY) for writer, value, _ in history])
+    low, high = sorted((one, other))
+    states = [scan(part).get(KEY) for part in (found[:low], found[low:high], found[high:])]
+    if all(states):
+        a, b, c = (state for state in states if state is not None)
+        left = merge_keys(merge_keys(a, b, decode_json), c, decode_json)
+        assert left == merge_keys(a, merge_keys(b, c, decode_json), decode_json)
+        assert decode_state(encode_state(left), KeyState) == left

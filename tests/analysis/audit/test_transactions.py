@@ -1,0 +1,224 @@
+"""Transactions of one producer ID: parts, how they are put together, what is wrong with them, what is kept of them."""
+
+from collections.abc import Iterable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eosctl.analysis.audit.transaction_judgement import Bench, Owners, judge_producer
+from eosctl.analysis.audit.transaction_parts import join_parts, parts_of, raises_epochs
+from eosctl.analysis.audit.transaction_reduction import Known, reduce_transactions
+from eosctl.analysis.audit.transaction_scan import TransactionScan, join_items
+from eosctl.analysis.audit.transaction_summary import Totals
+from eosctl.codecs.record_batches import EndTransactionMarker, MarkerType
+from eosctl.model.audit_states import ItemKind, Part, ProducerItems, TransactionItem
+from eosctl.model.audit_summaries import Suspicion, TransactionSummary
+from eosctl.model.names import TopicPartition
+from tests.analysis.audit.test_log_scan import header
+
+OFFSETS, DATA, DATA2 = TopicPartition("offsets", 0), TopicPartition("orders", 0), TopicPartition("orders", 1)
+MINUTE = 60_000
+NOW = 100 * MINUTE
+OWNERS = Owners({7: ("orders",)}, {"orders": ("orders",)})
+BENCH = Bench(NOW, -1, OWNERS)
+
+
+def items(*texts: str) -> tuple[TransactionItem, ...]:
+    """d3@500: data of epoch 3 at 500 ms; c4@510 a marker that commits with epoch 4; a aborts. Ten offsets apart."""
+    kinds = {"d": ItemKind.DATA, "a": ItemKind.ABORT, "c": ItemKind.COMMIT}
+    found = []
+    for place, text in enumerate(texts):
+        epoch, time = text[1:].split("@")
+        records = 4 if text[0] == "d" else 0
+        last = 10 * place + max(0, records - 1)
+        found.append(
+            TransactionItem(
+                kinds[text[0]], 10 * place, last, int(epoch), records, 100 * records, int(time), int(time)
+            )
+        )  # fmt: skip
+    return tuple(found)
+
+
+def parts(**texts: str) -> list[Part]:
+    """Parts of producer ID 7, by place: offsets, data, data2."""
+    places = {"offsets": OFFSETS, "data": DATA, "data2": DATA2}
+    return [
+        part
+        for name, text in texts.items()
+        for part in parts_of(places[name], 7, items(*text.split()), offsets=name == "offsets")
+    ]
+
+
+def shape(found: Iterable[tuple[Part, ...]]) -> list[list[str]]:
+    return [sorted(f"{part.topic}-{part.partition}@{part.first}" for part in transaction) for transaction in found]
+
+
+def kinds(found: list[Part], bench: Bench = BENCH) -> list[tuple[str, str, int]]:
+    troubles = (trouble for _, each in judge_producer(found, bench) for trouble in each)
+    return [(each.kind, f"{each.topic}-{each.partition}", each.first) for each in troubles]
+
+
+def test_data_up_to_the_next_marker_is_one_part():
+    found = parts(data="d0@1 c0@2 d0@3 a1@4 c5@6 a7@8 d2@9")
+    assert [(each.first, each.committed, each.marker_offset, each.records) for each in found] == [
+        (0, True, 10, 4),
+        (20, False, 30, 4),
+        (40, True, 40, 0),
+        (60, False, None, 4),
+    ]
+
+
+def test_a_commit_with_a_higher_epoch_tells_transaction_version_2():
+    assert raises_epochs(parts(data="d3@1 c4@2")) is True
+    assert raises_epochs(parts(data="d3@1 c3@2")) is False
+    assert raises_epochs(parts(data="d3@1 a4@2 d5@3")) is None
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        ({"offsets": "d3@1 c4@900", "data": "d3@1 c4@2"}, [["offsets-0@0", "orders-0@0"]]),
+        ({"offsets": "d3@1 c4@5", "data": "d4@1 c5@6"}, [["offsets-0@0"], ["orders-0@0"]]),
+        ({"offsets": "d0@1 c0@5", "data": "d0@1 c0@10"}, [["offsets-0@0", "orders-0@0"]]),
+        ({"offsets": "d0@1 c0@5", "data": "d0@1 c0@11"}, [["offsets-0@0"], ["orders-0@0"]]),
+        ({"offsets": "d0@1 c0@5", "data": "d0@1 a1@5"}, [["offsets-0@0"], ["orders-0@0"]]),
+        ({"data": "d0@1 c0@5 d0@6 c0@7"}, [["orders-0@0"], ["orders-0@20"]]),
+        ({"offsets": "c4@9", "data": "d3@1 c4@9"}, [["offsets-0@0", "orders-0@0"]]),
+        ({"offsets": "d3@1", "data": "d3@1 c4@9"}, [["offsets-0@0", "orders-0@0"]]),
+        ({"offsets": "d3@1", "data": "d0@1 c0@9"}, [["orders-0@0"], ["offsets-0@0"]]),
+    ],
+)
+def test_parts_are_put_together_by_their_epoch_or_by_the_clock(texts, expected):
+    assert shape(join_parts(parts(**texts))) == expected
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        ({"offsets": "d3@1 c4@9", "data": "d3@1 c4@9"}, []),
+        ({"data": "d3@1 c4@9"}, [("data-without-offsets", "orders-0", 0)]),
+        ({"data": "d3@1 a4@9"}, []),
+        ({"data": "d3@1"}, []),
+        ({"offsets": "c4@9"}, []),
+        ({"offsets": "d3@1 c4@9", "data": "d3@1"}, [("missing-marker", "orders-0", 0)]),
+        ({"offsets": "d3@1", "data": "d3@1 c4@9"}, [("missing-marker", "offsets-0", 0)]),
+        ({"offsets": f"d3@1 c4@{NOW - 5000}", "data": "d3@1"}, []),
+        ({"offsets": "d3@1 c4@9", "data": "d3@1 a4@9"}, [("mixed-markers", "offsets-0", 0)]),
+        ({"offsets": "d0@1 c0@60000", "data": "d0@1 c0@9"}, [("unclear", "orders-0", 0)]),
+        ({"offsets": "d0@1 c0@60010", "data": "d0@1 c0@9"}, [("data-without-offsets", "orders-0", 0)]),
+        ({"offsets": "d4@1 c5@60000", "data": "d3@1 c4@9"}, [("data-without-offsets", "orders-0", 0)]),
+        ({"offsets": "d9@1", "data": "d3@1 c4@9"}, []),
+    ],
+)
+def test_what_is_wrong_with_a_transaction(texts, expected):
+    told = [each for each in kinds(parts(**texts)) if each[0] != "offsets-without-data"]
+    assert told == expected
+
+
+@pytest.mark.parametrize(
+    ("texts", "told"),
+    [
+        ({"offsets": "d3@1 c4@9"}, True),
+        ({"offsets": "c4@9"}, False),
+        ({"offsets": "d3@1 a4@9"}, False),
+        ({"offsets": "d3@1 c4@9", "data": "d3@1 c4@9"}, False),
+    ],
+)
+def test_offsets_without_data_are_told(texts, told):
+    assert kinds(parts(**texts)) == ([("offsets-without-data", "offsets-0", 0)] if told else [])
+
+
+@pytest.mark.parametrize(("whole_since", "kind"), [(-1, "data-without-offsets"), (8, "data-without-offsets"),
+                                                   (9, "unjudged"), (None, "unjudged")])  # fmt: skip
+def test_data_is_judged_only_from_when_the_offsets_topics_are_whole(whole_since, kind):
+    bench = BENCH._replace(whole_since=whole_since)
+    assert kinds(parts(data="d3@1 c4@9"), bench) == [(kind, "orders-0", 0)]
+
+
+def test_data_of_producers_and_topics_of_nobody_is_not_judged():
+    assert kinds(parts(data="d3@1 c4@9"), BENCH._replace(owners=Owners({}, {}))) == []
+
+
+def summary(found: list[Part]) -> TransactionSummary:
+    totals = Totals()
+    for transaction, troubles in judge_producer(found, BENCH):
+        totals.add_transaction(transaction, troubles, (), BENCH)
+    return totals.result()
+
+
+def test_figures_count_records_of_data_by_what_became_of_them():
+    offsets, data = "d3@100 c4@700 d4@800 a5@900", "d3@200 c4@700 d4@800 a5@900"
+    [figures] = summary(parts(offsets=offsets, data=data, data2="d3@300 c4@701")).figures
+    assert figures[:7] == ("orders", 1, 1, 8, 800, 4, 400)
+    assert (figures.sizes, figures.durations) == (((4, 1),), ((10, 1),))
+
+
+def test_a_transaction_counts_once_for_each_topic_however_many_partitions():
+    [tally] = summary(parts(data="d3@1 c4@9", data2="d3@1 c4@9")).tallies
+    assert tally == ("data-without-offsets", ("orders",), "orders", 1, 8)
+
+
+@pytest.mark.parametrize(
+    ("text", "stalls"),
+    [
+        ("d3@1000 c4@1999", []),
+        ("d3@1000 c4@2000", [(1000, 2000)]),
+        (f"d3@1000 c4@{1001 + 15 * MINUTE}", []),
+        (f"d3@{NOW - 1000}", [(NOW - 1000, None)]),
+        (f"d3@{NOW - 999}", []),
+    ],
+)
+def test_a_transaction_that_is_open_for_long_keeps_the_last_stable_offset_back(text, stalls):
+    assert [(each.from_ms, each.until_ms) for each in summary(parts(data=text)).stalls] == stalls
+
+
+def reduced(found: dict[TopicPartition, list[tuple[TransactionItem, ...]]], as_of: int, carried=(), **known):
+    places = {place: [(ProducerItems(7, each),) for each in rows] for place, rows in found.items()}
+    before = Known(places, {}, carried or TransactionSummary())
+    return reduce_transactions(before, BENCH._replace(as_of=as_of), frozenset({"offsets"}), known.get("asked", ()))
+
+
+@pytest.mark.parametrize(
+    ("as_of", "closed"), [(9 + 15 * MINUTE, False), (10 + 15 * MINUTE, True)]
+)  # fmt: skip
+def test_a_transaction_is_closed_after_a_quarter_of_an_hour(as_of, closed):
+    done = reduced({DATA: [items("d3@1", "c4@9")]}, as_of)
+    assert (done.left == {}, done.closed.tallies == done.now.tallies) == (closed, closed)
+
+
+def test_nothing_of_a_producer_is_closed_while_it_has_an_open_part():
+    done = reduced({DATA: [items("d3@1", "c4@9", "d4@10")]}, NOW)
+    assert done.closed == TransactionSummary()
+    assert done.left == {DATA: (ProducerItems(7, items("d3@1", "c4@9", "d4@10")),)}
+
+
+@pytest.mark.parametrize(("offset", "confirmed"), [(0, True), (3, True), (4, False), (20, False)])
+def test_a_repeated_offset_is_confirmed_by_data_in_its_transaction(offset, confirmed):
+    asked = [Suspicion("offsets", 0, offset, 7), Suspicion("offsets", 1, 0, 7), Suspicion("offsets", 0, 0, 8)]
+    found = {OFFSETS: [items("d3@1", "c4@9", "d4@20", "c5@30")], DATA: [items("d3@1", "c4@9")]}
+    assert reduced(found, NOW, asked=asked).now.confirmed == ((asked[0],) if confirmed else ())
+
+
+STEPS = st.lists(
+    st.tuples(st.sampled_from("ddca"), st.integers(0, 3), st.sampled_from([1, 900, 20 * MINUTE])), max_size=14
+)
+
+
+def scanned(steps: list[tuple[str, int, int]], first: int = 0) -> tuple[TransactionItem, ...]:
+    scan, time = TransactionScan(), 0
+    for offset, (kind, epoch, ms) in enumerate(steps):
+        time += ms
+        if offset < first:
+            continue
+        if kind == "d":
+            scan.add_data(header(offset, offset, time=time)._replace(producer_epoch=epoch))
+        else:
+            marker = EndTransactionMarker(offset, time, MarkerType.COMMIT, 1, epoch, 0)
+            scan.add_marker(marker, committed=kind == "c")
+    return next((state.items for state in scan.states()), ())
+
+
+@given(STEPS, st.integers(0, 14))
+def test_items_of_neighbouring_ranges_are_those_of_both(steps, cut):
+    assert join_items(scanned(steps[:cut]), scanned(steps, cut)) == scanned(steps)
