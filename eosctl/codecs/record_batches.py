@@ -207,8 +207,8 @@ def decode_marker(
 ) -> EndTransactionMarker | None:
     """The end-transaction marker in a control batch; None for control records of other types. Raises Undecodable.
 
-    None too for a batch without records: the log cleaner leaves one where a marker was the last that its producer wrote,
-    so that the producer's epoch stays known (LogCleaner, RecordBatch retention RETAIN_EMPTY).
+    None too for a batch without records: the log cleaner leaves one where a marker was the last that its producer
+    wrote, so that the producer's epoch stays known (RETAIN_EMPTY).
     """
     header = batch.header
     records = decode_records(batch, check_crc=check_crc, topic_partition=topic_partition)

@@ -50,14 +50,18 @@ class Doctor:
     def sees(self, *wanted: tuple[str, str], more: Iterable[object] = (), deadline_s: float = 60) -> Found:
         """The findings, as soon as all that are wanted are among them."""
         seen: list[Found] = []
+        rules = {rule for rule, _ in wanted}
+        untold: list[object] = []
 
         def all_there() -> bool:
-            seen.append(self.found(*more))
+            data = self.data(*more)
+            seen.append({(each["id"], each["subject"]): each for each in data["findings"]})
+            untold[:] = [(each["id"], each["reason"]) for each in data["unknown"] if each["id"] in rules]
             return set(wanted) <= set(seen[-1])
 
         eventually(
             all_there,
-            lambda: f"{sorted(set(wanted) - set(seen[-1]))} is found, not only {sorted(seen[-1])}",
+            lambda: f"{sorted(set(wanted) - set(seen[-1]))} is found, not only {sorted(seen[-1])}; {untold}",
             deadline_s=deadline_s,
             every_s=0.2,
         )
@@ -70,15 +74,18 @@ class Doctor:
         deadline_s: float = 60,
         meanwhile: Callable[[], object] = lambda: None,
     ) -> None:
-        """Returns as soon as none of them is found; `meanwhile` is done before each look."""
-        left: list[set[tuple[str, str]]] = []
+        """Returns as soon as all of their rules can tell and none is found; `meanwhile` is done before each look."""
+        left: list[list[object]] = []
 
         def none_there() -> bool:
             meanwhile()
-            left.append(set(cured) & set(self.found(*more)))
+            data, rules = self.data(*more), {rule for rule, _ in cured}
+            found = {(each["id"], each["subject"]) for each in data["findings"]}
+            untold = [(each["id"], each["reason"]) for each in data["unknown"] if each["id"] in rules]
+            left.append([*sorted(found.intersection(cured)), *untold])
             return not left[-1]
 
-        eventually(none_there, lambda: f"{sorted(left[-1])} is gone", deadline_s=deadline_s, every_s=0.2)
+        eventually(none_there, lambda: f"{left[-1]} is gone", deadline_s=deadline_s, every_s=0.2)
 
 
 class Rest:
