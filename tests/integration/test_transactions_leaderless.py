@@ -96,6 +96,11 @@ def test_a_marker_that_is_forgotten_is_found_as_a_hang_and_the_abort_cures_it(
     assert row["advice"] == "abort"
     ((topic, partition, producer_id, *_),) = find_hanging(two_brokers, [KEPT.topic, LOST.topic])
     assert (topic, partition, producer_id) == (LOST.topic, 0, row["producer_id"])
+    assert [eosctl(*search, "--broker", node).exit_code for node in (1, 2)] == [0, 1], "only broker 2 has a replica"
+    assert eosctl(*search, "--broker", "2", "--topic", KEPT.topic).exit_code == 0
+    refused = eosctl(*search, "--broker", "7")
+    assert refused.exit_code == 2
+    assert "the cluster has no live broker 7" in refused.stderr
     ran = eosctl(
         "transactions", "abort", "-b", servers, "--topic", LOST.topic, "--partition", "0",
         "--max-transaction-timeout", "0", "--yes",
