@@ -60,7 +60,8 @@ def find_collisions(connectors: Mapping[str, Iterable[str]]) -> Iterator[Collisi
     for leader in leaders:
         stem, dash, number = leader.text.rpartition("-")
         holder = by_text.get(stem + dash)
-        if holder is not None and number.isascii() and number.isdigit():
+        # Connect writes a task's number without zeros in front.
+        if holder is not None and number.isascii() and number.isdigit() and str(int(number)) == number:
             yield Collision(leader.text, holder, leader, equal=True)
     yield from _enclosing([*by_text.values(), *leaders])
 

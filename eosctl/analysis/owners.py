@@ -36,8 +36,8 @@ class KnownNames:
         if transactional_id in self._leaders:
             found.append(LeaderOwner(self._leaders[transactional_id]))
         stem, dash, index = transactional_id.rpartition("-")
-        # Connect formats the index with %d, which in some locales writes digits outside ASCII.
-        if dash and index.isdecimal():
+        # Connect formats the index with %d: no zeros in front, and in some locales digits outside ASCII.
+        if dash and index.isdecimal() and (len(index) == 1 or int(index[0])):
             task = int(index)
             found += [
                 TaskOwner(group, ConnectorTaskId(connector, task)) for group, connector in self._stems.get(stem, ())

@@ -41,6 +41,10 @@ def test_a_task_may_share_its_id_with_another_groups_leader() -> None:
     )
 
 
+def test_an_index_with_a_zero_in_front_is_none_of_connects() -> None:
+    assert KnownNames.of({"g": ["c"]}).owners("g-c-00") == ()
+
+
 def test_an_index_in_other_digits_is_still_an_index() -> None:
     assert KnownNames.of({"g": ["c"]}).owners("g-c-٣") == (TaskOwner("g", ConnectorTaskId("c", 3)),)
 
