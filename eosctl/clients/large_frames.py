@@ -3,7 +3,7 @@
 1. Until the size of an answer is known, one piece of at most PIECE bytes is read at a time, and handed on.
 2. Of a large answer all bytes but the last are read into the frame that waits for them. The last one goes the usual
    way, with what follows it, so that the library finds the answer complete.
-3. The library decodes a view of the frame.
+3. The library decodes a view of the frame, and large fields, such as the records of a Fetch, are views too.
 
 These use private names of the library, as clients.kafka_connections does.
 """
@@ -59,12 +59,27 @@ def receiver(transport: Any) -> Callable[[], Received]:  # noqa: ANN401  # untyp
 def _large_frame(connection: Any) -> KafkaBytes | None:  # noqa: ANN401  # untyped library
     """The large answer that the connection is in the middle of."""
     parser = None if connection is None else connection.parser
-    frame = None if parser is None or not parser._receiving else parser._rbuffer
-    if frame is None or len(frame) < LARGE:
+    if parser is None or not parser._receiving or len(parser._rbuffer) < LARGE:
         return None
-    # Bytes in a frame of another class would have to be copied.
-    frame.__class__ = LargeFrame
+    frame: KafkaBytes = parser._rbuffer
+    if frame.__class__ is not LargeFrame:
+        # Bytes in a frame of another class would have to be copied.
+        frame.__class__ = LargeFrame
+        if parser.in_flight_requests:
+            _decode_in_place(parser.in_flight_requests[0].get_response_class())
     return frame
+
+
+def _decode_in_place(answer: Any) -> None:  # noqa: ANN401  # untyped library
+    """Have the library's generated decoder of this answer copy small fields only: it calls `bytes` on each."""
+    version = answer._class_version
+    flexible = answer.flexible_version_q(version)
+    decoder = answer._struct.compiled_decode_from(version, compact=flexible, tagged=flexible, data_class=answer[None])
+    decoder.__globals__["bytes"] = _bytes_or_view
+
+
+def _bytes_or_view(field: memoryview) -> bytes | memoryview:
+    return field if len(field) >= LARGE else bytes(field)
 
 
 def _fill(sock: Any, frame: KafkaBytes) -> None:  # noqa: ANN401  # untyped library

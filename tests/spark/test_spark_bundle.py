@@ -19,7 +19,7 @@ from tests.integration.access import allowed
 from tests.spark.audited_cluster import COMPACTED, OFFSETS, OUTPUT, AuditedCluster
 
 USER = "tool"
-READING = [("READ", "TOPIC", "audited*"), ("DESCRIBE", "TOPIC", "audited*"), ("DESCRIBE", "CLUSTER", "kafka-cluster")]
+READING = [("READ", "TOPIC", "audited*"), ("DESCRIBE", "TOPIC", "audited*")]
 SPARK_SUBMIT = Path(pyspark.__file__).parent / "bin" / "spark-submit"
 DEADLINE_S = 400
 
