@@ -87,11 +87,19 @@ def test_any_range_border_gives_the_same_state(at, kind):
         ([header(0, 3, time=5), Damage(5, 6, "CRC"), header(6, 9, time=7)], 7),
         ([header(0, 3, time=5)], None),
         ([header(3, 9, time=7, begun=90_000_000)], 7),
+        ([header(0, 9, records=2, time=7, begun=5)], 7),
     ],
 )
 def test_compaction_cleaned_until_the_last_batch_behind_a_hole(items, cleaned):
     assert scanned(0, 10, COMPACTED, items).cleaned_until == cleaned
     assert scanned(0, 10, LOST, items).cleaned_until is None
+
+
+@pytest.mark.parametrize("at", range(1, 8))
+def test_a_hole_at_a_range_border_is_told_from_the_batch_behind_it(at):
+    items: list[BatchHeader | Damage] = [header(0, 1, time=5), header(6, 7, time=9)]
+    assert in_ranges([0, at, 8], COMPACTED, items).cleaned_until == 9
+    assert in_ranges([0, at, 8], COMPACTED, [header(0, 1, time=5), header(2, 7, time=9)]).cleaned_until is None
 
 
 def test_aborted_and_plain_records_are_counted_among_the_records():
