@@ -10,7 +10,7 @@
 """
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Final
@@ -73,6 +73,12 @@ def fold_transaction_log(records: Iterable[LogRecord]) -> FoldedLog:
             last = max(before.last, record, key=lambda each: each.timestamp)
         ids[record.transactional_id] = LoggedId(last, 1 if before is None else before.records + 1)
     return FoldedLog(ids, count, tuple(newer))
+
+
+def idle_since(folded: FoldedLog, transactional_ids: Collection[str]) -> dict[str, int]:
+    """When each of these IDs was last written down (ms since the epoch), of those that can expire."""
+    logged = ((name, folded.ids[name].value) for name in transactional_ids if name in folded.ids)
+    return {name: value.last_update_ms for name, value in logged if value is not None and value.state in EXPIRING}
 
 
 def last_records(records: Iterable[LogRecord], keep: int = KEPT) -> tuple[int, tuple[LogRecord, ...]]:

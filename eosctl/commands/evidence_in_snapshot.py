@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from eosctl.analysis.transaction_log import fold_transaction_log, idle_since
 from eosctl.commands.evidence_reading import (
     NOT_SAVED,
     EvidenceQuestion,
@@ -42,6 +43,7 @@ def evidence_in(snapshot: Snapshot, question: EvidenceQuestion) -> Evidence:
         brokers=_brokers(snapshot),
         transactions=ids,
         transactional_ids=ids if isinstance(ids, Skipped) else tuple(ids),
+        idle_since=_idle_since(snapshot),
         groups=_groups(snapshot),
     )
     names = topics_of(question, known)
@@ -67,6 +69,13 @@ def _brokers(snapshot: Snapshot) -> Mapping[int, Mapping[str, str] | Skipped] | 
     if isinstance(cluster, Skipped):
         return cluster
     return {node: _limits(cluster.transaction_max_timeout_ms) for node in cluster.brokers}
+
+
+def _idle_since(snapshot: Snapshot) -> Mapping[str, int] | Skipped:
+    log, ids = snapshot.transaction_log, snapshot.transactions
+    if isinstance(log, Skipped):
+        return log
+    return ids if isinstance(ids, Skipped) else idle_since(fold_transaction_log(log.records), ids)
 
 
 def _groups(snapshot: Snapshot) -> Mapping[str, str] | Skipped:

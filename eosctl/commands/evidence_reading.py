@@ -1,6 +1,6 @@
 """Reading the evidence that the rules ask for: workers and brokers at the same time, or a snapshot."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,6 +10,7 @@ from eosctl.analysis.config_census import survey_config_topic
 from eosctl.analysis.inspection import inspect
 from eosctl.analysis.rules.group import place_of
 from eosctl.analysis.rules.workers import probes
+from eosctl.analysis.transaction_log import fold_transaction_log, idle_since
 from eosctl.codecs.worker_properties import advertised_address, decode_worker_properties
 from eosctl.commands.context import Context
 from eosctl.commands.evidence_acls import read_acl_differences
@@ -20,7 +21,7 @@ from eosctl.errors import UsageError
 from eosctl.model.connectors import Reader
 from eosctl.model.evidence import ClusterEvidence, Evidence, WorkerEvidence
 from eosctl.model.inspection import Inspection
-from eosctl.model.names import ConnectorTaskId, leader_transactional_id, task_transactional_id
+from eosctl.model.names import ConnectorTaskId, coordinator_partition, leader_transactional_id, task_transactional_id
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.report import Finding
 from eosctl.model.skipped import Skipped
@@ -118,6 +119,7 @@ def without_brokers(evidence: Evidence, reason: Skipped) -> Evidence:
         transactions=reason,
         leaderless=reason,
         transactional_ids=reason,
+        idle_since=reason,
         offset_findings=reason,
         groups=reason,
         acl_differences=reason,
@@ -147,10 +149,25 @@ def _of_brokers(context: Context, question: EvidenceQuestion, rest: _Rest) -> Ev
     )
     ids = tuple(_connect_ids(known))
     transactions = NO_GROUP if not ids else or_skipped(lambda: read_descriptions(context, ids))
+    known = replace(known, idle_since=NO_GROUP if not ids else or_skipped(lambda: _idle_since(context, ids)))
     if isinstance(transactions, Skipped):
         return replace(known, transactions=transactions, leaderless=transactions)
     leaderless = or_skipped(lambda: read_leaderless(context, transactions.values()))
     return replace(known, transactions=transactions, leaderless=leaderless)
+
+
+def _idle_since(context: Context, ids: Sequence[str]) -> Mapping[str, int]:
+    """By the partitions of the transaction log that these IDs belong into."""
+    from eosctl.sources.transaction_log import (
+        read_transaction_log,
+        transaction_log_leaders,
+        transaction_log_offsets,
+    )
+
+    leaders = transaction_log_leaders(context.wire)
+    partitions = {coordinator_partition(name, len(leaders)) for name in ids} if leaders else set()
+    offsets = transaction_log_offsets(context.wire, sorted(partitions))
+    return idle_since(fold_transaction_log(read_transaction_log(context.wire, offsets)), ids)
 
 
 def read_cluster_evidence(

@@ -101,7 +101,8 @@ class Evidence:
     `exactly.once.support=required` about each source connector; inspection the config topic; brokers the settings of
     each; transaction_log None where the topic does not exist yet; transactions the descriptions of the leader's and the
     tasks' IDs (an ID that is missing is unknown to its coordinator); leaderless the partitions of their open
-    transactions that have no leader now; transactional_ids all that the cluster lists;
+    transactions that have no leader now; transactional_ids all that the cluster lists; idle_since the time of the last
+    record (ms since the epoch) in the transaction log of each of those IDs that has no transaction under way;
     offset_findings those of `offsets show`; groups the protocol type (consumer, connect, …) of each group by
     name; acl_differences what workers and connectors need in phases preparing and enabled, against the cluster's ACLs.
     """
@@ -121,6 +122,7 @@ class Evidence:
     transactions: Mapping[str, TransactionDescription] | Skipped = NOT_READ
     leaderless: frozenset[TopicPartition] | Skipped = NOT_READ
     transactional_ids: tuple[str, ...] | Skipped = NOT_READ
+    idle_since: Mapping[str, int] | Skipped = NOT_READ
     offset_findings: tuple[Finding, ...] | Skipped = NOT_READ
     groups: Mapping[str, str] | Skipped = NOT_READ
     acl_differences: Mapping[SourceSupport, AclDifference] | Skipped = NOT_READ

@@ -94,6 +94,7 @@ HEALTHY = Evidence(
     transactions={name: described(name) for name in ("connect-cluster-g", "g-x-0", "g-x-1")},
     leaderless=frozenset(),
     transactional_ids=("connect-cluster-g", "g-x-0", "g-x-1"),
+    idle_since=dict.fromkeys(("connect-cluster-g", "g-x-0", "g-x-1"), NOW),
     offset_findings=(),
     groups={"g": "connect"},
     acl_differences=acls(),

@@ -139,6 +139,7 @@ CONDITIONS = [
      "Topic offsets", "User:c has no Read on Topic offsets "),
     ("EOS116", but(transactions={"g-x-0": described("g-x-0", TransactionState.ONGOING, NOW, (OUT_1,))},
                    leaderless=frozenset({OUT_1})), "g-x-0", "out-1 has no leader"),
+    ("EOS117", but(idle_since={"g-x-1": NOW - 604_800_000 + 86_400_000}), "x", "(g-x-1) expire in 24.0 h"),
     ("EOS115", but(transactional_ids=("g-x-0", "g-gone-0")), "g", "g-gone-0"),
 ]  # fmt: skip
 

@@ -161,3 +161,17 @@ def test_a_transaction_log_that_cannot_be_created_with_the_brokers_that_live(mak
     broker.stop_broker(1)
     broker.start_broker(1, {"transaction.state.log.replication.factor": "1"})
     doctor.sees_no_more(("EOS040", "broker 1"))
+
+
+def test_the_id_of_an_idle_task_is_near_expiry_until_the_task_is_restarted(
+    make_sandbox, eosctl: Eosctl, tmp_path: Path
+) -> None:
+    """Here an ID expires after 20 s, and nobody looks for those that did."""
+    cleanup = {"transaction.remove.expired.transaction.cleanup.interval.ms": "3600000"}
+    sandbox = make_sandbox(workers=1, broker_config={"transactional.id.expiration.ms": "20000", **cleanup})
+    doctor, rest = Doctor(eosctl, tuple(arguments(sandbox))), Rest(sandbox.connect_url(1))
+    rest.put("idle", file_source(tmp_path, "idle"))
+    rest.await_tasks("idle")
+    method, path = doctor.sees(("EOS117", "idle"))["EOS117", "idle"]["cure"].split()
+    rest.ask(method, path)
+    doctor.sees_no_more(("EOS117", "idle"), deadline_s=15)

@@ -12,6 +12,9 @@ from eosctl.model.rules import Rule
 from eosctl.model.skipped import Skipped
 
 SHOWN: Final = 10
+EXPIRATION: Final = "transactional.id.expiration.ms"
+LAST_PART: Final = 7
+"""An ID is near expiry in the last seventh of its time: a day of the default week."""
 SWEEP_MS: Final = 30_000
 """Coordinators look for transactions that timed out every 10 s; three times that is time enough."""
 
@@ -87,6 +90,36 @@ def _forgotten_markers(evidence: Evidence) -> Iterator[Finding]:
                 "its records there open for ever"
             )
             yield FORGOTTEN.finding(name, message, partitions=[str(place) for place in lost], state=each.state.value)
+
+
+def _near_expiry(evidence: Evidence) -> Iterator[Finding | Skipped]:
+    group_id, since, statuses = evidence.group_id, evidence.idle_since, evidence.statuses
+    limits, skipped = _expirations(evidence)
+    yield from skipped
+    if isinstance(group_id, Skipped) or isinstance(since, Skipped) or isinstance(statuses, Skipped) or not limits:
+        return
+    limit = min(limits)
+    for name in evidence.sources():
+        status = statuses.get(name)
+        tasks = () if status is None else status.running_tasks
+        ids = {task: task_transactional_id(group_id, ConnectorTaskId(name, task)) for task in tasks}
+        left = {task: since[each] + limit - evidence.as_of for task, each in ids.items() if each in since}
+        near = [task for task, each in left.items() if each <= limit // LAST_PART]
+        if near:
+            hours = min(left[task] for task in near) / 3_600_000
+            message = (
+                f"{len(near)} of its tasks wrote nothing for long: their IDs ({ids[near[0]]}) expire in {hours:.1f} h"
+            )
+            cure = "; ".join(f"POST /connectors/{name}/tasks/{task}/restart" for task in near[:SHOWN])
+            yield NEAR_EXPIRY.finding(name, message, cure=cure, tasks=near, transactional_id_expiration_ms=limit)
+
+
+def _expirations(evidence: Evidence) -> tuple[list[int], list[Skipped]]:
+    brokers = {} if isinstance(evidence.brokers, Skipped) else evidence.brokers
+    told = [each for each in brokers.values() if not isinstance(each, Skipped)]
+    known = [int(each[EXPIRATION]) for each in told if EXPIRATION in each]
+    silent = [each for each in brokers.values() if isinstance(each, Skipped)]
+    return known, silent if known or silent else [Skipped(f"no broker tells its {EXPIRATION}")]
 
 
 def _collision(evidence: Evidence) -> Iterator[Finding]:
@@ -222,4 +255,16 @@ FORGOTTEN: Final = Rule(
     check=_forgotten_markers,
     blocks=frozenset({"preparing", "enabled", "disabled"}),
 )
-RULES: Final = (NO_LEADER_ID, NO_TASK_ID, OVERDUE, COLLISION, PREFIX, FOREIGN, FORGOTTEN)
+NEAR_EXPIRY: Final = Rule(
+    id="EOS117",
+    title="IDs of idle tasks are near expiry",
+    severity=Severity.WARNING,
+    question="Will the IDs of all tasks that run be known tomorrow?",
+    needs=("group_id", "idle_since", "statuses", "brokers"),
+    cause="A coordinator forgets an ID that nothing was written under for transactional.id.expiration.ms, and the next "
+    "write of the task that holds it fails (InvalidPidMappingException).",
+    cure="restart each of them: POST /connectors/<connector>/tasks/<task>/restart, which claims the ID again",
+    source="KIP-98",
+    check=_near_expiry,
+)
+RULES: Final = (NO_LEADER_ID, NO_TASK_ID, OVERDUE, COLLISION, PREFIX, FOREIGN, FORGOTTEN, NEAR_EXPIRY)
