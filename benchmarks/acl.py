@@ -7,9 +7,12 @@ number of bindings does: names that begin alike, and connectors that might share
 The bar of 2 s is on elapsed time, that on growth on CPU seconds, both with Python's collector of cycles set as eosctl's
 main sets it. What is left without the collector is told beside, and what is not the collector's: with ten times the
 bindings, caches miss more often.
+
+The answer's rows are streamed: how much is written as json, and by how much the process's memory grows, is told.
 """
 
 import gc
+import resource
 import statistics
 import sys
 import time
@@ -20,13 +23,16 @@ from benchmarks.measure import write_result
 from eosctl.cli import spare_the_collector
 from eosctl.codecs.connector_files import connector_of
 from eosctl.codecs.worker_files import worker_of
-from eosctl.model.acl_plan import AclWish
+from eosctl.model.acl_plan import AclDifference, AclWish
 from eosctl.model.acls import AclBinding, Operation, transactional_id
 from eosctl.model.client_roles import ConnectCluster
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.planning.acl_changes import plan_acl_changes
 from eosctl.planning.acl_difference import compare_acls
 from eosctl.planning.acls import plan_acls
+from eosctl.render.formats import Output, pieces_of
+from eosctl.render.layout import Page
+from eosctl.render.views.acls import view_acl_plan
 
 CONNECTORS = 500
 TASKS = 20
@@ -97,6 +103,7 @@ def measure(connectors: int) -> dict[str, Any]:
     runs = {name: [_timed(step) for _ in range(RUNS + 1)][1:] for name, step in steps.items()}
     taken = {name: statistics.median(cpu for _, cpu in each) for name, each in runs.items()}
     elapsed = {name: statistics.median(wall for wall, _ in each) for name, each in runs.items()}
+    size, seconds, grown = _shown(compare_acls(asked, plan, there, HERE))
     return {
         "connectors": connectors,
         "bindings": len(plan.bindings),
@@ -105,7 +112,18 @@ def measure(connectors: int) -> dict[str, Any]:
         "cpu_s": round(taken["plan"] + taken["difference"], 4),
         "cpu_without_collector_s": round(plain, 4),
         "elapsed_s": round(elapsed["plan"] + elapsed["difference"], 4),
+        "json_mb": round(size / 1e6, 1),
+        "json_cpu_s": round(seconds, 4),
+        "json_memory_mb": round(grown / 1024, 1),
     }
+
+
+def _shown(difference: AclDifference) -> tuple[int, float, int]:
+    """The whole answer as json: its characters, CPU seconds, and by how many KiB the process's peak memory grew."""
+    before, cpu = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
+    document = view_acl_plan(difference, ["connect"], None, None)
+    size = sum(map(len, pieces_of(document, Output.JSON, Page(None, colour=False))))
+    return size, time.process_time() - cpu, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
 
 
 def _timed(step: Callable[[], object]) -> tuple[float, float]:
@@ -128,7 +146,8 @@ def main() -> int:
     figures = [measure(size) for size in SIZES]
     for each in figures:
         counted = f"{each['connectors']:6} connectors {each['bindings']:7} bindings"
-        print(f"{counted} {each['cpu_s']:8.3f} CPU s {each['elapsed_s']:8.3f} s elapsed")
+        print(f"{counted} {each['cpu_s']:8.3f} CPU s {each['elapsed_s']:8.3f} s elapsed", end=" ")
+        print(f"json {each['json_mb']} MB in {each['json_cpu_s']} CPU s, {each['json_memory_mb']} MB more memory")
     growth, growth_as_is = (_growth(figures, key) for key in ("cpu_without_collector_s", "cpu_s"))
     print(f"ten times the connectors: {growth_as_is} times the CPU for each binding; {growth} with the collector off")
     growths = {"growth_per_binding": growth_as_is, "growth_per_binding_without_collector": growth}
