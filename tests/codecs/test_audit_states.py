@@ -1,0 +1,53 @@
+"""States of an audit as bytes, and the JSON of keys and offsets."""
+
+from contextlib import suppress
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eosctl.codecs.audit_states import decode_json, decode_state, encode_state, read_offsets_key
+from eosctl.codecs.connect_json import NotJson, read_json
+from eosctl.model.audit_states import ItemKind, ProducerItems, ReadKey, TransactionItem
+
+
+def test_a_state_comes_back():
+    items = ProducerItems(7, (TransactionItem(ItemKind.COMMIT, 1, 2, 3, 4, 5, 6, -1),))
+    assert decode_state(encode_state([items]), list[ProducerItems]) == [items]
+
+
+@given(st.binary(max_size=40))
+def test_other_bytes_are_refused(data):
+    with suppress(msgspec.DecodeError, UnicodeDecodeError):
+        assert isinstance(decode_state(data, ProducerItems), ProducerItems)
+
+
+@given(st.one_of(st.binary(max_size=12), st.text('{}[]",:0123456789.eE+-truefalsn \t\\u', max_size=12).map(str.encode)))
+def test_json_is_what_connects_reader_takes_for_json(raw):
+    try:
+        expected = read_json(raw)
+    except NotJson:
+        with pytest.raises(ValueError, match=r".+"):
+            decode_json(raw)
+    else:
+        assert decode_json(raw) == expected
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        (b'["c",{"b":1,"a":"x"}]', ReadKey("c", '["c",{"a":"x","b":1}]')),
+        (b'[ "c", {"a":"x", "b":1} ]', ReadKey("c", '["c",{"a":"x","b":1}]')),
+        (b'["c",{}]', ReadKey("c", '["c",{}]')),
+    ],
+)
+def test_keys_of_the_same_json_share_a_text(raw, expected):
+    assert read_offsets_key(raw) == expected
+
+
+@pytest.mark.parametrize("raw", [None, b"", b"\xff", b"{}", b'["c"]', b'["c",{},1]', b"[1,{}]"])
+def test_other_keys_have_no_connector_and_a_reason(raw):
+    key = read_offsets_key(raw)
+    assert key.connector is None
+    assert key.reason
