@@ -11,7 +11,10 @@ import pytest
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
 from eosctl.sandbox.versions import DEFAULT_KAFKA_VERSION
+from tests.integration.connect import Mirror, Worker
+from tests.integration.doctoring import Doctor
 from tests.integration.kafka_tools import run_kafka_tool
+from tests.integration.producers import create_topic
 from tests.integration.waiting import eventually
 
 pytestmark = pytest.mark.kafka
@@ -178,6 +181,35 @@ def test_a_long_back_off_breaks_the_fencing_budget_and_the_printed_override_cure
         )
     finally:
         remove(connect_sandbox, name)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_fencing_over_the_budget_fails_all_tasks_until_the_printed_override_is_set(
+    make_sandbox, eosctl, fresh_name
+) -> None:
+    """With 5 s between two IDs, 22 tasks need 95 s and more: Connect waits 90 s, as with 105 tasks by default."""
+    sandbox = make_sandbox(workers=1, worker_java_options=["-Xmx1g"])
+    worker, slow = Worker(sandbox), {"admin.override.retry.backoff.ms": "5000"}
+    slow["admin.override.retry.backoff.max.ms"] = "5000"
+    name, tasks = fresh_name("slow"), 22
+    mirror = Mirror(worker, name)
+    create_topic(sandbox.bootstrap_servers, f"{name}-more", tasks)
+    wide = {"topics": f"{name}-more", "source.consumer.isolation.level": "read_committed"}
+    mirror.configure(tasks, **wide, **slow)
+    worker.wait_for_tasks(name, tasks)
+    doctor = Doctor(eosctl, tuple(arguments(sandbox)))
+    finding = doctor.sees(("EOS030", name))["EOS030", name]
+    assert (finding["severity"], finding["evidence"]["silence_s"] > 90) == ("error", True)
+    mirror.configure(tasks - 1, **wide, **slow)
+    eventually(lambda: worker.task_states(name) == ["FAILED"] * (tasks - 1), "all tasks FAILED", deadline_s=240)
+    cured = dict.fromkeys(slow, "5")
+    assert all(f"{key}=5" in finding["cure"] for key in slow)
+    mirror.configure(tasks - 1, **wide, **cured)
+    worker.ask("POST", f"/connectors/{name}/restart?includeTasks=true&onlyFailed=true")
+    worker.wait_for_tasks(name, tasks - 1)
+    doctor.sees_no_more(("EOS030", name))
+    worker.close()
 
 
 def test_settings_of_brokers_and_workers_are_found_as_they_are(make_sandbox, eosctl) -> None:
