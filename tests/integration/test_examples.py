@@ -1,0 +1,192 @@
+"""Every example in every help is run, on a real cluster in which the names that it uses exist."""
+
+import json
+import shlex
+from collections.abc import Callable, Iterator
+from io import StringIO
+from pathlib import Path
+
+import pytest
+
+from eosctl.cli import PROGRAM, root_command
+from eosctl.clients.rest import RestClient
+from eosctl.clients.wire import Wire
+from eosctl.commands.describe import CommandHelp, walk
+from eosctl.model.client_properties import ClientProperties
+from eosctl.model.names import TopicPartition
+from eosctl.sandbox.sandbox import Sandbox
+from eosctl.sandbox.spec import SandboxSpec
+from tests.commands.conftest import Typed
+from tests.integration.file_connectors import FileConnectors, values_in, wait_for
+from tests.integration.hanging import UNVERIFIED, hang
+from tests.integration.producers import create_topic
+
+pytestmark = pytest.mark.kafka
+
+STARTS_KAFKA = ("eosctl sandbox", "eosctl demo")
+"""Their examples start clusters of their own: test_demo.py and test_tutorial.py run them."""
+WRITES = ("fence", "apply", "undo", "migrate-offsets", "offsets restore", "transactions abort")
+LINES = 50
+COPIED = "orders-copied"
+
+
+def examples() -> dict[str, list[str]]:
+    """Lines of examples by the command of the root that they belong to."""
+    found: dict[str, list[str]] = {}
+    for each in walk(root_command(), PROGRAM):
+        if not each.is_group and not each.path.startswith(STARTS_KAFKA):
+            found.setdefault(each.path.split()[1], []).extend(_lines(each))
+    return found
+
+
+def _lines(command: CommandHelp) -> list[str]:
+    return [line.strip() for line in command.blocks["Examples"].splitlines() if line.strip().startswith(PROGRAM)]
+
+
+class Stage:
+    """A cluster with connector `orders`, stopped, and the files that examples name in the working directory."""
+
+    def __init__(self, sandbox: Sandbox, other: Sandbox, directory: Path) -> None:
+        self.sandbox, self.other, self.directory = sandbox, other, directory
+        self.connectors = FileConnectors(sandbox.connect_url(1), sandbox.bootstrap_servers, directory)
+        self.cluster = ["-b", sandbox.bootstrap_servers, "--group-id", "connect-cluster"]
+        self.connect = [*self.cluster, "--connect-url", sandbox.connect_url(1)]
+        self.hung_at = 0
+
+    def rewind(self) -> None:
+        """`orders` is stopped and has its offsets in the workers' topic, whatever an example made of it."""
+        name = "orders"
+        self.connectors.create(name, {"topic": COPIED})
+        with RestClient(self.sandbox.connect_url(1), 60) as rest:
+            rest.request("PUT", f"/connectors/{name}/resume")
+            self.connectors.await_running(name)
+            wait_for(
+                lambda: values_in(self.sandbox.bootstrap_servers, COPIED)[-1:],
+                lambda last: last == [f"line {LINES - 1}".encode()],
+                "the lines to be copied",
+            )
+
+            def stop() -> list[str]:
+                # Again and again: a worker that is still writing the tasks' configs would start them after the stop.
+                rest.request("PUT", f"/connectors/{name}/stop")
+                return self.connectors.states(name)
+
+            wait_for(stop, lambda states: states == [], f"{name} to stop")
+
+    def hang(self) -> None:
+        """A transaction hangs in the first partition of the topic `orders`."""
+        with Wire(ClientProperties(tuple(self.sandbox.bootstrap_servers.split(",")))) as wire:
+            self.hung_at = hang(wire, TopicPartition("orders", 0), None).start_offset
+
+    def lay_out(self, home: Path, run: Callable[..., str]) -> None:
+        """The files that examples name."""
+        plain = f"bootstrap.servers={self.sandbox.bootstrap_servers}\n"
+        (home / "client.properties").write_text(plain)
+        for name in ("worker.properties", "w1.properties"):
+            (home / name).write_bytes((self.sandbox.directory / "worker-1" / "worker.properties").read_bytes())
+        (home / "ids.txt").write_text("connect-cluster-orders-0\n")
+        (home / "names.json").write_text('{"orders": "orders-renamed"}')
+        (home / "trace.txt").write_text("Caused by: org.apache.kafka.common.errors.ProducerFencedException: fenced\n")
+        (home / "dump.jsonl").write_text('{"offset": 1, "timestamp": 1, "key": "commit-x", "value": {"tasks": 3}}\n')
+        config = {"name": "orders", "config": {"connector.class": "org.example.Source", "topic": "orders"}}
+        (home / "orders.json").write_text(json.dumps(config))
+        (home / "__transaction_state-9").mkdir()
+        segment = Path("__transaction_state-9", "00000000000000000000.log")
+        [found] = self.sandbox.directory.glob(f"broker-1/**/{segment}")
+        (home / segment).write_bytes(found.read_bytes())
+        run("snapshot", "save", home / "monday.snapshot", *self.connect)
+        run("snapshot", "save", home / "tuesday.snapshot", *self.connect)
+
+    def plan(self, home: Path, run: Callable[..., str]) -> None:
+        """orders.plan, a move of `orders` to another topic."""
+        move = ("migrate-offsets", *self.connect, "--connector", "orders", "--to-topic", "orders-planned")
+        run(*move, "--plan-file", home / "orders.plan", "--dry-run")
+
+    def words(self, line: str, home: Path) -> tuple[list[str], str]:
+        """The example's arguments with the names of this cluster in it, and what is redirected to its input."""
+        url = self.sandbox.connect_url(1)
+        names = {
+            "http://worker:8083": url,
+            "broker:9092": self.sandbox.bootstrap_servers,
+            "broker:9093": self.sandbox.bootstrap_servers,
+            "old:9092": self.sandbox.bootstrap_servers,
+            "new:9092": self.other.bootstrap_servers,
+            "--group-id a ": "--group-id connect-cluster ",
+            "--wait 300": "--wait 1",
+            "--engine spark --master local[4]": "--engine local",  # tests/spark runs it on Spark
+            "--start-offset 1042": f"--start-offset {self.hung_at}",
+            "/var/lib/kafka/data": str(next(self.sandbox.directory.glob("broker-1/**/orders-0")).parent),
+            "/var/lib/eosctl": str(home),
+        }
+        for name, real in names.items():
+            line = line.replace(name, real)
+        command, _, file = line.partition(" < ")
+        return shlex.split(command)[1:], (home / file).read_text() if file else ""
+
+
+@pytest.fixture(scope="module")
+def stage(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    directory = tmp_path_factory.mktemp("stage")
+    with Sandbox(SandboxSpec(workers=1, broker_config=UNVERIFIED)) as own:
+        made = Stage(own, sandbox, directory)
+        for topic in ("orders", "payments"):
+            create_topic(own.bootstrap_servers, topic, partitions=4)
+        made.connectors.file("orders").write_text("".join(f"line {number}\n" for number in range(LINES)))
+        made.rewind()
+        yield made
+
+
+@pytest.mark.parametrize("command", sorted(examples()))
+def test_every_example_does_what_it_says(command, stage, eosctl, tmp_path, monkeypatch):
+    monkeypatch.setattr("sys.stdin", StringIO("Caused by: org.apache.kafka.common.errors.ProducerFencedException: x"))
+
+    def run(*args: object) -> str:
+        ran = eosctl(*args)
+        assert ran.exit_code in {0, 1}, ran.stderr
+        return ran.stdout
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    (tmp_path / ".eosctl.yaml").write_text(
+        f"profiles: {{staging: {{bootstrap-server: '{stage.sandbox.bootstrap_servers}'}}}}"
+    )
+    if any(name.startswith(command) for name in WRITES):
+        stage.rewind()
+    stage.lay_out(tmp_path, run)
+    if command in {"apply", "undo"}:
+        stage.plan(tmp_path, run)
+    if command == "undo":
+        run("apply", "orders.plan", *stage.connect, "--yes")
+    wrong = [problem for line in examples()[command] for problem in problems(stage, line, tmp_path)]
+    assert wrong == []
+
+
+def problems(stage: Stage, line: str, home: Path) -> Iterator[str]:
+    """What is wrong with the example: its exit code, or JSON that is none."""
+    path = line.removeprefix(f"{PROGRAM} ")
+    if path.startswith("transactions abort"):
+        stage.hang()
+    if path.startswith(("migrate-offsets", "offsets restore")):
+        stage.rewind()
+    words, given = stage.words(line, home)
+    if "--watch" in words:
+        words += ["--looks", "1"]
+    if path.startswith("transactions abort"):
+        words += ["--max-transaction-timeout", "0"]  # it has only just begun to hang
+    asks = path.startswith(WRITES) and not {"--yes", "--dry-run"} & set(words)
+    ran = Typed(width=120 if asks else None, answer="y\n" if asks else given).run(*words)
+    if ran.exit_code not in {0, 1}:
+        yield f"{line}\nended with {ran.exit_code}: {ran.stderr}"
+    if "json" in words and not _is_json(ran.stdout):
+        yield f"{line}\nis not JSON: {ran.stdout[:500]}"
+    if not path.startswith(WRITES) and "-o" not in words and "apply" not in path:
+        again = Typed(answer=given).run(*words, "-o", "json")
+        if not _is_json(again.stdout):
+            yield f"{line} -o json\nis not JSON: {again.stdout[:500]}"
+
+
+def _is_json(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except ValueError:
+        return False
