@@ -5,12 +5,14 @@
 2. Offsets without data are ordinary (records may be filtered, offsets may be altered) and only counted.
 3. A transaction that is ended in one partition and open in another, for longer than GRACE_MS: a marker is missing.
 4. Committed in one partition and aborted in another: atomicity is broken.
-5. Under transaction.version 0 and 1 parts are put together by the clock. Data without offsets beside offsets without
-   data within CLOCKS_DIFFER_MS may be one transaction whose markers two brokers wrote by different clocks: unclear.
+5. Under transaction.version 0 and 1 parts are put together by the clock. Data without offsets may belong to another
+   transaction with offsets if two brokers wrote their markers by different clocks. That is unclear if the other one has
+   nothing in the same partitions, and ended within CLOCKS_DIFFER_MS without data, or within CLOSE_MS; or within
+   CLOCKS_DIFFER_MS, while none with offsets there has anything in these partitions, so that nothing shows equal clocks.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Final, NamedTuple
 
@@ -21,9 +23,12 @@ from eosctl.model.audit_summaries import Trouble
 
 GRACE_MS: Final = 5_000
 CLOCKS_DIFFER_MS: Final = 60_000
+CLOSE_MS: Final = 1_000
 LONGEST_MS: Final = 15 * 60_000
 """Default of transaction.max.timeout.ms; timestamps older than that are the source's, not the producer's."""
 STALL_MS: Final = 1_000
+
+Places = tuple[tuple[str, int], ...]
 
 
 class TroubleKind(StrEnum):
@@ -59,15 +64,13 @@ class Bench(NamedTuple):
 def judge_producer(parts: Sequence[Part], bench: Bench) -> Iterator[tuple[Transaction, tuple[Trouble, ...]]]:
     """Each transaction of one producer ID with its troubles."""
     transactions = join_parts(parts)
-    alone = sorted(
-        ended_ms(each) for each in transactions if _is_committed(each) and not _data(each) and _offsets(each)
-    )
+    others = _Others(each for each in transactions if _is_committed(each) and _offsets(each))
     pending = any(part.offsets and part.marker_offset is None for part in parts)
     for transaction in transactions:
-        yield transaction, tuple(_troubles(transaction, bench, alone, pending))
+        yield transaction, tuple(_troubles(transaction, bench, others, pending))
 
 
-def _troubles(transaction: Transaction, bench: Bench, alone: list[int], pending: bool) -> Iterator[Trouble]:
+def _troubles(transaction: Transaction, bench: Bench, others: "_Others", pending: bool) -> Iterator[Trouble]:
     ended = [part for part in transaction if part.marker_offset is not None]
     if not ended:
         return
@@ -80,12 +83,41 @@ def _troubles(transaction: Transaction, bench: Bench, alone: list[int], pending:
         return
     data, offsets = _data(transaction), _offsets(transaction)
     if data and not offsets:
-        yield from _without_offsets(data, bench, alone, pending)
+        yield from _without_offsets(data, bench, others, pending)
     elif offsets and not data and offsets[0].records:
         yield _trouble(TroubleKind.OFFSETS_WITHOUT_DATA, offsets[0], bench)
 
 
-def _without_offsets(data: Sequence[Part], bench: Bench, alone: list[int], pending: bool) -> Iterator[Trouble]:
+class _Others:
+    """A producer's transactions with offsets, by the time at which they ended."""
+
+    def __init__(self, transactions: Iterable[Transaction]) -> None:
+        self._by_time = sorted((ended_ms(each), bool(_data(each)), _places(each)) for each in transactions)
+
+    def may_hold(self, data: Sequence[Part]) -> bool:
+        """Rule 5, for data without offsets."""
+        ended, places = ended_ms(tuple(data)), set(_places(data))
+        found = False
+        for time, with_data, theirs in self._within(ended, CLOCKS_DIFFER_MS):
+            if places.isdisjoint(theirs) and (not with_data or abs(time - ended) <= CLOSE_MS):
+                return True
+            found = found or places.isdisjoint(theirs)
+        return found and all(places.isdisjoint(theirs) for _, _, theirs in self._within(ended, CLOCKS_DIFFER_MS))
+
+    def _within(self, time: int, distance: int) -> Sequence[tuple[int, bool, Places]]:
+        first = bisect_left(self._by_time, time - distance, key=_first)
+        return self._by_time[first : bisect_right(self._by_time, time + distance, key=_first)]
+
+
+def _first(other: tuple[int, bool, Places]) -> int:
+    return other[0]
+
+
+def _places(parts: Iterable[Part]) -> Places:
+    return tuple((part.topic, part.partition) for part in parts)
+
+
+def _without_offsets(data: Sequence[Part], bench: Bench, others: _Others, pending: bool) -> Iterator[Trouble]:
     known = [part for part in data if bench.owners.of(part)]
     if not known or pending:
         return
@@ -93,7 +125,7 @@ def _without_offsets(data: Sequence[Part], bench: Bench, alone: list[int], pendi
     by_clock = any(part.marker_epoch == part.producer_epoch for part in data)
     if bench.whole_since is None or ended <= bench.whole_since:
         kind = TroubleKind.UNJUDGED
-    elif by_clock and bisect_left(alone, ended - CLOCKS_DIFFER_MS) < bisect_right(alone, ended + CLOCKS_DIFFER_MS):
+    elif by_clock and others.may_hold(data):
         kind = TroubleKind.UNCLEAR
     else:
         kind = TroubleKind.DATA_WITHOUT_OFFSETS

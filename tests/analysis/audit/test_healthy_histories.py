@@ -266,3 +266,26 @@ def test_a_connector_that_is_deleted_leaves_offsets_that_are_told_and_do_not_cou
     report = audit(cluster.brokers)
     assert found(report) == []
     assert [(each.id, each.subject) for each in report.findings] == [("orphan-offsets", "gone")]
+
+
+@pytest.mark.parametrize(("version", "skew"), [(2, 40), (2, 30_000), (1, 4)])
+def test_brokers_whose_clocks_differ(version, skew):
+    cluster = ConnectCluster(Brokers(transaction_version=version, clock_skew_ms=skew))
+    connector = cluster.connector("orders", 2)
+    for position in range(1, 6):
+        cluster.brokers.tick(SECOND)
+        work(connector, range(position, position + 1))
+    assert is_held(cluster)
+
+
+def test_clocks_that_differ_by_more_than_transactions_lie_apart_leave_it_open_under_transaction_version_1():
+    cluster = ConnectCluster(Brokers(transaction_version=1, clock_skew_ms=40))
+    connector = cluster.connector("orders", 1)
+    for position in range(1, 6):
+        cluster.brokers.tick(SECOND)
+        for source in "abc":
+            connector.write(0, {source: position}, outputs=(0, 1))
+    cluster.brokers.tick(2 * MINUTE)
+    report = audit(cluster.brokers)
+    assert found(report) == ["unclear"]
+    assert {each.verdict for each in report.connectors} == {AuditVerdict.CANNOT_TELL}

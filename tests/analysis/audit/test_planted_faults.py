@@ -157,12 +157,13 @@ def test_an_offset_is_copied_backwards(planted):
     assert verdicts(report) == {"bills": HELD, "orders": BROKEN}
 
 
-def test_a_transaction_without_offsets(planted):
+@pytest.mark.parametrize("wait", [5_000, 2 * MINUTE])
+def test_a_transaction_without_offsets(planted, wait):
     orders, producer = planted.orders, planted.orders.tasks[0]
-    planted.brokers.tick(2 * MINUTE)
+    planted.brokers.tick(wait)
     offset = producer.send(TopicPartition("orders", 1), [(None, b"x")] * 3)
     producer.commit()
-    planted.brokers.tick(2 * MINUTE)
+    planted.brokers.tick(wait)
     work(orders, range(12, 14))
     report = planted.report()
     evidence = only(report, "data-without-offsets")

@@ -107,6 +107,16 @@ def test_parts_are_put_together_by_their_epoch_or_by_the_clock(texts, expected):
         ({"offsets": "d3@1 c4@9", "data": "d3@1 a4@9"}, [("mixed-markers", "offsets-0", 0)]),
         ({"offsets": "d0@1 c0@60000", "data": "d0@1 c0@9"}, [("unclear", "orders-0", 0)]),
         ({"offsets": "d0@1 c0@60010", "data": "d0@1 c0@9"}, [("data-without-offsets", "orders-0", 0)]),
+        ({"offsets": "d0@1 c0@500", "data2": "d0@1 c0@500", "data": "d0@1 c0@1500"}, [("unclear", "orders-0", 0)]),
+        ({"offsets": "d0@1 c0@500", "data2": "d0@1 c0@500", "data": "d0@1 c0@1501"}, [("unclear", "orders-0", 0)]),
+        (
+            {"offsets": "d0@1 c0@9 d0@9 c0@5000", "data": "d0@1 c0@9 d0@9 c0@3000", "data2": "d0@9 c0@5000"},
+            [("data-without-offsets", "orders-0", 20)],
+        ),
+        (
+            {"offsets": "d0@1 c0@9 d0@9 c0@3900", "data": "d0@1 c0@9 d0@9 c0@3000", "data2": "d0@9 c0@3900"},
+            [("unclear", "orders-0", 20)],
+        ),
         ({"offsets": "d4@1 c5@60000", "data": "d3@1 c4@9"}, [("data-without-offsets", "orders-0", 0)]),
         ({"offsets": "d9@1", "data": "d3@1 c4@9"}, []),
     ],
