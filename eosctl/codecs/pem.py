@@ -1,7 +1,6 @@
 """PEM text as Java clients take it (KIP-651): certificates and a private key, also on one line."""
 
 import base64
-import binascii
 import re
 from dataclasses import dataclass, field
 
@@ -44,5 +43,5 @@ def _block(label: str, body: str) -> PemBlock:
         raise Undecodable(f"the {label} is encrypted in a form that Kafka does not take; convert it to PKCS #8")
     try:
         return PemBlock(label, base64.b64decode("".join(body.split()), validate=True))
-    except binascii.Error as error:
+    except ValueError as error:  # binascii.Error is one, and so is what letters outside ASCII raise
         raise Undecodable(f"the {label} is not base64") from error

@@ -6,7 +6,6 @@ away), and bytes, which are base64.
 """
 
 import base64
-import binascii
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from enum import Enum, StrEnum
@@ -166,7 +165,7 @@ def _side(value: JsonFields, name: str) -> plan.Side:
 def _bytes(value: JsonFields, name: str) -> bytes:
     try:
         return base64.b64decode(value.text(name), validate=True)
-    except binascii.Error as error:
+    except ValueError as error:  # letters outside ASCII, too
         raise Undecodable(f"{value.place}.{name} is not base64") from error
 
 

@@ -113,7 +113,11 @@ def _apply(pattern: str, replacement: str, subject: str) -> str | None:
         raise ConfigError(f"ssl.principal.mapping.rules has pattern {pattern!r}: {error}") from error
     if found is None:
         return None
-    return _BACK_REFERENCE.sub(lambda reference: found[int(reference[1])] or "", replacement)
+    try:
+        return _BACK_REFERENCE.sub(lambda reference: found[int(reference[1])] or "", replacement)
+    except IndexError as error:
+        what = f"{replacement!r} names a group that pattern {pattern!r} does not have"
+        raise ConfigError(f"ssl.principal.mapping.rules: {what}") from error
 
 
 def mask_all_but_principals(
