@@ -13,7 +13,7 @@ from tests.analysis.audit.connect_cluster import key_of
 from tests.analysis.audit.histories import MINUTE, History, spoils, steps
 from tests.analysis.audit.runs import Cut, audit, audit_by_runs, everywhere, text_of
 
-EXAMPLES, MANY = 25, 3000
+EXAMPLES, MANY = 15, 3000
 versions = st.sampled_from([1, 2])
 skews = st.sampled_from([0, 2, 40])
 
