@@ -6,11 +6,13 @@ from itertools import product
 import pytest
 
 from eosctl.analysis.upgrade import check_upgrade
+from eosctl.model.client_roles import ClientRole
 from eosctl.model.evidence import ConnectGroup, GroupMember
+from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.skipped import Skipped
 from eosctl.model.upgrade import Phase, Verdict
 from tests.analysis.config_records import Log
-from tests.analysis.evidence import BROKER, FILE, but, inspection, worker
+from tests.analysis.evidence import BROKER, FILE, acls, but, inspection, transactional_id, worker
 
 URLS = ("http://a:8083", "http://b:8083", "http://c:8083")
 PHASES = (Phase.DISABLED, Phase.PREPARING, Phase.ENABLED)
@@ -95,6 +97,32 @@ def test_what_would_break_stands_in_the_way(change, target, rule) -> None:
     check = check_upgrade(replace(PREPARED, **change), target)
     assert check.verdict is Verdict.NO
     assert rule in {each.id for each in check.blockers}
+
+
+LEADER_DENIED = acls(("User:w", ClientRole.WORKER, None, transactional_id("connect-cluster-g")))
+TASKS_DENIED = acls(("User:c", ClientRole.ADMIN, "x", transactional_id("g-x-0")))
+
+
+@pytest.mark.parametrize(
+    ("missing", "target", "rules"),
+    [
+        (LEADER_DENIED, Phase.PREPARING, ["EOS130"]),
+        (LEADER_DENIED, Phase.DISABLED, []),
+        (TASKS_DENIED, Phase.DISABLED, []),
+    ],
+)
+def test_acls_that_the_planner_misses_stand_in_the_way_of_the_phase_that_needs_them(missing, target, rules) -> None:
+    check = check_upgrade(replace(PREPARED, acl_differences=missing), target)
+    assert [each.id for each in check.blockers] == rules
+
+
+def test_acls_of_tasks_stand_in_the_way_of_enabled_alone() -> None:
+    missing = {**acls(), SourceSupport.ENABLED: TASKS_DENIED[SourceSupport.ENABLED]}
+    verdicts = {
+        phase: check_upgrade(replace(PREPARED, acl_differences=missing), phase).verdict
+        for phase in (Phase.PREPARING, Phase.ENABLED)
+    }
+    assert verdicts == {Phase.PREPARING: Verdict.YES, Phase.ENABLED: Verdict.NO}
 
 
 def test_what_matters_only_when_enabled_does_not_stand_in_the_way_of_preparing() -> None:

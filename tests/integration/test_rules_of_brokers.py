@@ -163,6 +163,7 @@ def test_a_transaction_log_that_cannot_be_created_with_the_brokers_that_live(mak
     doctor.sees_no_more(("EOS040", "broker 1"))
 
 
+@pytest.mark.long
 def test_the_id_of_an_idle_task_is_near_expiry_until_the_task_is_restarted(
     make_sandbox, eosctl: Eosctl, tmp_path: Path
 ) -> None:
