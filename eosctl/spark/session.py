@@ -28,8 +28,14 @@ SQL: Final = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "1000",
     "spark.sql.shuffle.partitions": str(BUCKETS),
     "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "true",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
-"""Rows are states, up to some MB each, so few of them make a batch; AQE merges small shuffle partitions."""
+"""Rows are states, up to some MB each, so few of them make a batch, and too few to compile code for them; AQE merges
+small shuffle partitions."""
+
+SHORT_LIVED: Final = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData"
+"""The JVM plans and shuffles, Python does the work: compiling Java thoroughly costs more than it saves."""
 
 LOCAL: Final = {
     "spark.driver.bindAddress": "127.0.0.1",
@@ -43,7 +49,7 @@ def session_settings(master: str, log4j2: Path, memory: str) -> dict[str, str]:
         "spark.master": master,
         "spark.app.name": APPLICATION,
         "spark.driver.memory": memory,
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{log4j2} -XX:+UseSerialGC -Xshare:auto",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{log4j2} {SHORT_LIVED}",
         "spark.log.level": "ERROR",
         "spark.speculation": "false",
         "spark.ui.enabled": "false",

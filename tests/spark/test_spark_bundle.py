@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from eosctl.executors.spark_bundle import write_spark_bundle
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.spark.quiet import QUIET
 from tests.integration.access import allowed
-from tests.spark.audited_cluster import COMPACTED, OFFSETS, OUTPUT, AuditedCluster
+from tests.spark.audited_cluster import OFFSETS, OUTPUT, AuditedCluster
 
 USER = "tool"
 READING = [("READ", "TOPIC", "audited*"), ("DESCRIBE", "TOPIC", "audited*")]
@@ -38,8 +37,8 @@ def audited(sandbox: Sandbox) -> Sandbox:
 
 
 def question(sandbox: Sandbox) -> list[str]:
-    """Of both offsets topics and the output, as a SASL user."""
-    topics = ["--topic", OUTPUT, "--topic", COMPACTED, "--worker-offsets-topic", OFFSETS]
+    """Of the topics that stay as they are, as a SASL user."""
+    topics = ["--topic", OUTPUT, "--worker-offsets-topic", OFFSETS]
     return ["-b", sandbox.sasl_bootstrap_servers, "--command-config", "client.properties", *topics]
 
 
@@ -111,9 +110,7 @@ EOSCTL = [sys.executable, "-m", "eosctl"]
 
 @pytest.mark.kafka
 @pytest.mark.timeout(3 * DEADLINE_S)
-def test_spark_connect_says_what_the_local_engine_says(
-    audited: Sandbox, tmp_path: Path, fresh_name: Callable[[str], str]
-):
+def test_spark_connect_says_what_the_local_engine_says(audited: Sandbox, tmp_path: Path):
     (tmp_path / "client.properties").write_text(audited.client_properties(USER), encoding="utf-8")
     with allowed(audited, USER, *READING):
         expected = run([*EOSCTL, "audit", *question(audited)], tmp_path)
