@@ -10,23 +10,40 @@ class Header(Protocol):
     """The header of a record batch (see codecs.record_batches.BatchHeader)."""
 
     @property
-    def base_offset(self) -> int: ...
+    def base_offset(self) -> int:
+        """The offset of the first record, also where compaction removed it."""
+
     @property
-    def last_offset(self) -> int: ...
+    def last_offset(self) -> int:
+        """The offset of the last record, also where compaction removed it."""
+
     @property
-    def batch_length(self) -> int: ...
+    def batch_length(self) -> int:
+        """How many bytes follow this field in the log."""
+
     @property
-    def base_timestamp(self) -> int: ...
+    def base_timestamp(self) -> int:
+        """In ms since the epoch; see first_time."""
+
     @property
-    def max_timestamp(self) -> int: ...
+    def max_timestamp(self) -> int:
+        """The latest of its records, in ms since the epoch."""
+
     @property
-    def producer_id(self) -> int: ...
+    def producer_id(self) -> int:
+        """Who wrote it; -1 where the writer was not idempotent."""
+
     @property
-    def producer_epoch(self) -> int: ...
+    def producer_epoch(self) -> int:
+        """The writer's epoch; -1 where it was not idempotent."""
+
     @property
-    def record_count(self) -> int: ...
+    def record_count(self) -> int:
+        """How many records are left in it."""
+
     @property
-    def is_transactional(self) -> bool: ...
+    def is_transactional(self) -> bool:
+        """Whether it belongs to a transaction."""
 
 
 def first_time(header: Header) -> int:
@@ -41,26 +58,40 @@ class Entry(Protocol):
     """A record by itself."""
 
     @property
-    def offset(self) -> int: ...
+    def offset(self) -> int:
+        """Within its partition."""
+
     @property
-    def timestamp(self) -> int: ...
+    def timestamp(self) -> int:
+        """In ms since the epoch."""
+
     @property
-    def key(self) -> bytes | None: ...
+    def key(self) -> bytes | None:
+        """As it lies in the log; None where there is none."""
+
     @property
-    def value(self) -> bytes | None: ...
+    def value(self) -> bytes | None:
+        """As it lies in the log; None is a tombstone."""
 
 
 class Marker(Protocol):
     """An end-transaction marker."""
 
     @property
-    def offset(self) -> int: ...
+    def offset(self) -> int:
+        """Within its partition."""
+
     @property
-    def timestamp(self) -> int: ...
+    def timestamp(self) -> int:
+        """In ms since the epoch."""
+
     @property
-    def producer_id(self) -> int: ...
+    def producer_id(self) -> int:
+        """Whose transaction it ends."""
+
     @property
-    def producer_epoch(self) -> int: ...
+    def producer_epoch(self) -> int:
+        """The epoch in the marker: that of the transaction, or the next one (KIP-890)."""
 
 
 Decode = Callable[[bytes], object]
