@@ -54,6 +54,7 @@ def headers(servers: str, topic: str) -> None:
 
     plan = plan_of(servers, topic, TopicRole.OUTPUT, 1)
     with ClusterSource(ClientProperties((servers,)), TIMEOUT_S) as source:
+        next(iter(source.read(plan, plan.ranges[0])))  # connects
 
         def work() -> int:
             return sum(
@@ -71,6 +72,7 @@ def decode(servers: str, topic: str) -> None:
 
     plan = plan_of(servers, topic, TopicRole.OUTPUT, 1)
     with ClusterSource(ClientProperties((servers,)), TIMEOUT_S) as source:
+        next(iter(source.read(plan, plan.ranges[0])))  # connects
 
         def work() -> int:
             count = 0
@@ -95,6 +97,7 @@ def consume(servers: str, topic: str) -> None:
     }
     consumer = Consumer({"bootstrap.servers": servers, **settings})
     partitions = [TopicPartition(topic, number, OFFSET_BEGINNING) for number in range(PARTITIONS)]
+    consumer.list_topics(timeout=30)  # connects
 
     def work() -> int:
         consumer.assign(partitions)

@@ -40,7 +40,9 @@ class AuditedCluster:
     def producer(self, name: str, codec: str) -> Producer:
         """A producer inside its first transaction."""
         settings = {"bootstrap.servers": self.servers, "compression.type": codec, "linger.ms": 20, "log_level": 0}
-        producer = Producer({**settings, "transactional.id": f"connect-cluster-{name}"})
+        # Longer than the tests take: the brokers end what is left open for longer.
+        patience = {"transactional.id": f"connect-cluster-{name}", "transaction.timeout.ms": 900_000}
+        producer = Producer({**settings, **patience})
         producer.init_transactions(30)
         producer.begin_transaction()
         return producer
