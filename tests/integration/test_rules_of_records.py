@@ -87,6 +87,7 @@ def test_two_groups_that_share_a_config_topic_are_found_until_one_has_its_own(
     rest.put("there", file_source(tmp_path, "there", **{"batch.size": "100"}))
     cluster.stop_worker(1)
     cluster.start_worker(1)  # a leader that starts writes a session key, over which compaction removes the other's
+    rest.await_tasks("here")
     doctor.sees_no_more(condition, meanwhile=lambda: one_more(rest, "here"))
     cluster.stop_worker(2)
     for name in ("here", "there"):
@@ -270,6 +271,7 @@ def test_a_roll_back_to_disabled_is_found_until_exactly_once_is_enabled_again(
     cluster.stop_worker(1)
     cluster.start_worker(1)
     for name in ("before", "meanwhile"):
+        eventually(lambda name=name: rest.states(name), f"the worker knows {name}", deadline_s=60)
         rest.ask("POST", f"/connectors/{name}/restart?includeTasks=true")
     history = ("EOS061", CONFIGS)
     doctor.sees_no_more(*(set(cures) - {history}))
