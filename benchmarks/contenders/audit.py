@@ -54,7 +54,7 @@ def headers(servers: str, topic: str) -> None:
 
     plan = plan_of(servers, topic, TopicRole.OUTPUT, 1)
     with ClusterSource(ClientProperties((servers,)), TIMEOUT_S) as source:
-        next(iter(source.read(plan, plan.ranges[0])))  # connects
+        list(scan_range(plan, plan.ranges[-1], source.read(plan, plan.ranges[-1])))  # imports, connects
 
         def work() -> int:
             return sum(
@@ -68,11 +68,12 @@ def decode(servers: str, topic: str) -> None:
     """Offset, key and value of every record."""
     from eosctl.codecs.record_batches import decode_entries
     from eosctl.engines.cluster_source import ClusterSource
+    from eosctl.engines.scanning import scan_range
     from eosctl.sources.audit_log import DataBatch
 
     plan = plan_of(servers, topic, TopicRole.OUTPUT, 1)
     with ClusterSource(ClientProperties((servers,)), TIMEOUT_S) as source:
-        next(iter(source.read(plan, plan.ranges[0])))  # connects
+        list(scan_range(plan, plan.ranges[-1], source.read(plan, plan.ranges[-1])))  # imports, connects
 
         def work() -> int:
             count = 0
