@@ -94,6 +94,11 @@ class _Auditor:
 
 
 def _write_files(question: AuditQuestion, report: AuditReport) -> None:
+    if question.report is not None:
+        from eosctl.executors.whole_file import write_whole_file
+        from eosctl.render.audit_page import render_audit_page
+
+        write_whole_file(question.report, render_audit_page(report))
     if question.export is not None:
         from eosctl.executors.audit_export import export_audit
 
