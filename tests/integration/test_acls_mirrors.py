@@ -28,6 +28,10 @@ from tests.integration.waiting import eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
 
+NOT_YET = {
+    *("NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS"),
+    *("_WAIT_COORD", "_TIMED_OUT", "REQUEST_TIMED_OUT", "LEADER_NOT_AVAILABLE"),
+}
 CHECKPOINTS, HEARTBEATS, OFFSET_SYNCS = "up.checkpoints.internal", "heartbeats", "mm2-offset-syncs.down.internal"
 BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
 EVERY_SECOND = {
@@ -74,7 +78,7 @@ def fill(sandbox: Sandbox, topic: str, group: str) -> None:
         try:
             consumer.commit(offsets=[Committed(topic, 0, 5)], asynchronous=False)
         except KafkaException as error:
-            if error.args[0].name() not in {"NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE"}:
+            if error.args[0].name() not in NOT_YET:
                 raise
             return False
         return True
