@@ -44,9 +44,17 @@ def brokers() -> Iterator[Sandbox]:
         yield started
 
 
+@pytest.fixture(scope="module")
+def group(brokers: Sandbox) -> str:
+    """A group ID whose leader's transactional ID broker 1 coordinates: it is asked for while broker 2 is gone."""
+    servers = brokers.bootstrap_servers.split(",")[0]
+    names = (f"g{number}" for number in range(100))
+    return next(each for each in names if coordinator_of(servers, f"connect-cluster-{each}") == 1)
+
+
 @pytest.fixture
-def doctor(brokers: Sandbox, eosctl: Eosctl) -> Doctor:
-    return Doctor(eosctl, ("-b", brokers.bootstrap_servers, "--group-id", "g", "--timeout", 3))
+def doctor(brokers: Sandbox, group: str, eosctl: Eosctl) -> Doctor:
+    return Doctor(eosctl, ("-b", brokers.bootstrap_servers, "--group-id", group, "--timeout", 3))
 
 
 def test_a_transaction_log_that_wants_more_replicas_than_it_has(brokers: Sandbox, doctor: Doctor) -> None:
@@ -56,17 +64,17 @@ def test_a_transaction_log_that_wants_more_replicas_than_it_has(brokers: Sandbox
 
 
 def test_a_broker_is_gone_that_leads_the_transaction_log_and_a_partition_of_an_open_transaction(
-    brokers: Sandbox, doctor: Doctor
+    brokers: Sandbox, group: str, doctor: Doctor
 ) -> None:
     """The transaction is that of a task whose ID broker 1 coordinates; tests of fence show what follows."""
     servers = brokers.bootstrap_servers.split(",")[0]
     names = (f"source{number}" for number in range(100))
-    name = next(each for each in names if coordinator_of(servers, f"g-{each}-0") == 1)
+    name = next(each for each in names if coordinator_of(servers, f"{group}-{each}-0") == 1)
     records = {f"connector-{name}": '{"properties":{}}', f"task-{name}-0": '{"properties":{}}'}
     records |= {f"commit-{name}": '{"tasks":1}', f"tasks-fencing-{name}": '{"task-count":1}'}
     write(brokers, "connect-configs", *((key.encode(), value.encode()) for key, value in records.items()))
-    producer = open_transaction(servers, f"g-{name}-0", "on-broker-2")
-    conditions = (("EOS041", LOG), ("EOS116", f"g-{name}-0"))
+    producer = open_transaction(servers, f"{group}-{name}-0", "on-broker-2")
+    conditions = (("EOS041", LOG), ("EOS116", f"{group}-{name}-0"))
     brokers.stop_broker(2)
     try:
         found = doctor.sees(*conditions)
