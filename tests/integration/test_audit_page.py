@@ -14,10 +14,8 @@ from tests.render.browser import Browser, Page
 pytestmark = pytest.mark.kafka
 
 
-def test_a_page_and_parquet_files_of_a_real_audit(
-    connect_sandbox: Sandbox, eosctl: Eosctl, tmp_path: Path, fresh_name: Callable[[str], str]
-):
-    site = AuditSite(connect_sandbox, eosctl, tmp_path, fresh_name("paged"))
+def test_a_page_and_parquet_files_of_a_real_audit(make_sandbox: Callable[..., Sandbox], eosctl: Eosctl, tmp_path: Path):
+    site = AuditSite(make_sandbox(workers=1), eosctl, tmp_path, "paged")
     site.transaction("copier", lambda producer: site.write_offset(producer, 7))
     page_file, tables = tmp_path / "audit.html", tmp_path / "tables"
     audited = site.audit("--report", page_file, "--export", tables)
