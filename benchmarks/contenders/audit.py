@@ -125,22 +125,24 @@ def local(servers: str, topic: str, cores: int) -> None:
 
 def spark(servers: str, topic: str, master: str, cores: int) -> None:
     """The same on Spark, started in this process."""
+    from eosctl.sandbox.java import find_java
     from eosctl.spark.starting import SparkWish, spark_engine
 
     plan = plan_of(servers, topic, TopicRole.OFFSETS, cores)
-    with spark_engine(SparkWish(master=master), ClientProperties((servers,)), TIMEOUT_S) as engine:
+    with spark_engine(SparkWish(master=master), ClientProperties((servers,)), TIMEOUT_S, find_java) as engine:
         _audit(plan, engine)
 
 
 def merge(servers: str, topic: str, master: str, cores: int) -> None:
     """The same, with every state shuffled and merged on executors, however small."""
+    from eosctl.sandbox.java import find_java
     from eosctl.spark.engine import SparkEngine
     from eosctl.spark.executor_access import executor_access
     from eosctl.spark.session import spark_session
 
     plan = plan_of(servers, topic, TopicRole.OFFSETS, cores)
     with (
-        spark_session(master=master, settings={"spark.executor.memory": "1g"}) as session,
+        spark_session(find_java, master=master, settings={"spark.executor.memory": "1g"}) as session,
         executor_access(ClientProperties((servers,)), TIMEOUT_S, master=master) as access,
     ):
         _audit(plan, SparkEngine(session, access, small=0))

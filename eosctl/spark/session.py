@@ -9,7 +9,7 @@
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -59,11 +59,22 @@ def session_settings(master: str, log4j2: Path, memory: str) -> dict[str, str]:
     }
 
 
+FindJava = Callable[[], Path]
+"""Gives the `java` of this machine; raises ConfigError where there is none."""
+
+
 @contextmanager
 def spark_session(
-    *, master: str | None = None, remote: str | None = None, memory: str = "1g", settings: dict[str, str] | None = None
+    find_java: FindJava,
+    *,
+    master: str | None = None,
+    remote: str | None = None,
+    memory: str = "1g",
+    settings: dict[str, str] | None = None,
 ) -> Iterator[SparkSession]:
     """A session by the rules above; master None is `local[*]`. `settings` are further ones of Spark.
+
+    find_java gives the `java` to start Spark with, where JAVA_HOME names none.
 
     Raises ConfigError where there is no Java, Unreachable where the session does not start.
     """
@@ -81,7 +92,7 @@ def spark_session(
         log4j2.write_text(QUIET, encoding="utf-8")
         place = remote if remote is not None and remote.startswith("local") else master or "local[*]"
         wanted = session_settings(place, log4j2, memory) | (settings or {})
-        session = _started(wanted, remote, Path(directory, "stderr"))
+        session = _started(wanted, remote, Path(directory, "stderr"), find_java)
         try:
             yield session
         finally:
@@ -96,14 +107,14 @@ def master_of(session: SparkSession) -> str:
         return ""
 
 
-def _started(settings: dict[str, str], remote: str | None, stderr: Path) -> SparkSession:
+def _started(settings: dict[str, str], remote: str | None, stderr: Path, find_java: FindJava) -> SparkSession:
     builder = SparkSession.builder
     if remote is None:
-        _find_java()
+        _offer_java(find_java)
         # Executors on this machine are to be the interpreter that runs this.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     elif remote.startswith("local"):
-        _find_java()
+        _offer_java(find_java)
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         builder = builder.remote(remote)
         settings.pop("spark.master")
@@ -120,10 +131,8 @@ def _started(settings: dict[str, str], remote: str | None, stderr: Path) -> Spar
         raise Unreachable(f"Spark does not start: {error}\n{said}".strip()) from error
 
 
-def _find_java() -> None:
-    """Give pyspark the Java that the sandbox would take, where it would find none itself."""
-    from eosctl.sandbox.java import find_java
-
+def _offer_java(find_java: FindJava) -> None:
+    """Give pyspark a Java, where it would find none itself."""
     if "JAVA_HOME" not in os.environ:
         java = find_java().resolve()
         os.environ["JAVA_HOME"] = str(java.parent.parent)

@@ -1,8 +1,9 @@
 """A Spark engine from what the user said, and its end."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eosctl.errors import ConfigError
@@ -26,7 +27,9 @@ class SparkWish:
 
 
 @contextmanager
-def spark_engine(wish: SparkWish, properties: ClientProperties, timeout_s: float) -> "Iterator[SparkEngine]":
+def spark_engine(
+    wish: SparkWish, properties: ClientProperties, timeout_s: float, find_java: Callable[[], Path]
+) -> "Iterator[SparkEngine]":
     """The engine while the block runs. Raises ConfigError, Unreachable or UsageError where it cannot be had."""
     try:
         from eosctl.spark.engine import SparkEngine
@@ -35,7 +38,7 @@ def spark_engine(wish: SparkWish, properties: ClientProperties, timeout_s: float
     except ImportError as error:
         raise ConfigError(f"{error.name} is not installed", hint="pip install 'eosctl[spark]'") from error
 
-    with spark_session(master=wish.master, remote=wish.remote) as session:
+    with spark_session(find_java, master=wish.master, remote=wish.remote) as session:
         master = master_of(session)
         with executor_access(properties, timeout_s, master=master, given=wish.executor_properties) as access:
             yield SparkEngine(session, access)

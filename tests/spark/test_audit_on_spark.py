@@ -21,6 +21,7 @@ from eosctl.model.audit import AuditPlan, OffsetRange
 from eosctl.model.client_properties import ClientProperties
 from eosctl.render.formats import Output, text_of_envelope
 from eosctl.render.views.audit import view_audit
+from eosctl.sandbox.java import find_java
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
 from eosctl.spark.engine import SparkEngine
@@ -85,7 +86,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
         eventually(cluster.is_compacted, "the offsets topic is compacted", deadline_s=120)
         with Wire(ClientProperties((sandbox.bootstrap_servers,))) as wire:
             plan = cluster.plan(wire)
-        with allowed(sandbox, USER, *READING), spark_session(master="local[2]", settings=logged) as spark:
+        with allowed(sandbox, USER, *READING), spark_session(find_java, master="local[2]", settings=logged) as spark:
             yield Bench(sandbox, spark, events, plan)
 
 
