@@ -14,12 +14,12 @@ from eosctl.model.acls import AclBinding, PatternType
 from eosctl.model.client_roles import ConnectCluster
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.skipped import Skipped
+from eosctl.model.times import rfc3339
 from eosctl.model.versions import NEWEST, KafkaVersion
 from eosctl.planning.acl_difference import compare_acls
 from eosctl.planning.acls import plan_acls
 from eosctl.render.acl_documents import AclFormat, emit_acls
 from eosctl.render.acl_lines import Surroundings
-from eosctl.render.document import rfc3339
 from eosctl.render.views.acls import view_acl_plan
 
 DESCRIBE_PRODUCERS: Final = 61

@@ -122,7 +122,7 @@ def show_status(options: "GlobalOptions", store: str) -> int:
       REASON        why not
     """
     from eosctl.commands.context import Context
-    from eosctl.render.document import rfc3339
+    from eosctl.model.times import rfc3339
     from eosctl.render.views.ledger import view_status
 
     ledger = open_ledger(store, create=False, timeout_s=options.timeout_s)
@@ -145,7 +145,7 @@ def show_history(options: "GlobalOptions", store: str, job: str) -> int:
       GAPS      ranges that could no longer be read
     """
     from eosctl.commands.context import Context
-    from eosctl.render.document import rfc3339
+    from eosctl.model.times import rfc3339
     from eosctl.render.views.ledger import view_history
 
     ledger, now = open_ledger(store, create=False, timeout_s=options.timeout_s), rfc3339(Context.now())

@@ -21,10 +21,11 @@ from eosctl.model.connectors import ConnectorState, Reader
 from eosctl.model.fencing import FenceOutcome, FencingOutcome, FencingPlan, FencingWish, Proof
 from eosctl.model.skipped import Skipped
 from eosctl.model.snapshot import ClusterFacts
+from eosctl.model.times import rfc3339
 from eosctl.model.versions import NEWEST
 from eosctl.model.workers import ConnectFacts
 from eosctl.planning.fencing import choose_transaction_timeout, plan_fencing, select_candidates
-from eosctl.render.document import Document, rfc3339
+from eosctl.render.document import Document
 from eosctl.render.views.fencing import view_fencing_outcome, view_fencing_plan
 
 

@@ -22,7 +22,8 @@ from eosctl.commands.saved_transactions import (
 from eosctl.errors import EXIT_FINE, EXIT_FOUND, Unreachable, UsageError
 from eosctl.model.hanging import HeldBack, Verdict
 from eosctl.model.skipped import Skipped
-from eosctl.render.document import Document, rfc3339
+from eosctl.model.times import rfc3339
+from eosctl.render.document import Document
 from eosctl.render.views.hanging import hanging_row, view_hanging
 
 

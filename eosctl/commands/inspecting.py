@@ -19,9 +19,10 @@ from eosctl.model.inspection import Inspection
 from eosctl.model.records import IsolationLevel
 from eosctl.model.skipped import Skipped
 from eosctl.model.snapshot import ConfigTopicLog, Snapshot
+from eosctl.model.times import rfc3339
 from eosctl.model.versions import NEWEST, KafkaVersion
 from eosctl.model.workers import ConnectFacts, WorkerFacts
-from eosctl.render.document import Document, rfc3339
+from eosctl.render.document import Document
 from eosctl.render.views.inspection import view_history, view_inspection
 from eosctl.sources.files import open_lines
 

@@ -18,7 +18,7 @@ from eosctl.model.exported_offsets import ConnectorOffset, OffsetId, OffsetsById
 from eosctl.model.merged_offsets import ConnectorOffsets, MergedOffset, StoredOffset
 from eosctl.model.offsets import MalformedValue, SourceOffset
 from eosctl.model.skipped import Skipped
-from eosctl.render.document import rfc3339
+from eosctl.model.times import rfc3339
 from eosctl.render.views.exported_offsets import ExportedFile, view_difference, view_export
 from eosctl.sources.files import read_text
 

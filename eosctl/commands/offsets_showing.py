@@ -11,7 +11,8 @@ from eosctl.commands.context import Context
 from eosctl.commands.offsets_reading import OffsetsQuestion, OffsetsRead, read_offsets
 from eosctl.errors import EXIT_FINE, EXIT_FOUND, UsageError
 from eosctl.model.merged_offsets import OffsetsReport
-from eosctl.render.document import Document, rfc3339
+from eosctl.model.times import rfc3339
+from eosctl.render.document import Document
 from eosctl.render.views.offsets import view_offsets
 
 READING = OffsetsReading(decode_offsets_key, decode_offsets_value, canonical)

@@ -171,7 +171,7 @@ def status(options: GlobalOptions, directory: Directory = None) -> int:
       LOG      its log
     """
     from eosctl.commands.context import Context
-    from eosctl.render.document import rfc3339
+    from eosctl.model.times import rfc3339
     from eosctl.render.views.sandbox import status_document
     from eosctl.sandbox.keeper import kept_state
     from eosctl.sandbox.state import is_ready

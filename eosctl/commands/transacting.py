@@ -13,8 +13,9 @@ from eosctl.commands.saved_transactions import read_saved, saved_partitions
 from eosctl.errors import EXIT_FINE, EXIT_FOUND, EosctlError, NotAuthorized
 from eosctl.model.producers import ActiveProducer
 from eosctl.model.skipped import Skipped
+from eosctl.model.times import rfc3339
 from eosctl.model.transactions import TransactionDescription, TransactionListing
-from eosctl.render.document import Document, rfc3339
+from eosctl.render.document import Document
 from eosctl.render.views.transactions import (
     listed_row,
     unknown_row,

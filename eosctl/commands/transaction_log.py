@@ -16,8 +16,9 @@ from eosctl.commands.saved_transactions import read_saved
 from eosctl.errors import EXIT_FINE, EXIT_FOUND, EosctlError, UsageError
 from eosctl.model.names import coordinator_partition
 from eosctl.model.skipped import Skipped
+from eosctl.model.times import rfc3339
 from eosctl.model.transaction_log import TRANSACTION_LOG, LogRecord, NewerLogRecord
-from eosctl.render.document import Document, rfc3339
+from eosctl.render.document import Document
 from eosctl.render.views.transaction_log import view_transaction_history, view_transaction_log
 from eosctl.sources.log_segment import LogSegment, partition_of_segment
 

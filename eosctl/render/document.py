@@ -6,7 +6,6 @@ only look values up: whatever a person reads in a table, a script reads in the J
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
-from datetime import UTC, datetime
 from enum import Enum, StrEnum
 from typing import Any, TypeAlias
 
@@ -210,12 +209,3 @@ def look_up(value: object, path: str) -> Tree:
 def is_skipped(value: object) -> bool:
     """Whether `value` is the tree form of a Skipped."""
     return isinstance(value, Mapping) and value.keys() == {"skipped"}
-
-
-def rfc3339(timestamp_ms: int) -> str:
-    """A time in ms since the epoch as RFC 3339 in UTC: `2026-01-31T12:00:00.000Z`; `invalid:<ms>` beyond year 9999."""
-    try:
-        when = datetime.fromtimestamp(timestamp_ms // 1000, UTC)
-    except (OverflowError, ValueError):
-        return f"invalid:{timestamp_ms}"
-    return f"{when:%Y-%m-%dT%H:%M:%S}.{timestamp_ms % 1000:03d}Z"

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eosctl.model.snapshot import Skipped
-from eosctl.render.document import Column, Document, Fields, Table, look_up, rfc3339, tree
+from eosctl.model.times import rfc3339
+from eosctl.render.document import Column, Document, Fields, Table, look_up, tree
 
 
 class State(StrEnum):

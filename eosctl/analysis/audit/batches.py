@@ -3,7 +3,20 @@
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, Protocol
 
+from eosctl.analysis.offsets import Entry
 from eosctl.model.audit_states import ReadKey
+
+__all__ = [
+    "BatchWriter",
+    "Decode",
+    "Entries",
+    "Entry",
+    "Header",
+    "KeyReader",
+    "Marker",
+    "ReadKey",
+    "first_time",
+]
 
 
 class Header(Protocol):
@@ -52,26 +65,6 @@ def first_time(header: Header) -> int:
     Compaction may put the time there at which tombstones and markers may go (KIP-534): then that of the latest record.
     """
     return min(header.base_timestamp, header.max_timestamp)
-
-
-class Entry(Protocol):
-    """A record by itself."""
-
-    @property
-    def offset(self) -> int:
-        """Within its partition."""
-
-    @property
-    def timestamp(self) -> int:
-        """In ms since the epoch."""
-
-    @property
-    def key(self) -> bytes | None:
-        """As it lies in the log; None where there is none."""
-
-    @property
-    def value(self) -> bytes | None:
-        """As it lies in the log; None is a tombstone."""
 
 
 class Marker(Protocol):

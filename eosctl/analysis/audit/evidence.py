@@ -10,6 +10,7 @@ from eosctl.model.audit import AuditedTopic, AuditPlan, TopicRole
 from eosctl.model.audit_states import LogState, ProducerState, SessionStart
 from eosctl.model.audit_summaries import ConfigSummary, KeySummary, TransactionSummary
 from eosctl.model.skipped import Skipped
+from eosctl.model.times import rfc3339
 
 
 class PartitionLog(NamedTuple):
@@ -136,4 +137,4 @@ class Evidence:
     def coverage(self, connector: str) -> Iterator[str]:
         """From when on the verdict holds, in words."""
         if self.whole_since is not None and self.whole_since >= 0:
-            yield f"judged from {self.whole_since} ms since the epoch on: older offsets were compacted or deleted"
+            yield f"judged from {rfc3339(self.whole_since)} on: older offsets were compacted or deleted"

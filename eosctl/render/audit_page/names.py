@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from eosctl.model.times import rfc3339
 from eosctl.render.cells import escape_controls
-from eosctl.render.document import rfc3339
 
 _DIRECTIONS: Final = re.compile(r"[\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
 LONGEST_LABEL: Final = 28

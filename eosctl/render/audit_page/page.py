@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from eosctl.errors import ConfigError
 from eosctl.model.audit_report import AuditReport
 from eosctl.model.report import Finding
+from eosctl.model.times import rfc3339
 from eosctl.render.audit_page.epochs import epochs_figure
 from eosctl.render.audit_page.figure import Figure
 from eosctl.render.audit_page.growth import growth_figure
@@ -18,7 +19,6 @@ from eosctl.render.audit_page.names import NONE, duration_words, named_words, sh
 from eosctl.render.audit_page.stalls import stalls_figure
 from eosctl.render.audit_page.timeline import timeline_figure
 from eosctl.render.audit_page.transactions import transaction_figures
-from eosctl.render.document import rfc3339
 from eosctl.render.views.audit import SEVEREST_FIRST, connector_rows, range_row, statistics_row, summary
 
 if TYPE_CHECKING:

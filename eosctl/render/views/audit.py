@@ -15,7 +15,8 @@ from eosctl.model.audit_report import (
     TransactionStatistics,
 )
 from eosctl.model.report import Severity
-from eosctl.render.document import Column, Document, Findings, Rows, Table, Tone, figure, rfc3339
+from eosctl.model.times import rfc3339
+from eosctl.render.document import Column, Document, Findings, Rows, Table, Tone, figure
 from eosctl.render.views.audit_plan import plan_data
 from eosctl.render.views.report import finding_rows
 

@@ -4,7 +4,8 @@ from collections import Counter
 from typing import Any, Final
 
 from eosctl.model.audit import AuditPlan
-from eosctl.render.document import Column, Document, Table, Tone, figure, rfc3339
+from eosctl.model.times import rfc3339
+from eosctl.render.document import Column, Document, Table, Tone, figure
 
 TOPICS: Final = Table(
     "topics",

@@ -7,7 +7,8 @@ from eosctl.model.evidence import Evidence
 from eosctl.model.report import Severity
 from eosctl.model.rules import Diagnosis, Rule, RuleAnswer
 from eosctl.model.skipped import Skipped
-from eosctl.render.document import Column, Document, Findings, Table, Tone, rfc3339
+from eosctl.model.times import rfc3339
+from eosctl.render.document import Column, Document, Findings, Table, Tone
 from eosctl.render.views.report import finding_rows
 
 WORKERS = Table(

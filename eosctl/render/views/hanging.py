@@ -6,7 +6,8 @@ from typing import Any
 from eosctl.analysis.transactions import Ownership
 from eosctl.model.hanging import Advice, HangingReason, HeldBack, TransactionalIdAccess, Verdict
 from eosctl.model.skipped import Skipped
-from eosctl.render.document import Column, Document, Table, Tone, figure, rfc3339
+from eosctl.model.times import rfc3339
+from eosctl.render.document import Column, Document, Table, Tone, figure
 from eosctl.render.views.transactions import owner_fields
 
 ADVICE_TONES = {Advice.ABORT.value: Tone.BAD, Advice.FENCE.value: Tone.WARN, Advice.WAIT.value: Tone.FAINT}

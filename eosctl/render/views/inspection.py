@@ -7,7 +7,8 @@ from eosctl.analysis.config_timeline import TimelineEntry
 from eosctl.model.connectors import Reader
 from eosctl.model.inspection import InspectedConnector, Inspection
 from eosctl.model.skipped import Skipped
-from eosctl.render.document import Column, Document, Findings, Table, Tone, figure, rfc3339
+from eosctl.model.times import rfc3339
+from eosctl.render.document import Column, Document, Findings, Table, Tone, figure
 from eosctl.render.views.report import finding_rows
 
 CONNECTORS = Table(

@@ -6,7 +6,8 @@ from typing import Any
 from eosctl.analysis.transactions import Ownership
 from eosctl.model.hanging import OpenTransaction
 from eosctl.model.last_stable import PartitionStability
-from eosctl.render.document import Column, Document, Table, Tone, figure, rfc3339
+from eosctl.model.times import rfc3339
+from eosctl.render.document import Column, Document, Table, Tone, figure
 from eosctl.render.views.transactions import owner_fields
 
 PARTITIONS = Table(

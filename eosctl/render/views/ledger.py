@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from eosctl.model.ledger import CommittedRange, Cursor, JobState, JobSummary, LedgerRangeKind, RunSummary
-from eosctl.render.document import Column, Document, Table, Tone, figure, rfc3339
+from eosctl.model.times import rfc3339
+from eosctl.render.document import Column, Document, Table, Tone, figure
 
 VERDICTS = {"held": Tone.GOOD, "broken": Tone.BAD, "cannot-tell": Tone.WARN}
 

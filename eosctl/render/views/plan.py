@@ -24,7 +24,8 @@ from eosctl.model.plan import (
 )
 from eosctl.model.plan_outcome import ApplyOutcome, StepOutcome, StepResult
 from eosctl.model.report import Finding
-from eosctl.render.document import Column, Document, Findings, Table, Tone, figure, rfc3339
+from eosctl.model.times import rfc3339
+from eosctl.render.document import Column, Document, Findings, Table, Tone, figure
 from eosctl.render.views.report import finding_rows
 
 SHOWN_IDS: Final = 5

@@ -8,7 +8,8 @@ from eosctl.model.offsets import OffsetsTopic
 from eosctl.model.partition_producers import ProducersFacts
 from eosctl.model.skipped import Skipped
 from eosctl.model.snapshot import OffsetsFacts, Snapshot
-from eosctl.render.document import Column, Document, Table, rfc3339
+from eosctl.model.times import rfc3339
+from eosctl.render.document import Column, Document, Table
 
 T = TypeVar("T")
 

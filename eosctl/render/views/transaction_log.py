@@ -8,8 +8,9 @@ from eosctl.analysis.transaction_log import FoldedLog, LoggedId
 from eosctl.analysis.transactions import Ownership
 from eosctl.model.report import Finding
 from eosctl.model.skipped import Skipped
+from eosctl.model.times import rfc3339
 from eosctl.model.transaction_log import TransactionLogRecord, TransactionLogValue
-from eosctl.render.document import Column, Document, Findings, Table, figure, rfc3339
+from eosctl.render.document import Column, Document, Findings, Table, figure
 from eosctl.render.views.report import finding_rows
 from eosctl.render.views.transactions import STATE_TONES, owner_fields
 

@@ -5,8 +5,9 @@ from typing import Any
 
 from eosctl.analysis.transactions import ListedTransaction, Ownership, open_ids
 from eosctl.model.producers import ActiveProducer
+from eosctl.model.times import rfc3339
 from eosctl.model.transactions import LeaderOwner, Owner, TaskOwner, TransactionDescription
-from eosctl.render.document import Column, Document, Table, Tone, figure, rfc3339
+from eosctl.render.document import Column, Document, Table, Tone, figure
 
 STATE_TONES = {"Ongoing": Tone.WARN, "PrepareCommit": Tone.WARN, "PrepareAbort": Tone.WARN}
 

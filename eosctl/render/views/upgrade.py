@@ -2,8 +2,9 @@
 
 from eosctl.model.evidence import Evidence
 from eosctl.model.skipped import Skipped
+from eosctl.model.times import rfc3339
 from eosctl.model.upgrade import UpgradeCheck, Verdict
-from eosctl.render.document import Column, Document, Findings, Table, Tone, rfc3339
+from eosctl.render.document import Column, Document, Findings, Table, Tone
 from eosctl.render.views.report import finding_rows
 
 WORKERS = Table(
