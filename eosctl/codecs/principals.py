@@ -1,7 +1,8 @@
 """Client properties -> the principal that a broker's default principal builder makes of the client.
 
 1. `security.protocol` decides; PLAINTEXT where it is not set.
-2. SASL with PLAIN or SCRAM: `User:` and the user name of sasl.jaas.config.
+2. SASL with PLAIN or SCRAM: `User:` and the user name of sasl.jaas.config. With tokenauth=true that is the ID of a
+   delegation token, and the principal is the token's owner (KIP-48), which the properties do not tell.
 3. SASL with GSSAPI: `User:` and the first component of the Kerberos principal in sasl.jaas.config, as the default
    sasl.kerberos.principal.to.local.rules make it.
 4. SASL with OAUTHBEARER: `User:` and the unsecured login's subject; a real token's subject is not in the properties.
@@ -22,8 +23,10 @@ from eosctl.model.client_properties import Property, SecurityProtocol
 ANONYMOUS: Final = "User:ANONYMOUS"
 WITH_USER_NAME: Final = frozenset({"PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"})
 _REFERENCE: Final = re.compile(r"\$\{[^}]*\}")
-_RULE: Final = re.compile(r"\s*(?:(DEFAULT)|RULE:((?:\\.|[^\\/])*)/((?:\\.|[^\\/])*)/([LU]?))\s*(?:,|$)")
-_BACK_REFERENCE: Final = re.compile(r"\$(\d)")
+_RULE: Final = re.compile(r"\s*(?:(DEFAULT)|RULE:((?:\\.|[^\\/])*)/((?:\\.|[^\\/])*)/([LU]?))?\s*(?:,|$)")
+_IN_REPLACEMENT: Final = re.compile(r"\\(.)|\$(\d+)", re.DOTALL)
+_KEPT: Final = ("username", "tokenauth", "principal", "unsecuredLoginStringClaim_sub")
+"""Options of a login module that tell who logs in and hold no secret."""
 
 SubjectOf = Callable[[Mapping[str, Property]], str]
 """Reads the subject of a client's certificate; raises ConfigError or Unsupported saying why it cannot."""
@@ -69,28 +72,60 @@ def _sasl(properties: Mapping[str, Property]) -> str | Unresolved:
         return Unresolved("sasl.jaas.config", f"{jaas.origin} has it masked")
     if _REFERENCE.search(jaas.value) and _REFERENCE.fullmatch(jaas.value.strip()):
         return Unresolved("sasl.jaas.config", f"{jaas.origin} has a reference that only a worker resolves")
-    try:
-        options = decode_jaas(jaas.value)[0].options
-    except ConfigError as error:
-        raise ConfigError(f"{jaas.origin}: {error.message}", hint=error.hint) from error
+    options = _login(jaas)
     option = _option(mechanism)
-    name = options.get(option)
-    if name is None or _REFERENCE.search(name):
-        return Unresolved("sasl.jaas.config", f"{jaas.origin} has no {option} in it that {mechanism} would show")
+    name = None if option is None else options.get(option)
+    reason = _untold(jaas.origin, mechanism, options, name)
+    if name is None or reason is not None:
+        return Unresolved("sasl.jaas.config", reason or "")
     return f"User:{re.split('[/@]', name)[0] if mechanism == 'GSSAPI' else name}"
 
 
-def _option(mechanism: str) -> str:
+def _login(jaas: Property) -> Mapping[str, str]:
+    """The options of the login module."""
+    try:
+        modules = decode_jaas(jaas.value)
+    except ConfigError as error:
+        raise ConfigError(f"{jaas.origin}: {error.message}", hint=error.hint) from error
+    if len(modules) > 1:
+        raise ConfigError(
+            f"{jaas.origin} holds {len(modules)} login modules, and a Kafka client takes no more than one"
+        )
+    return modules[0].options
+
+
+def _option(mechanism: str) -> str | None:
     if mechanism in WITH_USER_NAME:
         return "username"
-    return "principal" if mechanism == "GSSAPI" else "unsecuredLoginStringClaim_sub"
+    return {"GSSAPI": "principal", "OAUTHBEARER": "unsecuredLoginStringClaim_sub"}.get(mechanism)
+
+
+def _untold(origin: str, mechanism: str, options: Mapping[str, str], name: str | None) -> str | None:
+    """Why the options do not tell the principal; None where they do."""
+    if mechanism in WITH_USER_NAME and options.get("tokenauth", "").lower() == "true":
+        return f"{origin} has a delegation token, whose owner is the principal"
+    if name is None and mechanism == "OAUTHBEARER":
+        return f"{origin} does not tell: the principal of OAUTHBEARER is in the token"
+    if name is None and _option(mechanism) is None:
+        return f"nothing in {origin} tells whom brokers take a client with {mechanism} for"
+    if name is None:
+        return f"{origin} has no {_option(mechanism)} in it that {mechanism} would show"
+    if _REFERENCE.search(name):
+        return f"{_option(mechanism)} in {origin} is a reference, which only a worker resolves"
+    return None
 
 
 def map_subject(subject: str, rules: str) -> str:
     """The name that ssl.principal.mapping.rules make of a certificate's subject (KIP-371): the first rule that fits.
 
-    `RULE:pattern/replacement/` with `L` or `U` behind it for lower or upper case; DEFAULT keeps the whole subject. A
-    subject that no rule fits is an error to the broker, too.
+    1. `RULE:pattern/replacement/` with `L` or `U` behind it for lower or upper case; DEFAULT keeps the whole subject.
+       Empty rules do not count.
+    2. A rule fits where its pattern matches the whole subject. Then every match of the pattern that is found in the
+       subject is replaced (SslPrincipalMapper, Matcher.replaceAll): a lazy group at the end of a pattern holds nothing.
+    3. In the replacement `$1` is a group, and a backslash takes the next character as it is. Where the pattern has
+       groups, a number beyond them is plain text.
+
+    A subject that no rule fits is an error to the broker, too.
     """
     place = 0
     while place < len(rules.rstrip()):
@@ -100,7 +135,7 @@ def map_subject(subject: str, rules: str) -> str:
         place = rule.end()
         if rule[1]:
             return subject
-        name = _apply(rule[2], rule[3], subject)
+        name = None if rule[2] is None else _apply(rule[2], rule[3], subject)
         if name is not None:
             return {"L": name.lower(), "U": name.upper()}.get(rule[4], name)
     raise ConfigError(f"no rule of ssl.principal.mapping.rules fits the subject {subject}")
@@ -108,16 +143,27 @@ def map_subject(subject: str, rules: str) -> str:
 
 def _apply(pattern: str, replacement: str, subject: str) -> str | None:
     try:
-        found = re.fullmatch(pattern.replace("\\/", "/"), subject)
+        compiled = re.compile(pattern)
     except re.error as error:
         raise ConfigError(f"ssl.principal.mapping.rules has pattern {pattern!r}: {error}") from error
-    if found is None:
+    if compiled.fullmatch(subject) is None:
         return None
-    try:
-        return _BACK_REFERENCE.sub(lambda reference: found[int(reference[1])] or "", replacement)
-    except IndexError as error:
-        what = f"{replacement!r} names a group that pattern {pattern!r} does not have"
-        raise ConfigError(f"ssl.principal.mapping.rules: {what}") from error
+    return compiled.sub(lambda found: _IN_REPLACEMENT.sub(lambda part: _replaced(part, found), replacement), subject)
+
+
+def _replaced(part: re.Match[str], found: re.Match[str]) -> str:
+    """A backslash and what follows it, or `$` and a number, as Matcher.appendReplacement takes them."""
+    if part[1] is not None:
+        return part[1]
+    digits, groups = part[2], found.re.groups
+    length = 1
+    while length < len(digits) and int(digits[: length + 1]) <= groups:
+        length += 1
+    number = int(digits[:length])
+    if number > groups and not groups:
+        what = f"{part[0]!r} names a group that pattern {found.re.pattern!r} does not have"
+        raise ConfigError(f"ssl.principal.mapping.rules: {what}")
+    return part[0] if number > groups else (found[number] or "") + digits[length:]
 
 
 def mask_all_but_principals(
@@ -142,8 +188,7 @@ def _without_secrets(jaas: str) -> str:
         module = decode_jaas(jaas)[0]
     except ConfigError:
         return HIDDEN
-    names = ("username", "principal", "unsecuredLoginStringClaim_sub")
-    kept = {name: module.options[name] for name in names if name in module.options}
+    kept = {name: module.options[name] for name in _KEPT if name in module.options}
     quoted = "".join(f' {name}="{_quoted(value)}"' for name, value in kept.items())
     return f"{module.name} {module.control_flag}{quoted};"
 

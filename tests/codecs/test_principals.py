@@ -52,7 +52,8 @@ def test_the_principal_is_what_the_default_builder_makes(properties, principal):
         (None, "is not set"),
         (HIDDEN, "masked"),
         ("${file:/etc/kafka/secrets:jaas}", "reference"),
-        (PLAIN.replace("alice", "${env:USER}"), "no username"),
+        (PLAIN.replace("alice", "${env:USER}"), "username in worker.properties is a reference"),
+        (PLAIN.replace("alice", 'alice" tokenauth="true'), "a delegation token, whose owner is the principal"),
         ('some.Module required token="x";', "no username"),
     ],
 )
@@ -62,6 +63,24 @@ def test_a_principal_that_no_property_tells_is_unresolved_with_the_property(jaas
     assert isinstance(found, Unresolved)
     assert found.property == "sasl.jaas.config"
     assert reason in found.reason
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "reason"),
+    [
+        ("OAUTHBEARER", "the principal of OAUTHBEARER is in the token"),
+        ("AWS_MSK_IAM", "tells whom brokers take a client with AWS_MSK_IAM for"),
+    ],
+)
+def test_a_mechanism_without_a_name_in_its_login_says_so(mechanism, reason):
+    found = who(security_protocol="SASL_SSL", sasl_mechanism=mechanism, sasl_jaas_config="some.Module required;")
+    assert isinstance(found, Unresolved)
+    assert reason in found.reason
+
+
+def test_two_login_modules_are_refused_as_a_kafka_client_refuses_them():
+    with pytest.raises(ConfigError, match=r"worker\.properties holds 2 login modules"):
+        who(security_protocol="SASL_SSL", sasl_mechanism="PLAIN", sasl_jaas_config=PLAIN + PLAIN)
 
 
 def test_a_jaas_config_that_does_not_parse_names_its_file_and_not_its_secret():
@@ -77,6 +96,10 @@ def test_a_jaas_config_that_does_not_parse_names_its_file_and_not_its_secret():
         ("RULE:^CN=(.*?),.*$/$1/", "orders"),
         ("RULE:^CN=(.*?),OU=(.*?),.*$/$1@$2/U,DEFAULT", "ORDERS@DATA"),
         ("RULE:^CN=nobody$/x/L, RULE:^CN=(.*?),.*$/$1/L", "orders"),
+        # Every match is replaced, and a lazy group at the end holds nothing.
+        ("RULE:CN=(.*?),OU=(.*?)/$1 /", "orders Data,O=Example,C=DE"),
+        ("RULE:^CN=(.*?),.*$/\\$1 $1 $9 $12/", "$1 orders $9 orders2"),
+        (",RULE:^CN=(.*?),.*$/$1/,", "orders"),
     ],
 )
 def test_mapping_rules_make_the_name(rules, name):
@@ -87,6 +110,13 @@ def test_mapping_rules_make_the_name(rules, name):
 def test_mapping_rules_that_cannot_be_used_are_told(rules):
     with pytest.raises(ConfigError):
         map_subject(SUBJECT, rules)
+
+
+def test_masking_keeps_that_a_login_is_a_delegation_token():
+    jaas = PLAIN.replace("alice", 'alice" tokenauth="true')
+    masked = mask_all_but_principals(mask_properties)({"sasl.jaas.config": jaas})
+    found = who(security_protocol="SASL_SSL", sasl_mechanism="PLAIN", sasl_jaas_config=str(masked["sasl.jaas.config"]))
+    assert isinstance(found, Unresolved)
 
 
 def test_masking_keeps_who_logs_in_and_nothing_else():
