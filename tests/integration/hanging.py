@@ -48,7 +48,9 @@ def initialise(wire: Wire, transactional_id: str | None, timeout_ms: int = 60_00
         time.sleep(0.05)
 
 
-def transactional_batch(producer: ProducerIdAndEpoch, sequence: int = 0, value: bytes = b"lost") -> bytes:
+def transactional_batch(
+    producer: ProducerIdAndEpoch, sequence: int = 0, value: bytes = b"lost", key: bytes = b"key"
+) -> bytes:
     """One record in a transactional batch of that producer, with the time of now."""
     builder = DefaultRecordBatchBuilder(
         magic=2,
@@ -59,7 +61,7 @@ def transactional_batch(producer: ProducerIdAndEpoch, sequence: int = 0, value: 
         base_sequence=sequence,
         batch_size=1 << 20,
     )
-    builder.append(0, timestamp=time.time_ns() // 1_000_000, key=b"key", value=value, headers=[])
+    builder.append(0, timestamp=time.time_ns() // 1_000_000, key=key, value=value, headers=[])
     return bytes(builder.build())
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from eosctl.analysis.audit.config_history import ConfigTroubleKind
 from eosctl.analysis.audit.evidence import Evidence
 from eosctl.analysis.audit.finding_words import (
     CONFIG_WORDS,
@@ -91,14 +92,16 @@ def _transaction_finding(tally: Tally, troubles: Iterable[Trouble]) -> Finding:
 
 
 def config_findings(evidence: Evidence) -> Iterator[Finding]:
-    """One for each kind of trouble; of a plain leader, all connectors concerned are named."""
+    """One for each kind of trouble; of a plain leader, all connectors concerned are named. Two leaders concern all."""
     topic = evidence.config_topic or ""
+    everybody = [each.connector for each in evidence.config.connectors if each.known]
     kinds: dict[str, list[tuple[str | None, dict[str, object]]]] = {}
     for each in evidence.config.troubles:
         place = {"topic": topic, "partition": 0, "offset": each.offset, "timestamp": each.timestamp, "what": each.words}
         kinds.setdefault(each.kind, []).append((each.connector, place))
     for kind, found in sorted(kinds.items()):
         named = sorted({connector for connector, _ in found if connector is not None})
+        named = everybody if kind == ConfigTroubleKind.INTERLEAVED_LEADERS else named
         places = [place for _, place in found[:KEPT_PLACES]]
         yield _finding(kind, CONFIG_WORDS[kind], topic, len(found), {"connectors": named, "places": places})
 

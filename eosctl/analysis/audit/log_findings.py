@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from eosctl.analysis.audit.evidence import Evidence, PartitionLog
 from eosctl.analysis.audit.finding_words import DAMAGED, EXPIRED, HANGING, HANGING_CURE, LOST, OPEN, PLAIN_DATA
 from eosctl.analysis.audit.log_scan import GapKind
+from eosctl.analysis.audit.transaction_judgement import TroubleKind
 from eosctl.model.audit import OpenAtPlan, TopicRole
 from eosctl.model.report import Finding, Severity
 from eosctl.model.skipped import Skipped
@@ -101,8 +102,13 @@ def _open(log: PartitionLog, evidence: Evidence) -> Iterator[Finding]:
     known = () if isinstance(evidence.plan.open, Skipped) else evidence.plan.open
     mine = [each for each in known if (each.topic, each.partition) == log[:2]]
     subject = f"{log.topic}-{log.partition}"
+    lacking = {
+        (trouble.topic, trouble.partition, trouble.producer_id)
+        for trouble in evidence.transactions.troubles
+        if trouble.kind == TroubleKind.MISSING_MARKER
+    }
     for each in mine:
-        if each.hangs:
+        if each.hangs and (each.topic, each.partition, each.producer_id) not in lacking:
             yield Finding(HANGING, Severity.ERROR, subject, _hanging_words(each), HANGING_CURE, _facts(each, evidence))
     if not any(each.hangs for each in mine):
         held = bounds.high_watermark - bounds.last_stable_offset
