@@ -1,11 +1,12 @@
 """ClientProperties as librdkafka (confluent-kafka) takes them, and its clients made from them."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from eosctl import __version__
 from eosctl.clients.stores import read_stores
 from eosctl.clients.tls import verifies_host_names
+from eosctl.codecs.tls_limits import TLS_1_2, decode_tls_limits
 from eosctl.errors import ConfigError
 from eosctl.model.client_properties import ClientProperties
 
@@ -17,6 +18,9 @@ Configuration = dict[str, str | int | bool]
 
 JAVA_PARTITIONER = "murmur2_random"
 """The partitioner that puts a key where Java's producer puts it; librdkafka's default does not."""
+
+NOTHING_OF_TLS_1_2: Final = "PSK-AES128-GCM-SHA256"
+"""A suite that OpenSSL only offers with a shared secret, which librdkafka never has: TLS 1.3 is left."""
 
 
 def configuration(properties: ClientProperties) -> Configuration:
@@ -53,6 +57,12 @@ def _tls(properties: ClientProperties) -> Configuration:
     settings: Configuration = {
         "ssl.endpoint.identification.algorithm": "https" if verifies_host_names(properties) else "none"
     }
+    # librdkafka has a setting for suites of TLS 1.2 and none for versions or for suites of TLS 1.3.
+    limits = decode_tls_limits(properties)
+    if TLS_1_2 not in limits.versions:
+        settings["ssl.cipher.suites"] = NOTHING_OF_TLS_1_2
+    elif limits.openssl_suites is not None:
+        settings["ssl.cipher.suites"] = ":".join(limits.openssl_suites)
     if stores.trusted is not None:
         settings["ssl.ca.pem"] = stores.trusted
     if stores.own is not None:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from eosctl.clients.stores import ClientCertificate, read_stores
+from eosctl.codecs.tls_limits import TlsLimits, decode_tls_limits
 from eosctl.errors import ConfigError
 from eosctl.model.client_properties import ClientProperties
 
@@ -15,12 +16,13 @@ from eosctl.model.client_properties import ClientProperties
 def ssl_context(properties: ClientProperties, prefix: str = "ssl.") -> ssl.SSLContext:
     """An SSLContext that trusts the truststore (else the system) and shows the keystore's certificate, if given.
 
-    An empty `ssl.endpoint.identification.algorithm` turns the check of host names off, and nothing else. `prefix` is
-    what the properties' names begin with. Raises ConfigError and Unsupported as read_stores does.
+    It offers the versions and cipher suites that codecs.tls_limits gives. An empty
+    `ssl.endpoint.identification.algorithm` turns the check of host names off, and nothing else. `prefix` is what the
+    properties' names begin with. Raises ConfigError and Unsupported as read_stores and decode_tls_limits do.
     """
     stores = read_stores(properties, prefix)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    _limit(context, decode_tls_limits(properties, prefix))
     context.check_hostname = verifies_host_names(properties, prefix)
     # Java trusts whatever certificate is in the truststore; OpenSSL by itself only those that sign themselves.
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
@@ -34,6 +36,15 @@ def ssl_context(properties: ClientProperties, prefix: str = "ssl.") -> ssl.SSLCo
     if stores.own is not None:
         _show(context, stores.own, prefix)
     return context
+
+
+def _limit(context: ssl.SSLContext, limits: TlsLimits) -> None:
+    """Suites of TLS 1.3 cannot be chosen before Python 3.15; limits_not_kept says so to the user."""
+    context.minimum_version, context.maximum_version = (
+        ssl.TLSVersion[each.replace(".", "_")] for each in (limits.versions[0], limits.versions[-1])
+    )
+    if limits.openssl_suites is not None:
+        context.set_ciphers(":".join(limits.openssl_suites))
 
 
 def verifies_host_names(properties: ClientProperties, prefix: str = "ssl.") -> bool:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from eosctl.clients.rest_identity import WorkerUrl
 from eosctl.commands.options import GlobalOptions
-from eosctl.errors import Refused
+from eosctl.errors import ConfigError, Refused
 from eosctl.model.skipped import Skipped
 
 if TYPE_CHECKING:
@@ -75,16 +76,21 @@ class Context:
     @staticmethod
     def _doubts(properties: "ClientProperties") -> Iterator[str]:
         """What of the properties is not followed, in one line of each kind and origin."""
+        from eosctl.codecs.tls_limits import decode_tls_limits, limits_not_kept
         from eosctl.model.client_keys import keys_not_followed, unknown_keys
 
-        by_origin: dict[str, dict[str, str]] = {}
+        by_origin: dict[str, list[str]] = {}
         for key, given in properties.properties.items():
-            by_origin.setdefault(given.origin, {})[key] = given.value
+            by_origin.setdefault(given.origin, []).append(key)
         for origin, found in by_origin.items():
             if unknown := unknown_keys(found):
                 yield f"{origin}: no Kafka client knows {_few(unknown)}; not used"
             if ignored := keys_not_followed(found):
                 yield f"{origin}: {_few(ignored)} can only be followed in Java; not used"
+        if properties.security_protocol.uses_tls:
+            with suppress(ConfigError):  # told where it is connected with
+                limits = decode_tls_limits(properties)
+                yield from (f"{limits.origin}: {each}" for each in limits_not_kept(limits))
 
     @cached_property
     def wire(self) -> "Wire":

@@ -1,6 +1,6 @@
 """Which keys a Kafka client knows, and which of those that make up its identity eosctl cannot follow."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Final
 
 _KNOWN: Final = """
@@ -46,14 +46,10 @@ CLIENT_KEYS: Final = frozenset(_KNOWN.split())
 
 _IN_JAVA_ONLY: Final = """
 security.providers ssl.provider ssl.engine.factory.class ssl.keymanager.algorithm ssl.trustmanager.algorithm
-ssl.cipher.suites ssl.secure.random.implementation sasl.client.callback.handler.class sasl.login.class
+ssl.secure.random.implementation sasl.client.callback.handler.class sasl.login.class
 """
 NOT_FOLLOWED: Final = frozenset(_IN_JAVA_ONLY.split())
 """Settings of the identity that name Java classes or Java's own algorithms."""
-
-_PROTOCOL: Final = "ssl.protocol"
-_PROTOCOLS: Final = "ssl.enabled.protocols"
-_SPOKEN: Final = "TLSv1.2,TLSv1.3"
 
 _OWN: Final = frozenset({"basic.auth.user.info"})
 _PREFIXES: Final = ("config.providers", "listeners.https.ssl.")
@@ -64,13 +60,6 @@ def unknown_keys(keys: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(key for key in keys if key not in CLIENT_KEYS | _OWN and not key.startswith(_PREFIXES)))
 
 
-def keys_not_followed(properties: Mapping[str, str]) -> tuple[str, ...]:
-    """The keys of those `properties` that a Java client would follow and eosctl does not, sorted.
-
-    Its clients speak TLS 1.2 and 1.3, whichever the broker prefers; a list of protocols that leaves one of them out, or
-    adds older ones, is not followed.
-    """
-    named = {each.strip() for each in properties.get(_PROTOCOLS, _SPOKEN).split(",") if each.strip()}
-    limited = {_PROTOCOLS} if named != set(_SPOKEN.split(",")) else set()
-    limited |= {_PROTOCOL} if properties.get(_PROTOCOL, "TLS") not in {"TLS", "TLSv1.3"} else set()
-    return tuple(sorted(NOT_FOLLOWED & set(properties) | limited))
+def keys_not_followed(keys: Iterable[str]) -> tuple[str, ...]:
+    """Those of `keys` that a Java client would follow and eosctl cannot, sorted."""
+    return tuple(sorted(NOT_FOLLOWED & set(keys)))

@@ -35,7 +35,7 @@ def own(authority, tmp_path_factory):
 
 
 @contextmanager
-def worker(holder=None, trusted=None, needs=None, moved_to=None):
+def worker(holder=None, trusted=None, needs=None, moved_to=None, version=None):
     """A worker that asks for what `needs` says, under the certificate of `holder`; yields its address."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -58,7 +58,7 @@ def worker(holder=None, trusted=None, needs=None, moved_to=None):
 
     server = Server(("127.0.0.1", 0), Handler)
     if holder is not None:
-        server.socket = context(holder, trusted).wrap_socket(server.socket, server_side=True)
+        server.socket = context(holder, trusted, version).wrap_socket(server.socket, server_side=True)
     Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
     try:
         yield f"http{'' if holder is None else 's'}://127.0.0.1:{server.server_port}"
@@ -67,7 +67,7 @@ def worker(holder=None, trusted=None, needs=None, moved_to=None):
         server.server_close()
 
 
-def context(holder, trusted):
+def context(holder, trusted, version):
     import tempfile
 
     made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -75,6 +75,8 @@ def context(holder, trusted):
         file.write(holder.key_pem() + holder.chain_pem)
         file.flush()
         made.load_cert_chain(file.name)
+    if version is not None:
+        made.minimum_version = made.maximum_version = version
     if trusted is not None:
         made.verify_mode = ssl.CERT_REQUIRED
         made.load_verify_locations(cadata=trusted.root_pem)
@@ -104,6 +106,29 @@ def test_the_listener_s_settings_hold_alone(authority, own):
     given = properties(*("ssl." + text for text in own[0]), "listeners.https.ssl.protocol=TLSv1.3")
     with worker(authority.issue("worker", "127.0.0.1")) as url, pytest.raises(Unreachable, match="not signed by"):
         get(WorkerUrl(url, given))
+
+
+@pytest.mark.parametrize(
+    ("limit", "answered"),
+    [
+        ("enabled.protocols=TLSv1.2,TLSv1.3", ["TLSv1_2", "TLSv1_3"]),
+        ("enabled.protocols=TLSv1.2", ["TLSv1_2"]),
+        ("enabled.protocols=TLSv1.3", ["TLSv1_3"]),
+        ("cipher.suites=TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384", ["TLSv1_2"]),
+    ],
+)
+@pytest.mark.parametrize("prefix", ["ssl.", "listeners.https.ssl."])
+def test_a_worker_is_asked_in_the_versions_that_are_allowed(authority, own, prefix, limit, answered):
+    given = properties(*(prefix + text for text in (*own[0], limit)))
+    done = []
+    for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
+        with worker(authority.issue("worker", "127.0.0.1"), version=version) as url:
+            try:
+                get(WorkerUrl(url, given))
+                done.append(version.name)
+            except Unreachable as error:
+                assert error.message.endswith("it shares no TLS version or cipher suite with this client")  # noqa: PT017
+    assert done == answered
 
 
 @pytest.mark.parametrize(

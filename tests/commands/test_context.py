@@ -25,30 +25,31 @@ def context(said, tmp_path):
 
 
 def test_unknown_keys_are_warned_of_once_and_by_name(context, said):
-    made = context("linger.ms=5\nfoo.bar=1\nssl.cipher.suites=X\n" + "".join(f"key{n}=geheim\n" for n in range(9)))
+    made = context("linger.ms=5\nfoo.bar=1\nssl.provider=X\n" + "".join(f"key{n}=geheim\n" for n in range(9)))
     assert made.client_properties is made.client_properties
     file = made.options.command_config
     assert said == [
         f"{file}: no Kafka client knows foo.bar, key0, key1, key2, key3 and 5 more; not used",
-        f"{file}: ssl.cipher.suites can only be followed in Java; not used",
+        f"{file}: ssl.provider can only be followed in Java; not used",
     ]
 
 
 @pytest.mark.parametrize(
-    ("line", "named"),
+    ("line", "told"),
     [
-        ("ssl.enabled.protocols=TLSv1.3", "ssl.enabled.protocols"),
-        ("ssl.enabled.protocols=TLSv1.2,TLSv1.3,TLSv1.1", "ssl.enabled.protocols"),
-        ("ssl.protocol=TLSv1.2", "ssl.protocol"),
-        ("ssl.enabled.protocols=TLSv1.3, TLSv1.2", None),
-        ("ssl.protocol=TLSv1.3", None),
+        ("ssl.enabled.protocols=TLSv1.3", None),
+        ("ssl.enabled.protocols=TLSv1.2,TLSv1.3,TLSv1.1", None),
+        ("ssl.enabled.protocols=SSLv9", None),
+        ("ssl.protocol=TLSv1.2", "librdkafka, which writes offsets and topics, offers TLSv1.3 too"),
+        ("ssl.cipher.suites=TLS_AES_128_GCM_SHA256", "with TLSv1.3 every suite of it is offered"),
     ],
 )
-def test_protocols_that_differ_from_those_that_are_spoken_are_warned_of(context, said, line, named):
-    made = context(line)
-    assert made.client_properties.get(line.partition("=")[0]) is not None
-    file = made.options.command_config
-    assert said == ([f"{file}: {named} can only be followed in Java; not used"] if named else [])
+def test_tls_that_is_offered_although_it_is_excluded_is_warned_of(context, said, line, told):
+    for protocol in ("SSL", "SASL_PLAINTEXT\nsasl.mechanism=GSSAPI"):
+        made = context(f"security.protocol={protocol}\n{line}")
+        assert made.client_properties.get(line.partition("=")[0]) is not None
+    assert len(said) == (0 if told is None else 1)
+    assert told is None or (told in said[0] and said[0].startswith(f"{made.options.command_config}: "))
 
 
 def test_values_of_config_providers_are_resolved_and_trimmed(context, tmp_path, said):

@@ -5,10 +5,12 @@ from contextlib import ExitStack
 
 import pytest
 
+from eosctl.sandbox.ports import PortLeases
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
 from eosctl.sandbox.versions import DEFAULT_KAFKA_VERSION
 from tests.commands.conftest import at_terminal, eosctl
+from tests.integration.tls_listeners import TlsBroker, open_tls_listeners
 
 __all__ = ["at_terminal", "eosctl"]
 
@@ -31,3 +33,12 @@ def three_brokers(request: pytest.FixtureRequest, kafka_version: str) -> Iterato
             yield request.getfixturevalue("cluster3")
         else:
             yield started.enter_context(Sandbox(SandboxSpec(kafka_version=kafka_version, brokers=3)))
+
+
+@pytest.fixture(scope="session")
+def tls_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TlsBroker]:
+    """A broker with the listeners of tests.integration.tls_listeners."""
+    leases = PortLeases()
+    with Sandbox() as started:
+        yield open_tls_listeners(started, tmp_path_factory.mktemp("broker"), leases)
+    leases.release()

@@ -15,18 +15,14 @@ from eosctl.codecs.client_properties import client_properties
 from eosctl.errors import NotAuthorized, Unreachable
 from eosctl.sandbox.ports import PortLeases
 from eosctl.sandbox.sandbox import Sandbox
-from tests.integration.tls_listeners import open_tls_listeners
 
 pytestmark = pytest.mark.kafka
 LOGIN = "org.apache.kafka.common.security"
 
 
 @pytest.fixture(scope="module")
-def broker(tmp_path_factory):
-    leases = PortLeases()
-    with Sandbox() as sandbox:
-        yield open_tls_listeners(sandbox, tmp_path_factory.mktemp("broker"), leases)
-    leases.release()
+def broker(tls_broker):
+    return tls_broker
 
 
 @pytest.fixture(scope="module")

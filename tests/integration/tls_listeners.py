@@ -14,7 +14,11 @@ from eosctl.sandbox.ports import PortLeases
 from eosctl.sandbox.sandbox import Sandbox
 
 HOST = "127.0.0.1"
-LISTENERS = {"TLS": "SSL", "MUTUAL": "SSL", "EXPIRED": "SSL", "ELSEWHERE": "SSL", "LOGIN": "SASL_SSL"}
+LISTENERS = {
+    **dict.fromkeys(("TLS", "MUTUAL", "EXPIRED", "ELSEWHERE", "ONLY_NEW", "ONLY_OLD", "ONLY_GCM"), "SSL"),
+    "LOGIN": "SASL_SSL",
+}
+GCM = "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"
 UNSECURED = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 
@@ -38,6 +42,7 @@ def open_tls_listeners(sandbox: Sandbox, directory: Path, leases: PortLeases) ->
         "LOGIN": valid,
         "EXPIRED": authority.issue("broker", HOST, days=-1),
         "ELSEWHERE": authority.issue("broker", "elsewhere.example"),
+        **dict.fromkeys(("ONLY_NEW", "ONLY_OLD", "ONLY_GCM"), valid),
     }
     addresses = {name: f"{HOST}:{leases.take()}" for name in LISTENERS}
     own = decode_properties((sandbox.directory / "broker-1" / "server.properties").read_text(), origin="the sandbox")
@@ -50,6 +55,10 @@ def open_tls_listeners(sandbox: Sandbox, directory: Path, leases: PortLeases) ->
         "ssl.truststore.location": str(trust),
         "ssl.truststore.password": PASSWORD,
         "listener.name.mutual.ssl.client.auth": "required",
+        "listener.name.only_new.ssl.enabled.protocols": "TLSv1.3",
+        "listener.name.only_old.ssl.enabled.protocols": "TLSv1.2",
+        "listener.name.only_gcm.ssl.enabled.protocols": "TLSv1.2",
+        "listener.name.only_gcm.ssl.cipher.suites": GCM,
         "listener.name.login.sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512,OAUTHBEARER",
         "listener.name.login.plain.sasl.jaas.config": own["listener.name.sasl_plaintext.plain.sasl.jaas.config"],
         "listener.name.login.scram-sha-256.sasl.jaas.config": f"{SCRAM} required;",
