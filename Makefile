@@ -6,6 +6,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := .make
+# Most of a test on real Kafka is waiting. The tests of a file stay together: they share what they started.
+PROCESSES ?= 3
+SIDE_BY_SIDE := -n $(PROCESSES) --dist loadfile
 
 .PHONY: demo test lint pure kafka matrix crash fuzz bench coverage docs shells package ranges pictures lock reference clean
 
@@ -15,14 +18,14 @@ demo: $(STAMPS)/sandbox
 test: lint docs pure kafka
 
 pure: $(STAMPS)/dev $(STAMPS)/browser
-	$(BIN)/pytest -m "not kafka" -q
+	$(BIN)/pytest $(SIDE_BY_SIDE) -m "not kafka" -q
 
 kafka: $(STAMPS)/dev $(STAMPS)/sandbox $(STAMPS)/browser
-	$(BIN)/pytest -m "kafka and not long" -q
+	$(BIN)/pytest $(SIDE_BY_SIDE) -m "kafka and not long" -q
 
 matrix: $(STAMPS)/dev $(STAMPS)/sandbox $(STAMPS)/browser
 	mkdir -p build
-	$(BIN)/pytest -m "kafka and not long" -q --kafka-versions=3.3.2,3.6.2,3.9.2,4.3.1 --junitxml=build/matrix.xml; \
+	$(BIN)/pytest $(SIDE_BY_SIDE) -m "kafka and not long" -q --kafka-versions=3.3.2,3.6.2,3.9.2,4.3.1 --junitxml=build/matrix.xml; \
 	seen=$$?; $(BIN)/python -m tests.project.matrix build/matrix.xml && exit $$seen
 
 crash: $(STAMPS)/dev $(STAMPS)/sandbox
