@@ -1,4 +1,4 @@
-"""What a ledger needs of a database, and which one a store URL names. SQLite and PostgreSQL differ only below here.
+"""What a ledger needs of a database. SQLite and PostgreSQL differ only below here.
 
 Statements are written once: `?` stands for a value (so it can stand for nothing else), {blob}, {text} and {now_ms} for
 what each dialect says there. Text is compared by its bytes in both.
@@ -6,19 +6,13 @@ what each dialect says there. Text is compared by its bytes in both.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final, Protocol, Self
-
-from eosctl.codecs.config_providers import Lookup
-from eosctl.errors import UsageError
 
 Value = str | int | bytes | None
 Row = tuple[Any, ...]
 
 BUSY_S: Final = 60.0
 """How long a writer waits for another one that commits just now."""
-
-FORMS: Final = "sqlite:///FILE (sqlite:////DIRECTORY/FILE where it is absolute) or postgresql://USER@HOST/DATABASE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,26 +86,3 @@ class LedgerStore(Protocol):
     def connect(self, *, create: bool = False) -> LedgerConnection:
         """A new connection; `create` makes a SQLite file that is not there, which else is a ConfigError."""
         ...
-
-
-def ledger_store(url: str, lookup: Lookup, *, timeout_s: float = 10.0) -> LedgerStore:
-    """The store that `url` names; `lookup` resolves references in it, timeout_s bounds connecting. Opens nothing.
-
-    Raises UsageError for any other URL and for a password in it.
-    """
-    scheme, colon, rest = url.partition("://")
-    if scheme == "sqlite" and colon:
-        from eosctl.clients.ledger_sqlite import SqliteStore
-
-        return SqliteStore(_sqlite_path(rest))
-    if scheme in {"postgresql", "postgres"} and colon:
-        from eosctl.clients.ledger_postgresql import postgresql_store
-
-        return postgresql_store(f"postgresql://{rest}", lookup, timeout_s)
-    raise UsageError(f"{scheme if colon else 'this'}: no kind of store", hint=f"a store is {FORMS}")
-
-
-def _sqlite_path(rest: str) -> Path:
-    if not rest.startswith("/") or rest in {"/", "/:memory:"} or "\0" in rest:
-        raise UsageError(f"sqlite://{rest} names no file", hint=f"a store is {FORMS}")
-    return Path(rest[1:]).expanduser().absolute()

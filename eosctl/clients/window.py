@@ -5,14 +5,13 @@ from collections import defaultdict, deque
 from collections.abc import Hashable, Iterator
 from itertools import count
 from time import monotonic
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
 
 from eosctl.clients.messages import Request, Response
 from eosctl.errors import EosctlError, TimedOut
 
 if TYPE_CHECKING:
     from eosctl.clients.channel import Channel
-    from eosctl.clients.wire import Wire
 
 Item = TypeVar("Item", bound=Hashable)
 
@@ -34,6 +33,18 @@ class _Queued(NamedTuple, Generic[Item]):
     request: Request
 
 
+class Channels(Protocol):
+    """Who opens connections for a Window, and lets time pass on them: a Wire."""
+
+    def channel(self, node_id: int, deadline: float, lane: int = 0) -> "Channel | None":
+        """The channel to broker `node_id`, opened if need be; None while it is connecting or backing off."""
+        ...
+
+    def poll(self, timeout_s: float) -> None:
+        """Sends and receives what is there, waiting `timeout_s` at most."""
+        ...
+
+
 class Window(Generic[Item]):
     """Sends what is put in, `in_flight` requests at a time on each connection, and yields an Answer for each.
 
@@ -52,7 +63,7 @@ class Window(Generic[Item]):
        Whether the broker acted on a request in flight is then not known.
     """
 
-    def __init__(self, wire: "Wire", in_flight: int, lanes: int, timeout_s: float) -> None:
+    def __init__(self, wire: Channels, in_flight: int, lanes: int, timeout_s: float) -> None:
         self._wire = wire
         self._limit = in_flight
         self._lanes = range(lanes)

@@ -87,7 +87,7 @@ def open_ledger(url: str, *, create: bool = True, timeout_s: float = 10.0) -> Le
     Raises UsageError for a URL that is none or holds a password, ConfigError, Unreachable or NotAuthorized where the
     store cannot be used, Unsupported where a newer eosctl wrote it.
     """
-    from eosctl.clients.ledger_store import ledger_store
+    from eosctl.clients.ledger_url import ledger_store
     from eosctl.executors.failpoints import failpoint_of
     from eosctl.executors.ledger_schema import prepare_ledger
     from eosctl.sources.config_providers import look_up

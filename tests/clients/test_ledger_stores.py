@@ -15,7 +15,7 @@ import pytest
 
 from eosctl.clients import ledger_postgresql, ledger_sqlite
 from eosctl.clients.ledger_sqlite import SqliteStore
-from eosctl.clients.ledger_store import ledger_store
+from eosctl.clients.ledger_url import ledger_store
 from eosctl.commands.audit_ledger import open_ledger
 from eosctl.errors import (
     ConfigError,
