@@ -42,6 +42,8 @@ MAGIC_AT: Final = 16
 BEFORE_LENGTH_COUNTS: Final = 12
 SHORTEST_BATCH: Final = HEADER.size
 MAGIC: Final = 2
+WRONG_CRC: Final = "CRC does not match"
+MOST_SKIPPED: Final = 1 << 31  # a segment's indexes have 32 bits for an offset
 
 CODEC_MASK: Final = 0x07
 TIMESTAMP_TYPE_BIT: Final = 0x08
@@ -106,6 +108,14 @@ class Batch(NamedTuple):
     data: memoryview
 
 
+class DamagedOffsets(NamedTuple):
+    """Offsets [offset, next_offset) that could not be read, and why."""
+
+    offset: int
+    next_offset: int
+    reason: str
+
+
 class MarkerType(IntEnum):
     """Type of an end-transaction marker as the control record's key has it."""
 
@@ -143,6 +153,49 @@ def iter_batches(data: Bytes, *, topic_partition: TopicPartition | None = None) 
             return
         yield Batch(make(unpack(view, place)), view[place:stop])
         place = stop
+
+
+def claimed_length(data: Bytes, place: int = 0) -> int:
+    """How many bytes the batch at `place` has by its length field; 0 where that is not there or no batch's."""
+    there = len(data) - place >= BEFORE_LENGTH_COUNTS
+    length = BEFORE_LENGTH_COUNTS + int(LENGTH.unpack_from(data, place + LENGTH_AT)[0]) if there else 0
+    return length if length >= SHORTEST_BATCH else 0
+
+
+def begins_batch(data: Bytes, place: int, offset: int) -> bool:
+    """Whether a header that makes sense lies at `place`, of a batch whose offsets are not below `offset`."""
+    if len(data) < place + SHORTEST_BATCH:
+        return False
+    header = BatchHeader._make(HEADER.unpack_from(data, place))
+    near = offset <= header.base_offset < offset + MOST_SKIPPED
+    counts = header.batch_length - SHORTEST_BATCH + BEFORE_LENGTH_COUNTS, header.last_offset_delta, header.record_count
+    return header.magic == MAGIC and near and min(counts) >= 0
+
+
+def next_batch(data: bytes, place: int, offset: int) -> int | None:
+    """Where behind `place`, whose bytes are no batch, one begins that has no offset below `offset`; None: nowhere.
+
+    1. Behind as many bytes as the damaged batch claims to have, if what lies there looks like a batch.
+    2. Else at the first place where a whole batch lies whose CRC matches.
+    """
+    claimed = claimed_length(data, place)
+    if claimed and begins_batch(data, place + claimed, offset):
+        return place + claimed
+    magic = data.find(MAGIC, place + 1 + MAGIC_AT)
+    while magic >= 0:
+        place = magic - MAGIC_AT
+        behind = place + claimed_length(data, place)
+        if begins_batch(data, place, offset) and behind <= len(data) and has_right_crc(data[place:behind]):
+            return place
+        magic = data.find(MAGIC, magic + 1)
+    return None
+
+
+def has_right_crc(data: Bytes) -> bool:
+    """Whether the CRC of a whole batch matches; it covers all that lies behind it."""
+    from aiokafka.record.default_records import DefaultRecordBatch
+
+    return bool(DefaultRecordBatch(data).validate_crc())
 
 
 def _not_a_batch(view: memoryview, place: int, topic_partition: TopicPartition | None) -> Undecodable:
@@ -236,7 +289,7 @@ def _checked(batch: Batch, check_crc: bool) -> "DefaultRecordBatch":
         raise Undecodable(f"unknown codec {codec}")
     decoder = DefaultRecordBatch(batch.data)
     if check_crc and not decoder.validate_crc():
-        raise Undecodable("CRC does not match")
+        raise Undecodable(WRONG_CRC)
     return decoder
 
 

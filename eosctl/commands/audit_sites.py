@@ -90,6 +90,12 @@ class SegmentSite:
         self._context, self._question = context, question
         found = find_segments(question.log_directories, self._wanted())
         self._segments = tuple(survey_segments(place, paths) for place, paths in found.items())
+        for each in self._segments:
+            if each.cut_bytes:
+                where = f"{each.cut_bytes} bytes at the end of {each.paths[-1]}, from offset {each.end_offset} on"
+                context.options.console.warn(
+                    f"{where}, are no whole batch: not read; a broker cuts them off when it starts"
+                )
 
     def _wanted(self) -> tuple[str, ...]:
         """Named topics beside the internal ones; all if none is named."""

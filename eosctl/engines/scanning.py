@@ -12,12 +12,12 @@ from eosctl.analysis.audit.log_scan import GapKind
 from eosctl.analysis.audit.range_scan import RangeScan
 from eosctl.codecs.audit_states import decode_json, encode_state, read_offsets_key
 from eosctl.codecs.config_topic import decode_config_records
-from eosctl.codecs.record_batches import Batch, MarkerType, decode_entries, decode_records
+from eosctl.codecs.record_batches import Batch, DamagedOffsets, MarkerType, decode_entries, decode_records
 from eosctl.errors import Undecodable
 from eosctl.model.audit import BUCKETS, AuditedTopic, AuditPlan, OffsetRange, StateKind, StateRow, TopicRole
 from eosctl.model.audit_states import ConfigEvent, KeyState, ProducerItems
 from eosctl.model.skipped import Skipped
-from eosctl.sources.audit_log import ControlBatch, DamagedOffsets, DataBatch, LogItem
+from eosctl.sources.audit_log import ControlBatch, DataBatch, LogItem
 
 COMPACT = "compact"
 RARELY: Final = (200_000, 50, 100)

@@ -11,15 +11,16 @@ from typing import Final, NamedTuple
 
 from eosctl.clients.wire import Wire
 from eosctl.codecs.record_batches import (
-    BEFORE_LENGTH_COUNTS,
-    LENGTH,
-    LENGTH_AT,
-    MAGIC_AT,
+    HEADER,
     Batch,
+    BatchHeader,
+    DamagedOffsets,
     EndTransactionMarker,
     MarkerType,
+    claimed_length,
     decode_marker,
     iter_batches,
+    next_batch,
 )
 from eosctl.errors import Undecodable, UsageError
 from eosctl.model.audit import OffsetRange
@@ -29,6 +30,8 @@ from eosctl.sources.kafka_topics import topic_ids
 from eosctl.sources.log_reader import LogReader, RecordsDeleted
 
 FETCH_BYTES: Final = 1 << 23
+MOST_BYTES: Final = 1 << 27
+MOST_RECORDS: Final = 1 << 20
 
 
 class DataBatch(NamedTuple):
@@ -43,14 +46,6 @@ class ControlBatch(NamedTuple):
 
     batch: Batch
     marker: EndTransactionMarker | None
-
-
-class DamagedOffsets(NamedTuple):
-    """Offsets [offset, next_offset) that could not be read, and why."""
-
-    offset: int
-    next_offset: int
-    reason: str
 
 
 LogItem = DataBatch | ControlBatch | DamagedOffsets
@@ -147,14 +142,18 @@ class _LenientReader(LogReader):
         return batches
 
     def _pass_over(self, records: bytes, error: Undecodable) -> None:
-        """Go on at the batch behind the damaged one, if its length tells where that begins; else at the range's end."""
-        behind = BEFORE_LENGTH_COUNTS + int(LENGTH.unpack_from(records, LENGTH_AT)[0])
-        offset = self._position
-        if behind <= MAGIC_AT:
-            following = self.limit
-        elif behind + LENGTH_AT <= len(records):
-            following = int.from_bytes(records[behind : behind + LENGTH_AT], "big", signed=True)
-        else:
-            following = offset + 1
-        self._position = min(max(following, offset + 1), self.limit)
+        """Go on at the batch behind the damaged one. Where the answer ends before that, the next one may be longer."""
+        behind = next_batch(records, 0, self._position + 1)
+        if behind is None and claimed_length(records) + HEADER.size > len(records) >= self._max_bytes < MOST_BYTES:
+            return
+        following = self._following(records) if behind is None else int.from_bytes(records[behind : behind + 8], "big")
+        offset, self._position = self._position, min(following, self.limit)
         self._damages.append(DamagedOffsets(offset, self._position, error.reason))
+
+    def _following(self, records: bytes) -> int:
+        """The offset behind the damaged batch as far as its header tells: a segment ends with it."""
+        if len(records) < HEADER.size:
+            return self._position + 1
+        header = BatchHeader._make(HEADER.unpack_from(records))
+        sound = header.base_offset <= self._position <= header.last_offset < header.base_offset + MOST_RECORDS
+        return header.next_offset if sound else self._position + 1

@@ -1,36 +1,36 @@
 """A broker's log directory as what an audit reads from: partitions' segment files, without a broker.
 
-    <topic>-<partition>/00000000000000000000.log   batches from that offset on
-    <topic>-<partition>/partition.metadata         version: 0, topic_id: <ID> (KIP-516)
+    <topic>-<partition>/00000000000000000000.log       batches from that offset on
+    <topic>-<partition>/00000000000000000000.log.swap  what a cleaner puts in the place of segments
+    <topic>-<partition>/partition.metadata             version: 0, topic_id: <ID> (KIP-516)
 
 1. Nobody tells which transactions were aborted, so the segments are gone through twice: once for their markers.
 2. The end of the last segment stands for the high watermark; what a copy cut in the middle of a batch is not there.
 3. The last stable offset is the first offset of the earliest transaction without a marker.
+4. A `.swap` file is whole. A broker that starts puts it in the place of the segments that it covers, so it is read
+   where the segment of its name is gone. `.cleaned` and `.deleted` files are not read, nor are directories of
+   partitions that are being deleted (`-delete`), moved (`-future`) or were assigned elsewhere (`-stray`).
+5. Of several directories with the same partition (replicas, or a copy beside the original) the longest log is read.
+6. A broker may go on writing, cleaning and deleting: what is gone when it is read is damage, unless a segment that was
+   read covers it.
 """
 
-import mmap
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from eosctl.codecs.record_batches import (
-    BEFORE_LENGTH_COUNTS,
-    LENGTH,
-    LENGTH_AT,
-    MAGIC_AT,
-    Batch,
-    MarkerType,
-    decode_marker,
-    iter_batches,
-)
+from eosctl.codecs.record_batches import Batch, DamagedOffsets, MarkerType, decode_marker
 from eosctl.errors import ConfigError, Undecodable, UsageError
 from eosctl.model.audit import OffsetRange
 from eosctl.model.names import TopicPartition
-from eosctl.sources.audit_log import ControlBatch, DamagedOffsets, DataBatch, LogItem
-from eosctl.sources.log_segment import DIRECTORY
+from eosctl.sources.audit_log import ControlBatch, DataBatch, LogItem
+from eosctl.sources.log_segment import DIRECTORY, SegmentBatches, SegmentGone
 
+SEGMENT: Final = re.compile(r"(?P<base>\d{20})\.log(?P<swap>\.swap)?")
+GONE: Final = "the segment file was deleted before it was read"
+SHORTER: Final = "the last segment was truncated before it was read"
 TOPIC_ID: Final = re.compile(r"^topic_id:\s*(\S+)$", re.MULTILINE)
 
 
@@ -44,7 +44,10 @@ class AbortedTransaction(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PartitionSegments:
-    """The segments of one partition, and what their markers tell."""
+    """The segments of one partition, and what their markers tell.
+
+    cut_bytes is how many bytes at the end of the last one are no whole batch.
+    """
 
     topic_partition: TopicPartition
     paths: tuple[Path, ...]
@@ -53,6 +56,7 @@ class PartitionSegments:
     last_stable_offset: int
     end_offset: int
     aborted: tuple[AbortedTransaction, ...]
+    cut_bytes: int = 0
 
 
 def find_segments(directories: Iterable[Path], topics: Sequence[str] = ()) -> Mapping[TopicPartition, tuple[Path, ...]]:
@@ -60,20 +64,46 @@ def find_segments(directories: Iterable[Path], topics: Sequence[str] = ()) -> Ma
 
     topics keeps only those. Raises UsageError where there is none, ConfigError for a directory that cannot be read.
     """
-    found: dict[TopicPartition, list[Path]] = {}
+    found: dict[TopicPartition, dict[Path, list[Path]]] = {}
     for directory in directories:
         try:
-            files = [*directory.glob("*.log"), *directory.glob("*/*.log")]
+            files = [path for pattern in ("*.log", "*.log.swap") for path in _under(directory, pattern)]
         except OSError as error:
             raise ConfigError(f"cannot read {directory}: {error.strerror or error}") from error
         for path in files:
-            match = DIRECTORY.fullmatch(path.absolute().parent.name)
-            if match is not None and (not topics or match["topic"] in topics):
-                found.setdefault(TopicPartition(match["topic"], int(match["partition"])), []).append(path)
+            home = path.absolute().parent
+            match = DIRECTORY.fullmatch(home.name)
+            if SEGMENT.fullmatch(path.name) and match is not None and (not topics or match["topic"] in topics):
+                place = TopicPartition(match["topic"], int(match["partition"]))
+                found.setdefault(place, {}).setdefault(home, []).append(path)
     if not found:
         names = ", ".join(map(str, directories))
         raise UsageError(f"no segment of {', '.join(topics) or 'any topic'} in {names}", hint="DIR holds TOPIC-N/*.log")
-    return {place: tuple(sorted(found[place])) for place in sorted(found)}
+    return {place: _longest(found[place].values()) for place in sorted(found)}
+
+
+def _under(directory: Path, pattern: str) -> Iterator[Path]:
+    yield from directory.glob(pattern)
+    yield from directory.glob(f"*/{pattern}")
+
+
+def _longest(logs: Iterable[Sequence[Path]]) -> tuple[Path, ...]:
+    """Of the logs of one partition the one that reaches furthest, its segments in order."""
+    return max((_in_order(paths) for paths in logs), key=_length)
+
+
+def _in_order(paths: Iterable[Path]) -> tuple[Path, ...]:
+    """Segments by their first offset; a `.swap` file only where there is no other of that offset."""
+    by_base = {_base(path): path for path in sorted(set(paths), reverse=True)}
+    return tuple(by_base[base] for base in sorted(by_base))
+
+
+def _length(paths: Sequence[Path]) -> tuple[int, int, int]:
+    try:
+        size = paths[-1].stat().st_size
+    except FileNotFoundError:
+        size = 0
+    return _base(paths[-1]), size, -_base(paths[0])
 
 
 def survey_segments(topic_partition: TopicPartition, paths: Sequence[Path]) -> PartitionSegments:
@@ -81,7 +111,8 @@ def survey_segments(topic_partition: TopicPartition, paths: Sequence[Path]) -> P
     opened: dict[int, int] = {}
     aborted: list[AbortedTransaction] = []
     start, end = None, 0
-    for item in _items(paths):
+    log = _Log(paths)
+    for item in log:
         if isinstance(item, DamagedOffsets):
             continue
         header = item.header
@@ -103,6 +134,7 @@ def survey_segments(topic_partition: TopicPartition, paths: Sequence[Path]) -> P
         min(opened.values(), default=end),
         end,
         tuple(aborted),
+        log.cut_bytes,
     )
 
 
@@ -119,14 +151,18 @@ def read_segments(segments: PartitionSegments, offsets: OffsetRange) -> Iterator
     aborted: dict[int, list[AbortedTransaction]] = {}
     for each in segments.aborted:
         aborted.setdefault(each.producer_id, []).append(each)
-    for item in _items(_from(segments.paths, offsets.start)):
-        last = item.offset if isinstance(item, DamagedOffsets) else item.header.last_offset
-        if last >= offsets.end:
-            return
+    log = _Log(_from(segments.paths, offsets.start), segments.end_offset)
+    for item in log:
+        last = item.next_offset - 1 if isinstance(item, DamagedOffsets) else item.header.last_offset
         if last < offsets.start:
             continue
         if isinstance(item, DamagedOffsets):
-            yield item
+            if item.offset >= offsets.end:
+                return
+            start, end = max(item.offset, offsets.start), min(item.next_offset, offsets.end)
+            yield DamagedOffsets(start, end, item.reason)
+        elif last >= offsets.end:
+            return
         elif item.header.is_control:
             yield _marker(item)
         else:
@@ -145,7 +181,8 @@ def _from(paths: Sequence[Path], start: int) -> Sequence[Path]:
 
 
 def _base(path: Path) -> int:
-    return int(path.stem) if path.stem.isdecimal() else 0
+    match = SEGMENT.fullmatch(path.name)
+    return 0 if match is None else int(match["base"])
 
 
 def _marker(batch: Batch) -> ControlBatch | DamagedOffsets:
@@ -155,36 +192,29 @@ def _marker(batch: Batch) -> ControlBatch | DamagedOffsets:
         return DamagedOffsets(batch.header.base_offset, batch.header.next_offset, error.reason)
 
 
-def _items(paths: Iterable[Path]) -> Iterator[Batch | DamagedOffsets]:
-    for path in paths:
-        try:
-            with path.open("rb") as file:
-                if path.stat().st_size:
-                    with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-                        yield from _batches(bytes(data))
-        except OSError as error:
-            raise ConfigError(f"cannot read the segment {path}: {error.strerror or error}") from error
+class _Log:
+    """Batches and damages of segments that follow each other; end is the offset that they reached once, if known.
 
+    cut_bytes is what is no whole batch at the end of the last one.
+    """
 
-def _batches(data: bytes) -> Iterator[Batch | DamagedOffsets]:
-    """Batches, and damages where bytes are none: passed over by their length, if that makes sense."""
-    view = memoryview(data)
-    place = 0
-    while place < len(view):
-        try:
-            for batch in iter_batches(view[place:]):
-                yield batch
-                place += len(batch.data)
-            return
-        except Undecodable as error:
-            if not view[place:].tobytes().strip(b"\0"):
-                return
-            offset = int.from_bytes(view[place : place + LENGTH_AT], "big", signed=True)
-            length = BEFORE_LENGTH_COUNTS + int(LENGTH.unpack_from(view, place + LENGTH_AT)[0])
-            if length <= MAGIC_AT:
-                yield DamagedOffsets(offset, offset + 1, f"{error.reason}; the rest of the segment is not readable")
-                return
-            place += length
-            following = view[place : place + LENGTH_AT]
-            behind = int.from_bytes(following, "big", signed=True) if len(following) == LENGTH_AT else offset + 1
-            yield DamagedOffsets(offset, max(behind, offset + 1), error.reason)
+    def __init__(self, paths: Sequence[Path], end: int | None = None) -> None:
+        self._paths, self._end = paths, end
+        self.cut_bytes = 0
+
+    def __iter__(self) -> Iterator[Batch | DamagedOffsets]:
+        reached = 0
+        bases: list[int | None] = [_base(path) for path in self._paths]
+        for path, base, ends in zip(self._paths, bases, [*bases[1:], None], strict=True):
+            segment = SegmentBatches(path, max(reached, base or 0), ends)
+            try:
+                yield from segment
+            except SegmentGone:
+                reached, gone = max(reached, base or 0), self._end if ends is None else ends
+                if gone is not None and reached < gone:
+                    yield DamagedOffsets(reached, gone, GONE)
+                    reached = gone
+            else:
+                reached, self.cut_bytes = max(reached, segment.next_offset), segment.cut_bytes
+        if self._end is not None and reached < self._end:
+            yield DamagedOffsets(reached, self._end, SHORTER)

@@ -1,0 +1,232 @@
+"""A broker's log directory, whole, damaged, or changing while it is read: each offset is read once, or named."""
+
+import os
+import struct
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import pytest
+
+from eosctl.codecs.record_batches import DamagedOffsets, MarkerType
+from eosctl.errors import UsageError
+from eosctl.model.audit import OffsetRange
+from eosctl.model.names import TopicPartition
+from eosctl.sources import log_segment
+from eosctl.sources.audit_log import LogItem
+from eosctl.sources.audit_segments import PartitionSegments, find_segments, read_segments, survey_segments
+from tests.analysis.audit.batch_bytes import Writer, Written, data_batch, marker_batch
+
+ORDERS = TopicPartition("orders", 0)
+TASK = Writer(7, 0, transactional=True)
+PLAIN = Writer()
+
+
+def batch(offset: int, records: int = 2, writer: Writer = PLAIN) -> bytes:
+    return data_batch(offset, [Written(delta, 1000, b"k", b"v" * 40) for delta in range(records)], writer)
+
+
+def batches(start: int, end: int) -> bytes:
+    return b"".join(batch(offset) for offset in range(start, end, 2))
+
+
+@pytest.fixture
+def partition(tmp_path: Path) -> Path:
+    directory = tmp_path / "logs" / "orders-0"
+    directory.mkdir(parents=True)
+    return directory
+
+
+def write(partition: Path, segments: dict[int, bytes], suffix: str = "") -> None:
+    for base, data in segments.items():
+        (partition / f"{base:020}.log{suffix}").write_bytes(data)
+
+
+def survey(partition: Path) -> PartitionSegments:
+    found = find_segments([partition.parent])
+    return survey_segments(ORDERS, found[ORDERS])
+
+
+def offsets_of(items: Iterable[LogItem]) -> list[int]:
+    """First offsets of the batches."""
+    return [each.batch.header.base_offset for each in items if not isinstance(each, DamagedOffsets)]
+
+
+def damages_of(items: Iterable[LogItem]) -> list[tuple[int, int]]:
+    return [(each.offset, each.next_offset) for each in items if isinstance(each, DamagedOffsets)]
+
+
+def read(segments: PartitionSegments, start: int = 0, end: int | None = None) -> list[LogItem]:
+    until = segments.end_offset if end is None else end
+    return list(read_segments(segments, OffsetRange("orders", 0, start, until)))
+
+
+def seen(partition: Path) -> tuple[list[int], list[tuple[int, int]], int]:
+    """Batches, damages, and the bytes at the end that are no batch."""
+    segments = survey(partition)
+    items = read(segments)
+    return offsets_of(items), damages_of(items), segments.cut_bytes
+
+
+def test_segments_follow_each_other_whatever_the_size_of_a_chunk(partition: Path, monkeypatch: pytest.MonkeyPatch):
+    write(partition, {0: batches(0, 10), 10: batches(10, 30), 30: b""})
+    for size in (1, 70, 250, 1 << 20):
+        monkeypatch.setattr(log_segment, "CHUNK", size)
+        assert seen(partition) == ([*range(0, 30, 2)], [], 0)
+
+
+def damaged_at(data: bytes, number: int, place: int, value: bytes) -> bytes:
+    """The bytes with others in the batch of that number."""
+    at = number * len(batch(0)) + place
+    return data[:at] + value + data[at + len(value) :]
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        pytest.param(16, b"\7", id="magic"),
+        pytest.param(8, struct.pack(">i", 3), id="a length that no batch has"),
+        pytest.param(8, struct.pack(">i", 90), id="a length that ends within the batch"),
+        pytest.param(8, struct.pack(">i", 200), id="a length that ends within the next batch"),
+        pytest.param(8, struct.pack(">i", 1 << 30), id="a length behind the end of the file"),
+        pytest.param(8, struct.pack(">i", -5), id="a negative length"),
+        pytest.param(0, struct.pack(">q", 1 << 60), id="an offset far ahead"),
+        pytest.param(23, struct.pack(">i", -9), id="a last offset below the first"),
+        pytest.param(0, bytes(80), id="zeros"),
+    ],
+)
+@pytest.mark.parametrize("last", [False, True])
+def test_a_damaged_batch_costs_its_own_offsets_only(partition: Path, place: int, value: bytes, last: bool):
+    data = damaged_at(batches(0, 20), 4, place, value)
+    write(partition, {0: data} if last else {0: data, 20: batches(20, 30)})
+    kept = [offset for offset in range(0, 20 if last else 30, 2) if offset != 8]
+    assert seen(partition) == (kept, [(8, 10)], 0)
+
+
+def test_what_is_damaged_beyond_a_chunk_is_passed_over_too(partition: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(log_segment, "CHUNK", 300)
+    write(partition, {0: batches(0, 10) + os.urandom(5000) + batches(40, 60)})
+    assert seen(partition) == ([*range(0, 10, 2), *range(40, 60, 2)], [(10, 40)], 0)
+
+
+@pytest.mark.parametrize("kept", [9, 11, 16, 17, 60, 61, 100])
+def test_a_broker_that_crashed_leaves_a_batch_cut_off_at_the_end(partition: Path, kept: int):
+    write(partition, {0: batches(0, 10), 10: batches(10, 14) + batch(14)[:kept]})
+    assert seen(partition) == ([*range(0, 14, 2)], [], kept)
+
+
+def test_a_segment_that_is_cut_off_in_the_middle_of_the_log_is_damage(partition: Path):
+    write(partition, {0: batches(0, 10)[:-30], 10: batches(10, 14)})
+    assert seen(partition) == ([0, 2, 4, 6, 10, 12], [(8, 10)], 0)
+
+
+@pytest.mark.parametrize("zeros", [5, 61, 5000, 5 << 20])
+def test_space_that_was_allocated_ahead_is_the_end_of_the_log(partition: Path, zeros: int):
+    write(partition, {0: batches(0, 10) + bytes(zeros)})
+    assert seen(partition) == ([*range(0, 10, 2)], [], 0)
+
+
+def test_a_batch_cut_off_before_space_that_was_allocated_ahead_is_counted(partition: Path):
+    write(partition, {0: batches(0, 10) + batch(10)[:70] + bytes(5000)})
+    assert seen(partition) == ([*range(0, 10, 2)], [], 5070)
+
+
+def test_zeros_in_the_middle_of_the_log_are_damage(partition: Path):
+    write(partition, {0: batches(0, 10) + bytes(5 << 20), 20: batches(20, 24)})
+    assert seen(partition) == ([*range(0, 10, 2), 20, 22], [(10, 20)], 0)
+
+
+def test_only_partitions_that_a_broker_serves_are_read(partition: Path):
+    write(partition, {0: batches(0, 10)})
+    write(partition, {0: batches(0, 4), 100: batches(100, 104)}, ".deleted")
+    write(partition, {0: batches(0, 4), 100: batches(100, 104)}, ".cleaned")
+    for name in ("orders-1.abc-delete", "orders-2.abc-future", "orders-3.abc-stray", "kafka-7"):
+        other = partition.parent / name
+        other.mkdir()
+        (other / ("server.log" if name == "kafka-7" else f"{0:020}.log")).write_bytes(batches(0, 4))
+    (partition / "server.log").write_bytes(b"[2026-01-01] INFO started")
+    assert list(find_segments([partition.parent])) == [ORDERS]
+    assert seen(partition) == ([*range(0, 10, 2)], [], 0)
+
+
+def test_a_directory_without_segments_is_refused(partition: Path):
+    write(partition, {0: batches(0, 4)}, ".deleted")
+    with pytest.raises(UsageError, match="no segment of any topic"):
+        find_segments([partition.parent])
+
+
+def test_a_cleaner_that_was_interrupted_leaves_the_swap_file_in_the_place_of_its_segments(partition: Path):
+    write(partition, {0: batch(0) + batch(8) + batch(14)}, ".swap")
+    write(partition, {10: batches(10, 20), 20: batches(20, 24)})
+    assert seen(partition) == ([0, 8, 14, 16, 18, 20, 22], [], 0)
+
+
+def test_a_swap_file_beside_the_segment_of_its_name_is_not_needed(partition: Path):
+    write(partition, {0: batch(0) + batch(8)}, ".swap")
+    write(partition, {0: batches(0, 10)})
+    assert seen(partition) == ([*range(0, 10, 2)], [], 0)
+
+
+def test_of_two_copies_of_a_partition_the_longer_one_is_read(partition: Path, tmp_path: Path):
+    write(partition, {0: batches(0, 10), 10: batches(10, 14)})
+    other = tmp_path / "other" / "orders-0"
+    other.mkdir(parents=True)
+    write(other, {0: batches(0, 10), 10: batches(10, 20)})
+    for directories in ([partition.parent, other.parent], [other.parent, partition.parent], [other, partition, other]):
+        segments = survey_segments(ORDERS, find_segments(directories)[ORDERS])
+        assert offsets_of(read(segments)) == [*range(0, 20, 2)]
+
+
+def test_what_a_broker_writes_meanwhile_is_not_read(partition: Path):
+    write(partition, {0: batches(0, 10) + batch(10)[:50]})
+    segments = survey(partition)
+    assert (segments.end_offset, segments.cut_bytes) == (10, 50)
+    write(partition, {0: batches(0, 20), 20: batches(20, 30)})
+    assert offsets_of(read(segments)) == [*range(0, 10, 2)]
+
+
+@pytest.mark.parametrize(
+    ("gone", "ranges", "damages"),
+    [
+        (0, [(0, 30)], [(0, 10)]),
+        (0, [(0, 5), (5, 30)], [(0, 5), (5, 10)]),
+        (10, [(0, 30)], [(10, 20)]),
+        (10, [(12, 14), (14, 16)], [(12, 14), (14, 16)]),
+        (20, [(0, 30)], [(20, 30)]),
+    ],
+)
+def test_a_segment_that_is_deleted_meanwhile_is_damage(
+    partition: Path, gone: int, ranges: Sequence[tuple[int, int]], damages: list[tuple[int, int]]
+):
+    write(partition, {0: batches(0, 10), 10: batches(10, 20), 20: batches(20, 30)})
+    segments = survey(partition)
+    (partition / f"{gone:020}.log").rename(partition / f"{gone:020}.log.deleted")
+    items = [item for start, end in ranges for item in read(segments, start, end)]
+    assert damages_of(items) == damages
+    assert not {offset for offset in offsets_of(items) if gone <= offset < gone + 10}
+
+
+def test_segments_that_a_cleaner_puts_together_meanwhile_lose_nothing(partition: Path):
+    write(partition, {0: batches(0, 10), 10: batches(10, 20), 20: batches(20, 30)})
+    segments = survey(partition)
+    write(partition, {0: batch(0) + batch(18)})
+    (partition / f"{10:020}.log").unlink()
+    items = read(segments)
+    assert (offsets_of(items), damages_of(items)) == ([0, 18, *range(20, 30, 2)], [])
+
+
+def test_a_log_that_is_truncated_meanwhile_is_damage(partition: Path):
+    write(partition, {0: batches(0, 10)})
+    segments = survey(partition)
+    write(partition, {0: batches(0, 6)})
+    items = read(segments)
+    assert (offsets_of(items), damages_of(items)) == ([0, 2, 4], [(6, 10)])
+
+
+def test_transactions_are_known_by_their_markers_whatever_lies_between_them(partition: Path):
+    aborted = batch(0, writer=TASK) + batch(2) + marker_batch(4, 1000, MarkerType.ABORT, TASK)
+    committed = batch(5, writer=TASK) + marker_batch(7, 1000, MarkerType.COMMIT, TASK)
+    write(partition, {0: aborted, 5: committed + batch(8, writer=TASK) + batch(10)})
+    segments = survey(partition)
+    assert (segments.last_stable_offset, segments.end_offset) == (8, 12)
+    items = [each for each in read(segments, 0, 8) if hasattr(each, "aborted")]
+    assert [(each.batch.header.base_offset, each.aborted) for each in items] == [(0, True), (2, False), (5, False)]
