@@ -75,10 +75,21 @@ def fold_transaction_log(records: Iterable[LogRecord]) -> FoldedLog:
     return FoldedLog(ids, count, tuple(newer))
 
 
-def idle_since(folded: FoldedLog, transactional_ids: Collection[str]) -> dict[str, int]:
-    """When each of these IDs was last written down (ms since the epoch), of those that can expire."""
+def idle_since(
+    folded: FoldedLog, transactional_ids: Collection[str], partitions: int, unread: Mapping[int, Skipped]
+) -> dict[str, int | Skipped]:
+    """When each of these IDs was last written down (ms since the epoch), of those that can expire.
+
+    The log has so many partitions; the IDs of those that could not be read are Skipped.
+    """
     logged = ((name, folded.ids[name].value) for name in transactional_ids if name in folded.ids)
-    return {name: value.last_update_ms for name, value in logged if value is not None and value.state in EXPIRING}
+    since: dict[str, int | Skipped] = {
+        name: value.last_update_ms for name, value in logged if value is not None and value.state in EXPIRING
+    }
+    if not unread:
+        return since
+    places = {name: coordinator_partition(name, partitions) for name in transactional_ids}
+    return since | {name: unread[place] for name, place in places.items() if place in unread}
 
 
 def last_records(records: Iterable[LogRecord], keep: int = KEPT) -> tuple[int, tuple[LogRecord, ...]]:

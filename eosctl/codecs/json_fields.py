@@ -41,6 +41,14 @@ class JsonFields:
         """A list, of anything."""
         return self._typed(name, list)
 
+    def every_text(self, name: str) -> tuple[str, ...]:
+        """A list of strings."""
+        found = self.listed(name)
+        texts = tuple(each for each in found if isinstance(each, str))
+        if len(texts) < len(found):
+            raise Undecodable(f"{self._place}.{name} holds something that is no text")
+        return texts
+
     def inner(self, name: str) -> "JsonFields":
         """An object."""
         return JsonFields(self._member(name), f"{self._place}.{name}")

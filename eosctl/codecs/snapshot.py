@@ -1,9 +1,10 @@
 """Snapshot files: JSON lines, so that a cut file is noticed and a long config topic is written as it is read.
 
-    {"kind": "eosctl.snapshot", "version": 4, "as_of": 1790000000000, "group_id": "connect-cluster"}
+    {"kind": "eosctl.snapshot", "version": 5, "as_of": 1790000000000, "group_id": "connect-cluster"}
     {"cluster": {"cluster_id": …, "brokers": {"1": "host:9092"}, "transaction_max_timeout_ms": 900000}}
     {"connect": {"workers": {url: {…}}, "connectors": {name: {…}}}}
     {"transactions": {transactional ID: {"state": …, "producer_id": …, …}}}
+    {"unlisted": {"reasons": […]}}    since version 5: why other IDs may be missing there
     {"config_topic": {"topic": …, "facts": {…}, "offsets": {…}}}
     {"config_record": {…}}            one line for each record, as codecs.config_record_lines writes it
     {"offsets": {…}}                  since version 2; and {"offsets_key": {…}} as codecs.snapshot_offsets writes them
@@ -18,6 +19,7 @@ topic's bytes are decoded. A new version is written when an old eosctl could mis
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, Final, NamedTuple, TypeVar
 
 from eosctl.codecs.config_record_lines import decode_config_record, encode_config_record
@@ -59,15 +61,16 @@ from eosctl.model.snapshot import ConfigTopicLog, Snapshot
 from eosctl.model.transaction_log import LogRecord
 
 KIND: Final = "eosctl.snapshot"
-VERSION: Final = 4
+VERSION: Final = 5
 OLDEST: Final = 1
-ADDED: Final = {"offsets": 2, "transaction_log": 3, "producers": 3, "evidence": 4}
+ADDED: Final = {"offsets": 2, "transaction_log": 3, "producers": 3, "evidence": 4, "unlisted": 5}
 """Sections that the first version did not have, and the version that brought them."""
 NOUNS: Final = {
     "offsets": "offsets topics",
     "transaction_log": "the transaction log",
     "producers": "producers of partitions",
     "evidence": "the settings of workers, brokers and topics",
+    "unlisted": "which coordinators did not answer",
 }
 SECTIONS: Final = frozenset({"cluster", "connect", "transactions", "config_topic", *ADDED})
 
@@ -88,9 +91,11 @@ def _values(snapshot: Snapshot) -> Iterator[dict[str, Any]]:
     yield {"connect": _or_skipped(snapshot.connect, encode_connect)}
     yield {
         "transactions": _or_skipped(
-            snapshot.transactions, lambda all_: {name: encode_transaction(each) for name, each in all_.items()}
+            snapshot.transactions,
+            lambda all_: {name: _or_skipped(each, encode_transaction) for name, each in all_.items()},
         )
     }
+    yield {"unlisted": {"reasons": list(snapshot.unlisted)}}
     yield {"config_topic": _or_skipped(snapshot.config_topic, _encode_log)}
     if not isinstance(snapshot.config_topic, Skipped):
         for record in snapshot.config_topic.records:
@@ -199,6 +204,7 @@ def _snapshot(header: JsonFields, sections: dict[str, JsonFields], lines: _Lines
             raise Undecodable(f"the snapshot lacks its {name} line")
         return _read(sections[name], name, decode)
 
+    unlisted = section("unlisted", lambda fields: fields.every_text("reasons"))
     return Snapshot(
         as_of=header.whole("as_of"),
         group_id=header.optional("group_id", header.text),
@@ -206,8 +212,9 @@ def _snapshot(header: JsonFields, sections: dict[str, JsonFields], lines: _Lines
         connect=section("connect", decode_connect),
         transactions=section(
             "transactions",
-            lambda all_: {name: decode_transaction(name, all_.inner(name)) for name in all_.members()},
+            lambda all_: {name: _read(all_, name, partial(decode_transaction, name)) for name in all_.members()},
         ),
+        unlisted=() if isinstance(unlisted, Skipped) else unlisted,
         config_topic=section(
             "config_topic",
             lambda log: ConfigTopicLog(
@@ -226,4 +233,8 @@ def _snapshot(header: JsonFields, sections: dict[str, JsonFields], lines: _Lines
 
 def _read(fields: JsonFields, name: str, decode: Callable[[JsonFields], T]) -> T | Skipped:
     inner = fields.inner(name)
-    return Skipped(inner.text("skipped")) if set(inner.members()) == {"skipped"} else decode(inner)
+    # A transactional ID may be named `skipped` too: its value is no text.
+    match inner.members():
+        case {"skipped": str(reason), **more} if not more:
+            return Skipped(reason)
+    return decode(inner)

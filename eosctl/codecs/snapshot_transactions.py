@@ -1,6 +1,6 @@
 """The transaction log and the producers of partitions in a snapshot file, a line for each record and partition.
 
-    {"transaction_log": {"leaders": {"0": 1, …}, "expiration_ms": 604800000, "read": 120}}
+    {"transaction_log": {"leaders": {"0": 1, …}, "expiration_ms": 604800000, "read": 120, "unread": {"3": reason}}}
     {"log_record": {"partition": 9, "offset": 4, "timestamp": …, "transactional_id": …, "value": null | {…}}}
     {"log_record": {"partition": 9, "offset": 5, "key_version": 1}}       a record of a newer Kafka
     {"producers": {"denied": [], "unknown": null, "groups": {group ID: {"protocol_type": …, "state": …}}}}
@@ -32,12 +32,13 @@ from eosctl.model.transactions import TransactionState
 
 
 def encode_log_facts(facts: TransactionLogFacts) -> dict[str, Any]:
-    """leaders, expiration_ms, read; the records follow line by line."""
+    """leaders, expiration_ms, read, unread; the records follow line by line."""
     limit = facts.expiration_ms
     return {
         "leaders": {str(partition): node for partition, node in facts.leaders.items()},
         "expiration_ms": {"skipped": limit.reason} if isinstance(limit, Skipped) else limit,
         "read": facts.read,
+        "unread": {str(partition): each.reason for partition, each in facts.unread.items()},
     }
 
 
@@ -88,7 +89,10 @@ def decode_log_facts(fields: JsonFields, records: tuple[LogRecord, ...]) -> Tran
         raise Undecodable(f"{inner.place} has a member that is no whole number") from error
     unread = isinstance(fields.members().get("expiration_ms"), dict)
     limit = Skipped(fields.inner("expiration_ms").text("skipped")) if unread else fields.whole("expiration_ms")
-    return TransactionLogFacts(leaders, limit, fields.whole("read"), records)
+    # Saved before version 5 it was read as a whole or not at all.
+    reasons = fields.numbered_texts("unread") if fields.has("unread") else {}
+    lost = {partition: Skipped(reason) for partition, reason in reasons.items()}
+    return TransactionLogFacts(leaders, limit, fields.whole("read"), records, lost)
 
 
 def decode_log_record(fields: JsonFields) -> LogRecord:

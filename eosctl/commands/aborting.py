@@ -43,6 +43,7 @@ def _plan(context: Context, wish: AbortWish) -> PlannedAbort:
     if place not in leaders:
         raise UsageError(f"topic {place.topic} has no partition {place.partition}")
     searched = search(context, {place: leaders[place]}, ALL_AGES)
+    searched.require_all()
     return plan_abort(wish, searched.verdicts, searched.as_of, context.wire.cluster_id)
 
 

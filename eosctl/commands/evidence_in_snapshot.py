@@ -43,6 +43,7 @@ def evidence_in(snapshot: Snapshot, question: EvidenceQuestion) -> Evidence:
         brokers=_brokers(snapshot),
         transactions=ids,
         transactional_ids=ids if isinstance(ids, Skipped) else tuple(ids),
+        unlisted=snapshot.unlisted,
         idle_since=_idle_since(snapshot),
         groups=_groups(snapshot),
     )
@@ -71,11 +72,13 @@ def _brokers(snapshot: Snapshot) -> Mapping[int, Mapping[str, str] | Skipped] | 
     return {node: _limits(cluster.transaction_max_timeout_ms) for node in cluster.brokers}
 
 
-def _idle_since(snapshot: Snapshot) -> Mapping[str, int] | Skipped:
+def _idle_since(snapshot: Snapshot) -> Mapping[str, int | Skipped] | Skipped:
     log, ids = snapshot.transaction_log, snapshot.transactions
     if isinstance(log, Skipped):
         return log
-    return ids if isinstance(ids, Skipped) else idle_since(fold_transaction_log(log.records), ids)
+    if isinstance(ids, Skipped):
+        return ids
+    return idle_since(fold_transaction_log(log.records), ids, len(log.leaders), log.unread)
 
 
 def _groups(snapshot: Snapshot) -> Mapping[str, str] | Skipped:

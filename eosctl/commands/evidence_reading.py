@@ -1,6 +1,6 @@
 """Reading the evidence that the rules ask for: workers and brokers at the same time, or a snapshot."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,18 +10,21 @@ from eosctl.analysis.config_census import survey_config_topic
 from eosctl.analysis.inspection import inspect
 from eosctl.analysis.rules.group import place_of
 from eosctl.analysis.rules.workers import probes
-from eosctl.analysis.transaction_log import fold_transaction_log, idle_since
 from eosctl.codecs.worker_properties import advertised_address, decode_worker_properties
 from eosctl.commands.context import Context
 from eosctl.commands.evidence_acls import read_acl_differences
+from eosctl.commands.evidence_transactions import with_transactions
 from eosctl.commands.offsets_reading import OffsetsQuestion, read_offsets
 from eosctl.commands.offsets_showing import report_of
-from eosctl.commands.reading import read_config_topic, read_descriptions, read_leaderless, read_transactional_ids
+from eosctl.commands.reading import (
+    read_config_topic,
+    read_leaderless,
+    read_listed_ids,
+)
 from eosctl.errors import UsageError
 from eosctl.model.connectors import Reader
 from eosctl.model.evidence import ClusterEvidence, Evidence, WorkerEvidence
 from eosctl.model.inspection import Inspection
-from eosctl.model.names import ConnectorTaskId, coordinator_partition, leader_transactional_id, task_transactional_id
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.report import Finding
 from eosctl.model.skipped import Skipped
@@ -134,6 +137,7 @@ def _of_brokers(context: Context, question: EvidenceQuestion, rest: _Rest) -> Ev
     topics = topics_of(question, known)
     group_id = known.group_id
     inspection = or_skipped(lambda: inspection_of(read_config_topic(context, topics["config"]), known))
+    listed = or_skipped(lambda: read_listed_ids(context))
     known = replace(
         known,
         cluster_id=wire.cluster_id,
@@ -142,36 +146,17 @@ def _of_brokers(context: Context, question: EvidenceQuestion, rest: _Rest) -> Ev
         brokers=read_broker_settings(wire),
         internal_topics=tuple(read_internal_topic(wire, role, name) for role, name in topics.items()),
         transaction_log=or_skipped(lambda: read_transaction_log(wire)),
-        transactional_ids=or_skipped(lambda: read_transactional_ids(context)),
+        transactional_ids=listed if isinstance(listed, Skipped) else listed.transactional_ids,
+        unlisted=() if isinstance(listed, Skipped) else listed.unlisted,
         offset_findings=or_skipped(lambda: _offset_findings(context, question, known, topics)),
         groups=or_skipped(lambda: read_groups(wire)),
         acl_differences=or_skipped(lambda: read_acl_differences(_quick(context, known), question, topics)),
     )
-    ids = tuple(_connect_ids(known))
-    transactions = NO_GROUP if not ids else or_skipped(lambda: read_descriptions(context, ids))
-    known = replace(known, idle_since=NO_GROUP if not ids else or_skipped(lambda: _idle_since(context, ids)))
-    if isinstance(transactions, Skipped):
-        return replace(known, transactions=transactions, leaderless=transactions)
-    leaderless = or_skipped(lambda: read_leaderless(context, transactions.values()))
-    return replace(known, transactions=transactions, leaderless=leaderless)
-
-
-def _idle_since(context: Context, ids: Sequence[str]) -> Mapping[str, int]:
-    """By the partitions of the transaction log that these IDs belong into."""
-    from eosctl.sources.transaction_log import (
-        read_transaction_log,
-        transaction_log_leaders,
-        transaction_log_offsets,
-    )
-
-    leaders = transaction_log_leaders(context.wire)
-    partitions = {coordinator_partition(name, len(leaders)) for name in ids} if leaders else set()
-    offsets = transaction_log_offsets(context.wire, sorted(partitions))
-    return idle_since(fold_transaction_log(read_transaction_log(context.wire, offsets)), ids)
+    return with_transactions(context, known)
 
 
 def read_cluster_evidence(
-    context: Context, question: EvidenceQuestion, transactions: Mapping[str, TransactionDescription] | Skipped
+    context: Context, question: EvidenceQuestion, transactions: Mapping[str, TransactionDescription | Skipped] | Skipped
 ) -> ClusterEvidence:
     """What a snapshot keeps for the rules; `transactions` are those of the same snapshot."""
     from eosctl.sources.connect_evidence import read_worker_evidence
@@ -222,21 +207,6 @@ def inspection_of(log: ConfigTopicLog, known: Evidence) -> Inspection:
         else {name: len(each.running_tasks) for name, each in statuses.items()},
         group_id=None if isinstance(group_id, Skipped) else group_id,
     )
-
-
-def _connect_ids(known: Evidence) -> Iterator[str]:
-    """The IDs of the leader and of every task that a source has, had, or may be fenced for."""
-    if isinstance(known.group_id, Skipped):
-        return
-    yield leader_transactional_id(known.group_id)
-    for name in known.sources():
-        counts = [0]
-        if not isinstance(known.inspection, Skipped):
-            state = known.inspection.state.state(name)
-            counts += [state.task_count or 0, state.task_count_record or 0]
-        if not isinstance(known.statuses, Skipped) and name in known.statuses:
-            counts += [task.task + 1 for task in known.statuses[name].tasks]
-        yield from (task_transactional_id(known.group_id, ConnectorTaskId(name, task)) for task in range(max(counts)))
 
 
 def _offset_findings(

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from eosctl.analysis.connect_waits import ConnectTopics
+from eosctl.analysis.hanging import judge
 from eosctl.analysis.transactions import ownership
 from eosctl.commands.context import Context
 from eosctl.commands.hanging import NO_LEADER, partitions_to_search, search
@@ -16,15 +17,15 @@ from eosctl.commands.saved_transactions import (
     Saved,
     read_saved,
     saved_held_back,
+    saved_joined,
     saved_partitions,
-    saved_verdicts,
 )
 from eosctl.errors import EXIT_FINE, EXIT_FOUND, Unreachable, UsageError
-from eosctl.model.hanging import HeldBack, Verdict
+from eosctl.model.hanging import HeldBack, JoinedTransactions, Verdict
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import rfc3339
 from eosctl.render.document import Document
-from eosctl.render.views.hanging import hanging_row, view_hanging
+from eosctl.render.views.hanging import hanging_row, undecided_row, view_hanging
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +50,25 @@ def find_hanging(context: Context, question: HangingQuestion) -> Document:
     topics = connect_topics(context, connect, question.config_topic, question.offsets_topic)
     held = read_held_back(context, [each.transaction for each in searched.verdicts], connect, topics)
     rows = _rows(searched.verdicts, held, connect, searched.as_of)
-    missing = [str(partition) for partition in partitions if partition not in led]
-    as_of, cluster_id = rfc3339(searched.as_of), context.wire.cluster_id
-    return view_hanging(rows, searched.access, len(led), missing, connect.notes, as_of, cluster_id)
+    missing = [str(each) for each in partitions if each not in led or each in searched.unanswered]
+    return view_hanging(
+        rows,
+        undecided_rows(searched.joined, connect, searched.as_of),
+        searched.access,
+        len(partitions) - len(missing),
+        missing,
+        connect.notes,
+        rfc3339(searched.as_of),
+        context.wire.cluster_id,
+    )
+
+
+def undecided_rows(joined: JoinedTransactions, connect: ConnectNames, as_of: int) -> list[dict[str, Any]]:
+    """Those of which it cannot be told whether they hang."""
+    reason = "; ".join(joined.reasons)
+    return [
+        undecided_row(each, ownership(each.transactional_id, connect.names), reason, as_of) for each in joined.undecided
+    ]
 
 
 def _rows(
@@ -72,12 +89,14 @@ def _find_saved(path: Path, group_id: str | None, question: HangingQuestion) -> 
         raise UsageError("a snapshot does not say which brokers have replicas, so --broker cannot be answered from one")
     saved = read_saved(path, group_id)
     partitions = saved_partitions(saved, wanted_partitions(question.topics))
-    verdicts = saved_verdicts(saved, partitions, question.max_timeout_ms)
+    joined = saved_joined(saved, partitions, question.max_timeout_ms)
+    verdicts = judge(joined.transactions, saved.snapshot.as_of)
     topics = _saved_connect_topics(saved, group_id, question)
     held = saved_held_back(saved, [each.transaction for each in verdicts], topics)
     missing = [str(place) for place, each in partitions.items() if each.leader == NO_LEADER]
     return view_hanging(
         _rows(verdicts, held, saved.connect, saved.snapshot.as_of),
+        undecided_rows(joined, saved.connect, saved.snapshot.as_of),
         saved.producers.access,
         len(partitions) - len(missing),
         missing,
@@ -104,7 +123,12 @@ def answer(document: Document) -> int:
     """The exit code, once the document is shown: 1 where something hangs; raises Unreachable where not all was seen."""
     if document.data["transactions"]:
         return EXIT_FOUND
-    missing = document.data["not_searched"]
+    missing, undecided = document.data["not_searched"], document.data["undecided"]
+    if undecided:
+        raise Unreachable(
+            f"of {len(undecided)} open transactions it cannot be told whether they hang: {undecided[0]['reason']}",
+            hint="bring the brokers of these coordinators back first, then run the command again",
+        )
     if missing:
-        raise Unreachable(f"nothing hangs where it could be seen, but {len(missing)} partitions have no leader")
+        raise Unreachable(f"nothing hangs where it could be seen, but no leader answers for {len(missing)} partitions")
     return EXIT_FINE

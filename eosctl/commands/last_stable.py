@@ -12,10 +12,11 @@ from eosctl.commands.hanging import partitions_to_search, read_producers
 from eosctl.commands.owning import ConnectNames, read_connect_names
 from eosctl.commands.partitions import wanted_partitions
 from eosctl.commands.saved_transactions import read_saved, saved_partitions, saved_stability
-from eosctl.errors import UsageError
+from eosctl.errors import Unreachable, UsageError
 from eosctl.model.hanging import OpenTransaction
 from eosctl.model.last_stable import PartitionStability
 from eosctl.model.names import TopicPartition
+from eosctl.model.skipped import Skipped
 from eosctl.model.topics import PartitionOffsets
 from eosctl.render.document import Document
 from eosctl.render.views.last_stable import view_stability
@@ -26,26 +27,41 @@ ALL_AGES = -1 << 62
 def look(context: Context, arguments: Sequence[str], connect: ConnectNames) -> Document:
     """Offsets of the partitions named, or of all that are held back, with who holds them back."""
     from eosctl.sources.first_batches import first_timestamps
-    from eosctl.sources.kafka_offsets import partition_offsets
+    from eosctl.sources.kafka_offsets import offsets_or_skipped
 
     wire, wanted = context.wire, wanted_partitions(arguments)
     leaders = partitions_to_search(context, wanted, None)
-    offsets = partition_offsets(wire, leaders) if leaders else {}
+    told = offsets_or_skipped(wire, leaders) if leaders else {}
+    offsets = {partition: each for partition, each in told.items() if not isinstance(each, Skipped)}
     held = {partition: each for partition, each in offsets.items() if each.held_back > 0}
     as_of = context.now()
     since = first_timestamps(wire, {each: held[each].last_stable_offset for each in held}, leaders)
     shown = offsets if wanted else held
-    found = stability(shown, _open_in(context, held, leaders), since)
-    return view_stability(_owned(found, connect), len(offsets) - len(held), connect.notes, as_of, wire.cluster_id)
+    opened, unknown = _open_in(context, held, leaders)
+    missing = [str(partition) for partition, each in told.items() if isinstance(each, Skipped)]
+    return view_stability(
+        _owned(stability(shown, opened, since), connect),
+        len(offsets) - len(held),
+        missing,
+        (*unknown, *connect.notes),
+        as_of,
+        wire.cluster_id,
+    )
 
 
 def _saved(path: Path, group_id: str | None, arguments: Sequence[str]) -> Document:
     """The same when the snapshot was saved."""
     saved, wanted = read_saved(path, group_id), wanted_partitions(arguments)
-    found, free = saved_stability(saved, saved_partitions(saved, wanted), all_of_them=bool(wanted))
-    return view_stability(
-        _owned(found, saved.connect), free, saved.connect.notes, saved.snapshot.as_of, saved.cluster_id
-    )
+    partitions = saved_partitions(saved, wanted)
+    found, free = saved_stability(saved, partitions, all_of_them=bool(wanted))
+    missing = [str(place) for place, each in partitions.items() if each.offsets is None]
+    unknown = _unknown_holders(saved.silent_coordinators) if any(each.holders for each in found) else ()
+    notes = (*unknown, *saved.connect.notes)
+    return view_stability(_owned(found, saved.connect), free, missing, notes, saved.snapshot.as_of, saved.cluster_id)
+
+
+def _unknown_holders(reasons: Sequence[str]) -> tuple[str, ...]:
+    return (f"which IDs hold back is not known of all: {'; '.join(reasons)}",) if reasons else ()
 
 
 def _owned(
@@ -59,11 +75,20 @@ def _owned(
 
 def _open_in(
     context: Context, held: Mapping[TopicPartition, PartitionOffsets], leaders: Mapping[TopicPartition, int]
-) -> tuple[OpenTransaction, ...]:
-    from eosctl.sources.open_transactions import join_with_coordinators
+) -> tuple[tuple[OpenTransaction, ...], tuple[str, ...]]:
+    """The open transactions, and what is not known of them."""
+    from eosctl.sources.open_transactions import join_with_answering
 
-    producers = read_producers(context, {each: leaders[each] for each in held}, quiet=True)
-    return join_with_coordinators(context.wire, find_candidates(producers, context.now(), ALL_AGES))
+    seen = read_producers(context, {each: leaders[each] for each in held}, quiet=True)
+    joined = join_with_answering(context.wire, find_candidates(seen.producers, context.now(), ALL_AGES))
+    return (*joined.transactions, *joined.undecided), _unknown_holders(joined.reasons)
+
+
+def require_all(document: Document) -> None:
+    """Raise Unreachable, once it is shown, where partitions were left out."""
+    missing = document.data["not_searched"]
+    if missing:
+        raise Unreachable(f"no leader answers for {len(missing)} partitions, {missing[0]} first")
 
 
 def last_stable_offsets(

@@ -62,6 +62,4 @@ def log(
     names = frozenset(transactional_ids or ())
     question = LogQuestion(names, tuple(segment or ()), partitions, expiration_ms, config_topic)
     with Context(options) as context:
-        document, code = log_history(context, question) if history else log_now(context, question)
-        options.console.result(document)
-        return code
+        return log_history(context, question) if history else log_now(context, question)

@@ -1,8 +1,8 @@
 """Reading for the commands: the cluster, or a snapshot of it, as the same nouns."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from eosctl.codecs.config_topic import decode_config_records
 from eosctl.commands.context import Context
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from eosctl.model.topics import PartitionOffsets
 
 T = TypeVar("T")
+SHOWN: Final = 3
 
 
 def read_snapshot(context: Context, config_topic: str) -> Snapshot:
@@ -48,7 +49,9 @@ def read_everything(context: Context, config_topic: str, read_offsets: Callable[
 
     as_of, cluster = context.now(), read_cluster(context)
     first = _or_skipped(lambda: look_at_producers(context))
-    transactions = _or_skipped(lambda: read_descriptions(context, read_transactional_ids(context)))
+    listed = _or_skipped(lambda: read_listed_ids(context))
+    ids = () if isinstance(listed, Skipped) else listed.transactional_ids
+    transactions = listed if isinstance(listed, Skipped) else _or_skipped(lambda: read_transactions(context, ids))
     producers = first if isinstance(first, Skipped) else _or_skipped(lambda: read_producers_facts(context, first))
     return Snapshot(
         as_of=as_of,
@@ -60,6 +63,7 @@ def read_everything(context: Context, config_topic: str, read_offsets: Callable[
         offsets=_or_skipped(read_offsets),
         transaction_log=_or_skipped(lambda: read_log_facts(context)),
         producers=producers,
+        unlisted=() if isinstance(listed, Skipped) else listed.unlisted,
     )
 
 
@@ -80,6 +84,41 @@ def read_transactional_ids(context: Context) -> tuple[str, ...]:
     return tuple(each.transactional_id for each in listings.transactions)
 
 
+class ListedIds(NamedTuple):
+    """The IDs that coordinators list, and why others may be missing: a coordinator that did not answer."""
+
+    transactional_ids: tuple[str, ...]
+    unlisted: tuple[str, ...]
+
+
+def read_listed_ids(context: Context) -> ListedIds:
+    """Every ID that those coordinators list that answer."""
+    from eosctl.sources.kafka_transactions import list_transactional_ids, unlisted
+
+    listings = list_transactional_ids(context.wire)
+    return ListedIds(tuple(each.transactional_id for each in listings.transactions), unlisted(context.wire, listings))
+
+
+def read_transactions(
+    context: Context, transactional_ids: Iterable[str]
+) -> dict[str, TransactionDescription | Skipped]:
+    """Descriptions of the IDs that coordinators know. Those that nobody described are all Skipped for one reason."""
+    from eosctl.sources.kafka_transactions import describe_transactional_ids
+
+    described = describe_transactional_ids(context.wire, transactional_ids)
+    failures = {name: told for name, told in described.items() if isinstance(told, EosctlError)}
+    unknown = Skipped(_why_unknown(tuple(dict.fromkeys(each.message for each in failures.values())), len(failures)))
+    return {
+        name: unknown if isinstance(told, EosctlError) else told for name, told in described.items() if told is not None
+    }
+
+
+def _why_unknown(reasons: Sequence[str], count: int) -> str:
+    more = f"; and {len(reasons) - SHOWN} more reasons" if len(reasons) > SHOWN else ""
+    ids = "1 transactional ID is unknown" if count == 1 else f"{count} transactional IDs are unknown"
+    return f"{ids}: {'; '.join(reasons[:SHOWN])}{more}"
+
+
 def read_descriptions(context: Context, transactional_ids: Iterable[str]) -> dict[str, TransactionDescription]:
     """Descriptions of the IDs that coordinators know; raises NotAuthorized for one that may not be described."""
     from eosctl.sources.kafka_transactions import describe_transactional_ids
@@ -93,11 +132,13 @@ def read_descriptions(context: Context, transactional_ids: Iterable[str]) -> dic
     return found
 
 
-def read_leaderless(context: Context, descriptions: Iterable[TransactionDescription]) -> frozenset[TopicPartition]:
+def read_leaderless(
+    context: Context, descriptions: Iterable[TransactionDescription | Skipped]
+) -> frozenset[TopicPartition]:
     """Partitions of the open transactions among `descriptions` that have no leader just now."""
     from eosctl.sources.kafka_topics import leaderless
 
-    opened = (each.partitions for each in descriptions if each.state.is_open)
+    opened = (each.partitions for each in descriptions if not isinstance(each, Skipped) and each.state.is_open)
     return leaderless(context.wire, (partition for partitions in opened for partition in partitions))
 
 

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import TypeVar
 
 from eosctl.analysis.connect_waits import ConnectTopics, waiting_parts
-from eosctl.analysis.hanging import find_candidates, join_open_transactions, judge
+from eosctl.analysis.hanging import find_candidates, join_open_transactions
 from eosctl.analysis.last_stable import held_back, stability
 from eosctl.commands.owning import ConnectNames, saved_connect_names
 from eosctl.commands.partitions import Wanted, chosen
-from eosctl.errors import Unreachable, UsageError
-from eosctl.model.hanging import HeldBack, OpenTransaction, Verdict
+from eosctl.errors import UsageError
+from eosctl.model.hanging import HeldBack, JoinedTransactions, OpenTransaction
 from eosctl.model.last_stable import PartitionStability
 from eosctl.model.names import TopicPartition
 from eosctl.model.partition_producers import NO_LEADER, PartitionProducers, ProducersFacts
@@ -32,8 +32,32 @@ class Saved:
     """A snapshot whose transactions were read, and the names that its transactional IDs are held against."""
 
     snapshot: Snapshot
-    transactions: Mapping[str, TransactionDescription]
+    transactions: Mapping[str, TransactionDescription | Skipped]
     connect: ConnectNames
+
+    @property
+    def described(self) -> Mapping[str, TransactionDescription]:
+        """The IDs whose coordinators answered."""
+        return {name: each for name, each in self.transactions.items() if not isinstance(each, Skipped)}
+
+    @property
+    def silent_coordinators(self) -> tuple[str, ...]:
+        """Why IDs may be missing or not described: coordinators that did not answer."""
+        undescribed = (each.reason for each in self.transactions.values() if isinstance(each, Skipped))
+        return tuple(dict.fromkeys((*self.snapshot.unlisted, *undescribed, *self._leaderless())))
+
+    def _leaderless(self) -> tuple[str, ...]:
+        """What snapshots of older versions tell of it."""
+        producers = self.snapshot.producers
+        partitions = {} if isinstance(producers, Skipped) else producers.partitions
+        lost = [
+            str(place)
+            for place, each in partitions.items()
+            if place.topic == TRANSACTION_LOG and each.leader == NO_LEADER
+        ]
+        if self.snapshot.unlisted or not lost:
+            return ()
+        return (f"when the snapshot was saved {', '.join(lost)} had no leader, so the IDs in them are not known",)
 
     @property
     def cluster_id(self) -> str | None:
@@ -54,7 +78,7 @@ class Saved:
     @property
     def transactional_ids(self) -> dict[int, str]:
         """Producer ID to the transactional ID that held it."""
-        return {each.producer.producer_id: name for name, each in self.transactions.items()}
+        return {each.producer.producer_id: name for name, each in self.described.items()}
 
 
 def read_saved(path: Path, group_id: str | None) -> Saved:
@@ -83,35 +107,26 @@ def saved_partitions(saved: Saved, wanted: Wanted) -> dict[TopicPartition, Parti
     return {place: partitions[place] for place in kept}
 
 
-def saved_verdicts(
+def saved_joined(
     saved: Saved, partitions: Mapping[TopicPartition, PartitionProducers], max_timeout_ms: int
-) -> tuple[Verdict, ...]:
-    """KIP-664's rule on what was saved.
+) -> JoinedTransactions:
+    """What KIP-664's rule judges, as it was saved; undecided where a coordinator that might know it did not answer.
 
-    Raises NotAuthorized where not all IDs could be seen then, Unreachable where a partition of the transaction log had
-    no leader and an ID was not found: whether anything hung cannot be told.
+    Raises NotAuthorized where not all IDs could be seen then.
     """
     from eosctl.sources.open_transactions import require_access
 
     require_access(saved.producers.access, WHOEVER_SAVED)
-    as_of = saved.snapshot.as_of
-    candidates = find_candidates(_producers(partitions), as_of, max_timeout_ms)
-    if {each.producer.producer_id for each in candidates} - saved.transactional_ids.keys():
-        _require_all_coordinators(saved)
-    return judge(join_open_transactions(candidates, saved.transactional_ids, saved.transactions), as_of)
-
-
-def _require_all_coordinators(saved: Saved) -> None:
-    lost = [
-        str(place)
-        for place, each in saved.producers.partitions.items()
-        if place.topic == TRANSACTION_LOG and each.leader == NO_LEADER
-    ]
-    if lost:
-        raise Unreachable(
-            f"when the snapshot was saved {', '.join(lost)} had no leader, so the IDs in them are not known",
-            hint="without them it cannot be told whether a transaction hung",
-        )
+    candidates = find_candidates(_producers(partitions), saved.snapshot.as_of, max_timeout_ms)
+    joined = join_open_transactions(candidates, saved.transactional_ids, saved.described)
+    reasons = saved.silent_coordinators
+    unknown = frozenset(each.producer.producer_id for each in joined if each.transactional_id is None)
+    hidden = unknown if reasons else frozenset()
+    return JoinedTransactions(
+        tuple(each for each in joined if each.producer.producer_id not in hidden),
+        tuple(each for each in joined if each.producer.producer_id in hidden),
+        reasons,
+    )
 
 
 def _producers(partitions: Mapping[TopicPartition, PartitionProducers]) -> list[ActiveProducer]:
@@ -144,7 +159,7 @@ def saved_stability(
     opened = join_open_transactions(
         find_candidates(_producers(partitions), saved.snapshot.as_of, ALL_AGES),
         saved.transactional_ids,
-        saved.transactions,
+        saved.described,
     )
     since = {place: each.since_ms for place, each in partitions.items() if each.since_ms is not None}
     return stability(offsets if all_of_them else held, opened, since), len(offsets) - len(held)

@@ -1,7 +1,7 @@
 """What `transactions log` reads and decides: the live log, or segment files without a broker."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -13,16 +13,16 @@ from eosctl.codecs.transaction_log import decode_log_record
 from eosctl.commands.context import Context
 from eosctl.commands.owning import read_connect_names
 from eosctl.commands.saved_transactions import read_saved
-from eosctl.errors import EXIT_FINE, EXIT_FOUND, EosctlError, UsageError
+from eosctl.errors import EXIT_FINE, EXIT_FOUND, EosctlError, Unreachable, UsageError
 from eosctl.model.names import coordinator_partition
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import rfc3339
-from eosctl.model.transaction_log import TRANSACTION_LOG, LogRecord, NewerLogRecord
-from eosctl.render.document import Document
+from eosctl.model.transaction_log import TRANSACTION_LOG, LogRecord, NewerLogRecord, TransactionLogFacts
 from eosctl.render.views.transaction_log import view_transaction_history, view_transaction_log
 from eosctl.sources.log_segment import LogSegment, partition_of_segment
 
 EXPIRATION: Final = "transactional.id.expiration.ms"
+SHOWN: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +48,29 @@ class _Read:
     expiration_ms: int | Skipped
     notes: tuple[str, ...]
     cluster_id: str | None
+    unread: Mapping[int, Skipped] = field(default_factory=dict)
+
+    @property
+    def all_notes(self) -> tuple[str, ...]:
+        """The notes, and which partitions could not be read."""
+        return (*self.notes, f"not read: {_reasons(self.unread)}") if self.unread else self.notes
+
+    def finish(self, code: int) -> int:
+        """The exit code; raises Unreachable where nothing was found in a log that was not read as a whole."""
+        if self.unread and code == EXIT_FINE:
+            raise Unreachable(f"the transaction log was not read as a whole: {_reasons(self.unread)}")
+        return code
 
 
-def log_now(context: Context, question: LogQuestion) -> tuple[Document, int]:
-    """The last state of each ID with findings, and the exit code."""
-    read = _read(context, question)
+def _reasons(unread: Mapping[int, Skipped]) -> str:
+    reasons = [each.reason for each in unread.values()]
+    more = f" and {len(reasons) - SHOWN} more" if len(reasons) > SHOWN else ""
+    return f"{', '.join(reasons[:SHOWN])}{more}"
+
+
+def log_now(context: Context, question: LogQuestion) -> int:
+    """Shows the last state of each ID with findings. Returns the exit code."""
+    read, options = _read(context, question), context.options
     as_of = read.as_of
     folded = fold_transaction_log(_wanted(read.records, question))
     owners = {name: ownership(name, read.names) for name in folded.ids}
@@ -60,19 +78,28 @@ def log_now(context: Context, question: LogQuestion) -> tuple[Document, int]:
     unread = {"expiry": read.expiration_ms, "the coordinator's partition": read.partitions}
     notes = [f"not checked: {what}: {why.reason}" for what, why in unread.items() if isinstance(why, Skipped)]
     document = view_transaction_log(
-        folded, owners, read.leaders, findings, (*notes, *read.notes), rfc3339(as_of), read.cluster_id
+        folded, owners, read.leaders, findings, (*notes, *read.all_notes), rfc3339(as_of), read.cluster_id
     )
     missing = question.transactional_ids - folded.ids.keys()
-    if missing:
-        context.options.console.warn(f"the log holds no record of {', '.join(sorted(missing))}")
-    return document, EXIT_FOUND if missing or any(each.counts for each in findings) else EXIT_FINE
+    hidden = {name for name in missing if read.unread and _place(name, read) in read.unread}
+    if missing - hidden:
+        context.options.console.warn(f"the log holds no record of {', '.join(sorted(missing - hidden))}")
+    options.console.result(document)
+    return read.finish(EXIT_FOUND if missing - hidden or any(each.counts for each in findings) else EXIT_FINE)
 
 
-def log_history(context: Context, question: LogQuestion) -> tuple[Document, int]:
-    """Every record that the log still holds, with what happened by it."""
+def _place(name: str, read: _Read) -> int:
+    return -1 if isinstance(read.leaders, Skipped) else coordinator_partition(name, len(read.leaders))
+
+
+def log_history(context: Context, question: LogQuestion) -> int:
+    """Shows every record that the log still holds, with what happened by it. Returns the exit code."""
     read = _read(context, question)
     entries = history(_wanted(read.records, question))
-    return view_transaction_history(entries, read.notes, rfc3339(read.as_of), read.cluster_id), EXIT_FINE
+    context.options.console.result(
+        view_transaction_history(entries, read.all_notes, rfc3339(read.as_of), read.cluster_id)
+    )
+    return read.finish(EXIT_FINE)
 
 
 def _wanted(records: Iterator[LogRecord], question: LogQuestion) -> Iterator[LogRecord]:
@@ -104,7 +131,18 @@ def _read_saved(path: Path, group_id: str | None, question: LogQuestion) -> _Rea
         expiration_ms=question.expiration_ms or log.expiration_ms,
         notes=(*((kept,) if len(log.records) < log.read else ()), *saved.connect.notes),
         cluster_id=saved.cluster_id,
+        unread=_wanted_unread(log, question),
     )
+
+
+def _wanted_unread(log: TransactionLogFacts, question: LogQuestion) -> Mapping[int, Skipped]:
+    """Partitions that were not read when the snapshot was saved, of those that the IDs asked for belong into."""
+    if not question.transactional_ids:
+        return log.unread
+    chosen = (
+        {coordinator_partition(name, len(log.leaders)) for name in question.transactional_ids} if log.leaders else ()
+    )
+    return {partition: why for partition, why in log.unread.items() if partition in chosen}
 
 
 def _read_segments(context: Context, question: LogQuestion) -> _Read:
@@ -147,7 +185,7 @@ def _read_cluster(context: Context, question: LogQuestion) -> _Read:
     leaders = transaction_log_leaders(wire)
     ids = question.transactional_ids
     chosen = {coordinator_partition(name, len(leaders)) for name in ids} if ids and leaders else leaders
-    offsets = transaction_log_offsets(wire, sorted(chosen))
+    offsets, unread = transaction_log_offsets(wire, sorted(chosen))
     connect = read_connect_names(context, question.config_topic)
     return _Read(
         as_of=context.now(),
@@ -158,6 +196,7 @@ def _read_cluster(context: Context, question: LogQuestion) -> _Read:
         expiration_ms=question.expiration_ms or expiration_of(context),
         notes=connect.notes,
         cluster_id=wire.cluster_id,
+        unread=unread,
     )
 
 

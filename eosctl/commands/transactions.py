@@ -9,7 +9,7 @@ from eosctl.commands.abort import abort
 from eosctl.commands.log import log
 from eosctl.commands.options import GlobalOptions, reading
 from eosctl.commands.topics import ConfigTopic
-from eosctl.errors import EXIT_FINE, EXIT_FOUND, UsageError
+from eosctl.errors import UsageError
 from eosctl.model.transactions import TransactionState
 
 app = typer.Typer()
@@ -48,7 +48,7 @@ def list_(
         str | None, typer.Option(metavar="NAME", help="Of this connector, group ID or task (orders-0), or shape.")
     ] = None,
     config_topic: ConfigTopic = "connect-configs",
-) -> int:
+) -> None:
     """List every transactional ID, with its transaction and its owner.
 
     Use it to see which producers write in transactions, which transaction is under way for how long, and whose it is.
@@ -74,7 +74,7 @@ def list_(
     """
     from eosctl.analysis.transactions import Selection
     from eosctl.commands.context import Context
-    from eosctl.commands.transacting import list_transactions
+    from eosctl.commands.transacting import list_transactions, require_all_listed
 
     selection = Selection(
         states=tuple(state or ()),
@@ -86,7 +86,7 @@ def list_(
     with Context(options) as context:
         document = list_transactions(context, selection, config_topic)
         options.console.result(document)
-        return EXIT_FOUND if document.data["unanswered"] else EXIT_FINE
+        require_all_listed(document)
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
@@ -161,10 +161,13 @@ def producers(
       OWNER             who uses it, or the shape of its name
     """
     from eosctl.commands.context import Context
+    from eosctl.commands.last_stable import require_all
     from eosctl.commands.transacting import partition_producers
 
     with Context(options) as context:
-        options.console.result(partition_producers(context, topics, config_topic))
+        document = partition_producers(context, topics, config_topic)
+        options.console.result(document)
+        require_all(document)
 
 
 @app.command()
@@ -260,10 +263,12 @@ def lso(
       BY              its transactional ID and owner, or its producer ID/epoch
     """
     from eosctl.commands.context import Context
-    from eosctl.commands.last_stable import last_stable_offsets
+    from eosctl.commands.last_stable import last_stable_offsets, require_all
 
     with Context(options) as context:
-        options.console.result(last_stable_offsets(context, topics or (), config_topic, watch, looks))
+        document = last_stable_offsets(context, topics or (), config_topic, watch, looks)
+        options.console.result(document)
+        require_all(document)
 
 
 app.command()(abort)

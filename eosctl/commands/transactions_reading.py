@@ -21,14 +21,17 @@ from eosctl.model.transaction_log import TransactionLogFacts
 
 @dataclass(frozen=True, slots=True)
 class FirstLook:
-    """Leaders of all partitions, and their producers before the coordinators were asked."""
+    """Leaders of all partitions that answer, NO_LEADER for others, and the producers before coordinators were asked."""
 
     leaders: Mapping[TopicPartition, int]
     producers: tuple[ActiveProducer, ...]
 
 
 def read_log_facts(context: Context) -> TransactionLogFacts:
-    """The last records of each ID. Raises NotAuthorized where Read on the transaction log is missing."""
+    """The last records of each ID, of the partitions that somebody answers for.
+
+    Raises NotAuthorized where Read on the transaction log is missing.
+    """
     from eosctl.sources.transaction_log import (
         read_transaction_log,
         transaction_log_leaders,
@@ -37,8 +40,9 @@ def read_log_facts(context: Context) -> TransactionLogFacts:
 
     wire = context.wire
     leaders = transaction_log_leaders(wire)
-    count, records = last_records(read_transaction_log(wire, transaction_log_offsets(wire, leaders)))
-    return TransactionLogFacts(dict(leaders), expiration_of(context), count, records)
+    offsets, unread = transaction_log_offsets(wire, leaders)
+    count, records = last_records(read_transaction_log(wire, offsets))
+    return TransactionLogFacts(dict(leaders), expiration_of(context), count, records, unread)
 
 
 def look_at_producers(context: Context) -> FirstLook:
@@ -47,19 +51,22 @@ def look_at_producers(context: Context) -> FirstLook:
 
     leaders = cluster_partitions(context.wire, None)
     led = {partition: leader for partition, leader in leaders.items() if leader != NO_LEADER}
-    return FirstLook(leaders, read_producers(context, led))
+    told = read_producers(context, led)
+    return FirstLook(dict(leaders) | dict.fromkeys(told.unanswered, NO_LEADER), told.producers)
 
 
 def read_producers_facts(context: Context, first: FirstLook) -> ProducersFacts:
     """The second look, after the IDs were described: what was open at first and has ended is no longer open."""
     from eosctl.sources.first_batches import first_timestamps
-    from eosctl.sources.kafka_offsets import partition_offsets
+    from eosctl.sources.kafka_offsets import offsets_or_skipped
     from eosctl.sources.transactional_id_access import transactional_id_access
 
-    wire, leaders = context.wire, first.leaders
-    producers = _still_open(context, first)
+    wire = context.wire
+    now = _still_open(context, first)
+    leaders, producers = now.leaders, now.producers
     led = [partition for partition, leader in leaders.items() if leader != NO_LEADER]
-    offsets = partition_offsets(wire, led) if led else {}
+    told = offsets_or_skipped(wire, led) if led else {}
+    offsets = {partition: each for partition, each in told.items() if not isinstance(each, Skipped)}
     held = {partition: each for partition, each in offsets.items() if each.held_back > 0}
     since = first_timestamps(wire, {each: held[each].last_stable_offset for each in held}, leaders)
     groups = _groups(context)
@@ -71,7 +78,7 @@ def read_producers_facts(context: Context, first: FirstLook) -> ProducersFacts:
     found = {
         partition: PartitionProducers(
             partition,
-            leader,
+            leader if partition in offsets else NO_LEADER,
             offsets.get(partition),
             tuple(by_partition.get(partition, ())),
             since.get(partition),
@@ -83,18 +90,21 @@ def read_producers_facts(context: Context, first: FirstLook) -> ProducersFacts:
     return ProducersFacts(found, transactional_id_access(wire), groups)
 
 
-def _still_open(context: Context, first: FirstLook) -> tuple[ActiveProducer, ...]:
+def _still_open(context: Context, first: FirstLook) -> FirstLook:
+    """The same without what is no longer open, and without partitions that nobody answers for any more."""
     opened = {each.topic_partition for each in first.producers if each.transaction_start_offset is not None}
     if not opened:
-        return first.producers
+        return first
     again = read_producers(context, {each: first.leaders[each] for each in sorted(opened)}, quiet=True)
-    now = {(each.topic_partition, each.producer.producer_id, each.transaction_start_offset) for each in again}
-    return tuple(
+    now = {(each.topic_partition, each.producer.producer_id, each.transaction_start_offset) for each in again.producers}
+    producers = tuple(
         each
         if (each.topic_partition, each.producer.producer_id, each.transaction_start_offset) in now
         else replace(each, transaction_start_offset=None)
         for each in first.producers
+        if each.topic_partition not in again.unanswered
     )
+    return FirstLook(dict(first.leaders) | dict.fromkeys(again.unanswered, NO_LEADER), producers)
 
 
 def _groups(context: Context) -> Mapping[str, ListedGroup] | Skipped:

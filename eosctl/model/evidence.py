@@ -100,9 +100,10 @@ class Evidence:
     files that the user gave, by name, without secrets; statuses what REST says of connectors; preflight the messages of
     `exactly.once.support=required` about each source connector; inspection the config topic; brokers the settings of
     each; transaction_log None where the topic does not exist yet; transactions the descriptions of the leader's and the
-    tasks' IDs (an ID that is missing is unknown to its coordinator); leaderless the partitions of their open
-    transactions that have no leader now; transactional_ids all that the cluster lists; idle_since the time of the last
-    record (ms since the epoch) in the transaction log of each of those IDs that has no transaction under way;
+    tasks' IDs (an ID that is missing is unknown to its coordinator, one that is Skipped has a coordinator that did not
+    answer); leaderless the partitions of their open transactions that have no leader now; transactional_ids all that
+    the cluster lists, unlisted why others may be missing from them; idle_since the time of the last record (ms since
+    the epoch) in the transaction log of each of those IDs that has no transaction under way;
     offset_findings those of `offsets show`; groups the protocol type (consumer, connect, …) of each group by
     name; acl_differences what workers and connectors need in phases preparing and enabled, against the cluster's ACLs.
     """
@@ -119,10 +120,11 @@ class Evidence:
     brokers: Mapping[int, Properties | Skipped] | Skipped = NOT_READ
     internal_topics: tuple[InternalTopic, ...] | Skipped = NOT_READ
     transaction_log: TransactionLog | Skipped | None = NOT_READ
-    transactions: Mapping[str, TransactionDescription] | Skipped = NOT_READ
+    transactions: Mapping[str, TransactionDescription | Skipped] | Skipped = NOT_READ
     leaderless: frozenset[TopicPartition] | Skipped = NOT_READ
     transactional_ids: tuple[str, ...] | Skipped = NOT_READ
-    idle_since: Mapping[str, int] | Skipped = NOT_READ
+    unlisted: tuple[str, ...] = ()
+    idle_since: Mapping[str, int | Skipped] | Skipped = NOT_READ
     offset_findings: tuple[Finding, ...] | Skipped = NOT_READ
     groups: Mapping[str, str] | Skipped = NOT_READ
     acl_differences: Mapping[SourceSupport, AclDifference] | Skipped = NOT_READ

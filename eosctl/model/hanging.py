@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from eosctl.errors import Unreachable
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.producers import ActiveProducer
 from eosctl.model.skipped import Skipped
@@ -53,6 +54,26 @@ class OpenTransaction:
     def place(self) -> tuple[TopicPartition, int, int]:
         """What tells it from every other one: partition, producer ID, start offset."""
         return self.topic_partition, self.producer.producer_id, self.start_offset
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedTransactions:
+    """Open transactions with what coordinators know; undecided are those that a coordinator without answer might know.
+
+    reasons say which coordinators did not answer, where it matters.
+    """
+
+    transactions: tuple[OpenTransaction, ...]
+    undecided: tuple[OpenTransaction, ...]
+    reasons: tuple[str, ...]
+
+    def require(self) -> None:
+        """Raise Unreachable where it cannot be told of every one whether it hangs."""
+        if self.undecided:
+            raise Unreachable(
+                "; ".join(self.reasons),
+                hint="without its answer it cannot be told whether a transaction hangs; bring its broker back first",
+            )
 
 
 @dataclass(frozen=True, slots=True)

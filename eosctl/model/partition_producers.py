@@ -18,9 +18,9 @@ NO_LEADER: Final = -1
 class PartitionProducers:
     """One partition: its leader, and what the leader told.
 
-    leader is NO_LEADER and offsets None where there was none. since_ms is the timestamp of the first batch at or after
-    the last stable offset, None where nothing is held back. waiting are the groups that may wait there, commits the
-    offset commits of its open transactions by producer ID.
+    leader is NO_LEADER and offsets None where there was none that answered. since_ms is the timestamp of the first
+    batch at or after the last stable offset, None where nothing is held back. waiting are the groups that may wait
+    there, commits the offset commits of its open transactions by producer ID.
     """
 
     topic_partition: TopicPartition

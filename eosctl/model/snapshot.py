@@ -56,17 +56,19 @@ class Snapshot:
     """Facts about one cluster, read at as_of (ms since the epoch).
 
     group_id names the Connect cluster, None where nobody gave it; transactions holds a description of every
-    transactional ID that was asked for and that its coordinator knows; offsets those of source connectors;
-    transaction_log the last records of each ID; producers those of all partitions.
+    transactional ID that was asked for and that its coordinator knows, Skipped where the coordinator did not answer;
+    unlisted why other IDs may be missing there; offsets those of source connectors; transaction_log the last records
+    of each ID; producers those of all partitions.
     """
 
     as_of: int
     cluster: ClusterFacts | Skipped
     group_id: str | None
     config_topic: ConfigTopicLog | Skipped
-    transactions: Mapping[str, TransactionDescription] | Skipped
+    transactions: Mapping[str, TransactionDescription | Skipped] | Skipped
     connect: ConnectFacts | Skipped
     offsets: OffsetsFacts | Skipped = NOT_ASKED
     transaction_log: TransactionLogFacts | Skipped = NOT_ASKED
     producers: ProducersFacts | Skipped = NOT_ASKED
     evidence: ClusterEvidence | Skipped = NOT_ASKED
+    unlisted: tuple[str, ...] = ()

@@ -1,7 +1,7 @@
 """The transaction log: what coordinators write about transactional IDs into `__transaction_state` (KIP-98, KIP-890)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
@@ -63,11 +63,13 @@ LogRecord = TransactionLogRecord | NewerLogRecord
 class TransactionLogFacts:
     """The transaction log as a snapshot keeps it: of each ID the last records, in the order of reading.
 
-    leaders maps a partition to the node that coordinates its IDs; expiration_ms is transactional.id.expiration.ms;
-    read is how many records the log held, of which records may keep fewer.
+    leaders maps a partition to the node that coordinates its IDs (-1: none); expiration_ms is
+    transactional.id.expiration.ms; read is how many records the log held, of which records may keep fewer; unread says
+    of partitions why they could not be read.
     """
 
     leaders: Mapping[int, int]
     expiration_ms: int | Skipped
     read: int
     records: tuple[LogRecord, ...]
+    unread: Mapping[int, Skipped] = field(default_factory=dict)

@@ -12,9 +12,12 @@ from eosctl.clients.wire import Wire
 from eosctl.errors import NotAuthorized, TimedOut, Unreachable, UsageError
 from eosctl.model.names import TopicPartition
 from eosctl.model.records import IsolationLevel
+from eosctl.model.skipped import Skipped
 from eosctl.model.topics import PartitionOffsets
 
 PAUSE_S: Final = 0.1
+LEADERLESS_PATIENCE_S: Final = 2.0
+"""How long a partition may be without a leader before it counts as lost: an election takes less."""
 
 
 class _Bound(NamedTuple):
@@ -39,20 +42,50 @@ def partition_offsets(
     not exist, NotAuthorized where Describe is missing, TimedOut naming partitions that have no leader.
     """
     patience = wire.timeout_s if timeout_s is None else timeout_s
-    deadline = time.monotonic() + patience
     wanted = set(partitions)
-    found: dict[TopicPartition, PartitionOffsets] = {}
-    while pending := wanted - found.keys():
-        remaining = deadline - time.monotonic()
-        if remaining <= 0:
-            raise TimedOut(f"no leader answered for {', '.join(map(str, sorted(pending)))} within {patience:g} s")
-        found |= _ask(wire, pending, remaining)
-        if wanted - found.keys():
-            time.sleep(PAUSE_S)
+    found, _ = _until(wire, wanted, patience, patience)
+    if missing := sorted(wanted - found.keys()):
+        raise TimedOut(f"no leader answered for {', '.join(map(str, missing))} within {patience:g} s")
     return found
 
 
-def _ask(wire: Wire, pending: set[TopicPartition], remaining: float) -> Mapping[TopicPartition, PartitionOffsets]:
+def offsets_or_skipped(
+    wire: Wire, partitions: Iterable[TopicPartition], *, timeout_s: float | None = None
+) -> Mapping[TopicPartition, PartitionOffsets | Skipped]:
+    """The same, with the reason in place of a partition that nobody answers for.
+
+    One without a leader is waited for LEADERLESS_PATIENCE_S only: nobody will answer before its brokers are back.
+    """
+    patience = wire.timeout_s if timeout_s is None else timeout_s
+    wanted = set(partitions)
+    found, leaderless = _until(wire, wanted, patience, min(patience / 2, LEADERLESS_PATIENCE_S))
+    return dict(found) | {
+        each: Skipped(f"{each} has no leader" if each in leaderless else f"no leader answered for {each}")
+        for each in sorted(wanted - found.keys())
+    }
+
+
+def _until(
+    wire: Wire, wanted: set[TopicPartition], patience: float, leaderless_patience: float
+) -> tuple[dict[TopicPartition, PartitionOffsets], set[TopicPartition]]:
+    """What was answered in time, and those of the others that had no leader."""
+    started = time.monotonic()
+    found: dict[TopicPartition, PartitionOffsets] = {}
+    leaderless: set[TopicPartition] = set()
+    while pending := wanted - found.keys():
+        waited = time.monotonic() - started
+        if waited >= (leaderless_patience if pending <= leaderless else patience):
+            break
+        answered, leaderless = _ask(wire, pending, patience - waited)
+        found |= answered
+        if wanted - found.keys():
+            time.sleep(PAUSE_S)
+    return found, leaderless
+
+
+def _ask(
+    wire: Wire, pending: set[TopicPartition], remaining: float
+) -> tuple[Mapping[TopicPartition, PartitionOffsets], set[TopicPartition]]:
     leaders = partition_leaders(wire, {partition.topic for partition in pending}, timeout_s=remaining)
     led: dict[int, list[TopicPartition]] = {}
     for partition in sorted(pending):
@@ -68,11 +101,12 @@ def _ask(wire: Wire, pending: set[TopicPartition], remaining: float) -> Mapping[
     for answer in window:
         for partition, offset in _read(wire, answer).items():
             offsets.setdefault(partition, {})[answer.item] = offset
-    return {
+    found = {
         partition: PartitionOffsets(partition, *(bounds[bound] for bound in _BOUNDS))
         for partition, bounds in offsets.items()
         if len(bounds) == len(_BOUNDS)
     }
+    return found, {partition for partition in pending if leaders[partition] == NO_LEADER}
 
 
 def _read(wire: Wire, answer: Answer[_Bound]) -> Mapping[TopicPartition, int]:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from eosctl.clients.errors import protocol_error
 from eosctl.clients.leaders import MOVED, NO_LEADER, UNKNOWN_TOPIC_OR_PARTITION, partition_leaders
@@ -55,18 +55,40 @@ def active_producers(
 ) -> tuple[ActiveProducer, ...]:
     """Producers that the leaders of these partitions remember, by partition and producer ID.
 
+    The rules of answering_producers; raises TimedOut naming partitions that no leader answers for.
+    """
+    patience = wire.timeout_s if timeout_s is None else timeout_s
+    told = answering_producers(wire, leaders, on_answer=on_answer, timeout_s=patience)
+    if told.unanswered:
+        raise TimedOut(f"no leader answered for {_some(told.unanswered)} within {patience:g} s")
+    return told.producers
+
+
+class ProducersTold(NamedTuple):
+    """Producers by partition and producer ID, and the partitions that no leader answered for in time."""
+
+    producers: tuple[ActiveProducer, ...]
+    unanswered: tuple[TopicPartition, ...]
+
+
+def answering_producers(
+    wire: Wire,
+    leaders: Mapping[TopicPartition, int],
+    *,
+    on_answer: Callable[[int], None] = lambda _: None,
+    timeout_s: float | None = None,
+) -> ProducersTold:
+    """Producers of those of these partitions whose leaders answer.
+
     Up to 500 partitions travel in a request, to all leaders at once. Leaders that moved are looked up again until the
     time is up. on_answer is told how many more partitions are answered for. Raises NotAuthorized where Read on a topic
-    is missing, TimedOut naming partitions that no leader answers for, Unsupported before Kafka 2.8.
+    is missing, Unsupported before Kafka 2.8.
     """
     patience = wire.timeout_s if timeout_s is None else timeout_s
     deadline = time.monotonic() + patience
     found: list[ActiveProducer] = []
     pending = dict(leaders)
-    while pending:
-        remaining = deadline - time.monotonic()
-        if remaining <= 0:
-            raise TimedOut(f"no leader answered for {_some(list(pending))} within {patience:g} s")
+    while pending and (remaining := deadline - time.monotonic()) > 0:
         answered = _ask(wire, pending, remaining, found)
         on_answer(len(answered))
         pending = {partition: leader for partition, leader in pending.items() if partition not in answered}
@@ -74,7 +96,8 @@ def active_producers(
             time.sleep(PAUSE_S)
             now = partition_leaders(wire, {partition.topic for partition in pending})
             pending = {partition: now.get(partition, NO_LEADER) for partition in pending}
-    return tuple(sorted(found, key=lambda each: (each.topic_partition, each.producer)))
+    producers = tuple(sorted(found, key=lambda each: (each.topic_partition, each.producer)))
+    return ProducersTold(producers, tuple(sorted(pending)))
 
 
 def _ask(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from time import monotonic
 from typing import Final, NamedTuple
 
 from eosctl.clients import codes
@@ -10,11 +11,16 @@ from eosctl.clients.messages import Response, describe_transactions, find_coordi
 from eosctl.clients.window import Answer, Window
 from eosctl.clients.wire import Wire
 from eosctl.errors import EosctlError, Unreachable, UsageError
-from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
+from eosctl.model.names import ProducerIdAndEpoch, TopicPartition, coordinator_partition
+from eosctl.model.skipped import Skipped
+from eosctl.model.transaction_log import TRANSACTION_LOG
 from eosctl.model.transactions import TransactionDescription, TransactionListing, TransactionState
+from eosctl.sources.kafka_offsets import LEADERLESS_PATIENCE_S
+from eosctl.sources.transaction_log import leaderless_log_partitions, transaction_log_leaders
 
 TRANSACTIONAL_ID_NOT_FOUND: Final = 105
 IDS_PER_REQUEST: Final = 500
+SHOWN: Final = 10
 FIRST_PAUSE_S: Final = 0.02
 LONGEST_PAUSE_S: Final = 0.5
 RETRIABLE: Final = frozenset(
@@ -31,7 +37,8 @@ def describe_transactional_ids(
     """What the coordinators know of each ID, in the order given; all coordinators are asked at once.
 
     A missing Describe on one TransactionalId is that ID's NotAuthorized; coordinators that are loading or moving are
-    asked again until the time is up, then the ID's value is TimedOut. Nothing is raised for single IDs.
+    asked again until the time is up, then the ID's value is TimedOut. An ID whose partition of the transaction log has
+    no leader is Unreachable after LEADERLESS_PATIENCE_S. Nothing is raised for single IDs.
     """
     run = _Describing(wire, list(dict.fromkeys(transactional_ids)), timeout_s)
     return run.result()
@@ -51,6 +58,8 @@ class _Describing:
         self._wanted = transactional_ids
         self._found: dict[str, Described] = {}
         self._pauses: dict[str, float] = {}
+        patience_s = wire.timeout_s if timeout_s is None else timeout_s
+        self._leader_is_due = monotonic() + min(LEADERLESS_PATIENCE_S, patience_s / 2)
         self._window: Window[_Lookup | _Describe] = wire.window(in_flight=4, timeout_s=timeout_s)
 
     def result(self) -> Mapping[str, Described]:
@@ -73,7 +82,14 @@ class _Describing:
     def _receive_coordinators(self, coordinators: Iterable[Response]) -> None:
         led: dict[int, list[str]] = {}
         again = []
-        for coordinator in coordinators:
+        lost: dict[str, Unreachable] = {}
+        answers = tuple(coordinators)
+        if monotonic() >= self._leader_is_due:
+            lost = self._lost([each.key for each in answers if each.error_code == codes.COORDINATOR_NOT_AVAILABLE])
+            self._found |= lost
+        for coordinator in answers:
+            if coordinator.key in lost:
+                continue
             if coordinator.error_code == 0:
                 led.setdefault(coordinator.node_id, []).append(coordinator.key)
             elif coordinator.error_code in RETRIABLE:
@@ -84,6 +100,22 @@ class _Describing:
             for ids in _chunks(names):
                 self._window.put(_Describe(ids), node_id, describe_transactions(ids))
         self._look_up(again, self._pause_s(again))
+
+    def _lost(self, names: Sequence[str]) -> dict[str, Unreachable]:
+        """Those of the IDs that nobody coordinates, because their partition of the transaction log has no leader."""
+        partitions = leaderless_log_partitions(self._wire) if names else ()
+        if not partitions or isinstance(partitions, Skipped):
+            return {}
+        count = len(transaction_log_leaders(self._wire))
+        places = {name: coordinator_partition(name, count) for name in names}
+        return {
+            name: Unreachable(
+                f"{TRANSACTION_LOG}-{place} has no leader, so no broker coordinates its transactional IDs",
+                hint=f"start the brokers of its replicas: `kafka-topics.sh --describe --topic {TRANSACTION_LOG}`",
+            )
+            for name, place in places.items()
+            if place in partitions
+        }
 
     def _receive_states(self, states: Iterable[Response], node_id: int) -> None:
         again = []
@@ -151,6 +183,21 @@ class TransactionListings:
 
     transactions: tuple[TransactionListing, ...]
     unanswered: Mapping[int, EosctlError]
+
+
+def unlisted(wire: Wire, listings: TransactionListings) -> tuple[str, ...]:
+    """Why IDs may be missing from the listings: brokers that did not answer, partitions of the log without leader."""
+    silent = (
+        f"broker {node_id} did not list its transactional IDs: {error.message}"
+        for node_id, error in listings.unanswered.items()
+    )
+    lost = leaderless_log_partitions(wire)
+    if isinstance(lost, Skipped) or not lost:
+        return tuple(silent)
+    partitions = ", ".join(f"{TRANSACTION_LOG}-{each}" for each in lost[:SHOWN])
+    more = f" and {len(lost) - SHOWN} more" if len(lost) > SHOWN else ""
+    no_leader = "has no leader, so its" if len(lost) == 1 else "have no leader, so their"
+    return (*silent, f"{partitions}{more} {no_leader} transactional IDs are not listed")
 
 
 def list_transactional_ids(

@@ -6,15 +6,14 @@ from eosctl.analysis.hanging import join_open_transactions, reason_of, transacti
 from eosctl.clients.leaders import NO_LEADER, partition_leaders
 from eosctl.clients.wire import Wire
 from eosctl.errors import EosctlError, NotAuthorized, Unreachable
-from eosctl.model.hanging import OpenTransaction, TransactionalIdAccess
+from eosctl.model.hanging import JoinedTransactions, OpenTransaction, TransactionalIdAccess
 from eosctl.model.names import TopicPartition
 from eosctl.model.plan_facts import OpenNow
 from eosctl.model.producers import ActiveProducer
 from eosctl.model.skipped import Skipped
 from eosctl.model.transactions import TransactionDescription
 from eosctl.sources.kafka_producers import active_producers
-from eosctl.sources.kafka_transactions import describe_transactional_ids, list_transactional_ids
-from eosctl.sources.transaction_log import transaction_log_leaders
+from eosctl.sources.kafka_transactions import describe_transactional_ids, list_transactional_ids, unlisted
 from eosctl.sources.transactional_id_access import transactional_id_access
 
 
@@ -34,40 +33,42 @@ def require_access(access: TransactionalIdAccess, principal: str) -> None:
 def join_with_coordinators(wire: Wire, candidates: Collection[ActiveProducer]) -> tuple[OpenTransaction, ...]:
     """Producers with an open transaction, joined with their transactional IDs and these with their descriptions.
 
-    Raises Unreachable where a coordinator does not answer, or where one is missing and an ID was not found: whether
-    anything hangs cannot be told then. NotAuthorized where an ID may not be described.
+    Raises Unreachable where a coordinator does not answer that might know one of them: whether it hangs cannot be told
+    then. NotAuthorized where an ID may not be described.
+    """
+    joined = join_with_answering(wire, candidates)
+    joined.require()
+    return joined.transactions
+
+
+def join_with_answering(wire: Wire, candidates: Collection[ActiveProducer]) -> JoinedTransactions:
+    """The same as far as coordinators answer: a producer that a silent one might know is among the undecided.
+
+    A broker that does not list its IDs, and a partition of the transaction log without leader, hide theirs: nothing is
+    known then of a producer that nobody lists. Raises NotAuthorized where an ID may not be described.
     """
     if not candidates:
-        return ()
+        return JoinedTransactions((), (), ())
     ids = {each.producer.producer_id for each in candidates}
     listed = list_transactional_ids(wire, producer_ids=ids)
-    for node_id, error in listed.unanswered.items():
-        raise Unreachable(
-            f"broker {node_id} does not say which transactional IDs it coordinates: {error.message}",
-            hint="without its answer it cannot be told whether a transaction hangs; run the command again",
-        ) from error
     names = transactional_ids_by_producer(listed.transactions)
-    if ids - names.keys():
-        _require_all_coordinators(wire)
+    reasons = list(unlisted(wire, listed)) if ids - names.keys() else []
+    hidden = ids - names.keys() if reasons else set()
     descriptions: dict[str, TransactionDescription] = {}
     for name, told in describe_transactional_ids(wire, sorted(set(names.values()))).items():
-        if isinstance(told, EosctlError):
+        if isinstance(told, Unreachable):
+            reasons.append(told.message)
+            hidden |= {producer_id for producer_id, each in names.items() if each == name}
+        elif isinstance(told, EosctlError):
             raise told
-        if told is not None:
+        elif told is not None:
             descriptions[name] = told
-    return join_open_transactions(candidates, names, descriptions)
-
-
-def _require_all_coordinators(wire: Wire) -> None:
-    """A transaction log partition without a leader hides its IDs: then nothing is known of an ID that nobody lists."""
-    lost = [
-        str(partition) for partition, leader in sorted(transaction_log_leaders(wire).items()) if leader == NO_LEADER
-    ]
-    if lost:
-        raise Unreachable(
-            f"partitions {', '.join(lost)} of __transaction_state have no leader, so the IDs in them are not known",
-            hint="without them it cannot be told whether a transaction hangs; bring their brokers back first",
-        )
+    joined = join_open_transactions(candidates, names, descriptions)
+    return JoinedTransactions(
+        tuple(each for each in joined if each.producer.producer_id not in hidden),
+        tuple(each for each in joined if each.producer.producer_id in hidden),
+        tuple(dict.fromkeys(reasons)),
+    )
 
 
 def read_open_now(wire: Wire, topic_partition: TopicPartition, producer_id: int) -> OpenNow | None:

@@ -161,6 +161,45 @@ def test_nothing_is_found_on_a_healthy_cluster() -> None:
     assert diagnosis.verdict == "fine"
 
 
+LOST_ONE = Skipped("1 transactional ID is unknown: __transaction_state-3 has no leader")
+
+
+@pytest.mark.parametrize(
+    ("rule_id", "evidence"),
+    [
+        ("EOS110", but(transactions=HEALTHY.transactions | {"connect-cluster-g": LOST_ONE})),
+        ("EOS111", but(transactions=HEALTHY.transactions | {"g-x-0": LOST_ONE})),
+        ("EOS112", but(transactions=HEALTHY.transactions | {"g-x-0": LOST_ONE})),
+        ("EOS116", but(transactions=HEALTHY.transactions | {"g-x-0": LOST_ONE})),
+        ("EOS117", but(idle_since=HEALTHY.idle_since | {"g-x-0": LOST_ONE})),
+        ("EOS115", but(unlisted=(LOST_ONE.reason,))),
+    ],
+)
+def test_a_rule_whose_coordinator_is_lost_cannot_tell_and_says_why_once(rule_id: str, evidence: Evidence) -> None:
+    said = answer(rule_id, evidence)
+    assert (said.findings, said.cannot_tell, said.outcome) == ((), (LOST_ONE.reason,), "cannot tell")
+
+
+@pytest.mark.parametrize(
+    ("rule_id", "evidence"),
+    [
+        ("EOS110", but(transactions={"g-x-0": LOST_ONE, "g-x-1": LOST_ONE})),
+        ("EOS111", but(transactions={"connect-cluster-g": LOST_ONE, "g-x-1": LOST_ONE})),
+        ("EOS112", but(transactions={"g-x-0": described("g-x-0", TransactionState.ONGOING, NOW - 200_000),
+                                     "g-x-1": LOST_ONE})),
+        ("EOS116", but(transactions={"g-x-0": described("g-x-0", TransactionState.ONGOING, NOW, (OUT_1,)),
+                                     "g-x-1": LOST_ONE}, leaderless=frozenset({OUT_1}))),
+        ("EOS117", but(idle_since={"g-x-1": NOW - 604_800_000, "g-x-0": LOST_ONE})),
+        ("EOS115", but(transactional_ids=("g-gone-0",), unlisted=(LOST_ONE.reason,))),
+    ],
+)  # fmt: skip
+def test_a_lost_coordinator_does_not_keep_a_rule_from_judging_the_ids_of_others(
+    rule_id: str, evidence: Evidence
+) -> None:
+    said = answer(rule_id, evidence)
+    assert len(said.findings) == 1
+
+
 WRAPPED = {each.id for each in (*OF_CONFIG_TOPIC, *OF_OFFSETS)}
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -100,13 +101,14 @@ FULL = Snapshot(
     transactions={
         "g-c-0": TransactionDescription(
             "g-c-0", TransactionState.ONGOING, ProducerIdAndEpoch(7, 1), 60_000, 17, (TopicPartition("out", 2),), 1
-        )
+        ),
+        "lost": Skipped("__transaction_state-9 has no leader"),
     },
     connect=ConnectFacts(
         {"http://w:8083": WorkerFacts("http://w:8083", "4.3.1", "C1"), "http://x:8083": Skipped("no answer")},
         {"c": ConnectorStatus("c", None, "RUNNING", (TaskStatus(0, "FAILED", "w:8083"),))},
     ),
-    transaction_log=TransactionLogFacts({0: 1, 9: -1}, 604_800_000, 5, LOGGED),
+    transaction_log=TransactionLogFacts({0: 1, 9: -1}, 604_800_000, 5, LOGGED, {9: Skipped("no leader")}),
     producers=ProducersFacts(
         {
             HELD: PartitionProducers(
@@ -143,6 +145,7 @@ FULL = Snapshot(
         TransactionLog(TopicFacts("__transaction_state", 50, 3, {}), {0: 1, 49: -1}),
         frozenset({HELD, LOST}),
     ),
+    unlisted=("broker 2 did not list its transactional IDs",),
 )
 EMPTY = Snapshot(1, Skipped("a"), None, Skipped("b"), Skipped("c"), Skipped("d"))
 PARTLY = Snapshot(
@@ -167,8 +170,26 @@ def test_a_snapshot_is_read_back_as_it_was(snapshot: Snapshot) -> None:
     assert decode_snapshot(written(snapshot)) == snapshot
 
 
+def test_a_transactional_id_may_be_named_like_what_was_not_read() -> None:
+    described = TransactionDescription("skipped", TransactionState.EMPTY, ProducerIdAndEpoch(7, 1), 1, None, (), 1)
+    snapshot = replace(EMPTY, transactions={"skipped": described})
+    assert decode_snapshot(written(snapshot)) == snapshot
+
+
+def test_a_snapshot_of_version_4_knew_of_no_silent_coordinator() -> None:
+    lines = [json.loads(line) for line in written(replace(FULL, transactions={}))]
+    for line in lines:
+        if "transaction_log" in line:
+            del line["transaction_log"]["unread"]
+    older = [{**lines[0], "version": 4}, *(line for line in lines[1:-1] if "unlisted" not in line)]
+    read = decode_snapshot([json.dumps(line) + "\n" for line in (*older, {"end": len(older)})])
+    assert read.unlisted == ()
+    assert isinstance(read.transaction_log, TransactionLogFacts)
+    assert read.transaction_log.unread == {}
+
+
 def test_a_snapshot_of_the_version_before_is_read_and_says_what_it_lacks() -> None:
-    added = {"transaction_log", "log_record", "producers", "partition", "evidence", "end"}
+    added = {"unlisted", "transaction_log", "log_record", "producers", "partition", "evidence", "end"}
     lines = [json.loads(line) for line in written(FULL)]
     older = [{**lines[0], "version": 2}, *(line for line in lines[1:] if not added & line.keys())]
     read = decode_snapshot([json.dumps(line) + "\n" for line in (*older, {"end": len(older)})])
@@ -199,8 +220,8 @@ def test_a_missing_record_line_is_noticed() -> None:
 
 def test_a_newer_version_is_unsupported() -> None:
     lines = written(FULL)
-    newer = json.dumps({**json.loads(lines[0]), "version": 5})
-    with pytest.raises(Unsupported, match="the snapshot has version 5, this eosctl reads versions 1 to 4"):
+    newer = json.dumps({**json.loads(lines[0]), "version": 6})
+    with pytest.raises(Unsupported, match="the snapshot has version 6, this eosctl reads versions 1 to 5"):
         decode_snapshot([newer, *lines[1:]])
 
 

@@ -1,6 +1,6 @@
 """Rules about the transactional IDs of the leader and of the tasks."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from eosctl.analysis.rules.workers import probes
@@ -10,6 +10,7 @@ from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.report import Finding, Severity
 from eosctl.model.rules import Rule
 from eosctl.model.skipped import Skipped
+from eosctl.model.transactions import TransactionDescription
 
 SHOWN: Final = 10
 EXPIRATION: Final = "transactional.id.expiration.ms"
@@ -30,7 +31,10 @@ def _no_leader_id(evidence: Evidence) -> Iterator[Finding | Skipped]:
         yield from unknown.values()
         return
     leader = leader_transactional_id(evidence.group_id)
-    if leader not in evidence.transactions:
+    told = evidence.transactions.get(leader)
+    if isinstance(told, Skipped):
+        yield told
+    elif told is None:
         message = (
             f"{claim[0]}, but no coordinator knows {leader}: no leader of group {evidence.group_id} ever prepared, or "
             "its ID expired"
@@ -49,21 +53,35 @@ def _no_task_id(evidence: Evidence) -> Iterator[Finding | Skipped]:
     for name in evidence.sources():
         status = statuses.get(name)
         tasks = () if status is None else status.running_tasks
-        lost = [task for task in tasks if task_transactional_id(group_id, ConnectorTaskId(name, task)) not in known]
+        ids = {task: task_transactional_id(group_id, ConnectorTaskId(name, task)) for task in tasks}
+        yield from _unknown(known.get(each) for each in ids.values())
+        lost = [task for task, each in ids.items() if each not in known]
         if lost:
-            first = task_transactional_id(group_id, ConnectorTaskId(name, lost[0]))
             message = (
-                f"{len(lost)} tasks run on workers that are enabled, but no coordinator knows their IDs ({first}): "
-                f"the IDs "
-                "expired, or the tasks write to another Kafka cluster"
+                f"{len(lost)} tasks run on workers that are enabled, but no coordinator knows their IDs "
+                f"({ids[lost[0]]}): the IDs expired, or the tasks write to another Kafka cluster"
             )
             cure = "; ".join(f"POST /connectors/{name}/tasks/{task}/restart" for task in lost[:SHOWN])
             yield NO_TASK_ID.finding(name, message, cure=cure, tasks=lost)
 
 
-def _overdue(evidence: Evidence) -> Iterator[Finding]:
+def _unknown(told: Iterable[object]) -> Iterator[Skipped]:
+    """The reasons of those that could not be read."""
+    return (each for each in told if isinstance(each, Skipped))
+
+
+def _described(evidence: Evidence) -> Mapping[str, TransactionDescription]:
     known = {} if isinstance(evidence.transactions, Skipped) else evidence.transactions
-    for name, each in known.items():
+    return {name: each for name, each in known.items() if not isinstance(each, Skipped)}
+
+
+def _undescribed(evidence: Evidence) -> Iterator[Skipped]:
+    return _unknown(() if isinstance(evidence.transactions, Skipped) else evidence.transactions.values())
+
+
+def _overdue(evidence: Evidence) -> Iterator[Finding | Skipped]:
+    yield from _undescribed(evidence)
+    for name, each in _described(evidence).items():
         if each.start_ms is None or not each.state.is_open:
             continue
         late_ms = evidence.as_of - each.start_ms - each.timeout_ms
@@ -77,11 +95,12 @@ def _overdue(evidence: Evidence) -> Iterator[Finding]:
             yield OVERDUE.finding(name, message, cure=cure, state=each.state.value, late_ms=late_ms)
 
 
-def _forgotten_markers(evidence: Evidence) -> Iterator[Finding]:
-    known, leaderless = evidence.transactions, evidence.leaderless
-    if isinstance(known, Skipped) or isinstance(leaderless, Skipped):
+def _forgotten_markers(evidence: Evidence) -> Iterator[Finding | Skipped]:
+    leaderless = evidence.leaderless
+    if isinstance(leaderless, Skipped):
         return
-    for name, each in known.items():
+    yield from _undescribed(evidence)
+    for name, each in _described(evidence).items():
         lost = sorted(leaderless.intersection(each.partitions)) if each.state.is_open else []
         if lost:
             places = ", ".join(map(str, lost[:SHOWN]))
@@ -103,7 +122,9 @@ def _near_expiry(evidence: Evidence) -> Iterator[Finding | Skipped]:
         status = statuses.get(name)
         tasks = () if status is None else status.running_tasks
         ids = {task: task_transactional_id(group_id, ConnectorTaskId(name, task)) for task in tasks}
-        left = {task: since[each] + limit - evidence.as_of for task, each in ids.items() if each in since}
+        yield from _unknown(since.get(each) for each in ids.values())
+        known = {task: at for task, each in ids.items() if not isinstance(at := since.get(each), Skipped | None)}
+        left = {task: at + limit - evidence.as_of for task, at in known.items()}
         near = [task for task, each in left.items() if each <= limit // LAST_PART]
         if near:
             hours = min(left[task] for task in near) / 3_600_000
@@ -147,10 +168,11 @@ def _prefix(evidence: Evidence) -> Iterator[Finding]:
             yield PREFIX.finding(name, message, connectors=longer)
 
 
-def _foreign(evidence: Evidence) -> Iterator[Finding]:
+def _foreign(evidence: Evidence) -> Iterator[Finding | Skipped]:
     group_id, listed = evidence.group_id, evidence.transactional_ids
     if isinstance(group_id, Skipped) or isinstance(listed, Skipped) or isinstance(evidence.inspection, Skipped):
         return
+    yield from map(Skipped, evidence.unlisted)
     names = set(evidence.inspection.state.states) | set(evidence.sources())
     found = []
     for each in listed:

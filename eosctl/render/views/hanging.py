@@ -4,7 +4,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from eosctl.analysis.transactions import Ownership
-from eosctl.model.hanging import Advice, HangingReason, HeldBack, TransactionalIdAccess, Verdict
+from eosctl.model.hanging import (
+    Advice,
+    HangingReason,
+    HeldBack,
+    OpenTransaction,
+    TransactionalIdAccess,
+    Verdict,
+)
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import rfc3339
 from eosctl.render.document import Column, Document, Table, Tone, figure
@@ -34,6 +41,12 @@ IN_PROGRESS = Table(
     "in_progress",
     HANGING.columns,
     title="Old, but not hanging: their coordinators know them",
+)
+
+UNDECIDED = Table(
+    "undecided",
+    (*HANGING.columns[:6], *HANGING.columns[7:10]),
+    title="Old, and whether they hang cannot be told: a coordinator that may know them does not answer",
 )
 
 REASONS = {
@@ -66,6 +79,24 @@ def hanging_row(verdict: Verdict, held: HeldBack, owned: Ownership, as_of: int) 
         "advice": verdict.advice.value,
         "next": next_step(verdict),
         **_held_fields(held),
+    }
+
+
+def undecided_row(transaction: OpenTransaction, owned: Ownership, reason: str, as_of: int) -> dict[str, Any]:
+    """One of `data.undecided[]`."""
+    last = transaction.active.last_timestamp
+    return {
+        "topic": transaction.topic_partition.topic,
+        "partition": transaction.topic_partition.partition,
+        "producer_id": transaction.producer.producer_id,
+        "producer_epoch": transaction.producer.producer_epoch,
+        "start_offset": transaction.start_offset,
+        "last_timestamp": last,
+        "open_ms": None if last is None else max(0, as_of - last),
+        "open_s": None if last is None else round(max(0, as_of - last) / 1000, 1),
+        "transactional_id": transaction.transactional_id,
+        **owner_fields(owned),
+        "reason": reason,
     }
 
 
@@ -112,6 +143,7 @@ def next_step(verdict: Verdict) -> str:
 
 def view_hanging(
     rows: Sequence[tuple[Verdict, dict[str, Any]]],
+    undecided: Sequence[dict[str, Any]],
     access: TransactionalIdAccess,
     partitions: int,
     not_searched: Sequence[str],
@@ -119,12 +151,12 @@ def view_hanging(
     as_of: str | None,
     cluster_id: str | None,
 ) -> Document:
-    """What hangs, and below it what is old and does not hang."""
+    """What hangs, and below it what is old and does not hang, and what cannot be judged."""
     hanging = [row for verdict, row in rows if verdict.hangs]
     waiting = [row for verdict, row in rows if not verdict.hangs]
     steps = [f"{row['topic']}-{row['partition']} from {row['start_offset']}: {row['next']}" for row in hanging]
     unsure = [] if access.unknown is None else [f"not certain: {access.unknown}"]
-    unsure += [f"not searched, because they have no leader: {', '.join(not_searched)}"] if not_searched else []
+    unsure += [f"not searched, because no leader answers for them: {', '.join(not_searched)}"] if not_searched else []
     return Document(
         kind="transactions.hanging",
         as_of=as_of,
@@ -132,11 +164,12 @@ def view_hanging(
         data={
             "transactions": hanging,
             "in_progress": waiting,
+            "undecided": list(undecided),
             "searched_partitions": partitions,
             "not_searched": list(not_searched),
             "uncertain": access.unknown,
         },
-        blocks=(HANGING, *([IN_PROGRESS] if waiting else [])),
+        blocks=(HANGING, *([IN_PROGRESS] if waiting else []), *([UNDECIDED] if undecided else [])),
         prose=(f"{len(hanging)} hanging transactions in {partitions} partitions searched.",),
         notes=(*steps, *_who_waits(hanging), *unsure, *notes),
     )

@@ -30,21 +30,23 @@ PARTITIONS = Table(
 def view_stability(
     partitions: Sequence[tuple[PartitionStability, Sequence[tuple[OpenTransaction, Ownership]]]],
     free: int,
+    not_searched: Sequence[str],
     notes: Iterable[str],
     as_of: int,
     cluster_id: str | None,
 ) -> Document:
-    """`transactions lso`: the partitions shown, and how many others hold nothing back."""
+    """`transactions lso`: the partitions shown, how many others hold nothing back, and of which it is not known."""
     rows = [_row(each, owned, as_of) for each, owned in partitions]
     held = [row for row in rows if row["held_back"]]
+    lost = [f"not seen, because no leader answers for them: {', '.join(not_searched)}"] if not_searched else []
     return Document(
         kind="transactions.lso",
         as_of=rfc3339(as_of),
         cluster_id=cluster_id,
-        data={"partitions": rows, "partitions_not_held_back": free},
+        data={"partitions": rows, "partitions_not_held_back": free, "not_searched": list(not_searched)},
         blocks=(PARTITIONS,),
         prose=(f"{len(held)} partitions are held back, {free} are not.",),
-        notes=tuple(notes),
+        notes=(*lost, *notes),
     )
 
 

@@ -1,14 +1,16 @@
 """What a snapshot holds."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from eosctl.model.evidence import ClusterEvidence
 from eosctl.model.offsets import OffsetsTopic
-from eosctl.model.partition_producers import ProducersFacts
+from eosctl.model.partition_producers import NO_LEADER, ProducersFacts
 from eosctl.model.skipped import Skipped
 from eosctl.model.snapshot import OffsetsFacts, Snapshot
 from eosctl.model.times import rfc3339
+from eosctl.model.transaction_log import TransactionLogFacts
+from eosctl.model.transactions import TransactionDescription
 from eosctl.render.document import Column, Document, Table
 
 T = TypeVar("T")
@@ -37,12 +39,10 @@ def _sections(snapshot: Snapshot) -> list[dict[str, Any]]:
     seen: dict[str, str | Skipped] = {
         "cluster": _told(snapshot.cluster, lambda it: f"{it.cluster_id}, {len(it.brokers)} brokers"),
         "connect": _told(snapshot.connect, lambda it: f"{len(it.workers)} workers, {len(it.connectors)} connectors"),
-        "transactions": _told(snapshot.transactions, lambda it: f"{len(it)} transactional IDs"),
+        "transactions": _told(snapshot.transactions, lambda it: _transactions(it, snapshot.unlisted)),
         "config-topic": _told(snapshot.config_topic, lambda it: f"{it.topic}: {len(list(it.records))} records"),
         "offsets": _told(snapshot.offsets, _offsets),
-        "transaction-log": _told(
-            snapshot.transaction_log, lambda it: f"{it.read} records, of which {len(it.records)} are here"
-        ),
+        "transaction-log": _told(snapshot.transaction_log, _log),
         "producers": _told(snapshot.producers, _producers),
         "evidence": _told(snapshot.evidence, _evidence),
     }
@@ -55,9 +55,21 @@ def _evidence(evidence: ClusterEvidence) -> str:
     return ", ".join((*known, f"{len(evidence.internal_topics)} internal topics"))
 
 
+def _transactions(told: Mapping[str, TransactionDescription | Skipped], unlisted: Sequence[str]) -> str:
+    unknown = [each.reason for each in told.values() if isinstance(each, Skipped)]
+    return "; ".join((f"{len(told)} transactional IDs", *dict.fromkeys(unknown), *unlisted))
+
+
+def _log(log: TransactionLogFacts) -> str:
+    read = f"{log.read} records, of which {len(log.records)} are here"
+    return f"{read}; {len(log.unread)} partitions could not be read" if log.unread else read
+
+
 def _producers(facts: ProducersFacts) -> str:
     count = sum(len(each.producers) for each in facts.partitions.values())
-    return f"{count} in {len(facts.partitions)} partitions"
+    lost = sum(1 for each in facts.partitions.values() if each.leader == NO_LEADER)
+    told = f"{count} in {len(facts.partitions)} partitions"
+    return f"{told}; {lost} of them had no leader that answered" if lost else told
 
 
 def _offsets(facts: OffsetsFacts) -> str:

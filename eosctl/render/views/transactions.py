@@ -110,11 +110,15 @@ def view_transactions(
     listed: Sequence[ListedTransaction],
     hidden: Mapping[str, Any],
     unanswered: Mapping[int, str],
+    missing: Sequence[str],
     notes: Iterable[str],
     as_of: str | None,
     cluster_id: str | None,
 ) -> Document:
-    """`transactions list`. hidden says whether and how many IDs the brokers may keep from this principal."""
+    """`transactions list`. hidden says whether and how many IDs the brokers may keep from this principal.
+
+    unanswered are brokers that did not list theirs, missing says of all coordinators that did not answer why.
+    """
     return Document(
         kind="transactions.list",
         as_of=as_of,
@@ -123,11 +127,12 @@ def view_transactions(
             "transactions": [listed_row(each) for each in listed],
             "hidden": hidden,
             "unanswered": [{"broker": node_id, "reason": reason} for node_id, reason in unanswered.items()],
+            "missing": list(missing),
         },
         blocks=(LISTED,),
         prose=(f"{len(listed)} transactional IDs, {open_ids(listed)} with a transaction under way.",),
         notes=(
-            *(f"broker {node_id} did not answer, its IDs are missing: {why}" for node_id, why in unanswered.items()),
+            *missing,
             *notes,
         ),
     )
@@ -179,11 +184,13 @@ def producer_fields(active: ActiveProducer) -> dict[str, Any]:
 
 def view_producers(
     producers: Sequence[tuple[ActiveProducer, str | None, Ownership]],
+    not_searched: Sequence[str],
     notes: Iterable[str],
     as_of: str | None,
     cluster_id: str | None,
 ) -> Document:
     """`transactions producers`: each with the transactional ID that holds its producer ID, and that ID's owner."""
+    lost = [f"not seen, because no leader answers for them: {', '.join(not_searched)}"] if not_searched else []
     open_now = sum(1 for active, _, _ in producers if active.transaction_start_offset is not None)
     return Document(
         kind="transactions.producers",
@@ -193,9 +200,10 @@ def view_producers(
             "producers": [
                 {**producer_fields(active), "transactional_id": name, **owner_fields(owned)}
                 for active, name, owned in producers
-            ]
+            ],
+            "not_searched": list(not_searched),
         },
         blocks=(PRODUCERS,),
         prose=(f"{len(producers)} producers, {open_now} with a transaction open in the partition.",),
-        notes=tuple(notes),
+        notes=(*lost, *notes),
     )

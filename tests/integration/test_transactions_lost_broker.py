@@ -1,0 +1,173 @@
+"""One broker of three is lost with the partitions of the transaction log that it led: the IDs of others are told."""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from eosctl.model.names import TopicPartition
+from eosctl.sandbox.sandbox import Sandbox
+from eosctl.sandbox.spec import SandboxSpec
+from eosctl.sources.kafka_topics import leaderless
+from tests.commands.conftest import Ran
+from tests.integration.coordinators import coordinator_of, wait_until, wire_to
+from tests.integration.hanging import UNVERIFIED, hang
+from tests.integration.producers import open_transaction
+
+pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
+
+Eosctl = Callable[..., Ran]
+LOST_BROKER = 3
+KEPT, LOST = TopicPartition("on-broker-1", 0), TopicPartition("on-broker-3", 0)
+SETTINGS = {
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "transaction.state.log.num.partitions": "6",
+    "offsets.topic.replication.factor": "1",
+}
+TIMEOUT_S = 20
+QUICK_S = 15
+"""Well below the timeout: what has no leader is not waited for, and nothing is waited for twice."""
+
+
+@dataclass(frozen=True)
+class Half:
+    """A cluster that lost a broker, and IDs by who coordinated them: a broker that lives, or the lost one."""
+
+    servers: str
+    known: str
+    unknown: str
+    hung: str
+    undecided_producer: int
+
+    def ask(self, eosctl: Eosctl, *arguments: object) -> tuple[Ran, dict[str, Any]]:
+        started = time.monotonic()
+        ran = eosctl(*arguments, "-b", self.servers, "--timeout", TIMEOUT_S, "-o", "json")
+        assert time.monotonic() - started < QUICK_S, ran.stderr
+        return ran, dict(json.loads(ran.stdout)["data"])
+
+
+def _names(servers: str, stem: str) -> tuple[str, str]:
+    """A name whose ID a broker coordinates that will live, and one of the broker that will not."""
+    names = [f"{stem}{number}" for number in range(60)]
+    by = {name: coordinator_of(servers, name) for name in names}
+    return next(each for each in names if by[each] != LOST_BROKER), next(e for e in names if by[e] == LOST_BROKER)
+
+
+@pytest.fixture(scope="module")
+def half(kafka_version: str) -> Iterator[Half]:
+    settings = SETTINGS | UNVERIFIED
+    with Sandbox(SandboxSpec(kafka_version=kafka_version, brokers=3, broker_config=settings)) as started:
+        servers = started.bootstrap_servers.split(",")[0]
+        admin = AdminClient({"bootstrap.servers": started.bootstrap_servers})
+        new = [NewTopic(KEPT.topic, 1, replica_assignment=[[1]]), NewTopic(LOST.topic, 1, replica_assignment=[[3]])]
+        for future in admin.create_topics(new).values():
+            future.result(30)
+        known, unknown = _names(servers, "open")
+        producers = [open_transaction(servers, name, KEPT.topic) for name in (known, unknown)]
+        hung, lost_hung = _names(servers, "hung")
+        with wire_to(servers) as wire:
+            hang(wire, KEPT, hung)
+            undecided = hang(wire, KEPT, lost_hung).producer.producer_id
+        started.kill_broker(LOST_BROKER)
+        with wire_to(servers) as wire:
+            wait_until(lambda: leaderless(wire, [LOST]) == {LOST}, "the end of the broker's session")
+        yield Half(servers, known, unknown, hung, undecided)
+        del producers
+
+
+def test_list_tells_the_ids_of_the_living_and_ends_with_4(half: Half, eosctl: Eosctl) -> None:
+    ran, data = half.ask(eosctl, "transactions", "list")
+    names = {row["transactional_id"] for row in data["transactions"]}
+    assert {half.known, half.hung} <= names
+    assert half.unknown not in names
+    assert ran.exit_code == 4
+    [reason] = data["missing"]
+    assert reason.startswith("__transaction_state-")
+    assert reason in ran.stderr
+
+
+def test_describe_tells_both_in_one_answer(half: Half, eosctl: Eosctl) -> None:
+    ran, data = half.ask(eosctl, "transactions", "describe", half.known, half.unknown)
+    known, unknown = data["transactions"]
+    assert (known["state"], known["error"]) == ("Ongoing", None)
+    assert unknown["state"] is None
+    assert "has no leader, so no broker coordinates" in unknown["error"]
+    assert ran.exit_code == 4
+    assert half.ask(eosctl, "transactions", "describe", half.known)[0].exit_code == 0
+
+
+def test_hanging_tells_what_hangs_and_what_cannot_be_judged(half: Half, eosctl: Eosctl) -> None:
+    ran, data = half.ask(eosctl, "transactions", "hanging", "--max-transaction-timeout", 0)
+    assert [row["transactional_id"] for row in data["transactions"]] == [half.hung]
+    assert [row["transactional_id"] for row in data["in_progress"]] == [half.known]
+    assert half.undecided_producer in {row["producer_id"] for row in data["undecided"]}
+    assert str(LOST) in data["not_searched"]
+    assert all("__transaction_state-" in row["reason"] for row in data["undecided"])
+    assert ran.exit_code == 1
+
+
+def test_nothing_is_aborted_that_cannot_be_judged(half: Half, eosctl: Eosctl) -> None:
+    abort = ("transactions", "abort", "--topic", KEPT.topic, "--partition", 0, "--yes", "--max-transaction-timeout", 0)
+    ran = eosctl(*abort, "-b", half.servers, "--timeout", TIMEOUT_S)
+    assert ran.exit_code == 4, ran.stderr
+    assert "it cannot be told whether a transaction hangs" in ran.stderr
+
+
+def test_producers_of_the_living_partitions_are_told(half: Half, eosctl: Eosctl) -> None:
+    ran, data = half.ask(eosctl, "transactions", "producers", KEPT.topic, LOST.topic)
+    holders = {row["transactional_id"] for row in data["producers"]}
+    assert {half.known, half.hung, None} == holders
+    assert data["not_searched"] == [str(LOST)]
+    assert ran.exit_code == 4
+
+
+def test_last_stable_offsets_of_the_living_partitions_are_told(half: Half, eosctl: Eosctl) -> None:
+    ran, data = half.ask(eosctl, "transactions", "lso")
+    [row] = data["partitions"]
+    assert (row["topic"], row["state"], row["holders"][0]["transactional_id"]) == (KEPT.topic, "Ongoing", half.known)
+    assert str(LOST) in data["not_searched"]
+    assert ran.exit_code == 4
+
+
+def test_the_log_tells_the_ids_of_the_partitions_that_can_be_read(half: Half, eosctl: Eosctl) -> None:
+    ran, data = half.ask(eosctl, "transactions", "log")
+    assert half.known in {row["transactional_id"] for row in data["transactional_ids"]}
+    assert ran.exit_code == 4
+    ran, data = half.ask(eosctl, "transactions", "log", half.known)
+    assert (ran.exit_code, len(data["transactional_ids"])) == (0, 1)
+    ran, data = half.ask(eosctl, "transactions", "log", half.unknown)
+    assert (ran.exit_code, data["transactional_ids"]) == (4, [])
+    assert "holds no record" not in ran.stderr
+
+
+def test_a_snapshot_keeps_what_was_known_and_says_what_was_not(half: Half, eosctl: Eosctl, tmp_path: Path) -> None:
+    file = tmp_path / "half.snapshot"
+    ran, data = half.ask(eosctl, "snapshot", "save", file)
+    seen = {each["section"]: each["seen"] for each in data["sections"]}
+    assert "__transaction_state-" in seen["transactions"]
+    assert "could not be read" in seen["transaction-log"]
+
+    def saved(*arguments: object) -> tuple[Ran, dict[str, Any]]:
+        ran = eosctl("transactions", *arguments, "--snapshot", file, "-o", "json")
+        return ran, dict(json.loads(ran.stdout)["data"])
+
+    ran, data = saved("list")
+    assert half.known in {row["transactional_id"] for row in data["transactions"]}
+    assert ran.exit_code == 4
+    ran, data = saved("describe", half.known, half.unknown)
+    assert [row["state"] for row in data["transactions"]] == ["Ongoing", None]
+    assert ran.exit_code == 4
+    ran, data = saved("hanging", "--max-transaction-timeout", 0)
+    assert [row["transactional_id"] for row in data["transactions"]] == [half.hung]
+    assert half.undecided_producer in {row["producer_id"] for row in data["undecided"]}
+    assert ran.exit_code == 1
+    assert saved("log", half.known)[0].exit_code == 0
+    assert saved("log")[0].exit_code == 4
+    assert saved("lso")[0].exit_code == 4
+    assert saved("producers", KEPT.topic)[0].exit_code == 0
