@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from eosctl.clients.errors import tls_error
-from eosctl.clients.rest_identity import WorkerUrl
+from eosctl.clients.rest_identity import BASIC_AUTH, WorkerUrl
 from eosctl.clients.tls_errors import tls_failure
 from eosctl.errors import EosctlError, NotAuthorized, Refused, TimedOut, Undecodable, Unreachable, UsageError
 
@@ -63,7 +63,7 @@ class RestClient:
             hint = "give the address that it leads to"
             raise Refused(f"{what}; a redirect is not followed with a password or certificate", hint=hint)
         if answer.status >= 400:
-            raise refusal(f"{method} {self.url}{path}", answer)
+            raise self._refusal(f"{method} {path}", answer)
         return answer
 
     def _exchange(self, method: str, path: str, body: Mapping[str, object] | None, deadline: float) -> Answer:
@@ -84,7 +84,7 @@ class RestClient:
         except httpx.HTTPError as error:
             failure = tls_failure(str(error))
             if failure is not None:
-                raise tls_error(failure, self.url, "the REST user") from error
+                raise tls_error(failure, self.url, self._address.identity.principal) from error
             raise Unreachable(f"no Connect worker answers at {self.url}: {error}") from error
         return Answer(response.status_code, self._decode(path, response))
 
@@ -118,13 +118,13 @@ class RestClient:
                 hint="is this the address of a Connect worker's REST interface?",
             ) from error
 
-
-def refusal(request: str, answer: Answer) -> EosctlError:
-    """The error that a status of 400 or more stands for."""
-    message = answer.body.get("message") if isinstance(answer.body, dict) else None
-    text = f"{request} answered {answer.status}" + (f": {message}" if message else "")
-    if answer.status in {401, 403}:
-        return NotAuthorized(principal="the REST user", operation=request, resource=f"this worker ({answer.status})")
-    if answer.status >= 500:
-        return Unreachable(text)
-    return Refused(text)
+    def _refusal(self, request: str, answer: Answer) -> EosctlError:
+        """The error that a status of 400 or more stands for."""
+        if answer.status in {401, 403}:
+            who, where = self._address.identity.principal, f"{self.url} ({answer.status})"
+            hint = f"give {BASIC_AUTH}=USER:PASSWORD in --command-config or with -X" if answer.status == 401 else None
+            return NotAuthorized(principal=who, operation=request, resource=where, hint=hint)
+        message = answer.body.get("message") if isinstance(answer.body, dict) else None
+        method, _, path = request.partition(" ")
+        text = f"{method} {self.url}{path} answered {answer.status}" + (f": {message}" if message else "")
+        return Unreachable(text) if answer.status >= 500 else Refused(text)

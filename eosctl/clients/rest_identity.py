@@ -47,6 +47,12 @@ class RestIdentity:
             raise ConfigError(f"{BASIC_AUTH} from {self.properties.origin(BASIC_AUTH)} is not user:password")
         return user, password
 
+    @property
+    def principal(self) -> str:
+        """Who asks, as far as an error can name it."""
+        given = self.basic_auth
+        return "a REST user without a password" if given is None else f"REST user {given[0]}"
+
     def ssl_context(self) -> "ssl.SSLContext":
         """The context for https; raises ConfigError for a store that cannot be used."""
         from eosctl.clients.tls import ssl_context

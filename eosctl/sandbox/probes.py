@@ -11,6 +11,7 @@ from eosctl.sandbox.properties import HOST
 
 TIMEOUT_S: Final = 2.0
 METADATA: Final = 3
+UNAUTHORIZED: Final = 401
 
 
 def brokers_in_metadata(port: int) -> frozenset[int]:
@@ -53,9 +54,14 @@ def accepts_connections(port: int) -> bool:
 
 
 def worker_has_joined(rest_port: int) -> bool:
-    """Whether the worker answers `GET /connectors`: it has joined its group and read the config topic."""
+    """Whether the worker answers `GET /connectors`: it has joined its group and read the config topic.
+
+    One that asks for a password (a REST extension does that) says no more than that it listens, and is taken as ready.
+    """
     try:
         with urllib.request.urlopen(f"http://{HOST}:{rest_port}/connectors", timeout=TIMEOUT_S) as answer:
             return isinstance(json.load(answer), list)
+    except urllib.error.HTTPError as error:
+        return error.code == UNAUTHORIZED
     except (OSError, urllib.error.URLError, ValueError):
         return False

@@ -13,8 +13,6 @@ from eosctl.clients.oauthbearer import TokenSource
 from eosctl.clients.wire import Wire
 from eosctl.codecs.client_properties import client_properties
 from eosctl.errors import NotAuthorized, Unreachable
-from eosctl.sandbox.ports import PortLeases
-from eosctl.sandbox.sandbox import Sandbox
 
 pytestmark = pytest.mark.kafka
 LOGIN = "org.apache.kafka.common.security"
@@ -221,42 +219,3 @@ def test_a_profile_of_another_cluster_is_never_written_to(eosctl, broker, stores
     dry = eosctl("fence", "--transactional-id", "x", "--create-missing", "--dry-run", "--timeout", "10")
     assert "expects elsewhere" in dry.stderr
     assert dry.exit_code != 8
-
-
-def test_a_real_worker_behind_https_wants_a_certificate(stores, broker, tmp_path, eosctl):
-    leases = PortLeases()
-    address = f"127.0.0.1:{leases.take()}"
-    own = broker.authority.issue("worker", "127.0.0.1").pkcs12(tmp_path / "worker.p12")
-    tls = {
-        "keystore.type": "PKCS12",
-        "keystore.location": str(own),
-        "keystore.password": PASSWORD,
-        "key.password": PASSWORD,
-        "truststore.location": str(broker.authority.truststore(tmp_path / "worker.trust.jks", "JKS")),
-        "truststore.password": PASSWORD,
-        "client.auth": "required",
-    }
-    with Sandbox() as sandbox:
-        settings = {f"listeners.https.ssl.{key}": value for key, value in tls.items()}
-        plain = f"http://127.0.0.1:{sandbox.connect_url(1).rpartition(':')[2]}"
-        sandbox.start_worker(1, {**settings, "listeners": f"{plain},https://{address}"})
-        (tmp_path / "client.properties").write_text(stores["JKS"])
-        args = [
-            "profile",
-            "check",
-            "-o",
-            "json",
-            "-b",
-            sandbox.bootstrap_servers,
-            "--connect-url",
-            f"https://{address}",
-        ]
-        with_it = json.loads(eosctl(*args, "--command-config", tmp_path / "client.properties").stdout)["data"]
-        (tmp_path / "client.properties").write_text(trusting(stores))
-        without = json.loads(eosctl(*args, "--command-config", tmp_path / "client.properties").stdout)["data"]
-    leases.release()
-    assert with_it["verdict"] == "ok"
-    assert with_it["steps"][-1]["detail"] == f"Connect {sandbox.kafka_version}"
-    (failed,) = [each for each in without["steps"] if each["outcome"] == "failed"]
-    assert failed["client"] == "REST"
-    assert "the certificate shown there is missing or not accepted" in failed["detail"]
