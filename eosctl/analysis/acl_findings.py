@@ -4,9 +4,9 @@ topics that no config tells, clients that are nobody's."""
 import re
 from collections.abc import Iterator
 
-from eosctl.analysis.client_configs import refused_overrides
+from eosctl.analysis.client_configs import override_policy, overrides, refused_overrides
 from eosctl.analysis.collisions import Collision, find_collisions
-from eosctl.analysis.output_topics import output_topics, regex_pattern, renames_topics
+from eosctl.analysis.output_topics import has_own_policy, output_topics, regex_patterns, renames_topics
 from eosctl.model.acl_plan import AclWish
 from eosctl.model.acls import PatternType, topic
 from eosctl.model.client_roles import ConnectCluster, ConnectorConfig
@@ -26,15 +26,26 @@ def find_in_acls(wish: AclWish) -> Iterator[Finding]:
             yield from _overrides(cluster, connector)
             yield from _topics(connector)
             yield from _own_clients(connector)
+            yield from _tasks(wish, connector)
 
 
 def find_colliding(wish: AclWish) -> Iterator[Finding]:
-    """Transactional IDs and prefixes that two owners share, over all clusters together."""
-    sources = {
-        cluster.group_id: [each.name for each in cluster.connectors if not each.is_sink] for cluster in wish.clusters
-    }
+    """Transactional IDs and prefixes that two owners share, over all clusters together.
+
+    A connector that is not planned for counts only as the other one of two.
+    """
+    sources: dict[str, list[str]] = {}
+    planned: set[tuple[str, str | None]] = set()
+    for cluster in wish.clusters:
+        asked = [each.name for each in cluster.connectors if not each.is_sink]
+        sources.setdefault(cluster.group_id, []).extend((*asked, *cluster.others))
+        planned |= {(cluster.group_id, name) for name in (*asked, None)}
     for collision in find_collisions(sources):
-        yield _equal(collision) if collision.equal else _prefix(collision, wish.pattern_type)
+        first, second = ((each.group_id, each.connector) in planned for each in (collision.first, collision.second))
+        if collision.equal and (first or second):
+            yield _equal(collision)
+        elif first and not collision.equal:
+            yield _prefix(collision, wish.pattern_type)
 
 
 def _equal(collision: Collision) -> Finding:
@@ -75,17 +86,35 @@ def _overrides(cluster: ConnectCluster, connector: ConnectorConfig) -> Iterator[
                 {"policy": worker.override_policy, "properties": list(refused)},
             )
             return
+        if override_policy(worker) is None and (told := overrides(connector)):
+            yield Finding(
+                "override-policy-unknown",
+                Severity.INFO,
+                connector.name,
+                f"connector.client.config.override.policy={worker.override_policy} is none of Kafka's, so whether it "
+                f"lets {', '.join(told)} count is not known; the plan takes it that it does",
+                f"where it does not, name who the clients are: --principal {connector.name}/producer=User:NAME",
+                {"policy": worker.override_policy, "properties": list(told)},
+            )
+            return
 
 
 def _topics(connector: ConnectorConfig) -> Iterator[Finding]:
     if connector.is_sink:
         regex = connector.get("topics.regex").strip()
-        if regex and not connector.topics and regex_pattern(regex) == topic("*"):
+        if regex and not connector.topics and topic("*") in regex_patterns(regex):
             yield _unknown_topics(connector, f"topics.regex {regex} begins with no literal text", "is given all topics")
         return
     if not output_topics(connector):
-        reason = "a transformation renames them" if renames_topics(connector) else "its config does not tell"
-        yield _unknown_topics(connector, reason, "gets no ACL on them")
+        yield _unknown_topics(connector, _why_unknown(connector), "gets no ACL on them")
+
+
+def _why_unknown(connector: ConnectorConfig) -> str:
+    if renames_topics(connector):
+        return "a transformation renames them"
+    if has_own_policy(connector):
+        return f"{connector.get('replication.policy.class')} names them"
+    return "its config does not tell"
 
 
 def _unknown_topics(connector: ConnectorConfig, reason: str, effect: str) -> Finding:
@@ -110,3 +139,18 @@ def _own_clients(connector: ConnectorConfig) -> Iterator[Finding]:
             "the connector's manual says what that client reads and writes",
             {"properties": own},
         )
+
+
+def _tasks(wish: AclWish, connector: ConnectorConfig) -> Iterator[Finding]:
+    told = connector.get("tasks.max", "1").strip()
+    if connector.is_sink or told.isdigit() or wish.pattern_type is PatternType.PREFIXED:
+        return
+    yield Finding(
+        "tasks-unknown",
+        Severity.WARNING,
+        connector.name,
+        f"how many tasks it may have is not known: tasks.max is {told}, a reference that only a worker resolves. IDs "
+        f"are planned for {connector.most_tasks + wish.headroom}",
+        "use --pattern prefixed, or --headroom N for so many tasks more",
+        {"tasks_max": told},
+    )

@@ -37,6 +37,8 @@ _MIRROR: Final = {
     ClientRole.MIRROR_TARGET_ADMIN: ("target.", "admin."),
     ClientRole.MIRROR_TARGET_CONSUMER: ("target.", "consumer."),
 }
+POLICIES: Final = ("All", "Principal", "None", "Allowlist")
+KAFKAS_POLICIES: Final = "org.apache.kafka.connect.connector.policy"
 PRINCIPAL_ONLY: Final = frozenset({"sasl.jaas.config", "sasl.mechanism", "security.protocol"})
 
 
@@ -54,8 +56,8 @@ def connector_client(worker: WorkerConfig, connector: ConnectorConfig, role: Cli
     basis: Properties = bootstrap
     if prefix == "admin.":
         basis = {key: each for key, each in worker.properties.items() if not key.startswith(CLIENT_PREFIXES)}
-    overrides = _stripped(connector.properties, f"{prefix}override.")
-    allowed = {key: each for key, each in overrides.items() if may_override(worker, key)}
+    told = _stripped(connector.properties, f"{prefix}override.")
+    allowed = {key: each for key, each in told.items() if may_override(worker, key)}
     return ClientConfig(role, connector.name, {**basis, **_stripped(worker.properties, prefix), **allowed})
 
 
@@ -78,12 +80,19 @@ def _stripped(properties: Properties, prefix: str) -> Properties:
     return {key[len(prefix) :]: each for key, each in properties.items() if key.startswith(prefix)}
 
 
+def override_policy(worker: WorkerConfig) -> str | None:
+    """The worker's policy by the name that Kafka gives it; None for one of somebody else's class."""
+    package, _, name = worker.override_policy.rpartition(".")
+    policy = name.removesuffix("ConnectorClientConfigOverridePolicy")
+    return policy if package in ("", KAFKAS_POLICIES) and policy in POLICIES else None
+
+
 def may_override(worker: WorkerConfig, key: str) -> bool:
     """Whether the worker's policy lets a connector override client property `key`.
 
     A policy of somebody else's class is taken to allow everything: only that class knows.
     """
-    policy = worker.override_policy.rpartition(".")[2].removesuffix("ConnectorClientConfigOverridePolicy")
+    policy = override_policy(worker)
     if policy == "Principal":
         return key in PRINCIPAL_ONLY
     if policy == "Allowlist":
@@ -92,13 +101,12 @@ def may_override(worker: WorkerConfig, key: str) -> bool:
     return policy != "None"
 
 
-def refused_overrides(worker: WorkerConfig, connector: ConnectorConfig) -> tuple[str, ...]:
-    """Overrides in the connector's config that the worker's policy refuses, in order of their names."""
+def overrides(connector: ConnectorConfig) -> tuple[str, ...]:
+    """The settings in the connector's config that override those of its clients, in order of their names."""
     prefixes = tuple(f"{prefix}override." for prefix in CLIENT_PREFIXES)
-    return tuple(
-        sorted(
-            key
-            for key in connector.properties
-            if key.startswith(prefixes) and not may_override(worker, key.partition(".override.")[2])
-        )
-    )
+    return tuple(sorted(key for key in connector.properties if key.startswith(prefixes)))
+
+
+def refused_overrides(worker: WorkerConfig, connector: ConnectorConfig) -> tuple[str, ...]:
+    """Those of the overrides that the worker's policy refuses."""
+    return tuple(key for key in overrides(connector) if not may_override(worker, key.partition(".override.")[2]))

@@ -4,6 +4,7 @@
 2. FileStreamSource: `topic`. MirrorSource: its `topics`, renamed by its replication policy. MirrorCheckpoint and
    MirrorHeartbeat: the topic that the policy names.
 3. Any other connector: `topic`, `kafka.topic` or `topics`, or the topics that begin with `topic.prefix`.
+   A replication policy of somebody else's class names them as only that class knows.
 4. A RegexRouter, TimestampRouter or ExtractTopic transformation renames topics, so what the config tells is not it.
 """
 
@@ -11,10 +12,15 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from eosctl.model.acls import PatternType, ResourcePattern, topic
+from eosctl.model.acls import WILDCARD, PatternType, ResourcePattern, topic
 from eosctl.model.client_roles import ConnectorConfig
 
 NAMING_SETTINGS: Final = ("topic", "kafka.topic", "topics")
+DEFAULT_POLICY: Final = "DefaultReplicationPolicy"
+IDENTITY_POLICY: Final = "IdentityReplicationPolicy"
+POLICIES: Final = (DEFAULT_POLICY, IDENTITY_POLICY)
+_GROUPING: Final = re.compile(r"[(\[]|\\[|Q]")
+_SPECIAL: Final = re.compile(r"\.[*+?{]|[\\^$|?*+()\[\]{}]")
 ROUTERS: Final = ("RegexRouter", "TimestampRouter", "ExtractTopic", "EventRouter", "ByLogicalTableRouter")
 
 
@@ -22,7 +28,7 @@ def output_topics(connector: ConnectorConfig) -> tuple[ResourcePattern, ...]:
     """Patterns of the topics that the connector writes records to; empty where its config does not tell."""
     if connector.topics:
         return tuple(map(named_pattern, connector.topics))
-    if renames_topics(connector):
+    if renames_topics(connector) or has_own_policy(connector):
         return ()
     return tuple(_told(connector))
 
@@ -38,6 +44,15 @@ def renames_topics(connector: ConnectorConfig) -> bool:
     """Whether a transformation of Kafka's, Confluent's or Debezium's that renames topics is configured."""
     kinds = [connector.get(f"transforms.{alias}.type") for alias in _listed(connector.get("transforms"))]
     return any(kind.rpartition(".")[2].partition("$")[0] in ROUTERS for kind in kinds)
+
+
+def has_own_policy(connector: ConnectorConfig) -> bool:
+    """Whether it is a MirrorSource with a replication policy that is none of Kafka's, nor of such a name."""
+    return connector.class_name == "MirrorSource" and _policy(connector) not in POLICIES
+
+
+def _policy(connector: ConnectorConfig) -> str:
+    return connector.get("replication.policy.class").rpartition(".")[2] or DEFAULT_POLICY
 
 
 def _told(connector: ConnectorConfig) -> Iterator[ResourcePattern]:
@@ -56,34 +71,44 @@ def _told(connector: ConnectorConfig) -> Iterator[ResourcePattern]:
 
 
 def mirrored_topics(connector: ConnectorConfig) -> Iterator[ResourcePattern]:
-    """What MirrorSource's `topics` are called in the target cluster (ReplicationPolicy.formatRemoteTopic)."""
+    """What MirrorSource's `topics` are called in the target cluster (ReplicationPolicy.formatRemoteTopic).
+
+    Where the policy is not known, those that somebody named.
+    """
+    if has_own_policy(connector):
+        yield from map(named_pattern, connector.topics)
+        return
     prefix = _alias_prefix(connector)
-    for name in _listed(connector.get("topics", ".*")):
-        start = _literal_start(name)
-        if start == name:
-            yield topic(prefix + name)
-        elif prefix + start:
-            yield topic(prefix + start, PatternType.PREFIXED)
+    for pattern in source_topics(connector):
+        if pattern.is_wildcard:
+            yield topic(prefix, PatternType.PREFIXED) if prefix else pattern
         else:
-            yield topic("*")
+            yield topic(prefix + pattern.name, pattern.pattern_type)
 
 
 def source_topics(connector: ConnectorConfig) -> Iterator[ResourcePattern]:
     """The topics that MirrorSource reads in the source cluster."""
-    for name in _listed(connector.get("topics", ".*")):
-        start = _literal_start(name)
-        yield topic(start) if start == name else topic(start, PatternType.PREFIXED) if start else topic("*")
+    for regex in _listed(connector.get("topics", ".*")):
+        yield from regex_patterns(regex)
 
 
-def regex_pattern(regex: str) -> ResourcePattern:
-    """The narrowest pattern that holds all topics of a regular expression: the literal text that it begins with."""
-    start = _literal_start(regex)
-    return topic(start) if start == regex else topic(start, PatternType.PREFIXED) if start else topic("*")
+def regex_patterns(regex: str) -> Iterator[ResourcePattern]:
+    """The narrowest patterns that hold all topics of a regular expression: what each branch begins with.
+
+    It has to match whole names, so `^` at its beginning and `$` at its end say nothing.
+    """
+    branches = [regex] if _GROUPING.search(regex) else regex.split("|")
+    for branch in branches:
+        start, is_whole = _literal_start(branch.removeprefix("^").removesuffix("$"))
+        if is_whole:
+            yield topic(start)
+        else:
+            yield topic(start, PatternType.PREFIXED) if start else topic(WILDCARD)
 
 
 def checkpoints_topic(connector: ConnectorConfig) -> str:
     """Where MirrorCheckpoint writes (ReplicationPolicy.checkpointsTopic)."""
-    separator = connector.get("replication.policy.separator", ".")
+    separator = _internal_separator(connector)
     return f"{connector.get('source.cluster.alias')}{separator}checkpoints{separator}internal"
 
 
@@ -95,31 +120,37 @@ def mirrored_heartbeats(connector: ConnectorConfig) -> str:
 
 def offset_syncs_topic(connector: ConnectorConfig) -> str:
     """Where MirrorSource writes the offsets that belong together (ReplicationPolicy.offsetSyncsTopic)."""
-    separator = connector.get("replication.policy.separator", ".")
+    separator = _internal_separator(connector)
     there = "source" if connector.get("offset-syncs.topic.location") == "target" else "target"
     return f"mm2-offset-syncs{separator}{connector.get(f'{there}.cluster.alias')}{separator}internal"
 
 
+def _internal_separator(connector: ConnectorConfig) -> str:
+    """What stands between the parts of an internal topic's name (since 3.6 it can be kept a dot)."""
+    kept = connector.get("replication.policy.internal.topic.separator.enabled", "true").strip().lower()
+    return connector.get("replication.policy.separator", ".") if kept == "true" else "."
+
+
 def _alias_prefix(connector: ConnectorConfig) -> str:
-    if connector.get("replication.policy.class").rpartition(".")[2] == "IdentityReplicationPolicy":
+    if _policy(connector) == IDENTITY_POLICY:
         return ""
     return connector.get("source.cluster.alias") + connector.get("replication.policy.separator", ".")
 
 
-def _literal_start(regex: str) -> str:
-    """The text that everything matched by `regex` begins with; the whole of it where it is no pattern.
+def _literal_start(regex: str) -> tuple[str, bool]:
+    """The text that everything matched by `regex` begins with, and whether that is all there is to it.
 
     A lone dot is taken as itself, as in `orders.eu`: nobody means any character, and topics are full of them.
     """
     if "|" in regex:
-        return ""
+        return "", False
     plain = regex.replace("\\.", ".")
-    found = re.search(r"\.[*+?{]|[\\^$|?*+()\[\]{}]", plain)
+    found = _SPECIAL.search(plain)
     if found is None:
-        return plain
+        return plain, True
     start = plain[: found.start()]
     # `ab*` matches a: the last character belongs to the quantifier.
-    return start[:-1] if plain[found.start()] in "*?{" else start
+    return (start[:-1] if plain[found.start()] in "*?{" else start), False
 
 
 def _listed(text: str) -> list[str]:

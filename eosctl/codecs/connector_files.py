@@ -8,6 +8,7 @@ workers take it.
 import json
 from collections.abc import Iterator, Mapping
 
+from eosctl.codecs.config_providers import REFERENCE
 from eosctl.codecs.properties import decode_properties
 from eosctl.errors import ConfigError, Undecodable
 from eosctl.model.client_properties import Property
@@ -45,7 +46,7 @@ def connector_of(config: Mapping[str, object], origin: str, *, name: str | None 
     name = name if name is not None else _required(settings, "name", origin)
     _required(settings, "connector.class", f"{origin} (connector {name})")
     tasks_max = settings.get("tasks.max", "1").strip()
-    if not (tasks_max.isascii() and tasks_max.isdigit()):
+    if not (tasks_max.isascii() and tasks_max.isdigit()) and REFERENCE.fullmatch(tasks_max) is None:
         raise ConfigError(f"{origin}: tasks.max of connector {name} is {tasks_max!r}, not a whole number")
     return ConnectorConfig(name, {key: Property(value, f"{origin} {key}") for key, value in settings.items()})
 

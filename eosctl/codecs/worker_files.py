@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
+from eosctl.codecs.config_providers import REFERENCE
 from eosctl.codecs.connector_files import connector_of
 from eosctl.codecs.properties import decode_properties
 from eosctl.errors import ConfigError
@@ -31,6 +32,11 @@ def worker_of(properties: Mapping[str, str], origin: str) -> WorkerConfig:
     for key in REQUIRED:
         if not properties.get(key, "").strip():
             raise ConfigError(f"{origin} has no {key}", hint="give the properties file of a distributed worker")
+        if REFERENCE.search(properties[key]):
+            raise ConfigError(
+                f"{origin}: {key} is {properties[key]}, a reference that only the worker resolves",
+                hint="give a copy of the file that has the value in its place",
+            )
     worker = WorkerConfig({key: Property(value, f"{origin} {key}") for key, value in properties.items()})
     try:
         worker.phase  # noqa: B018  # its value is checked here

@@ -4,17 +4,16 @@ from pathlib import Path
 
 from eosctl.commands.acl_planning import Planned
 from eosctl.commands.applying import keep_plan
-from eosctl.errors import ConfigError
 from eosctl.model.plan import Plan
 from eosctl.model.skipped import Skipped
 from eosctl.planning.acl_changes import plan_acl_changes
 
 
 def keep_acl_plan(planned: Planned, path: Path, *, prune: bool) -> Plan:
-    """The plan that was written to `path`; raises ConfigError where the cluster has no ACLs to change."""
+    """The plan that was written to `path`; the cluster has ACLs."""
     acls = planned.acls
-    if isinstance(acls.bindings, Skipped) or acls.cluster_id is None:
-        raise ConfigError("there are no ACLs to change: the cluster's were not read")
+    assert not isinstance(acls.bindings, Skipped), "plan_for refuses a plan file without ACLs"
+    assert acls.cluster_id is not None
     plan = plan_acl_changes(
         planned.difference, planned.plan, acls.bindings, acls.cluster_id, planned.as_of, prune=prune
     )

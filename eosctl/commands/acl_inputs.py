@@ -6,15 +6,18 @@ from pathlib import Path
 from typing import Final
 
 from eosctl.analysis.config_topic import fold_config_topic
+from eosctl.analysis.source_stores import server_set
 from eosctl.codecs.config_topic import decode_config_records
 from eosctl.codecs.connector_files import connector_of, decode_connectors
 from eosctl.codecs.principals import mask_all_but_principals
 from eosctl.codecs.secrets import HIDDEN, mask_properties
 from eosctl.codecs.worker_files import decode_worker_file, worker_of
+from eosctl.commands.acl_reading import addresses_of, place_of
 from eosctl.commands.context import Context
 from eosctl.errors import UsageError
+from eosctl.model.acl_plan import same_cluster
 from eosctl.model.client_properties import Property
-from eosctl.model.client_roles import ClientRole, ConnectCluster, ConnectorConfig, WorkerConfig
+from eosctl.model.client_roles import ConnectCluster, ConnectorConfig, WorkerConfig
 from eosctl.model.connectors import ConnectorState, Reader
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Skipped
@@ -26,34 +29,44 @@ UNKNOWN_CLASS: Final = {"connector.class": "unknown"}
 
 @dataclass(frozen=True, slots=True)
 class AclInputs:
-    """What was said about the Connect clusters; topics name internal topics where no worker config was given."""
+    """What was said about the Connect clusters and the Kafka cluster at -b.
+
+    internal_topics are for workers without a config; cluster is how configs name the cluster at -b, None: as place_of.
+    """
 
     worker_configs: tuple[Path, ...] = ()
     connector_configs: tuple[str, ...] = ()
     connectors: tuple[str, ...] = ()
     topics: tuple[str, ...] = ()
     internal_topics: Mapping[str, str] = field(default_factory=dict)
+    cluster: str | None = None
 
 
 def read_connect_clusters(context: Context, inputs: AclInputs) -> tuple[ConnectCluster, ...]:
     """The Connect clusters with their connectors; UsageError where it is not clear whose a connector is."""
     clusters = _workers(context, inputs)
-    known = _known_connectors(context, clusters)
+    known = _known_connectors(context, clusters, inputs.cluster)
     given = _given_connectors(inputs, [each.group_id for each in clusters])
     found = tuple(
-        replace(cluster, connectors=_merged(cluster, known.get(cluster.group_id, {}), given.get(cluster.group_id, ())))
+        replace(
+            cluster,
+            connectors=_merged(cluster, known.get(cluster.group_id, {}), given.get(cluster.group_id, ())),
+            all_known=cluster.group_id in known or bool(cluster.connectors),
+        )
         for cluster in clusters
     )
     return _with_topics(_selected(found, inputs.connectors), inputs.topics)
 
 
 def _workers(context: Context, inputs: AclInputs) -> tuple[ConnectCluster, ...]:
-    clusters: dict[str, ConnectCluster] = {}
+    """Workers of one group.id together; MirrorMaker 2's flows only where they have the same target, too."""
+    clusters: dict[tuple[str, str], ConnectCluster] = {}
     for path in inputs.worker_configs:
         for cluster in decode_worker_file(read_text(path, "--worker-config"), str(path)):
-            before = clusters.get(cluster.group_id)
+            target = cluster.workers[0].get("bootstrap.servers") if cluster.connectors else ""
+            before = clusters.get((cluster.group_id, target))
             workers = (*before.workers, *cluster.workers) if before else cluster.workers
-            clusters[cluster.group_id] = replace(before or cluster, workers=workers)
+            clusters[cluster.group_id, target] = replace(before or cluster, workers=workers)
     if clusters:
         return tuple(clusters.values())
     return (ConnectCluster((_worker_by_flags(context, inputs),), ()),)
@@ -91,16 +104,44 @@ def _group_and_path(text: str, groups: list[str]) -> tuple[str, Path]:
     )
 
 
-def _known_connectors(context: Context, clusters: tuple[ConnectCluster, ...]) -> dict[str, dict[str, ConnectorConfig]]:
-    """Connectors of the Connect cluster that -b, --connect-url or --snapshot leads to, by group and name."""
-    wanted = context.options.group_id or (clusters[0].group_id if len(clusters) == 1 else None)
-    cluster = next((each for each in clusters if each.group_id == wanted), None)
-    if cluster is None:
-        return {}
-    found = _from_config_topic(context, cluster)
-    if context.options.connect_urls:
-        found = {name: _alike(each, found.get(name)) for name, each in _from_rest(context).items()}
-    return {cluster.group_id: found}
+def _known_connectors(
+    context: Context, clusters: tuple[ConnectCluster, ...], told: str | None
+) -> dict[str, dict[str, ConnectorConfig]]:
+    """Connectors of the Connect clusters that -b, --connect-url or --snapshot leads to, by group and name.
+
+    A group whose connectors nothing tells is not among them. Raises UsageError where it is not clear which is meant.
+    """
+    found = {}
+    for cluster in _reachable(context, clusters, told):
+        known = _from_config_topic(context, cluster)
+        if context.options.connect_urls:
+            before = known or {}
+            known = {name: _alike(each, before.get(name)) for name, each in _from_rest(context).items()}
+        if known is not None:
+            found[cluster.group_id] = known
+    return found
+
+
+def _reachable(context: Context, clusters: tuple[ConnectCluster, ...], told: str | None) -> tuple[ConnectCluster, ...]:
+    """The cluster that --group-id names, or the only one; of several those whose workers use the cluster at -b."""
+    wanted = context.options.group_id
+    if wanted is not None:
+        named = tuple(each for each in clusters if each.group_id == wanted)
+        if not named:
+            groups = ", ".join(sorted({each.group_id for each in clusters}))
+            raise UsageError(f"--group-id {wanted} is the group.id of no --worker-config", hint=f"there are {groups}")
+        return named[:1]
+    if len(clusters) == 1:
+        return clusters
+    for flag, given in (("--connect-url", context.options.connect_urls), ("--snapshot", context.options.snapshot)):
+        if given:
+            raise UsageError(
+                f"{flag} does not say which of {len(clusters)} Connect clusters it is of", hint="name it: --group-id"
+            )
+    if not context.client_properties.bootstrap_servers:
+        return ()
+    here = place_of(clusters, addresses_of(context), told)
+    return tuple(each for each in clusters if same_cluster(server_set(each.workers[0].get("bootstrap.servers")), here))
 
 
 def _from_rest(context: Context) -> dict[str, ConnectorConfig]:
@@ -117,8 +158,11 @@ def _from_rest(context: Context) -> dict[str, ConnectorConfig]:
     return found
 
 
-def _from_config_topic(context: Context, cluster: ConnectCluster) -> dict[str, ConnectorConfig]:
+def _from_config_topic(context: Context, cluster: ConnectCluster) -> dict[str, ConnectorConfig] | None:
+    """None where no config topic could be asked for; no connector where it does not exist."""
     states = _states(context, cluster.workers[0].config_topic)
+    if states is None:
+        return None
     return {name: _from_state(state) for name, state in sorted(states.items()) if state.known}
 
 
@@ -129,7 +173,7 @@ def _from_state(state: ConnectorState) -> ConnectorConfig:
     return replace(connector, task_count=state.task_count, task_count_record=state.task_count_record)
 
 
-def _states(context: Context, topic: str) -> Mapping[str, ConnectorState]:
+def _states(context: Context, topic: str) -> Mapping[str, ConnectorState] | None:
     if context.options.snapshot is not None:
         from eosctl.sources.snapshot_file import read_snapshot_file
 
@@ -138,7 +182,7 @@ def _states(context: Context, topic: str) -> Mapping[str, ConnectorState]:
             raise UsageError(f"the snapshot holds no config topic: {log.reason}")
         return fold_config_topic(log.records, Reader(NEWEST)).states
     if context.options.bootstrap_servers is None and context.options.command_config is None:
-        return {}
+        return None
     from eosctl.sources.kafka_log import read_log
 
     try:
@@ -181,10 +225,13 @@ def _selected(clusters: tuple[ConnectCluster, ...], names: tuple[str, ...]) -> t
             f"connector {', '.join(unknown)} is not known",
             hint="give its config with --connector-config, or --connect-url, or -b and the right config topic",
         )
-    return tuple(
-        replace(cluster, connectors=tuple(each for each in cluster.connectors if each.name in names))
-        for cluster in clusters
-    )
+    return tuple(_with_only(cluster, names) for cluster in clusters)
+
+
+def _with_only(cluster: ConnectCluster, names: Iterable[str]) -> ConnectCluster:
+    asked = tuple(each for each in cluster.connectors if each.name in names)
+    others = tuple(each.name for each in cluster.connectors if each not in asked and not each.is_sink)
+    return replace(cluster, connectors=asked, others=others, all_known=len(asked) == len(cluster.connectors))
 
 
 def _with_topics(clusters: tuple[ConnectCluster, ...], topics: tuple[str, ...]) -> tuple[ConnectCluster, ...]:
@@ -205,30 +252,3 @@ def _with_topics(clusters: tuple[ConnectCluster, ...], topics: tuple[str, ...]) 
         )
         for cluster in clusters
     )
-
-
-def principals_by_role(texts: Iterable[str]) -> dict[tuple[ClientRole, str | None], str]:
-    """`ROLE=User:x` and `CONNECTOR/ROLE=User:x` as a lookup. Raises UsageError naming what is wrong."""
-    return dict(_named(text) for text in texts)
-
-
-def _named(text: str) -> tuple[tuple[ClientRole, str | None], str]:
-    # A principal may hold `=` (CN=…), a connector's name too: the role is what stands before `=User:`.
-    for role in sorted(ClientRole, key=len, reverse=True):
-        place = text.find(f"{role}=")
-        if place == 0 or (place > 0 and text[place - 1] == "/"):
-            principal = text[place + len(role) + 1 :]
-            kind, colon, name = principal.partition(":")
-            if not (kind and colon and name):
-                raise UsageError(f"--principal {text}: {principal!r} is not TYPE:NAME", hint="for example User:connect")
-            return (role, text[: place - 1] if place else None), principal
-    raise UsageError(
-        f"--principal {text} names no role", hint=f"ROLE=User:NAME, where ROLE is one of {', '.join(ClientRole)}"
-    )
-
-
-def certificate_subject(properties: Mapping[str, Property]) -> str:
-    """The subject of the certificate in these client properties, as Java writes it (RFC 2253)."""
-    from eosctl.sources.certificates import read_subject
-
-    return read_subject(properties)

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from eosctl.commands.evidence_options import SuperUsers
 from eosctl.commands.options import GlobalOptions, reading
 from eosctl.commands.topics import ConfigTopic
 from eosctl.model.acls import PatternType
@@ -56,14 +57,7 @@ def acl_plan(
             show_default=False,
         ),
     ] = None,
-    super_user: Annotated[
-        Texts,
-        typer.Option(
-            metavar="User:NAME",
-            help="One of the brokers' super.users, which they do not tell: needs no binding. May be repeated.",
-            show_default=False,
-        ),
-    ] = None,
+    super_user: SuperUsers = None,
     pattern: Annotated[
         PatternType,
         typer.Option(
@@ -168,6 +162,7 @@ def acl_plan(
             "offset.storage.topic": offsets_topic,
             "status.storage.topic": status_topic,
         },
+        cluster=cluster,
     )
     question = AclQuestion(
         inputs=inputs,
@@ -178,7 +173,6 @@ def acl_plan(
         broker_version=broker_version,
         mapping_rules=ssl_principal_mapping_rules,
         super_users=tuple(super_user or ()),
-        cluster=cluster,
         check=check,
         prune=prune,
         explain=explain,

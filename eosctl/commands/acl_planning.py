@@ -1,31 +1,25 @@
 """What acl-plan reads, decides and shows."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
 
-from eosctl.analysis.output_topics import output_topics
-from eosctl.commands.acl_inputs import AclInputs, certificate_subject, principals_by_role, read_connect_clusters
+from eosctl.commands.acl_inputs import AclInputs, read_connect_clusters
+from eosctl.commands.acl_principals import certificate_subject, principals_by_role
+from eosctl.commands.acl_reading import ClusterAcls, place_of, read_cluster_acls
 from eosctl.commands.context import Context
-from eosctl.errors import EXIT_FINE, EXIT_FOUND, ConfigError, EosctlError, NotAuthorized, UsageError
-from eosctl.model.acl_plan import AclDifference, AclPlan, AclWish
+from eosctl.errors import EXIT_FINE, EXIT_FOUND, ConfigError, UsageError
+from eosctl.model.acl_plan import AclDifference, AclPlan, AclWish, same_cluster
 from eosctl.model.acls import AclBinding, PatternType
-from eosctl.model.client_roles import ConnectCluster
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import rfc3339
-from eosctl.model.versions import NEWEST, KafkaVersion
+from eosctl.model.versions import KafkaVersion
 from eosctl.planning.acl_difference import compare_acls
 from eosctl.planning.acls import plan_acls
-from eosctl.render.acl_documents import AclFormat, emit_acls
+from eosctl.render.acl_documents import AclFormat, emit_acls, no_kafka_user
 from eosctl.render.acl_lines import Surroundings
 from eosctl.render.views.acls import view_acl_plan
-
-DESCRIBE_PRODUCERS: Final = 61
-"""The API that brokers know since 2.8; older ones check IdempotentWrite (KIP-679)."""
-BEFORE_2_8: Final = KafkaVersion(2, 7)
-MAPPING_RULES: Final = "ssl.principal.mapping.rules"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +34,6 @@ class AclQuestion:
     broker_version: str | None = None
     mapping_rules: str | None = None
     super_users: tuple[str, ...] = ()
-    cluster: str | None = None
     check: bool = False
     prune: bool = False
     explain: bool = False
@@ -48,20 +41,6 @@ class AclQuestion:
     strimzi_cluster: str = "my-cluster"
     msk_cluster: str = "arn:aws:kafka:REGION:ACCOUNT:cluster/NAME/UUID"
     plan_file: Path | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ClusterAcls:
-    """What the cluster says: its bindings, which of the topics exist, and how brokers name certificates.
-
-    Who is a super user is not among it: brokers keep super.users to themselves.
-    """
-
-    bindings: frozenset[AclBinding] | Skipped
-    cluster_id: str | None = None
-    topics: Mapping[str, bool] = field(default_factory=dict)
-    broker_version: KafkaVersion = NEWEST
-    mapping_rules: str = "DEFAULT"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,23 +61,44 @@ def plan_for(context: Context, question: AclQuestion) -> Planned:
     _require_sense(question, online=online)
     as_of = context.now()
     clusters = read_connect_clusters(context, question.inputs)
+    principals = principals_by_role(question.principals, clusters)
     acls = read_cluster_acls(context, clusters) if online else ClusterAcls(Skipped("no cluster was named with -b"))
-    if question.check and isinstance(acls.bindings, Skipped):
-        raise ConfigError(f"there are no ACLs to check: {acls.bindings.reason}")
+    for name, asked in (("check", question.check), ("change", question.plan_file)):
+        if asked and isinstance(acls.bindings, Skipped):
+            raise ConfigError(f"there are no ACLs to {name}: {acls.bindings.reason}")
+    place = place_of(clusters, acls.addresses, question.inputs.cluster)
     wish = AclWish(
         clusters,
         question.phase,
         question.pattern_type,
         question.headroom,
-        principals_by_role(question.principals),
+        principals,
         acls.topics,
+        place,
         _broker_version(question, acls),
         question.mapping_rules or acls.mapping_rules,
     )
     plan = plan_acls(wish, certificate_subject)
-    place = _place(question, clusters)
     difference = compare_acls(wish, plan, acls.bindings, place, question.super_users)
+    _tell_what_is_elsewhere(context, question, difference, place)
     return Planned(wish, plan, difference, place, acls, as_of)
+
+
+def _tell_what_is_elsewhere(
+    context: Context, question: AclQuestion, difference: AclDifference, place: frozenset[str]
+) -> None:
+    """Warns of bindings of other clusters, which are not checked; raises ConfigError where all are."""
+    if not question.check:
+        return
+    elsewhere = [each.planned.cluster for each in difference.compared if isinstance(each.status, Skipped)]
+    hint = (
+        f"name their addresses with --cluster where they are this one, which is taken to be {', '.join(sorted(place))}"
+    )
+    if elsewhere and len(elsewhere) == len(difference.compared):
+        raise ConfigError("every planned binding belongs to another cluster, so none can be checked", hint=hint)
+    if elsewhere:
+        there = "; ".join(sorted({", ".join(sorted(each)) for each in elsewhere}))
+        context.options.console.warn(f"{len(elsewhere)} bindings of other clusters are not checked ({there}): {hint}")
 
 
 def _is_online(context: Context) -> bool:
@@ -107,19 +107,25 @@ def _is_online(context: Context) -> bool:
 
 
 def _require_sense(question: AclQuestion, *, online: bool) -> None:
-    if question.check and question.emit is not None:
-        raise UsageError("--check and --emit exclude each other: one answers yes or no, the other is for another tool")
-    if question.explain and question.emit is not None:
-        raise UsageError("--explain and --emit exclude each other: one is for people, the other for another tool")
+    if question.emit is not None:
+        for name, asked, purpose in (
+            ("--check", question.check, "one answers yes or no"),
+            ("--explain", question.explain, "one is for people"),
+            ("--prune", question.prune, "one plans removals"),
+            ("--plan-file", question.plan_file, "one is for eosctl apply"),
+        ):
+            if asked:
+                raise UsageError(f"{name} and --emit exclude each other: {purpose}, the other is for another tool")
+    if question.prune and question.inputs.connectors:
+        raise UsageError(
+            "--prune and --connector exclude each other: what other connectors need would be taken for extra",
+            hint="leave out --connector, so that all connectors are planned for",
+        )
+    if question.headroom and question.pattern_type is PatternType.PREFIXED:
+        raise UsageError("--headroom and --pattern prefixed exclude each other: a prefix holds the ID of every task")
     for name, asked in (("--check", question.check), ("--prune", question.prune), ("--plan-file", question.plan_file)):
         if asked and not online:
             raise UsageError(f"{name} needs the cluster's ACLs", hint="give -b HOST:PORT")
-
-
-def _place(question: AclQuestion, clusters: Sequence[ConnectCluster]) -> frozenset[str]:
-    """The cluster that -b leads to, by the bootstrap servers that configs give it."""
-    text = clusters[0].workers[0].get("bootstrap.servers") if question.cluster is None else question.cluster
-    return frozenset(each.strip() for each in text.split(",") if each.strip())
 
 
 def _broker_version(question: AclQuestion, acls: ClusterAcls) -> KafkaVersion:
@@ -129,56 +135,6 @@ def _broker_version(question: AclQuestion, acls: ClusterAcls) -> KafkaVersion:
         return KafkaVersion.parse(question.broker_version)
     except ValueError as error:
         raise UsageError(f"--broker-version {error}") from error
-
-
-def read_cluster_acls(context: Context, clusters: Sequence[ConnectCluster]) -> ClusterAcls:
-    """The ACLs of the cluster at -b. Raises NotAuthorized where they may not be described."""
-    from eosctl.sources.kafka_acls import read_acls
-    from eosctl.sources.kafka_topics import broker_settings
-
-    wire = context.wire
-    bindings = read_acls(wire)
-    node = wire.brokers()[0].node_id
-    settings = broker_settings(wire, node, [MAPPING_RULES])
-    told = {} if isinstance(settings, Skipped) else settings
-    return ClusterAcls(
-        bindings,
-        wire.cluster_id,
-        _topics_that_exist(context, clusters),
-        NEWEST if DESCRIBE_PRODUCERS in wire.api_versions(node) else BEFORE_2_8,
-        told.get(MAPPING_RULES) or "DEFAULT",
-    )
-
-
-def _topics_that_exist(context: Context, clusters: Sequence[ConnectCluster]) -> dict[str, bool]:
-    """Whether each topic that the plan may name exists; those that may not be described are left out: not known."""
-    from eosctl.sources.kafka_topics import topic_facts
-
-    names = sorted(_topics_of(clusters))
-    try:
-        return {name: facts is not None for name, facts in topic_facts(context.wire, names).items()} if names else {}
-    except NotAuthorized:
-        found: dict[str, bool] = {}
-        for name in names:
-            try:
-                found |= {name: facts is not None for name, facts in topic_facts(context.wire, [name]).items()}
-            except NotAuthorized:
-                continue
-        return found
-    except EosctlError as error:
-        context.options.console.warn(f"which topics exist is not known: {error.message}")
-        return {}
-
-
-def _topics_of(clusters: Sequence[ConnectCluster]) -> set[str]:
-    names = {name for cluster in clusters for worker in cluster.workers for name in worker.internal_topics}
-    for connector in (each for cluster in clusters for each in cluster.connectors):
-        own = (connector.offsets_topic, connector.get("errors.deadletterqueue.topic.name").strip())
-        names |= {name for name in own if name}
-        if not connector.is_sink:
-            patterns = output_topics(connector)
-            names |= {each.name for each in patterns if each.pattern_type is PatternType.LITERAL and each.name != "*"}
-    return names
 
 
 def answer(context: Context, question: AclQuestion) -> int:
@@ -234,7 +190,7 @@ def explain(
 
 def _emitted(context: Context, question: AclQuestion, planned: Planned) -> str:
     assert question.emit is not None
-    elsewhere = sum(1 for each in planned.plan.bindings if each.cluster != planned.cluster)
+    elsewhere = sum(1 for each in planned.plan.bindings if not same_cluster(each.cluster, planned.cluster))
     if elsewhere:
         context.options.console.warn(f"{elsewhere} bindings belong to other clusters: see --cluster")
     for each in planned.difference.findings:
@@ -247,5 +203,8 @@ def _emitted(context: Context, question: AclQuestion, planned: Planned) -> str:
         question.strimzi_cluster,
         question.msk_cluster,
     )
-    bindings = [each.binding for each in planned.plan.bindings if each.cluster == planned.cluster]
+    bindings = [each.binding for each in planned.plan.bindings if same_cluster(each.cluster, planned.cluster)]
+    if question.emit is AclFormat.STRIMZI:
+        for name in sorted({each.principal for each in bindings if no_kafka_user(each.principal)}):
+            context.options.console.warn(f"{name} is no KafkaUser's principal: Kubernetes does not take such a name")
     return emit_acls(bindings, question.emit, around)

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from eosctl.commands.acl_inputs import AclInputs, certificate_subject, read_connect_clusters
-from eosctl.commands.acl_planning import read_cluster_acls
+from eosctl.commands.acl_inputs import AclInputs, read_connect_clusters
+from eosctl.commands.acl_principals import certificate_subject
+from eosctl.commands.acl_reading import place_of, read_cluster_acls
 from eosctl.commands.context import Context
 from eosctl.errors import ConfigError
 from eosctl.model.acl_plan import AclDifference, AclPlan, AclWish
@@ -41,7 +42,7 @@ def read_acl_differences(
     clusters = read_connect_clusters(context, AclInputs(question.worker_files, internal_topics=internal))
     acls = read_cluster_acls(context, clusters)
     named = _by_role(question.principals)
-    place = frozenset(each.strip() for each in clusters[0].workers[0].get("bootstrap.servers").split(",") if each)
+    place = place_of(clusters, acls.addresses)
     found = {}
     for phase in (SourceSupport.PREPARING, SourceSupport.ENABLED):
         wish = AclWish(
@@ -49,6 +50,7 @@ def read_acl_differences(
             phase,
             principals=named,
             topics_known=acls.topics,
+            here=place,
             broker_version=acls.broker_version,
             mapping_rules=acls.mapping_rules,
         )

@@ -82,13 +82,19 @@ class ExtraBinding:
     why: str
 
 
+def same_cluster(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Whether two sets of bootstrap servers lead to one Kafka cluster, as far as addresses tell: they share one."""
+    return one == other or not one.isdisjoint(other)
+
+
 @dataclass(frozen=True, slots=True)
 class AclWish:
     """What to plan for.
 
     phase None takes each worker's own. headroom is tasks beyond those known of. principals are the named ones, by role
     and connector, or by role and None for every connector. topics_known maps a topic to whether it exists, for those
-    of which that is known. mapping_rules are the brokers' ssl.principal.mapping.rules.
+    of which that is known, in the cluster that has the addresses `here` (None: in any). mapping_rules are the brokers'
+    ssl.principal.mapping.rules.
     """
 
     clusters: tuple[ConnectCluster, ...]
@@ -97,6 +103,7 @@ class AclWish:
     headroom: int = 0
     principals: Mapping[tuple[ClientRole, str | None], str] = field(default_factory=dict)
     topics_known: Mapping[str, bool] = field(default_factory=dict)
+    here: frozenset[str] | None = None
     broker_version: KafkaVersion = NEWEST
     mapping_rules: str = "DEFAULT"
 

@@ -135,10 +135,16 @@ class ConnectorConfig:
 
 @dataclass(frozen=True, slots=True)
 class ConnectCluster:
-    """Workers of one group.id (each may have a principal of its own) and the connectors that they run."""
+    """Workers of one group.id (each may have a principal of its own) and the connectors that they run.
+
+    others are the names of source connectors that it runs beside `connectors`, of whom nobody asked; all_known tells
+    whether those two are all its connectors.
+    """
 
     workers: tuple[WorkerConfig, ...]
     connectors: tuple[ConnectorConfig, ...]
+    others: tuple[str, ...] = ()
+    all_known: bool = True
 
     @property
     def group_id(self) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from eosctl.analysis.client_configs import connector_client, worker_client
 from eosctl.codecs.principals import SubjectOf, Unresolved, resolve_principal
 from eosctl.errors import ConfigError
-from eosctl.model.acl_plan import AclWish, Need, Reason
+from eosctl.model.acl_plan import AclWish, Need, Reason, same_cluster
 from eosctl.model.acls import AclBinding, Operation, ResourcePattern
 from eosctl.model.client_roles import ClientConfig, ClientRole, ConnectorConfig, WorkerConfig
 from eosctl.model.offset_stores import SourceSupport
@@ -88,6 +88,11 @@ class Planner:
         return self.worker.group_id
 
     @property
+    def sources(self) -> tuple[ConnectorConfig, ...]:
+        """The source connectors."""
+        return tuple(each for each in self.connectors if not each.is_sink)
+
+    @property
     def exactly_once(self) -> bool:
         """Whether source tasks are transactional."""
         return self.phase is SourceSupport.ENABLED
@@ -100,6 +105,7 @@ class Planner:
         """The client of this role of the connector."""
         return self.book.client(connector_client(self.worker, connector, role))
 
-    def exists(self, topic: str) -> bool | None:
-        """Whether the topic exists; None where that is not known."""
-        return self.wish.topics_known.get(topic)
+    def exists(self, client: Client, topic: str) -> bool | None:
+        """Whether the topic exists where this client looks for it; None where that is not known."""
+        here = self.wish.here
+        return self.wish.topics_known.get(topic) if here is None or same_cluster(client.cluster, here) else None

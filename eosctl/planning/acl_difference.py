@@ -5,7 +5,8 @@
 2. A denial that covers a planned binding makes it missing, and adding it would not help; one of a part is told.
 3. Extra are bindings of the plan's own kinds that decide nothing that is planned. The plan's own kinds are allowances
    of planned principals on the Connect group, the internal and offsets topics, and transactional IDs of the group's.
-   Bindings of `User:*`, on all names, or for principals outside the plan are nobody's business here.
+   Bindings of `User:*`, on all names, or for principals outside the plan are nobody's business here. So is what lies
+   with a Connect cluster not all of whose connectors are known and planned for: others of them may need it.
 4. Bindings are added before others are removed, and after the removals all that is planned must still be allowed.
 """
 
@@ -21,6 +22,7 @@ from eosctl.model.acl_plan import (
     ComparedBinding,
     ExtraBinding,
     PlannedBinding,
+    same_cluster,
 )
 from eosctl.model.acls import WILDCARD, AclBinding, Operation, Permission, ResourceType
 from eosctl.model.client_roles import ConnectCluster
@@ -42,7 +44,7 @@ def compare_acls(
     authorizer = Authorizer(existing, super_users)
     compared = tuple(_compare(each, authorizer, cluster) for each in plan.bindings)
     used = {each.by for each in compared if each.status is BindingStatus.PRESENT}
-    planned = [each for each in plan.bindings if each.cluster == cluster]
+    planned = [each for each in plan.bindings if same_cluster(each.cluster, cluster)]
     found = _extras(wish, planned, existing, {each for each in used if each is not None})
     extra = tuple(sorted(found, key=lambda each: each.binding))
     denials = tuple(_denied(compared))
@@ -50,7 +52,7 @@ def compare_acls(
 
 
 def _compare(planned: PlannedBinding, authorizer: Authorizer, cluster: frozenset[str]) -> ComparedBinding:
-    if planned.cluster != cluster:
+    if not same_cluster(planned.cluster, cluster):
         there = ", ".join(sorted(planned.cluster)) or "a cluster that nobody names"
         return ComparedBinding(planned, Skipped(f"belongs to the cluster at {there}, whose ACLs were not read"))
     decision = authorizer.permits(planned.binding)
@@ -100,7 +102,7 @@ def _extras(
     wish: AclWish, planned: Collection[PlannedBinding], existing: Collection[AclBinding], used: set[AclBinding]
 ) -> Iterator[ExtraBinding]:
     principals = {each.binding.principal for each in planned}
-    kinds = [_Kinds(cluster) for cluster in wish.clusters]
+    kinds = [_Kinds(cluster) for cluster in wish.clusters if cluster.all_known and not cluster.others]
     wanted = {each.binding for each in planned}
     for binding in existing:
         ours = binding.permission is Permission.ALLOW and binding.principal in principals

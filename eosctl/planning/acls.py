@@ -1,21 +1,25 @@
 """The ACLs of whole Connect clusters: needs of all clients, each binding once, and what was found on the way.
 
 1. Every worker's own needs, then those of its connectors: sources, sinks, MirrorMaker 2's, then eosctl's own.
-2. One binding for equal needs of one principal in one cluster; its reasons are kept.
+2. One binding for equal needs of one principal in one cluster; its reasons are kept. Clients whose bootstrap.servers
+   share an address are clients of one cluster.
 3. A need is dropped where the same principal has a binding on the same pattern that implies it (Write implies Describe)
    and that is at least as much required. Its reasons move there.
+4. Names that are references to a config provider are told as findings: only a worker knows what they stand for.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from operator import itemgetter
 from typing import Final
 
 from eosctl.analysis.acl_findings import find_in_acls
 from eosctl.analysis.authorizer import allows
+from eosctl.codecs.config_providers import REFERENCE
 from eosctl.codecs.principals import SubjectOf
 from eosctl.model.acl_plan import AclPlan, AclWish, Need, PlannedBinding, Reason
 from eosctl.model.acls import IMPLIED_BY, AclBinding, ResourcePattern
 from eosctl.model.client_roles import ConnectCluster, ConnectorConfig
+from eosctl.model.report import Finding, Severity
 from eosctl.planning.acl_clients import Planner, PrincipalBook
 from eosctl.planning.eosctl_acls import plan_eosctl
 from eosctl.planning.mirror_acls import plan_mirror
@@ -34,7 +38,31 @@ def plan_acls(wish: AclWish, subject_of: SubjectOf) -> AclPlan:
     book = PrincipalBook(wish, subject_of)
     needs = [need for cluster in wish.clusters for need in _needs_of(wish, book, cluster)]
     book.require()
-    return AclPlan(tuple(merge_needs(needs)), tuple(find_in_acls(wish)))
+    told = [each for each in needs if not _is_reference(each)]
+    findings = (*find_in_acls(wish), *_references(each for each in needs if _is_reference(each)))
+    return AclPlan(tuple(merge_needs(told, wish.here or frozenset())), findings)
+
+
+def _is_reference(need: Need) -> bool:
+    """Rule 4; a connector may itself be called like a reference."""
+    name = need.binding.pattern.name
+    if "${" not in name:
+        return False
+    connector = need.reason.connector
+    return REFERENCE.search(name if connector is None else name.replace(connector, "")) is not None
+
+
+def _references(needs: Iterable[Need]) -> Iterator[Finding]:
+    places = dict.fromkeys((each.reason.connector or "a worker", each.binding.pattern) for each in needs)
+    for connector, pattern in places:
+        yield Finding(
+            "reference-unresolved",
+            Severity.WARNING,
+            connector,
+            f"it names {pattern}, a reference that only a worker resolves: no ACL on it is planned",
+            "give its config with the value in its place: --connector-config FILE",
+            {"resource": str(pattern)},
+        )
 
 
 def _needs_of(wish: AclWish, book: PrincipalBook, cluster: ConnectCluster) -> Iterator[Need]:
@@ -54,11 +82,12 @@ def _connector_needs(planner: Planner, connector: ConnectorConfig) -> Iterator[N
         yield from plan_mirror(planner, connector)
 
 
-def merge_needs(needs: Iterable[Need]) -> Iterator[PlannedBinding]:
-    """Each needed binding once, by principal, resource and operation."""
+def merge_needs(needs: Sequence[Need], here: frozenset[str] = frozenset()) -> Iterator[PlannedBinding]:
+    """Each needed binding once, by principal, resource and operation; `here` are addresses of one cluster."""
     reasons: dict[_Place, _Reasons] = {}
-    for binding, cluster, reason in needs:
-        place = (cluster, binding)
+    clusters = united([here, *{cluster for _, cluster, _ in needs}])
+    for binding, addresses, reason in needs:
+        place = (clusters[addresses], binding)
         found = reasons.get(place)
         if found is None:
             reasons[place] = (reason,)
@@ -70,6 +99,16 @@ def merge_needs(needs: Iterable[Need]) -> Iterator[PlannedBinding]:
     for cluster in sorted({cluster for cluster, _ in reasons}, key=sorted):
         for place in sorted((each for each in reasons if each[0] == cluster), key=itemgetter(1)):
             yield _planned(place, reasons[place])
+
+
+def united(clusters: Iterable[frozenset[str]]) -> dict[frozenset[str], frozenset[str]]:
+    """For each set of bootstrap servers all addresses of its cluster, as far as the sets tell by overlapping."""
+    given = tuple(clusters)
+    known: dict[str, frozenset[str]] = {}
+    for addresses in given:
+        joined = addresses.union(*(known.get(each, addresses) for each in addresses))
+        known |= dict.fromkeys(joined, joined)
+    return {addresses: known[next(iter(addresses))] if addresses else addresses for addresses in given}
 
 
 def _drop_implied(reasons: dict[_Place, _Reasons]) -> None:

@@ -1,15 +1,20 @@
 """What eosctl's own principal needs: to read, and where it shall act, to fence, to move offsets and to change ACLs."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from eosctl.analysis.connector_stores import connector_offsets_topic
+from eosctl.analysis.output_topics import output_topics
 from eosctl.model.acl_plan import Need
 from eosctl.model.acls import CLUSTER, Operation, topic, transactional_id
 from eosctl.model.acls import group as group_pattern
 from eosctl.model.client_roles import ClientConfig, ClientRole
 from eosctl.model.names import leader_transactional_id
+from eosctl.model.versions import KafkaVersion
 from eosctl.planning.acl_clients import Client, Planner
 from eosctl.planning.source_acls import task_id_patterns
+
+ABORT_WITH_ALTER: Final = KafkaVersion(3, 8)
 
 
 def plan_eosctl(planner: Planner) -> Iterator[Need]:
@@ -17,12 +22,12 @@ def plan_eosctl(planner: Planner) -> Iterator[Need]:
     if (ClientRole.EOSCTL, None) not in planner.wish.principals:
         return
     client = planner.book.client(ClientConfig(ClientRole.EOSCTL, None, planner.worker.properties))
-    sources = [each for each in planner.connectors if not each.is_sink]
-    own = [connector_offsets_topic(planner.worker, each, exactly_once=planner.exactly_once) for each in sources]
-    for name in dict.fromkeys((*planner.worker.internal_topics, *(each for each in own if each is not None))):
+    offsets_topics = _offsets_topics(planner)
+    for name in dict.fromkeys((*planner.worker.internal_topics, *offsets_topics)):
         yield from _reading(client, name)
-    for name in dict.fromkeys((planner.worker.offsets_topic, *(each for each in own if each is not None))):
+    for name in offsets_topics:
         yield from _moving(planner, client, name)
+    yield from _auditing(planner, client)
     yield client.needs(
         Operation.DESCRIBE,
         group_pattern(planner.group_id),
@@ -38,14 +43,46 @@ def plan_eosctl(planner: Planner) -> Iterator[Need]:
         symptom="eosctl acl-plan ends with exit code 5",
     )
     yield from _transactional_ids(planner, client)
-    yield client.needs(
-        Operation.ALTER,
-        CLUSTER,
-        "ACLs are created and removed, and hanging transactions aborted",
-        source="AclApis.handleCreateAcls; KafkaApis.handleWriteTxnMarkersRequest (KAFKA-16513)",
-        symptom="eosctl apply and eosctl transactions abort end with exit code 5",
-        loss="applying ACL plans and aborting hanging transactions",
+    yield from _writing(planner, client)
+
+
+def _offsets_topics(planner: Planner) -> tuple[str, ...]:
+    """The worker-global offsets topic, then those of connectors."""
+    own = (connector_offsets_topic(planner.worker, each, exactly_once=planner.exactly_once) for each in planner.sources)
+    return tuple(dict.fromkeys((planner.worker.offsets_topic, *(each for each in own if each is not None))))
+
+
+def _auditing(planner: Planner, client: Client) -> Iterator[Need]:
+    """What the connectors wrote, as far as their configs tell where."""
+    for pattern in dict.fromkeys(pattern for each in planner.sources for pattern in output_topics(each)):
+        yield client.needs(
+            Operation.READ,
+            pattern,
+            "what connectors wrote there is audited, and looked through for hanging transactions",
+            source="KafkaApis.handleFetchRequest, handleDescribeProducersRequest",
+            symptom="eosctl audit and eosctl transactions hanging end with exit code 5",
+            loss="auditing what is in this topic, and finding hanging transactions there",
+        )
+
+
+def _writing(planner: Planner, client: Client) -> Iterator[Need]:
+    markers = (
+        (Operation.CLUSTER_ACTION, "KafkaApis.handleWriteTxnMarkersRequest")
+        if planner.wish.broker_version < ABORT_WITH_ALTER
+        else (Operation.ALTER, "KafkaApis.handleWriteTxnMarkersRequest (KAFKA-16513)")
     )
+    for operation, source, what, command in (
+        (Operation.ALTER, "AclApis.handleCreateAcls", "ACLs are created and removed", "apply"),
+        (*markers, "hanging transactions are aborted", "transactions abort"),
+    ):
+        yield client.needs(
+            operation,
+            CLUSTER,
+            what,
+            source=source,
+            symptom=f"eosctl {command} ends with exit code 5",
+            loss="applying ACL plans" if command == "apply" else "aborting hanging transactions",
+        )
 
 
 def _reading(client: Client, name: str) -> Iterator[Need]:
@@ -76,7 +113,7 @@ def _moving(planner: Planner, client: Client, name: str) -> Iterator[Need]:
         symptom="eosctl migrate-offsets and eosctl offsets restore end with exit code 5",
         loss="moving offsets into this topic, and restoring them",
     )
-    if not planner.exists(name):
+    if not planner.exists(client, name):
         yield client.needs(
             Operation.CREATE,
             topic(name),
@@ -88,8 +125,7 @@ def _moving(planner: Planner, client: Client, name: str) -> Iterator[Need]:
 
 
 def _transactional_ids(planner: Planner, client: Client) -> Iterator[Need]:
-    sources = [each for each in planner.connectors if not each.is_sink]
-    patterns = [each for connector in sources for each in task_id_patterns(planner, connector)]
+    patterns = [each for connector in planner.sources for each in task_id_patterns(planner, connector)]
     for pattern in (transactional_id(leader_transactional_id(planner.group_id)), *patterns):
         yield client.needs(
             Operation.DESCRIBE,

@@ -19,7 +19,7 @@ from eosctl.analysis.output_topics import (
     mirrored_heartbeats,
     mirrored_topics,
     offset_syncs_topic,
-    regex_pattern,
+    regex_patterns,
     source_topics,
 )
 from eosctl.model.acl_plan import Need
@@ -47,7 +47,8 @@ def plan_mirror(planner: Planner, connector: ConnectorConfig) -> Iterator[Need]:
 def _mirror_source(planner: Planner, connector: ConnectorConfig) -> Iterator[Need]:
     source = planner.client(connector, ClientRole.MIRROR_SOURCE_ADMIN)
     consumer = planner.client(connector, ClientRole.MIRROR_SOURCE_CONSUMER)
-    all_exist = all(_exists(planner, pattern) for pattern in mirrored_topics(connector))
+    target = planner.client(connector, ClientRole.MIRROR_TARGET_ADMIN)
+    all_exist = all(_exists(planner, target, pattern) for pattern in mirrored_topics(connector))
     for pattern in source_topics(connector):
         yield consumer.needs(
             Operation.READ,
@@ -136,8 +137,8 @@ def _mirrored(planner: Planner, connector: ConnectorConfig, source: Client) -> I
         )
 
 
-def _exists(planner: Planner, pattern: ResourcePattern) -> bool:
-    return pattern.pattern_type is PatternType.LITERAL and planner.exists(pattern.name) is True
+def _exists(planner: Planner, client: Client, pattern: ResourcePattern) -> bool:
+    return pattern.pattern_type is PatternType.LITERAL and planner.exists(client, pattern.name) is True
 
 
 def _target_topics(
@@ -151,7 +152,7 @@ def _target_topics(
         symptom="topics that exist are taken for missing: 'Could not create topic' in the log",
         loss="knowing which topics exist: their creation is tried again and again, and partitions are not added",
     )
-    if not _exists(planner, pattern):
+    if not _exists(planner, target, pattern):
         yield target.needs(
             Operation.CREATE,
             pattern,
@@ -242,8 +243,8 @@ def _group_offsets(connector: ConnectorConfig, target: Client) -> Iterator[Need]
 def group_patterns(connector: ConnectorConfig) -> Iterator[ResourcePattern]:
     """The groups that MirrorCheckpoint follows, by its `groups`."""
     for each in connector.get("groups", ".*").split(","):
-        found = regex_pattern(each.strip())
-        yield ResourcePattern(ResourceType.GROUP, found.name, PatternType(found.pattern_type))
+        for found in regex_patterns(each.strip()):
+            yield ResourcePattern(ResourceType.GROUP, found.name, found.pattern_type)
 
 
 def _is_off(connector: ConnectorConfig, key: str) -> bool:

@@ -9,7 +9,7 @@
 
 from collections.abc import Iterator
 
-from eosctl.analysis.output_topics import named_pattern, regex_pattern
+from eosctl.analysis.output_topics import named_pattern, regex_patterns
 from eosctl.model.acl_plan import Need
 from eosctl.model.acls import Operation, ResourcePattern, topic
 from eosctl.model.acls import group as group_pattern
@@ -55,7 +55,7 @@ def input_topics(connector: ConnectorConfig) -> Iterator[ResourcePattern]:
             yield topic(name.strip())
     regex = connector.get("topics.regex").strip()
     if regex:
-        yield regex_pattern(regex)
+        yield from regex_patterns(regex)
 
 
 def _dead_letter_queue(planner: Planner, connector: ConnectorConfig, name: str) -> Iterator[Need]:
@@ -75,7 +75,7 @@ def _dead_letter_queue(planner: Planner, connector: ConnectorConfig, name: str) 
         source="DeadLetterQueueReporter.createAndSetup (KIP-298)",
         symptom=f"tasks FAILED: Could not initialize dead letter queue with topic={name}",
         loss="nothing but an error in the log: whoever may create the topic tries to, again at each start"
-        if planner.exists(name) is False
+        if planner.exists(admin, name) is False
         else None,
     )
     yield from creation(planner, admin, name, f"dead letter queue of connector {connector.name}")

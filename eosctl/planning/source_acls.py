@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 from eosctl.analysis.connector_stores import connector_offsets_topic
 from eosctl.analysis.output_topics import output_topics
-from eosctl.model.acl_plan import Need
+from eosctl.model.acl_plan import Need, same_cluster
 from eosctl.model.acls import CLUSTER, Operation, PatternType, ResourcePattern, topic, transactional_id
 from eosctl.model.client_roles import ClientRole, ConnectorConfig
 from eosctl.model.names import ConnectorTaskId, task_transactional_id
@@ -51,7 +51,7 @@ def _records(planner: Planner, connector: ConnectorConfig, producer: Client) -> 
         )
         if creates:
             yield from _topic_creation(planner, connector, pattern)
-        elif planner.exists(pattern.name) is False and pattern.pattern_type is PatternType.LITERAL:
+        elif planner.exists(producer, pattern.name) is False and pattern.pattern_type is PatternType.LITERAL:
             yield producer.needs(
                 Operation.CREATE,
                 pattern,
@@ -71,7 +71,7 @@ def _topic_creation(planner: Planner, connector: ConnectorConfig, pattern: Resou
         source="AbstractWorkerSourceTask.maybeCreateTopic, TopicAdmin.describeTopics (KIP-158)",
         symptom="tasks FAILED: Not authorized to describe topic(s)",
     )
-    exists = pattern.pattern_type is PatternType.LITERAL and planner.exists(pattern.name)
+    exists = pattern.pattern_type is PatternType.LITERAL and planner.exists(admin, pattern.name)
     if not exists:
         yield admin.needs(
             Operation.CREATE,
@@ -80,7 +80,7 @@ def _topic_creation(planner: Planner, connector: ConnectorConfig, pattern: Resou
             source=f"AbstractWorkerSourceTask.maybeCreateTopic, {CREATE_SOURCE} (KIP-158)",
             symptom="tasks FAILED: Task failed to create new topic",
             loss=None
-            if planner.exists(pattern.name) is False
+            if planner.exists(admin, pattern.name) is False
             else "topics have to be created by somebody else beforehand",
         )
 
@@ -125,7 +125,7 @@ def _offsets(planner: Planner, connector: ConnectorConfig, producer: Client, nam
         source="TopicAdmin.endOffsets (KIP-618)",
         symptom="tasks FAILED: Not authorized to get the end offsets for topic(s)",
     )
-    if name != planner.worker.offsets_topic:
+    if name != planner.worker.offsets_topic or not same_cluster(admin.cluster, planner.own_client().cluster):
         yield from creation(planner, admin, name, f"offsets topic of connector {connector.name}")
     yield policy_check(admin, name)
 

@@ -85,8 +85,7 @@ def _offsets_topic(planner: Planner, client: Client) -> Iterator[Need]:
 
 
 def _offsets_copy(planner: Planner) -> str:
-    sources = [each for each in planner.connectors if not each.is_sink]
-    copied = [each.name for each in sources if uses_worker_store(planner.worker, each, exactly_once=True)]
+    copied = [each.name for each in planner.sources if uses_worker_store(planner.worker, each, exactly_once=True)]
     if copied:
         return f"the copy of the offsets of {', '.join(copied[:3])} that tasks without exactly-once would start from"
     return "the way back to exactly-once off: with it on, the worker writes no offsets of these connectors"
@@ -112,7 +111,7 @@ def _status_topic(planner: Planner, client: Client) -> Iterator[Need]:
 
 def creation(planner: Planner, client: Client, name: str, what: str) -> Iterator[Need]:
     """Create on a topic, where it does not exist or nobody knows."""
-    exists = planner.exists(name)
+    exists = planner.exists(client, name)
     if exists:
         return
     yield client.needs(

@@ -1,6 +1,7 @@
 """ACL bindings as YAML and JSON documents that other tools take, and the table of all formats."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Final
@@ -16,6 +17,8 @@ from eosctl.render.acl_lines import (
     kafka_acls_lines,
     terraform_blocks,
 )
+
+_KUBERNETES_NAME: Final = re.compile(r"(?=.{1,253}\Z)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
 
 class AclFormat(StrEnum):
@@ -47,8 +50,17 @@ def strimzi_users(bindings: Sequence[AclBinding], around: Surroundings) -> str:
     return _yaml(_kafka_user(name, acls, around) for name, acls in _by_principal(bindings).items())
 
 
+def no_kafka_user(principal: str) -> bool:
+    """Whether no KafkaUser can be who this principal is: its name is one of Kubernetes' (RFC 1123)."""
+    return _KUBERNETES_NAME.fullmatch(_user_name(principal)) is None
+
+
+def _user_name(principal: str) -> str:
+    return principal.partition(":")[2].removeprefix("CN=")
+
+
 def _kafka_user(principal: str, bindings: Iterable[AclBinding], around: Surroundings) -> dict[str, Any]:
-    name = principal.partition(":")[2].removeprefix("CN=")
+    name = _user_name(principal)
     acls = [
         {
             "resource": _strimzi_resource(each.pattern),

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from eosctl.commands.acl_principals import principals_by_role
+from eosctl.model.client_roles import ClientRole, ConnectCluster, ConnectorConfig
 from tests.planning.test_acls import JAAS, NAMES, sasl
 from tests.planning.test_mirror_acls import MIRROR_MAKER
 
@@ -94,6 +96,40 @@ def test_a_principal_of_one_connector_may_hold_an_equals_sign(eosctl, files):
     assert "User:CN=orders,O=x Write Topic out" in bindings(ran.stdout)
 
 
+@pytest.mark.parametrize(
+    ("text", "role", "connector", "principal"),
+    [
+        ("producer=User:CN=x/admin=y", "producer", None, "User:CN=x/admin=y"),
+        ("admin=x/producer=User:y", "producer", "admin=x", "User:y"),
+        ("a/b/sink-consumer=User:y", "sink-consumer", "a/b", "User:y"),
+    ],
+)
+def test_the_first_role_with_a_principal_behind_it_is_named(text, role, connector, principal):
+    cluster = ConnectCluster((), (ConnectorConfig("admin=x", {}), ConnectorConfig("a/b", {})))
+    assert principals_by_role([text], [cluster]) == {(ClientRole(role), connector): principal}
+
+
+def test_flows_of_mirrormaker_into_two_clusters_are_both_planned(eosctl, tmp_path):
+    path = tmp_path / "mm2.properties"
+    third = "C.bootstrap.servers = c:9092\nA->C.enabled = true\nA->C.topics = invoices\n"
+    text = MIRROR_MAKER.format(a=JAAS.format("at-a"), b=JAAS.format("at-b"))
+    path.write_text(text.replace("clusters = A, B", "clusters = A, B, C") + third)
+    ran = eosctl("acl-plan", "--worker-config", path, "-o", "json")
+    assert ran.exit_code == 0
+    assert {
+        "User:at-b Write Topic A.orders",
+        "User:ANONYMOUS Write Topic A.invoices",
+        "User:at-a Read Topic invoices",
+    } <= bindings(ran.stdout)
+    assert "User:ANONYMOUS Write Topic A.orders" not in bindings(ran.stdout)
+
+
+def test_a_principal_that_no_kafka_user_can_be_is_told(eosctl, files):
+    ran = eosctl("acl-plan", *files(), "--principal", "producer=User:CN=Orders,O=x", "--emit", "strimzi")
+    assert ran.exit_code == 0
+    assert "User:CN=Orders,O=x is no KafkaUser's principal" in ran.stderr
+
+
 def test_workers_of_several_clusters_are_planned_and_their_collisions_told(eosctl, tmp_path):
     args = []
     for group, connector in (("a", "b-c"), ("a-b", "c")):
@@ -148,6 +184,13 @@ BROKEN_JAAS = {"sasl_jaas_config": 'PlainLoginModule required username="worker p
         ({}, CONNECTOR, ["--prune"], 2, "--prune needs the cluster's ACLs"),
         ({}, CONNECTOR, ["--check", "--emit", "csv"], 2, "exclude each other"),
         ({}, CONNECTOR, ["--explain", "--emit", "csv"], 2, "exclude each other"),
+        ({}, CONNECTOR, ["--prune", "--emit", "csv"], 2, "exclude each other"),
+        ({}, CONNECTOR, ["--plan-file", "x.plan", "--emit", "csv"], 2, "exclude each other"),
+        ({}, CONNECTOR, ["--prune", "--connector", "c"], 2, "--prune and --connector exclude each other"),
+        ({}, CONNECTOR, ["--pattern", "prefixed", "--headroom", "1"], 2, "exclude each other"),
+        ({}, CONNECTOR, ["--principal", "d/producer=User:x"], 2, "names connector d, which is not known"),
+        ({}, CONNECTOR, ["--group-id", "h"], 2, "--group-id h is the group.id of no --worker-config"),
+        ({"group_id": "${env:GROUP}"}, CONNECTOR, [], 2, "group.id is ${env:GROUP}, a reference"),
         ({}, CONNECTOR, ["--broker-version", "new"], 2, "is not a Kafka version"),
         ({}, CONNECTOR, ["-b", "127.0.0.1:1", "--timeout", "2"], 4, "127.0.0.1:1 cannot be reached"),
     ],

@@ -253,9 +253,17 @@ def test_eosctls_own_principal_is_planned_where_it_is_named():
         "tool Describe Cluster kafka-cluster",
         "tool Describe TransactionalId g-c-0",
     } <= lines(found, "tool")
-    assert {"tool Alter Cluster kafka-cluster", "tool Write TransactionalId g-c-0"} <= lines(
+    assert {"tool Alter Cluster kafka-cluster", "tool Write TransactionalId g-c-0", "tool Read Topic out"} <= lines(
         found, "tool", optional=True
     )
+
+
+@pytest.mark.parametrize(("version", "action"), [((3, 7), True), ((3, 8), False)])
+def test_aborting_needs_cluster_action_on_brokers_before_3_8(version, action):
+    principals = {(ClientRole.EOSCTL, None): "User:tool"}
+    found = lines(plan(SOURCE, principals=principals, broker_version=KafkaVersion(*version)), "tool", optional=True)
+    assert "tool Alter Cluster kafka-cluster" in found
+    assert ("tool ClusterAction Cluster kafka-cluster" in found) is action
 
 
 def test_every_binding_says_why_and_where_that_follows_from():

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from eosctl.errors import Unsupported
 from eosctl.model.acls import CLUSTER, AclBinding, Operation, PatternType, group, topic, transactional_id
-from eosctl.render.acl_documents import AclFormat, emit_acls
+from eosctl.render.acl_documents import AclFormat, emit_acls, no_kafka_user
 from eosctl.render.acl_lines import Surroundings
 
 PREFIXED = PatternType.PREFIXED
@@ -32,13 +32,21 @@ def emit(form: AclFormat, *bindings: AclBinding) -> str:
     return emit_acls(bindings or BINDINGS, form, AROUND)
 
 
-@given(TEXTS, TEXTS)
+@given(TEXTS.filter(lambda text: text == text.strip(" ")), TEXTS.filter(lambda text: text == text.strip(" ")))
 def test_a_shell_reads_every_name_as_it_is(principal, name):
     text = emit(AclFormat.KAFKA_ACLS, AclBinding(f"User:{principal}", Operation.WRITE, transactional_id(name)))
     assert shlex.split(text) == [
         *("kafka-acls.sh", "--bootstrap-server", "broker:9092", "--command-config", "admin client.properties"),
         *("--add", f"--allow-principal=User:{principal}", "--operation=Write", f"--transactional-id={name}"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("principal", "name"), [("User:x", "connect-s "), ("User:x", "\n connect-s"), ("User:x ", "s")]
+)
+def test_a_name_that_kafkas_tool_would_trim_is_refused(principal, name):
+    with pytest.raises(Unsupported, match=r"kafka-acls\.sh drops the blanks around"):
+        emit(AclFormat.KAFKA_ACLS, AclBinding(principal, Operation.READ, group(name)))
 
 
 def test_one_line_holds_all_operations_of_a_principal_on_a_resource():
@@ -72,6 +80,14 @@ def test_strimzi_has_one_user_for_each_principal():
         "patternType": "prefix",
     }
     assert users[2]["spec"]["authorization"]["acls"][0]["resource"] == {"type": "cluster"}
+
+
+@pytest.mark.parametrize(
+    ("principal", "is_none"),
+    [("User:CN=orders-1.eu", False), ("User:Connect", True), ("User:CN=orders,O=Example", True), ("User:a_b", True)],
+)
+def test_a_principal_whose_name_kubernetes_does_not_take_is_no_kafka_user(principal, is_none):
+    assert no_kafka_user(principal) is is_none
 
 
 def test_jikkou_has_one_authorization_for_each_principal():
