@@ -11,6 +11,8 @@ from eosctl.sandbox.properties import HOST
 
 TIMEOUT_S: Final = 2.0
 METADATA: Final = 3
+NOT_FOUND: Final = 404
+NO_CONNECTOR: Final = "no-connector-has-this-name"
 UNAUTHORIZED: Final = 401
 
 
@@ -54,14 +56,27 @@ def accepts_connections(port: int) -> bool:
 
 
 def worker_has_joined(rest_port: int) -> bool:
-    """Whether the worker answers `GET /connectors`: it has joined its group and read the config topic.
+    """Whether the worker's herder answers: it has joined its group, read the config topic, and may write there.
 
-    One that asks for a password (a REST extension does that) says no more than that it listens, and is taken as ready.
+    1. `GET /connectors` would be no proof: any thread answers it, before the config topic was read.
+    2. `GET /connectors/<name>` is answered by the herder's own thread, which first reads the config topic to its end,
+       finishes the rebalance, and as leader claims its transactional ID (DistributedHerder.tick). Until then the
+       request waits. The name is one that nobody gives, so the answer is 404.
+    3. A server without its resources says 404 too, but not in Connect's own words.
     """
     try:
-        with urllib.request.urlopen(f"http://{HOST}:{rest_port}/connectors", timeout=TIMEOUT_S) as answer:
-            return isinstance(json.load(answer), list)
-    except urllib.error.HTTPError as error:
-        return error.code == UNAUTHORIZED
-    except (OSError, urllib.error.URLError, ValueError):
+        urllib.request.urlopen(f"http://{HOST}:{rest_port}/connectors/{NO_CONNECTOR}", timeout=TIMEOUT_S).close()
+    except urllib.error.HTTPError as refusal:
+        with refusal:
+            return refusal.code == NOT_FOUND and _says_not_found(refusal.read())
+    except (OSError, urllib.error.URLError):
+        pass
+    return False
+
+
+def _says_not_found(body: bytes) -> bool:
+    try:
+        answer = json.loads(body)
+    except ValueError:
         return False
+    return isinstance(answer, dict) and answer.get("error_code") == NOT_FOUND and NO_CONNECTOR in answer["message"]

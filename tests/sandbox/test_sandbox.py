@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -21,9 +22,10 @@ from confluent_kafka.admin import (
 )
 
 from eosctl.errors import ConfigError, TimedOut, UsageError
-from eosctl.sandbox.probes import brokers_in_metadata
+from eosctl.sandbox.probes import brokers_in_metadata, worker_has_joined
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
+from tests.integration.producers import open_transaction
 from tests.sandbox.waiting import eventually, is_alive
 
 pytestmark = pytest.mark.kafka
@@ -216,6 +218,31 @@ def test_workers_come_and_go_with_settings_of_their_own(make_sandbox):
     started.stop_worker(1)
     assert started.worker_pid(1) is None
     assert httpx.get(f"{second}/connectors", timeout=30).json() == []
+
+
+def test_a_worker_that_cannot_read_its_config_topic_yet_is_not_ready_although_rest_answers(make_sandbox):
+    """An open transaction in the config topic keeps an exactly-once worker from reading to its end."""
+    started = make_sandbox(workers=1)
+    started.stop_worker(1)
+    writer = open_transaction(started.bootstrap_servers, "somebody", "connect-configs")
+    with ThreadPoolExecutor(1) as pool:
+        ready = pool.submit(started.start_worker, 1)
+        eventually(lambda: lists_connectors(started.connect_url(1)), deadline_s=60)
+        assert not worker_has_joined(httpx.URL(started.connect_url(1)).port)
+        assert not ready.done()
+        writer.abort_transaction(30)
+        url = ready.result(120)
+    file = {"connector.class": "org.apache.kafka.connect.file.FileStreamSourceConnector", "topic": "lines"}
+    created = httpx.put(f"{url}/connectors/at-once/config", json=file | {"file": "/dev/null"}, timeout=90)
+    assert created.status_code == 201, created.text
+
+
+def lists_connectors(url):
+    """Whether `GET /connectors` is answered."""
+    try:
+        return httpx.get(f"{url}/connectors", timeout=2, trust_env=False).status_code == 200
+    except httpx.TransportError:
+        return False
 
 
 def test_a_worker_can_be_a_sasl_user_with_the_rights_that_acls_give(make_sandbox):
