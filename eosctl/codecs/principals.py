@@ -11,9 +11,9 @@
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from eosctl.codecs.jaas import decode_jaas
 from eosctl.codecs.secrets import HIDDEN
@@ -127,28 +127,43 @@ def map_subject(subject: str, rules: str) -> str:
 
     A subject that no rule fits is an error to the broker, too.
     """
-    place = 0
-    while place < len(rules.rstrip()):
-        rule = _RULE.match(rules, place)
-        if rule is None:
-            raise ConfigError(f"ssl.principal.mapping.rules cannot be read from {rules[place : place + 40]!r} on")
-        place = rule.end()
-        if rule[1]:
-            return subject
-        name = None if rule[2] is None else _apply(rule[2], rule[3], subject)
+    for rule in tuple(_mapping_rules(rules)):
+        name = subject if rule is None else _apply(rule, subject)
         if name is not None:
-            return {"L": name.lower(), "U": name.upper()}.get(rule[4], name)
+            return name
     raise ConfigError(f"no rule of ssl.principal.mapping.rules fits the subject {subject}")
 
 
-def _apply(pattern: str, replacement: str, subject: str) -> str | None:
-    try:
-        compiled = re.compile(pattern)
-    except re.error as error:
-        raise ConfigError(f"ssl.principal.mapping.rules has pattern {pattern!r}: {error}") from error
-    if compiled.fullmatch(subject) is None:
+class _MappingRule(NamedTuple):
+    pattern: re.Pattern[str]
+    replacement: str
+    case: str
+
+
+def _mapping_rules(text: str) -> Iterator[_MappingRule | None]:
+    """Each rule, None for DEFAULT; raises ConfigError for one that no broker would start with."""
+    place = 0
+    while place < len(text.rstrip()):
+        rule = _RULE.match(text, place)
+        if rule is None:
+            raise ConfigError(f"ssl.principal.mapping.rules cannot be read from {text[place : place + 40]!r} on")
+        place = rule.end()
+        if rule[1]:
+            yield None
+        elif rule[2] is not None:
+            try:
+                yield _MappingRule(re.compile(rule[2]), rule[3], rule[4])
+            except re.error as error:
+                raise ConfigError(f"ssl.principal.mapping.rules has pattern {rule[2]!r}: {error}") from error
+
+
+def _apply(rule: _MappingRule, subject: str) -> str | None:
+    if rule.pattern.fullmatch(subject) is None:
         return None
-    return compiled.sub(lambda found: _IN_REPLACEMENT.sub(lambda part: _replaced(part, found), replacement), subject)
+    name = rule.pattern.sub(
+        lambda found: _IN_REPLACEMENT.sub(lambda part: _replaced(part, found), rule.replacement), subject
+    )
+    return {"L": name.lower(), "U": name.upper()}.get(rule.case, name)
 
 
 def _replaced(part: re.Match[str], found: re.Match[str]) -> str:
