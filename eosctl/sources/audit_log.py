@@ -6,32 +6,19 @@
    their offsets: the reading goes on behind them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from eosctl.clients.wire import Wire
-from eosctl.codecs.record_batches import (
-    HEADER,
-    Batch,
-    BatchHeader,
-    DamagedOffsets,
-    EndTransactionMarker,
-    MarkerType,
-    claimed_length,
-    decode_marker,
-    iter_batches,
-    next_batch,
-)
+from eosctl.codecs.record_batches import Batch, DamagedOffsets, EndTransactionMarker, MarkerType, decode_marker
 from eosctl.errors import Undecodable, UsageError
 from eosctl.model.audit import OffsetRange
-from eosctl.model.records import IsolationLevel
 from eosctl.sources.kafka_offsets import partition_offsets
 from eosctl.sources.kafka_topics import topic_ids
+from eosctl.sources.lenient_reader import LenientReader, NotServed
 from eosctl.sources.log_reader import LogReader, RecordsDeleted
 
-FETCH_BYTES: Final = 1 << 23
-MOST_BYTES: Final = 1 << 27
-MOST_RECORDS: Final = 1 << 20
+SILENT: Final = "the broker gives none of them, but those behind"
 
 
 class DataBatch(NamedTuple):
@@ -71,18 +58,22 @@ def read_range(wire: Wire, offsets: OffsetRange, topic_id: str | None) -> Iterat
 def _read(wire: Wire, offsets: OffsetRange) -> Iterator[LogItem]:
     position = offsets.start
     while position < offsets.end:
-        reader = _LenientReader(wire, offsets, position)
+        reader = LenientReader(wire, offsets, position)
         try:
             yield from _stated(reader)
-            return
+            behind, reason = reader.next_served(), SILENT
+            if behind is None:
+                return
         except RecordsDeleted:
             start = partition_offsets(wire, [offsets.topic_partition])[offsets.topic_partition].log_start_offset
-            behind = min(max(start, reader.position + 1), offsets.end)
-            yield DamagedOffsets(reader.position, behind, "records were deleted while being read")
-            position = behind
+            behind, reason = max(start, reader.position + 1), "records were deleted while being read"
+        except NotServed as error:
+            behind, reason = reader.next_served() or offsets.end, error.message
+        position = min(behind, offsets.end)
+        yield DamagedOffsets(reader.position, position, reason)
 
 
-def _stated(reader: "_LenientReader") -> Iterator[LogItem]:
+def _stated(reader: LenientReader) -> Iterator[LogItem]:
     """Batches with what became of them, by the rule of sources.kafka_log."""
     start, end, settled = reader.offsets.start, reader.offsets.end, reader.offsets.settled
     for batches, answer in reader:
@@ -102,7 +93,7 @@ def _stated(reader: "_LenientReader") -> Iterator[LogItem]:
                     yield item
             elif start <= header.last_offset < end:
                 yield DataBatch(batch, settled and header.is_transactional and header.producer_id in aborting)
-    yield from reader.take_damages()
+    yield from reader.take_last_damages()
 
 
 def _control(batch: Batch, reader: LogReader) -> ControlBatch | DamagedOffsets:
@@ -110,50 +101,3 @@ def _control(batch: Batch, reader: LogReader) -> ControlBatch | DamagedOffsets:
         return ControlBatch(batch, decode_marker(batch, topic_partition=reader.topic_partition))
     except Undecodable as error:
         return DamagedOffsets(batch.header.base_offset, batch.header.next_offset, error.reason)
-
-
-class _LenientReader(LogReader):
-    """Passes over bytes that are no batch, and keeps where they were."""
-
-    def __init__(self, wire: Wire, offsets: OffsetRange, position: int) -> None:
-        isolation = IsolationLevel.READ_COMMITTED if offsets.settled else IsolationLevel.READ_UNCOMMITTED
-        super().__init__(wire, offsets.topic_partition, position, offsets.end, isolation, max_bytes=FETCH_BYTES)
-        self.offsets = offsets
-        self._damages: list[DamagedOffsets] = []
-
-    @property
-    def position(self) -> int:
-        """The next offset to be fetched."""
-        return self._position
-
-    def take_damages(self) -> Sequence[DamagedOffsets]:
-        """What was passed over since the last call."""
-        taken, self._damages = self._damages, []
-        return taken
-
-    def _whole_batches(self, records: bytes) -> list[Batch]:
-        batches: list[Batch] = []
-        try:
-            for batch in iter_batches(records, topic_partition=self.topic_partition):
-                batches.append(batch)  # noqa: PERF402  # those before the damage are kept
-        except Undecodable as error:
-            if not batches:
-                self._pass_over(records, error)
-        return batches
-
-    def _pass_over(self, records: bytes, error: Undecodable) -> None:
-        """Go on at the batch behind the damaged one. Where the answer ends before that, the next one may be longer."""
-        behind = next_batch(records, 0, self._position + 1)
-        if behind is None and claimed_length(records) + HEADER.size > len(records) >= self._max_bytes < MOST_BYTES:
-            return
-        following = self._following(records) if behind is None else int.from_bytes(records[behind : behind + 8], "big")
-        offset, self._position = self._position, min(following, self.limit)
-        self._damages.append(DamagedOffsets(offset, self._position, error.reason))
-
-    def _following(self, records: bytes) -> int:
-        """The offset behind the damaged batch as far as its header tells: a segment ends with it."""
-        if len(records) < HEADER.size:
-            return self._position + 1
-        header = BatchHeader._make(HEADER.unpack_from(records))
-        sound = header.base_offset <= self._position <= header.last_offset < header.base_offset + MOST_RECORDS
-        return header.next_offset if sound else self._position + 1

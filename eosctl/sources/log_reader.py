@@ -10,7 +10,7 @@ from eosctl.clients.leaders import MOVED, NO_LEADER, UNKNOWN_TOPIC_OR_PARTITION,
 from eosctl.clients.messages import Response, fetch
 from eosctl.clients.wire import Wire
 from eosctl.codecs.record_batches import Batch, iter_batches
-from eosctl.errors import EosctlError, Refused, TimedOut, Unreachable
+from eosctl.errors import EosctlError, Refused, TimedOut, Undecodable, Unreachable
 from eosctl.model.names import TopicPartition
 from eosctl.model.records import IsolationLevel
 
@@ -75,7 +75,15 @@ class LogReader:
                 yield [batch for batch in batches if batch.header.base_offset < self.limit], answer
 
     def _whole_batches(self, records: bytes) -> list[Batch]:
-        return list(iter_batches(records, topic_partition=self.topic_partition))
+        """Those before bytes that are no batch; raises Undecodable where the answer begins with them."""
+        batches: list[Batch] = []
+        try:
+            for batch in iter_batches(records, topic_partition=self.topic_partition):
+                batches.append(batch)  # noqa: PERF402  # those before the damage are kept
+        except Undecodable:
+            if not batches:
+                raise
+        return batches
 
     def _ask(self) -> Pending | None:
         """A Fetch under way; None where there is no leader to ask."""
