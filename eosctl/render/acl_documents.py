@@ -18,6 +18,8 @@ from eosctl.render.acl_lines import (
     terraform_blocks,
 )
 
+_LINE_BREAKS: Final = frozenset("\x85\u2028\u2029\ufeff")
+"""Characters that YAML folds or drops where they are not escaped."""
 _KUBERNETES_NAME: Final = re.compile(r"(?=.{1,253}\Z)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
 
@@ -119,7 +121,14 @@ def _snake(name: str) -> str:
 def _yaml(documents: Iterable[Mapping[str, Any]]) -> str:
     import yaml
 
-    return str(yaml.safe_dump_all(documents, explicit_start=True, sort_keys=False, allow_unicode=True, width=1 << 20))
+    told = list(documents)
+
+    def dumped(*, allow_unicode: bool) -> str:
+        options: dict[str, Any] = {"explicit_start": True, "sort_keys": False, "width": 1 << 20}
+        return str(yaml.safe_dump_all(told, allow_unicode=allow_unicode, **options))
+
+    text = dumped(allow_unicode=True)
+    return text if _LINE_BREAKS.isdisjoint(text) else dumped(allow_unicode=False)
 
 
 MSK_ACTIONS: Final[Mapping[tuple[ResourceType, Operation], tuple[str, ...]]] = {

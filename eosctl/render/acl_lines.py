@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -111,11 +112,13 @@ CSV_HEAD: Final = ("principal", "permission", "operation", "resource_type", "res
 def csv_lines(bindings: Iterable[AclBinding], _: Surroundings) -> str:
     """One line for each binding under a line of names (RFC 4180, lines end with a line feed)."""
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(CSV_HEAD)
+    # Python quotes a line feed, but no lone carriage return, which readers take for the end of a line.
+    plain, quoting = csv.writer(text, lineterminator="\n"), csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    plain.writerow(CSV_HEAD)
     for each in bindings:
         pattern = each.pattern
         place = (pattern.resource_type.value, pattern.name, pattern.pattern_type.value)
+        writer = quoting if "\r" in each.principal + pattern.name else plain
         writer.writerow((each.principal, each.permission.value, each.operation.value, *place, each.host))
     return text.getvalue()
 
@@ -143,8 +146,18 @@ _TERRAFORM_TYPE: Final = {ResourceType.TRANSACTIONAL_ID: "TransactionalID"}
 
 
 def _hcl(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("${", "$${").replace("%{", "%%{")
-    return '"' + escaped.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t") + '"'
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    # `$${` is a literal `${`; what a sign before it would mean differs from reader to reader, so it is told by number.
+    templated = _TEMPLATE.sub(lambda found: _by_number(found[1]) + f"{found[2] * 2}{{", escaped)
+    return '"' + _CONTROL.sub(lambda found: _by_number(found[0]), templated) + '"'
+
+
+def _by_number(text: str) -> str:
+    return "".join(f"\\u{ord(char):04x}" for char in text)
+
+
+_TEMPLATE: Final = re.compile(r"([$%]*)([$%])\{")
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]")
 
 
 Format = Callable[[Sequence[AclBinding], Surroundings], str]

@@ -3,11 +3,12 @@
 import csv
 import io
 import json
+import re
 import shlex
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from eosctl.errors import Unsupported
@@ -24,6 +25,9 @@ BINDINGS = (
     AclBinding("User:worker", Operation.READ, group("connect")),
     AclBinding("User:CN=orders,O=Example", Operation.WRITE, transactional_id("connect-orders-", PREFIXED)),
     AclBinding("User:tool", Operation.DESCRIBE, CLUSTER),
+)
+ODD = st.text(
+    st.one_of(st.sampled_from("${%}\\\"' \n\r\t\x85\u2028"), st.characters(exclude_categories=["Cs"])), min_size=1
 )
 TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=20)
 
@@ -98,9 +102,37 @@ def test_jikkou_has_one_authorization_for_each_principal():
     assert second["spec"]["acls"][0]["resource"] == resource
 
 
-def test_yaml_reads_every_name_as_it_is():
-    [user] = yaml.safe_load_all(emit(AclFormat.JIKKOU, AclBinding("User:x", Operation.READ, topic(NASTY))))
-    assert user["spec"]["acls"][0]["resource"]["pattern"] == NASTY
+@given(ODD)
+@example(NASTY)
+@example("a\x85b'")
+def test_yaml_reads_every_name_as_it_is(name):
+    [user] = yaml.safe_load_all(emit(AclFormat.JIKKOU, AclBinding("User:x", Operation.READ, topic(name))))
+    assert user["spec"]["acls"][0]["resource"]["pattern"] == name
+
+
+@given(ODD)
+@example("a\rb")
+def test_csv_reads_every_name_as_it_is(name):
+    text = emit(AclFormat.CSV, AclBinding("User:x", Operation.READ, topic(name)))
+    assert [row["resource_name"] for row in csv.DictReader(io.StringIO(text, newline=""))] == [name]
+
+
+@given(ODD)
+@example("$${a}")
+@example("%%%{")
+def test_terraform_reads_every_name_as_it_is(name):
+    text = emit(AclFormat.TERRAFORM, AclBinding("User:x", Operation.WRITE, transactional_id(name)))
+    [quoted] = re.findall(r'resource_name +=[ ]"(.*)"\n', text)
+    assert unquoted(quoted) == name
+
+
+def unquoted(text: str) -> str:
+    """What a quoted template of HCL says: https://github.com/hashicorp/hcl/blob/main/hclsyntax/spec.md#template-expressions."""
+    found = re.findall(r'\\u([0-9a-f]{4})|\\(["\\])|([$%])\3\{|([^"\\\n])', text)
+    return "".join(
+        chr(int(number, 16)) if number else escaped or (sign and sign + "{") or char
+        for number, escaped, sign, char in found
+    )
 
 
 def test_terraform_escapes_what_it_would_interpolate():
