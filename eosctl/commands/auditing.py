@@ -11,7 +11,9 @@ from eosctl.engines.auditing import Audited, CarriedRows, nothing_carried, run_a
 from eosctl.engines.engine import Engine, Progress
 from eosctl.errors import EXIT_FINE, EXIT_FOUND
 from eosctl.model.audit import AuditPlan
+from eosctl.model.audit_past import Past
 from eosctl.model.audit_report import AuditReport, AuditVerdict
+from eosctl.model.skipped import Skipped
 from eosctl.planning.audit import plan_ranges
 from eosctl.planning.ledger import resume
 from eosctl.render.document import Document
@@ -77,7 +79,12 @@ class _Auditor:
                 advance(progress.offsets.size)
 
             with self._engine() as engine:
-                return run_audit(plan, engine, carried, step)
+                return run_audit(plan, engine, carried, step, self._past)
+
+    def _past(self, plan: AuditPlan, producer_ids: frozenset[int]) -> Past | Skipped:
+        from eosctl.commands.audit_past import past_of
+
+        return past_of(self._context, self._question, plan, producer_ids)
 
     @contextmanager
     def _engine(self) -> Iterator[Engine]:

@@ -1,17 +1,21 @@
-"""The audit itself: one scan, four reductions, one conclusion. Engines only carry it."""
+"""The audit itself: one scan, four reductions, one conclusion. Engines only carry it.
+
+The transaction log is read only where batches leave open whose transaction one is, or with which offsets it committed;
+transactions are then reduced once more.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from eosctl.analysis.audit.conclusion import conclude
 from eosctl.analysis.audit.evidence import Evidence, PartitionLog, all_beginnings
 from eosctl.analysis.audit.key_summary import add_key_summaries
 from eosctl.analysis.audit.log_scan import GapKind, LogScan
-from eosctl.analysis.audit.transaction_judgement import Bench, Owners
+from eosctl.analysis.audit.transaction_judgement import Bench, Owners, TroubleKind
 from eosctl.analysis.audit.transaction_summary import add_summaries
-from eosctl.analysis.owners import KnownNames
+from eosctl.analysis.audit.writers import Writers, find_writers
 from eosctl.codecs.audit_states import decode_state, encode_state
 from eosctl.engines.engine import Advance, Engine, ScannedRows
 from eosctl.engines.reducing import (
@@ -23,12 +27,15 @@ from eosctl.engines.reducing import (
     TransactionReduction,
 )
 from eosctl.model.audit import AuditPlan, StateKind, StateRow, TopicRole
+from eosctl.model.audit_past import LoggedTransaction, Past
 from eosctl.model.audit_report import AuditReport
 from eosctl.model.audit_summaries import ConfigSummary, KeySummary, TransactionSummary
 from eosctl.model.skipped import Skipped
-from eosctl.model.transactions import TaskOwner
 
 CarriedRows = Callable[[StateKind], Iterable[StateRow]]
+ReadPast = Callable[[AuditPlan, frozenset[int]], Past | Skipped]
+"""Reads the transaction log for what it says of some producer IDs."""
+OPEN_QUESTIONS: Final = frozenset({TroubleKind.UNCLEAR.value, TroubleKind.UNKNOWN_WRITER.value})
 
 
 class Audited(NamedTuple):
@@ -43,13 +50,22 @@ def nothing_carried(_: StateKind) -> Iterable[StateRow]:
     return ()
 
 
+def nothing_past(_: AuditPlan, __: frozenset[int]) -> Past | Skipped:
+    """What an audit knows that reads no transaction log."""
+    return Skipped("the transaction log was not read")
+
+
 def run_audit(
-    plan: AuditPlan, engine: Engine, carried: CarriedRows = nothing_carried, advance: Advance = lambda _: None
+    plan: AuditPlan,
+    engine: Engine,
+    carried: CarriedRows = nothing_carried,
+    advance: Advance = lambda _: None,
+    read_past: ReadPast = nothing_past,
 ) -> Audited:
     """Carry out a plan: the report covers the carried ranges and those of the plan as if they were one."""
     rows = engine.scan(plan, advance)
     try:
-        return _Run(plan, rows, carried).audited()
+        return _Run(plan, rows, carried, read_past).audited()
     finally:
         rows.close()
 
@@ -57,9 +73,9 @@ def run_audit(
 class _Run:
     """The reductions of one audit; each may use what those before it found."""
 
-    def __init__(self, plan: AuditPlan, rows: ScannedRows, carried: CarriedRows) -> None:
-        self._plan, self._rows, self._carried = plan, rows, carried
-        self._left: list[StateRow] = []
+    def __init__(self, plan: AuditPlan, rows: ScannedRows, carried: CarriedRows, read_past: ReadPast) -> None:
+        self._plan, self._rows, self._carried, self._read_past = plan, rows, carried, read_past
+        self._left: dict[StateKind, list[StateRow]] = {}
 
     def audited(self) -> Audited:
         """All reductions, and the conclusion."""
@@ -68,22 +84,35 @@ class _Run:
         keys = add_key_summaries(
             decode_state(each.result, KeySummary) for each in self._reduce(self._key_reduction(logs))
         )
-        owners = _owners(self._plan, keys)
-        self._plan = _with_writers(self._plan, logs, owners)
-        whole_since = _whole_since(self._plan, logs)
-        transactions = add_summaries(
-            decode_state(each.result, TransactionSummary)
-            for each in self._reduce(self._transaction_reduction(keys, owners, whole_since))
-        )
         found = config[0] if config else ConfigSummary()
-        evidence = Evidence(self._plan, logs, found, keys, transactions, owners, whole_since)
-        return Audited(conclude(evidence), tuple(self._left))
+        writers = find_writers(self._plan, keys, found)
+        self._plan = _with_writers(self._plan, logs, writers.owners)
+        whole_since = _whole_since(self._plan, logs)
+        transactions = self._transactions(keys, self._bench(writers, whole_since))
+        if {each.kind for each in transactions.tallies} & OPEN_QUESTIONS:
+            past = self._read_past(self._plan, _in_question(logs, writers))
+            if not isinstance(past, Past):
+                past = Past()
+            writers = find_writers(self._plan, keys, found, past.holders)
+            bench = self._bench(writers, whole_since)._replace(logged=_by_producer(past.transactions))
+            transactions = self._transactions(keys, bench)
+        evidence = Evidence(self._plan, logs, found, keys, transactions, writers.owners, whole_since)
+        return Audited(conclude(evidence), tuple(chain.from_iterable(self._left.values())))
 
     def _reduce(self, reduction: Reduction) -> list[Reduced]:
         expired = _expired_rows(self._plan) if reduction.kind is StateKind.LOG else ()
         reduced = list(self._rows.reduce(reduction, chain(self._carried(reduction.kind), expired)))
-        self._left += chain.from_iterable(each.carried for each in reduced)
+        self._left[reduction.kind] = list(chain.from_iterable(each.carried for each in reduced))
         return reduced
+
+    def _bench(self, writers: Writers, whole_since: int | None) -> Bench:
+        outputs = {topic.name: topic.connectors for topic in self._plan.topics if topic.role is TopicRole.OUTPUT}
+        return Bench(self._plan.as_of, whole_since, Owners(writers.owners, outputs, writers.others))
+
+    def _transactions(self, keys: KeySummary, bench: Bench) -> TransactionSummary:
+        offsets = frozenset(topic.name for topic in self._plan.topics if topic.role is TopicRole.OFFSETS)
+        reduction = TransactionReduction(bench, offsets, tuple(each.suspicion for each in keys.suspicions))
+        return add_summaries(decode_state(each.result, TransactionSummary) for each in self._reduce(reduction))
 
     def _key_reduction(self, logs: Sequence[PartitionLog]) -> KeyReduction:
         sessions: dict[int, set[int]] = {}
@@ -96,13 +125,23 @@ class _Run:
         }
         return KeyReduction({each: tuple(sorted(epochs)) for each, epochs in sessions.items()}, own)
 
-    def _transaction_reduction(
-        self, keys: KeySummary, owners: Mapping[int, tuple[str, ...]], whole_since: int | None
-    ) -> TransactionReduction:
-        outputs = {topic.name: topic.connectors for topic in self._plan.topics if topic.role is TopicRole.OUTPUT}
-        bench = Bench(self._plan.as_of, whole_since, Owners(owners, outputs))
-        offsets = frozenset(topic.name for topic in self._plan.topics if topic.role is TopicRole.OFFSETS)
-        return TransactionReduction(bench, offsets, tuple(each.suspicion for each in keys.suspicions))
+
+def _in_question(logs: Iterable[PartitionLog], writers: Writers) -> frozenset[int]:
+    """Producer IDs whose past may answer what is open: those of connectors, and those of nobody known."""
+    transactional = {
+        producer.producer_id
+        for log in logs
+        for producer in (() if log.settled is None else log.settled.producers)
+        if producer.records > producer.plain_records and producer.producer_id >= 0
+    }
+    return frozenset(transactional - writers.others)
+
+
+def _by_producer(transactions: Iterable[LoggedTransaction]) -> Mapping[int, Sequence[LoggedTransaction]]:
+    found: dict[int, list[LoggedTransaction]] = {}
+    for each in transactions:
+        found.setdefault(each.producer_id, []).append(each)
+    return found
 
 
 def _with_writers(plan: AuditPlan, logs: Iterable[PartitionLog], owners: Mapping[int, tuple[str, ...]]) -> AuditPlan:
@@ -125,21 +164,6 @@ def _expired_rows(plan: AuditPlan) -> Iterator[StateRow]:
         scan = LogScan(each.start, each.end, GapKind.EXPIRED)
         payload = encode_state(scan.state(()))
         yield StateRow(StateKind.LOG, 0, each.topic, each.partition, each.start, True, payload)
-
-
-def _owners(plan: AuditPlan, keys: KeySummary) -> Mapping[int, tuple[str, ...]]:
-    """Connectors of producer IDs: those whose offsets they wrote, else those whose task holds the ID now."""
-    owners: dict[int, set[str]] = {}
-    for each in keys.connectors:
-        for producer_id in each.producers if each.connector is not None else ():
-            owners.setdefault(producer_id, set()).add(each.connector or "")
-    if not isinstance(plan.holders, Skipped) and plan.group_id is not None and not isinstance(plan.connectors, Skipped):
-        names = KnownNames.of({plan.group_id: plan.connectors})
-        for holder in plan.holders:
-            tasks = [owner for owner in names.owners(holder.transactional_id) if isinstance(owner, TaskOwner)]
-            for owner in tasks if holder.producer_id not in owners else ():
-                owners.setdefault(holder.producer_id, set()).add(owner.task.connector)
-    return {producer_id: tuple(sorted(owners[producer_id])) for producer_id in sorted(owners)}
 
 
 def _whole_since(plan: AuditPlan, logs: Iterable[PartitionLog]) -> int | None:

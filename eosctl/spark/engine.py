@@ -96,7 +96,7 @@ class SparkRows:
             self._held = {name: [] for name in small}
             for row in decode_rows(table):
                 self._held[row.kind.value].append(row)
-        return self._held.pop(kind.value)
+        return self._held[kind.value]
 
     def _reduce_there(self, reduction: Reduction, before: list[StateRow]) -> list[Reduced]:
         def reduce_group(group: pa.Table) -> pa.Table:

@@ -78,6 +78,11 @@ class AuditSite:
         self.connectors.await_last(self.name, f"line {self._lines - 1}")
 
     @property
+    def transactional_id(self) -> str:
+        """That of the connector's one task; who initialises it fences the task."""
+        return f"connect-cluster-{self.name}-0"
+
+    @property
     def key(self) -> bytes:
         """The key of the connector's one source partition."""
         return encode_offsets_key(self.name, {"filename": str(self.connectors.file(self.name))})

@@ -12,8 +12,9 @@ from eosctl.model.names import TopicPartition
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
 from tests.integration.audit_site import OFFSETS, AuditSite, Eosctl
+from tests.integration.coordinators import LAST_EPOCH, raise_epoch
 from tests.integration.file_connectors import values_in, wait_for
-from tests.integration.hanging import UNVERIFIED, hang
+from tests.integration.hanging import UNVERIFIED, hang, initialise
 from tests.integration.producers import transactional_producer
 
 pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
@@ -63,12 +64,43 @@ def test_an_offset_copied_backwards(site: AuditSite):
 
 
 def test_a_transaction_without_offsets(site: AuditSite):
-    site.transaction("intruder", lambda producer: site.produce(producer, "out of nothing"))
+    site.transaction(site.transactional_id, lambda producer: site.produce(producer, "out of nothing"))
     audited = site.audit()
     (place,) = audited.places["data-without-offsets"]
     values = values_in(site.servers, site.name)
     assert (audited.findings.keys(), audited.verdict) == ({"data-without-offsets"}, "broken")
     assert (place["topic"], place["records"], values[-1]) == (site.name, 1, b"out of nothing")
+
+
+def test_what_another_application_writes_to_the_output_is_not_held_against_the_connector(site: AuditSite):
+    """As Kafka Streams writes: several transactions, one of them aborted, and consumed offsets in another topic."""
+    streams = transactional_producer(site.servers, f"{site.name}-streams-app-1")
+    for number in range(3):
+        site.commit(streams, lambda each, number=number: site.produce(each, f"joined {number}"))
+    streams.begin_transaction()
+    site.produce(streams, "given up")
+    streams.flush(30)
+    streams.abort_transaction(30)
+    site.grow(20)
+    audited = site.audit()
+    (first, *_, last) = audited.places["other-writer"]
+    assert (audited.findings.keys(), audited.verdict, audited.exit_code) == ({"other-writer"}, "held", 1)
+    assert (first["topic"], first["first_offset"], last["first_offset"]) == (site.name, 51, 55)
+    assert audited.findings["other-writer"]["evidence"]["count"] == 3
+
+
+@pytest.mark.long
+def test_a_writer_whose_producer_id_no_coordinator_knows_any_more_is_told_from_the_transaction_log(site: AuditSite):
+    """Its epochs are used up, so that its ID has another producer ID now."""
+    name = f"{site.name}-old-app"
+    old = transactional_producer(site.servers, name)
+    site.commit(old, lambda each: site.produce(each, "once upon a time"))
+    before = raise_epoch(site.servers, name, LAST_EPOCH).producer_id
+    with Wire(ClientProperties((site.servers,))) as wire:
+        assert initialise(wire, name).producer_id != before
+    audited = site.audit()
+    assert (audited.findings.keys(), audited.verdict) == ({"other-writer"}, "held")
+    assert audited.places["other-writer"][0]["producer_id"] == before
 
 
 def test_data_outside_any_transaction(site: AuditSite):
@@ -157,7 +189,7 @@ def test_an_audit_that_goes_on_says_what_one_of_everything_says(site: AuditSite,
     for lines in (10, 20, 30):
         site.audit("--store", store)
         site.grow(lines)
-    site.transaction("intruder", lambda producer: site.produce(producer, "out of nothing"))
+    site.transaction(site.transactional_id, lambda producer: site.produce(producer, "out of nothing"))
     site.transaction("copier", lambda producer: site.write_offset(producer, 7))
     going_on, whole = site.audit("--store", store), site.audit()
     for part in ("connectors", "findings", "ranges", "transactions", "timeline", "epochs", "growth"):

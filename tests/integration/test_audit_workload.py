@@ -80,7 +80,8 @@ def test_a_brokers_log_directory_tells_the_same_as_the_broker(
 ) -> None:
     sandbox = make_sandbox(kafka_version=kafka_version, workers=1)
     site = AuditSite(sandbox, eosctl, tmp_path, "on-disk")
-    site.transaction("intruder", lambda producer: site.produce(producer, "out of nothing"))
+    site.transaction(site.transactional_id, lambda producer: site.produce(producer, "out of nothing"))
+    site.transaction("another-application", lambda producer: site.produce(producer, "beside"))
     aborted = transactional_producer(sandbox.bootstrap_servers, "undecided")
     aborted.begin_transaction()
     site.produce(aborted, "never to be seen")
@@ -93,6 +94,6 @@ def test_a_brokers_log_directory_tells_the_same_as_the_broker(
         "--topic", site.name, "-o", "json",
     )  # fmt: skip
     files = json.loads(ran.stdout)["data"]
-    assert live.findings.keys() == {"data-without-offsets"}
+    assert live.findings.keys() == {"data-without-offsets", "other-writer"}
     for part in ("connectors", "findings", "ranges", "transactions", "timeline", "epochs", "growth"):
         assert files[part] == live.data[part], part

@@ -3,7 +3,8 @@
 1. broken: something was found that exactly-once rules out, with its place.
 2. cannot-tell: nothing of that kind, but evidence is missing (unreadable, deleted, unclear), or the connector never
    committed offsets in a transaction, so that exactly-once was not in force.
-3. held: otherwise. What compaction and retention removed is past judging: the verdict says from when on it holds.
+3. held: otherwise, whoever else writes to its topics. What compaction and retention removed is past judging: the
+   verdict says from when on it holds.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,7 +17,7 @@ from eosctl.analysis.audit.audit_findings import (
     unfenced_findings,
 )
 from eosctl.analysis.audit.evidence import Evidence
-from eosctl.analysis.audit.finding_words import BROKEN
+from eosctl.analysis.audit.finding_words import BESIDE, BROKEN
 from eosctl.analysis.audit.log_findings import log_findings
 from eosctl.model.audit_report import (
     AuditReport,
@@ -72,7 +73,7 @@ def _worst_first(finding: Finding) -> tuple[int, str, str, str]:
 
 
 def _verdict(name: str, findings: Sequence[Finding], evidence: Evidence) -> ConnectorVerdict:
-    mine = [each for each in findings if concerns(each, name)]
+    mine = [each for each in findings if each.id not in BESIDE and concerns(each, name)]
     broken = tuple(dict.fromkeys(each.id for each in mine if each.id in BROKEN and each.severity is Severity.ERROR))
     if broken:
         said = dict.fromkeys(each.message for each in mine if each.id in broken)

@@ -34,6 +34,9 @@ BROKEN: Final = frozenset(
 )
 """Findings that exactly-once rules out."""
 
+BESIDE: Final = frozenset({TroubleKind.OTHER_WRITER.value})
+"""Findings that count and say nothing about the connectors whose topics they are in."""
+
 
 class Words(NamedTuple):
     """How a kind of trouble is told: {n} is how often, {s} an s for more than one."""
@@ -100,7 +103,17 @@ TRANSACTION_WORDS: Final[Mapping[str, Words]] = {
     TroubleKind.UNCLEAR: Words(
         Severity.WARNING,
         "{n} transaction{s} with data could not be matched with their offsets: markers of several brokers' clocks",
-        "transaction.version 2 (Kafka 4.0) makes it clear; audit again with the broker clocks in step",
+        "transaction.version 2 (Kafka 4.0) makes it clear, and so does __transaction_state: let the audit read it",
+    ),
+    TroubleKind.UNKNOWN_WRITER: Words(
+        Severity.WARNING,
+        "{n} transaction{s} with data, and no source offsets, by a producer whose transactional ID is not known",
+        "let the audit see all transactional IDs (Describe) and __transaction_state; IDs idle for long are forgotten",
+    ),
+    TroubleKind.OTHER_WRITER: Words(
+        Severity.WARNING,
+        "{n} transaction{s} with data that the connector did not write: another application writes to its topic",
+        "eosctl transactions list --producer-id names it; give each writer its own topic if readers expect one only",
     ),
     TroubleKind.OFFSETS_WITHOUT_DATA: Words(
         Severity.INFO,

@@ -9,6 +9,9 @@
    transaction with offsets if two brokers wrote their markers by different clocks. That is unclear if the other one has
    nothing in the same partitions, and ended within CLOCKS_DIFFER_MS without data, or within CLOSE_MS; or within
    CLOCKS_DIFFER_MS, while none with offsets there has anything in these partitions, so that nothing shows equal clocks.
+   The transaction log settles it where it was read: it names all partitions of a transaction.
+6. Data in a connector's output by a producer that is none of its tasks': another writer's, if a transactional ID held
+   the producer ID that no task of a known connector has. Else the writer is unknown.
 """
 
 from bisect import bisect_left, bisect_right
@@ -16,17 +19,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+from eosctl.analysis.audit.logged_parts import CLOCKS_DIFFER_MS, Matched, match_parts
 from eosctl.analysis.audit.transaction_parts import Transaction, join_parts
+from eosctl.model.audit_past import LoggedTransaction
 from eosctl.model.audit_report import Stall
 from eosctl.model.audit_states import Part
 from eosctl.model.audit_summaries import Trouble
 
 GRACE_MS: Final = 5_000
-CLOCKS_DIFFER_MS: Final = 60_000
 CLOSE_MS: Final = 1_000
 LONGEST_MS: Final = 15 * 60_000
 """Default of transaction.max.timeout.ms; timestamps older than that are the source's, not the producer's."""
 STALL_MS: Final = 1_000
+
+NOTHING_LOGGED: Final[Mapping[int, Sequence[LoggedTransaction]]] = {}
 
 Places = tuple[tuple[str, int], ...]
 
@@ -39,14 +45,20 @@ class TroubleKind(StrEnum):
     MISSING_MARKER = "missing-marker"
     MIXED_MARKERS = "mixed-markers"
     UNCLEAR = "unclear"
+    UNKNOWN_WRITER = "unknown-writer"
+    OTHER_WRITER = "other-writer"
     UNJUDGED = "unjudged"
 
 
 class Owners(NamedTuple):
-    """Who is known to write what: connectors of producer IDs, and those that write their records to a topic."""
+    """Who is known to write what: connectors of producer IDs, and those that write their records to a topic.
+
+    others are producer IDs that were held by transactional IDs of no known connector's task.
+    """
 
     producers: Mapping[int, tuple[str, ...]]
     topics: Mapping[str, tuple[str, ...]]
+    others: frozenset[int] = frozenset()
 
     def of(self, part: Part) -> tuple[str, ...]:
         """The connectors concerned by a part: those of its producer, else those that the topic belongs to."""
@@ -54,28 +66,44 @@ class Owners(NamedTuple):
 
 
 class Bench(NamedTuple):
-    """What transactions are judged by. whole_since: offsets topics are complete from then on (None: none was read)."""
+    """What transactions are judged by. whole_since: offsets topics are complete from then on (None: none was read).
+
+    logged are transactions by producer ID, where the transaction log was read; offsets_topics are those under audit.
+    """
 
     as_of: int
     whole_since: int | None
     owners: Owners
+    logged: Mapping[int, Sequence[LoggedTransaction]] = NOTHING_LOGGED
+    offsets_topics: frozenset[str] = frozenset()
 
 
 def judge_producer(parts: Sequence[Part], bench: Bench) -> Iterator[tuple[Transaction, tuple[Trouble, ...]]]:
     """Each transaction of one producer ID with its troubles."""
-    transactions = join_parts(parts)
+    logged = bench.logged.get(parts[0].producer_id, ()) if parts else ()
+    matched = match_parts(parts, logged, bench.as_of) if logged else {}
+    transactions = join_parts(parts, matched)
     others = _Others(each for each in transactions if _is_committed(each) and _offsets(each))
     pending = any(part.offsets and part.marker_offset is None for part in parts)
     for transaction in transactions:
-        yield transaction, tuple(_troubles(transaction, bench, others, pending))
+        yield transaction, tuple(_troubles(transaction, bench, _Beside(others, pending, matched)))
 
 
-def _troubles(transaction: Transaction, bench: Bench, others: "_Others", pending: bool) -> Iterator[Trouble]:
+class _Beside(NamedTuple):
+    """What a producer's transactions are judged by beside themselves. pending: offsets of one are open."""
+
+    others: "_Others"
+    pending: bool
+    matched: Matched
+
+
+def _troubles(transaction: Transaction, bench: Bench, beside: _Beside) -> Iterator[Trouble]:
     ended = [part for part in transaction if part.marker_offset is not None]
     if not ended:
         return
     if len({part.committed for part in ended}) > 1:
-        yield from (_trouble(TroubleKind.MIXED_MARKERS, part, bench) for part in ended[:1])
+        others = ended[0].producer_id in bench.owners.others
+        yield from (_trouble(TroubleKind.MIXED_MARKERS, part, bench) for part in ended[:1] if not others)
     if bench.as_of - ended_ms(transaction) > GRACE_MS:
         opened = (part for part in transaction if part.marker_offset is None)
         yield from (_trouble(TroubleKind.MISSING_MARKER, part, bench) for part in opened)
@@ -83,7 +111,7 @@ def _troubles(transaction: Transaction, bench: Bench, others: "_Others", pending
         return
     data, offsets = _data(transaction), _offsets(transaction)
     if data and not offsets:
-        yield from _without_offsets(data, bench, others, pending)
+        yield from _without_offsets(data, bench, beside)
     elif offsets and not data and offsets[0].records:
         yield _trouble(TroubleKind.OFFSETS_WITHOUT_DATA, offsets[0], bench)
 
@@ -117,19 +145,28 @@ def _places(parts: Iterable[Part]) -> Places:
     return tuple((part.topic, part.partition) for part in parts)
 
 
-def _without_offsets(data: Sequence[Part], bench: Bench, others: _Others, pending: bool) -> Iterator[Trouble]:
+def _without_offsets(data: Sequence[Part], bench: Bench, beside: _Beside) -> Iterator[Trouble]:
     known = [part for part in data if bench.owners.of(part)]
-    if not known or pending:
-        return
-    ended = ended_ms(tuple(data))
-    by_clock = any(part.marker_epoch == part.producer_epoch for part in data)
+    if known and not beside.pending:
+        kind = _kind(data, bench, beside)
+        yield from () if kind is None else (_trouble(kind, part, bench) for part in known)
+
+
+def _kind(data: Sequence[Part], bench: Bench, beside: _Beside) -> TroubleKind | None:
+    producer_id, ended = data[0].producer_id, ended_ms(tuple(data))
+    if producer_id in bench.owners.others:
+        return TroubleKind.OTHER_WRITER
     if bench.whole_since is None or ended <= bench.whole_since:
-        kind = TroubleKind.UNJUDGED
-    elif by_clock and others.may_hold(data):
-        kind = TroubleKind.UNCLEAR
-    else:
-        kind = TroubleKind.DATA_WITHOUT_OFFSETS
-    yield from (_trouble(kind, part, bench) for part in known)
+        return TroubleKind.UNJUDGED
+    if producer_id not in bench.owners.producers:
+        return TroubleKind.UNKNOWN_WRITER
+    logged = next((beside.matched[part] for part in data if part in beside.matched), None)
+    if logged is not None:
+        with_offsets = any(place.topic in bench.offsets_topics for place in logged.partitions)
+        return None if with_offsets else TroubleKind.DATA_WITHOUT_OFFSETS
+    by_clock = any(part.marker_epoch == part.producer_epoch for part in data)
+    unclear = by_clock and beside.others.may_hold(data)
+    return TroubleKind.UNCLEAR if unclear else TroubleKind.DATA_WITHOUT_OFFSETS
 
 
 def _trouble(kind: TroubleKind, part: Part, bench: Bench) -> Trouble:

@@ -6,16 +6,20 @@
    epoch: parts with the same epoch of data are one transaction.
 3. Under versions 0 and 1 all transactions of a session share an epoch, and one follows the other: parts whose markers
    were written within TOGETHER_MS are one transaction, unless they lie in the same partition.
+4. Where the transaction log was read, it tells better than the clock which of those are one (see `logged_parts`).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from eosctl.model.audit_past import LoggedTransaction
 from eosctl.model.audit_states import ItemKind, Part, TransactionItem
 from eosctl.model.names import TopicPartition
 
 TOGETHER_MS: Final = 5
 """Markers of one transaction were seen 1 ms apart at most where the brokers share a clock."""
+
+NOTHING_MATCHED: Final[Mapping[Part, LoggedTransaction]] = {}
 
 Transaction = tuple[Part, ...]
 
@@ -74,14 +78,18 @@ def raises_epochs(parts: Iterable[Part]) -> bool | None:
     return None
 
 
-def join_parts(parts: Iterable[Part]) -> list[Transaction]:
+def join_parts(parts: Iterable[Part], matched: Mapping[Part, LoggedTransaction] = NOTHING_MATCHED) -> list[Transaction]:
     """Parts of one producer ID, each put to those of the same transaction; in the order of their markers."""
     ended = [part for part in parts if part.marker_offset is not None]
     opened = [part for part in parts if part.marker_offset is None]
     by_epoch: dict[int, list[Part]] = {}
     clocked: list[Part] = []
     raising = {epoch for epoch, group in _by_epoch(ended).items() if raises_epochs(group)}
+    by_log: dict[LoggedTransaction, list[Part]] = {}
     for part in ended:
+        if part in matched:
+            by_log.setdefault(matched[part], []).append(part)
+            continue
         epoch = part.producer_epoch if part.records else part.marker_epoch - 1
         if epoch in raising:
             by_epoch.setdefault(epoch, []).append(part)
@@ -90,7 +98,7 @@ def join_parts(parts: Iterable[Part]) -> list[Transaction]:
     for part in opened:
         if part.producer_epoch in by_epoch:
             by_epoch[part.producer_epoch].append(part)
-    joined = [tuple(group) for group in by_epoch.values()]
+    joined = [tuple(group) for group in (*by_epoch.values(), *by_log.values())]
     joined += _join_by_clock(clocked)
     joined += [(part,) for part in opened if part.producer_epoch not in by_epoch]
     return sorted(joined, key=_order)

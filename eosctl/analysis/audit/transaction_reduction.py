@@ -8,7 +8,8 @@ later. Closed ones are kept as a summary, the others as items.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from eosctl.analysis.audit.transaction_judgement import CLOCKS_DIFFER_MS, Bench, ended_ms, judge_producer
+from eosctl.analysis.audit.logged_parts import CLOCKS_DIFFER_MS
+from eosctl.analysis.audit.transaction_judgement import Bench, ended_ms, judge_producer
 from eosctl.analysis.audit.transaction_parts import TOGETHER_MS, Transaction, parts_of
 from eosctl.analysis.audit.transaction_scan import extend_items, join_items
 from eosctl.analysis.audit.transaction_summary import Suspicions, Totals
@@ -44,6 +45,7 @@ def reduce_transactions(
     known: Known, bench: Bench, offsets_topics: frozenset[str], suspicions: Sequence[Suspicion]
 ) -> TransactionConclusion:
     """Judge every transaction, and part those that are closed from the others."""
+    bench = bench._replace(offsets_topics=offsets_topics)
     settled, tails = _by_producer(known.settled), _by_producer(known.tails)
     now, closed = Totals(), Totals()
     now.add(known.summary)
