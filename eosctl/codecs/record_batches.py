@@ -6,9 +6,9 @@
     magic                 int8     2
     crc                   uint32   CRC-32C of all that follows
     attributes            int16    bits 0-2 codec (none, gzip, snappy, lz4, zstd), 3 timestamp is log append time,
-                                   4 transactional, 5 control
+                                   4 transactional, 5 control, 6 baseTimestamp is the delete horizon (KIP-534)
     lastOffsetDelta       int32    kept by compaction, so it may point past the last record that is left
-    baseTimestamp         int64    ms
+    baseTimestamp         int64    ms; -1 where compaction removed all records
     maxTimestamp          int64    ms
     producerId            int64    -1 without idempotence
     producerEpoch         int16

@@ -11,6 +11,7 @@ from eosctl.commands.audit_topics import FoundTopics
 from eosctl.commands.context import Context
 from eosctl.commands.offsets_reading import DEFAULT_OFFSETS_TOPIC, OffsetsQuestion
 from eosctl.engines.local import OpenSource
+from eosctl.engines.scanning import COMPACT
 from eosctl.model.audit import AuditedTopic, AuditPlan, OffsetRange, PartitionBounds, TopicRole
 from eosctl.model.skipped import Skipped
 from eosctl.sources.audit_log import DataBatch
@@ -145,7 +146,8 @@ class SegmentSite:
         else:
             role = guess_role(islice(_keys(segments), PEEKED))
         own = offsets.connectors if name == offsets.offsets_topic else ()
-        return AuditedTopic(name, role, segments.topic_id, NOT_ASKED, own)
+        cleaned = any(each.cleaned for each in self._segments if each.topic_partition.topic == name)
+        return AuditedTopic(name, role, segments.topic_id, COMPACT if cleaned else NOT_ASKED, own)
 
     def open_source(self) -> OpenSource:
         """Reads the same files."""

@@ -11,7 +11,9 @@
    where the segment of its name is gone. `.cleaned` and `.deleted` files are not read, nor are directories of
    partitions that are being deleted (`-delete`), moved (`-future`) or were assigned elsewhere (`-stray`).
 5. Of several directories with the same partition (replicas, or a copy beside the original) the longest log is read.
-6. A broker may go on writing, cleaning and deleting: what is gone when it is read is damage, unless a segment that was
+6. The first segment's name is where the log starts, or behind that the broker's log-start-offset-checkpoint. Its
+   cleaner-offset-checkpoint has the partitions that were compacted.
+7. A broker may go on writing, cleaning and deleting: what is gone when it is read is damage, unless a segment that was
    read covers it.
 """
 
@@ -26,6 +28,7 @@ from eosctl.errors import ConfigError, Undecodable, UsageError
 from eosctl.model.audit import OffsetRange
 from eosctl.model.names import TopicPartition
 from eosctl.sources.audit_log import ControlBatch, DataBatch, LogItem
+from eosctl.sources.log_checkpoints import CLEANER, LOG_START, read_checkpoint
 from eosctl.sources.log_segment import DIRECTORY, SegmentBatches, SegmentGone
 
 SEGMENT: Final = re.compile(r"(?P<base>\d{20})\.log(?P<swap>\.swap)?")
@@ -46,7 +49,7 @@ class AbortedTransaction(NamedTuple):
 class PartitionSegments:
     """The segments of one partition, and what their markers tell.
 
-    cut_bytes is how many bytes at the end of the last one are no whole batch.
+    cut_bytes is how many bytes at the end of the last one are no whole batch, cleaned whether it was ever compacted.
     """
 
     topic_partition: TopicPartition
@@ -57,6 +60,7 @@ class PartitionSegments:
     end_offset: int
     aborted: tuple[AbortedTransaction, ...]
     cut_bytes: int = 0
+    cleaned: bool = False
 
 
 def find_segments(directories: Iterable[Path], topics: Sequence[str] = ()) -> Mapping[TopicPartition, tuple[Path, ...]]:
@@ -110,13 +114,15 @@ def survey_segments(topic_partition: TopicPartition, paths: Sequence[Path]) -> P
     """The first of the two ways through: bounds, and aborted transactions."""
     opened: dict[int, int] = {}
     aborted: list[AbortedTransaction] = []
-    start, end = None, 0
+    directory = paths[0].absolute().parent.parent
+    start = max(_base(paths[0]), read_checkpoint(directory, LOG_START).get(topic_partition, 0))
+    end = start
     log = _Log(paths)
     for item in log:
         if isinstance(item, DamagedOffsets):
             continue
         header = item.header
-        start, end = header.base_offset if start is None else start, header.next_offset
+        end = header.next_offset
         if not header.is_control:
             if header.is_transactional:
                 opened.setdefault(header.producer_id, header.base_offset)
@@ -130,11 +136,12 @@ def survey_segments(topic_partition: TopicPartition, paths: Sequence[Path]) -> P
         topic_partition,
         tuple(paths),
         _topic_id(paths[0].parent),
-        start or 0,
-        min(opened.values(), default=end),
+        start,
+        max(start, min(opened.values(), default=end)),
         end,
         tuple(aborted),
         log.cut_bytes,
+        topic_partition in read_checkpoint(directory, CLEANER),
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Final
 
+from eosctl.analysis.audit.batches import first_time
 from eosctl.clients.leaders import NO_LEADER
 from eosctl.clients.messages import fetch
 from eosctl.clients.wire import Wire
@@ -31,8 +32,8 @@ def first_timestamps(
         part = None if answer.response is None else answer.response.responses[0].partitions[0]
         if part is not None and part.error_code == 0 and part.records:
             batch = next(iter_batches(part.records, topic_partition=answer.item), None)
-            if batch is not None and batch.header.base_timestamp >= 0:
-                found[answer.item] = batch.header.base_timestamp
+            if batch is not None and (written := first_time(batch.header)) >= 0:
+                found[answer.item] = written
     return found
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from eosctl.codecs.record_batches import DamagedOffsets, MarkerType
-from eosctl.errors import UsageError
+from eosctl.errors import ConfigError, UsageError
 from eosctl.model.audit import OffsetRange
 from eosctl.model.names import TopicPartition
 from eosctl.sources import log_segment
@@ -230,3 +230,31 @@ def test_transactions_are_known_by_their_markers_whatever_lies_between_them(part
     assert (segments.last_stable_offset, segments.end_offset) == (8, 12)
     items = [each for each in read(segments, 0, 8) if hasattr(each, "aborted")]
     assert [(each.batch.header.base_offset, each.aborted) for each in items] == [(0, True), (2, False), (5, False)]
+
+
+def test_what_a_broker_keeps_beside_the_segments_tells_where_the_log_starts_and_what_was_compacted(partition: Path):
+    write(partition, {0: batches(0, 10), 10: batches(12, 20)})
+    assert (survey(partition).log_start_offset, survey(partition).cleaned) == (0, False)
+    directory = partition.parent
+    (directory / "log-start-offset-checkpoint").write_text("0\n1\norders 0 6\n")
+    (directory / "cleaner-offset-checkpoint").write_text("0\n2\nbills 0 4\norders 0 9\n")
+    segments = survey(partition)
+    assert (segments.log_start_offset, segments.end_offset, segments.cleaned) == (6, 20, True)
+
+
+def test_a_log_begins_with_its_first_segment_though_its_first_batch_is_gone(partition: Path):
+    write(partition, {0: batches(4, 10)})
+    assert survey(partition).log_start_offset == 0
+
+
+def test_a_log_whose_records_are_all_gone_is_empty_where_its_last_segment_begins(partition: Path):
+    write(partition, {40: b""})
+    segments = survey(partition)
+    assert (segments.log_start_offset, segments.last_stable_offset, segments.end_offset) == (40, 40, 40)
+
+
+def test_a_file_that_is_no_checkpoint_is_named(partition: Path):
+    write(partition, {0: batches(0, 4)})
+    (partition.parent / "cleaner-offset-checkpoint").write_text("0\n1\norders zero\n")
+    with pytest.raises(ConfigError, match="cleaner-offset-checkpoint is no checkpoint: 'orders zero'"):
+        survey(partition)

@@ -60,11 +60,14 @@ class Header(Protocol):
 
 
 def first_time(header: Header) -> int:
-    """The timestamp of a batch's first record, in ms.
+    """The timestamp of a batch's first record, in ms; -1 where none of its records has one.
 
-    Compaction may put the time there at which tombstones and markers may go (KIP-534): then that of the latest record.
+    Compaction may put another one into its place, in either case that of the latest record is taken:
+    1. -1 in a batch whose records are all gone. It is kept where its producer wrote no later one.
+    2. The time from which on tombstones and markers may go (KIP-534). It is later than the records unless their
+       timestamps lie ahead.
     """
-    return min(header.base_timestamp, header.max_timestamp)
+    return header.base_timestamp if 0 <= header.base_timestamp <= header.max_timestamp else header.max_timestamp
 
 
 class Marker(Protocol):
