@@ -12,6 +12,9 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Final
 
+from eosctl.analysis.audit.batches import Decode
+from eosctl.model.audit_states import Change
+
 Fields = Mapping[str, object]
 
 _NUMBERED: Final = re.compile(r"(.*?)([0-9]+)", re.DOTALL)
@@ -43,6 +46,16 @@ def compare_offsets(before: object, after: object) -> Advance:
     if lower and not changed:
         return Advance.BACK
     return Advance.UNCLEAR if lower or changed or before.keys() != after.keys() else Advance.SAME
+
+
+def is_back(change: Change, decode: Decode) -> bool:
+    """Whether the later write is a setback; never from or to a tombstone, nor where a value cannot be decoded."""
+    if change.before.value is None or change.after.value is None:
+        return False
+    try:
+        return compare_offsets(decode(change.before.value), decode(change.after.value)) is Advance.BACK
+    except ValueError:
+        return False
 
 
 def _direction(was: object, now: object) -> int:

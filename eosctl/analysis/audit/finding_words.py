@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from eosctl.analysis.audit.config_history import ConfigTroubleKind
-from eosctl.analysis.audit.key_judgement import KeyTroubleKind
+from eosctl.analysis.audit.key_troubles import KeyTroubleKind
 from eosctl.analysis.audit.transaction_judgement import TroubleKind
 from eosctl.model.report import Severity
 

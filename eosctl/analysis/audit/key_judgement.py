@@ -13,41 +13,26 @@
 6. A plain write after the key's first transactional one. Not in the worker's topic beside a connector's own one: there
    the worker writes a plain copy of every offset (ConnectorOffsetBackingStore).
 7. A producer that came back within its session after another one had written: a zombie. What came back with another
-   epoch is one only if no session began with an epoch in between (see `sessions`).
+   epoch is one only if no session began with an epoch in between (see `sessions`). None is who only went on after a
+   plain write or a setback of somebody else, which are told by themselves: nobody took its source partition over.
+8. For the same reason a write in a transaction is no setback against a plain write before it (rule 6).
+9. Writes of the same key in another partition of the topic are held against it, too (see `key_strays`).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from enum import StrEnum
 from itertools import groupby
 from typing import Final, NamedTuple
 
-from eosctl.analysis.audit.advance import Advance, compare_offsets
+from eosctl.analysis.audit.advance import is_back
 from eosctl.analysis.audit.batches import Decode, KeyReader
+from eosctl.analysis.audit.key_strays import judge_strays
+from eosctl.analysis.audit.key_troubles import KeyTroubleKind, Placed, shown, trouble_at
 from eosctl.analysis.audit.sessions import Sessions
-from eosctl.model.audit_states import KEPT_PLACES, Change, KeyState, ReadKey, Write
+from eosctl.model.audit_states import KEPT_PLACES, Change, KeyState, ReadKey, Return, Write
 from eosctl.model.audit_summaries import KeySuspicion, KeyTrouble, Suspicion
 from eosctl.model.names import TopicPartition
 
 SKEW_MS: Final = 5_000
-
-
-class KeyTroubleKind(StrEnum):
-    """What can be wrong with a key."""
-
-    MALFORMED_KEY = "malformed-offsets-key"
-    TWO_PARTITIONS = "key-in-two-partitions"
-    SAME_PARTITION = "logical-duplicates"
-    SET_BACK = "offset-set-back"
-    REPEATED = "offset-repeated"
-    PLAIN_WRITE = "plain-offsets-write"
-    ZOMBIE = "zombie-writer"
-
-
-class Placed(NamedTuple):
-    """A key's state, and the partition that it is of."""
-
-    place: TopicPartition
-    state: KeyState
 
 
 class Judged(NamedTuple):
@@ -74,7 +59,7 @@ def judge_keys(key: ReadKey, placed: Sequence[Placed], bench: KeyBench) -> Judge
     """What is wrong with all keys that are this JSON."""
     if len(placed) == 1 and key.connector is not None and _is_uneventful(placed[0].state):
         return NOTHING_WRONG
-    found = [*_of_all(key, placed, bench)]
+    found = [*_of_all(key, placed, bench), *judge_strays(key, placed, bench.decode)]
     counts = [(KeyTroubleKind(trouble.kind), 1) for trouble in found]
     own = [each for each in placed if each.place.topic in bench.own_topics]
     suspicions = [*_moves_repeated(key, placed, own)]
@@ -82,7 +67,7 @@ def judge_keys(key: ReadKey, placed: Sequence[Placed], bench: KeyBench) -> Judge
         of_one = _OfOne(key, each, bench.sessions)
         mirrored = each.place.topic not in bench.own_topics and own
         events = [
-            (each.state.setbacks, of_one.setbacks()),
+            (each.state.setbacks - of_one.harmless_setbacks, of_one.setbacks()),
             (len(of_one.zombies), of_one.returns()),
             *([] if mirrored and _mirrors(each, own) else [(each.state.plain_after, of_one.plain_writes())]),
         ]
@@ -103,7 +88,7 @@ def _is_uneventful(state: KeyState) -> bool:
 def _of_all(key: ReadKey, placed: Sequence[Placed], bench: KeyBench) -> Iterator[KeyTrouble]:
     if key.connector is None:
         for place, state in placed[:1]:
-            yield _trouble(KeyTroubleKind.MALFORMED_KEY, key, place, state.last, key.reason or "", "")
+            yield trouble_at(KeyTroubleKind.MALFORMED_KEY, key, place, state.last, key.reason or "", "")
         return
     live = [each for each in placed if each.state.last.value is not None]
     for _, group in groupby(live, key=lambda each: each.place.topic):
@@ -122,8 +107,8 @@ def _doubled(key: ReadKey, live: Sequence[Placed]) -> Iterator[KeyTrouble]:
             continue
         kind = KeyTroubleKind.TWO_PARTITIONS if same else KeyTroubleKind.SAME_PARTITION
         last = newest.state.last
-        yield _trouble(
-            kind, key, each.place, each.state.last, _shown(newest.place, last), _shown(each.place, each.state.last)
+        yield trouble_at(
+            kind, key, each.place, each.state.last, shown(newest.place, last), shown(each.place, each.state.last)
         )
 
 
@@ -150,24 +135,15 @@ def _returns_to_worker(placed: Sequence[Placed], own: Sequence[Placed]) -> Itera
 def _moves_set_back(key: ReadKey, placed: Sequence[Placed], bench: KeyBench) -> Iterator[KeyTrouble]:
     own = [each for each in placed if each.place.topic in bench.own_topics]
     for was, now, change in (*_moves(placed, own), *_returns_to_worker(placed, own)):
-        if _is_back(change, bench.decode):
-            before, after = _shown(was.place, change.before), _shown(now.place, change.after)
-            yield _trouble(KeyTroubleKind.SET_BACK, key, now.place, change.after, before, after)
+        if is_back(change, bench.decode):
+            before, after = shown(was.place, change.before), shown(now.place, change.after)
+            yield trouble_at(KeyTroubleKind.SET_BACK, key, now.place, change.after, before, after)
 
 
 def _moves_repeated(key: ReadKey, placed: Sequence[Placed], own: Sequence[Placed]) -> Iterator[KeySuspicion]:
     for was, now, change in _moves(placed, own):
         if change.after.value is not None and change.before.value == change.after.value:
             yield _suspicion(key, was.place, now.place, change)
-
-
-def _is_back(change: Change, decode: Decode) -> bool:
-    if change.before.value is None or change.after.value is None:
-        return False
-    try:
-        return compare_offsets(decode(change.before.value), decode(change.after.value)) is Advance.BACK
-    except ValueError:
-        return False
 
 
 def _repeats_within(state: KeyState, sessions: Sessions) -> bool:
@@ -196,13 +172,40 @@ class _OfOne:
 
     def __init__(self, key: ReadKey, placed: Placed, sessions: Sessions) -> None:
         self._key, self._place, self._state, self._sessions = key, placed.place, placed.state, sessions
+        self._setbacks = [each for each in self._state.setback_places if not self._is_after_plain(each)]
+        self.harmless_setbacks = len(self._state.setback_places) - len(self._setbacks)
         self.zombies = [
-            each for each in self._state.returns if not sessions.began(each.producer_id, each.last_epoch, each.epoch)
+            each
+            for each in self._state.returns
+            if not sessions.began(each.producer_id, each.last_epoch, each.epoch) and not self._was_disturbed(each)
         ][:KEPT_PLACES]
 
+    def _is_after_plain(self, change: Change) -> bool:
+        """Rule 8."""
+        began = self._state.first_transactional
+        plain_after = not change.before.transactional and began is not None and began.offset < change.before.offset
+        return plain_after and change.after.transactional
+
+    def _was_disturbed(self, each: Return) -> bool:
+        """Rule 7: whether the one writer in between only wrote plainly, or an offset back."""
+        between = [
+            writer
+            for writer in self._state.writers
+            if writer.producer_id != each.producer_id and writer.first < each.offset and writer.last > each.last
+        ]
+        if [writer.producer_id for writer in between] != [each.other]:
+            return False
+        plain = (self._state.first_plain_after, self._state.last_plain)
+        if any(write is not None and write.producer_id == each.other for write in plain):
+            return True
+        return any(
+            change.after.producer_id == each.other and each.last < change.after.offset <= each.other_offset
+            for change in self._state.setback_places
+        )
+
     def setbacks(self) -> Iterator[KeyTrouble]:
-        for before, after in self._state.setback_places:
-            yield self._trouble(KeyTroubleKind.SET_BACK, after, _shown(self._place, before), _shown(self._place, after))
+        for before, after in self._setbacks:
+            yield self._trouble(KeyTroubleKind.SET_BACK, after, shown(self._place, before), shown(self._place, after))
 
     def returns(self) -> Iterator[KeyTrouble]:
         for each in self.zombies:
@@ -214,7 +217,7 @@ class _OfOne:
     def plain_writes(self) -> Iterator[KeyTrouble]:
         first, began = self._state.first_plain_after, self._state.first_transactional
         if first is not None and began is not None:
-            before, after = _shown(self._place, began), _shown(self._place, first)
+            before, after = shown(self._place, began), shown(self._place, first)
             yield self._trouble(KeyTroubleKind.PLAIN_WRITE, first, before, after)
 
     def suspicions(self) -> Iterator[KeySuspicion]:
@@ -223,24 +226,11 @@ class _OfOne:
                 yield _suspicion(self._key, self._place, self._place, change)
 
     def _trouble(self, kind: KeyTroubleKind, at: Write, before: str, after: str) -> KeyTrouble:
-        return _trouble(kind, self._key, self._place, at, before, after)
+        return trouble_at(kind, self._key, self._place, at, before, after)
 
 
 def _suspicion(key: ReadKey, was: TopicPartition, now: TopicPartition, change: Change) -> KeySuspicion:
     at = change.after
     place = Suspicion(now.topic, now.partition, at.offset, at.producer_id)
-    before, after = _shown(was, change.before), _shown(now, at)
-    return KeySuspicion(place, _trouble(KeyTroubleKind.REPEATED, key, now, at, before, after))
-
-
-def _trouble(
-    kind: KeyTroubleKind, key: ReadKey, place: TopicPartition, at: Write, before: str, after: str
-) -> KeyTrouble:
-    return KeyTrouble(
-        kind.value, key.connector, place.topic, place.partition, at.offset, at.timestamp, key.text, before, after
-    )
-
-
-def _shown(place: TopicPartition, write: Write) -> str:
-    value = "tombstone" if write.value is None else write.value[:200].decode("utf-8", "backslashreplace")
-    return f"{place} offset {write.offset}: {value}"
+    before, after = shown(was, change.before), shown(now, at)
+    return KeySuspicion(place, trouble_at(KeyTroubleKind.REPEATED, key, now, at, before, after))

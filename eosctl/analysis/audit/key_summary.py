@@ -3,7 +3,8 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from eosctl.analysis.audit.key_judgement import Judged, KeyBench, Placed, judge_keys
+from eosctl.analysis.audit.key_judgement import Judged, KeyBench, judge_keys
+from eosctl.analysis.audit.key_troubles import Placed
 from eosctl.model.audit_states import KEPT_PLACES, KeyState, ReadKey
 from eosctl.model.audit_summaries import ConnectorKeys, KeySummary, KeySuspicion, KeyTrouble
 from eosctl.model.names import TopicPartition

@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eosctl.analysis.audit.batches import BatchWriter
-from eosctl.analysis.audit.key_judgement import KeyBench, Placed, judge_keys
+from eosctl.analysis.audit.key_judgement import KeyBench, judge_keys
 from eosctl.analysis.audit.key_merge import merge_all, merge_keys
 from eosctl.analysis.audit.key_scan import KeyScan
+from eosctl.analysis.audit.key_troubles import Placed
 from eosctl.analysis.audit.sessions import Sessions
 from eosctl.codecs.audit_states import decode_json, decode_state, encode_state, read_offsets_key
 from eosctl.model.audit_states import KeyState
@@ -88,8 +89,15 @@ def judged(placed: dict[TopicPartition, list[Record]], **sessions: list[int]) ->
         (["1.0 1", "2.0 2", "1.0 3"], {"zombie-writer": 1}, []),
         (["1.0 1", "2.0 2", "1.2 3"], {"zombie-writer": 1}, []),
         (["1.0 1", "2.0 2", "1.3 3"], {}, []),
-        (["1.0 1", "plain 2", "1.0 3"], {"plain-offsets-write": 1, "zombie-writer": 1}, []),
-        (["plain 1", "1.0 2", "plain 3", "1.0 4"], {"plain-offsets-write": 1, "zombie-writer": 1}, []),
+        (["1.0 1", "plain 2", "1.0 3"], {"plain-offsets-write": 1}, []),
+        (["plain 1", "1.0 2", "plain 3", "1.0 4"], {"plain-offsets-write": 1}, []),
+        (["1.0 5", "plain 900", "1.0 6", "1.0 7"], {"plain-offsets-write": 1}, []),
+        (["1.0 5", "plain 2", "1.0 6"], {"plain-offsets-write": 1, "offset-set-back": 1}, []),
+        (["1.0 5", "plain 6", "1.0 4"], {"plain-offsets-write": 1}, []),
+        (["1.0 5", "2.0 2", "1.0 6"], {"offset-set-back": 1}, []),
+        (["1.0 5", "2.0 2", "2.0 3", "1.0 6"], {"offset-set-back": 1}, []),
+        (["1.0 5", "2.0 6", "2.0 3", "1.0 7"], {"offset-set-back": 1}, []),
+        (["1.0 5", "2.0 6", "plain 7", "1.0 8"], {"plain-offsets-write": 1, "zombie-writer": 1}, []),
     ],
 )
 def test_what_the_writes_of_one_key_show(texts, counts, suspected):
@@ -136,6 +144,24 @@ def test_a_key_with_a_value_in_two_partitions_of_a_topic():
     live, gone = records("1.0 1", time=2000), records("1.0 1", "1.0 -", time=100)
     assert judged({SHARED: records("1.0 1"), other: live})[0] == {"key-in-two-partitions": 1}
     assert judged({SHARED: gone, other: live})[0] == {}
+
+
+@pytest.mark.parametrize(
+    ("stray", "time", "more"),
+    [
+        ("plain 900", 1500, {"plain-offsets-write": 1}),
+        ("plain 2", 1500, {"plain-offsets-write": 1, "offset-set-back": 1}),
+        ("plain 2", 500, {}),
+        ("2.0 2", 1500, {"offset-set-back": 1}),
+        ("2.0 900", 1500, {}),
+        ("2.0 2", 500, {}),
+    ],
+)
+def test_a_write_in_another_partition_is_held_against_the_key_as_one_in_its_own(stray, time, more):
+    """A producer that does not partition as Java's does, V12; the connector goes on meanwhile."""
+    other = TopicPartition("connect-offsets", 1)
+    home = [*records("1.0 5", "1.0 6", time=1000), *records("1.0 7", first=2, time=2000)]
+    assert judged({SHARED: home, other: records(stray, time=time)})[0] == {"key-in-two-partitions": 1, **more}
 
 
 def test_two_keys_that_are_the_same_json():
