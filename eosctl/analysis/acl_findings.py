@@ -2,13 +2,13 @@
 topics that no config tells, clients that are nobody's."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from eosctl.analysis.client_configs import override_policy, overrides, refused_overrides
 from eosctl.analysis.collisions import Collision, find_collisions
 from eosctl.analysis.output_topics import has_own_policy, output_topics, regex_patterns, renames_topics
 from eosctl.model.acl_plan import AclWish
-from eosctl.model.acls import PatternType, topic
+from eosctl.model.acls import ALLOW_EVERYONE, SUPER_USERS, PatternType, topic
 from eosctl.model.client_roles import ConnectCluster, ConnectorConfig
 from eosctl.model.report import Finding, Severity
 
@@ -46,6 +46,25 @@ def find_colliding(wish: AclWish) -> Iterator[Finding]:
             yield _equal(collision)
         elif first and not collision.equal:
             yield _prefix(collision, wish.pattern_type)
+
+
+def find_hidden(settings: Collection[str]) -> Iterator[Finding]:
+    """What settings of the authorizer may mean that brokers have and tell no value of."""
+    for name, message, cure in (
+        (
+            SUPER_USERS,
+            "brokers have super users and do not tell who: what is missing for one of them is allowed all the same",
+            "name those among the principals: --super-user User:NAME",
+        ),
+        (
+            ALLOW_EVERYONE,
+            "brokers have it set and do not tell its value. If it is true, everybody may use a resource without ACLs: "
+            "what is missing there is allowed now, and the first ACL there takes the resource from everybody else",
+            "look into the brokers' settings; if it is true, give the other users of these resources their ACLs first",
+        ),
+    ):
+        if name in settings:
+            yield Finding("authorizer-setting-hidden", Severity.INFO, name, message, cure, {"setting": name})
 
 
 def _equal(collision: Collision) -> Finding:

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from eosctl.analysis.acl_findings import find_hidden
 from eosctl.commands.acl_inputs import AclInputs, read_connect_clusters
 from eosctl.commands.acl_principals import certificate_subject, principals_by_role
 from eosctl.commands.acl_reading import ClusterAcls, place_of, read_cluster_acls
 from eosctl.commands.context import Context
 from eosctl.errors import EXIT_FINE, EXIT_FOUND, ConfigError, UsageError
 from eosctl.model.acl_plan import AclDifference, AclPlan, AclWish, same_cluster
-from eosctl.model.acls import AclBinding, PatternType
+from eosctl.model.acls import SUPER_USERS, AclBinding, PatternType
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import rfc3339
@@ -80,6 +81,9 @@ def plan_for(context: Context, question: AclQuestion) -> Planned:
     )
     plan = plan_acls(wish, certificate_subject)
     difference = compare_acls(wish, plan, acls.bindings, place, question.super_users)
+    if difference.missing:
+        untold = acls.hidden - ({SUPER_USERS} if question.super_users else set())
+        difference = replace(difference, findings=(*difference.findings, *find_hidden(untold)))
     _tell_what_is_elsewhere(context, question, difference, place)
     return Planned(wish, plan, difference, place, acls, as_of)
 

@@ -27,8 +27,8 @@ MAPPING_RULES: Final = "ssl.principal.mapping.rules"
 class ClusterAcls:
     """What the cluster says: its bindings, which of the topics exist, and how brokers name certificates.
 
-    addresses are those it was reached by and those its brokers tell. Who is a super user is not among it: brokers keep
-    super.users to themselves.
+    addresses are those it was reached by and those its brokers tell; hidden names settings of the authorizer that
+    brokers have and keep to themselves.
     """
 
     bindings: frozenset[AclBinding] | Skipped
@@ -37,6 +37,7 @@ class ClusterAcls:
     broker_version: KafkaVersion = NEWEST
     mapping_rules: str = "DEFAULT"
     addresses: frozenset[str] = frozenset()
+    hidden: frozenset[str] = frozenset()
 
 
 def addresses_of(context: Context) -> frozenset[str]:
@@ -60,7 +61,7 @@ def place_of(clusters: Sequence[ConnectCluster], addresses: frozenset[str], told
 
 def read_cluster_acls(context: Context, clusters: Sequence[ConnectCluster]) -> ClusterAcls:
     """The ACLs of the cluster at -b. Raises NotAuthorized where they may not be described."""
-    from eosctl.sources.kafka_acls import read_acls
+    from eosctl.sources.kafka_acls import hidden_settings, read_acls
     from eosctl.sources.kafka_topics import broker_settings
 
     wire = context.wire
@@ -75,6 +76,7 @@ def read_cluster_acls(context: Context, clusters: Sequence[ConnectCluster]) -> C
         _version_of(wire.api_versions(node)),
         told.get(MAPPING_RULES) or "DEFAULT",
         addresses_of(context),
+        hidden_settings(wire, node),
     )
 
 

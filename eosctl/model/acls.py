@@ -10,6 +10,11 @@ WILDCARD: Final = "*"
 CLUSTER_NAME: Final = "kafka-cluster"
 """The name of the one resource of type Cluster."""
 
+SUPER_USERS: Final = "super.users"
+"""The authorizer's setting for principals that may do everything."""
+ALLOW_EVERYONE: Final = "allow.everyone.if.no.acl.found"
+"""The authorizer's setting for resources on which there is no ACL: whether everybody may use them."""
+
 
 class ResourceType(StrEnum):
     """Types of resources, spelled as Kafka's ACL tables spell them."""

@@ -4,14 +4,16 @@ from typing import Final
 
 from eosctl.clients.acl_messages import describe_acls
 from eosctl.clients.errors import protocol_error
-from eosctl.clients.messages import Response
+from eosctl.clients.messages import BROKER_RESOURCE, Response, describe_configs
 from eosctl.clients.wire import Wire
 from eosctl.errors import Unsupported
 from eosctl.model.acls import (
+    ALLOW_EVERYONE,
     OPERATION_CODES,
     PATTERN_CODES,
     PERMISSION_CODES,
     RESOURCE_CODES,
+    SUPER_USERS,
     AclBinding,
     ResourcePattern,
 )
@@ -39,6 +41,15 @@ def read_acls(wire: Wire) -> frozenset[AclBinding] | Skipped:
             response.error_code, principal=wire.principal, operation="Describe", resource="Cluster kafka-cluster"
         )
     return frozenset(_binding(resource, acl) for resource in response.resources for acl in resource.acls)
+
+
+def hidden_settings(wire: Wire, node_id: int) -> frozenset[str]:
+    """Those of the authorizer's settings that the broker has and keeps to itself; none if it says nothing.
+
+    Kafka has no definition of them, so a broker takes them for secrets: they are listed without a value.
+    """
+    response = wire.request(node_id, describe_configs(BROKER_RESOURCE, str(node_id), [SUPER_USERS, ALLOW_EVERYONE]))
+    return frozenset(each.name for result in response.results for each in result.configs if each.value is None)
 
 
 def _binding(resource: Response, acl: Response) -> AclBinding:

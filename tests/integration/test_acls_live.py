@@ -79,6 +79,31 @@ def test_internal_topics_that_exist_need_not_be_created(eosctl, connect_sandbox,
     assert not created & {"connect-configs", "connect-offsets", "connect-status"}
 
 
+def test_what_brokers_keep_to_themselves_is_told_where_something_is_missing(
+    eosctl, connect_sandbox, connector, worker_file
+):
+    args = ["-b", connect_sandbox.bootstrap_servers, "--worker-config", worker_file, "--connector", connector]
+    more = ["--principal", "admin=User:overridden", "-o", "json"]
+    told = [
+        {each["subject"] for each in json.loads(ran.stdout)["data"]["findings"] if not each["id"].startswith("trans")}
+        for ran in (eosctl("acl-plan", *args, *more), eosctl("acl-plan", *args, *more, "--super-user", "User:x"))
+    ]
+    assert told == [{"super.users", "allow.everyone.if.no.acl.found"}, {"allow.everyone.if.no.acl.found"}]
+
+
+def test_a_connector_that_was_not_asked_for_is_a_neighbour(eosctl, connect_sandbox, connector, worker_file):
+    config = worker_file.with_name("longer.json")
+    longer = {"name": f"{connector}-longer", "connector.class": "FileStreamSource", "topic": "x"}
+    config.write_text(json.dumps(longer))
+    args = ["-b", connect_sandbox.bootstrap_servers, "--worker-config", worker_file, "--connector-config", config]
+    more = ["--connector", connector, "--principal", "admin=User:overridden", "--pattern", "prefixed"]
+    ran = eosctl("acl-plan", *args, *more, "-o", "json")
+    told = [each["message"] for each in json.loads(ran.stdout)["data"]["findings"] if each["severity"] == "warning"]
+    assert ran.exit_code == 1
+    assert len(told) == 1
+    assert f"also covers the IDs of connector {connector}-longer" in told[0]
+
+
 def test_a_snapshot_has_no_principals_and_says_which_to_name(eosctl, connect_sandbox, connector, worker_file, tmp_path):
     path = tmp_path / "now.snapshot"
     saved = eosctl("snapshot", "save", path, "-b", connect_sandbox.bootstrap_servers, "--group-id", "connect-cluster")

@@ -2,6 +2,7 @@
 
 import pytest
 
+from eosctl.analysis.acl_findings import find_hidden
 from eosctl.codecs.connector_files import connector_of
 from eosctl.codecs.worker_files import worker_of
 from eosctl.errors import ConfigError
@@ -144,3 +145,13 @@ def test_a_regular_expression_is_planned_by_what_its_branches_begin_with(regex: 
     sink = with_settings(SINK, topics_regex=regex, topics="")
     found = {each.removeprefix("consumer Read Topic ") for each in lines(plan(sink)) if "consumer Read Topic" in each}
     assert found == read
+
+
+def test_settings_that_brokers_hide_are_told_with_what_they_may_mean():
+    found = list(find_hidden({"super.users", "allow.everyone.if.no.acl.found"}))
+    assert [(each.subject, each.counts) for each in found] == [
+        ("super.users", False),
+        ("allow.everyone.if.no.acl.found", False),
+    ]
+    assert "takes the resource from everybody else" in found[1].message
+    assert list(find_hidden(set())) == []
