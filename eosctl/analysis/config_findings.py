@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from eosctl.analysis.config_census import Survey
+from eosctl.analysis.connect_requests import connector_path
 from eosctl.model.config_census import MalformedKey
 from eosctl.model.config_topic import Disposition, RecordKind
 from eosctl.model.report import Finding, Severity
@@ -96,7 +97,9 @@ def open_transaction(
         f"a transaction{writer} is open from offset {start} on: workers with exactly-once enabled cannot start, and "
         "running ones see nothing later, until it ends",
         f"wait for its timeout; if it stays, see whose it is with `eosctl transactions describe {leader}` and end it "
-        f"with `eosctl fence --transactional-id {leader}` (the leader claims its ID again) or, if its coordinator "
+        f"with `eosctl fence --transactional-id {leader}` (the leader claims its ID again as soon as it writes down a "
+        "changed config, so change one next and ask again if it answers 500; after `restart?includeTasks=true` it "
+        "never does, and refuses every change until it is restarted) or, if its coordinator "
         f"does not know it, `eosctl transactions abort --topic {topic} --partition 0`",
         {"start_offset": start, "producer": str(producer) if producer else None, "records": survey.census.open},
     )
@@ -173,14 +176,14 @@ _EFFECTS: Final = {
 
 def _rewrite(malformed: MalformedKey) -> str:
     """How to have a good record of the same key written, after which compaction removes the bad one."""
-    name = malformed.connector
+    path = connector_path(malformed.connector or "")
     by_kind = {
-        RecordKind.CONNECTOR_CONFIG: f"write it anew: PUT /connectors/{name}/config",
-        RecordKind.TASK_CONFIG: f"have the tasks configured anew: change the connector, PUT /connectors/{name}/config",
-        RecordKind.TASK_COMMIT: f"have the tasks configured anew: change the connector, PUT /connectors/{name}/config",
-        RecordKind.TASK_COUNT: f"have it written anew: restart the tasks of {name} on an exactly-once worker after a "
-        "change of its configuration",
-        RecordKind.TARGET_STATE: f"write it anew: PUT /connectors/{name}/pause or /resume",
+        RecordKind.CONNECTOR_CONFIG: f"write it anew: PUT {path}/config",
+        RecordKind.TASK_CONFIG: f"have the tasks configured anew: change the connector, PUT {path}/config",
+        RecordKind.TASK_COMMIT: f"have the tasks configured anew: change the connector, PUT {path}/config",
+        RecordKind.TASK_COUNT: f"have it written anew: restart the tasks of {malformed.connector} on an exactly-once "
+        "worker after a change of its configuration",
+        RecordKind.TARGET_STATE: f"write it anew: PUT {path}/pause or /resume",
         RecordKind.SESSION_KEY: "the leader writes a new one within inter.worker.key.ttl.ms",
         RecordKind.RESTART_REQUEST: "nothing: restart requests are not replayed",
         RecordKind.LOGGER_LEVEL: "nothing: logger levels are not replayed",

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from eosctl.analysis.connect_requests import connector_path, restart_tasks
 from eosctl.model.connectors import ConnectorType, TargetState
 from eosctl.model.inspection import InspectedConnector, NextStartRule
 from eosctl.model.report import Finding, Severity
@@ -52,6 +53,10 @@ def connector_findings(connector: InspectedConnector, cluster_has_records: bool)
             yield finding
 
 
+def _restart(case: _Case) -> str:
+    return restart_tasks(case.connector.state.name, range(case.connector.state.task_count or 0))
+
+
 def _pending_with_running_tasks(case: _Case) -> Finding | None:
     state = case.connector.state
     fencing = case.connector.next_start.rule in {NextStartRule.FENCE, NextStartRule.SINGLE_TASK}
@@ -64,7 +69,7 @@ def _pending_with_running_tasks(case: _Case) -> Finding | None:
         "count record: they started without a round of fencing, so older tasks may still write (a start under way "
         "looks the same for some seconds)",
         "make sure that every worker has exactly.once.source.support=enabled (`eosctl upgrade-check --to enabled`), "
-        f"then restart the tasks: POST /connectors/{state.name}/restart?includeTasks=true",
+        f"then restart the tasks: {_restart(case)}",
     )
 
 
@@ -78,8 +83,8 @@ def _count_mismatch(case: _Case) -> Finding | None:
         Severity.WARNING,
         f"the task count record says {state.task_count_record} and the task commit before it {state.task_count}: the "
         f"next round will fence {state.task_count_record} producers, not those of the {state.task_count} tasks",
-        f"stop it (PUT /connectors/{state.name}/stop), see that none of its tasks runs any more, then resume it "
-        f"(PUT /connectors/{state.name}/resume), which commits, fences and records anew",
+        f"stop it (PUT {connector_path(state.name)}/stop), see that none of its tasks runs any more, then resume it "
+        f"(PUT {connector_path(state.name)}/resume), which commits, fences and records anew",
     )
 
 
@@ -94,8 +99,7 @@ def _commit_without_record(case: _Case) -> Finding | None:
         Severity.WARNING,
         f"{state.task_count} tasks were committed at offset {state.commit_offset} but no task count record exists, "
         "though other connectors have one: these tasks never started under exactly-once",
-        "when every worker has exactly.once.source.support=enabled, restart the tasks: "
-        f"POST /connectors/{state.name}/restart?includeTasks=true",
+        f"when every worker has exactly.once.source.support=enabled, restart the tasks: {_restart(case)}",
     )
 
 
@@ -109,7 +113,7 @@ def _inconsistent(case: _Case) -> Finding | None:
         Severity.WARNING,
         f"the task commit at offset {state.commit_offset} wants {state.task_count} task configs and compaction left "
         f"none for task {missing}: a worker that starts now runs no tasks of it until it is configured anew",
-        f"restart the connector, which writes all its task configs: POST /connectors/{state.name}/restart",
+        f"restart the connector, which writes all its task configs: POST {connector_path(state.name)}/restart",
     )
 
 
@@ -123,7 +127,7 @@ def _commit_before_config(case: _Case) -> Finding | None:
         f"the task commit at offset {state.unclaimed_commit_offset} comes before the connector config at offset "
         f"{state.config_offset} (compaction removed the older config): workers from 3.7.1 ignore it and start without "
         "tasks",
-        f"restart the connector, which writes its task configs anew: POST /connectors/{state.name}/restart",
+        f"restart the connector, which writes its task configs anew: POST {connector_path(state.name)}/restart",
     )
 
 

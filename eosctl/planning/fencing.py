@@ -15,11 +15,12 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from eosctl.analysis.connect_requests import connector_path
 from eosctl.analysis.owners import KnownNames
 from eosctl.model.fencing import Candidate, FenceStep, FencingPlan, FencingWish, Objection, SkippedCandidate
 from eosctl.model.names import ConnectorTaskId, TopicPartition, task_transactional_id
 from eosctl.model.snapshot import Skipped
-from eosctl.model.transactions import Owner, TaskOwner, TransactionDescription
+from eosctl.model.transactions import LeaderOwner, Owner, TaskOwner, TransactionDescription
 
 DEFAULT_TRANSACTION_TIMEOUT_MS = 60_000
 """The producer's own default of transaction.timeout.ms."""
@@ -93,6 +94,7 @@ def plan_fencing(
     warnings = (
         *_warn_of_running(steps, running_tasks),
         *(each.message for each in _object_to_leaderless(steps, leaderless)),
+        *_warn_of_leaders(steps),
         *_warn_of_ambiguity(steps),
     )
     return FencingPlan(steps, skipped, tuple(objections), warnings, transaction_timeout_ms)
@@ -126,7 +128,8 @@ def _object_to_running(
         Objection(
             f"connector {connector} has {_count(tasks, 'running task')} ({_some([str(task) for task in tasks])}); "
             "their open transactions would be aborted and the tasks would turn FAILED, which Connect does not mend",
-            f"stop it first (PUT /connectors/{connector}/stop), or fence with --force and restart its tasks afterwards",
+            f"stop it first (PUT {connector_path(connector)}/stop), or fence with --force and restart its tasks "
+            "afterwards",
         )
         for connector, tasks in _running(steps, running_tasks).items()
     ]
@@ -169,6 +172,16 @@ def _running(
     owners = (owner for step in steps for owner in step.candidate.owners)
     connectors = {owner.task.connector for owner in owners if isinstance(owner, TaskOwner)}
     return {each: running_tasks[each] for each in sorted(connectors) if running_tasks.get(each)}
+
+
+def _warn_of_leaders(steps: Sequence[FenceStep]) -> list[str]:
+    return [
+        f"{step.transactional_id} is the leader's: change a config next, so that it claims the ID again (the first "
+        "change may answer 500); after a restart with includeTasks=true it refuses every change until its worker is "
+        "restarted"
+        for step in steps
+        if any(isinstance(owner, LeaderOwner) for owner in step.candidate.owners)
+    ]
 
 
 def _warn_of_ambiguity(steps: Sequence[FenceStep]) -> list[str]:

@@ -1,5 +1,6 @@
 """Runs a dependency resolver and tells how far it has come."""
 
+import re
 import subprocess
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -7,6 +8,8 @@ from collections.abc import Callable, Sequence
 from eosctl.errors import ConfigError
 
 TAIL_LINES = 15
+_LACKED_BY_MAVEN = re.compile(r"org\.apache\.kafka:([\w.-]+):jar:([\w.]+)")
+_LACKED_BY_IVY = re.compile(r"org\.apache\.kafka#([\w.-]+);([\w.]+): not found")
 
 
 def run_resolver(command: Sequence[str], downloaded: str, narrate: Callable[[str], None]) -> None:
@@ -38,4 +41,18 @@ def _advice(output: str) -> str:
             "this network's proxy signs with a certificate that Java does not know: name a trust store that has it, "
             "JAVA_TOOL_OPTIONS=-Djavax.net.ssl.trustStore=FILE"
         )
+    missing = _missing(output)
+    if missing:
+        return (
+            f"the repository does not hold {', '.join(missing)}: not every release is there as a whole, so try another "
+            "one of the same line (`--kafka-version`)"
+        )
     return "check the network and that this version was released"
+
+
+def _missing(output: str) -> list[str]:
+    """Artifacts of Kafka that the repository answered for and lacks: a release may be there in part."""
+    found = _LACKED_BY_IVY.findall(output)
+    if "Could not find artifact" in output and "Could not transfer" not in output:
+        found += _LACKED_BY_MAVEN.findall(output)
+    return list(dict.fromkeys(f"{artifact} {version}" for artifact, version in found))

@@ -1,6 +1,7 @@
 """`eosctl doctor` on real clusters, and conditions that are made, seen, cured as printed, and seen gone."""
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -108,6 +109,13 @@ class Rest:
         good = answers[-1].is_success if expected is None else answers[-1].status_code == expected
         assert good, answers[-1].text
         return answers[-1].json() if answers[-1].content else None
+
+    def restart_as_printed(self, cure: str) -> None:
+        """Every request of the cure that restarts a task; there is at least one."""
+        paths = re.findall(r"POST (/connectors/\S+/tasks/\d+/restart)", cure)
+        assert paths, cure
+        for path in paths:
+            self.ask("POST", path)
 
     def put(self, name: str, config: Mapping[str, str]) -> None:
         """Create or change a connector."""

@@ -142,13 +142,30 @@ def test_ids_of_an_idle_task_and_leader_are_forgotten_until_they_are_claimed_aga
     doctor.sees_no_more(("EOS111", "idle"), leader)
 
 
+@pytest.mark.parametrize("cause", ["expired", "fenced"])
 def test_a_leader_that_refused_a_restart_without_its_id_refuses_everything_until_it_is_restarted(
-    forgetful: Sandbox, eosctl: Eosctl
+    forgetful: Sandbox, eosctl: Eosctl, cause: str
 ) -> None:
-    """Why the cure of a forgotten ID is no `restart?includeTasks=true`: Connect forgets that it has to claim."""
+    """Why no cure is a `restart?includeTasks=true`: Connect forgets that it has to claim. Of a task it is harmless."""
     doctor, rest = Doctor(eosctl, tuple(arguments(forgetful))), Rest(forgetful.connect_url(1))
-    doctor.sees(("EOS110", "connect-cluster-connect-cluster"))
+    leader = "connect-cluster-connect-cluster"
     config = rest.ask("GET", "/connectors/idle/config")
+    if cause == "expired":
+        doctor.sees(("EOS110", leader))
+    else:
+        fence = (
+            "fence",
+            "-b",
+            forgetful.bootstrap_servers,
+            "--group-id",
+            "connect-cluster",
+            "--transactional-id",
+            leader,
+        )
+        fenced = eosctl(*fence, "--create-missing", "--yes")
+        assert fenced.exit_code == 0, fenced.stderr
+        assert "after a restart with includeTasks=true it refuses every change" in fenced.stderr
+    rest.ask("POST", "/connectors/idle/tasks/0/restart")
     refused = rest.ask("POST", "/connectors/idle/restart?includeTasks=true", expected=500)
     assert "fencable send to config topic" in refused["message"]
     for _ in range(3):

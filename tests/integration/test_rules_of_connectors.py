@@ -74,8 +74,7 @@ def test_what_a_config_says_wrong_is_found_and_goes_with_the_printed_change(
     for name, case in zip(names, CASES, strict=True):
         rest.put(name, file_source(tmp_path, name) | case.good)
     for condition in failed:
-        assert "restart?includeTasks=true&onlyFailed=true" in found[condition]["cure"]
-        rest.ask("POST", f"/connectors/{condition[1]}/restart?includeTasks=true&onlyFailed=true")
+        rest.restart_as_printed(found[condition]["cure"])
     doctor.sees_no_more(*conditions, *failed)
 
 

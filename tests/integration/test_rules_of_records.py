@@ -272,7 +272,8 @@ def test_a_roll_back_to_disabled_is_found_until_exactly_once_is_enabled_again(
     cluster.start_worker(1)
     for name in ("before", "meanwhile"):
         eventually(lambda name=name: rest.states(name), f"the worker knows {name}", deadline_s=60)
-        rest.ask("POST", f"/connectors/{name}/restart?includeTasks=true")
+    for condition in (("EOS068", "before"), ("EOS070", "meanwhile")):
+        rest.restart_as_printed(found[condition]["cure"])
     history = ("EOS061", CONFIGS)
     doctor.sees_no_more(*(set(cures) - {history}))
     assert doctor.found()[history]["severity"] == "info", "the plain records are still there, and concern nobody"

@@ -30,3 +30,32 @@ def test_an_unknown_certificate_is_told_with_its_cure() -> None:
     with pytest.raises(ConfigError) as failure:
         run_resolver(printing("SSLHandshakeException: PKIX path building failed", code=1), "x", print)
     assert "JAVA_TOOL_OPTIONS=-Djavax.net.ssl.trustStore" in str(failure.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("printed", "missing"),
+    [
+        (
+            "[ERROR] Failed: Could not find artifact org.apache.kafka:connect-mirror:jar:3.5.2 in central",
+            "connect-mirror 3.5.2",
+        ),
+        (
+            "[ERROR] could not be resolved: org.apache.kafka:connect-api:jar:4.0.1, "
+            "org.apache.kafka:connect-file:jar:4.0.1: Could not find artifact org.apache.kafka:connect-api:jar:4.0.1",
+            "connect-api 4.0.1, connect-file 4.0.1",
+        ),
+        (":: org.apache.kafka#connect-mirror;3.5.2: not found", "connect-mirror 3.5.2"),
+    ],
+)
+def test_an_artifact_that_the_repository_lacks_is_named(printed: str, missing: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        run_resolver(printing(printed, code=1), "never", lambda _: None)
+    assert caught.value.hint is not None
+    assert caught.value.hint.startswith(f"the repository does not hold {missing}: ")
+
+
+def test_an_artifact_that_could_not_be_asked_for_is_not_called_missing() -> None:
+    printed = "Could not transfer artifact org.apache.kafka:connect-api:jar:4.0.0: Could not find artifact"
+    with pytest.raises(ConfigError) as caught:
+        run_resolver(printing(printed, code=1), "never", lambda _: None)
+    assert caught.value.hint == "check the network and that this version was released"

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from eosctl.analysis.connect_requests import connector_path, restart_tasks
 from eosctl.model.evidence import Evidence
 from eosctl.model.report import Finding, Severity
 from eosctl.model.rules import Rule
@@ -67,7 +68,7 @@ def _ignored(evidence: Evidence) -> Iterator[Finding]:
             keys.append(f"{PRODUCER}enable.idempotence")
         keys += [key for key in ("consumer.override.isolation.level",) if _text(config, key) == "read_uncommitted"]
         for key in keys:
-            cure = f"remove {key} from the config: PUT /connectors/{name}/config"
+            cure = f"remove {key} from the config: PUT {connector_path(name)}/config"
             yield IGNORED.finding(name, f"{key} is replaced by the worker's own value", cure=cure, key=key)
 
 
@@ -81,7 +82,7 @@ def _breaking(evidence: Evidence) -> Iterator[Finding]:
             message = (
                 f"{key}={value} contradicts idempotence: the tasks' producers cannot be made, all tasks turn FAILED"
             )
-            cure = f"remove {key} from the config: PUT /connectors/{name}/config"
+            cure = f"remove {key} from the config: PUT {connector_path(name)}/config"
             yield BREAKING.finding(name, message, cure=cure, key=key, value=value)
 
 
@@ -125,7 +126,7 @@ def _interval(evidence: Evidence) -> Iterator[Finding | Skipped]:
             )
             cure = (
                 f"set transaction.boundary.interval.ms below {timeout}, or raise {PRODUCER}{TIMEOUT}: PUT "
-                f"/connectors/{name}/config"
+                f"{connector_path(name)}/config"
             )
             yield INTERVAL.finding(name, message, cure=cure, interval_ms=interval, transaction_timeout_ms=timeout)
 
@@ -139,7 +140,7 @@ def _mirror(evidence: Evidence) -> Iterator[Finding]:
             message = (
                 "its consumer reads uncommitted: records of aborted transactions are mirrored as if they were committed"
             )
-            cure = f"set source.consumer.isolation.level=read_committed: PUT /connectors/{name}/config"
+            cure = f"set source.consumer.isolation.level=read_committed: PUT {connector_path(name)}/config"
             yield MIRROR.finding(name, message, cure=cure, isolation_levels=levels)
 
 
@@ -161,10 +162,7 @@ def _failed(evidence: Evidence) -> Iterator[Finding]:
         failed = [task.task for task in status.tasks if task.state == "FAILED"]
         if failed and name in evidence.sources():
             message = f"{len(failed)} of its {len(status.tasks)} tasks are FAILED"
-            cure = (
-                f"read why: GET /connectors/{name}/status; then restart them: "
-                f"POST /connectors/{name}/restart?includeTasks=true&onlyFailed=true"
-            )
+            cure = f"read why: GET {connector_path(name)}/status; then restart them: {restart_tasks(name, failed)}"
             yield FAILED.finding(name, message, cure=cure, tasks=failed)
 
 
@@ -273,7 +271,9 @@ FAILED: Final = Rule(
     cause="Under exactly-once a task fails where fencing, its producer or its offsets topic fails; Connect does not "
     "start "
     "it again by itself.",
-    cure="read why: GET /connectors/<connector>/status; then POST /connectors/<connector>/restart?includeTasks=true",
+    cure="read why: GET /connectors/<connector>/status; then restart each of them: POST "
+    "/connectors/<connector>/tasks/<task>/restart. `restart?includeTasks=true` does it with one request, but a leader "
+    "whose transactional ID expired or was fenced refuses that, and then every change until it is restarted (EOS110)",
     source="KIP-618",
     check=_failed,
 )

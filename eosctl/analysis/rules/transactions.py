@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from eosctl.analysis.connect_requests import restart_tasks
 from eosctl.analysis.rules.workers import probes
 from eosctl.model.evidence import Evidence, declared_support
 from eosctl.model.names import ConnectorTaskId, leader_transactional_id, task_transactional_id
@@ -61,7 +62,7 @@ def _no_task_id(evidence: Evidence) -> Iterator[Finding | Skipped]:
                 f"{len(lost)} tasks run on workers that are enabled, but no coordinator knows their IDs "
                 f"({ids[lost[0]]}): the IDs expired, or the tasks write to another Kafka cluster"
             )
-            cure = "; ".join(f"POST /connectors/{name}/tasks/{task}/restart" for task in lost[:SHOWN])
+            cure = restart_tasks(name, lost)
             yield NO_TASK_ID.finding(name, message, cure=cure, tasks=lost)
 
 
@@ -131,7 +132,7 @@ def _near_expiry(evidence: Evidence) -> Iterator[Finding | Skipped]:
             message = (
                 f"{len(near)} of its tasks wrote nothing for long: their IDs ({ids[near[0]]}) expire in {hours:.1f} h"
             )
-            cure = "; ".join(f"POST /connectors/{name}/tasks/{task}/restart" for task in near[:SHOWN])
+            cure = restart_tasks(name, near)
             yield NEAR_EXPIRY.finding(name, message, cure=cure, tasks=near, transactional_id_expiration_ms=limit)
 
 

@@ -1,0 +1,35 @@
+"""Requests to Connect's REST interface, as cures print them: paths that can be pasted whatever the connector's name is.
+
+A restart of a connector with its tasks (`/restart?includeTasks=true`, KIP-745) is no cure here. The leader writes such
+a request down without claiming its transactional ID again where that expired or was fenced: it refuses the request and,
+from then on, every change, until the worker is restarted. A restart of one task is written down by nobody.
+"""
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import Final
+
+SHOWN: Final = 10
+UNRESERVED: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+"""Bytes that stand for themselves in a URL (RFC 3986, section 2.3)."""
+
+
+def connector_path(connector: str) -> str:
+    """`/connectors/<name>`, with the name as a URL has it."""
+    name = connector.encode("utf-8", "surrogatepass")
+    return "/connectors/" + "".join(chr(byte) if byte in UNRESERVED else f"%{byte:02X}" for byte in name)
+
+
+def restart_tasks(connector: str, tasks: Iterable[int]) -> str:
+    """The requests that restart these tasks one by one, in order: the first ten in full, then the others' numbers."""
+    numbers = sorted(tasks)
+    path = connector_path(connector)
+    told = "; ".join(f"POST {path}/tasks/{task}/restart" for task in numbers[:SHOWN])
+    more = ", ".join(_ranges(numbers[SHOWN:]))
+    return f"{told}; and the same for tasks {more}" if more else told
+
+
+def _ranges(numbers: Iterable[int]) -> Iterator[str]:
+    for _, run in groupby(enumerate(numbers), lambda each: each[1] - each[0]):
+        members = [number for _, number in run]
+        yield str(members[0]) if len(members) == 1 else f"{members[0]}-{members[-1]}"

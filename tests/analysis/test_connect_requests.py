@@ -1,0 +1,40 @@
+"""Requests to Connect's REST interface as cures print them."""
+
+from urllib.parse import quote, unquote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eosctl.analysis.connect_requests import connector_path, restart_tasks
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("orders", "/connectors/orders"),
+        ("a b", "/connectors/a%20b"),
+        ("a/b?c=%d", "/connectors/a%2Fb%3Fc%3D%25d"),
+        ("ü-😀", "/connectors/%C3%BC-%F0%9F%98%80"),
+    ],
+)
+def test_a_path_can_be_pasted_whatever_the_name_is(name: str, path: str) -> None:
+    assert connector_path(name) == path
+
+
+@given(st.text(st.characters(codec="utf-8")))
+def test_the_name_can_be_read_from_the_path(name: str) -> None:
+    path = connector_path(name)
+    assert unquote(path.removeprefix("/connectors/")) == name
+    assert path.count("/") == 2
+    assert path == f"/connectors/{quote(name, safe='')}"
+
+
+def test_each_task_is_restarted_by_a_request_of_its_own() -> None:
+    assert restart_tasks("c", [3, 0]) == "POST /connectors/c/tasks/0/restart; POST /connectors/c/tasks/3/restart"
+
+
+def test_of_many_tasks_ten_are_told_in_full_and_none_is_left_out() -> None:
+    told = restart_tasks("c", [*range(10), 10, 12, 13, 14, 99])
+    assert told.count("POST") == 10
+    assert told.endswith("/tasks/9/restart; and the same for tasks 10, 12-14, 99")
