@@ -5,11 +5,14 @@ from contextlib import ExitStack
 
 import pytest
 
+from eosctl.clients.wire import Wire
 from eosctl.sandbox.ports import PortLeases
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
 from eosctl.sandbox.versions import DEFAULT_KAFKA_VERSION
 from tests.commands.conftest import at_terminal, eosctl
+from tests.integration.acl_broker import AclBroker, wire_of
+from tests.integration.acl_site import USERS, Sites
 from tests.integration.tls_listeners import TlsBroker, open_tls_listeners
 
 __all__ = ["at_terminal", "eosctl"]
@@ -23,6 +26,21 @@ def broker(request: pytest.FixtureRequest, kafka_version: str) -> Iterator[Sandb
             yield request.getfixturevalue("sandbox")
         else:
             yield started.enter_context(Sandbox(SandboxSpec(kafka_version=kafka_version)))
+
+
+@pytest.fixture(scope="session")
+def acl_sites(kafka_version: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sites]:
+    """Makes Connect clusters, one after the other, on a sandbox of each version whose ACLs belong to these tests."""
+    spec = SandboxSpec(kafka_version=kafka_version, users=USERS, deadline_s=90)
+    with Sandbox(spec) as sandbox, AclBroker(sandbox) as acls:
+        yield Sites(sandbox, acls, tmp_path_factory.mktemp("lines"))
+
+
+@pytest.fixture(scope="session")
+def acl_root(acl_sites: Sites) -> Iterator[Wire]:
+    """The super user on that sandbox."""
+    with wire_of(acl_sites.sandbox) as wire:
+        yield wire
 
 
 @pytest.fixture(scope="session")

@@ -3,9 +3,7 @@
 The tables name "the principal of each connector", as if its clients were one; docs/acls.md says what was seen here.
 """
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -13,27 +11,13 @@ from eosctl.clients.wire import Wire
 from eosctl.model.acls import CLUSTER, AclBinding, Operation, ResourcePattern, topic, transactional_id
 from eosctl.model.acls import group as group_pattern
 from eosctl.model.offset_stores import SourceSupport
-from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
-from tests.integration.acl_broker import AclBroker, wire_of
 from tests.integration.acl_scenarios import Connectors, file_life, own_topic_life
-from tests.integration.acl_site import USERS, Broken, Site, Sites
+from tests.integration.acl_site import Broken, Site, Sites
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
 ONE = {"producer": "connector", "consumer": "connector", "admin": "connector"}
 READ, WRITE, CREATE, DESCRIBE = Operation.READ, Operation.WRITE, Operation.CREATE, Operation.DESCRIBE
-
-
-@pytest.fixture(scope="module")
-def sandbox3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Sites, Wire]]:
-    files: Path = tmp_path_factory.mktemp("lines")
-    with (
-        Sandbox(SandboxSpec(users=USERS, deadline_s=45)) as sandbox,
-        wire_of(sandbox) as root,
-        AclBroker(sandbox) as acls,
-    ):
-        yield Sites(sandbox, acls, files), root
 
 
 def grant(principal: str, pattern: ResourcePattern, *operations: Operation) -> set[AclBinding]:
@@ -87,34 +71,33 @@ def rename(site: Site, pattern: ResourcePattern) -> ResourcePattern:
     return pattern._replace(name=pattern.name.format(site=site.name))
 
 
-def test_the_old_tables_are_enough_where_all_clients_are_one_principal(sandbox3):
-    run(*sandbox3, TO_3_3, ONE, set())
+def test_the_old_tables_are_enough_where_all_clients_are_one_principal(acl_sites, acl_root):
+    run(acl_sites, acl_root, TO_3_3, ONE, set())
 
 
-def test_the_old_tables_are_too_small_where_the_clients_are_several(sandbox3):
+def test_the_old_tables_are_too_small_where_the_clients_are_several(acl_sites, acl_root):
     clients = {"producer": "connector", "consumer": "consumer", "admin": "admin"}
     with pytest.raises(Broken, match="create"):
-        run(*sandbox3, TO_3_3, clients, set())
+        run(acl_sites, acl_root, TO_3_3, clients, set())
 
 
-def test_fencing_by_another_admin_principal_is_in_no_table(sandbox3):
+def test_fencing_by_another_admin_principal_is_in_no_table(acl_sites, acl_root):
     clients = {"producer": "connector", "consumer": "connector", "admin": "admin"}
     describing = grant("admin", topic("{site}-offsets"), DESCRIBE) | grant(
         "admin", topic("{site}-own-offsets"), DESCRIBE, CREATE
     )
     with pytest.raises(Broken, match="zombie fencing"):
-        run(*sandbox3, TO_3_3, clients, describing)
+        run(acl_sites, acl_root, TO_3_3, clients, describing)
 
 
-def test_the_new_table_is_too_small_for_reading_and_writing_offsets(sandbox3):
+def test_the_new_table_is_too_small_for_reading_and_writing_offsets(acl_sites, acl_root):
     with pytest.raises(Broken, match=r"create|write records"):
-        run(*sandbox3, FROM_4_3, ONE, set())
+        run(acl_sites, acl_root, FROM_4_3, ONE, set())
 
 
-def test_the_tables_are_too_large_by_describe_and_idempotent_write(sandbox3):
+def test_the_tables_are_too_large_by_describe_and_idempotent_write(acl_sites, acl_root):
     """IdempotentWrite was granted in none of these tests, and here Describe on the IDs goes too."""
-    sites, root = sandbox3
-    site = replace(sites.make(SourceSupport.ENABLED), clients=ONE)
+    site = replace(acl_sites.make(SourceSupport.ENABLED), clients=ONE)
     granted = of_the_worker(site) | of_the_connector(site, TO_3_3)
     described = {each for each in granted if each.operation is DESCRIBE}
     assert len(described) == 5
@@ -122,6 +105,6 @@ def test_the_tables_are_too_large_by_describe_and_idempotent_write(sandbox3):
     site.allow(granted - described)
     try:
         site.start_worker()
-        file_life(site, root)
+        file_life(site, acl_root)
     finally:
         site.stop_worker()

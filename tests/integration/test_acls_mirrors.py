@@ -56,7 +56,7 @@ EVERY_SECOND = {
 
 @pytest.fixture
 def sandbox2(kafka_version: str) -> Iterator[Sandbox]:
-    with Sandbox(SandboxSpec(kafka_version=kafka_version, users=USERS, deadline_s=45)) as sandbox:
+    with Sandbox(SandboxSpec(kafka_version=kafka_version, users=USERS, deadline_s=90)) as sandbox:
         yield sandbox
 
 

@@ -4,7 +4,7 @@ What was seen is kept as the table in docs/acls.md; EOSCTL_UPDATE_ACL_TABLE=1 wr
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -35,25 +35,20 @@ SAMPLE = {
 }
 
 
-@pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, Wire]]:
-    """A site with exactly-once, as `run_in` makes it."""
-    with run_in(SourceSupport.ENABLED, tmp_path_factory.mktemp("lines")) as site:
-        yield site
-
-
 @contextmanager
-def run_in(phase: SourceSupport, files: Path) -> Iterator[tuple[Site, Wire]]:
-    """A site whose topics all exist and hold records, with all bindings but those for creating."""
+def run_in(
+    phase: SourceSupport, files: Path, lives: Iterable[Scenario] = (file_life, own_topic_life, mirror_life)
+) -> Iterator[tuple[Site, Wire]]:
+    """A site that went through these lives: their topics exist and hold records. It has all bindings planned then."""
     with (
-        Sandbox(SandboxSpec(users=USERS, deadline_s=30)) as sandbox,
+        Sandbox(SandboxSpec(users=USERS, deadline_s=90)) as sandbox,
         wire_of(sandbox) as root,
         AclBroker(sandbox) as acls,
     ):
         site = Sites(sandbox, acls, files).make(phase)
         site.allow(each.binding for each in site.plan(Connectors.of(site), {}).bindings)
         site.start_worker()
-        for scenario in (file_life, own_topic_life, mirror_life):
+        for scenario in lives:
             scenario(replace(site, patience_s=PATIENT_S), root)
         _clean(site)
         yield site, root
@@ -112,19 +107,16 @@ def row_needs_restart(planned: PlannedBinding) -> bool:
     return any(each.role is ClientRole.WORKER for each in planned.reasons)
 
 
-def test_without_a_binding_something_fails(running: tuple[Site, Wire]):
-    site, root = running
-    rows = [
-        remove_and_look(site, root, planned)
-        for planned in bindings_of(site)
-        if Row.of(site, planned, None).place in SAMPLE
-    ]
+def test_without_a_binding_something_fails(tmp_path: Path):
+    with run_in(SourceSupport.ENABLED, tmp_path, [file_life]) as (site, root):
+        sample = [each for each in bindings_of(site) if Row.of(site, each, None).place in SAMPLE]
+        rows = [remove_and_look(site, root, planned) for planned in sample]
     assert len(rows) == len(SAMPLE)
     assert [row for row in rows if row.step is None] == []
 
 
-def test_the_document_has_the_bindings_that_are_planned(running: tuple[Site, Wire]):
-    site, _ = running
+def test_the_document_has_the_bindings_that_are_planned(acl_sites: Sites):
+    site = acl_sites.make(SourceSupport.ENABLED)
     planned = [Row.of(site, each, None) for each in bindings_of(site)]
     assert [(row.principal, row.binding, row.is_optional) for row in planned] == [
         (row.principal, row.binding, row.is_optional) for row in read_table()
@@ -133,9 +125,9 @@ def test_the_document_has_the_bindings_that_are_planned(running: tuple[Site, Wir
 
 @pytest.mark.long
 @pytest.mark.timeout(3000)
-def test_every_binding_is_needed_or_said_to_be_optional(running: tuple[Site, Wire]):
-    site, root = running
-    rows = [remove_and_look(site, root, planned) for planned in bindings_of(site)]
+def test_every_binding_is_needed_or_said_to_be_optional(tmp_path: Path):
+    with run_in(SourceSupport.ENABLED, tmp_path) as (site, root):
+        rows = [remove_and_look(site, root, planned) for planned in bindings_of(site)]
     if os.environ.get("EOSCTL_UPDATE_ACL_TABLE"):
         write_table(rows)
     wrong = [row for row in rows if (row.step is None) != row.is_optional]

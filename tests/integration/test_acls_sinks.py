@@ -5,9 +5,7 @@ EOSCTL_UPDATE_ACL_TABLE=1 writes it anew.
 """
 
 import os
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -15,11 +13,8 @@ from eosctl.clients.wire import Wire
 from eosctl.model.acl_plan import PlannedBinding
 from eosctl.model.acls import Operation
 from eosctl.model.offset_stores import SourceSupport
-from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
-from tests.integration.acl_broker import AclBroker, wire_of
 from tests.integration.acl_sink_scenarios import creating_life, creating_source, sink, sink_life
-from tests.integration.acl_site import PATIENT_S, USERS, Broken, Site, Sites
+from tests.integration.acl_site import PATIENT_S, Broken, Site, Sites
 from tests.integration.acl_table import SINKS, Row, read_table, write_table
 from tests.integration.producers import create_topic
 
@@ -29,25 +24,6 @@ OFFSETS_OVER_REST = ("list offsets", "alter offsets", "remove an offset", "reset
 """Steps of the sink's life that are optional: a sink runs without them, and the plan says what is lost."""
 
 
-@pytest.fixture(scope="module")
-def acl_sandbox(kafka_version: str) -> Iterator[Sandbox]:
-    with Sandbox(SandboxSpec(kafka_version=kafka_version, users=USERS, deadline_s=45)) as sandbox:
-        yield sandbox
-
-
-@pytest.fixture(scope="module")
-def root(acl_sandbox: Sandbox) -> Iterator[Wire]:
-    with wire_of(acl_sandbox) as wire:
-        yield wire
-
-
-@pytest.fixture(scope="module")
-def sites(acl_sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sites]:
-    files: Path = tmp_path_factory.mktemp("lines")
-    with AclBroker(acl_sandbox) as acls:
-        yield Sites(acl_sandbox, acls, files)
-
-
 def planned(site: Site, *existing: str) -> tuple[PlannedBinding, ...]:
     """The plan where no topic exists but the one that the sink reads, and `existing`."""
     names = (*site.worker.internal_topics, f"{site.name}-dlq", f"{site.name}-created")
@@ -55,20 +31,20 @@ def planned(site: Site, *existing: str) -> tuple[PlannedBinding, ...]:
     return site.plan((sink(site), creating_source(site)), known).bindings
 
 
-def started(sites: Sites, phase: SourceSupport) -> Site:
-    site = sites.make(phase)
+def started(acl_sites: Sites, phase: SourceSupport) -> Site:
+    site = acl_sites.make(phase)
     create_topic(site.sandbox.bootstrap_servers, f"{site.name}-in")
     return site
 
 
-@pytest.mark.parametrize("phase", [SourceSupport.ENABLED, SourceSupport.DISABLED])
-def test_the_plan_is_enough_for_a_sink_and_for_creating_topics(sites: Sites, root: Wire, phase: SourceSupport):
-    site = replace(started(sites, phase), patience_s=PATIENT_S)
+@pytest.mark.parametrize("phase", [SourceSupport.ENABLED, pytest.param(SourceSupport.DISABLED, marks=pytest.mark.long)])
+def test_the_plan_is_enough_for_a_sink_and_for_creating_topics(acl_sites: Sites, acl_root: Wire, phase: SourceSupport):
+    site = replace(started(acl_sites, phase), patience_s=PATIENT_S)
     site.allow(each.binding for each in planned(site))
     try:
         site.start_worker()
-        sink_life(site, root)
-        creating_life(site, root)
+        sink_life(site, acl_root)
+        creating_life(site, acl_root)
     finally:
         site.stop_worker()
 
@@ -84,15 +60,15 @@ def of_connectors(site: Site) -> list[PlannedBinding]:
     ]
 
 
-def without(sites: Sites, root: Wire, number: int) -> Row:
+def without(acl_sites: Sites, acl_root: Wire, number: int) -> Row:
     """The row of one binding: what fails in a new Connect cluster that lacks it."""
-    site = started(sites, SourceSupport.DISABLED)
+    site = started(acl_sites, SourceSupport.DISABLED)
     removed = of_connectors(site)[number]
     site.allow(each.binding for each in planned(site) if each.binding != removed.binding)
     life = sink_life if removed.reasons[0].connector == f"{site.name}-sink" else creating_life
     try:
         site.start_worker()
-        life(site, root)
+        life(site, acl_root)
         return Row.of(site, removed, None)
     except Broken as broken:
         return Row.of(site, removed, broken)
@@ -100,16 +76,19 @@ def without(sites: Sites, root: Wire, number: int) -> Row:
         site.stop_worker()
 
 
-def test_the_document_has_the_bindings_that_are_planned_for_sinks(sites: Sites):
-    site = sites.make(SourceSupport.DISABLED)
+def test_the_document_has_the_bindings_that_are_planned_for_sinks(acl_sites: Sites):
+    site = acl_sites.make(SourceSupport.DISABLED)
     rows = [Row.of(site, each, None) for each in of_connectors(site)]
     assert [(row.place, row.is_optional) for row in rows] == [(row.place, row.is_optional) for row in read_table(SINKS)]
 
 
 @pytest.mark.long
 @pytest.mark.timeout(1500)
-def test_every_binding_of_a_sink_is_needed_or_said_to_be_optional(sites: Sites, root: Wire):
-    rows = [without(sites, root, number) for number in range(len(of_connectors(sites.make(SourceSupport.DISABLED))))]
+def test_every_binding_of_a_sink_is_needed_or_said_to_be_optional(acl_sites: Sites, acl_root: Wire):
+    rows = [
+        without(acl_sites, acl_root, number)
+        for number in range(len(of_connectors(acl_sites.make(SourceSupport.DISABLED))))
+    ]
     if os.environ.get("EOSCTL_UPDATE_ACL_TABLE"):
         write_table(rows, SINKS)
     wrong = [row for row in rows if (row.step in {None, *OFFSETS_OVER_REST}) != row.is_optional]
@@ -118,8 +97,8 @@ def test_every_binding_of_a_sink_is_needed_or_said_to_be_optional(sites: Sites, 
 
 
 @pytest.mark.long
-def test_a_dead_letter_queue_that_exists_must_be_seen(sites: Sites, root: Wire):
-    site = started(sites, SourceSupport.DISABLED)
+def test_a_dead_letter_queue_that_exists_must_be_seen(acl_sites: Sites, acl_root: Wire):
+    site = started(acl_sites, SourceSupport.DISABLED)
     queue = f"{site.name}-dlq"
     create_topic(site.sandbox.bootstrap_servers, queue)
     bindings = [each.binding for each in planned(site, queue)]
@@ -129,9 +108,9 @@ def test_a_dead_letter_queue_that_exists_must_be_seen(sites: Sites, root: Wire):
     try:
         site.start_worker()
         with pytest.raises(Broken, match="create"):
-            sink_life(site, root)
+            sink_life(site, acl_root)
         site.allow(bindings)
         site.delete(sink(site).name)
-        sink_life(site, root)
+        sink_life(site, acl_root)
     finally:
         site.stop_worker()
