@@ -10,7 +10,7 @@ STAMPS := .make
 PROCESSES ?= 3
 SIDE_BY_SIDE := -n $(PROCESSES) --dist loadfile
 
-.PHONY: demo test lint pure kafka matrix crash fuzz bench coverage docs shells package ranges pictures lock reference clean
+.PHONY: demo test lint pure kafka matrix crash fuzz bench coverage docs shells kerberos package ranges pictures lock reference clean
 
 demo: $(STAMPS)/sandbox
 	$(BIN)/eosctl demo
@@ -41,6 +41,11 @@ coverage: $(STAMPS)/dev $(STAMPS)/sandbox $(STAMPS)/browser
 # Needs zsh and fish on the PATH. Not part of any other target; bash is held by the ordinary tests.
 shells: $(STAMPS)/dev
 	$(BIN)/pytest -q tests/commands/shells.py
+
+# Needs Debian's krb5-kdc, krb5-admin-server, krb5-user, libkrb5-dev and gcc. Not part of any other target.
+kerberos: $(STAMPS)/dev $(STAMPS)/sandbox
+	$(BIN)/uv pip install -q --python $(BIN)/python --target build/kerberos gssapi
+	PYTHONPATH=build/kerberos $(BIN)/pytest -q tests/integration/kerberos.py
 
 # Wheel, sdist and a single file, left in dist/, and each installed into a clean environment. Downloads all extras.
 package: $(STAMPS)/dev

@@ -59,7 +59,9 @@ def _sasl(properties: ClientProperties) -> dict[str, object]:
         raise ConfigError("security.protocol asks for SASL but sasl.jaas.config is missing")
     settings: dict[str, object] = {"sasl_mechanism": sasl.mechanism}
     if sasl.mechanism == "GSSAPI":
-        return settings | {"sasl_kerberos_service_name": properties.get("sasl.kerberos.service.name") or "kafka"}
+        from eosctl.clients.kerberos import kerberos_service
+
+        return settings | {"sasl_kerberos_service_name": kerberos_service(properties)}
     if sasl.mechanism == "OAUTHBEARER":
         return settings | {"sasl_oauth_token_provider": _token_provider(properties)}
     if sasl.mechanism not in {"PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"}:

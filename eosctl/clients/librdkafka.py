@@ -1,13 +1,13 @@
 """ClientProperties as librdkafka (confluent-kafka) takes them, and its clients made from them."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from eosctl import __version__
 from eosctl.clients.stores import read_stores
 from eosctl.clients.tls import verifies_host_names
 from eosctl.codecs.tls_limits import TLS_1_2, decode_tls_limits
-from eosctl.errors import ConfigError
+from eosctl.errors import ConfigError, Unsupported
 from eosctl.model.client_properties import ClientProperties
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
 
 Configuration = dict[str, str | int | bool]
+Client = TypeVar("Client")
 
 JAVA_PARTITIONER = "murmur2_random"
 """The partitioner that puts a key where Java's producer puts it; librdkafka's default does not."""
@@ -48,7 +49,18 @@ def _sasl(properties: ClientProperties) -> Configuration:
     settings: Configuration = {"sasl.mechanism": sasl.mechanism}
     if sasl.username is not None and sasl.password is not None:
         settings |= {"sasl.username": sasl.username, "sasl.password": sasl.password}
-    service = properties.get("sasl.kerberos.service.name")
+    if sasl.mechanism == "GSSAPI":
+        settings |= _kerberos(properties)
+    return settings
+
+
+def _kerberos(properties: ClientProperties) -> Configuration:
+    from eosctl.clients.kerberos import keytab_of
+
+    settings: Configuration = {}
+    keytab, service = keytab_of(properties), properties.get("sasl.kerberos.service.name")
+    if keytab is not None:
+        settings |= {"sasl.kerberos.keytab": keytab[0], "sasl.kerberos.principal": keytab[1]}
     return settings if service is None else settings | {"sasl.kerberos.service.name": service}
 
 
@@ -81,7 +93,7 @@ def consumer(properties: ClientProperties, **settings: str | int | bool) -> "Con
         "allow.auto.create.topics": False,
         "auto.offset.reset": "error",
     }
-    return Consumer(_settings(properties, basis | _dotted(settings)))
+    return _made(Consumer, _settings(properties, basis | _dotted(settings)))
 
 
 def producer(properties: ClientProperties, **settings: str | int | bool) -> "Producer":
@@ -89,7 +101,7 @@ def producer(properties: ClientProperties, **settings: str | int | bool) -> "Pro
     from confluent_kafka import Producer
 
     basis: Configuration = {"partitioner": JAVA_PARTITIONER, "enable.idempotence": True}
-    return Producer(_settings(properties, basis | _dotted(settings)))
+    return _made(Producer, _settings(properties, basis | _dotted(settings)))
 
 
 class OpenTransaction:
@@ -124,7 +136,23 @@ def admin_client(properties: ClientProperties, on_error: "Callable[[KafkaError],
     settings = _settings(properties, {})
     if on_error is not None:
         settings["error_cb"] = on_error
-    return AdminClient(settings)
+    return _made(AdminClient, settings)
+
+
+def _made(kind: Callable[[dict[str, Any]], Client], settings: dict[str, Any]) -> Client:
+    """A client of that kind; Unsupported or ConfigError where librdkafka does not take the settings."""
+    from confluent_kafka import KafkaException
+
+    try:
+        return kind(settings)
+    except KafkaException as error:
+        reason = error.args[0].str()
+        if "No provider for SASL mechanism" in reason:
+            raise Unsupported(
+                f"librdkafka, which writes offsets and topics, is built without {settings['sasl.mechanism']} here",
+                hint="build it with libsasl2, then pip install --no-binary confluent-kafka confluent-kafka",
+            ) from error
+        raise ConfigError(f"librdkafka does not take the client properties: {reason}") from error
 
 
 def _settings(properties: ClientProperties, basis: Configuration) -> dict[str, Any]:

@@ -1,13 +1,16 @@
 """Client properties as librdkafka and Python's TLS take them."""
 
+import sys
+
 import pytest
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import NewTopic
 
+from eosctl.clients import kafka_python
 from eosctl.clients.librdkafka import admin_client, configuration, consumer, producer
 from eosctl.clients.tls import ssl_context
 from eosctl.codecs.client_properties import client_properties
-from eosctl.errors import ConfigError
+from eosctl.errors import ConfigError, Unsupported
 
 ADDRESS = "broker:9093"
 
@@ -69,3 +72,22 @@ def test_a_key_goes_to_the_partition_that_java_would_choose(sandbox, fresh_name)
     found = {message.key(): message.partition() for message in reader.consume(3, 30)}
     reader.close()
     assert found == java
+
+
+@pytest.mark.parametrize("client", ["kafka-python", "librdkafka"])
+def test_kerberos_says_what_is_missing_here(client, monkeypatch):
+    monkeypatch.setitem(sys.modules, "gssapi", None)
+    given = properties("security.protocol=SASL_SSL", "sasl.kerberos.service.name=kafka")
+    with pytest.raises(Unsupported) as caught:
+        kafka_python.configuration(given) if client == "kafka-python" else admin_client(given)
+    lacking = {
+        "kafka-python": "SASL mechanism GSSAPI needs the Python package gssapi, which is not installed here",
+        "librdkafka": "librdkafka, which writes offsets and topics, is built without GSSAPI here",
+    }
+    assert caught.value.message == lacking[client]
+    assert "pip install" in caught.value.hint
+
+
+def test_settings_that_librdkafka_does_not_take_are_a_configuration_error():
+    with pytest.raises(ConfigError, match="librdkafka does not take the client properties"):
+        admin_client(properties("security.protocol=SASL_SSL", "sasl.mechanism=DIGEST-MD5"))
