@@ -76,8 +76,7 @@ def with_keytab(keytab, principal=KERBEROS_USER):
 
 
 def test_a_keytab_logs_in_as_its_principal(broker, keytab):
-    sandbox, address = broker
-    given = client_properties(command_config=text(address, with_keytab(keytab)))
+    given = client_properties(command_config=text(broker[1], with_keytab(keytab)))
     with Wire(given, timeout_s=10) as wire:
         assert len(wire.brokers()) == 1
 
