@@ -154,7 +154,8 @@ def _from_rest(context: Context) -> dict[str, ConnectorConfig]:
     for name, entry in sorted(body.items()) if isinstance(body, dict) else ():
         info = entry["info"]
         connector = connector_of({**UNKNOWN_CLASS, **info["config"]}, url, name=name)
-        found[name] = replace(connector, type=info.get("type"))
+        # A worker that lacks the connector's plugin calls the type unknown; then its settings tell.
+        found[name] = replace(connector, type=info["type"] if info.get("type") in {"source", "sink"} else None)
     return found
 
 

@@ -1,14 +1,15 @@
 """What eosctl's own principal needs: to read, and where it shall act, to fence, to move offsets and to change ACLs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Final
 
 from eosctl.analysis.connector_stores import connector_offsets_topic
 from eosctl.analysis.output_topics import output_topics
 from eosctl.model.acl_plan import Need
-from eosctl.model.acls import CLUSTER, Operation, topic, transactional_id
+from eosctl.model.acls import CLUSTER, Operation, ResourcePattern, topic, transactional_id
 from eosctl.model.acls import group as group_pattern
-from eosctl.model.client_roles import ClientConfig, ClientRole
+from eosctl.model.client_roles import ClientConfig, ClientRole, ConnectorConfig
 from eosctl.model.names import leader_transactional_id
 from eosctl.model.versions import KafkaVersion
 from eosctl.planning.acl_clients import Client, Planner
@@ -22,12 +23,12 @@ def plan_eosctl(planner: Planner) -> Iterator[Need]:
     if (ClientRole.EOSCTL, None) not in planner.wish.principals:
         return
     client = planner.book.client(ClientConfig(ClientRole.EOSCTL, None, planner.worker.properties))
-    offsets_topics = _offsets_topics(planner)
-    for name in dict.fromkeys((*planner.worker.internal_topics, *offsets_topics)):
+    for name in planner.worker.internal_topics:
         yield from _reading(client, name)
-    for name in offsets_topics:
-        yield from _moving(planner, client, name)
-    yield from _auditing(planner, client)
+    yield from _moving(planner, client, planner.worker.offsets_topic)
+    yield from _transactional_ids(client, [transactional_id(leader_transactional_id(planner.group_id))])
+    for connector in planner.sources:
+        yield from _beside(planner, client, connector)
     yield client.needs(
         Operation.DESCRIBE,
         group_pattern(planner.group_id),
@@ -42,19 +43,23 @@ def plan_eosctl(planner: Planner) -> Iterator[Need]:
         source="AclApis.handleDescribeAcls",
         symptom="eosctl acl-plan ends with exit code 5",
     )
-    yield from _transactional_ids(planner, client)
     yield from _writing(planner, client)
 
 
-def _offsets_topics(planner: Planner) -> tuple[str, ...]:
-    """The worker-global offsets topic, then those of connectors."""
-    own = (connector_offsets_topic(planner.worker, each, exactly_once=planner.exactly_once) for each in planner.sources)
-    return tuple(dict.fromkeys((planner.worker.offsets_topic, *(each for each in own if each is not None))))
+def _beside(planner: Planner, client: Client, connector: ConnectorConfig) -> Iterator[Need]:
+    """What eosctl needs for one source connector, in the cluster that the connector writes to."""
+    there = replace(client, cluster=planner.client(connector, ClientRole.PRODUCER).cluster)
+    name = connector_offsets_topic(planner.worker, connector, exactly_once=planner.exactly_once)
+    if name is not None:
+        yield from _reading(there, name)
+        yield from _moving(planner, there, name)
+    yield from _auditing(there, connector)
+    yield from _transactional_ids(there, task_id_patterns(planner, connector))
 
 
-def _auditing(planner: Planner, client: Client) -> Iterator[Need]:
-    """What the connectors wrote, as far as their configs tell where."""
-    for pattern in dict.fromkeys(pattern for each in planner.sources for pattern in output_topics(each)):
+def _auditing(client: Client, connector: ConnectorConfig) -> Iterator[Need]:
+    """What the connector wrote, as far as its config tells where."""
+    for pattern in output_topics(connector):
         yield client.needs(
             Operation.READ,
             pattern,
@@ -124,9 +129,8 @@ def _moving(planner: Planner, client: Client, name: str) -> Iterator[Need]:
         )
 
 
-def _transactional_ids(planner: Planner, client: Client) -> Iterator[Need]:
-    patterns = [each for connector in planner.sources for each in task_id_patterns(planner, connector)]
-    for pattern in (transactional_id(leader_transactional_id(planner.group_id)), *patterns):
+def _transactional_ids(client: Client, patterns: Iterable[ResourcePattern]) -> Iterator[Need]:
+    for pattern in patterns:
         yield client.needs(
             Operation.DESCRIBE,
             pattern,

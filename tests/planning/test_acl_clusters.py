@@ -8,7 +8,7 @@ from eosctl.codecs.connector_files import connector_of
 from eosctl.codecs.worker_files import worker_of
 from eosctl.model.acl_plan import AclWish
 from eosctl.model.acls import AclBinding, Operation, transactional_id
-from eosctl.model.client_roles import ConnectCluster, ConnectorConfig, WorkerConfig
+from eosctl.model.client_roles import ClientRole, ConnectCluster, ConnectorConfig, WorkerConfig
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.skipped import Skipped
 from eosctl.planning.acl_difference import compare_acls
@@ -113,3 +113,14 @@ def test_two_clusters_of_one_group_are_both_looked_at_for_collisions():
     second = ConnectCluster((at("b:9092"),), (connector_of({"name": "c-x", "connector.class": "X"}, "x"),))
     found = plan_acls(AclWish((first, second), SourceSupport.ENABLED), _no_certificate).findings
     assert "transactional-id-prefix" in {each.id for each in found}
+
+
+def test_eosctl_looks_after_a_connector_where_it_writes():
+    named = {(ClientRole.EOSCTL, None): "User:tool"}
+    found = plan_acls(wish(connector=ELSEWHERE, here=HERE, principals=named), _no_certificate).bindings
+    there = {line(each) for each in found if each.cluster == frozenset({"other:9092"})}
+    here = {line(each) for each in found if each.cluster == HERE}
+    looked_after = {"tool Read Topic out", "tool Read Topic offsets", "tool Write TransactionalId g-c-0"}
+    assert looked_after <= there
+    assert looked_after & here == {"tool Read Topic offsets"}, "the worker-global one is read as well"
+    assert "tool Describe TransactionalId connect-cluster-g" in here
