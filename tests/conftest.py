@@ -25,7 +25,6 @@ MakeSandbox = Callable[..., Sandbox]
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--kafka-versions",
-        default=DEFAULT_KAFKA_VERSION,
         help=f"comma-separated versions for tests that ask for kafka_version (default {DEFAULT_KAFKA_VERSION})",
     )
 
@@ -36,17 +35,26 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """`-m "not kafka"` means no campaign of minutes either: only an expression that speaks of `long` can choose one."""
+    """`-m "not kafka"` means no campaign of minutes either: only an expression that speaks of `long` can choose one.
+
+    Variations are left out of the ordinary run; they run where --kafka-versions is given, as in `make matrix`.
+    """
     expression = config.option.markexpr
     if expression and "long" not in expression:
         campaigns = [item for item in items if item.get_closest_marker("long")]
-        config.hook.pytest_deselected(items=campaigns)
-        items[:] = [item for item in items if item not in campaigns]
+        _leave_out(config, items, campaigns)
+    if config.getoption("--kafka-versions") is None and "variation" not in expression:
+        _leave_out(config, items, [item for item in items if item.get_closest_marker("variation")])
+
+
+def _leave_out(config: pytest.Config, items: list[pytest.Item], left_out: list[pytest.Item]) -> None:
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in left_out]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "kafka_version" in metafunc.fixturenames:
-        versions = metafunc.config.getoption("--kafka-versions").split(",")
+        versions = (metafunc.config.getoption("--kafka-versions") or DEFAULT_KAFKA_VERSION).split(",")
         metafunc.parametrize("kafka_version", versions, scope="session")
 
 

@@ -163,7 +163,9 @@ def _in_two(subject: str, records: ByKey, keys: Keys, found: list[bytes], severi
         subject,
         f"{len(found)} keys lie in more than one partition {effect} (the first: {_text(first)}{owner} in {places})",
         "something wrote with another partitioner than Java's (librdkafka's default is one), or partitions were "
-        "added: write a tombstone for each key into every partition but the one that murmur2 gives",
+        "added: stop the connector, put the right offset into all of them (`eosctl offsets restore`), and move it to a "
+        "new topic (`eosctl migrate-offsets --to-topic`); a tombstone that a worker reads last makes it forget the "
+        "offset",
         {"keys": len(found), "examples": examples},
     )
 

@@ -1,7 +1,7 @@
 """From offsets topics, worker settings and connector configs to the answer of `offsets show`."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 
 from eosctl.analysis.connector_offset_findings import connector_findings
@@ -32,17 +32,19 @@ class OffsetsReading:
 class Connectors:
     """The connectors of a Connect cluster: configs by name of those that exist (Skipped: not known), sinks left out.
 
-    unconfigured is the config to assume for a connector that does not exist, or whose config is not known: usually
-    empty, Skipped where that would be a guess.
+    former are the last configs of those that were deleted, as far as they are known: there their offsets are.
+    unconfigured is the config to assume for any other that does not exist, or whose config is not known: usually empty,
+    Skipped where that would be a guess.
     """
 
     configs: Configs | Skipped
     unconfigured: Mapping[str, object] | Skipped
+    former: Configs = field(default_factory=dict)
 
     def stores(self, worker: WorkerSettings, name: str) -> tuple[OffsetStores, ...] | Skipped:
         """Where the connector's offsets are kept."""
         known = None if isinstance(self.configs, Skipped) else self.configs.get(name)
-        config = self.unconfigured if known is None else known
+        config = self.former.get(name, self.unconfigured) if known is None else known
         return config if isinstance(config, Skipped) else stores_of(worker, config)
 
     def exists(self, name: str) -> bool | Skipped:
@@ -54,7 +56,7 @@ def places_to_read(worker: WorkerSettings, connectors: Connectors, selected: Col
     """The worker's topic, then every topic that a connector (or one of those selected) reads offsets from."""
     known = () if isinstance(connectors.configs, Skipped) else connectors.configs
     found = [StorePlace(worker.offsets_topic)]
-    for name in sorted({*known, *selected}):
+    for name in sorted({*known, *connectors.former, *selected}):
         stores = connectors.stores(worker, name) if not selected or name in selected else ()
         if not isinstance(stores, Skipped):
             found += [place for each in stores for place in each.places]

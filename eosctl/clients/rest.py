@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     import httpx
 
 RETRY_PAUSE_S = 0.25
+AMBIGUOUS_HINT = (
+    "workers from 4.0 take no slash, backslash or percent sign in the path of a request, not even escaped: a connector "
+    "of this name can be created, and neither stopped nor configured nor deleted over REST"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +114,7 @@ class RestClient:
         try:
             return json.loads(response.content)
         except ValueError as error:
-            if response.status_code in {401, 403}:
+            if response.status_code in {401, 403} or _is_ambiguous(path, response.status_code):
                 return None
             kind = response.headers.get("content-type", "no content type")
             raise Undecodable(
@@ -127,4 +131,11 @@ class RestClient:
         message = answer.body.get("message") if isinstance(answer.body, dict) else None
         method, _, path = request.partition(" ")
         text = f"{method} {self.url}{path} answered {answer.status}" + (f": {message}" if message else "")
-        return Unreachable(text) if answer.status >= 500 else Refused(text)
+        if answer.status >= 500:
+            return Unreachable(text)
+        return Refused(text, hint=AMBIGUOUS_HINT if _is_ambiguous(path, answer.status) else None)
+
+
+def _is_ambiguous(path: str, status: int) -> bool:
+    """Whether Jetty 12 (workers from 4.0) refused the path itself: a segment must have no /, backslash or %."""
+    return status == 400 and any(escape in path for escape in ("%2F", "%5C", "%25"))

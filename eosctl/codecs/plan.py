@@ -28,7 +28,7 @@ from typing import Any, Final
 
 from eosctl.codecs.json_fields import JsonFields
 from eosctl.codecs.plan_steps import decode_precondition, decode_step, encode_precondition, encode_step
-from eosctl.errors import Undecodable, Unsupported
+from eosctl.errors import Refused, Undecodable, Unsupported
 from eosctl.model.plan import Plan, PlannedStep
 
 KIND: Final = "eosctl.plan"
@@ -68,7 +68,8 @@ def plan_digest(plan: Plan) -> str:
 def decode_plan(text: str) -> Plan:
     """The plan in a file's text.
 
-    Raises Undecodable (naming line or member) for what is no plan or was edited, Unsupported for a newer version.
+    Raises Undecodable (naming line or member) for what is no plan, Refused for one that was edited, Unsupported for a
+    newer version.
     """
     envelope = JsonFields(_json(text, "the plan"), "the plan file")
     if not envelope.has("kind") or envelope.text("kind") != KIND:
@@ -81,7 +82,7 @@ def decode_plan(text: str) -> Plan:
         steps=tuple(_decode_planned(each) for each in body.inners("steps")),
     )
     if envelope.text("digest") != plan_digest(plan):
-        raise Undecodable(
+        raise Refused(
             "the plan was changed after it was made: its digest is another one",
             hint="make it anew; a plan is applied as it was shown, or not at all",
         )

@@ -102,7 +102,7 @@ def run_plan(
 ) -> tuple[ApplyOutcome, EosctlError | None]:
     """Leaves the undo file, then performs the steps that are not done yet."""
     from eosctl.executors.performers import performers
-    from eosctl.sources.plan_facts import read_offsets_now, read_plan_facts
+    from eosctl.sources.plan_facts import read_entries, read_plan_facts
 
     console = context.options.console
     with Journal(file.journal, plan_digest(file.plan)) as journal, collector_at_rest():
@@ -114,7 +114,7 @@ def run_plan(
             lambda preconditions: read_plan_facts(sides.access, preconditions),
             performers(
                 sides.access,
-                lambda side, topic, connector: read_offsets_now(sides.access, side, topic, connector),
+                lambda side, topic, connector: read_entries(sides.access, side, topic, connector),
                 describer(),
                 failpoint,
             ),

@@ -121,7 +121,8 @@ def read_and_plan(
     states = read_connector_states(sides.access(Side.SOURCE))
     configs = known_or_former_configs(sides, named_connectors(asked), connector_configs(context, states))
     wish = replace(make_wish(asked, group_id, configs), just_stopped=just_stopped)
-    clusters = read_clusters(sides, {move.connector: configs.get(move.connector, {}) for move in wish.moves})
+    moving = {move.connector: configs.get(move.connector, {}) for move in wish.moves}
+    clusters = read_clusters(sides, moving, group_id)
     wish = replace(wish, stays=stays_in_its_connect_cluster(sides, asked, wish, clusters))
     facts = replace(_read_facts(context, sides, wish, states), clusters=clusters)
     _require_known(wish, facts, states)
@@ -163,6 +164,7 @@ def _require_known(wish: MigrationWish, facts: MigrationFacts, states: "dict[str
 def _read_facts(
     context: Context, sides: Sides, wish: MigrationWish, states: "dict[str, ConnectorState] | Skipped"
 ) -> MigrationFacts:
+    from eosctl.sources.connect_offsets import read_answers
     from eosctl.sources.plan_facts import read_connector_facts, read_offsets_topic, read_topic_now
 
     source, target = sides.access(Side.SOURCE), sides.access(Side.TARGET)
@@ -188,6 +190,7 @@ def _read_facts(
         offsets={(side, topic): held[cluster_ids[side], topic] for side, topic in places},
         fenced_ids=fenced_ids(sides, wish, states),
         transaction_timeout_ms=transaction_timeout_ms(source, target),
+        answers=read_answers(source, {name: now for (side, name), now in connectors.items() if side is Side.SOURCE}),
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 
 from eosctl.commands.migration_wish import Asked, Configs
 from eosctl.commands.sides import Sides
+from eosctl.errors import EosctlError
 from eosctl.model.migration import ConnectClusters, MigrationWish
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.plan import Side
@@ -20,8 +21,8 @@ def known_or_former_configs(
     return {**read_former_configs(sides.access(Side.SOURCE), gone), **configs}
 
 
-def read_clusters(sides: Sides, configs: Configs) -> ConnectClusters:
-    """The clusters of the workers and of the producers that a config sends elsewhere."""
+def read_clusters(sides: Sides, configs: Configs, group_id: str) -> ConnectClusters:
+    """The clusters of the workers and of the producers that a config sends elsewhere, and the workers' group."""
     from eosctl.sources.connect_clusters import OVERRIDE, read_producer_cluster, read_worker_cluster
 
     access = sides.access(Side.SOURCE)
@@ -30,12 +31,23 @@ def read_clusters(sides: Sides, configs: Configs) -> ConnectClusters:
         for name, config in configs.items()
         if (cluster := read_producer_cluster(access.properties, config, access.timeout_s)) is not None
     }
+    workers = read_worker_cluster(access)
     return ConnectClusters(
-        workers=read_worker_cluster(access),
+        workers=workers,
         producers=producers,
         servers={name: str(configs[name][OVERRIDE]) for name in producers},
         exactly_once=_source_support(sides) if producers else Skipped("not asked"),
+        group_state=_group_state(sides, group_id) if workers == access.wire.cluster_id else Skipped("not asked"),
     )
+
+
+def _group_state(sides: Sides, group_id: str) -> str | Skipped:
+    from eosctl.sources.connect_group import read_connect_group
+
+    try:
+        return read_connect_group(sides.access(Side.SOURCE).wire, group_id).state
+    except EosctlError as error:
+        return Skipped(error.message)
 
 
 def _source_support(sides: Sides) -> SourceSupport | Skipped:

@@ -57,10 +57,22 @@ def make_wish(asked: Asked, group_id: str, configs: Configs) -> MigrationWish:
         partitions=asked.partitions,
         replication_factor=asked.replication_factor,
     )
+    if not wish.elsewhere:
+        _check_chains(asked, names)
     for move in wish.moves:
         if not (move.renamed or wish.elsewhere or wish.other_cluster) and move.source_topic == move.target_topic:
             raise UsageError(f"the offsets of connector {move.connector} are in topic {move.target_topic} already")
     return wish
+
+
+def _check_chains(asked: Asked, names: Mapping[str, str]) -> None:
+    """A name that is given away and taken: what it stands for would depend on the order of the moves."""
+    both = sorted(name for name in {*names} & {*names.values()} if names[name] != name)
+    if both:
+        raise UsageError(
+            f"{asked.rename_map} has {both[0]} as an old name and as a new one",
+            hint=f"rename in two runs: {both[0]} to its new name first (two that change names: by way of a third one)",
+        )
 
 
 def _check_flags(asked: Asked) -> None:
@@ -110,9 +122,11 @@ def read_rename_map(path: Path) -> dict[str, str]:
     from eosctl.sources.files import read_text
 
     try:
-        value = json.loads(read_text(path, "--rename-map"))
+        value = json.loads(read_text(path, "--rename-map"), object_pairs_hook=_each_once)
     except json.JSONDecodeError as error:
         raise ConfigError(f"{path} is not JSON at line {error.lineno} column {error.colno}") from error
+    except KeyError as error:
+        raise ConfigError(f"{path} names {error.args[0]!r} twice") from error
     if not isinstance(value, dict) or not value:
         raise ConfigError(f'{path} is not an object of names: {{"old": "new"}}')
     for old, new in value.items():
@@ -121,19 +135,28 @@ def read_rename_map(path: Path) -> dict[str, str]:
     return value
 
 
+def _each_once(members: list[tuple[str, object]]) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for name, value in members:
+        if name in found:
+            raise KeyError(name)
+        found[name] = value
+    return found
+
+
 def _move(asked: Asked, old: str, new: str, config: Mapping[str, object] | None) -> Move:
     own = (config or {}).get(OFFSETS_TOPIC_SETTING)
     former = own if isinstance(own, str) else None
     source = asked.offsets_topic or former or asked.worker_offsets_topic
-    assumed = config is None and asked.offsets_topic is None
+    assumed, named = config is None and asked.offsets_topic is None, asked.offsets_topic is not None
     if asked.to_topic is not None:
-        return Move(old, new, source, asked.to_topic, asked.to_topic, former, assumed=assumed)
+        return Move(old, new, source, asked.to_topic, asked.to_topic, former, assumed=assumed, named=named)
     if asked.to_worker_topic:
-        return Move(old, new, source, asked.worker_offsets_topic, None, former, assumed=assumed)
+        return Move(old, new, source, asked.worker_offsets_topic, None, former, assumed=assumed, named=named)
     if asked.to_group_id is not None and former is None and not asked.target.other_cluster:
         raise UsageError(
             f"connector {old} keeps its offsets in its workers' topic, and the workers of {asked.to_group_id} have "
             "another one",
             hint="name the topic with --to-topic: theirs, or one of the connector's own",
         )
-    return Move(old, new, source, source, former, former, unchanged=True, assumed=assumed)
+    return Move(old, new, source, source, former, former, unchanged=True, assumed=assumed, named=named)

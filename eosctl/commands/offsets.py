@@ -151,6 +151,10 @@ def restore(
     connector: Annotated[str, typer.Option(metavar="NAME", help="The connector.")],
     stop: Annotated[bool, typer.Option("--stop", help="Stop the connector first (--connect-url).")] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Resume the connector at the end (REST).")] = False,
+    create_keys: Annotated[
+        bool,
+        typer.Option("--create-keys", help="Write partitions that the topic lacks with their members as in FILE."),
+    ] = False,
     offsets_topic: OffsetsTopic = None,
     worker_offsets_topic: WorkerOffsetsTopic = None,
     plan_file: Annotated[
@@ -162,8 +166,10 @@ def restore(
 
     Use it to go back to a position that was exported before, or to set one by hand. Source partitions are found by
     what they say, and the bytes of their keys in the topic are written again. An offset of null deletes; partitions
-    that the file does not name keep theirs. As with migrate-offsets the connector must be STOPPED, nothing may have
-    changed meanwhile, all is written in one transaction, and there is an undo file.
+    that the file does not name keep theirs. A partition that the topic lacks is written if the order of its members is
+    known, from the connector's other keys, or else, with --create-keys, from the file. As with migrate-offsets the
+    connector must be STOPPED, nothing may have changed meanwhile, all is written in one transaction, and there is an
+    undo file.
 
     Examples:
       eosctl offsets restore orders.json --connector orders -b broker:9092 --group-id connect-cluster --dry-run
@@ -175,7 +181,7 @@ def restore(
     from eosctl.commands.sides import Sides, TargetOptions
 
     asked = RestoreAsked(
-        file, connector, stop, resume, offsets_topic, worker_offsets_topic or "connect-offsets", plan_file
+        file, connector, stop, resume, offsets_topic, worker_offsets_topic or "connect-offsets", plan_file, create_keys
     )
     with Context(options) as context, Sides(context, config_topic, TargetOptions()) as sides:
         return restore(context, sides, asked)

@@ -1,6 +1,6 @@
 """Reading for the offsets commands: worker settings, connector configs and offsets topics, each from where it is."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -13,9 +13,11 @@ from eosctl.commands.context import Context
 from eosctl.commands.offsets_places import PlacesReader, read_cluster_ids
 from eosctl.commands.reading import read_config_topic
 from eosctl.errors import EosctlError, UsageError
+from eosctl.model.config_topic import ConfigRecord, ConnectorConfigRecord
 from eosctl.model.connectors import Reader
 from eosctl.model.offset_stores import SourceSupport, StorePlace, WorkerSettings
 from eosctl.model.offsets import OffsetsTopic
+from eosctl.model.records import RecordState
 from eosctl.model.skipped import Skipped
 from eosctl.model.snapshot import ConfigTopicLog, OffsetsFacts, Snapshot
 from eosctl.model.versions import NEWEST, KafkaVersion
@@ -92,10 +94,10 @@ def offsets_in(snapshot: Snapshot, question: OffsetsQuestion) -> OffsetsRead:
         raise UsageError(f"the snapshot holds no offsets: {facts.reason}")
     worker = _overridden(facts.worker, question)
     sinks = () if isinstance(snapshot.connect, Skipped) else _sinks(snapshot.connect)
-    configs = log if isinstance(log, Skipped) else configs_in(log, worker.version)
+    configs, former = (log, {}) if isinstance(log, Skipped) else configs_in(log, worker.version)
     if not isinstance(configs, Skipped):
         configs = {name: config for name, config in configs.items() if name not in sinks}
-    connectors = _with_own_topic(configs, question)
+    connectors = _with_own_topic(configs, question, former)
     missing = Skipped("it is not in the snapshot")
     topics = {
         place: facts.topics.get(place, missing) for place in places_to_read(worker, connectors, question.connectors)
@@ -171,33 +173,47 @@ def _oldest(connect: ConnectFacts | Skipped) -> KafkaVersion:
 
 def source_connectors(context: Context, question: OffsetsQuestion, version: KafkaVersion) -> Connectors:
     """Connectors and configs as Connect REST has them, else as the config topic has them; --offsets-topic wins."""
-    return _with_own_topic(_configs(context, question, version), question)
+    configs, former = _configs(context, question, version)
+    return _with_own_topic(configs, question, former)
 
 
-def _with_own_topic(configs: Configs | Skipped, question: OffsetsQuestion) -> Connectors:
+def _with_own_topic(configs: Configs | Skipped, question: OffsetsQuestion, former: Configs) -> Connectors:
     own = {} if question.offsets_topic is None else {OFFSETS_TOPIC: question.offsets_topic}
     if isinstance(configs, Skipped):
         unknown = Skipped(f"where its offsets are kept is not known: {configs.reason}")
         return Connectors(configs, own or unknown)
-    return Connectors({name: {**config, **own} for name, config in configs.items()}, own)
+    gone = {name: {**config, **own} for name, config in former.items() if name not in configs}
+    return Connectors({name: {**config, **own} for name, config in configs.items()}, own, gone)
 
 
-def _configs(context: Context, question: OffsetsQuestion, version: KafkaVersion) -> Configs | Skipped:
+def _configs(context: Context, question: OffsetsQuestion, version: KafkaVersion) -> tuple[Configs | Skipped, Configs]:
+    """Configs of the connectors that exist, from Connect REST, else the config topic; and those of deleted ones."""
     from eosctl.sources.connect_offsets import read_connector_configs
 
-    if context.options.connect_urls:
-        return read_connector_configs(context.options.connect_urls, context.options.timeout_s)
+    options = context.options
+    told = read_connector_configs(options.connect_urls, options.timeout_s) if options.connect_urls else None
     try:
-        log = read_config_topic(context, question.config_topic)
+        configs, last = configs_in(read_config_topic(context, question.config_topic), version)
     except EosctlError as error:
-        return Skipped(error.message)
-    return configs_in(log, version)
+        return Skipped(error.message) if told is None else told, {}
+    return configs if told is None else told, last
 
 
-def configs_in(log: ConfigTopicLog, version: KafkaVersion) -> Configs:
-    """Configs of the connectors that exist by this config topic, masked; sinks among them."""
-    states = fold_config_topic(log.records, Reader(version)).states
-    return {name: state.config for name, state in states.items() if state.config is not None}
+def configs_in(log: ConfigTopicLog, version: KafkaVersion) -> tuple[Configs, Configs]:
+    """Configs of the connectors that exist by this config topic, and the last one of every connector, all masked.
+
+    Sinks are among them; a last one is the last that was committed, whatever became of the connector.
+    """
+    last: dict[str, Mapping[str, object]] = {}
+
+    def remembered() -> Iterator[ConfigRecord]:
+        for record in log.records:
+            if isinstance(record, ConnectorConfigRecord) and record.origin.state is RecordState.COMMITTED:
+                last.update({} if record.properties is None else {record.connector: record.properties})
+            yield record
+
+    states = fold_config_topic(remembered(), Reader(version)).states
+    return {name: state.config for name, state in states.items() if state.config is not None}, last
 
 
 def read_offsets_facts(context: Context, question: OffsetsQuestion) -> OffsetsFacts:

@@ -6,9 +6,11 @@ from pathlib import Path
 from eosctl.codecs.kip875 import decode_kip875
 from eosctl.commands.context import Context
 from eosctl.commands.migrating import Planned, connector_configs, fenced_ids, present, transaction_timeout_ms
+from eosctl.commands.migration_clusters import known_or_former_configs, read_clusters
 from eosctl.commands.sides import Sides
-from eosctl.model.migration import MigrationFacts, MigrationWish
+from eosctl.model.migration import ConnectClusters, MigrationFacts, MigrationWish
 from eosctl.model.plan import ConnectorStopped, Side
+from eosctl.model.skipped import Skipped
 from eosctl.planning.restore import RestoreWish, plan_restore
 
 OFFSETS_TOPIC_SETTING = "offsets.storage.topic"
@@ -25,6 +27,7 @@ class RestoreAsked:
     offsets_topic: str | None
     worker_offsets_topic: str
     plan_file: Path | None
+    create_keys: bool = False
 
 
 def restore(context: Context, sides: Sides, asked: RestoreAsked) -> int:
@@ -52,12 +55,26 @@ def _read_and_plan(
     access = sides.access(Side.SOURCE)
     states = read_connector_states(access)
     configs = connector_configs(context, states)
-    own = asked.offsets_topic or configs.get(asked.connector, {}).get(OFFSETS_TOPIC_SETTING)
-    topics = tuple(dict.fromkeys((asked.worker_offsets_topic, str(own)))) if own else (asked.worker_offsets_topic,)
-    wish = RestoreWish(asked.connector, group_id, topics, offsets, asked.stop, asked.resume, just_stopped)
+    known = known_or_former_configs(sides, (asked.connector,), configs)
+    config = known.get(asked.connector, {})
+    own = asked.offsets_topic or config.get(OFFSETS_TOPIC_SETTING)
+    clusters = read_clusters(sides, {asked.connector: config}, group_id)
+    topics = _topics(asked, own, clusters, access.wire.cluster_id)
+    wish = RestoreWish(
+        asked.connector,
+        group_id,
+        topics,
+        offsets,
+        asked.stop,
+        asked.resume,
+        just_stopped,
+        create_keys=asked.create_keys,
+        own_topic=own is not None,
+        named=asked.offsets_topic is not None,
+    )
     facts = MigrationFacts(
         as_of=context.now(),
-        cluster_ids={Side.SOURCE: access.wire.cluster_id},
+        cluster_ids=dict.fromkeys(Side, access.wire.cluster_id),
         connectors={
             (Side.SOURCE, name): each for name, each in read_connector_facts(access, [asked.connector]).items()
         },
@@ -65,5 +82,16 @@ def _read_and_plan(
         offsets={(Side.SOURCE, topic): read_offsets_topic(access, topic) for topic in topics},
         fenced_ids=fenced_ids(sides, MigrationWish((), group_id, group_id), states, {asked.connector}),
         transaction_timeout_ms=transaction_timeout_ms(access),
+        clusters=clusters,
     )
     return Planned(plan_restore(wish, facts), facts.cluster_ids[Side.SOURCE])
+
+
+def _topics(asked: RestoreAsked, own: object, clusters: ConnectClusters, cluster_id: str) -> tuple[str, ...]:
+    """The topics of its stores in this cluster. The workers' topic is not where only the connector produces to."""
+    first = asked.worker_offsets_topic if own is None else str(own)
+    producer = clusters.producers.get(asked.connector)
+    workers = clusters.workers
+    if producer == cluster_id and not isinstance(workers, Skipped) and workers != cluster_id:
+        return (first,)
+    return tuple(dict.fromkeys((asked.worker_offsets_topic, first)))

@@ -1,22 +1,29 @@
 """Stopping, configuring and resuming connectors over REST. Each can be repeated."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 from urllib.parse import quote
 
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.rest import RestClient
+from eosctl.clients.rest_offsets import answered_offsets
 from eosctl.errors import Refused, TimedOut, Undecodable, Unsupported
 from eosctl.executors.apply import Recheck
 from eosctl.model.plan import ResumeConnector, SetConnectorConfig, Side, StopConnector
 from eosctl.model.versions import STOPPED_STATE, KafkaVersion
+from eosctl.planning.answered_offsets import contradiction
+from eosctl.planning.offsets_digest import Entry
 
 POLL_S: Final = 0.2
+ANSWER_S: Final = 20.0
 INITIAL_STATE: Final = KafkaVersion(3, 7)
 """KIP-980: a connector can be created STOPPED."""
 
 Access = Callable[[Side], ClusterAccess]
+
+ReadEntries = Callable[[Side, str, str], Sequence[Entry]]
+"""What a topic holds of a connector, read now: side, topic, connector."""
 
 
 def stop_connector(step: StopConnector, _: Recheck, *, access: ClusterAccess) -> str:
@@ -39,15 +46,35 @@ def by_hand(connector: str) -> str:
     )
 
 
-def resume_connector(step: ResumeConnector, _: Recheck, *, access: ClusterAccess) -> str:
-    """PUT resume, then wait until all its tasks run; Refused where a task fails."""
+def resume_connector(step: ResumeConnector, _: Recheck, *, access: ClusterAccess, read_entries: ReadEntries) -> str:
+    """PUT resume, then wait until all its tasks run; Refused where a task fails or would begin somewhere else."""
 
     def resume(rest: RestClient) -> str:
+        if step.offsets_topic is not None:
+            entries = read_entries(step.offsets_side, step.offsets_topic, step.connector)
+            _await_answer(rest, step, entries, access.timeout_s)
         rest.request("PUT", f"{path(step.connector)}/resume")
         tasks = await_state(rest, step.connector, _is_running, "to run", access.timeout_s)
         return f"connector {step.connector} runs with {len(tasks)} task" + ("" if len(tasks) == 1 else "s")
 
     return access.ask_worker(resume)
+
+
+def _await_answer(rest: RestClient, step: ResumeConnector, entries: Sequence[Entry], timeout_s: float) -> None:
+    """The worker must answer the offsets in the topic; it may have to read its topics first."""
+    deadline = time.monotonic() + min(timeout_s, ANSWER_S)
+    while (answer := answered_offsets(rest, step.connector)) is not None:
+        told = contradiction(answer, entries, nulls=False)
+        if told is None:
+            return
+        if time.monotonic() > deadline:
+            raise Refused(
+                f"of topic {step.offsets_topic} the worker at {rest.url} answers {told} for connector "
+                f"{step.connector}: it keeps its offsets somewhere else",
+                hint="it was not resumed, for it would not go on where it was; are the offsets topic, the group.id and "
+                "the cluster those of its workers? Then move its offsets from where they are now",
+            )
+        time.sleep(POLL_S)
 
 
 def set_connector_config(step: SetConnectorConfig, _: Recheck, *, access: Access) -> str:

@@ -7,9 +7,9 @@ from typing import Any
 from eosctl.clients.access import ClusterAccess
 from eosctl.executors.acls import perform_create_acls, perform_delete_acls
 from eosctl.executors.apply import Performer, Recheck
-from eosctl.executors.connectors import resume_connector, set_connector_config, stop_connector
+from eosctl.executors.connectors import ReadEntries, resume_connector, set_connector_config, stop_connector
 from eosctl.executors.failpoints import Failpoint, pass_by
-from eosctl.executors.offsets import ReadOffsets, verify_offsets, write_offsets
+from eosctl.executors.offsets import verify_offsets, write_offsets
 from eosctl.executors.producers import Describe, fence_producers
 from eosctl.executors.topics import create_offsets_topic
 from eosctl.executors.transactions import abort_in_partition
@@ -26,15 +26,20 @@ from eosctl.model.plan import (
     VerifyOffsets,
     WriteOffsets,
 )
+from eosctl.model.plan_facts import OffsetsNow
+from eosctl.planning.offsets_digest import offsets_now
 
 
 def performers(
     access: Callable[[Side], ClusterAccess],
-    read_offsets: ReadOffsets,
+    read_entries: ReadEntries,
     describe: Describe,
     failpoint: Failpoint = pass_by,
 ) -> Mapping[type, Performer]:
     """The performer of each kind of step, on the clusters that `access` leads to."""
+
+    def read_offsets(side: Side, topic: str, connector: str) -> OffsetsNow:
+        return offsets_now(read_entries(side, topic, connector))
 
     def on_its_side(perform: Callable[..., str]) -> Performer:
         def performer(step: Any, recheck: Recheck) -> str:  # noqa: ANN401  # each performer takes its own kind
@@ -64,7 +69,7 @@ def performers(
         WriteOffsets: write,
         VerifyOffsets: verify,
         SetConnectorConfig: partial(set_connector_config, access=access),
-        ResumeConnector: on_its_side(resume_connector),
+        ResumeConnector: on_its_side(partial(resume_connector, read_entries=read_entries)),
         AbortTransaction: on_its_side(abort_in_partition),
         CreateAcls: on_its_side(perform_create_acls),
         DeleteAcls: on_its_side(perform_delete_acls),

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from eosctl.model.exported_offsets import ConnectorOffset
 from eosctl.model.names import ConnectorTaskId, task_transactional_id
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.offsets import OffsetsTopic
@@ -26,7 +27,8 @@ class Move:
     """One connector's offsets from a topic of the source side to a topic of the target side, perhaps under a new name.
 
     setting is the offsets.storage.topic that the connector shall have afterwards, former_setting the one that it has:
-    None is none. unchanged says that it shall stay as it is.
+    None is none. unchanged says that it shall stay as it is. assumed says that nobody named the source topic of a
+    connector that does not exist, named that the user did.
     """
 
     connector: str
@@ -37,11 +39,17 @@ class Move:
     former_setting: str | None = None
     unchanged: bool = False
     assumed: bool = False
+    named: bool = False
 
     @property
     def renamed(self) -> bool:
         """Whether keys have to be rewritten."""
         return self.connector != self.new_name
+
+    @property
+    def to_workers(self) -> bool:
+        """Whether the offsets shall be where all connectors of the workers have theirs."""
+        return self.setting is None and not self.unchanged
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +94,14 @@ class ConnectClusters:
     """IDs of Kafka clusters: where the source's workers keep their topics, and where connectors produce to.
 
     producers holds the connectors whose config sends their producer somewhere (producer.override.bootstrap.servers);
-    exactly_once is what the source's workers are set to.
+    exactly_once is what the source's workers are set to; group_state is that of their group, as the brokers tell it.
     """
 
     workers: str | Skipped = field(default_factory=lambda: Skipped("not asked"))
     producers: Mapping[str, str | Skipped] = field(default_factory=dict)
     servers: Mapping[str, str] = field(default_factory=dict)
     exactly_once: SourceSupport | Skipped = field(default_factory=lambda: Skipped("not asked"))
+    group_state: str | Skipped = field(default_factory=lambda: Skipped("not asked"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +109,8 @@ class MigrationFacts:
     """What was read for it. Connectors, topics and offsets are by side and name.
 
     offsets lack the topics that do not exist; fenced_ids are the transactional IDs of the connectors' tasks on each
-    side that coordinators know; a connector whose state nobody could tell is Skipped.
+    side that coordinators know; a connector whose state nobody could tell is Skipped. answers is what the source's
+    workers say of a connector that stands still (GET /connectors/C/offsets); without those of which they do not tell.
     """
 
     as_of: int
@@ -111,6 +121,7 @@ class MigrationFacts:
     fenced_ids: Mapping[Side, tuple[str, ...]] = field(default_factory=dict)
     transaction_timeout_ms: int = 60_000
     clusters: ConnectClusters = field(default_factory=ConnectClusters)
+    answers: Mapping[str, tuple[ConnectorOffset, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

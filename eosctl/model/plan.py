@@ -109,10 +109,15 @@ class SetConnectorConfig:
 
 @dataclass(frozen=True, slots=True)
 class ResumeConnector:
-    """PUT /connectors/C/resume, then wait until its tasks run."""
+    """PUT /connectors/C/resume once the workers answer the offsets in the topic, then wait until its tasks run.
+
+    The topic is one of offsets_side; None: whatever they answer. Workers before KIP-875 (3.5) do not tell.
+    """
 
     side: Side
     connector: str
+    offsets_topic: str | None = None
+    offsets_side: Side = Side.SOURCE
 
 
 @dataclass(frozen=True, slots=True)

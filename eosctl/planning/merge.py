@@ -112,7 +112,8 @@ def _two_values(move: Move, topic: str, raw: bytes, places: Sequence[KeyRecords]
         Severity.ERROR,
         move.connector,
         f"{text(raw)} has different offsets in partitions of topic {topic}: {where}",
-        "a worker starts from the one that it happens to read last; write the right one to both, or delete one",
+        "a worker starts from the one that it happens to read last; write the right one to both (`eosctl offsets "
+        f"restore FILE --connector {move.connector}`), and have a tombstone compacted away (delete.retention.ms=0)",
         {"topic": topic, "partitions": [each.topic_partition.partition for each in places]},
     )
 

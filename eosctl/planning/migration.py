@@ -4,7 +4,8 @@
 2. The producers of its tasks are fenced, old and new: what a zombie left open is aborted and it cannot commit again.
 3. Target topics that do not exist are created: compact, because Connect refuses others.
 4. Each connector's offsets are written in one transaction in the name of its task 0, and read back.
-5. Its config is changed and it is resumed, where that was asked for; else a person is told what is left to do.
+5. Its config is changed and it is resumed, where that was asked for; else a person is told what is left to do. It is
+   resumed only if the workers answer the offsets that were written: then they look where these were written.
 
 Between reading and writing nothing may have changed: cluster, topics, the records of every key that was read.
 """
@@ -185,7 +186,8 @@ class _Planner:
                 step = SetConnectorConfig(side, move.new_name, changes, before, copied)
                 yield PlannedStep(step, (self._cluster(side), *self._stopped_for(move)))
         for move in self._wish.moves if self._wish.resume else ():
-            yield PlannedStep(ResumeConnector(side, move.new_name), (self._cluster(side),))
+            resume = ResumeConnector(side, move.new_name, move.target_topic, Side.TARGET)
+            yield PlannedStep(resume, (self._cluster(side),))
 
     def _by_hand(self) -> Iterator[PlannedStep]:
         for move in self._wish.moves:

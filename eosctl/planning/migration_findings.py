@@ -6,9 +6,10 @@ from eosctl.codecs.offsets_topic import decode_offsets_key
 from eosctl.model.migration import MigrationFacts, MigrationWish, Move
 from eosctl.model.offsets import MalformedKey
 from eosctl.model.plan import ConnectorStopped, Side
-from eosctl.model.plan_facts import PlanFacts
+from eosctl.model.plan_facts import ConnectorFacts, PlanFacts
 from eosctl.model.report import Finding, Severity
 from eosctl.model.skipped import Skipped
+from eosctl.planning.answered_offsets import contradictions
 from eosctl.planning.merge import Merged
 from eosctl.planning.preconditions import not_compact, violation
 from eosctl.planning.producing_elsewhere import find_clusters
@@ -25,7 +26,9 @@ def find_all(
         found += _foreign_keys(facts, topic)
     found += [_nothing_there(move) for move in empty]
     found += _unknown_targets(wish, facts)
+    found += _existing_targets(wish, facts)
     found += find_clusters(wish, facts)
+    found += contradictions(wish, facts)
     found += [_assumed(move) for move in wish.moves if move.assumed]
     return tuple(sorted(found, key=lambda each: list(Severity).index(each.severity)))
 
@@ -80,6 +83,21 @@ def _unknown_targets(wish: MigrationWish, facts: MigrationFacts) -> Iterator[Fin
             )
 
 
+def _existing_targets(wish: MigrationWish, facts: MigrationFacts) -> Iterator[Finding]:
+    """A new name that stands for a connector already: only its offsets become those of the old one."""
+    for move in wish.moves:
+        now = facts.connectors.get((wish.new_side, move.new_name))
+        if (move.renamed or wish.elsewhere) and isinstance(now, ConnectorFacts) and now.state is not None:
+            yield Finding(
+                "target-connector-exists",
+                Severity.WARNING,
+                move.new_name,
+                f"connector {move.new_name} exists already: it keeps its own config, and goes on where "
+                f"{move.connector} was",
+                f"does it read what {move.connector} reads? If it does not, take another name, or delete it first",
+            )
+
+
 def objections(
     wish: MigrationWish, facts: MigrationFacts, stopped: Iterable[ConnectorStopped], findings: Iterable[Finding]
 ) -> Iterator[tuple[str, str]]:
@@ -95,6 +113,36 @@ def objections(
         reason = None if now is None else not_compact(now.facts)
         if reason is not None:
             yield reason, f"set cleanup.policy=compact on {topic}, or move to another topic"
+    yield from _missing_topics(wish, facts)
+    yield from _missing_configs(wish, facts)
     for finding in findings:
         if finding.severity is Severity.ERROR:
             yield finding.message, finding.cure
+
+
+def _missing_topics(wish: MigrationWish, facts: MigrationFacts) -> Iterator[tuple[str, str]]:
+    """The topic that offsets are taken from, and the workers' own, must be there: else their name is a wrong one."""
+    for topic in dict.fromkeys(move.source_topic for move in wish.moves):
+        if facts.topics.get((Side.SOURCE, topic)) is None:
+            yield (
+                f"topic {topic}, from which offsets were to be taken, does not exist",
+                "--worker-offsets-topic is the workers' offset.storage.topic, --offsets-topic wins over all",
+            )
+    for move in wish.moves:
+        if move.to_workers and facts.topics[Side.TARGET, move.target_topic] is None:
+            yield (
+                f"topic {move.target_topic} does not exist: it is not the workers' offsets topic",
+                "--worker-offsets-topic is the workers' offset.storage.topic",
+            )
+
+
+def _missing_configs(wish: MigrationWish, facts: MigrationFacts) -> Iterator[tuple[str, str]]:
+    """--set-config changes or copies a config that has to be there."""
+    for move in wish.moves if wish.set_config else ():
+        old = facts.connectors.get((Side.SOURCE, move.connector))
+        new = facts.connectors.get((wish.new_side, move.new_name))
+        if all(isinstance(each, ConnectorFacts) and each.state is None for each in (old, new)):
+            yield (
+                f"connector {move.connector} does not exist, so there is no config for --set-config",
+                "leave out --set-config and --resume, and create it once its offsets are in place",
+            )

@@ -6,6 +6,7 @@
 3. So a move has to read there, and has to write where the connector will look afterwards. Offsets may be left behind in
    the workers' cluster by a connector that has only now been sent elsewhere: then the target is the producer's cluster.
 4. A cluster that could not be asked is unknown, which is told and does not stop the move; a different one does.
+5. Workers that answer over REST are in their group: one without members is another, and its IDs would fence nobody.
 """
 
 from collections.abc import Iterator
@@ -13,16 +14,21 @@ from collections.abc import Iterator
 from eosctl.model.migration import MigrationFacts, MigrationWish, Move
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.plan import Side
+from eosctl.model.plan_facts import ConnectorFacts
 from eosctl.model.report import Finding, Severity
 from eosctl.model.skipped import Skipped
 
 PRODUCES_ELSEWHERE = "produces-elsewhere"
 WORKERS_ELSEWHERE = "workers-elsewhere"
+NO_SUCH_GROUP = "no-such-group"
+NO_MEMBERS = frozenset({"Dead", "Empty"})
 SETTING = "producer.override.bootstrap.servers"
 
 
 def find_clusters(wish: MigrationWish, facts: MigrationFacts) -> Iterator[Finding]:
     """What is wrong, or not known, about the clusters that each move reads and writes."""
+    if facts.clusters.group_state in NO_MEMBERS:
+        yield _no_group(wish)
     for move in wish.moves:
         producer = facts.clusters.producers.get(move.connector)
         if isinstance(producer, Skipped):
@@ -33,15 +39,30 @@ def find_clusters(wish: MigrationWish, facts: MigrationFacts) -> Iterator[Findin
             yield from _sent_to(move, producer, wish, facts)
 
 
+def _no_group(wish: MigrationWish) -> Finding:
+    return Finding(
+        NO_SUCH_GROUP,
+        Severity.ERROR,
+        wish.source_group_id,
+        f"workers answer over REST, and no worker is in group {wish.source_group_id}: their group.id is another one, "
+        "and so are the transactional IDs of their tasks",
+        "--group-id is the workers' group.id",
+    )
+
+
 def _among_the_workers(move: Move, facts: MigrationFacts) -> Iterator[Finding]:
     workers, source = facts.clusters.workers, facts.cluster_ids[Side.SOURCE]
+    now = facts.connectors.get((Side.SOURCE, move.connector))
+    gone = isinstance(now, ConnectorFacts) and now.state is None
     if not isinstance(workers, Skipped) and workers != source:
         yield Finding(
             WORKERS_ELSEWHERE,
-            Severity.ERROR,
+            # Where one that was deleted produced to is not known any more: the user says it with -b and the topic.
+            Severity.WARNING if gone and move.named else Severity.ERROR,
             move.connector,
             f"the workers of connector {move.connector} keep their topics in Kafka cluster {workers}; this is {source}",
-            "give the brokers of the workers' cluster with -b",
+            "give the brokers of the workers' cluster with -b; of a connector that was deleted and produced to another "
+            "one, name the topic as well: --offsets-topic",
             {"workers": workers, "source": source},
         )
 

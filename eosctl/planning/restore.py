@@ -2,7 +2,8 @@
 
 1. A source partition is found among the connector's keys by what its JSON says, and that key's bytes are written again:
    made anew they may come in another order, and then the connector would not find them.
-2. A partition that no key stands for is written only if it can be written in one way: one member or none.
+2. A partition that no key stands for is written only if it is known how: it has one member or none, or the connector's
+   other keys with these members have them all in one order, or the user says that the file has the right order.
 3. An offset of null deletes. Where the connector has two stores, deletions go to the workers' topic first and must have
    succeeded there before its own topic is written (KAFKA-15018): else the old value would come back.
 4. Partitions that the file does not name keep their offsets.
@@ -14,9 +15,9 @@ from typing import Final
 
 from eosctl.codecs.offsets_topic import canonical, encode_offsets_key, encode_offsets_value
 from eosctl.model.exported_offsets import ConnectorOffset
-from eosctl.model.migration import Migration, MigrationFacts
+from eosctl.model.migration import Migration, MigrationFacts, MigrationWish, Move
 from eosctl.model.names import ConnectorTaskId, task_transactional_id
-from eosctl.model.offsets import OffsetKey
+from eosctl.model.offsets import OffsetKey, SourcePartition
 from eosctl.model.partitioner import java_partition
 from eosctl.model.plan import (
     ClusterIs,
@@ -41,13 +42,18 @@ from eosctl.planning.merge import after_writing, text
 from eosctl.planning.migration_findings import STOP_HINT
 from eosctl.planning.offsets_digest import Entry, entries_by_connector, offsets_now, value_digest
 from eosctl.planning.preconditions import not_compact, violation
+from eosctl.planning.producing_elsewhere import find_clusters
 
 KIND: Final = "offsets.restore"
 
 
 @dataclass(frozen=True, slots=True)
 class RestoreWish:
-    """Which offsets the connector shall have. topics are those of its stores, the one written last at the end."""
+    """Which offsets the connector shall have. topics are those of its stores, the one written last at the end.
+
+    own_topic says that the last of them is the connector's, named that the user named it.
+    create_keys: the members of a source partition that no key stands for are to be written as they stand in the file.
+    """
 
     connector: str
     group_id: str
@@ -56,18 +62,29 @@ class RestoreWish:
     stop: bool = False
     resume: bool = False
     just_stopped: tuple[ConnectorStopped, ...] = field(default=())
+    create_keys: bool = False
+    own_topic: bool = False
+    named: bool = False
 
 
 def plan_restore(wish: RestoreWish, facts: MigrationFacts) -> Migration:
     """The plan by the rules above, with what speaks against it."""
     planner = _Planner(wish, facts)
-    findings = tuple(planner.findings)
+    findings = (*planner.findings, *find_clusters(_in_place(wish), facts))
     against = list(planner.objections())
     against += [(each.message, each.cure) for each in findings if each.severity is Severity.ERROR]
     hint = against[0][1] if against else None
     return Migration(
         Plan(KIND, facts.as_of, tuple(planner.steps())), findings, tuple(told for told, _ in against), hint
     )
+
+
+def _in_place(wish: RestoreWish) -> MigrationWish:
+    """As a move that leaves the offsets where they are: they must be in this cluster, too."""
+    name, topic = wish.connector, wish.topics[-1]
+    own = topic if wish.own_topic else None
+    move = Move(name, name, topic, topic, own, own, unchanged=True, named=wish.named)
+    return MigrationWish((move,), wish.group_id, wish.group_id)
 
 
 class _Planner:
@@ -77,9 +94,11 @@ class _Planner:
         self._entries = {topic: self._of(topic) for topic in wish.topics}
         self.findings: list[Finding] = []
         known: dict[str, dict[bytes, OffsetKey]] = {}
+        self._orders: dict[frozenset[str], set[tuple[str, ...]]] = {}
         for entries in self._entries.values():
             for key, _ in entries:
                 known.setdefault(canonical(key), {})[key.raw] = key
+                self._orders.setdefault(frozenset(key.partition or ()), set()).add(tuple(key.partition or ()))
         self._wanted = dict(self._resolved(known))
 
     def _of(self, topic: str) -> list[Entry]:
@@ -89,7 +108,8 @@ class _Planner:
     def _resolved(self, known: dict[str, dict[bytes, OffsetKey]]) -> Iterator[tuple[bytes, bytes | None]]:
         """Raw key to value, for every offset of the file that can be written."""
         for each in self._wish.offsets:
-            made = encode_offsets_key(self._wish.connector, each.partition)
+            partition, is_sure = self._ordered(each.partition)
+            made = encode_offsets_key(self._wish.connector, partition)
             found = list(known.get(canonical(OffsetKey(made, self._wish.connector, each.partition)), {}))
             value = encode_offsets_value(each.offset)
             if len(found) > 1:
@@ -98,12 +118,19 @@ class _Planner:
                 yield found[0], value
             elif value is None:
                 continue
-            elif len(each.partition) > 1:
+            elif not is_sure:
                 self._object(
                     made, "is not in the topic, and in which order the connector writes its members is unknown"
                 )
             else:
                 yield made, value
+
+    def _ordered(self, partition: SourcePartition) -> tuple[SourcePartition, bool]:
+        """The partition with its members in the connector's own order, and whether that is known."""
+        orders = self._orders.get(frozenset(partition), set())
+        if len(orders) == 1:
+            return {name: partition[name] for name in next(iter(orders))}, True
+        return partition, len(partition) < 2 or self._wish.create_keys
 
     def _object(self, key: bytes, what: str) -> None:
         self.findings.append(
@@ -112,7 +139,8 @@ class _Planner:
                 Severity.ERROR,
                 self._wish.connector,
                 f"{text(key)} {what}",
-                "leave it out of the file, or let the connector commit it once itself",
+                "leave it out of the file, or let the connector commit it once itself; --create-keys takes the order "
+                "of the file, which is that of the topic where eosctl exported it",
             )
         )
 
@@ -154,7 +182,7 @@ class _Planner:
             wanted = {key: value for key, value in self._wanted.items() if value is None or not only_deletions}
             yield from self._write(topic, wanted)
         if self._wish.resume:
-            yield PlannedStep(ResumeConnector(Side.SOURCE, connector), (self._cluster,))
+            yield PlannedStep(ResumeConnector(Side.SOURCE, connector, self._wish.topics[-1]), (self._cluster,))
         else:
             yield PlannedStep(ManualStep(f"resume connector {connector} (PUT /connectors/{connector}/resume)"))
 

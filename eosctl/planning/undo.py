@@ -3,8 +3,8 @@
 1. Records that were written are replaced by the bytes that were there before, and deleted where there was nothing, in
    one transaction, if the offsets still are those that the plan left. Once the connector has committed further, going
    back would repeat records: the undo is refused then.
-2. A connector that the plan resumed is stopped first; one that it stopped is resumed last; a config change is made the
-   other way round.
+2. A connector that the plan resumed is stopped first, and the producers of its tasks are fenced again; one that it
+   stopped is resumed last; a config change is made the other way round.
 3. ACLs that were removed are created again, then those that were created are removed.
 4. Topics and connectors that were created stay: a person decides about them.
 
@@ -23,6 +23,7 @@ from eosctl.model.plan import (
     CreateAcls,
     CreateTopic,
     DeleteAcls,
+    FenceProducers,
     ManualStep,
     OffsetsUnchanged,
     OffsetsWrite,
@@ -46,6 +47,7 @@ def undo_plan(plan: Plan) -> Plan:
     """What leads back from where `plan` leads to; undoing that leads forth again."""
     steps = (
         *(PlannedStep(StopConnector(step.side, step.connector), kept) for step, kept in _of(plan, ResumeConnector)),
+        *(PlannedStep(step, kept) for step, kept in _of(plan, FenceProducers)),
         *(each for step, kept in _of(plan, WriteOffsets) for each in _unwritten(step, kept)),
         *_acls_back(plan),
         *(_unconfigured(step, kept) for step, kept in _of(plan, SetConnectorConfig)),

@@ -31,7 +31,7 @@ from eosctl.model.plan import (
 from eosctl.model.plan_facts import ConnectorFacts, OffsetsNow, PlanFacts, TopicNow
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import NEWEST
-from eosctl.planning.offsets_digest import entries_by_connector, offsets_now
+from eosctl.planning.offsets_digest import Entry, entries_by_connector, offsets_now
 from eosctl.sources.connect_rest import read_connectors
 from eosctl.sources.kafka_acls import read_acls
 from eosctl.sources.kafka_log import read_log
@@ -84,9 +84,9 @@ def read_plan_facts(access: Access, preconditions: Sequence[Precondition]) -> Pl
     )
 
 
-def read_offsets_now(access: Access, side: Side, topic: str, connector: str) -> OffsetsNow:
-    """The digests of one connector's offsets in one topic, read now."""
-    return offsets_now(entries_by_connector(read_offsets_topic(access(side), topic)).get(connector, ()))
+def read_entries(access: Access, side: Side, topic: str, connector: str) -> Sequence[Entry]:
+    """What the topic holds of the connector now."""
+    return entries_by_connector(read_offsets_topic(access(side), topic)).get(connector, ())
 
 
 def read_offsets_topic(access: ClusterAccess, topic: str) -> OffsetsTopic:
@@ -113,12 +113,14 @@ def read_topic_now(access: ClusterAccess, topic: str) -> TopicNow | None:
 def read_connector_facts(access: ClusterAccess, names: Iterable[str]) -> dict[str, ConnectorFacts | Skipped]:
     """State and number of tasks of each connector: from REST where an address is known, else from the config topic.
 
+    Raises UsageError for one that REST calls a sink.
     Tasks of a connector that was deleted just now may still be ending, and commit offsets as they do: REST tells, and
     their end is waited for. The config topic does not tell.
     """
     wanted = list(names)
     if access.connect_urls:
         known = access.ask_worker(lambda rest: read_connectors(rest.url, access.timeout_s))
+        _require_sources([name for name in wanted if name in known and known[name].type == "sink"])
         return {
             name: ConnectorFacts(known[name].state, len(known[name].tasks))
             if name in known
@@ -129,6 +131,14 @@ def read_connector_facts(access: ClusterAccess, names: Iterable[str]) -> dict[st
     if isinstance(states, Skipped):
         return dict.fromkeys(wanted, states)
     return {name: _from_config_topic(states.get(name)) for name in wanted}
+
+
+def _require_sources(sinks: Sequence[str]) -> None:
+    if sinks:
+        raise UsageError(
+            f"connector {sinks[0]} is a sink: it has no source offsets",
+            hint=f"its position is that of consumer group connect-{sinks[0]}: kafka-consumer-groups.sh",
+        )
 
 
 def _await_end(name: str, timeout_s: float, rest: RestClient) -> ConnectorFacts | Skipped:

@@ -17,7 +17,7 @@ from eosctl.codecs.plan import (
     plan_digest,
 )
 from eosctl.codecs.plan_steps import PRECONDITIONS, STEPS
-from eosctl.errors import EosctlError, Undecodable, Unsupported
+from eosctl.errors import EosctlError, Refused, Undecodable, Unsupported
 from eosctl.model import plan as model
 from eosctl.model.plan import Plan, PlannedStep, Side
 
@@ -101,7 +101,7 @@ def test_every_kind_of_step_and_precondition_has_a_name():
     ],
 )
 def test_an_edited_plan_is_refused(old: str, new: str):
-    with pytest.raises(Undecodable, match="changed after it was made"):
+    with pytest.raises(Refused, match="changed after it was made"):
         decode_plan(encode_plan(PLAN).replace(old, new))
 
 

@@ -23,7 +23,7 @@ from eosctl.executors.journal import Journal
 from eosctl.executors.performers import performers
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.plan import WriteOffsets
-from eosctl.sources.plan_facts import read_offsets_now, read_plan_facts
+from eosctl.sources.plan_facts import read_entries, read_plan_facts
 
 CONFIG_TOPIC = "connect-configs"
 
@@ -38,7 +38,7 @@ def main(path: str, bootstrap: str, wanted: str, *more: str) -> int:
         table = dict(
             performers(
                 lambda _: access,
-                lambda side, topic, connector: read_offsets_now(lambda _: access, side, topic, connector),
+                lambda side, topic, connector: read_entries(lambda _: access, side, topic, connector),
                 describer(),
                 failpoint,
             )

@@ -10,8 +10,14 @@ from urllib.parse import quote
 
 import httpx
 
+from eosctl.clients.access import ClusterAccess
+from eosctl.clients.librdkafka import producer
+from eosctl.clients.wire import Wire
+from eosctl.model.client_properties import ClientProperties
 from eosctl.model.versions import KafkaVersion
+from eosctl.planning.offsets_digest import Entry, entries_by_connector
 from eosctl.sandbox.sandbox import Sandbox
+from eosctl.sources.plan_facts import read_offsets_topic
 from tests.commands.conftest import Ran
 from tests.integration.connect import Mirror, Worker
 from tests.integration.coordinators import wait_until
@@ -178,6 +184,21 @@ class _WorkerOf(Worker):
         self.close()
         self.url = home.url
         self._http = httpx.Client(base_url=self.url, timeout=60, trust_env=False)
+
+
+def delete_copies(home: Home, connector: str) -> None:
+    """Tombstones for what the workers copied to their own topic: they may miss a copy, too."""
+    with Wire(ClientProperties((home.servers,))) as wire:
+        access = ClusterAccess(wire, (), None, 30)
+
+        def copies() -> list[Entry]:
+            return entries_by_connector(read_offsets_topic(access, home.offsets_topic)).get(connector, [])
+
+        wait_until(lambda: bool(copies()), "the workers' copy")
+        sender = producer(ClientProperties((home.servers,)))
+        for key, records in copies():
+            sender.produce(home.offsets_topic, None, key.raw, records.topic_partition.partition)
+        assert sender.flush(30) == 0
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import pytest
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
 from tests.integration.coordinators import wait_until
-from tests.integration.moves import SETTING, Copier, Eosctl, Home, Lines, Place, Records, move
+from tests.integration.moves import SETTING, Copier, Eosctl, Home, Lines, Place, Records, delete_copies, move
 
 pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
 
@@ -25,7 +25,7 @@ MOVED = {
 Homes = tuple[Home, Home, Home]
 
 
-@pytest.fixture(scope="module", params=["enabled", "disabled"])
+@pytest.fixture(scope="module", params=["enabled", pytest.param("disabled", marks=pytest.mark.variation)])
 def homes(kafka_version: str, request: pytest.FixtureRequest) -> Iterator[Homes]:
     """A Connect cluster, another one with the same brokers, and one with other brokers."""
     spec = SandboxSpec(kafka_version, workers=1, exactly_once=request.param)
@@ -87,17 +87,20 @@ def test_two_connectors_move_at_once(homes: Homes, eosctl: Eosctl, tmp_path: Pat
         here.delete(place.name)
 
 
-@pytest.mark.parametrize("change", ["own-topic", "rename", "group", "cluster"])
+@pytest.mark.parametrize("change", ["own-topic", "other-topic", "worker-topic", "rename", "group", "cluster"])
 def test_the_same_moves_without_eosctl_break(homes: Homes, tmp_path: Path, change: str):
-    """So the tests above can fail."""
+    """So the tests above can fail. Back to the workers' topic only where the copies there, which may be missed, are."""
     here, beside, abroad = homes
-    copier = Lines(here, f"broken-{change}", tmp_path)
+    had_own = change in {"other-topic", "worker-topic"}
+    copier = Lines(here, f"broken-{change}", tmp_path, {SETTING: f"broken-{change}-first"} if had_own else None)
     count = len(copier.copied())
-    home = {"own-topic": here, "rename": here, "group": beside, "cluster": abroad}[change]
+    home = {"group": beside, "cluster": abroad}.get(change, here)
     name = f"{copier.topic}-2" if change == "rename" else copier.topic
-    more = {SETTING: f"{copier.topic}-own"} if change == "own-topic" else {}
     here.delete(copier.topic)
-    home.create(name, {**copier.config(home), **more})
+    if change == "worker-topic":
+        delete_copies(here, copier.topic)
+    copier.more = {SETTING: f"{copier.topic}-own"} if change in {"own-topic", "other-topic"} else {}
+    home.create(name, copier.config(home))
     copier.place = Place(home, name)
     wait_until(lambda: len(copier.copied()) >= 2 * count, "every line a second time")
     assert copier.copied() == 2 * [f"line {number}".encode() for number in range(count)]

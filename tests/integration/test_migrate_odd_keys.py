@@ -37,9 +37,11 @@ NAME = "odd"
 ODD_NAME = 'ödd "x" 😀'
 
 
-@pytest.fixture(scope="module")
-def home(kafka_version: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
-    """A worker that has the connector among its plugins."""
+@pytest.fixture(scope="module", params=["enabled", pytest.param("disabled", marks=pytest.mark.variation)])
+def home(
+    kafka_version: str, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Home]:
+    """A worker that has the connector among its plugins, with exactly-once enabled and without."""
     jars = resolve_jars(kafka_version, lambda _: None)
     plugins = tmp_path_factory.mktemp("plugins")
     shutil.copytree(compile_java(jars.compiler, SOURCE, jars.classpath), plugins / "odd")
@@ -47,7 +49,8 @@ def home(kafka_version: str, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     manifest.parent.mkdir(parents=True)
     manifest.write_text("OddPartitionsSource\n")
     settings = {"plugin.path": f"{jars.plugin_path},{plugins}", "offset.flush.interval.ms": "500"}
-    with Sandbox(SandboxSpec(kafka_version, workers=1, worker_config=settings)) as sandbox:
+    spec = SandboxSpec(kafka_version, workers=1, exactly_once=request.param, worker_config=settings)
+    with Sandbox(spec) as sandbox:
         yield Home(sandbox)
 
 

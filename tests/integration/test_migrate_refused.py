@@ -165,6 +165,19 @@ def test_a_rename_map_that_gives_two_connectors_one_name(ground: Ground, eosctl:
     refused(ran, 2, "gives two connectors the name x")
 
 
+@pytest.mark.parametrize(
+    "names", ['{"stopped": "running", "running": "x"}', '{"stopped": "running", "running": "stopped"}']
+)
+def test_a_rename_map_with_a_name_that_is_given_away_and_taken(
+    ground: Ground, eosctl: Eosctl, tmp_path: Path, names: str
+):
+    """What the name stands for would depend on the order of the moves."""
+    path = tmp_path / "names.json"
+    path.write_text(names)
+    ran = eosctl("migrate-offsets", "-b", ground.servers, "--group-id", "g", "--rename-map", path, "--yes")
+    refused(ran, 2, "has running as an old name and as a new one", "rename in two runs")
+
+
 class TestMissingAcls:
     """User `tool` may do all but one thing."""
 
@@ -252,7 +265,7 @@ class TestPlansThatWereMadeBefore:
 
     def test_it_was_edited(self, ground: Ground, plan: Path):
         plan.write_text(plan.read_text().replace('"partitions": 3', '"partitions": 4'))
-        refused(ground.apply(plan), 7, "the plan was changed after it was made")
+        refused(ground.apply(plan), 8, "the plan was changed after it was made")
 
     def test_its_file_is_not_overwritten(self, ground: Ground, plan: Path):
         refused(ground.migrate("stopped", "--plan-file", plan), 2, "exists already")

@@ -67,9 +67,29 @@ def test_deletions_go_to_the_workers_topic_first(ground: Ground, restore: Callab
 def test_a_new_key_is_written_only_if_there_is_one_way_to(ground: Ground, restore: Callable[..., Ran]):
     assert restore({"offsets": [entry({"g": "new"}, {"p": 1})]}).exit_code == 0
     assert ground.held()[b'["stopped",{"g":"new"}]'] == b'{"p":1}'
-    ran = restore({"offsets": [entry({"g": "x", "h": "y"}, {"p": 1})]})
+    unknown = {"offsets": [entry({"g": "x", "h": "y"}, {"p": 1})]}
+    ran = restore(unknown)
     assert ran.exit_code == 8
     assert "in which order the connector writes its members is unknown" in ran.stderr
+    assert restore(unknown, "--create-keys").exit_code == 0
+    assert ground.held()[b'["stopped",{"g":"x","h":"y"}]'] == b'{"p":1}'
+
+
+def test_a_new_key_takes_the_order_of_the_connectors_other_keys(ground: Ground, restore: Callable[..., Ran]):
+    assert restore({"offsets": [entry({"a": 3.0, "z": "2"}, {"p": 1})]}).exit_code == 0
+    assert ground.held()[b'["stopped",{"z":"2","a":3.0}]'] == b'{"p":1}'
+
+
+def test_offsets_of_a_connector_that_was_deleted_go_where_it_had_them(ground: Ground, restore: Callable[..., Ran]):
+    """Its last config names a topic of its own."""
+    own = f"{ground.name}-own"
+    ground.create(own, 3)
+    config = {"properties": {"name": "stopped", "offsets.storage.topic": own}}
+    ground.put(ground.configs, b"connector-stopped", json.dumps(config).encode(), 0)
+    for key in (b"connector-stopped", b"target-state-stopped"):
+        ground.put(ground.configs, key, None, 0)
+    ran = restore({"offsets": [entry({"f": 1}, {"p": 3})]}, "--dry-run")
+    assert [row["topic"] for row in json.loads(ran.stdout)["data"]["offsets"]] == [own]
 
 
 @pytest.mark.parametrize(

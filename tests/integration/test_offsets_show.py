@@ -18,6 +18,7 @@ pytestmark = pytest.mark.kafka
 
 Eosctl = Callable[..., Ran]
 FreshName = Callable[[str], str]
+KEY_OF_GONE = '["gone",{"f":1}]'
 PARTITIONS = 5
 
 
@@ -103,7 +104,7 @@ def test_servers_that_do_not_answer_are_said_and_the_rest_is_shown(
     topics.write(config_topic, ("connector-c", json.dumps(config)), partition=0)
     ran = show(
         "--worker-offsets-topic", worker, "--exactly-once", support, "--worker-bootstrap-servers",
-        sandbox.bootstrap_servers, "--timeout", "1",
+        sandbox.bootstrap_servers, "--timeout", "3",
     )  # fmt: skip
     [finding] = [each for each in data(ran)["findings"] if each["id"] == "produces-elsewhere"]
     assert f"producer.override.bootstrap.servers={away}: whether that is another Kafka cluster" in finding["message"]
@@ -261,3 +262,17 @@ def test_an_export_file_with_an_error_is_undecodable(sandbox: Sandbox, eosctl: E
     ran = eosctl("offsets", "diff", str(file), str(file))
     assert ran.exit_code == 7
     assert f"{file} line 2: offsets[0].partition is not an object" in ran.stderr
+
+
+def test_a_connector_that_was_deleted_has_its_offsets_where_it_had_them(
+    topics: OffsetsTopics, config_topic: str, show: Callable[..., Ran], fresh_name: FreshName
+) -> None:
+    """Nobody runs; its last config names the topic, as long as the config topic holds it."""
+    worker, own = topics.create(fresh_name("global")), topics.create(fresh_name("own"))
+    properties = {"properties": {"name": "gone", "offsets.storage.topic": own}}
+    topics.write(config_topic, ("connector-gone", json.dumps(properties)), ("connector-gone", None), partition=0)
+    topics.write(worker, (KEY_OF_GONE, '{"p":1}'))
+    topics.write(own, (KEY_OF_GONE, '{"p":2}'))
+    [row] = data(show("--worker-offsets-topic", worker, "--exactly-once", "enabled"))["offsets"]
+    assert (row["worker_global"]["value"], row["connector_specific"]["value"]) == ({"p": 1}, {"p": 2})
+    assert row["kafka_effective"]["topic"] == own

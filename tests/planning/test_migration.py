@@ -15,7 +15,6 @@ from eosctl.model.plan import (
     ResumeConnector,
     SetConnectorConfig,
     Side,
-    StopConnector,
     WriteOffsets,
 )
 from eosctl.model.plan_facts import ConnectorFacts, TopicNow
@@ -130,14 +129,13 @@ def test_a_connector_without_offsets_is_a_finding():
 def test_an_undo_turns_every_step_round():
     undo = undo_plan(plan_migration(ALL, RUNNING).plan)
     assert kinds(undo) == [
-        "StopConnector", "WriteOffsets", "VerifyOffsets", "SetConnectorConfig", "ResumeConnector", "ManualStep",
+        "StopConnector", "FenceProducers", "WriteOffsets", "VerifyOffsets", "SetConnectorConfig", "ResumeConnector",
+        "ManualStep",
     ]  # fmt: skip
     [record] = one(undo, WriteOffsets).step.records
     assert (record.value, record.before) == (None, b"1")
     assert one(undo, SetConnectorConfig).step.changes == {"offsets.storage.topic": None}
-    assert not any(isinstance(each.step, FenceProducers) for each in undo.steps)
-    assert isinstance(undo.steps[0].step, StopConnector)
-    assert isinstance(undo.steps[4].step, ResumeConnector)
+    assert one(undo, FenceProducers).step.transactional_ids == ("g-c-0", "g-c-1"), "zombies of what ran in between"
 
 
 def test_undoing_an_undo_writes_the_same_again():
@@ -145,3 +143,33 @@ def test_undoing_an_undo_writes_the_same_again():
     again = undo_plan(undo_plan(plan))
     assert one(again, WriteOffsets).step.records == one(plan, WriteOffsets).step.records
     assert one(again, WriteOffsets).step.after == one(plan, WriteOffsets).step.after
+
+
+def test_topics_that_are_not_there_are_misnamed():
+    """The source's, and the workers' own: eosctl would create what the workers never look at."""
+    facts = replace(FACTS, topics={(S, "old"): None, (T, "new"): None})
+    assert "topic old, from which offsets were to be taken, does not exist" in plan_migration(WISH, facts).objections
+    back = replace(WISH, moves=(replace(TO_OWN, setting=None, former_setting="old"),))
+    assert "topic new does not exist: it is not the workers' offsets topic" in plan_migration(back, FACTS).objections
+    assert plan_migration(WISH, FACTS).objections == ()
+
+
+def test_it_is_resumed_only_where_the_workers_answer_what_was_written():
+    resume = one(plan_migration(ALL, RUNNING).plan, ResumeConnector).step
+    assert (resume.offsets_side, resume.offsets_topic) == (T, "new")
+
+
+def test_a_config_that_is_not_there_cannot_be_set():
+    facts = replace(FACTS, connectors={(S, "c"): ConnectorFacts(None)})
+    told = "connector c does not exist, so there is no config for --set-config"
+    assert plan_migration(ALL, facts).objections == (told,)
+    assert plan_migration(WISH, facts).objections == ()
+    renamed = replace(ALL, moves=(replace(TO_OWN, new_name="d"),))
+    created = replace(FACTS, connectors={(S, "c"): ConnectorFacts(None), (S, "d"): ConnectorFacts("STOPPED")})
+    assert plan_migration(renamed, created).objections == ()
+
+
+def test_a_new_name_that_stands_for_a_connector_is_told():
+    renamed = replace(ALL, moves=(replace(TO_OWN, new_name="d"),))
+    facts = replace(FACTS, connectors={**FACTS.connectors, (S, "d"): ConnectorFacts("STOPPED")})
+    assert [each.id for each in plan_migration(renamed, facts).findings] == ["target-connector-exists"]

@@ -8,7 +8,8 @@ from threading import Thread
 
 import pytest
 
-from eosctl.errors import NotAuthorized, TimedOut, Undecodable, Unreachable, UsageError
+from eosctl.clients.rest import RestClient
+from eosctl.errors import NotAuthorized, Refused, TimedOut, Undecodable, Unreachable, UsageError
 from eosctl.model.snapshot import Skipped
 from eosctl.model.workers import ConnectorStatus, TaskStatus, WorkerFacts
 from eosctl.sources.connect_rest import read_connect, read_connectors, read_worker
@@ -149,3 +150,14 @@ def test_a_silent_worker_times_out() -> None:
 def test_a_url_without_a_scheme_is_a_usage_error() -> None:
     with pytest.raises(UsageError, match="is not a URL"):
         read_worker("localhost:8083", 1)
+
+
+def test_a_name_that_the_worker_takes_in_no_path_is_said():
+    """Jetty 12, in workers from 4.0, answers a page of HTML before Connect sees the request."""
+    with (
+        worker(lambda _: (400, b"<h1>Bad Message 400</h1>")) as url,
+        RestClient(url, 5) as rest,
+        pytest.raises(Refused, match="answered 400") as refused,
+    ):
+        rest.request("GET", "/connectors/a%2Fb/status")
+    assert "take no slash, backslash or percent sign" in str(refused.value.hint)

@@ -7,6 +7,7 @@ import pytest
 
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.wire import Wire
+from eosctl.errors import UsageError
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.plan_facts import ConnectorFacts
 from eosctl.model.skipped import Skipped
@@ -46,3 +47,13 @@ def test_a_task_that_has_ended_is_not_waited_for(state: str):
 def test_whether_it_has_ended_is_unknown_when_the_time_is_up():
     told = facts(iter(lambda: status("UNASSIGNED", "RUNNING"), None), timeout_s=0.3)
     assert told == Skipped("it does not exist, and tasks 1 of it have not ended")
+
+
+def test_a_sink_has_no_source_offsets():
+    body = {"c": {"info": {"type": "sink"}, "status": {"connector": {"state": "STOPPED"}, "tasks": []}}}
+    with (
+        worker(lambda _: (200, json.dumps(body).encode())) as url,
+        Wire(ClientProperties(("localhost:1",))) as wire,
+        pytest.raises(UsageError, match="connector c is a sink"),
+    ):
+        read_connector_facts(ClusterAccess(wire, (url,), None, 5), ["c"])
