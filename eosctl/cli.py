@@ -220,12 +220,15 @@ def _usage_error(error: TyperException) -> UsageError:
 def _bug(error: Exception, seat: Seat) -> Bug:
     """What to say of an exception that nothing expected.
 
-    Its text may hold anything, passwords too: it is told under -v and in a file that only the user can read.
+    Its text may hold anything, so what looks like a secret in it is hidden; it is told under -v and in a file that only
+    the user can read.
     """
     import tempfile
     import traceback
 
-    text = "".join(traceback.format_exception(error))
+    from eosctl.codecs.secrets import mask_text
+
+    text = mask_text("".join(traceback.format_exception(error)))
     handle, name = tempfile.mkstemp(prefix="eosctl-", suffix=".traceback")
     with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
         file.write(text)

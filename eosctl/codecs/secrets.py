@@ -30,6 +30,13 @@ _SECRET: Final = re.compile(
 )
 _USER_INFO: Final = re.compile(r"://[^/\s]*@")
 
+_TOLD: Final = re.compile(
+    r"""(?P<before>[\w.\-]*(?:pass|pwd|secret|token|credential|passphrase|user\.info|authorization)[\w.\-]*["']?\s*[=:]\s*)
+        (?:\\?"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|(?:basic|bearer)\s+\S+|[^\s,;&)}\]]+)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_PRIVATE_KEY: Final = re.compile(r"(-----BEGIN [A-Z ]*PRIVATE KEY-----).*?(?=-----END|\Z)", re.DOTALL)
+
 _CLIENT_PREFIX: Final = re.compile(
     r"(?:(?:source|target)(?:\.cluster)?\.)?(?:(?:producer|consumer|admin)\.(?:override\.)?)?|offset-syncs\.topic\."
 )
@@ -86,6 +93,16 @@ def mask_properties(properties: Mapping[str, object]) -> dict[str, object]:
 def keep_properties(properties: Mapping[str, object]) -> dict[str, object]:
     """The properties as they are: only for tests that compare every value with Kafka's own classes."""
     return dict(properties)
+
+
+def mask_text(text: str) -> str:
+    """Text that nobody wrote for others to read, such as a traceback, without what looks like a secret in it.
+
+    Hidden are private keys in PEM, the user and password of URLs, and values behind a name such as password or token.
+    """
+    text = _PRIVATE_KEY.sub(rf"\1{HIDDEN}", text)
+    text = _USER_INFO.sub(f"://{HIDDEN}@", text)
+    return _TOLD.sub(rf"\g<before>{HIDDEN}", text)
 
 
 def looks_secret(key: str) -> bool:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from eosctl.codecs.secrets import HIDDEN, mask_properties
+from eosctl.codecs.secrets import HIDDEN, mask_properties, mask_text
 
 
 @pytest.mark.parametrize(
@@ -53,3 +53,31 @@ def test_harmless_values_and_references_are_shown(key, value):
 )
 def test_everything_else_is_hidden(key, value):
     assert mask_properties({key: value}) == {key: HIDDEN}
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        'LoginModule required username="tool" password="gehe\\"im x" ;',
+        "ssl.key.password=geheim",
+        "{'sasl.password': 'geheim', 'client.id': 'x'}",
+        '{"clientSecret": "geheim"}',
+        "Property(password: geheim)",
+        "postgresql://audit:geheim@db/ledger",
+        "https://tool:ge%3Ageheim@worker:8083/connectors",
+        "Authorization: Basic geheim",
+        "access_token=geheim&scope=x",
+        "basic.auth.user.info=tool:geheim",
+        "-----BEGIN ENCRYPTED PRIVATE KEY-----\ngeheim\ngeheim\n-----END ENCRYPTED PRIVATE KEY-----",
+        "-----BEGIN PRIVATE KEY----- geheim",
+    ],
+)
+def test_a_traceback_s_text_keeps_no_secret(told):
+    assert "geheim" not in mask_text(f"ValueError: before {told}")
+    assert HIDDEN in mask_text(told)
+    assert mask_text(f"ValueError: before {told}").startswith("ValueError: before ")
+
+
+def test_text_without_secrets_stays_as_it_is():
+    text = 'File "x.py", line 3, in read\n    raise ValueError(passed)\nValueError: topic a: partition 3 = bad'
+    assert mask_text(text) == text
