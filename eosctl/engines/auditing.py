@@ -13,7 +13,8 @@ from eosctl.analysis.audit.conclusion import conclude
 from eosctl.analysis.audit.evidence import Evidence, PartitionLog, all_beginnings
 from eosctl.analysis.audit.key_summary import add_key_summaries
 from eosctl.analysis.audit.log_scan import GapKind, LogScan
-from eosctl.analysis.audit.transaction_judgement import Bench, Owners, TroubleKind
+from eosctl.analysis.audit.transaction_judgement import Bench
+from eosctl.analysis.audit.transaction_owners import Owners, TroubleKind
 from eosctl.analysis.audit.transaction_summary import add_summaries
 from eosctl.analysis.audit.writers import Writers, find_writers
 from eosctl.codecs.audit_states import decode_state, encode_state

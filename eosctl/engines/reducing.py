@@ -21,7 +21,7 @@ from eosctl.analysis.audit.transaction_reduction import Known, reduce_transactio
 from eosctl.codecs.audit_states import decode_json, decode_state, encode_state, read_offsets_key
 from eosctl.model.audit import StateKind, StateRow
 from eosctl.model.audit_states import ConfigEvent, KeyState, LogState, ProducerItems
-from eosctl.model.audit_summaries import Suspicion, TransactionSummary
+from eosctl.model.audit_summaries import ClosedTransactions, Suspicion
 from eosctl.model.names import TopicPartition
 
 SUMMARY_TOPIC = ""
@@ -147,11 +147,11 @@ def _reduce_keys(reduction: KeyReduction, bucket: int, rows: Iterable[StateRow])
 
 
 def _reduce_transactions(reduction: TransactionReduction, bucket: int, rows: Iterable[StateRow]) -> Reduced:
-    known = Known({}, {}, TransactionSummary())
+    known = Known({}, {}, ClosedTransactions())
     for place, group in _by_partition(rows):
         for row in group:
             if place.topic == SUMMARY_TOPIC:
-                known = known._replace(summary=decode_state(row.payload, TransactionSummary))
+                known = known._replace(closed=decode_state(row.payload, ClosedTransactions))
                 continue
             into = known.settled if row.settled else known.tails
             into.setdefault(place, []).append(decode_state(row.payload, tuple[ProducerItems, ...]))

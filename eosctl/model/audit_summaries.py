@@ -66,6 +66,17 @@ class TransactionSummary(NamedTuple):
     confirmed: tuple[Suspicion, ...] = ()
 
 
+class ClosedTransactions(NamedTuple):
+    """What was concluded from transactions that nothing can be added to, by producer ID: no connector is named.
+
+    stalls and confirmed are those of all of them.
+    """
+
+    producers: tuple[tuple[int, TransactionSummary], ...] = ()
+    stalls: tuple[Stall, ...] = ()
+    confirmed: tuple[Suspicion, ...] = ()
+
+
 class KeyTrouble(NamedTuple):
     """Something wrong with a key of an offsets topic, at an offset; key is its JSON text.
 

@@ -13,7 +13,7 @@ from eosctl.errors import Bug
 from eosctl.model.audit import StateKind, StateRow
 from eosctl.model.names import TopicPartition
 
-STATE_VERSION: Final = 1
+STATE_VERSION: Final = 2
 """The layout of carried payloads and the number of buckets: raised when this eosctl cannot go on with older ones."""
 
 

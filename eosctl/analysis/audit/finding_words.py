@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from eosctl.analysis.audit.config_history import ConfigTroubleKind
 from eosctl.analysis.audit.key_troubles import KeyTroubleKind
-from eosctl.analysis.audit.transaction_judgement import TroubleKind
+from eosctl.analysis.audit.transaction_owners import TroubleKind
 from eosctl.model.report import Severity
 
 PLAIN_DATA: Final = "data-outside-transaction"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from eosctl.analysis.audit.evidence import Evidence, PartitionLog
 from eosctl.analysis.audit.finding_words import DAMAGED, EXPIRED, HANGING, HANGING_CURE, LOST, OPEN, PLAIN_DATA
 from eosctl.analysis.audit.log_scan import GapKind
-from eosctl.analysis.audit.transaction_judgement import TroubleKind
+from eosctl.analysis.audit.transaction_owners import TroubleKind
 from eosctl.model.audit import OpenAtPlan, TopicRole
 from eosctl.model.report import Finding, Severity
 from eosctl.model.skipped import Skipped

@@ -10,16 +10,17 @@
    nothing in the same partitions, and ended within CLOCKS_DIFFER_MS without data, or within CLOSE_MS; or within
    CLOCKS_DIFFER_MS, while none with offsets there has anything in these partitions, so that nothing shows equal clocks.
    The transaction log settles it where it was read: it names all partitions of a transaction.
-6. Data in a connector's output by a producer that is none of its tasks': another writer's, if a transactional ID held
-   the producer ID that no task of a known connector has. Else the writer is unknown.
+
+Nothing here asks whose a producer ID is: that may become known later, when the transactions are closed. See
+`transaction_owners`.
 """
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from enum import StrEnum
 from typing import Final, NamedTuple
 
 from eosctl.analysis.audit.logged_parts import CLOCKS_DIFFER_MS, Matched, match_parts
+from eosctl.analysis.audit.transaction_owners import Owners, TroubleKind
 from eosctl.analysis.audit.transaction_parts import Transaction, join_parts
 from eosctl.model.audit_past import LoggedTransaction
 from eosctl.model.audit_report import Stall
@@ -35,34 +36,6 @@ STALL_MS: Final = 1_000
 NOTHING_LOGGED: Final[Mapping[int, Sequence[LoggedTransaction]]] = {}
 
 Places = tuple[tuple[str, int], ...]
-
-
-class TroubleKind(StrEnum):
-    """What can be wrong with a transaction."""
-
-    DATA_WITHOUT_OFFSETS = "data-without-offsets"
-    OFFSETS_WITHOUT_DATA = "offsets-without-data"
-    MISSING_MARKER = "missing-marker"
-    MIXED_MARKERS = "mixed-markers"
-    UNCLEAR = "unclear"
-    UNKNOWN_WRITER = "unknown-writer"
-    OTHER_WRITER = "other-writer"
-    UNJUDGED = "unjudged"
-
-
-class Owners(NamedTuple):
-    """Who is known to write what: connectors of producer IDs, and those that write their records to a topic.
-
-    others are producer IDs that were held by transactional IDs of no known connector's task.
-    """
-
-    producers: Mapping[int, tuple[str, ...]]
-    topics: Mapping[str, tuple[str, ...]]
-    others: frozenset[int] = frozenset()
-
-    def of(self, part: Part) -> tuple[str, ...]:
-        """The connectors concerned by a part: those of its producer, else those that the topic belongs to."""
-        return self.producers.get(part.producer_id) or self.topics.get(part.topic, ())
 
 
 class Bench(NamedTuple):
@@ -102,18 +75,17 @@ def _troubles(transaction: Transaction, bench: Bench, beside: _Beside) -> Iterat
     if not ended:
         return
     if len({part.committed for part in ended}) > 1:
-        others = ended[0].producer_id in bench.owners.others
-        yield from (_trouble(TroubleKind.MIXED_MARKERS, part, bench) for part in ended[:1] if not others)
+        yield _trouble(TroubleKind.MIXED_MARKERS, ended[0])
     if bench.as_of - ended_ms(transaction) > GRACE_MS:
         opened = (part for part in transaction if part.marker_offset is None)
-        yield from (_trouble(TroubleKind.MISSING_MARKER, part, bench) for part in opened)
+        yield from (_trouble(TroubleKind.MISSING_MARKER, part) for part in opened)
     if not _is_committed(transaction):
         return
     data, offsets = _data(transaction), _offsets(transaction)
     if data and not offsets:
         yield from _without_offsets(data, bench, beside)
     elif offsets and not data and offsets[0].records:
-        yield _trouble(TroubleKind.OFFSETS_WITHOUT_DATA, offsets[0], bench)
+        yield _trouble(TroubleKind.OFFSETS_WITHOUT_DATA, offsets[0])
 
 
 class _Others:
@@ -146,20 +118,14 @@ def _places(parts: Iterable[Part]) -> Places:
 
 
 def _without_offsets(data: Sequence[Part], bench: Bench, beside: _Beside) -> Iterator[Trouble]:
-    known = [part for part in data if bench.owners.of(part)]
-    if known and not beside.pending:
-        kind = _kind(data, bench, beside)
-        yield from () if kind is None else (_trouble(kind, part, bench) for part in known)
+    kind = None if beside.pending else _kind(data, bench, beside)
+    yield from () if kind is None else (_trouble(kind, part) for part in data)
 
 
 def _kind(data: Sequence[Part], bench: Bench, beside: _Beside) -> TroubleKind | None:
-    producer_id, ended = data[0].producer_id, ended_ms(tuple(data))
-    if producer_id in bench.owners.others:
-        return TroubleKind.OTHER_WRITER
+    ended = ended_ms(tuple(data))
     if bench.whole_since is None or ended <= bench.whole_since:
         return TroubleKind.UNJUDGED
-    if producer_id not in bench.owners.producers:
-        return TroubleKind.UNKNOWN_WRITER
     logged = next((beside.matched[part] for part in data if part in beside.matched), None)
     if logged is not None:
         with_offsets = any(place.topic in bench.offsets_topics for place in logged.partitions)
@@ -169,10 +135,10 @@ def _kind(data: Sequence[Part], bench: Bench, beside: _Beside) -> TroubleKind | 
     return TroubleKind.UNCLEAR if unclear else TroubleKind.DATA_WITHOUT_OFFSETS
 
 
-def _trouble(kind: TroubleKind, part: Part, bench: Bench) -> Trouble:
+def _trouble(kind: TroubleKind, part: Part) -> Trouble:
     return Trouble(
         kind.value,
-        bench.owners.of(part),
+        (),
         part.topic,
         part.partition,
         part.first,
@@ -214,11 +180,7 @@ def stalls_of(transaction: Transaction, bench: Bench) -> Iterator[Stall]:
         until = part.marker_timestamp if part.marker_offset is not None else None
         length = (bench.as_of if until is None else until) - part.first_timestamp
         if part.records and length >= STALL_MS and (until is None or length <= LONGEST_MS):
-            owners = bench.owners.of(part)
-            connector = owners[0] if len(owners) == 1 else None
-            yield Stall(
-                part.topic, part.partition, part.first, part.first_timestamp, until, part.producer_id, connector
-            )
+            yield Stall(part.topic, part.partition, part.first, part.first_timestamp, until, part.producer_id, None)
 
 
 def carries_data(transaction: Transaction) -> bool:

@@ -2,7 +2,7 @@
 
 A transaction is closed when nothing can be added to it, or to what it is judged by: its last marker is older than
 OPEN_FOR_MS, its producer has no open part, and those that are not settled in all partitions ended more than BESIDE_MS
-later. Closed ones are kept as a summary, the others as items.
+later. Closed ones are kept as a summary for each producer ID, the others as items.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,11 +10,12 @@ from typing import Final, NamedTuple
 
 from eosctl.analysis.audit.logged_parts import CLOCKS_DIFFER_MS
 from eosctl.analysis.audit.transaction_judgement import Bench, ended_ms, judge_producer
+from eosctl.analysis.audit.transaction_owners import name_owners, name_stall
 from eosctl.analysis.audit.transaction_parts import TOGETHER_MS, Transaction, parts_of
 from eosctl.analysis.audit.transaction_scan import extend_items, join_items
 from eosctl.analysis.audit.transaction_summary import Suspicions, Totals
 from eosctl.model.audit_states import Part, ProducerItems, TransactionItem
-from eosctl.model.audit_summaries import Suspicion, TransactionSummary
+from eosctl.model.audit_summaries import ClosedTransactions, Suspicion, TransactionSummary
 from eosctl.model.names import TopicPartition
 
 OPEN_FOR_MS: Final = 15 * 60_000
@@ -30,14 +31,14 @@ class Known(NamedTuple):
 
     settled: Places
     tails: Places
-    summary: TransactionSummary
+    closed: ClosedTransactions
 
 
 class TransactionConclusion(NamedTuple):
-    """Conclusions with what is still open, without it, and the items of what is still open."""
+    """Conclusions with what is still open, those without it, and the items of what is still open."""
 
     now: TransactionSummary
-    closed: TransactionSummary
+    closed: ClosedTransactions
     left: Mapping[TopicPartition, tuple[ProducerItems, ...]]
 
 
@@ -47,32 +48,58 @@ def reduce_transactions(
     """Judge every transaction, and part those that are closed from the others."""
     bench = bench._replace(offsets_topics=offsets_topics)
     settled, tails = _by_producer(known.settled), _by_producer(known.tails)
-    now, closed = Totals(), Totals()
-    now.add(known.summary)
-    closed.add(known.summary)
+    before = dict(known.closed.producers)
+    now, closed = Totals(), _Closed()
+    now.add(TransactionSummary(stalls=tuple(name_stall(each, bench.owners) for each in known.closed.stalls)))
+    for total in (now, closed.shared):
+        total.add(TransactionSummary(confirmed=known.closed.confirmed))
+    closed.shared.add(TransactionSummary(stalls=known.closed.stalls))
     asked = Suspicions(suspicions)
     left: dict[TopicPartition, list[ProducerItems]] = {}
-    for producer_id in sorted(settled.keys() | tails.keys()):
+    for producer_id in sorted(settled.keys() | tails.keys() | before.keys()):
         mine = settled.get(producer_id, {})
         behind = tails.get(producer_id, {})
         whole = {place: join_items(mine.get(place, ()), behind.get(place, ())) for place in {**mine, **behind}}
         judged = list(judge_producer(list(_parts(producer_id, whole, offsets_topics)), bench))
         closed_until = _closed_until([transaction for transaction, _ in judged], mine, bench.as_of)
+        of_now, of_closed = Totals(), Totals()
+        for total in (of_now, of_closed):
+            total.add(before.get(producer_id, TransactionSummary()))
         still: dict[TopicPartition, set[int]] = {}
         for transaction, troubles in judged:
             confirmed = asked.confirmed_by(transaction)
-            now.add_transaction(transaction, troubles, confirmed, bench)
+            of_now.add_transaction(transaction, troubles, confirmed, bench)
             if ended_ms(transaction) < closed_until:
-                closed.add_transaction(transaction, troubles, confirmed, bench)
+                of_closed.add_transaction(transaction, troubles, confirmed, bench)
                 continue
             for part in transaction:
                 still.setdefault(TopicPartition(part.topic, part.partition), set()).add(part.first)
+        now.add(name_owners(producer_id, of_now.result(), bench.owners))
+        closed.add(producer_id, of_closed.result())
         for place, items in mine.items():
             kept = _still_open(items, still.get(place, set()))
             if kept:
                 left.setdefault(place, []).append(ProducerItems(producer_id, kept))
     frozen = {place: tuple(items) for place, items in left.items()}
     return TransactionConclusion(now.result(), closed.result(), frozen)
+
+
+class _Closed:
+    """Conclusions about closed transactions that grow."""
+
+    def __init__(self) -> None:
+        self.shared = Totals()
+        self._producers: list[tuple[int, TransactionSummary]] = []
+
+    def add(self, producer_id: int, summary: TransactionSummary) -> None:
+        self.shared.add(TransactionSummary(stalls=summary.stalls, confirmed=summary.confirmed))
+        own = summary._replace(stalls=(), confirmed=())
+        if own != TransactionSummary():
+            self._producers.append((producer_id, own))
+
+    def result(self) -> ClosedTransactions:
+        shared = self.shared.result()
+        return ClosedTransactions(tuple(self._producers), shared.stalls, shared.confirmed)
 
 
 def _by_producer(places: Places) -> Items:

@@ -63,9 +63,8 @@ class Totals:
     def add_transaction(
         self, transaction: Transaction, troubles: Sequence[Trouble], confirmed: Iterable[Suspicion], bench: Bench
     ) -> None:
-        """Take in a transaction, which counts once for each kind of trouble and topic."""
-        owners = {owner for part in transaction for owner in bench.owners.producers.get(part.producer_id, ())}
-        self._of(min(owners) if len(owners) == 1 else None).add_transaction(transaction)
+        """Take in a transaction, which counts once for each kind of trouble and topic; it names nobody."""
+        self._of(None).add_transaction(transaction)
         for trouble in troubles:
             self._records[trouble[:3]] += trouble.records
         for place in {trouble[:3] for trouble in troubles}:

@@ -4,13 +4,14 @@ Time stands still unless a test moves it: every append takes one ms.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from eosctl.codecs.record_batches import Batch, Codec, DamagedOffsets, MarkerType, decode_marker, iter_batches
 from eosctl.engines.local import LogSource
 from eosctl.model.audit import AuditedTopic, AuditPlan, OffsetRange, PartitionBounds, TransactionalIdHolder
 from eosctl.model.names import TopicPartition
+from eosctl.model.skipped import Skipped
 from eosctl.sources.audit_log import ControlBatch, DataBatch, LogItem
 from tests.analysis.audit.batch_bytes import Writer, Written, damaged, data_batch, marker_batch
 
@@ -49,12 +50,16 @@ class Log:
 
 
 class Seen(NamedTuple):
-    """The cluster at one moment, as the plan of an audit sees it."""
+    """The cluster at one moment, as the plan of an audit sees it.
+
+    Without known, no worker and no coordinator answered: nobody told which connectors there are, and what they use.
+    """
 
     as_of: int
     bounds: tuple[PartitionBounds, ...]
     holders: tuple[TransactionalIdHolder, ...]
     connectors: tuple[str, ...]
+    known: bool = True
 
 
 class Brokers:
@@ -151,19 +156,24 @@ class Brokers:
     def plan(self, seen: Seen | None = None) -> AuditPlan:
         """A plan without ranges, as sources.audit_plan resolves it."""
         seen = seen or self.seen()
+        nobody = Skipped("no answer")
         return AuditPlan(
             as_of=seen.as_of,
             cluster_id="cluster",
             group_id="group",
-            topics=tuple(self.topics.values()),
+            topics=tuple(each if seen.known else _of_nobody(each) for each in self.topics.values()),
             bounds=seen.bounds,
             ranges=(),
-            connectors=seen.connectors,
-            holders=seen.holders,
+            connectors=seen.connectors if seen.known else nobody,
+            holders=seen.holders if seen.known else nobody,
         )
 
     def source(self) -> "MemorySource":
         return MemorySource(self.logs)
+
+
+def _of_nobody(topic: AuditedTopic) -> AuditedTopic:
+    return replace(topic, connectors=())
 
 
 class Producer:

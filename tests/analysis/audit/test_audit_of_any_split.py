@@ -16,6 +16,7 @@ from tests.analysis.audit.runs import Cut, audit, audit_by_runs, everywhere, tex
 EXAMPLES, MANY = 15, 3000
 versions = st.sampled_from([1, 2])
 skews = st.sampled_from([0, 2, 40])
+strangers = st.integers(0, 4)
 
 
 def cuts(seed: int) -> Cut:
@@ -28,9 +29,12 @@ def cuts(seed: int) -> Cut:
     return cut
 
 
-def check(version: int, skew: int, played: list, spoiled: list, seed: int) -> None:
+def check(version: int, skew: int, played: list, spoiled: list, seed: int, strangers: int = 0) -> None:
+    """strangers: at so many of the first looks nothing is known of connectors."""
     history = History(version, skew).play(played, spoiled)
     last = history.moments[-1]
+    for number in range(min(strangers, len(history.moments) - 1)):
+        history.moments[number] = history.moments[number]._replace(known=False)
     at_once = text_of(audit(history.brokers, last))
     for other in (
         audit(history.brokers, last, everywhere if seed == 0 else cuts(seed)),
@@ -46,18 +50,18 @@ def require_same(text: str, expected: str) -> None:
 
 
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
-@given(versions, skews, steps, spoils, st.integers(0, 1000))
-def test_any_split_and_any_runs_give_the_report_of_one_audit(version, skew, played, spoiled, seed):
-    check(version, skew, played, spoiled, seed)
+@given(versions, skews, steps, spoils, st.integers(0, 1000), strangers)
+def test_any_split_and_any_runs_give_the_report_of_one_audit(version, skew, played, spoiled, seed, strangers):
+    check(version, skew, played, spoiled, seed, strangers)
 
 
 @pytest.mark.long
 @settings(max_examples=MANY, deadline=None, suppress_health_check=list(HealthCheck))
-@given(versions, skews, steps, spoils, st.integers(0, 1000))
+@given(versions, skews, steps, spoils, st.integers(0, 1000), strangers)
 def test_any_split_and_any_runs_give_the_report_of_one_audit_in_thousands_of_histories(
-    version, skew, played, spoiled, seed
+    version, skew, played, spoiled, seed, strangers
 ):
-    check(version, skew, played, spoiled, seed)
+    check(version, skew, played, spoiled, seed, strangers)
 
 
 def test_offsets_of_a_transaction_wait_for_its_data_that_another_ones_open_transaction_keeps_unsettled():
@@ -75,3 +79,20 @@ def test_offsets_of_a_transaction_wait_for_its_data_that_another_ones_open_trans
     brokers.tick(16 * MINUTE)
     last = brokers.seen()
     require_same(text_of(audit_by_runs(brokers, [first, last])), text_of(audit(brokers, last)))
+
+
+def test_a_connector_that_becomes_known_later_answers_for_what_it_did_before():
+    history = History(1)
+    orders = history.connectors[0]
+    other_task = orders.tasks[1]
+    orders.data(other_task, 3, outputs=(1,))
+    other_task.commit()
+    orders.write(0, {"a": 1}, outputs=(1,))
+    history.brokers.tick(100 * MINUTE)
+    stranger = history.brokers.seen()._replace(known=False)
+    orders.write(0, {"a": 2}, outputs=(1,))
+    history.brokers.tick(100 * MINUTE)
+    last = history.brokers.seen()
+    report = audit_by_runs(history.brokers, [stranger, last])
+    assert [(each.id, each.subject) for each in report.findings if each.counts] == [("data-without-offsets", "orders")]
+    require_same(text_of(report), text_of(audit(history.brokers, last)))

@@ -4,7 +4,8 @@ import pytest
 
 from eosctl.analysis.audit.logged_parts import match_parts
 from eosctl.analysis.audit.past import fold_past
-from eosctl.analysis.audit.transaction_judgement import Bench, Owners
+from eosctl.analysis.audit.transaction_judgement import Bench
+from eosctl.analysis.audit.transaction_owners import Owners
 from eosctl.analysis.audit.transaction_parts import join_parts
 from eosctl.model.audit import TransactionalIdHolder
 from eosctl.model.audit_past import LoggedTransaction

@@ -6,14 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eosctl.analysis.audit.transaction_judgement import Bench, Owners, judge_producer
+from eosctl.analysis.audit.transaction_judgement import Bench, judge_producer
+from eosctl.analysis.audit.transaction_owners import Owners, name_owners, name_trouble
 from eosctl.analysis.audit.transaction_parts import join_parts, parts_of, raises_epochs
 from eosctl.analysis.audit.transaction_reduction import Known, reduce_transactions
 from eosctl.analysis.audit.transaction_scan import TransactionScan, join_items
 from eosctl.analysis.audit.transaction_summary import Totals
 from eosctl.codecs.record_batches import EndTransactionMarker, MarkerType
 from eosctl.model.audit_states import ItemKind, Part, ProducerItems, TransactionItem
-from eosctl.model.audit_summaries import Suspicion, TransactionSummary
+from eosctl.model.audit_summaries import ClosedTransactions, Suspicion, TransactionSummary
 from eosctl.model.names import TopicPartition
 from tests.analysis.audit.test_log_scan import header
 
@@ -55,7 +56,8 @@ def shape(found: Iterable[tuple[Part, ...]]) -> list[list[str]]:
 
 
 def kinds(found: list[Part], bench: Bench = BENCH) -> list[tuple[str, str, int]]:
-    troubles = (trouble for _, each in judge_producer(found, bench) for trouble in each)
+    unnamed = (trouble for _, each in judge_producer(found, bench) for trouble in each)
+    troubles = [named for each in unnamed if (named := name_trouble(each, bench.owners)) is not None]
     return [(each.kind, f"{each.topic}-{each.partition}", each.first) for each in troubles]
 
 
@@ -154,7 +156,7 @@ def summary(found: list[Part]) -> TransactionSummary:
     totals = Totals()
     for transaction, troubles in judge_producer(found, BENCH):
         totals.add_transaction(transaction, troubles, (), BENCH)
-    return totals.result()
+    return name_owners(7, totals.result(), BENCH.owners)
 
 
 def test_figures_count_records_of_data_by_what_became_of_them():
@@ -185,7 +187,7 @@ def test_a_transaction_that_is_open_for_long_keeps_the_last_stable_offset_back(t
 
 def reduced(found: dict[TopicPartition, list[tuple[TransactionItem, ...]]], as_of: int, carried=(), **known):
     places = {place: [(ProducerItems(7, each),) for each in rows] for place, rows in found.items()}
-    before = Known(places, {}, carried or TransactionSummary())
+    before = Known(places, {}, carried or ClosedTransactions())
     return reduce_transactions(before, BENCH._replace(as_of=as_of), frozenset({"offsets"}), known.get("asked", ()))
 
 
@@ -194,12 +196,12 @@ def reduced(found: dict[TopicPartition, list[tuple[TransactionItem, ...]]], as_o
 )  # fmt: skip
 def test_a_transaction_is_closed_after_a_quarter_of_an_hour(as_of, closed):
     done = reduced({DATA: [items("d3@1", "c4@9")]}, as_of)
-    assert (done.left == {}, done.closed.tallies == done.now.tallies) == (closed, closed)
+    assert (done.left == {}, [producer_id for producer_id, _ in done.closed.producers] == [7]) == (closed, closed)
 
 
 def test_nothing_of_a_producer_is_closed_while_it_has_an_open_part():
     done = reduced({DATA: [items("d3@1", "c4@9", "d4@10")]}, NOW)
-    assert done.closed == TransactionSummary()
+    assert done.closed == ClosedTransactions()
     assert done.left == {DATA: (ProducerItems(7, items("d3@1", "c4@9", "d4@10")),)}
 
 

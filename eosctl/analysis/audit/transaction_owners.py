@@ -1,0 +1,91 @@
+"""Whose transactions are whose, said with all that a run knows: what is carried from run to run names no connector.
+
+1. A transaction is that of the connectors whose producer wrote it; else those that write to the topic are concerned.
+2. Data without offsets concern nobody where no connector is known to write. By a producer that is none of a connector's
+   tasks they are another writer's, if a transactional ID held the producer ID that no task of a known connector has.
+   Else the writer is unknown.
+3. Committed in one partition and aborted in another by another writer: not what is audited here.
+"""
+
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from eosctl.model.audit_report import Stall
+from eosctl.model.audit_summaries import Tally, TransactionSummary, Trouble
+
+
+class TroubleKind(StrEnum):
+    """What can be wrong with a transaction."""
+
+    DATA_WITHOUT_OFFSETS = "data-without-offsets"
+    OFFSETS_WITHOUT_DATA = "offsets-without-data"
+    MISSING_MARKER = "missing-marker"
+    MIXED_MARKERS = "mixed-markers"
+    UNCLEAR = "unclear"
+    UNKNOWN_WRITER = "unknown-writer"
+    OTHER_WRITER = "other-writer"
+    UNJUDGED = "unjudged"
+
+
+_WITHOUT_OFFSETS: Final = frozenset({TroubleKind.DATA_WITHOUT_OFFSETS, TroubleKind.UNCLEAR, TroubleKind.UNJUDGED})
+
+
+class Owners(NamedTuple):
+    """Who is known to write what: connectors of producer IDs, and those that write their records to a topic.
+
+    others are producer IDs that were held by transactional IDs of no known connector's task.
+    """
+
+    producers: Mapping[int, tuple[str, ...]]
+    topics: Mapping[str, tuple[str, ...]]
+    others: frozenset[int] = frozenset()
+
+    def of(self, producer_id: int, topic: str) -> tuple[str, ...]:
+        """The connectors concerned: those of the producer, else those that the topic belongs to."""
+        return self.producers.get(producer_id) or self.topics.get(topic, ())
+
+
+def name_owners(producer_id: int, summary: TransactionSummary, owners: Owners) -> TransactionSummary:
+    """The conclusions about one producer ID, with the connectors concerned."""
+    mine = owners.producers.get(producer_id, ())
+    return TransactionSummary(
+        tuple(each._replace(connector=mine[0] if len(mine) == 1 else None) for each in summary.figures),
+        tuple(_tallies(producer_id, summary, owners)),
+        tuple(named for each in summary.troubles if (named := name_trouble(each, owners)) is not None),
+        tuple(name_stall(each, owners) for each in summary.stalls),
+        summary.confirmed,
+    )
+
+
+def _tallies(producer_id: int, summary: TransactionSummary, owners: Owners) -> Iterator[Tally]:
+    for each in summary.tallies:
+        kind = _kind(TroubleKind(each.kind), producer_id, each.topic, owners)
+        if kind is not None:
+            yield each._replace(kind=kind.value, connectors=owners.of(producer_id, each.topic))
+
+
+def name_trouble(trouble: Trouble, owners: Owners) -> Trouble | None:
+    """The same with the connectors concerned; None where it is nobody's."""
+    kind = _kind(TroubleKind(trouble.kind), trouble.producer_id, trouble.topic, owners)
+    connectors = owners.of(trouble.producer_id, trouble.topic)
+    return None if kind is None else trouble._replace(kind=kind.value, connectors=connectors)
+
+
+def name_stall(stall: Stall, owners: Owners) -> Stall:
+    """The same with the connector whose transaction it was, if that is one."""
+    named = owners.of(stall.producer_id, stall.topic)
+    return stall._replace(connector=named[0] if len(named) == 1 else None)
+
+
+def _kind(kind: TroubleKind, producer_id: int, topic: str, owners: Owners) -> TroubleKind | None:
+    if kind is TroubleKind.MIXED_MARKERS:
+        return None if producer_id in owners.others else kind
+    if kind not in _WITHOUT_OFFSETS:
+        return kind
+    if not owners.of(producer_id, topic):
+        return None
+    if producer_id in owners.others:
+        return TroubleKind.OTHER_WRITER
+    unknown = kind is not TroubleKind.UNJUDGED and producer_id not in owners.producers
+    return TroubleKind.UNKNOWN_WRITER if unknown else kind
