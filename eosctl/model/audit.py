@@ -30,8 +30,9 @@ class AuditedTopic:
     """A topic under audit.
 
     topic_id is Kafka's (KIP-516), None where the broker has none: a topic deleted and created again has another one.
-    cleanup_policy is the topic setting. connectors are those known to use it: the one whose own offsets topic it is, or
-    those that write their records to it; none for the worker's own topics.
+    cleanup_policy is the topic setting; retention_ms how old records grow at least before Kafka deletes them (None: it
+    cannot be told, or their size decides; -1: for ever). connectors are those known to use it: the one whose own
+    offsets topic it is, or those that write their records to it; none for the worker's own topics.
     """
 
     name: str
@@ -39,6 +40,7 @@ class AuditedTopic:
     topic_id: str | None = None
     cleanup_policy: str | Skipped = NOT_ASKED
     connectors: tuple[str, ...] = ()
+    retention_ms: int | None = None
 
 
 class OffsetRange(NamedTuple):

@@ -24,6 +24,8 @@ from eosctl.sources.open_transactions import join_with_coordinators, require_acc
 from eosctl.sources.transactional_id_access import transactional_id_access
 
 CLEANUP_POLICY: Final = "cleanup.policy"
+RETENTION_MS: Final = "retention.ms"
+RETENTION_BYTES: Final = "retention.bytes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +76,17 @@ def read_bounds(wire: Wire, wish: AuditWish, as_of: int) -> AuditPlan:
 def _described(wire: Wire, topics: Iterable[AuditedTopic]) -> Iterator[AuditedTopic]:
     known = topic_ids(wire, [topic.name for topic in topics])
     for topic in topics:
-        settings = topic_settings(wire, topic.name, [CLEANUP_POLICY])
+        settings = topic_settings(wire, topic.name, [CLEANUP_POLICY, RETENTION_MS, RETENTION_BYTES])
         policy = settings if isinstance(settings, Skipped) else settings.get(CLEANUP_POLICY, Skipped("not answered"))
-        yield replace(topic, topic_id=known.get(topic.name), cleanup_policy=policy)
+        retention = None if isinstance(settings, Skipped) else _retention_ms(settings)
+        yield replace(topic, topic_id=known.get(topic.name), cleanup_policy=policy, retention_ms=retention)
+
+
+def _retention_ms(settings: Mapping[str, str]) -> int | None:
+    if "delete" not in settings.get(CLEANUP_POLICY, "delete"):
+        return -1
+    kept = settings.get(RETENTION_MS)
+    return int(kept) if kept is not None and settings.get(RETENTION_BYTES) == "-1" else None
 
 
 def _partitions(wire: Wire, topics: Iterable[AuditedTopic]) -> Iterator[TopicPartition]:

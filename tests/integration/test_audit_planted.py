@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Producer
 
 from eosctl.clients.rest import RestClient
 from eosctl.clients.wire import Wire
@@ -11,7 +12,7 @@ from eosctl.model.client_properties import ClientProperties
 from eosctl.model.names import TopicPartition
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
-from tests.integration.audit_site import OFFSETS, AuditSite, Eosctl
+from tests.integration.audit_site import OFFSETS, OFFSETS_PARTITIONS, AuditSite, Eosctl
 from tests.integration.coordinators import LAST_EPOCH, raise_epoch
 from tests.integration.file_connectors import values_in, wait_for
 from tests.integration.hanging import UNVERIFIED, hang, initialise
@@ -52,6 +53,33 @@ def test_an_offset_written_by_a_plain_producer(site: AuditSite):
     assert (audited.findings.keys(), audited.verdict) == ({"plain-offsets-write"}, "broken")
     assert (place["topic"], place["partition"]) == (OFFSETS, site.partition)
     assert '{"position":1000000}' in place["after"]
+
+
+@pytest.mark.parametrize("settings", [{}, {"enable.idempotence": True}])
+def test_a_connector_that_goes_on_beside_a_plain_producer_is_no_zombie(site: AuditSite, settings: dict[str, object]):
+    """The producer is librdkafka's, which puts the key into another partition than Java's would (V12)."""
+    plain = Producer({"bootstrap.servers": site.servers, **settings})
+    plain.produce(OFFSETS, b'{"position":1000000}', site.key, partition=(site.partition + 3) % OFFSETS_PARTITIONS)
+    assert plain.flush(30) == 0
+    site.plainly(lambda producer: site.write_offset(producer, 10**6))
+    site.grow(20)
+    audited = site.audit()
+    assert audited.findings.keys() == {"plain-offsets-write", "key-in-two-partitions"}
+    places = {(each["topic"], each["partition"]) for each in audited.places["plain-offsets-write"]}
+    assert places == {(OFFSETS, site.partition), (OFFSETS, (site.partition + 3) % OFFSETS_PARTITIONS)}
+    assert audited.verdict == "broken"
+
+
+def test_an_offset_copied_backwards_while_the_connector_runs_and_into_another_partition(site: AuditSite):
+    stray = (site.partition + 1) % OFFSETS_PARTITIONS
+    copier = site.transaction("copier", lambda producer: site.write_offset(producer, 7))
+    site.commit(copier, lambda each: each.produce(OFFSETS, b'{"position":9}', site.key, partition=stray))
+    site.grow(20)
+    audited = site.audit()
+    places = [(each["partition"], each["after"].partition(": ")[2]) for each in audited.places["offset-set-back"]]
+    assert audited.findings.keys() == {"offset-set-back", "key-in-two-partitions"}
+    assert sorted(places) == sorted([(site.partition, '{"position":7}'), (stray, '{"position":9}')])
+    assert audited.verdict == "broken"
 
 
 def test_an_offset_copied_backwards(site: AuditSite):
@@ -170,6 +198,17 @@ def test_a_range_that_was_deleted_before_the_next_audit(site: AuditSite, tmp_pat
     (place,) = audited.places["expired-range"]
     assert (audited.findings.keys(), audited.verdict) == ({"expired-range"}, "cannot-tell")
     assert (place["topic"], place["start"], place["end"]) == (site.name, 51, 100)
+
+
+def test_a_range_that_was_deleted_before_the_first_audit(site: AuditSite):
+    """The topic keeps records for a week; the offsets of what is gone are minutes old."""
+    site.grow(30)
+    site.delete_records(site.name, 0, 60)
+    audited = site.audit()
+    (place,) = audited.places["expired-range"]
+    assert (audited.findings.keys(), audited.verdict) == ({"expired-range"}, "cannot-tell")
+    assert (place["topic"], place["partition"], place["start"], place["end"]) == (site.name, 0, 0, 60)
+    assert [each["topic"] for each in place["offsets"]] == [OFFSETS]
 
 
 def test_offsets_that_were_deleted_from_a_topic_that_is_never_cut(site: AuditSite):

@@ -141,12 +141,17 @@ def unfenced_findings(evidence: Evidence) -> Iterator[Finding]:
 
 
 def orphan_findings(evidence: Evidence) -> Iterator[Finding]:
-    """Offsets of connectors that do not exist."""
+    """Offsets of connectors that do not exist here: deleted ones, or those of another group that shares the topic."""
     if evidence.known is None:
         return
     for keys in evidence.keys.connectors:
         if keys.connector is not None and keys.connector not in evidence.known:
             facts: dict[str, object] = {"connectors": [], "keys": keys.keys, "last_write": keys.last_write}
-            message = f"{keys.keys} source offsets of connector {keys.connector}, which does not exist"
-            cure = "a connector created under this name goes on from them; eosctl offsets export keeps them"
+            message = (
+                f"{keys.keys} source offsets of connector {keys.connector}, which this Connect cluster does not have"
+            )
+            cure = (
+                "a connector created under this name goes on from them; eosctl offsets export keeps them. Where two "
+                "Connect clusters share the offsets topic, audit each with its own --group-id and --config-topic"
+            )
             yield Finding(ORPHAN, Severity.INFO, keys.connector, message, cure, facts)

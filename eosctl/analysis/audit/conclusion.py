@@ -39,7 +39,7 @@ def conclude(evidence: Evidence) -> AuditReport:
     findings = sorted(_findings(evidence), key=_worst_first)
     return AuditReport(
         plan=evidence.plan,
-        connectors=tuple(_verdict(name, findings, evidence) for name in evidence.connectors()),
+        connectors=tuple(_verdicts(findings, evidence)),
         findings=tuple(findings),
         ranges=tuple(_range(log.topic, log.partition, log.settled) for log in evidence.logs if log.settled),
         transactions=tuple(map(_statistics, evidence.transactions.figures)),
@@ -70,6 +70,15 @@ def _all_findings(evidence: Evidence) -> Iterator[Finding]:
 
 def _worst_first(finding: Finding) -> tuple[int, str, str, str]:
     return list(Severity).index(finding.severity), finding.id, finding.subject, finding.message
+
+
+def _verdicts(findings: Sequence[Finding], evidence: Evidence) -> Iterator[ConnectorVerdict]:
+    """Of a connector that this Connect cluster does not have only what can be told, unless it was asked for."""
+    for name in evidence.connectors():
+        verdict = _verdict(name, findings, evidence)
+        gone = evidence.known is not None and name not in evidence.known and not evidence.plan.selected
+        if not gone or verdict.verdict is not AuditVerdict.CANNOT_TELL:
+            yield verdict
 
 
 def _verdict(name: str, findings: Sequence[Finding], evidence: Evidence) -> ConnectorVerdict:

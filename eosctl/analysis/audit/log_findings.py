@@ -3,7 +3,16 @@
 from collections.abc import Iterator
 
 from eosctl.analysis.audit.evidence import Evidence, PartitionLog
-from eosctl.analysis.audit.finding_words import DAMAGED, EXPIRED, HANGING, HANGING_CURE, LOST, OPEN, PLAIN_DATA
+from eosctl.analysis.audit.finding_words import (
+    DAMAGED,
+    EXPIRED,
+    EXPIRED_CURE,
+    HANGING,
+    HANGING_CURE,
+    LOST,
+    OPEN,
+    PLAIN_DATA,
+)
 from eosctl.analysis.audit.log_scan import GapKind
 from eosctl.analysis.audit.transaction_owners import TroubleKind
 from eosctl.model.audit import OpenAtPlan, TopicRole
@@ -25,7 +34,9 @@ def _gaps(log: PartitionLog, evidence: Evidence) -> Iterator[Finding]:
     named = [name for name in evidence.connectors() if log.topic in evidence.used_topics(name)]
     subject = f"{log.topic}-{log.partition}"
     bounds = next(each for each in evidence.plan.bounds if (each.topic, each.partition) == log[:2])
-    if bounds.audited_from > 0 and topic.role is not TopicRole.OUTPUT:
+    if bounds.audited_from > 0 and topic.role is TopicRole.OUTPUT:
+        yield _expired_output(log, bounds.audited_from, named, evidence)
+    elif bounds.audited_from > 0:
         message = f"offsets below {bounds.audited_from} are gone from a topic that is never cut: records were deleted"
         cure = "find out who called DeleteRecords, or whether the topic had cleanup.policy=delete"
         facts: dict[str, object] = {**place, "connectors": named, "start": 0, "end": bounds.audited_from}
@@ -47,8 +58,7 @@ def _gaps(log: PartitionLog, evidence: Evidence) -> Iterator[Finding]:
             elif gap.kind == GapKind.EXPIRED:
                 message = f"offsets {gap.start} to {gap.end - 1} were deleted before an audit read them"
                 facts = {**place, "connectors": named, "start": gap.start, "end": gap.end}
-                cure = "audit more often than the topic's retention, and find out who calls DeleteRecords"
-                yield Finding(EXPIRED, Severity.WARNING, subject, message, cure, facts)
+                yield Finding(EXPIRED, Severity.WARNING, subject, message, EXPIRED_CURE, facts)
         for damage in state.damages:
             message = f"offsets {damage.offset} to {damage.next_offset - 1} could not be read: {damage.reason}"
             cure = "compare with another replica: kafka-dump-log.sh, or eosctl transactions log on the segment"
@@ -60,6 +70,32 @@ def _gaps(log: PartitionLog, evidence: Evidence) -> Iterator[Finding]:
                 "reason": damage.reason,
             }
             yield Finding(DAMAGED, Severity.WARNING, subject, message, cure, facts)
+
+
+def _expired_output(log: PartitionLog, start: int, named: list[str], evidence: Evidence) -> Finding:
+    """Retention deletes data in time. What is younger was deleted by hand: the offsets of its transaction are there."""
+    kept = evidence.topics[log.topic].retention_ms
+    since = None if kept is None else -1 if kept < 0 else evidence.plan.as_of - kept
+    first = None if log.settled is None else log.settled.first_batch
+    lost = [
+        trouble
+        for trouble in evidence.transactions.troubles
+        if trouble.kind == TroubleKind.OFFSETS_WITHOUT_DATA
+        and since is not None
+        and trouble.timestamp > since
+        and (first is None or trouble.timestamp < first)
+        and set(trouble.connectors) & set(named)
+    ]
+    subject = f"{log.topic}-{log.partition}"
+    place: dict[str, object] = {"topic": log.topic, "partition": log.partition, "start": 0, "end": start}
+    if not lost:
+        message = f"offsets below {start} are gone, as the topic's retention wants it: they were not judged"
+        return Finding(EXPIRED, Severity.INFO, subject, message, EXPIRED_CURE, {**place, "connectors": named})
+    users = sorted({name for trouble in lost for name in trouble.connectors if name in named})
+    message = f"offsets below {start} were deleted before the topic's retention would: data of transactions is gone"
+    places = [{"topic": each.topic, "partition": each.partition, "offset": each.first} for each in lost]
+    facts: dict[str, object] = {**place, "connectors": users, "offsets": places}
+    return Finding(EXPIRED, Severity.WARNING, subject, message, "find out who called DeleteRecords", facts)
 
 
 def _plain_data(log: PartitionLog, evidence: Evidence) -> Iterator[Finding]:

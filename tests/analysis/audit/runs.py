@@ -29,9 +29,9 @@ def everywhere(offsets: OffsetRange) -> Iterable[int]:
     return range(offsets.start + 1, offsets.end)
 
 
-def audit(brokers: Brokers, seen: Seen | None = None, cut: Cut = whole) -> AuditReport:
-    """One audit of everything."""
-    return audited(brokers, seen or brokers.seen(), (), cut).report
+def audit(brokers: Brokers, seen: Seen | None = None, cut: Cut = whole, selected: tuple[str, ...] = ()) -> AuditReport:
+    """One audit of everything; selected are the connectors that a verdict is asked for."""
+    return audited(brokers, seen or brokers.seen(), (), cut, selected=selected).report
 
 
 def audit_by_runs(brokers: Brokers, moments: Sequence[Seen], cut: Cut = whole) -> AuditReport:
@@ -44,8 +44,15 @@ def audit_by_runs(brokers: Brokers, moments: Sequence[Seen], cut: Cut = whole) -
     return done.report
 
 
-def audited(brokers: Brokers, seen: Seen, carried: Sequence[StateRow], cut: Cut, before: Seen | None = None) -> Audited:
-    plan = brokers.plan(seen)
+def audited(
+    brokers: Brokers,
+    seen: Seen,
+    carried: Sequence[StateRow],
+    cut: Cut,
+    before: Seen | None = None,
+    selected: tuple[str, ...] = (),
+) -> Audited:
+    plan = replace(brokers.plan(seen), selected=selected)
     cursors = {
         TopicPartition(each.topic, each.partition): Cursor(each.topic, each.partition, None, each.last_stable_offset)
         for each in (() if before is None else before.bounds)

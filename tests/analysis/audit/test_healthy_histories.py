@@ -289,3 +289,15 @@ def test_clocks_that_differ_by_more_than_transactions_lie_apart_leave_it_open_un
     report = audit(cluster.brokers)
     assert found(report) == ["unclear"]
     assert {each.verdict for each in report.connectors} == {AuditVerdict.CANNOT_TELL}
+
+
+def test_connectors_of_another_group_in_the_same_offsets_topic_get_no_verdict_unless_one_is_asked_for(cluster, orders):
+    theirs = cluster.connector("theirs", 1)
+    theirs.write(0, {"a": 1})
+    cluster.brokers.connectors.remove("theirs")
+    del cluster.brokers.topics["theirs"]
+    cluster.brokers.logs = {at: log for at, log in cluster.brokers.logs.items() if at.topic != "theirs"}
+    report = audit(cluster.brokers)
+    assert [(each.name, each.verdict) for each in report.connectors] == [("orders", AuditVerdict.HELD)]
+    asked = audit(cluster.brokers, selected=("theirs",))
+    assert [(each.name, each.verdict) for each in asked.connectors] == [("theirs", AuditVerdict.CANNOT_TELL)]

@@ -1,6 +1,6 @@
 """One fault at a time in a healthy history of several connectors: it is found, in its place, and nothing else is."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -356,3 +356,21 @@ def test_without_offsets_topics_nothing_can_be_told(planted):
         del planted.brokers.topics[name]
         planted.brokers.logs = {at: log for at, log in planted.brokers.logs.items() if at.topic != name}
     assert set(verdicts(audit(planted.brokers)).values()) == {CANNOT_TELL}
+
+
+@pytest.mark.parametrize(
+    ("retention_ms", "verdict"), [(-1, CANNOT_TELL), (7 * 24 * 60 * MINUTE, CANNOT_TELL), (1, HELD), (None, HELD)]
+)
+def test_data_that_was_deleted_from_an_output_before_its_time(planted, retention_ms, verdict):
+    """The offsets of its transactions are still there. What retention deletes is past judging, and no fault."""
+    at = TopicPartition("bills", 1)
+    planted.brokers.topics["bills"] = replace(planted.brokers.topics["bills"], retention_ms=retention_ms)
+    log = planted.brokers.logs[at]
+    log.start, log.batches = log.batches[8].base, log.batches[8:]
+    report = planted.report()
+    [finding] = [each for each in report.findings if each.id == "expired-range"]
+    assert (finding.subject, finding.evidence["start"], finding.evidence["end"]) == ("bills-1", 0, log.start)
+    assert (finding.severity, verdicts(report)) == (
+        Severity.WARNING if verdict is CANNOT_TELL else Severity.INFO,
+        {"bills": verdict, "orders": HELD},
+    )
