@@ -75,7 +75,7 @@ def mirrored_topics(connector: ConnectorConfig) -> Iterator[ResourcePattern]:
 
     Where the policy is not known, those that somebody named.
     """
-    if has_own_policy(connector):
+    if _policy(connector) not in POLICIES:
         yield from map(named_pattern, connector.topics)
         return
     prefix = _alias_prefix(connector)

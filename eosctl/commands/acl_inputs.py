@@ -45,7 +45,7 @@ class AclInputs:
 def read_connect_clusters(context: Context, inputs: AclInputs) -> tuple[ConnectCluster, ...]:
     """The Connect clusters with their connectors; UsageError where it is not clear whose a connector is."""
     clusters = _workers(context, inputs)
-    known = _known_connectors(context, clusters, inputs.cluster)
+    known = _known_connectors(context, clusters, inputs)
     given = _given_connectors(inputs, [each.group_id for each in clusters])
     found = tuple(
         replace(
@@ -105,14 +105,14 @@ def _group_and_path(text: str, groups: list[str]) -> tuple[str, Path]:
 
 
 def _known_connectors(
-    context: Context, clusters: tuple[ConnectCluster, ...], told: str | None
+    context: Context, clusters: tuple[ConnectCluster, ...], inputs: AclInputs
 ) -> dict[str, dict[str, ConnectorConfig]]:
     """Connectors of the Connect clusters that -b, --connect-url or --snapshot leads to, by group and name.
 
     A group whose connectors nothing tells is not among them. Raises UsageError where it is not clear which is meant.
     """
     found = {}
-    for cluster in _reachable(context, clusters, told):
+    for cluster in _reachable(context, clusters, inputs):
         known = _from_config_topic(context, cluster)
         if context.options.connect_urls:
             before = known or {}
@@ -122,9 +122,12 @@ def _known_connectors(
     return found
 
 
-def _reachable(context: Context, clusters: tuple[ConnectCluster, ...], told: str | None) -> tuple[ConnectCluster, ...]:
+def _reachable(context: Context, clusters: tuple[ConnectCluster, ...], inputs: AclInputs) -> tuple[ConnectCluster, ...]:
     """The cluster that --group-id names, or the only one; of several those whose workers use the cluster at -b."""
-    wanted = context.options.group_id
+    options = context.options
+    # Without the flag options.group_id is that of the first --worker-config.
+    told_by_file = options.sources.get("group_id") in {str(each) for each in inputs.worker_configs}
+    wanted = None if told_by_file else options.group_id
     if wanted is not None:
         named = tuple(each for each in clusters if each.group_id == wanted)
         if not named:
@@ -133,14 +136,14 @@ def _reachable(context: Context, clusters: tuple[ConnectCluster, ...], told: str
         return named[:1]
     if len(clusters) == 1:
         return clusters
-    for flag, given in (("--connect-url", context.options.connect_urls), ("--snapshot", context.options.snapshot)):
+    for flag, given in (("--connect-url", options.connect_urls), ("--snapshot", options.snapshot)):
         if given:
             raise UsageError(
                 f"{flag} does not say which of {len(clusters)} Connect clusters it is of", hint="name it: --group-id"
             )
     if not context.client_properties.bootstrap_servers:
         return ()
-    here = place_of(clusters, addresses_of(context), told)
+    here = place_of(clusters, addresses_of(context), inputs.cluster)
     return tuple(each for each in clusters if same_cluster(server_set(each.workers[0].get("bootstrap.servers")), here))
 
 

@@ -5,9 +5,9 @@
    offset-syncs.topic.location says target. Target cluster: its admin client creates topics, adds partitions, and
    alters configs and ACLs where sync.topic.configs.enabled and sync.topic.acls.enabled are not false. A heartbeats
    topic of the source cluster is mirrored too, unless heartbeats.replication.enabled is false (Kafka 4.0).
-2. MirrorCheckpoint, source cluster: its admin client lists groups and their offsets and, with its consumer, reads the
-   offset syncs. Target cluster: it creates its checkpoints topic, reads it back, and with sync.group.offsets.enabled
-   commits offsets of idle groups.
+2. MirrorCheckpoint, source cluster: its admin client lists groups and their offsets in the topics that its `topics`
+   mean and, with its consumer, reads the offset syncs. Target cluster: it creates its checkpoints topic, reads it back,
+   and with sync.group.offsets.enabled commits offsets of idle groups in the mirrored topics.
 3. MirrorHeartbeat creates the heartbeats topic in the target cluster.
 """
 
@@ -23,7 +23,7 @@ from eosctl.analysis.output_topics import (
     source_topics,
 )
 from eosctl.model.acl_plan import Need
-from eosctl.model.acls import CLUSTER, Operation, PatternType, ResourcePattern, ResourceType, topic
+from eosctl.model.acls import CLUSTER, WILDCARD, Operation, PatternType, ResourcePattern, ResourceType, topic
 from eosctl.model.client_roles import ClientRole, ConnectorConfig
 from eosctl.planning.acl_clients import Client, Planner
 from eosctl.planning.worker_acls import creation
@@ -191,13 +191,14 @@ def _mirror_checkpoint(planner: Planner, connector: ConnectorConfig) -> Iterator
             source="MirrorCheckpointConnector.findConsumerGroups (KIP-382)",
             symptom="the connector finds no groups, and so has no tasks",
         )
-    yield source.needs(
-        Operation.DESCRIBE,
-        topic("*"),
-        "a broker tells a group's offsets only for topics that may be described",
-        source="KafkaApis.handleOffsetFetchRequest",
-        symptom="groups have no offsets, so no checkpoint is written",
-    )
+    for pattern in source_topics(connector):
+        yield source.needs(
+            Operation.DESCRIBE,
+            pattern,
+            "a broker tells a group's offsets only for topics that may be described",
+            source="KafkaApis.handleOffsetFetchRequest; MirrorCheckpointTask.shouldCheckpointTopic",
+            symptom="groups have no offsets, so no checkpoint is written",
+        )
     yield from _offset_syncs_read_back(planner, connector)
     name = checkpoints_topic(connector)
     yield from creation(planner, target, name, "checkpoints topic")
@@ -229,8 +230,8 @@ def _offset_syncs_read_back(planner: Planner, connector: ConnectorConfig) -> Ite
 
 
 def _group_offsets(connector: ConnectorConfig, target: Client) -> Iterator[Need]:
-    patterns = [*group_patterns(connector), topic("*")]
-    for pattern in patterns:
+    mirrored = tuple(mirrored_topics(connector)) or (topic(WILDCARD),)
+    for pattern in (*group_patterns(connector), *mirrored):
         yield target.needs(
             Operation.READ,
             pattern,

@@ -136,12 +136,49 @@ def test_without_the_right_to_alter_acls_nothing_is_created(eosctl, acls, broker
     assert present(broker) == set()
 
 
-def test_an_authorizer_that_is_off_is_said_plainly(eosctl, make_sandbox, kafka_version, arguments):
+def test_an_authorizer_that_is_off_is_said_plainly(eosctl, make_sandbox, kafka_version, arguments, tmp_path):
     open_house = make_sandbox(kafka_version=kafka_version, broker_config={"authorizer.class.name": ""})
     args = ["-b", open_house.bootstrap_servers, *arguments[2:]]
     shown = eosctl("acl-plan", *args)
     assert shown.exit_code == 0
     assert "the brokers have no authorizer (SECURITY_DISABLED)" in shown.stdout
-    checked = eosctl("acl-plan", *args, "--check")
-    assert checked.exit_code == 2
-    assert "SECURITY_DISABLED" in checked.stderr
+    for asked in (["--check"], ["--plan-file", tmp_path / "none.plan"]):
+        ran = eosctl("acl-plan", *args, *asked)
+        assert ran.exit_code == 2
+        assert "SECURITY_DISABLED" in ran.stderr
+    assert not (tmp_path / "none.plan").exists()
+
+
+def test_what_belongs_to_another_cluster_is_said_to_be_unchecked(eosctl, acls, broker, arguments, tmp_path):
+    elsewhere = tmp_path / "elsewhere.json"
+    config = {"name": "far", "connector.class": "FileStreamSource", "topic": "applied-out"}
+    elsewhere.write_text(json.dumps(config | {"producer.override.bootstrap.servers": "far:9092"}))
+    acls.set(())
+    both = [*arguments, "--connector-config", elsewhere]
+    file = tmp_path / "near.plan"
+    assert eosctl("acl-plan", *both, "--plan-file", file).exit_code == 0
+    assert eosctl("apply", file, *arguments[:2], "--yes").exit_code == 0
+    checked = eosctl("acl-plan", *both, "--check")
+    assert checked.exit_code == 0, checked.stderr
+    assert "bindings of other clusters are not checked (far:9092)" in checked.stderr
+    nowhere = eosctl("acl-plan", *both, "--check", "--cluster", "nowhere:1")
+    assert nowhere.exit_code == 2
+    assert "every planned binding belongs to another cluster" in nowhere.stderr
+
+
+def test_connectors_of_several_connect_clusters_are_read_from_their_config_topics(
+    eosctl, acls, broker, arguments, tmp_path
+):
+    second = tmp_path / "second.properties"
+    text = Path(arguments[3]).read_text()
+    second.write_text(text.replace("applied", "again"))
+    more = [*arguments[:4], "--worker-config", second]
+    extras = {
+        AclBinding("User:connector", Operation.WRITE, transactional_id(f"{group}-gone-0"))
+        for group in ("applied", "again")
+    }
+    acls.set(extras)
+    ran = eosctl("acl-plan", *more, "--connector-config", f"again={arguments[5]}", "--prune", "-o", "json")
+    assert ran.exit_code == 0, ran.stderr
+    rows = json.loads(ran.stdout)["data"]["bindings"]
+    assert {row["resource_name"] for row in rows if row["status"] == "extra"} == {"applied-gone-0", "again-gone-0"}

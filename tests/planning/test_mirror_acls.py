@@ -1,5 +1,7 @@
 """The rules of the ACL plan for MirrorMaker 2; tests/integration shows that a real one agrees."""
 
+from dataclasses import replace
+
 import pytest
 
 from eosctl.codecs.worker_files import decode_worker_file
@@ -87,3 +89,26 @@ def test_heartbeats_of_the_source_cluster_are_mirrored_whatever_topics_says(sett
     }
     assert (heartbeats <= optional) is planned
     assert bool(heartbeats & optional) is planned
+
+
+@pytest.mark.parametrize(
+    ("topics", "described", "committed"),
+    [
+        ("orders, logs-.*", {"orders", "prefixed logs-"}, {"A.orders", "prefixed A.logs-"}),
+        (".*", {"*"}, {"prefixed A."}),
+    ],
+)
+def test_checkpoints_are_of_the_mirrored_topics_only(topics: str, described: set[str], committed: set[str]):
+    text = MIRROR_MAKER.format(a=JAAS.format("at-a"), b=JAAS.format("at-b")).replace("orders, logs-.*", topics)
+    [flow] = decode_worker_file(text + "sync.group.offsets.enabled = true\n", "mm2.properties")
+    [checkpoint] = [each for each in flow.connectors if each.class_name == "MirrorCheckpoint"]
+    found = plan_acls(AclWish((replace(flow, connectors=(checkpoint,)),)), _no_certificate)
+    lines = {line(each) for each in found.bindings}
+    syncs = "mm2-offset-syncs.B.internal"
+    assert names(lines, "at-a Describe Topic ") - {syncs} == described
+    own = {"A.checkpoints.internal", "mm2-configs.A.internal", "mm2-offsets.A.internal", "mm2-status.A.internal"}
+    assert names(lines, "at-b Read Topic ") - own == committed
+
+
+def names(lines: set[str], beginning: str) -> set[str]:
+    return {each.removeprefix(beginning) for each in lines if each.startswith(beginning)}
