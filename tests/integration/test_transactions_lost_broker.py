@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from eosctl.model.names import TopicPartition
+from eosctl.model.names import TopicPartition, coordinator_partition
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
 from eosctl.sources.kafka_topics import leaderless
+from eosctl.sources.transaction_log import transaction_log_leaders
 from tests.commands.conftest import Ran
 from tests.integration.coordinators import coordinator_of, wait_until, wire_to
 from tests.integration.hanging import UNVERIFIED, hang
@@ -54,9 +55,12 @@ class Half:
 
 def _names(servers: str, stem: str) -> tuple[str, str]:
     """A name whose ID a broker coordinates that will live, and one of the broker that will not."""
+    coordinator_of(servers, stem)  # makes the transaction log
+    with wire_to(servers) as wire:
+        leaders = transaction_log_leaders(wire)
     names = [f"{stem}{number}" for number in range(60)]
-    by = {name: coordinator_of(servers, name) for name in names}
-    return next(each for each in names if by[each] != LOST_BROKER), next(e for e in names if by[e] == LOST_BROKER)
+    lost = {name for name in names if leaders[coordinator_partition(name, len(leaders))] == LOST_BROKER}
+    return next(each for each in names if each not in lost), next(each for each in names if each in lost)
 
 
 @pytest.fixture(scope="module")
@@ -171,3 +175,16 @@ def test_a_snapshot_keeps_what_was_known_and_says_what_was_not(half: Half, eosct
     assert saved("log")[0].exit_code == 4
     assert saved("lso")[0].exit_code == 4
     assert saved("producers", KEPT.topic)[0].exit_code == 0
+
+
+def test_nothing_is_fenced_by_a_prefix_while_ids_may_be_missing(half: Half, eosctl: Eosctl) -> None:
+    """By name those of living brokers can be fenced."""
+    fence = ("fence", "-b", half.servers, "--timeout", TIMEOUT_S, "--yes")
+    ran = eosctl(*fence, "--prefix", "open")
+    assert ran.exit_code == 4, ran.stdout
+    assert "transactional IDs are not listed" in ran.stderr
+    assert "name the IDs one by one" in ran.stderr
+    ran = eosctl(*fence, "--transactional-id", half.known, "--transactional-id", half.unknown)
+    assert ran.exit_code == 4, ran.stdout
+    assert "has no leader, so no broker coordinates" in ran.stderr
+    assert eosctl(*fence, "--transactional-id", half.known, "--dry-run").exit_code == 0
