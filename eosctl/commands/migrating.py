@@ -176,7 +176,9 @@ def _read_facts(
         (side, name): facts
         for side, wanted in names.items()
         if wanted
-        for name, facts in read_connector_facts(sides.access(side), sorted(wanted)).items()
+        for name, facts in read_connector_facts(
+            sides.access(side), sorted(wanted), lived_here=side is Side.SOURCE
+        ).items()
     }
     cluster_ids = {Side.SOURCE: source.wire.cluster_id, Side.TARGET: target.wire.cluster_id}
     # Both sides may be one cluster, and a topic of it be source and target.

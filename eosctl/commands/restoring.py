@@ -76,7 +76,8 @@ def _read_and_plan(
         as_of=context.now(),
         cluster_ids=dict.fromkeys(Side, access.wire.cluster_id),
         connectors={
-            (Side.SOURCE, name): each for name, each in read_connector_facts(access, [asked.connector]).items()
+            (Side.SOURCE, name): each
+            for name, each in read_connector_facts(access, [asked.connector], lived_here=True).items()
         },
         topics={(Side.SOURCE, topic): read_topic_now(access, topic) for topic in topics},
         offsets={(Side.SOURCE, topic): read_offsets_topic(access, topic) for topic in topics},

@@ -70,7 +70,7 @@ class RestoreWish:
 def plan_restore(wish: RestoreWish, facts: MigrationFacts) -> Migration:
     """The plan by the rules above, with what speaks against it."""
     planner = _Planner(wish, facts)
-    findings = (*planner.findings, *find_clusters(_in_place(wish), facts))
+    findings = (*planner.findings, *planner.misspelt(), *find_clusters(_in_place(wish), facts))
     against = list(planner.objections())
     against += [(each.message, each.cure) for each in findings if each.severity is Severity.ERROR]
     hint = against[0][1] if against else None
@@ -143,6 +143,19 @@ class _Planner:
                 "of the file, which is that of the topic where eosctl exported it",
             )
         )
+
+    def misspelt(self) -> Iterator[Finding]:
+        """A name that nobody knows."""
+        nobody = isinstance(self._now, ConnectorFacts) and self._now.state is None
+        if nobody and not any(self._entries.values()):
+            yield Finding(
+                "connector-unknown",
+                Severity.WARNING,
+                self._wish.connector,
+                f"connector {self._wish.connector} does not exist and has no offsets: one of this name will begin from "
+                "these",
+                "is the name spelt as it is?",
+            )
 
     def objections(self) -> Iterator[tuple[str, str]]:
         """Why nothing may be written, each with what to do."""

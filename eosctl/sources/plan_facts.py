@@ -65,7 +65,9 @@ def read_plan_facts(access: Access, preconditions: Sequence[Precondition]) -> Pl
             (side, name): facts
             for side in {each.side for each in stopped}
             for name, facts in read_connector_facts(
-                access(side), [each.connector for each in stopped if each.side is side]
+                access(side),
+                [each.connector for each in stopped if each.side is side],
+                lived_here=side is Side.SOURCE,
             ).items()
         },
         {place: read_topic_now(access(place[0]), place[1]) for place in topics},
@@ -110,10 +112,13 @@ def read_topic_now(access: ClusterAccess, topic: str) -> TopicNow | None:
     return TopicNow(known, None if topic_id == NO_TOPIC_ID else topic_id)
 
 
-def read_connector_facts(access: ClusterAccess, names: Iterable[str]) -> dict[str, ConnectorFacts | Skipped]:
+def read_connector_facts(
+    access: ClusterAccess, names: Iterable[str], *, lived_here: bool = False
+) -> dict[str, ConnectorFacts | Skipped]:
     """State and number of tasks of each connector: from REST where an address is known, else from the config topic.
 
-    Raises UsageError for one that REST calls a sink.
+    lived_here: one of them at least is or was a connector of these workers; a config topic that never held any of them
+    is another's, and nothing is known. Raises UsageError for one that REST calls a sink.
     Tasks of a connector that was deleted just now may still be ending, and commit offsets as they do: REST tells, and
     their end is waited for. The config topic does not tell.
     """
@@ -130,6 +135,14 @@ def read_connector_facts(access: ClusterAccess, names: Iterable[str]) -> dict[st
     states = read_connector_states(access)
     if isinstance(states, Skipped):
         return dict.fromkeys(wanted, states)
+    if lived_here and not states.keys() & set(wanted):
+        return dict.fromkeys(
+            wanted,
+            Skipped(
+                f"config topic {access.config_topic} never held it; --config-topic is that of its workers, and "
+                "--connect-url leads to one of them"
+            ),
+        )
     return {name: _from_config_topic(states.get(name)) for name in wanted}
 
 

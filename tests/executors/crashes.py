@@ -76,6 +76,8 @@ class MovedOffsets:
 
     def _fill(self) -> Live:
         producer = Producer({"bootstrap.servers": self.bootstrap})
+        # What the workers leave of a connector that was deleted.
+        producer.produce(CONFIG_TOPIC, b'{"tasks":0}', f"commit-{self.name}".encode(), 0)
         live = {}
         for number in range(KEYS):
             key = b'["%s",{"filename":"/data/\xc3\xbc%d"}]' % (self.name.encode(), number)

@@ -99,6 +99,14 @@ def test_a_connector_that_nobody_knows(ground: Ground):
     refused(ground.migrate("nobody", "--yes"), 2, "knows a connector nobody", "known are: running, stopped")
 
 
+def test_a_connector_of_other_workers(ground: Ground):
+    """Its offsets are there, and the config topic that was named never held it: it may run."""
+    ground.put(ground.offsets, b'["theirs",{"f":1}]', b'{"p":1}')
+    told = f"whether connector theirs is stopped is unknown: config topic {ground.configs} never held it"
+    refused(ground.migrate("theirs", "--yes"), 8, told, "--config-topic")
+    assert ground.held() == {}
+
+
 def test_a_connector_that_runs(ground: Ground):
     refused(ground.migrate("running", "--yes"), 8, "running is STARTED with 1 task, not STOPPED", "--stop")
     assert ground.held() == {}
@@ -250,6 +258,12 @@ class TestPlansThatWereMadeBefore:
     def test_the_connector_was_started_meanwhile(self, ground: Ground, plan: Path):
         ground.connector("stopped", "STARTED", 1)
         refused(ground.apply(plan), 8, "stopped is STARTED with 1 task")
+
+    def test_the_config_topic_is_not_said_again(self, ground: Ground, plan: Path, eosctl: Eosctl):
+        """Another one was never told of the connector: it may run."""
+        ground.create(f"{ground.name}-others", 1)
+        ran = eosctl("apply", plan, "-b", ground.servers, "--config-topic", f"{ground.name}-others", "--yes")
+        refused(ran, 8, f"config topic {ground.name}-others never held it")
 
     def test_the_target_was_made_meanwhile_and_deletes(self, ground: Ground, plan: Path):
         ground.create(ground.target, 3, "delete")
