@@ -180,11 +180,11 @@ def explain(
     """The bindings of all phases together, and which of them need each."""
     plans = {phase: plan_acls(replace(planned.wish, phase=phase), certificate_subject) for phase in SourceSupport}
     phases: dict[AclBinding, list[SourceSupport]] = {}
-    every = {each.binding: each for each in planned.plan.bindings}
+    every = {(each.cluster, each.binding): each for each in planned.plan.bindings}
     for phase, plan in plans.items():
         for each in plan.bindings:
             phases.setdefault(each.binding, []).append(phase)
-            every.setdefault(each.binding, each)
+            every.setdefault((each.cluster, each.binding), each)
     bindings = tuple(sorted(every.values(), key=lambda each: each.binding))
     if planned.wish.phase is not None:
         bindings = planned.plan.bindings

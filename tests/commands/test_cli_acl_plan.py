@@ -124,6 +124,18 @@ def test_flows_of_mirrormaker_into_two_clusters_are_both_planned(eosctl, tmp_pat
     assert "User:ANONYMOUS Write Topic A.orders" not in bindings(ran.stdout)
 
 
+def test_explaining_tells_of_every_cluster_what_it_needs(eosctl, files):
+    far = {f"{client}.override.bootstrap.servers": "far:9092" for client in ("producer", "consumer", "admin")}
+    connectors = [
+        {"name": name, "connector.class": "FileStreamSource", "topic": "out", **more}
+        for name, more in (("near", {}), ("far", far))
+    ]
+    ran = eosctl("acl-plan", *files(connectors), "--explain", "-o", "json")
+    rows = json.loads(ran.stdout)["data"]["bindings"]
+    writing = [row["cluster"] for row in rows if (row["principal"], row["binding"]) == ("User:p", "Write Topic out")]
+    assert writing == [["broker:9092"], ["far:9092"]]
+
+
 def test_a_principal_that_no_kafka_user_can_be_is_told(eosctl, files):
     ran = eosctl("acl-plan", *files(), "--principal", "producer=User:CN=Orders,O=x", "--emit", "strimzi")
     assert ran.exit_code == 0
