@@ -22,7 +22,7 @@ class Roll:
 
     def __init__(self, sandbox: Sandbox, eosctl, lines: Path) -> None:
         self.sandbox, self.eosctl, self.lines = sandbox, eosctl, lines
-        self.phases = dict.fromkeys(range(1, len(sandbox.connect_urls) + 1), "disabled")
+        self.phases = dict.fromkeys(range(1, len(sandbox.connect_urls) + 1), sandbox.spec.exactly_once)
         self.written = 0
 
     def start_connector(self) -> None:
@@ -103,19 +103,21 @@ class Roll:
         assert self.records() == wanted
 
 
-def rolled(make_sandbox, eosctl, tmp_path: Path, workers: int) -> Roll:
-    sandbox = make_sandbox(workers=workers, exactly_once="disabled")
+def rolled(make_sandbox, eosctl, tmp_path: Path, workers: int, exactly_once: str = "disabled") -> Roll:
+    sandbox = make_sandbox(workers=workers, exactly_once=exactly_once)
     roll = Roll(sandbox, eosctl, tmp_path / "lines")
     roll.start_connector()
     return roll
 
 
 @pytest.mark.timeout(600)
-def test_two_workers_are_rolled_to_enabled_by_the_printed_steps(make_sandbox, eosctl, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("before", "after"), [("disabled", "preparing"), ("preparing", "enabled")])
+def test_two_workers_are_rolled_one_phase_on_by_the_printed_steps(
+    make_sandbox, eosctl, tmp_path: Path, before: str, after: str
+) -> None:
     """The short form, which asks for all verdicts only while the workers are at two phases."""
-    roll = rolled(make_sandbox, eosctl, tmp_path, workers=2)
-    roll.to("preparing", every_state=False)
-    roll.to("enabled", every_state=False)
+    roll = rolled(make_sandbox, eosctl, tmp_path, workers=2, exactly_once=before)
+    roll.to(after, every_state=False)
     roll.nothing_was_lost_or_doubled()
 
 
