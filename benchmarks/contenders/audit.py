@@ -125,11 +125,13 @@ def local(servers: str, topic: str, cores: int) -> None:
 
 def spark(servers: str, topic: str, master: str, cores: int) -> None:
     """The same on Spark, started in this process."""
+    from eosctl.sandbox.cache import cache_directory
     from eosctl.sandbox.java import find_java
     from eosctl.spark.starting import SparkWish, spark_engine
 
     plan = plan_of(servers, topic, TopicRole.OFFSETS, cores)
-    with spark_engine(SparkWish(master=master), ClientProperties((servers,)), TIMEOUT_S, find_java) as engine:
+    wish, properties, archives = SparkWish(master=master), ClientProperties((servers,)), cache_directory() / "spark"
+    with spark_engine(wish, properties, TIMEOUT_S, find_java, archives) as engine:
         _audit(plan, engine)
 
 
@@ -145,7 +147,7 @@ def merge(servers: str, topic: str, master: str, cores: int) -> None:
         spark_session(find_java, master=master, settings={"spark.executor.memory": "1g"}) as session,
         executor_access(ClientProperties((servers,)), TIMEOUT_S, master=master) as access,
     ):
-        _audit(plan, SparkEngine(session, access, small=0))
+        _audit(plan, SparkEngine(session, access, most_here=0))
 
 
 def _audit(plan: AuditPlan, engine: Engine) -> None:

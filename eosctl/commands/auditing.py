@@ -89,11 +89,13 @@ class _Auditor:
     @contextmanager
     def _engine(self) -> Iterator[Engine]:
         if self._question.engine == "spark":
+            from eosctl.sandbox.cache import cache_directory
             from eosctl.sandbox.java import find_java
             from eosctl.spark.starting import spark_engine
 
             properties, timeout_s = self._context.client_properties, self._context.options.timeout_s
-            with spark_engine(self._question.spark, properties, timeout_s, find_java) as engine:
+            archives = cache_directory() / "spark"
+            with spark_engine(self._question.spark, properties, timeout_s, find_java, archives) as engine:
                 yield engine
             return
         from eosctl.engines.local import LocalEngine

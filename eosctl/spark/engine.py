@@ -1,9 +1,9 @@
-"""The Spark engine: ranges as the partitions of a data source, states as a DataFrame, buckets reduced where they are.
+"""The Spark engine: ranges as tasks, states as a DataFrame, buckets reduced where they are.
 
 1. Nothing but the DataFrame API is used, so classic sessions and Spark Connect both do.
-2. The scanned rows are persisted; sizes are asked first, which is the one job that reads the topics.
-3. Rows of a kind that together are small are reduced in the driver, which is faster than a job; others are shuffled
-   by bucket, with the carried ones among them.
+2. The job that scans brings the driver what it reduces itself: kinds of which there is little. That is faster than
+   another job. The scanned rows are persisted for the rest.
+3. Rows of other kinds are shuffled by bucket, with the carried ones among them.
 4. Tasks have no side effects: one that is repeated gives the same rows. All writing is the driver's.
 """
 
@@ -23,11 +23,11 @@ from eosctl.model.audit import AuditPlan, StateKind, StateRow
 from eosctl.spark.executor_access import ExecutorAccess
 from eosctl.spark.executor_errors import restored
 from eosctl.spark.progress import watching
-from eosctl.spark.range_source import FORMAT, RangeSource, in_order, options
-from eosctl.spark.state_rows import ARROW, COLUMNS, decode_rows, encode_rows
+from eosctl.spark.range_frame import NO_BUCKET, SMALL, in_order, range_frame
+from eosctl.spark.state_rows import ARROW, COLUMNS, decode_rows, encode_flagged, encode_rows
 
-SMALL: Final = 1 << 24
-"""Bytes of payload up to which rows are reduced in the driver."""
+MOST_HERE: Final = 1 << 26
+"""Bytes of payload up to which the rows of a kind are reduced in the driver: some two seconds of work."""
 
 RESULT: Final = "result"
 
@@ -41,17 +41,16 @@ class SparkFailed(EosctlError):
 class SparkEngine:
     """Runs an audit on the executors of `spark`, which reach the cluster by `access`."""
 
-    def __init__(self, spark: SparkSession, access: ExecutorAccess, *, small: int = SMALL) -> None:
-        self._spark, self._access, self._small = spark, access, small
+    def __init__(self, spark: SparkSession, access: ExecutorAccess, *, most_here: int = MOST_HERE) -> None:
+        self._spark, self._access, self._most_here = spark, access, most_here
 
     def scan(self, plan: AuditPlan, advance: Advance) -> "SparkRows":
         """Read every range of the plan once."""
-        self._spark.dataSource.register(RangeSource)
-        frame = self._spark.read.format(FORMAT).options(**options(plan, self._access)).load().persist()
-        rows = SparkRows(self._spark, frame, self._small)
+        frame = range_frame(self._spark, plan, self._access, self._most_here).persist()
+        rows = SparkRows(self._spark, frame, self._most_here)
         try:
             with watching(self._spark, in_order(plan), advance), _own_errors():
-                rows.measure()
+                rows.scan()
         except BaseException:
             rows.close()
             raise
@@ -59,51 +58,38 @@ class SparkEngine:
 
 
 class SparkRows:
-    """The state rows, persisted on the executors."""
+    """The state rows: those of which there is little here, all of them persisted on the executors."""
 
-    def __init__(self, spark: SparkSession, frame: DataFrame, small: int) -> None:
-        self._spark, self._frame, self._small = spark, frame, small
-        self._sizes: dict[str, int] = {}
-        self._held: dict[str, list[StateRow]] = {}
+    def __init__(self, spark: SparkSession, frame: DataFrame, most_here: int) -> None:
+        self._spark, self._frame, self._most_here = spark, frame, most_here
+        self._here: dict[StateKind, list[StateRow]] = {}
+        self._there: set[StateKind] = set()
 
-    def measure(self) -> None:
-        """Scan, and learn how large the rows of each kind are together."""
-        sizes = self._frame.groupBy("kind").agg(sql.sum(sql.octet_length("payload")).alias("size"))
-        self._sizes = {row["kind"]: row["size"] for row in sizes.collect()}
+    def scan(self) -> None:
+        """The job that reads the topics."""
+        for row in decode_rows(self._frame.where(sql.col(SMALL)).select(*ARROW.names).toArrow()):
+            if row.bucket == NO_BUCKET:
+                self._there.add(row.kind)
+            else:
+                self._here.setdefault(row.kind, []).append(row)
 
     def reduce(self, reduction: Reduction, carried: Iterable[StateRow]) -> Sequence[Reduced]:
         """One Reduced for each bucket that has rows of the reduction's kind, or carried ones; by bucket."""
         before = list(carried)
-        size = self._sizes.get(reduction.kind.value, 0) + sum(len(row.payload) for row in before)
+        here = () if reduction.kind in self._there else self._here.get(reduction.kind, ())
+        size = sum(len(row.payload) for row in (*here, *before))
         with _own_errors():
-            if size <= self._small:
-                return self._reduce_here(reduction, before)
-            return self._reduce_there(reduction, before)
-
-    def _reduce_here(self, reduction: Reduction, before: list[StateRow]) -> list[Reduced]:
-        buckets: dict[int, list[StateRow]] = {}
-        for row in (*before, *self._rows_here(reduction.kind)):
-            buckets.setdefault(row.bucket, []).append(row)
-        return [reduce_bucket(reduction, bucket, buckets[bucket]) for bucket in sorted(buckets)]
-
-    def _rows_here(self, kind: StateKind) -> list[StateRow]:
-        """The rows of a kind; all that are small come with the first of them, in one job."""
-        if kind.value not in self._sizes:
-            return []
-        if kind.value not in self._held:
-            small = [name for name, size in self._sizes.items() if size <= self._small]
-            table = self._frame.where(sql.col("kind").isin(small)).toArrow()
-            self._held = {name: [] for name in small}
-            for row in decode_rows(table):
-                self._held[row.kind.value].append(row)
-        return self._held[kind.value]
+            if reduction.kind in self._there or size > self._most_here:
+                return self._reduce_there(reduction, before)
+            return _reduce_here(reduction, [*before, *here])
 
     def _reduce_there(self, reduction: Reduction, before: list[StateRow]) -> list[Reduced]:
         def reduce_group(group: pa.Table) -> pa.Table:
             rows = list(decode_rows(group))
             return _encode_reduced(reduction, reduce_bucket(reduction, rows[0].bucket, rows))
 
-        rows = self._frame.where(sql.col("kind") == reduction.kind.value)
+        mine = (sql.col("kind") == reduction.kind.value) & (sql.col("bucket") != NO_BUCKET)
+        rows = self._frame.where(mine).select(*ARROW.names)
         if before:
             rows = rows.unionByName(self._spark.createDataFrame(encode_rows(before), schema=COLUMNS))
         reduced = rows.groupBy("bucket").applyInArrow(reduce_group, schema=f"{RESULT} boolean, {COLUMNS}")
@@ -114,12 +100,17 @@ class SparkRows:
         self._frame.unpersist()
 
 
+def _reduce_here(reduction: Reduction, rows: Iterable[StateRow]) -> list[Reduced]:
+    buckets: dict[int, list[StateRow]] = {}
+    for row in rows:
+        buckets.setdefault(row.bucket, []).append(row)
+    return [reduce_bucket(reduction, bucket, buckets[bucket]) for bucket in sorted(buckets)]
+
+
 def _encode_reduced(reduction: Reduction, reduced: Reduced) -> pa.Table:
     """The conclusions as a row that says so, and the carried rows behind it."""
     result = StateRow(reduction.kind, reduced.bucket, "", 0, 0, True, reduced.result)
-    table = encode_rows([result, *reduced.carried])
-    flags = pa.array([True] + [False] * len(reduced.carried), pa.bool_())
-    return table.add_column(0, pa.field(RESULT, pa.bool_()), flags)
+    return encode_flagged(RESULT, [(True, result), *((False, row) for row in reduced.carried)])
 
 
 def _decode_reduced(table: pa.Table) -> list[Reduced]:

@@ -9,7 +9,7 @@
 
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,25 +34,6 @@ class ExecutorAccess:
     timeout_s: float
     file: str | None = None
     environment: str | None = None
-
-    def options(self) -> dict[str, str]:
-        """As options of the data source."""
-        told = {"bootstrapServers": self.bootstrap_servers, "timeoutS": str(self.timeout_s)}
-        if self.file is not None:
-            told["propertiesFile"] = self.file
-        if self.environment is not None:
-            told["propertiesEnvironment"] = self.environment
-        return told
-
-    @classmethod
-    def told(cls, options: Mapping[str, str]) -> "ExecutorAccess":
-        """What `options` said; Spark's mapping takes names in any case."""
-        return cls(
-            options["bootstrapServers"],
-            float(options["timeoutS"]),
-            options.get("propertiesFile"),
-            options.get("propertiesEnvironment"),
-        )
 
     def client_properties(self) -> ClientProperties:
         """On an executor: the client properties. Raises ConfigError where file or variable is missing there."""

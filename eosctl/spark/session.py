@@ -14,11 +14,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+import pyspark
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from eosctl.errors import Unreachable
 from eosctl.model.audit import BUCKETS
+from eosctl.spark.class_archive import archive_options
 from eosctl.spark.quiet import QUIET
 
 APPLICATION: Final = "eosctl audit"
@@ -37,19 +39,23 @@ small shuffle partitions."""
 SHORT_LIVED: Final = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData"
 """The JVM plans and shuffles, Python does the work: compiling Java thoroughly costs more than it saves."""
 
+JARS: Final = Path(pyspark.__file__).parent / "jars"
+
 LOCAL: Final = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
+    "spark.python.daemon.module": "eosctl.spark.worker_daemon",
 }
+"""What holds where executors are on this machine, too."""
 
 
-def session_settings(master: str, log4j2: Path, memory: str) -> dict[str, str]:
+def session_settings(master: str, log4j2: Path, memory: str, java_options: str) -> dict[str, str]:
     """What a session of this process is started with."""
     return {
         "spark.master": master,
         "spark.app.name": APPLICATION,
         "spark.driver.memory": memory,
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{log4j2} {SHORT_LIVED}",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{log4j2} {java_options}".strip(),
         "spark.log.level": "ERROR",
         "spark.speculation": "false",
         "spark.ui.enabled": "false",
@@ -71,10 +77,12 @@ def spark_session(
     remote: str | None = None,
     memory: str = "1g",
     settings: dict[str, str] | None = None,
+    archives: Path | None = None,
 ) -> Iterator[SparkSession]:
     """A session by the rules above; master None is `local[*]`. `settings` are further ones of Spark.
 
-    find_java gives the `java` to start Spark with, where JAVA_HOME names none.
+    find_java gives the `java` to start Spark with, where JAVA_HOME names none; archives is the directory in which the
+    classes of a Spark on this machine are kept (class_archive).
 
     Raises ConfigError where there is no Java, Unreachable where the session does not start.
     """
@@ -91,8 +99,11 @@ def spark_session(
         log4j2 = Path(directory, "log4j2.properties")
         log4j2.write_text(QUIET, encoding="utf-8")
         place = remote if remote is not None and remote.startswith("local") else master or "local[*]"
-        wanted = session_settings(place, log4j2, memory) | (settings or {})
-        session = _started(wanted, remote, Path(directory, "stderr"), find_java)
+        options = SHORT_LIVED
+        if remote is None or remote.startswith("local"):
+            options = f"{SHORT_LIVED} {archive_options(archives, _offer_java(find_java), JARS)}"
+        wanted = session_settings(place, log4j2, memory, options) | (settings or {})
+        session = _started(wanted, remote, Path(directory, "said"))
         try:
             yield session
         finally:
@@ -107,14 +118,12 @@ def master_of(session: SparkSession) -> str:
         return ""
 
 
-def _started(settings: dict[str, str], remote: str | None, stderr: Path, find_java: FindJava) -> SparkSession:
+def _started(settings: dict[str, str], remote: str | None, said: Path) -> SparkSession:
     builder = SparkSession.builder
     if remote is None:
-        _offer_java(find_java)
         # Executors on this machine are to be the interpreter that runs this.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     elif remote.startswith("local"):
-        _offer_java(find_java)
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         builder = builder.remote(remote)
         settings.pop("spark.master")
@@ -124,28 +133,36 @@ def _started(settings: dict[str, str], remote: str | None, stderr: Path, find_ja
     for name, value in settings.items():
         builder = builder.config(name, value)
     try:
-        with _standard_error_to(stderr):
+        with _words_to(said):
             return builder.getOrCreate()
     except Exception as error:  # pyspark raises whatever it meets
-        said = stderr.read_text(encoding="utf-8", errors="replace")[-1000:] if stderr.exists() else ""
-        raise Unreachable(f"Spark does not start: {error}\n{said}".strip()) from error
+        words = said.read_text(encoding="utf-8", errors="replace")[-1000:] if said.exists() else ""
+        raise Unreachable(f"Spark does not start: {error}\n{words}".strip()) from error
 
 
-def _offer_java(find_java: FindJava) -> None:
-    """Give pyspark a Java, where it would find none itself."""
+def _offer_java(find_java: FindJava) -> Path:
+    """The home of the Java that pyspark will use: give it one, where it would find none itself."""
     if "JAVA_HOME" not in os.environ:
         java = find_java().resolve()
         os.environ["JAVA_HOME"] = str(java.parent.parent)
+    return Path(os.environ["JAVA_HOME"])
 
 
 @contextmanager
-def _standard_error_to(path: Path) -> Iterator[None]:
-    """Let processes that are started meanwhile say to a file what they have to say, for as long as they live."""
-    kept = os.dup(2)
+def _words_to(path: Path) -> Iterator[None]:
+    """Let processes that are started meanwhile say to a file what they have to say, for as long as they live.
+
+    So nobody who reads this process's output has to wait for the end of Spark's JVM.
+    """
+    streams = (1, 2)
+    kept = [os.dup(stream) for stream in streams]
+    sys.stdout.flush()
     try:
         with path.open("wb") as file:
-            os.dup2(file.fileno(), 2)
+            for stream in streams:
+                os.dup2(file.fileno(), stream)
         yield
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        for stream, copy in zip(streams, kept, strict=True):
+            os.dup2(copy, stream)
+            os.close(copy)

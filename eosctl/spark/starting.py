@@ -28,9 +28,15 @@ class SparkWish:
 
 @contextmanager
 def spark_engine(
-    wish: SparkWish, properties: ClientProperties, timeout_s: float, find_java: Callable[[], Path]
+    wish: SparkWish,
+    properties: ClientProperties,
+    timeout_s: float,
+    find_java: Callable[[], Path],
+    archives: Path | None = None,
 ) -> "Iterator[SparkEngine]":
-    """The engine while the block runs. Raises ConfigError, Unreachable or UsageError where it cannot be had."""
+    """The engine while the block runs; find_java and archives as session.spark_session takes them.
+
+    Raises ConfigError, Unreachable or UsageError where it cannot be had."""
     try:
         from eosctl.spark.engine import SparkEngine
         from eosctl.spark.executor_access import executor_access
@@ -38,7 +44,7 @@ def spark_engine(
     except ImportError as error:
         raise ConfigError(f"{error.name} is not installed", hint="pip install 'eosctl[spark]'") from error
 
-    with spark_session(find_java, master=wish.master, remote=wish.remote) as session:
+    with spark_session(find_java, master=wish.master, remote=wish.remote, archives=archives) as session:
         master = master_of(session)
         with executor_access(properties, timeout_s, master=master, given=wish.executor_properties) as access:
             yield SparkEngine(session, access)

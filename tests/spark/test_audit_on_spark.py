@@ -104,7 +104,7 @@ def check(bench: Bench, access: ExecutorAccess, places: list[float], small: int)
     plan = cut(bench.plan, places)
     seen: list[OffsetRange] = []
 
-    assert bench.report(SparkEngine(bench.spark, access, small=small), plan, seen) == bench.local(bench.plan)
+    assert bench.report(SparkEngine(bench.spark, access, most_here=small), plan, seen) == bench.local(bench.plan)
     assert sorted(seen) == sorted(plan.ranges)
 
 
@@ -136,7 +136,7 @@ def test_carried_rows_join_those_of_the_executors(bench: Bench, access: Executor
 
     expected = run_audit(rest, local, lambda kind: [row for row in carried if row.kind is kind])
     for small in (SMALL, NONE_SMALL):
-        engine = SparkEngine(bench.spark, access, small=small)
+        engine = SparkEngine(bench.spark, access, most_here=small)
         found = run_audit(rest, engine, lambda kind: [row for row in carried if row.kind is kind])
         assert found.report == expected.report
         assert sorted(found.carried) == sorted(expected.carried)
@@ -178,7 +178,7 @@ def test_credentials_for_executors_on_other_machines_have_to_be_placed_there(ben
 
 
 def test_no_event_of_spark_holds_the_password(bench: Bench, access: ExecutorAccess):
-    bench.report(SparkEngine(bench.spark, access, small=NONE_SMALL), bench.plan)
+    bench.report(SparkEngine(bench.spark, access, most_here=NONE_SMALL), bench.plan)
     logged = "".join(path.read_text(encoding="utf-8") for path in bench.events.rglob("*") if path.is_file())
     password = bench.sandbox.users[USER]
 
