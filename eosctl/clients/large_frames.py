@@ -8,7 +8,9 @@
 These use private names of the library, as clients.kafka_connections does.
 """
 
+import socket
 import ssl
+import sys
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -17,6 +19,7 @@ from kafka.protocol.frame import KafkaBytes
 
 PIECE: Final = 1 << 12
 LARGE: Final = 1 << 16
+AT_ONCE: Final = 1 << 21
 
 Received = tuple[bytes, Exception | None]
 
@@ -86,10 +89,21 @@ def _fill(sock: Any, frame: KafkaBytes) -> None:  # noqa: ANN401  # untyped libr
     """Read on until one byte is missing; raises one of _NOTHING_YET where nothing more has come."""
     with memoryview(frame) as view:
         while (begin := frame.tell()) < len(view) - 1:
-            count = sock.recv_into(view[begin:-1])
+            try:
+                count = sock.recv_into(view[begin:-1])
+            except BlockingIOError:
+                _wake_at(sock, len(view) - 1 - begin)
+                raise
             if not count:
                 return
             frame.seek(begin + count)
+    _wake_at(sock, 1)
+
+
+def _wake_at(sock: Any, size: int) -> None:  # noqa: ANN401  # untyped library
+    """Let a poll show the socket once so many bytes are there, AT_ONCE at most: each poll costs as much as 100 kB."""
+    if sys.platform == "linux" and not isinstance(sock, ssl.SSLSocket):
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, min(size, AT_ONCE))
 
 
 def _piece(sock: Any) -> Received:  # noqa: ANN401  # untyped library
