@@ -156,7 +156,6 @@ def _words_to(path: Path) -> Iterator[None]:
     """
     streams = (1, 2)
     kept = [os.dup(stream) for stream in streams]
-    sys.stdout.flush()
     try:
         with path.open("wb") as file:
             for stream in streams:

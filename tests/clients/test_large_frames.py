@@ -1,6 +1,7 @@
 """Answers of any size arrive whole, however the network cuts them."""
 
 import random
+import select
 import socket
 from types import SimpleNamespace
 
@@ -10,6 +11,7 @@ from kafka.errors import KafkaConnectionError
 from kafka.protocol.parser import KafkaProtocol
 
 from eosctl.clients.large_frames import LARGE, receiver
+from tests.integration.waiting import eventually
 
 
 class _Parser(KafkaProtocol):  # type: ignore[misc]  # the library is untyped
@@ -59,3 +61,30 @@ def test_answers_arrive_whole_and_in_order(sizes: list[int], cuts: list[int], se
 
     assert answers == sent
     assert isinstance(error, KafkaConnectionError)
+
+
+def test_a_poll_shows_the_socket_once_the_rest_of_a_large_answer_is_there_and_then_at_each_byte():
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as ours:
+        theirs, _ = server.accept()
+        with theirs:
+            ours.setblocking(False)
+            parser = _Parser()
+            receive = receiver(SimpleNamespace(_sock=ours, _protocol=SimpleNamespace(parser=parser)))
+
+            def read() -> list[bytes]:
+                answers: list[bytes] = []
+                while data := receive()[0]:
+                    answers += parser.receive_bytes(data)
+                return answers
+
+            answer = bytes(2 * LARGE)
+            theirs.sendall(len(answer).to_bytes(4, "big") + answer[:LARGE])
+            eventually(lambda: read() or len(parser._rbuffer or b"") == len(answer), "the answer has begun")
+            eventually(lambda: read() or parser._rbuffer.tell() == LARGE, "its first half was read")
+            theirs.sendall(answer[LARGE : LARGE + 1000])
+            assert select.select([ours], [], [], 0.2)[0] == []
+            theirs.sendall(answer[LARGE + 1000 :])
+            assert select.select([ours], [], [], 5)[0] == [ours]
+            assert read() == [answer]
+            theirs.sendall(b"x")
+            assert select.select([ours], [], [], 5)[0] == [ours]
