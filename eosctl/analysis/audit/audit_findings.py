@@ -23,7 +23,10 @@ SLACK_MS: Final = 5_000
 
 
 def _finding(kind: str, words: Words, subject: str, count: int, evidence: dict[str, object]) -> Finding:
-    message = words.message.replace("{n}", str(count)).replace("{s}", "" if count == 1 else "s")
+    one = count == 1
+    message = words.message.format_map(
+        {"n": count, "s": "" if one else "s", "is": "is" if one else "are", "was": "was" if one else "were"}
+    )
     return Finding(kind, words.severity, subject, message, words.cure, {"count": count, **evidence})
 
 

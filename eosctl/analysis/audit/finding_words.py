@@ -40,7 +40,7 @@ BESIDE: Final = frozenset({TroubleKind.OTHER_WRITER.value})
 
 
 class Words(NamedTuple):
-    """How a kind of trouble is told: {n} is how often, {s} an s for more than one."""
+    """How a kind of trouble is told: {n} is how often; {s}, {is}, {was} follow from it."""
 
     severity: Severity
     message: str
@@ -70,13 +70,13 @@ KEY_WORDS: Final[Mapping[str, Words]] = {
     ),
     KeyTroubleKind.REPEATED: Words(
         Severity.ERROR,
-        "{n} source offset{s} were committed again together with data, by another producer session: records were "
+        "{n} source offset{s} {was} committed again together with data, by another producer session: records were "
         "read again",
         "compare the records of both transactions in the output; see eosctl explain shadowed-offset",
     ),
     KeyTroubleKind.PLAIN_WRITE: Words(
         Severity.ERROR,
-        "{n} source offset{s} were written outside any transaction after the connector committed in transactions",
+        "{n} source offset{s} {was} written outside any transaction after the connector committed in transactions",
         "find the writer: a worker with exactly-once support off (eosctl upgrade-check), or a tool",
     ),
     KeyTroubleKind.ZOMBIE: Words(
@@ -93,12 +93,12 @@ TRANSACTION_WORDS: Final[Mapping[str, Words]] = {
     ),
     TroubleKind.MISSING_MARKER: Words(
         Severity.ERROR,
-        "{n} transaction{s} ended elsewhere and are open here: a marker is missing",
+        "{n} transaction{s} ended elsewhere and {is} open here: a marker is missing",
         "eosctl transactions hanging --topic, then eosctl transactions abort",
     ),
     TroubleKind.MIXED_MARKERS: Words(
         Severity.ERROR,
-        "{n} transaction{s} were committed in one partition and aborted in another",
+        "{n} transaction{s} {was} committed in one partition and aborted in another",
         "compare the markers with eosctl transactions log; part of the data is missing for readers",
     ),
     TroubleKind.UNCLEAR: Words(
@@ -123,14 +123,14 @@ TRANSACTION_WORDS: Final[Mapping[str, Words]] = {
     ),
     TroubleKind.UNJUDGED: Words(
         Severity.INFO,
-        "{n} transaction{s} with data are older than what is left of the offsets topics, and were not judged",
+        "{n} transaction{s} with data {is} older than what is left of the offsets topics, and were not judged",
         "audit more often than the topics are compacted: eosctl audit --store keeps what it saw",
     ),
 }
 CONFIG_WORDS: Final[Mapping[str, Words]] = {
     ConfigTroubleKind.PLAIN_LEADER: Words(
         Severity.ERROR,
-        "{n} record{s} of the leader were written outside any transaction after transactional ones: a leader with "
+        "{n} record{s} of the leader {was} written outside any transaction after transactional ones: a leader with "
         "exactly-once support off",
         "eosctl upgrade-check --to enabled names the worker; enable it there and restart it",
     ),
@@ -141,7 +141,7 @@ CONFIG_WORDS: Final[Mapping[str, Words]] = {
     ),
     ConfigTroubleKind.INCONSISTENT: Words(
         Severity.ERROR,
-        "{n} connector{s} lack task configs: no worker that reads the topic anew will run their tasks",
+        "{n} connector{s} without all task configs: no worker that reads the topic anew will run their tasks",
         "write the connector's config again over REST; the leader then publishes its tasks",
     ),
 }
