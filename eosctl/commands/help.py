@@ -2,9 +2,11 @@
 
 Plain text with bold headings: Rich's panels would double the time that `eosctl --help` takes. The docstring of a
 command is its help. Paragraphs are wrapped; a line that ends with a colon and the indented lines under it
-(`Examples:`, `Columns:`) are shown as they are.
+(`Examples:`, `Columns:`) are shown as they are; only a line with two columns goes on under the second.
 """
 
+import re
+import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:  # Typer's own copy of Click, which has no public name
 
 LEADING: Final = "eosctl.leading-options"
 OWN: Final = "Options"
+_TWO_COLUMNS: Final = re.compile(r" +\S+ {2,}(?=\S)")
 
 
 def paragraphs(help_text: str) -> Iterator[str]:
@@ -42,12 +45,13 @@ class _Help:
         def get_params(self, ctx: "Context") -> "list[Parameter]": ...
 
     def format_help_text(self, ctx: "Context", formatter: "HelpFormatter") -> None:
-        """The docstring: paragraphs wrapped, blocks as they are."""
+        """The docstring: paragraphs and the second column of blocks wrapped, the rest of blocks as it is."""
         for paragraph in paragraphs(self.help or ""):
             formatter.write_paragraph()
             if is_block(paragraph):
                 title, *lines = paragraph.splitlines()
-                formatter.write("".join(f"{line}\n" for line in (heading(title), *lines)))
+                shown = (part for line in lines for part in _wrapped(line, formatter.width))
+                formatter.write("".join(f"{line}\n" for line in (heading(title), *shown)))
             else:
                 formatter.write_text(paragraph)
 
@@ -64,6 +68,16 @@ class _Help:
         for title in sorted(sections, key=["Arguments", OWN, *sections].index):
             with formatter.section(heading(title)):
                 formatter.write_dl(sections[title])
+
+
+def _wrapped(line: str, width: int) -> list[str]:
+    first = _TWO_COLUMNS.match(line)
+    if first is None or len(line) <= width:
+        return [line]
+    indent = " " * first.end()
+    return textwrap.wrap(
+        line[first.end() :], width, initial_indent=first[0], subsequent_indent=indent, break_on_hyphens=False
+    )
 
 
 def heading(text: str) -> str:
