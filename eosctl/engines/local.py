@@ -9,14 +9,15 @@ import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 
 from eosctl.codecs.audit_states import decode_state, encode_state
 from eosctl.engines.engine import Advance, Progress
 from eosctl.engines.reducing import Reduced, Reduction, reduce_bucket
 from eosctl.engines.scanning import scan_range
+from eosctl.errors import ConfigError
 from eosctl.model.audit import AuditPlan, OffsetRange, StateKind, StateRow
 from eosctl.sources.audit_log import LogItem
 
@@ -55,7 +56,7 @@ class LocalEngine:
 
     def scan(self, plan: AuditPlan, advance: Advance) -> "LocalRows":
         """Read every range of the plan once."""
-        directory = tempfile.TemporaryDirectory(prefix="eosctl-audit-")
+        directory = _directory()
         small = self._processes == 1 or sum(each.size for each in plan.ranges) <= SMALL
         pool = None if small else _pool(self._processes)
         try:
@@ -84,6 +85,14 @@ class LocalEngine:
             advance(Progress(pending[done].offsets))
 
 
+def _directory() -> "tempfile.TemporaryDirectory[str]":
+    try:
+        return tempfile.TemporaryDirectory(prefix="eosctl-audit-")
+    except OSError as error:
+        what = f"cannot write the states of ranges to a temporary directory: {error.strerror or error}"
+        raise ConfigError(what, hint="TMPDIR names a directory with more room") from error
+
+
 class _Job(NamedTuple):
     """One range, and the file that its rows go to."""
 
@@ -95,12 +104,43 @@ class _Job(NamedTuple):
 
 def _run(job: _Job) -> list[_Place]:
     places: list[_Place] = []
-    with job.open_source() as source, Path(job.path).open("wb") as file:
+    with job.open_source() as source, _Spill(job.path) as spill:
         for row in scan_range(job.plan, job.offsets, source.read(job.plan, job.offsets)):
             data = encode_state(row)
-            places.append(_Place(row.kind, row.bucket, job.path, file.tell(), len(data)))
-            file.write(data)
+            places.append(_Place(row.kind, row.bucket, job.path, spill.write(data), len(data)))
     return places
+
+
+class _Spill:
+    """The file of a range's states; each call says where the disk is full."""
+
+    def __init__(self, path: str) -> None:
+        self._path = Path(path)
+        self._length = 0
+        with self._told():
+            self._file = self._path.open("wb")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._told():
+            self._file.close()
+
+    def write(self, data: bytes) -> int:
+        """Where in the file it begins."""
+        with self._told():
+            self._file.write(data)
+        begins, self._length = self._length, self._length + len(data)
+        return begins
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            what = f"cannot write the states of ranges to {self._path.parent}: {error.strerror or error}"
+            raise ConfigError(what, hint="TMPDIR names a directory with more room") from error
 
 
 class _Bucket(NamedTuple):

@@ -1,7 +1,9 @@
 """An audit's report as Parquet files, one a table, for those who want to ask it more."""
 
 import json
+import os
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -101,11 +103,14 @@ def export_audit(directory: Path, report: AuditReport) -> tuple[Path, ...]:
     except OSError as error:
         raise ConfigError(f"cannot write {directory}: {error.strerror or error}") from error
     written = []
-    for name, rows in _rows(report).items():
-        path = directory / f"{name}.parquet"
-        with whole_file(path) as file:
+    with ExitStack() as files:
+        for name, rows in _rows(report).items():
+            path = directory / f"{name}.parquet"
+            file = files.enter_context(whole_file(path))
             parquet.write_table(_table(TABLES[name], rows, report), file, compression="zstd")
-        written.append(path)
+            file.flush()
+            os.fsync(file.fileno())
+            written.append(path)
     return tuple(written)
 
 

@@ -56,6 +56,7 @@ def test_any_split_and_any_runs_give_the_report_of_one_audit(version, skew, play
 
 
 @pytest.mark.long
+@pytest.mark.timeout(3600)
 @settings(max_examples=MANY, deadline=None, suppress_health_check=list(HealthCheck))
 @given(versions, skews, steps, spoils, st.integers(0, 1000), strangers)
 def test_any_split_and_any_runs_give_the_report_of_one_audit_in_thousands_of_histories(
