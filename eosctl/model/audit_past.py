@@ -10,12 +10,13 @@ from eosctl.model.names import TopicPartition
 class LoggedTransaction(NamedTuple):
     """A transaction that its coordinator decided to commit or to abort, as PrepareCommit or PrepareAbort tells.
 
-    producer_epoch is that with which its producer began the session; decided_ms is the coordinator's time. partitions
-    are all that were added to it, whether anything was written there or not.
+    producer_epoch is that with which its producer began the session; offset that of the record in the log; decided_ms
+    is the coordinator's time. partitions are all that were added to it, whether anything was written there or not.
     """
 
     producer_id: int
     producer_epoch: int
+    offset: int
     decided_ms: int
     committed: bool
     partitions: frozenset[TopicPartition]

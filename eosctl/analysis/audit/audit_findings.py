@@ -9,6 +9,7 @@ from eosctl.analysis.audit.finding_words import (
     CONFIG_WORDS,
     KEY_WORDS,
     ORPHAN,
+    REMOVED,
     TRANSACTION_WORDS,
     UNFENCED,
     UNFENCED_WORDS,
@@ -141,6 +142,17 @@ def unfenced_findings(evidence: Evidence) -> Iterator[Finding]:
             len(places),
             {"connectors": [connector], "places": places[:KEPT_PLACES]},
         )
+
+
+def removed_findings(evidence: Evidence) -> Iterator[Finding]:
+    """Source offsets that were removed: who begins anew there reads again what was read before, as somebody wished."""
+    for keys in evidence.keys.connectors:
+        if keys.connector is not None and keys.tombstones:
+            count, plural = keys.tombstones, "" if keys.tombstones == 1 else "s"
+            message = f"{count} time{plural} a source offset was removed: what had been read there is read again"
+            cure = "nothing, if it was wished (DELETE on the connector's offsets, or null): readers have it twice"
+            facts: dict[str, object] = {"connectors": [keys.connector], "tombstones": count}
+            yield Finding(REMOVED, Severity.INFO, keys.connector, message, cure, facts)
 
 
 def orphan_findings(evidence: Evidence) -> Iterator[Finding]:

@@ -13,6 +13,7 @@ from eosctl.analysis.audit.audit_findings import (
     config_findings,
     key_findings,
     orphan_findings,
+    removed_findings,
     transaction_findings,
     unfenced_findings,
 )
@@ -66,6 +67,7 @@ def _all_findings(evidence: Evidence) -> Iterator[Finding]:
     yield from config_findings(evidence)
     yield from unfenced_findings(evidence)
     yield from orphan_findings(evidence)
+    yield from removed_findings(evidence)
 
 
 def _worst_first(finding: Finding) -> tuple[int, str, str, str]:

@@ -18,6 +18,7 @@ OPEN: Final = "open-transaction"
 HANGING: Final = "hanging-transaction"
 HANGING_CURE: Final = "eosctl transactions hanging --topic shows it, eosctl transactions abort ends it"
 ORPHAN: Final = "orphan-offsets"
+REMOVED: Final = "offsets-removed"
 
 BROKEN: Final = frozenset(
     {

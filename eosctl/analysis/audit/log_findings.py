@@ -73,7 +73,10 @@ def _gaps(log: PartitionLog, evidence: Evidence) -> Iterator[Finding]:
 
 
 def _expired_output(log: PartitionLog, start: int, named: list[str], evidence: Evidence) -> Finding:
-    """Retention deletes data in time. What is younger was deleted by hand: the offsets of its transaction are there."""
+    """Retention deletes whole segments, in time. DeleteRecords cuts inside a batch, too, or what is younger than that.
+
+    Of what is gone and was committed with offsets, these tell the time.
+    """
     kept = evidence.topics[log.topic].retention_ms
     since = None if kept is None else -1 if kept < 0 else evidence.plan.as_of - kept
     first = None if log.settled is None else log.settled.first_batch
@@ -88,11 +91,12 @@ def _expired_output(log: PartitionLog, start: int, named: list[str], evidence: E
     ]
     subject = f"{log.topic}-{log.partition}"
     place: dict[str, object] = {"topic": log.topic, "partition": log.partition, "start": 0, "end": start}
-    if not lost:
+    inside = log.settled is not None and log.settled.first_base is not None and log.settled.first_base < start
+    if not lost and not inside:
         message = f"offsets below {start} are gone, as the topic's retention wants it: they were not judged"
         return Finding(EXPIRED, Severity.INFO, subject, message, EXPIRED_CURE, {**place, "connectors": named})
-    users = sorted({name for trouble in lost for name in trouble.connectors if name in named})
-    message = f"offsets below {start} were deleted before the topic's retention would: data of transactions is gone"
+    users = named if inside else sorted({name for each in lost for name in each.connectors if name in named})
+    message = f"offsets below {start} were deleted by DeleteRecords, not by retention: data of transactions is gone"
     places = [{"topic": each.topic, "partition": each.partition, "offset": each.first} for each in lost]
     facts: dict[str, object] = {**place, "connectors": users, "offsets": places}
     return Finding(EXPIRED, Severity.WARNING, subject, message, "find out who called DeleteRecords", facts)

@@ -40,6 +40,7 @@ def fold_past(records: Iterable[LogRecord], producer_ids: Collection[int]) -> Pa
                 LoggedTransaction(
                     session.producer_id,
                     session.producer_epoch,
+                    record.offset,
                     value.last_update_ms,
                     value.state is TransactionState.PREPARE_COMMIT,
                     known.setdefault(places, places),

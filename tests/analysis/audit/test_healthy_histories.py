@@ -110,6 +110,8 @@ def test_offsets_altered_or_reset_over_rest(cluster, orders, moved):
     orders.start()
     work(orders, range((moved or 0) + 1, (moved or 0) + 4))
     assert is_held(cluster)
+    told = [each.evidence["tombstones"] for each in audit(cluster.brokers).findings if each.id == "offsets-removed"]
+    assert told == ([4] if moved is None else [])
 
 
 def test_offsets_that_a_tool_copies_to_an_own_topic_in_one_transaction(cluster, orders):

@@ -56,14 +56,14 @@ def test_every_holder_of_a_producer_id_that_was_asked_for_is_told():
 def test_a_transaction_is_what_its_coordinator_decided_in_the_session_that_it_is_of():
     found = decided("e4@1", "o4@2:o", "c4@3:o1", "C4@4", "o4@5:o", "a5@6:o2", "A5@7", "e6@8", "c6@9:o")
     assert found == (
-        LoggedTransaction(7, 4, 3, True, frozenset({OFFSETS, DATA})),
-        LoggedTransaction(7, 4, 6, False, frozenset({OFFSETS, DATA2})),
-        LoggedTransaction(7, 6, 9, True, frozenset({OFFSETS})),
+        LoggedTransaction(7, 4, 2, 3, True, frozenset({OFFSETS, DATA})),
+        LoggedTransaction(7, 4, 5, 6, False, frozenset({OFFSETS, DATA2})),
+        LoggedTransaction(7, 6, 8, 9, True, frozenset({OFFSETS})),
     )
 
 
 def test_a_session_whose_beginning_was_compacted_has_no_transactions():
-    assert decided("c4@3:o1", "C4@4", "e5@5", "c5@6:o") == (LoggedTransaction(7, 5, 6, True, frozenset({OFFSETS})),)
+    assert decided("c4@3:o1", "C4@4", "e5@5", "c5@6:o") == (LoggedTransaction(7, 5, 3, 6, True, frozenset({OFFSETS})),)
 
 
 LONG_AGO = ("e0@0", "c0@10:o1", "c0@50:o2", "c0@90:o1")
@@ -85,6 +85,11 @@ LONG_AGO = ("e0@0", "c0@10:o1", "c0@50:o2", "c0@90:o1")
 def test_parts_are_matched_where_none_is_missing(texts, matched):
     found = match_parts(parts(**texts), decided(*LONG_AGO), NOW)
     assert sorted(each.decided_ms for each in found.values()) == matched
+
+
+def test_transactions_of_one_millisecond_are_two():
+    found = parts(data="d0@5 c0@11 d0@11 c0@11")
+    assert len(join_parts(found, match_parts(found, decided("e0@0", "c0@10:o1", "c0@10:o1"), NOW))) == 2
 
 
 def test_what_was_decided_just_before_the_audit_may_still_lack_its_marker():

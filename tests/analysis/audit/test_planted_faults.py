@@ -374,3 +374,14 @@ def test_data_that_was_deleted_from_an_output_before_its_time(planted, retention
         Severity.WARNING if verdict is CANNOT_TELL else Severity.INFO,
         {"bills": verdict, "orders": HELD},
     )
+
+
+def test_a_log_that_begins_inside_a_batch_was_cut_by_delete_records(planted):
+    at = TopicPartition("bills", 1)
+    log = planted.brokers.logs[at]
+    [cut] = [each for each in log.batches if each.kind is None and each.last > each.base][:1]
+    log.start, log.batches = cut.last, [each for each in log.batches if each.last >= cut.last]
+    report = planted.report()
+    evidence = only(report, "expired-range", Severity.WARNING)
+    assert (place_of(evidence, "end"), evidence["connectors"]) == (("bills", 1, cut.last), ["bills"])
+    assert verdicts(report) == {"bills": CANNOT_TELL, "orders": HELD}
