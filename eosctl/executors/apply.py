@@ -32,7 +32,7 @@ from eosctl.model.plan import (
 )
 from eosctl.model.plan_facts import PlanFacts
 from eosctl.model.plan_outcome import ApplyOutcome, StepOutcome, StepResult
-from eosctl.planning.preconditions import needed_first, violations
+from eosctl.planning.preconditions import cure, needed_first, violations
 
 Recheck = Callable[[], None]
 """Reads a step's preconditions again and raises Refused where one no longer holds."""
@@ -99,9 +99,10 @@ class ApplyRun:
     def _require(self, preconditions: Sequence[Precondition]) -> None:
         if not preconditions:
             return
-        found = violations(preconditions, self._read_facts(preconditions))
+        facts = self._read_facts(preconditions)
+        found = violations(preconditions, facts)
         if found:
-            raise Refused("; ".join(found), hint="make the plan again: it is made for what was there then")
+            raise Refused("; ".join(found), hint=cure(preconditions, facts))
 
     def _perform(self, number: int, planned: PlannedStep) -> StepResult:
         step = planned.step

@@ -69,6 +69,23 @@ def violations(preconditions: Sequence[Precondition], facts: PlanFacts) -> tuple
     return tuple(reason for reason in reasons if reason is not None)
 
 
+def cure(preconditions: Iterable[Precondition], facts: PlanFacts) -> str:
+    """What to do about those that do not hold.
+
+    A new plan would be held up by the same open transaction. Its ID was initialised before a plan looks for it, so it
+    is another producer's, or it hangs: a coordinator ended it and forgot a marker, as 4.3.1 does where a partition has
+    no leader just then.
+    """
+    violated = [each for each in preconditions if violation(each, facts) is not None]
+    for each in violated:
+        if isinstance(each, NoOpenTransaction):
+            look = f"eosctl transactions hanging --topic {each.topic}"
+            return (
+                f"wait until the transaction ends, or end it if it hangs (`{look}` tells how); then run the plan again"
+            )
+    return "make the plan again: it is made for what was there then"
+
+
 def violation(precondition: Precondition, facts: PlanFacts) -> str | None:  # noqa: PLR0911  # one for each kind
     """Why the precondition does not hold, None where it does."""
     match precondition:

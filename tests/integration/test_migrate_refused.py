@@ -309,7 +309,14 @@ class TestPlansThatWereMadeBefore:
         producer = open_transaction(ground.servers, fresh_name("stranger"), ground.offsets)
         producer.produce(ground.offsets, b'{"p":5}', b'["stopped",{"f":1}]', partition=1)
         producer.flush(30)
-        refused(ground.apply(plan), 9, "an open transaction of producer", "wrote offsets of stopped")
+        refused(
+            ground.apply(plan),
+            9,
+            "an open transaction of producer",
+            "wrote offsets of stopped",
+            f"eosctl transactions hanging --topic {ground.offsets}",
+            "then run the plan again",
+        )
         producer.abort_transaction(30)
         assert ground.apply(plan).exit_code == 0
         assert ground.held() == {b'["stopped",{"f":1}]': b'{"p":1}'}

@@ -21,7 +21,7 @@ from eosctl.model.records import RecordState
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import TopicFacts
 from eosctl.planning.offsets_digest import entries_by_connector, offsets_now
-from eosctl.planning.preconditions import needed_first, violation
+from eosctl.planning.preconditions import cure, needed_first, violation
 from tests.planning.offsets_topics import topic_of
 
 S, T = Side.SOURCE, Side.TARGET
@@ -69,6 +69,12 @@ def offsets(records: str = "r", values: str = "v", open_: tuple[str, ...] = ()) 
 def test_a_precondition_holds_or_says_why_not(precondition, facts: PlanFacts, told: str | None):
     found = violation(precondition, facts)
     assert found == told if told is None else told in (found or "")
+
+
+def test_an_open_transaction_is_waited_for_or_ended_because_a_new_plan_would_meet_it_too():
+    open_now, changed = NoOpenTransaction(T, "t", "c"), OffsetsUnchanged(T, "t", "c", "x")
+    assert "eosctl transactions hanging --topic t" in cure([changed, open_now], offsets(open_=("7/1",)))
+    assert cure([changed, open_now], offsets()) == "make the plan again: it is made for what was there then"
 
 
 def test_what_a_step_or_an_earlier_one_brings_about_is_not_needed_first():
