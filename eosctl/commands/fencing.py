@@ -12,9 +12,9 @@ from eosctl.commands.reading import (
     read_config_topic,
     read_descriptions,
     read_leaderless,
-    read_transactional_ids,
+    read_listed_ids,
 )
-from eosctl.errors import EXIT_FINE, EXIT_FOUND, EosctlError, Refused, UsageError
+from eosctl.errors import EXIT_FINE, EXIT_FOUND, EosctlError, Refused, Unreachable, UsageError
 from eosctl.executors.fencing import FencingRun
 from eosctl.executors.old_producers import challenge_old_producers
 from eosctl.model.connectors import ConnectorState, Reader
@@ -67,7 +67,7 @@ def read_and_plan(context: Context, wish: FencingWish, config_topic: str) -> Pla
     connectors = _read_connectors(context, wish, config_topic)
     connect = context.read_connect()
     names = _known_names(context, connectors, connect)
-    listed = read_transactional_ids(context) if wish.needs_listing else ()
+    listed = _read_listed(context, wish) if wish.needs_listing else ()
     counts = _task_counts(wish, connectors)
     candidates = select_candidates(wish, context.options.group_id or "", counts, listed, names)
     descriptions = read_descriptions(context, [each.transactional_id for each in candidates])
@@ -80,6 +80,24 @@ def read_and_plan(context: Context, wish: FencingWish, config_topic: str) -> Pla
         read_leaderless(context, descriptions.values()),
     )
     return PlannedFencing(plan, cluster, as_of)
+
+
+def _read_listed(context: Context, wish: FencingWish) -> tuple[str, ...]:
+    """Every ID that coordinators list. Raises Unreachable where one does not answer and a prefix would miss its IDs.
+
+    Of a connector's IDs only leftovers can be missed so: those of its tasks are known by their numbers.
+    """
+    listed = read_listed_ids(context)
+    if listed.unlisted and wish.prefixes:
+        raise Unreachable(
+            "; ".join(listed.unlisted),
+            hint="IDs would be missed: bring the broker back first, or name the IDs one by one",
+        )
+    if listed.unlisted:
+        context.options.console.warn(
+            f"leftovers of earlier, larger generations may be missed: {'; '.join(listed.unlisted)}"
+        )
+    return listed.transactional_ids
 
 
 def _read_connectors(context: Context, wish: FencingWish, config_topic: str) -> Mapping[str, ConnectorState]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from eosctl.codecs.config_topic import decode_config_records
 from eosctl.commands.context import Context
-from eosctl.errors import EosctlError, NotAuthorized, Unreachable
+from eosctl.errors import EosctlError, NotAuthorized
 from eosctl.model.names import TopicPartition
 from eosctl.model.records import Record
 from eosctl.model.skipped import Skipped
@@ -72,17 +72,6 @@ def _or_skipped(read: Callable[[], T | Skipped]) -> T | Skipped:
         return read()
     except EosctlError as error:
         return Skipped(error.message)
-
-
-def read_transactional_ids(context: Context) -> tuple[str, ...]:
-    """Every ID that coordinators list; raises Unreachable where one does not answer: its IDs would be missed."""
-    listed = read_listed_ids(context)
-    if listed.unlisted:
-        raise Unreachable(
-            "; ".join(listed.unlisted),
-            hint="IDs would be missed: bring the broker back first, or name the IDs one by one",
-        )
-    return listed.transactional_ids
 
 
 class ListedIds(NamedTuple):

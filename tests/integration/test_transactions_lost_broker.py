@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from eosctl.model.names import TopicPartition, coordinator_partition
@@ -18,7 +19,7 @@ from eosctl.sources.transaction_log import transaction_log_leaders
 from tests.commands.conftest import Ran
 from tests.integration.coordinators import coordinator_of, wait_until, wire_to
 from tests.integration.hanging import UNVERIFIED, hang
-from tests.integration.producers import open_transaction
+from tests.integration.producers import open_transaction, transactional_producer
 
 pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
 
@@ -70,6 +71,7 @@ def half(kafka_version: str) -> Iterator[Half]:
         servers = started.bootstrap_servers.split(",")[0]
         admin = AdminClient({"bootstrap.servers": started.bootstrap_servers})
         new = [NewTopic(KEPT.topic, 1, replica_assignment=[[1]]), NewTopic(LOST.topic, 1, replica_assignment=[[3]])]
+        new.append(NewTopic("connect-configs", 1, replica_assignment=[[1]], config={"cleanup.policy": "compact"}))
         for future in admin.create_topics(new).values():
             future.result(30)
         known, unknown = _names(servers, "open")
@@ -188,3 +190,35 @@ def test_nothing_is_fenced_by_a_prefix_while_ids_may_be_missing(half: Half, eosc
     assert ran.exit_code == 4, ran.stdout
     assert "has no leader, so no broker coordinates" in ran.stderr
     assert eosctl(*fence, "--transactional-id", half.known, "--dry-run").exit_code == 0
+
+
+def test_tasks_of_a_connector_are_fenced_by_their_living_coordinators(half: Half, eosctl: Eosctl) -> None:
+    group = "g-half"
+    with wire_to(half.servers) as wire:
+        leaders = transaction_log_leaders(wire)
+    names = [f"c{number}" for number in range(60)]
+    lives = {name: leaders[coordinator_partition(f"{group}-{name}-0", len(leaders))] >= 0 for name in names}
+    kept, lost = next(each for each in names if lives[each]), next(each for each in names if not lives[each])
+    write_records(half.servers, kept, lost)
+    transactional_producer(half.servers, f"{group}-{kept}-0")
+    fence = ("fence", "-b", half.servers, "--group-id", group, "--timeout", TIMEOUT_S, "--yes", "-o", "json")
+    ran = eosctl(*fence, "--connector", kept)
+    assert ran.exit_code == 0, ran.stderr
+    assert [each["outcome"] for each in json.loads(ran.stdout)["data"]["results"]] == ["fenced"]
+    assert "leftovers of earlier, larger generations may be missed" in ran.stderr
+    ran = eosctl(*fence, "--connector", lost)
+    assert ran.exit_code == 4, ran.stdout
+
+
+def write_records(servers: str, *connectors: str) -> None:
+    """The config topic of connectors with one task each."""
+    producer = Producer({"bootstrap.servers": servers})
+    for name in connectors:
+        for key, value in (
+            (f"connector-{name}", {"properties": {"connector.class": "X"}}),
+            (f"task-{name}-0", {"properties": {}}),
+            (f"commit-{name}", {"tasks": 1}),
+            (f"tasks-fencing-{name}", {"task-count": 1}),
+        ):
+            producer.produce("connect-configs", json.dumps(value).encode(), key.encode(), partition=0)
+    assert producer.flush(30) == 0
