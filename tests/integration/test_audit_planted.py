@@ -200,15 +200,16 @@ def test_a_range_that_was_deleted_before_the_next_audit(site: AuditSite, tmp_pat
     assert (place["topic"], place["start"], place["end"]) == (site.name, 51, 100)
 
 
-def test_a_range_that_was_deleted_before_the_first_audit(site: AuditSite):
-    """The topic keeps records for a week; the offsets of what is gone are minutes old."""
+@pytest.mark.parametrize(("until", "told_by"), [(51, [OFFSETS]), (60, [OFFSETS]), (30, [])])
+def test_a_range_that_was_deleted_before_the_first_audit(site: AuditSite, until: int, told_by: list[str]):
+    """The topic keeps records for a week, and the offsets of what is gone are minutes old; or a batch was cut."""
     site.grow(30)
-    site.delete_records(site.name, 0, 60)
+    site.delete_records(site.name, 0, until)
     audited = site.audit()
     (place,) = audited.places["expired-range"]
     assert (audited.findings.keys(), audited.verdict) == ({"expired-range"}, "cannot-tell")
-    assert (place["topic"], place["partition"], place["start"], place["end"]) == (site.name, 0, 0, 60)
-    assert [each["topic"] for each in place["offsets"]] == [OFFSETS]
+    assert (place["topic"], place["partition"], place["start"], place["end"]) == (site.name, 0, 0, until)
+    assert [each["topic"] for each in place["offsets"]] == told_by
 
 
 def test_offsets_that_were_deleted_from_a_topic_that_is_never_cut(site: AuditSite):
