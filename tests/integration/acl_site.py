@@ -157,9 +157,11 @@ class Site:
 
     @contextmanager
     def second_worker(self) -> Iterator[None]:
-        """Worker 2 joins and worker 1 leaves; at the end none runs."""
+        """Worker 2 joins, and worker 1 leaves when each runs some of the tasks; at the end none runs."""
         try:
             self.sandbox.start_worker(2, self.worker_settings())
+            # A task that starts while its leader goes cannot have its forerunners fenced, and is FAILED for good.
+            self.wait("second worker", self._both_work, "tasks RUNNING on both workers")
             self.stop_worker()
             self.worker_number[0] = 2
             yield
@@ -168,6 +170,12 @@ class Site:
         finally:
             self.worker_number[0] = 1
             self.sandbox.stop_worker(2)
+
+    def _both_work(self) -> bool:
+        connectors = self.rest("second worker", "GET", "/connectors?expand=status").body
+        assert isinstance(connectors, Mapping)
+        tasks = [task for each in connectors.values() for task in each["status"]["tasks"]]
+        return {each["state"] for each in tasks} == {"RUNNING"} and len({each["worker_id"] for each in tasks}) == 2
 
     def rest(self, step: str, method: str, path: str, body: Mapping[str, object] | None = None) -> Answer:
         """The answer of the worker; Broken with Connect's own message where it is an error."""

@@ -178,6 +178,7 @@ def mirror_maker(sandbox: Sandbox, file: Path) -> Iterator[Path]:
 
 
 @pytest.mark.long
+@pytest.mark.timeout(900)
 def test_the_plan_is_enough_for_dedicated_mirrormaker(sandbox2: Sandbox, root: Wire, tmp_path: Path):
     topic, group, servers = "to-mirror", "readers", sandbox2.bootstrap_servers
     create_topic(servers, topic, 4)
@@ -200,5 +201,5 @@ def test_the_plan_is_enough_for_dedicated_mirrormaker(sandbox2: Sandbox, root: W
                 eventually(
                     lambda before=before: ends(root, f"up.{topic}") > before and all_is_mirrored(root, topic, group),
                     lambda log=log: f"all is mirrored; {log.read_text()[-3000:]}",
-                    deadline_s=90,
+                    deadline_s=240,
                 )
