@@ -53,6 +53,7 @@ def _advice(output: str) -> str:
 def _missing(output: str) -> list[str]:
     """Artifacts of Kafka that the repository answered for and lacks: a release may be there in part."""
     found = _LACKED_BY_IVY.findall(output)
-    if "Could not find artifact" in output and "Could not transfer" not in output:
+    lacking = "Could not find artifact" in output or "was not found in" in output  # now, or when it was asked before
+    if lacking and "Could not transfer" not in output:
         found += _LACKED_BY_MAVEN.findall(output)
     return list(dict.fromkeys(f"{artifact} {version}" for artifact, version in found))

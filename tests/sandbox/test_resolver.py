@@ -44,6 +44,10 @@ def test_an_unknown_certificate_is_told_with_its_cure() -> None:
             "org.apache.kafka:connect-file:jar:4.0.1: Could not find artifact org.apache.kafka:connect-api:jar:4.0.1",
             "connect-api 4.0.1, connect-file 4.0.1",
         ),
+        (
+            "[ERROR] org.apache.kafka:connect-mirror:jar:3.5.2 was not found in central during a previous attempt.",
+            "connect-mirror 3.5.2",
+        ),
         (":: org.apache.kafka#connect-mirror;3.5.2: not found", "connect-mirror 3.5.2"),
     ],
 )
