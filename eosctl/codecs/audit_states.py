@@ -3,6 +3,7 @@
 Offsets and keys inside the states stay the bytes that they are in the topic.
 """
 
+import re
 from functools import cache
 from typing import Any, Final, TypeVar
 
@@ -17,6 +18,7 @@ T = TypeVar("T")
 
 _ENCODER: Final = msgspec.msgpack.Encoder()
 _JSON: Final = msgspec.json.Decoder()
+_LONG_NUMBER: Final = re.compile(rb"[0-9]{19}")
 _TEXT: Final = msgspec.json.Encoder(order="deterministic")
 
 
@@ -39,10 +41,11 @@ def _decoder(kind: Any) -> msgspec.msgpack.Decoder[Any]:  # noqa: ANN401  # any 
 def decode_json(raw: bytes) -> object:
     """A JSON value, as Connect's converter reads it; ValueError for bytes that it refuses, too.
 
-    msgspec reads what nearly all values are, ten times as fast; what it refuses is read by Jackson's rules.
+    msgspec reads what nearly all values are, ten times as fast; what it refuses is read by Jackson's rules. So are
+    integers that may not fit into 64 bits: Connect keeps the lowest ones.
     """
     try:
-        return _JSON.decode(raw)
+        return _fast(raw)
     except (msgspec.DecodeError, UnicodeDecodeError):
         try:
             return read_json(raw)
@@ -50,10 +53,16 @@ def decode_json(raw: bytes) -> object:
             raise ValueError(str(error)) from error
 
 
+def _fast(raw: bytes) -> object:
+    if _LONG_NUMBER.search(raw):
+        raise msgspec.DecodeError("a number may be longer than a long")
+    return _JSON.decode(raw)
+
+
 def read_offsets_key(raw: bytes | None) -> ReadKey:
     """Whose key it is, and a text that all keys of the same JSON share: members sorted, no blanks."""
     try:
-        value = None if raw is None else _JSON.decode(raw)
+        value = None if raw is None else _fast(raw)
     except (msgspec.DecodeError, UnicodeDecodeError):
         value = None
     match value:

@@ -118,7 +118,9 @@ class Growth(NamedTuple):
 class Stall(NamedTuple):
     """A transaction that was open for long: the last stable offset could not pass start_offset meanwhile.
 
-    until_ms is None while it is open.
+    from_ms is the timestamp of its first record, until_ms that of its marker, by the broker's clock; None while it is
+    open. Records have the producer's time, or the broker's (message.timestamp.type=LogAppendTime), unless the connector
+    sets it: MirrorSource takes the source's, and the stall then seems to have begun when the record was made there.
     """
 
     topic: str

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eosctl.analysis.audit.advance import Advance, compare_offsets
 from eosctl.codecs.audit_states import decode_json, decode_state, encode_state, read_offsets_key
 from eosctl.codecs.connect_json import NotJson, read_json
 from eosctl.model.audit_states import ItemKind, ProducerItems, ReadKey, TransactionItem
@@ -51,3 +52,10 @@ def test_other_keys_have_no_connector_and_a_reason(raw):
     key = read_offsets_key(raw)
     assert key.connector is None
     assert key.reason
+
+
+def test_an_integer_beyond_64_bits_is_the_long_that_connect_makes_of_it():
+    before, after = decode_json(b'{"n":9223372036854775807}'), decode_json(b'{"n":9223372036854775808}')
+    assert (before, after) == ({"n": 2**63 - 1}, {"n": -(2**63)})
+    assert compare_offsets(before, after) is Advance.BACK
+    assert read_offsets_key(b'["c",{"n":18446744073709551617}]') == read_offsets_key(b'["c",{"n":1}]')

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from eosctl.codecs.audit_states import decode_json, read_offsets_key
 from eosctl.codecs.offsets_topic import decode_offsets_key, encode_offsets_key, hash_map_order
 from eosctl.model.offsets import OffsetKey
 from eosctl.model.partitioner import murmur2
@@ -69,6 +70,16 @@ def oracle() -> Iterator[OffsetsOracle]:
     started = OffsetsOracle()
     yield started
     started.stop()
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(st.integers(-(2**70), 2**70) | st.integers(-(10**40), 10**40), max_size=4))
+@example([2**63 - 1, 2**63, -(2**63), -(2**63) - 1, 2**64, 2**64 + 1, 10**18, 10**19])
+def test_integers_of_any_size_are_the_longs_that_a_worker_sees(oracle: OffsetsOracle, numbers: list[int]) -> None:
+    raw = json.dumps(["c", {f"n{place}": number for place, number in enumerate(numbers)}]).encode()
+    again = json.loads(base64.b64decode(oracle.ask(raw)["again"]))
+    assert decode_json(raw) == again
+    assert json.loads(read_offsets_key(raw).text) == again
 
 
 @settings(max_examples=500, deadline=None, suppress_health_check=[HealthCheck.too_slow])

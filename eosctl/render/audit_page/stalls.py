@@ -30,7 +30,10 @@ def stalls_figure(report: AuditReport) -> Figure:
         key="stalls",
         short="Stalls",
         title="Where the last stable offset stood still",
-        caption="Behind the first record of an open transaction, readers of committed records get nothing.",
+        caption=(
+            "Behind the first record of an open transaction, readers of committed records get nothing. "
+            "Beginnings are the records' times, which MirrorSource takes from the source."
+        ),
         summary=f"{counted(len(order), 'transaction')} open for long, {still_open:,} of them still open.",
         headers=("Partition", "Offset", "From", "For", "Whose"),
         rows=tuple(_row(each, as_of) for each in order[:MOST_STALLS]),
