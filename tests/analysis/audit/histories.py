@@ -138,26 +138,35 @@ class History:
         self.moments.append(self.brokers.seen())
 
     def _spoil(self, kind: str, place: int, index: int) -> None:
-        """Damages anywhere; compaction only of what the first look has seen, as it never reaches the log's end."""
-        topics = [OFFSETS, "bills-offsets", CONFIGS] if kind == "compact" else list(self.brokers.topics)
+        """Damages anywhere; compaction only of what the first look has seen, as it never reaches the log's end.
+
+        A hole in a compacted topic is taken for compaction, so that too.
+        """
+        compacted = [OFFSETS, "bills-offsets", CONFIGS]
+        topics = compacted if kind == "compact" else list(self.brokers.topics)
         places = [each for each in sorted(self.brokers.logs) if each.topic in topics]
         chosen = places[place % len(places)]
         batches = self.brokers.logs[chosen].batches
         if kind == "compact":
             self._compact(chosen)
         elif batches and kind == "lose":
-            self.brokers.lose(chosen, index % len(batches))
+            number = index % len(batches)
+            if chosen.topic not in compacted or batches[number].last < self._first_seen(chosen):
+                self.brokers.lose(chosen, number)
         elif batches:
             each = batches[index % len(batches)]
             if each.data is not None and each.kind is None:
                 self.brokers.damage(chosen, index % len(batches), magic=kind == "magic")
 
     def _compact(self, place: TopicPartition) -> None:
-        until = self.brokers.logs[place].last_stable_offset
+        self.brokers.compact(place, max(0, self._first_seen(place) - 2))
+
+    def _first_seen(self, place: TopicPartition) -> int:
+        """Up to where the first look reads a partition."""
         for seen in self.moments[:1]:
-            until = next(
+            return next(
                 each.last_stable_offset
                 for each in seen.bounds
                 if (each.topic, each.partition) == (place.topic, place.partition)
             )
-        self.brokers.compact(place, max(0, until - 2))
+        return self.brokers.logs[place].last_stable_offset
