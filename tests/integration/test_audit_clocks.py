@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,7 @@ from eosctl.model.records import IsolationLevel
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
 from eosctl.sources.kafka_offsets import partition_offsets
+from tests.integration.access import allowed
 from tests.integration.audit_site import Eosctl
 from tests.integration.coordinators import coordinator_of, state_of, wait_until
 from tests.integration.written_connect import WrittenConnect
@@ -61,6 +63,11 @@ def committed_until(servers: str, place: TopicPartition) -> int:
         return partition_offsets(wire, [place])[place].last_stable_offset
 
 
+def await_complete(connect: WrittenConnect) -> None:
+    """Returns when the task's last transaction has all of its markers."""
+    wait_until(lambda: state_of(connect.servers, connect.transactional_id()) == "CompleteCommit", "its last marker")
+
+
 def commit_while_frozen(brokers: Sandbox, connect: WrittenConnect, position: int) -> None:
     """A transaction whose marker reaches the offsets long after the output: their broker stands still meanwhile."""
     assert connect.task is not None
@@ -96,13 +103,17 @@ def test_a_transaction_whose_markers_lie_far_apart_is_one(brokers: Sandbox, conn
     assert (audited.data["findings"], audited.verdict, audited.exit_code) == ([], "held", 0)
 
 
-def test_data_without_offsets_right_before_offsets_without_data_are_two(connect: WrittenConnect):
+def test_data_without_offsets_right_before_offsets_without_data_are_two(
+    brokers: Sandbox, connect: WrittenConnect, tmp_path: Path
+):
+    """Who may not read the transaction log is told that it stays unclear."""
     assert connect.task is not None
+    await_complete(connect)
     first = committed_until(connect.servers, output(connect))
     connect.task.begin_transaction()
     connect.task.produce(connect.name, b"without offsets", partition=0, timestamp=connect.now)
     connect.task.commit_transaction(30)
-    wait_until(lambda: state_of(connect.servers, connect.transactional_id()) == "CompleteCommit", "its last marker")
+    await_complete(connect)
     connect.task.begin_transaction()
     connect.put_offset(connect.task, 6)
     connect.task.commit_transaction(30)
@@ -110,3 +121,10 @@ def test_data_without_offsets_right_before_offsets_without_data_are_two(connect:
     (place,) = audited.places["data-without-offsets"]
     assert (audited.findings.keys(), audited.verdict) == ({"data-without-offsets"}, "broken")
     assert (place["topic"], place["partition"], place["first_offset"]) == (connect.name, 0, first)
+    identity = tmp_path / "tool.properties"
+    identity.write_text(brokers.client_properties("tool"))
+    names = f"{connect.name}*"
+    grants = ("READ", "TOPIC", names), ("DESCRIBE_CONFIGS", "TOPIC", names), ("DESCRIBE", "TRANSACTIONAL_ID", names)
+    with allowed(brokers, "tool", *grants):
+        audited = connect.audit("--command-config", identity, servers=brokers.sasl_bootstrap_servers)
+    assert (audited.findings.keys(), audited.verdict) == ({"unclear"}, "cannot-tell")

@@ -110,10 +110,10 @@ class WrittenConnect:
             self.later(1)
             self.write(position)
 
-    def audit(self, *more: object) -> Audited:
-        """The audit of this connector; there is no worker to ask."""
+    def audit(self, *more: object, servers: str | None = None) -> Audited:
+        """The audit of this connector, by other listeners if they are named; there is no worker to ask."""
         ran = self._eosctl(
-            "audit", "-b", self.servers, "--group-id", self.group, "--config-topic", self.configs,
+            "audit", "-b", servers or self.servers, "--group-id", self.group, "--config-topic", self.configs,
             "--worker-offsets-topic", self.offsets, "--exactly-once", "enabled", "--connector", self.name,
             "--topic", self.name, "-o", "json", *more,
         )  # fmt: skip

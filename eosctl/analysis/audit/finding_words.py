@@ -95,7 +95,7 @@ TRANSACTION_WORDS: Final[Mapping[str, Words]] = {
     TroubleKind.MISSING_MARKER: Words(
         Severity.ERROR,
         "{n} transaction{s} ended elsewhere and {is} open here: a marker is missing",
-        "eosctl transactions hanging --topic, then eosctl transactions abort",
+        "eosctl transactions hanging --topic shows it; if the rest is committed, to abort here is to lose data",
     ),
     TroubleKind.MIXED_MARKERS: Words(
         Severity.ERROR,
