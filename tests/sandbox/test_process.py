@@ -1,6 +1,9 @@
-"""What is shown of a log when a process fails."""
+"""What is shown of a log when a process fails, and how it is paused."""
+
+import sys
 
 from eosctl.sandbox.process import Jvm, Spawner
+from tests.sandbox.waiting import eventually
 
 
 def tail_of(log, *lines):
@@ -21,3 +24,27 @@ def test_an_error_further_up_is_shown_before_the_tail(tmp_path):
 
 def test_a_process_that_wrote_nothing_has_an_empty_tail(tmp_path):
     assert Jvm("broker 1", [], tmp_path / "log", Spawner()).log_tail() == ""
+
+
+def test_a_paused_process_stands_still_at_once_and_goes_on_when_resumed(tmp_path):
+    """It has many threads, each of which writes all the time."""
+    file = tmp_path / "count"
+    busy = (
+        "import threading, pathlib\n"
+        f"file = open({str(file)!r}, 'a', buffering=1)\n"
+        "def write():\n    while True: file.write('x\\n')\n"
+        "for _ in range(20): threading.Thread(target=write).start()\n"
+    )
+    spawner = Spawner()
+    jvm = Jvm("busy", [sys.executable, "-c", busy], tmp_path / "log", spawner)
+    jvm.start()
+    try:
+        eventually(lambda: file.exists() and file.stat().st_size > 0)
+        jvm.pause()
+        size = file.stat().st_size
+        assert {file.stat().st_size for _ in range(1000)} == {size}
+        jvm.resume()
+        eventually(lambda: file.stat().st_size > size)
+    finally:
+        jvm.kill()
+        spawner.close()
