@@ -106,6 +106,7 @@ def test_an_offset_copied_into_another_partition(connect: WrittenConnect):
     copier.begin_transaction()
     connect.put_offset(copier, 5, partition=other)
     copier.commit_transaction(30)
+    connect.later(1)
     connect.write(6)
     audited = connect.audit()
     (place,) = audited.places["key-in-two-partitions"]
