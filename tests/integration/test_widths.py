@@ -1,0 +1,64 @@
+"""The tables of a real cluster at a terminal of 80 and of 200 columns, and piped."""
+
+import json
+import re
+
+import pytest
+
+from tests.integration.file_connectors import FileConnectors
+
+pytestmark = pytest.mark.kafka
+
+ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+FINDING = re.compile(r"(error|warning|info) EOS\d+ \S+")
+LONG = "a-connector-with-a-name-that-is-rather-long-as-those-of-data-platforms-tend-to-be"
+LINES = [
+    "profile check",
+    "inspect-config",
+    "inspect-config --history",
+    "offsets show",
+    "transactions list",
+    f"transactions describe connect-cluster-{LONG}-0",
+    f"transactions producers {LONG}",
+    "transactions hanging",
+    "transactions lso",
+    "transactions log",
+    "doctor",
+    "upgrade-check --to enabled",
+    "audit",
+    f"fence --connector {LONG} --force --dry-run",
+    f"migrate-offsets --connector {LONG} --to-topic own-offsets --stop --set-config --resume --dry-run",
+]
+
+
+@pytest.fixture(scope="module")
+def site(connect_sandbox, tmp_path_factory):
+    files = FileConnectors(
+        connect_sandbox.connect_url(1), connect_sandbox.bootstrap_servers, tmp_path_factory.mktemp("in")
+    )
+    files.file(LONG).write_text("one\ntwo\n")
+    files.create(LONG)
+    files.await_last(LONG, "two")
+    yield ["-b", connect_sandbox.bootstrap_servers, "--connect-url", connect_sandbox.connect_url(1)]
+    files.delete(LONG)
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_no_line_is_wider_than_the_terminal(at_terminal, site, line):
+    for columns in (80, 200):
+        ran = at_terminal(columns).run(*line.split(), *site, "--group-id", "connect-cluster")
+        assert ran.exit_code in {0, 1}, ran.stderr
+        shown = [ESCAPE.sub("", each) for each in ran.stdout.splitlines()]
+        # A finding's first line ends with the name that it is about, which stays whole to be copied.
+        wide = [each for each in shown if len(each) > columns and not FINDING.fullmatch(each)]
+        assert wide == []
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_a_pipe_gets_json_without_colours_and_whole_names(eosctl, site, line):
+    ran = eosctl(*line.split(), *site, "--group-id", "connect-cluster", "-o", "json")
+    assert json.loads(ran.stdout)["version"] >= 1
+    plain = eosctl(*line.split(), *site, "--group-id", "connect-cluster")
+    assert "\x1b" not in plain.stdout + plain.stderr
+    if LONG in ran.stdout and line != "doctor":
+        assert LONG in plain.stdout
