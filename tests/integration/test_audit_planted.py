@@ -55,7 +55,7 @@ def test_an_offset_written_by_a_plain_producer(site: AuditSite):
     assert '{"position":1000000}' in place["after"]
 
 
-@pytest.mark.parametrize("settings", [{}, {"enable.idempotence": True}])
+@pytest.mark.parametrize("settings", [{}, pytest.param({"enable.idempotence": True}, marks=pytest.mark.long)])
 def test_a_connector_that_goes_on_beside_a_plain_producer_is_no_zombie(site: AuditSite, settings: dict[str, object]):
     """The producer is librdkafka's, which puts the key into another partition than Java's would (V12)."""
     plain = Producer({"bootstrap.servers": site.servers, **settings})
@@ -200,7 +200,9 @@ def test_a_range_that_was_deleted_before_the_next_audit(site: AuditSite, tmp_pat
     assert (place["topic"], place["start"], place["end"]) == (site.name, 51, 100)
 
 
-@pytest.mark.parametrize(("until", "told_by"), [(51, [OFFSETS]), (60, [OFFSETS]), (30, [])])
+@pytest.mark.parametrize(
+    ("until", "told_by"), [(60, [OFFSETS]), (30, []), pytest.param(51, [OFFSETS], marks=pytest.mark.long)]
+)
 def test_a_range_that_was_deleted_before_the_first_audit(site: AuditSite, until: int, told_by: list[str]):
     """The topic keeps records for a week, and the offsets of what is gone are minutes old; or a batch was cut."""
     site.grow(30)
