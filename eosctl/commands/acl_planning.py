@@ -1,6 +1,6 @@
 """What acl-plan reads, decides and shows."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from eosctl.model.times import rfc3339
 from eosctl.model.versions import KafkaVersion
 from eosctl.planning.acl_difference import compare_acls
 from eosctl.planning.acls import plan_acls
-from eosctl.render.acl_documents import AclFormat, emit_acls, no_kafka_user
+from eosctl.render.acl_documents import AclFormat, emit_acls, iam_can_say, no_kafka_user
 from eosctl.render.acl_lines import Surroundings
 from eosctl.render.views.acls import view_acl_plan
 
@@ -207,8 +207,20 @@ def _emitted(context: Context, question: AclQuestion, planned: Planned) -> str:
         question.strimzi_cluster,
         question.msk_cluster,
     )
-    bindings = [each.binding for each in planned.plan.bindings if same_cluster(each.cluster, planned.cluster)]
-    if question.emit is AclFormat.STRIMZI:
-        for name in sorted({each.principal for each in bindings if no_kafka_user(each.principal)}):
-            context.options.console.warn(f"{name} is no KafkaUser's principal: Kubernetes does not take such a name")
+    bindings = list(_sayable(context, question.emit, planned))
     return emit_acls(bindings, question.emit, around)
+
+
+def _sayable(context: Context, form: AclFormat, planned: Planned) -> Iterator[AclBinding]:
+    """The bindings of the cluster at hand; warns of what the format's tool does not take."""
+    console = context.options.console
+    here = [each for each in planned.plan.bindings if same_cluster(each.cluster, planned.cluster)]
+    for each in here:
+        if form is AclFormat.MSK and each.is_optional and not iam_can_say(each.binding):
+            console.warn(f"left out, IAM has no action for it: {each.binding} ({each.loss})")
+        else:
+            yield each.binding
+    if form is AclFormat.STRIMZI:
+        for name in sorted({each.binding.principal for each in here}):
+            if no_kafka_user(name):
+                console.warn(f"{name} is no KafkaUser's principal: Kubernetes does not take such a name")

@@ -50,19 +50,28 @@ class PrincipalBook:
         named = self._wish.principals
         principal = named.get((config.role, config.connector)) or named.get((config.role, None))
         if principal is None:
-            found = resolve_principal(config.properties, self._subject_of, self._wish.mapping_rules)
+            found = self._resolve(config)
             if isinstance(found, Unresolved):
                 self._unresolved[config.role, config.connector] = found
                 found = "User:?"
             principal = found
         return Client(config, principal, config.bootstrap_servers)
 
+    def _resolve(self, config: ClientConfig) -> str | Unresolved:
+        try:
+            return resolve_principal(config.properties, self._subject_of, self._wish.mapping_rules)
+        except ConfigError as error:
+            raise ConfigError(
+                f"no principal can be told for {_who(config.role, config.connector)}: {error.message}",
+                hint=f"mend it, or name the principal: --principal {config.role}=User:NAME",
+            ) from error
+
     def require(self) -> None:
         """Raise ConfigError where principals stayed unknown: which role, which property, and how to name them."""
         if not self._unresolved:
             return
         parts = [
-            f"{role}{'' if connector is None else f' of connector {connector}'} ({found.property}: {found.reason})"
+            f"{_who(role, connector)} ({found.property}: {found.reason})"
             for (role, connector), found in self._unresolved.items()
         ]
         more = f", and {len(parts) - 3} more" if len(parts) > 3 else ""
@@ -70,6 +79,10 @@ class PrincipalBook:
         raise ConfigError(
             f"no principal can be told for {'; '.join(parts[:3])}{more}", hint=f"name it: --principal {role}=User:NAME"
         )
+
+
+def _who(role: ClientRole, connector: str | None) -> str:
+    return str(role) if connector is None else f"{role} of connector {connector}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -167,6 +167,11 @@ def msk_policies(bindings: Sequence[AclBinding], around: Surroundings) -> str:
     return json.dumps(policies, indent=2, ensure_ascii=False) + "\n"
 
 
+def iam_can_say(binding: AclBinding) -> bool:
+    """Whether IAM has actions for the binding."""
+    return (binding.pattern.resource_type, binding.operation) in MSK_ACTIONS
+
+
 def _policy(bindings: Iterable[AclBinding], cluster: str) -> dict[str, Any]:
     resources: dict[tuple[str, ...], dict[str, None]] = {("Connect",): {cluster: None}}
     for each in bindings:

@@ -124,6 +124,14 @@ def test_flows_of_mirrormaker_into_two_clusters_are_both_planned(eosctl, tmp_pat
     assert "User:ANONYMOUS Write Topic A.orders" not in bindings(ran.stdout)
 
 
+def test_what_is_optional_and_iam_cannot_say_is_left_out_in_words(eosctl, files):
+    tool = ["--principal", "eosctl=User:tool", "--broker-version", "3.6"]
+    ran = eosctl("acl-plan", *files(), *tool, "--emit", "msk")
+    assert ran.exit_code == 0, ran.stderr
+    assert "User:tool" in json.loads(ran.stdout)
+    assert "left out, IAM has no action for it: User:tool may ClusterAction Cluster kafka-cluster" in ran.stderr
+
+
 def test_explaining_tells_of_every_cluster_what_it_needs(eosctl, files):
     far = {f"{client}.override.bootstrap.servers": "far:9092" for client in ("producer", "consumer", "admin")}
     connectors = [
@@ -172,6 +180,7 @@ def test_emitted_text_is_all_there_is_on_stdout(eosctl, files):
     assert json.loads(wrapped.stdout)["data"]["text"] == ran.stdout
 
 
+NO_KEYSTORE = {"security_protocol": "SSL", "ssl_keystore_location": "/none.p12"}
 BROKEN_JAAS = {"sasl_jaas_config": 'PlainLoginModule required username="worker password="s3cret";'}
 
 
@@ -180,6 +189,7 @@ BROKEN_JAAS = {"sasl_jaas_config": 'PlainLoginModule required username="worker p
     [
         (BROKEN_JAAS, CONNECTOR, [], 2, "sasl.jaas.config is not a JAAS configuration"),
         ({"sasl_jaas_config": "X required;"}, CONNECTOR, [], 2, "has no username in it that PLAIN would show"),
+        (NO_KEYSTORE, CONNECTOR, [], 2, "no principal can be told for worker: keystore /none.p12"),
         ({"group_id": ""}, CONNECTOR, [], 2, "has no group.id"),
         ({"exactly_once_source_support": "on"}, CONNECTOR, [], 2, "must be one of disabled, preparing, enabled"),
         ({}, '{"name": "c", ', [], 7, "is not JSON at line 1"),
