@@ -1,0 +1,124 @@
+"""What holds for every command that there is: widths, colours, a reader who goes, and Ctrl-C while it waits."""
+
+import os
+import re
+import shlex
+import signal
+import socket
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from eosctl.cli import PROGRAM, root_command
+from eosctl.commands.describe import walk
+from tests.integration.terminal import PROGRAM as EOSCTL
+
+ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+COMMANDS = {each.path: each for each in walk(root_command(), PROGRAM)}
+CONNECTING = {
+    path: "-b {mute}"
+    for path, each in COMMANDS.items()
+    if not each.is_group and "bootstrap_server" in {parameter.name for parameter in each.parameters}
+}
+"""Command lines that ask a broker which accepts and never answers."""
+CONNECTING |= {
+    "eosctl profile check": "profile check -b {mute}",
+    "eosctl snapshot save": "snapshot save site.snapshot -b {mute}",
+    "eosctl inspect-config": "inspect-config -b {mute}",
+    "eosctl offsets show": "offsets show -b {mute}",
+    "eosctl offsets export": "offsets export offsets.json -b {mute}",
+    "eosctl offsets diff": "offsets diff live offsets.json -b {mute}",
+    "eosctl offsets restore": "offsets restore offsets.json --connector orders --yes -b {mute}",
+    "eosctl audit": "audit -b {mute} --topic orders",
+    "eosctl doctor": "doctor -b {mute}",
+    "eosctl upgrade-check": "upgrade-check --to enabled -b {mute}",
+    "eosctl acl-plan": "acl-plan --worker-config worker.properties --check -b {mute}",
+    "eosctl fence": "fence --transactional-id orders-0 --yes -b {mute}",
+    "eosctl transactions list": "transactions list -b {mute}",
+    "eosctl transactions describe": "transactions describe orders-0 -b {mute}",
+    "eosctl transactions producers": "transactions producers orders -b {mute}",
+    "eosctl transactions hanging": "transactions hanging -b {mute}",
+    "eosctl transactions lso": "transactions lso -b {mute}",
+    "eosctl transactions abort": "transactions abort --topic orders --partition 0 --yes -b {mute}",
+    "eosctl transactions log": "transactions log -b {mute}",
+    "eosctl migrate-offsets": "migrate-offsets --connector orders --to-topic own -b {mute}",
+}
+ASKS_NOBODY = {"eosctl profile explain"}
+NEEDS_A_PLAN = {"eosctl apply", "eosctl undo"}
+OFFSETS = '{"offsets":[{"partition":{"filename":"f"},"offset":{"position":1}}]}'
+WORKER = "group.id=connect-cluster\nconfig.storage.topic=c\noffset.storage.topic=o\nstatus.storage.topic=s\n"
+
+
+@pytest.mark.parametrize("columns", [80, 200])
+def test_the_help_of_each_keeps_to_the_width(at_terminal, columns):
+    for path in COMMANDS:
+        ran = at_terminal(columns).run(*path.split()[1:], "--help")
+        assert ran.exit_code == 0, path
+        wrapped = [line for line in ran.stdout.splitlines() if not line.startswith("  eosctl ")]
+        assert max(len(ESCAPE.sub("", line)) for line in wrapped) <= columns, path
+
+
+def test_no_command_colours_what_goes_into_a_pipe(eosctl):
+    for path in COMMANDS:
+        ran = eosctl(*path.split()[1:], "--help")
+        assert (ran.exit_code, "\x1b" in ran.stdout + ran.stderr) == (0, False), path
+
+
+def test_an_option_that_is_none_is_a_usage_error_of_each_in_json_too(eosctl):
+    for path, each in COMMANDS.items():
+        if not each.is_group:
+            ran = eosctl(*path.split()[1:], "--no-such-option", "-o", "json")
+            assert ran.exit_code == 2, path
+            assert '"exit_code": 2' in ran.stdout, path
+
+
+def in_twos(check, items):
+    with ThreadPoolExecutor(2) as both:
+        return list(both.map(check, items))
+
+
+def test_no_command_complains_when_nobody_reads():
+    def ended(path):
+        reader, writer = os.pipe()
+        os.close(reader)
+        command = [EOSCTL, *path.split()[1:], "--help"]
+        ran = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False, timeout=60)
+        os.close(writer)
+        return path, ran.returncode, ran.stderr
+
+    asked = [path for path, each in COMMANDS.items() if not each.is_group]
+    assert in_twos(ended, asked) == [(path, 0, "") for path in asked]
+
+
+def test_each_command_that_connects_is_interrupted_while_it_waits(tmp_path):
+    (tmp_path / "offsets.json").write_text(OFFSETS)
+    (tmp_path / "worker.properties").write_text(WORKER)
+
+    def interrupted(path):
+        with socket.create_server(("127.0.0.1", 0)) as mute:
+            mute.settimeout(60)
+            line = CONNECTING[path].format(mute=f"127.0.0.1:{mute.getsockname()[1]}")
+            command = [EOSCTL, *shlex.split(line), "--group-id", "connect-cluster", "--timeout", "50"]
+            with subprocess.Popen(
+                command,
+                cwd=tmp_path,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            ) as started:
+                try:
+                    accepted, _ = mute.accept()
+                except TimeoutError:
+                    started.kill()
+                    return path, started.communicate()
+                with accepted:
+                    accepted.recv(1)  # it has asked and waits
+                    started.send_signal(signal.SIGINT)
+                    _, stderr = started.communicate(timeout=60)
+            return path, started.returncode, stderr.splitlines()[-1]
+
+    asked = [path for path in CONNECTING if path not in ASKS_NOBODY | NEEDS_A_PLAN]
+    assert [path for path in asked if CONNECTING[path] == "-b {mute}"] == []
+    assert in_twos(interrupted, asked) == [(path, 130, "eosctl: error: interrupted") for path in asked]
