@@ -42,14 +42,14 @@ def question(sandbox: Sandbox) -> list[str]:
     return ["-b", sandbox.sasl_bootstrap_servers, "--command-config", "client.properties", *topics]
 
 
-def run(command: list[str], directory: Path) -> dict[str, Any]:
+def run(command: list[str], directory: Path, python: str = sys.executable) -> dict[str, Any]:
     """The answer that the command wrote to a file; it says nothing else but what is worth a warning."""
     answer = directory / "audit.json"
     answer.unlink(missing_ok=True)
     given = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK", "PYSPARK", "EOSCTL"))}
     ended = subprocess.run(
         [*command, "-o", "json", "--output-file", str(answer)],
-        cwd=directory, env={**given, "PYSPARK_PYTHON": sys.executable}, check=False, capture_output=True, text=True,
+        cwd=directory, env={**given, "PYSPARK_PYTHON": python}, check=False, capture_output=True, text=True,
         timeout=DEADLINE_S,
     )  # fmt: skip
     assert ended.returncode == 1, ended.stdout + ended.stderr
@@ -100,6 +100,36 @@ def test_spark_submit_says_what_the_local_engine_says(bundle: Path, audited: San
                 *question(audited), "--executor-properties", "client.properties",
             ],
             bundle,
+        )  # fmt: skip
+
+    assert concluded(found) == concluded(expected)
+
+
+@pytest.mark.kafka
+@pytest.mark.long
+@pytest.mark.timeout(5 * DEADLINE_S)
+def test_executors_that_have_nothing_but_a_python_run_in_the_packed_environment(audited: Sandbox, tmp_path: Path):
+    """The environment is packed from the package index; what it is unpacked from is deleted by then."""
+    write_spark_bundle(tmp_path, QUIET)
+    (tmp_path / "client.properties").write_text(audited.client_properties(USER), encoding="utf-8")
+    packing = ["sh", str(tmp_path / "environment.sh")]
+    subprocess.run(packing, env={**os.environ, "PYTHON": sys.executable}, cwd="/", check=True, timeout=3 * DEADLINE_S)
+    (tmp_path / "environment").mkdir()
+    subprocess.run(["tar", "xzf", "environment.tar.gz", "-C", "environment"], cwd=tmp_path, check=True)
+    conf = ["spark.executor.memory=1g", "spark.ui.enabled=false", "spark.ui.showConsoleProgress=false"]
+    settings = [part for each in conf for part in ("--conf", each)]
+    with allowed(audited, USER, *READING):
+        expected = run([*EOSCTL, "audit", *question(audited)], tmp_path)
+        found = run(
+            [
+                str(SPARK_SUBMIT), "--master", "local-cluster[2,1,1024]", "--driver-memory", "1g",
+                "--driver-java-options", "-Dlog4j2.configurationFile=file:log4j2.properties", *settings,
+                "--archives", "environment.tar.gz#environment",
+                "--files", "client.properties", "--py-files", "eosctl.zip", "eosctl_submit.py",
+                *question(audited), "--executor-properties", "client.properties",
+            ],
+            tmp_path,
+            python="./environment/bin/python",
         )  # fmt: skip
 
     assert concluded(found) == concluded(expected)

@@ -140,7 +140,7 @@ class History:
     def _spoil(self, kind: str, place: int, index: int) -> None:
         """Damages anywhere; compaction only of what the first look has seen, as it never reaches the log's end.
 
-        A hole in a compacted topic is taken for compaction, so that too.
+        A hole in a compacted topic is taken for compaction: it has a batch behind it that the first look has seen.
         """
         compacted = [OFFSETS, "bills-offsets", CONFIGS]
         topics = compacted if kind == "compact" else list(self.brokers.topics)
@@ -151,7 +151,8 @@ class History:
             self._compact(chosen)
         elif batches and kind == "lose":
             number = index % len(batches)
-            if chosen.topic not in compacted or batches[number].last < self._first_seen(chosen):
+            behind = [each for each in batches[number + 1 :] if each.last < self._first_seen(chosen)]
+            if chosen.topic not in compacted or behind:
                 self.brokers.lose(chosen, number)
         elif batches:
             each = batches[index % len(batches)]
