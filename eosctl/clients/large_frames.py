@@ -1,6 +1,8 @@
 """Large answers straight from the socket into their frame: kafka-python (3.0.12) would copy every byte five times.
 
-1. Until the size of an answer is known, one piece of at most PIECE bytes is read at a time, and handed on.
+1. Between two answers the size of the next one is read first. A large one gets a frame that an earlier one has left
+   behind, if there is one: a new one would have to be filled with zeros. Of others pieces of at most PIECE bytes are
+   read, and handed on.
 2. Of a large answer all bytes but the last are read into the frame that waits for them. The last one goes the usual
    way, with what follows it, so that the library finds the answer complete.
 3. The library decodes a view of the frame, and large fields, such as the records of a Fetch, are views too.
@@ -21,6 +23,10 @@ PIECE: Final = 1 << 12
 LARGE: Final = 1 << 16
 AT_ONCE: Final = 1 << 21
 
+KEPT_FRAMES: Final = 3
+MOST_KEPT: Final = 1 << 24
+SIZE_BYTES: Final = 4
+
 Received = tuple[bytes, Exception | None]
 
 _NOTHING_YET: Final = (BlockingIOError, InterruptedError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
@@ -38,38 +44,88 @@ class LargeFrame(KafkaBytes):  # type: ignore[misc]  # the library is untyped
         return memoryview(self).toreadonly()[start:]
 
 
+class _Frames:
+    """Frames of up to MOST_KEPT bytes, used again once nobody has a view of them any more."""
+
+    def __init__(self) -> None:
+        self._kept: list[LargeFrame] = []
+
+    def take(self, size: int) -> LargeFrame:
+        """A frame of so many bytes, whatever they are."""
+        for number, frame in enumerate(self._kept):
+            if len(frame) >= size >= len(frame) // 2 and _is_unseen(frame):
+                del self._kept[number]
+                del frame[size:]
+                break
+        else:
+            frame = LargeFrame(size)
+        frame.seek(0)
+        self._kept = [*self._kept, frame][-KEPT_FRAMES:]
+        return frame
+
+
+def _is_unseen(frame: LargeFrame) -> bool:
+    """Whether there is no view of the frame: Python lets nobody change the length of one that is seen."""
+    try:
+        frame.append(0)
+    except BufferError:
+        return False
+    return True
+
+
 def receiver(transport: Any) -> Callable[[], Received]:  # noqa: ANN401  # untyped library
     """What reads from the transport's socket: bytes for the library's parser, or the error that ended the connection.
 
     What came before an error is handed on before the error is.
     """
     sock = transport._sock
+    frames = _Frames()
 
     def receive() -> Received:
+        begun = b""
         try:
-            frame = _large_frame(transport._protocol)
+            parser = None if transport._protocol is None else transport._protocol.parser
+            if parser is not None and not parser._receiving and not parser._header.tell():
+                begun = sock.recv(SIZE_BYTES)
+                if _begin_large(parser, begun, frames):
+                    begun = b""
+            frame = None if parser is None else _large_frame(parser)
             if frame is not None:
                 _fill(sock, frame)
-            return _piece(sock)
+            data, error = _piece(sock)
         except _NOTHING_YET:
-            return b"", None
+            return begun, None
         except OSError as error:
-            return b"", KafkaConnectionError(error)
+            return begun, KafkaConnectionError(error)
+        return begun + data, error
 
     return receive
 
 
-def _large_frame(connection: Any) -> KafkaBytes | None:  # noqa: ANN401  # untyped library
+def _begin_large(parser: Any, size: bytes, frames: _Frames) -> bool:  # noqa: ANN401  # untyped library
+    """Have the parser wait for a large answer, if it is one by its size: as it does itself, in a frame of ours."""
+    if len(size) < SIZE_BYTES or not LARGE <= int.from_bytes(size, "big", signed=True) <= MOST_KEPT:
+        return False
+    parser._rbuffer = frames.take(int.from_bytes(size, "big"))
+    parser._receiving = True
+    _prepare(parser)
+    return True
+
+
+def _prepare(parser: Any) -> None:  # noqa: ANN401  # untyped library
+    if parser.in_flight_requests:
+        _decode_in_place(parser.in_flight_requests[0].get_response_class())
+
+
+def _large_frame(parser: Any) -> KafkaBytes | None:  # noqa: ANN401  # untyped library
     """The large answer that the connection is in the middle of."""
-    parser = None if connection is None else connection.parser
-    if parser is None or not parser._receiving or len(parser._rbuffer) < LARGE:
+    if not parser._receiving or len(parser._rbuffer) < LARGE:
         return None
     frame: KafkaBytes = parser._rbuffer
     if frame.__class__ is not LargeFrame:
         # Bytes in a frame of another class would have to be copied.
         frame.__class__ = LargeFrame
-        if parser.in_flight_requests:
-            _decode_in_place(parser.in_flight_requests[0].get_response_class())
+        _prepare(parser)
     return frame
 
 

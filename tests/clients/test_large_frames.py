@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from kafka.errors import KafkaConnectionError
 from kafka.protocol.parser import KafkaProtocol
 
-from eosctl.clients.large_frames import LARGE, receiver
+from eosctl.clients.large_frames import LARGE, _Frames, receiver
 from tests.integration.waiting import eventually
 
 
@@ -88,3 +88,20 @@ def test_a_poll_shows_the_socket_once_the_rest_of_a_large_answer_is_there_and_th
             assert read() == [answer]
             theirs.sendall(b"x")
             assert select.select([ours], [], [], 5)[0] == [ours]
+
+
+def test_a_frame_is_used_again_once_nobody_has_a_view_of_it():
+    frames = _Frames()
+    first = frames.take(LARGE)
+    place, view = id(first), memoryview(first)[10:20]
+    del first
+
+    second = frames.take(LARGE)
+    assert id(second) != place
+    del second
+    view.release()
+    del view
+    third = frames.take(LARGE - 5)
+    assert id(third) == place
+    assert len(third) == LARGE - 5
+    assert len(frames.take(2 * LARGE)) == 2 * LARGE
