@@ -23,43 +23,47 @@ def cpu_s() -> float:
     return sum(each.ru_utime + each.ru_stime for each in mine)
 
 
-def tell(work: Callable[[], int], scanned: "Scanning | None" = None) -> None:
-    """Do the work, which returns records or findings, and tell what it took; and when the ranges were scanned."""
+def tell(work: Callable[[], dict[str, int]], scanned: "Scanning | None" = None) -> None:
+    """Do the work, which returns what was counted, and tell what it took; and when the ranges were scanned."""
     cpu, start = cpu_s(), time.perf_counter()
-    count = work()
-    told = {"work_s": time.perf_counter() - start, "work_cpu_s": cpu_s() - cpu, "count": count}
+    counted = work()
+    told = {"work_s": time.perf_counter() - start, "work_cpu_s": cpu_s() - cpu, **counted}
     if scanned is not None:
-        told["scan_s"] = scanned.at - start
+        told |= {"scan_s": scanned.at - start, "scan_cpu_s": scanned.cpu_s - cpu}
     print(json.dumps(told), flush=True)
 
 
 class Scanning:
-    """An engine that remembers when it had scanned."""
+    """An engine that remembers when it had scanned, and what CPU time that took where it runs in this process."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self.at = 0.0
+        self.at = self.cpu_s = 0.0
 
     def scan(self, plan: AuditPlan, advance: Advance) -> ScannedRows:
         """As the engine does."""
         rows = self._engine.scan(plan, advance)
-        self.at = time.perf_counter()
+        self.at, self.cpu_s = time.perf_counter(), cpu_s()
         return rows
 
 
 def headers(servers: str, topic: str) -> None:
     """Every batch header of the topic, folded as an output topic's are."""
+    from eosctl.codecs.audit_states import decode_state
     from eosctl.engines.cluster_source import ClusterSource
     from eosctl.engines.scanning import scan_range
+    from eosctl.model.audit import StateKind
+    from eosctl.model.audit_states import LogState
 
     plan = plan_of(servers, topic, TopicRole.OUTPUT, 1)
     with ClusterSource(ClientProperties((servers,)), TIMEOUT_S) as source:
         list(scan_range(plan, plan.ranges[-1], source.read(plan, plan.ranges[-1])))  # imports, connects
 
-        def work() -> int:
-            return sum(
-                offsets.size for offsets in plan.ranges if list(scan_range(plan, offsets, source.read(plan, offsets)))
-            )
+        def work() -> dict[str, int]:
+            rows = [row for offsets in plan.ranges for row in scan_range(plan, offsets, source.read(plan, offsets))]
+            logs = [decode_state(row.payload, LogState) for row in rows if row.kind is StateKind.LOG]
+            counted = {"bytes": sum(log.size_bytes for log in logs), "batches": sum(log.batches for log in logs)}
+            return {"records": sum(log.records for log in logs), **counted}
 
         tell(work)
 
@@ -75,13 +79,13 @@ def decode(servers: str, topic: str) -> None:
     with ClusterSource(ClientProperties((servers,)), TIMEOUT_S) as source:
         list(scan_range(plan, plan.ranges[-1], source.read(plan, plan.ranges[-1])))  # imports, connects
 
-        def work() -> int:
+        def work() -> dict[str, int]:
             count = 0
             for offsets in plan.ranges:
                 for item in source.read(plan, offsets):
                     if isinstance(item, DataBatch):
                         count += len([(each.offset, each.key, each.value) for each in decode_entries(item.batch)])
-            return count
+            return {"records": count}
 
         tell(work)
 
@@ -100,7 +104,7 @@ def consume(servers: str, topic: str) -> None:
     partitions = [TopicPartition(topic, number, OFFSET_BEGINNING) for number in range(PARTITIONS)]
     consumer.list_topics(timeout=30)  # connects
 
-    def work() -> int:
+    def work() -> dict[str, int]:
         consumer.assign(partitions)
         count = ends = 0
         while ends < PARTITIONS:
@@ -108,7 +112,7 @@ def consume(servers: str, topic: str) -> None:
             got = [(each.offset(), each.key(), each.value()) for each in messages if each.error() is None]
             ends += len(messages) - len(got)
             count += len(got)
-        return count
+        return {"records": count}
 
     tell(work)
     consumer.close()
@@ -123,14 +127,15 @@ def local(servers: str, topic: str, cores: int) -> None:
     _audit(plan, LocalEngine(OpenCluster(ClientProperties((servers,)), TIMEOUT_S), processes=cores))
 
 
-def spark(servers: str, topic: str, master: str, cores: int) -> None:
-    """The same on Spark, started in this process."""
+def spark(servers: str, topic: str, master: str, cores: int, *, archive: bool = True) -> None:
+    """The same on Spark, started in this process; with an archive of its classes, or as the first time."""
     from eosctl.sandbox.cache import cache_directory
     from eosctl.sandbox.java import find_java
     from eosctl.spark.starting import SparkWish, spark_engine
 
     plan = plan_of(servers, topic, TopicRole.OFFSETS, cores)
-    wish, properties, archives = SparkWish(master=master), ClientProperties((servers,)), cache_directory() / "spark"
+    wish, properties = SparkWish(master=master), ClientProperties((servers,))
+    archives = cache_directory() / "spark" if archive else None
     with spark_engine(wish, properties, TIMEOUT_S, find_java, archives) as engine:
         _audit(plan, engine)
 
@@ -154,24 +159,29 @@ def _audit(plan: AuditPlan, engine: Engine) -> None:
     from eosctl.engines.auditing import run_audit
 
     timed = Scanning(engine)
-    tell(lambda: _findings(run_audit(plan, timed).report.findings), timed)
 
+    def work() -> dict[str, int]:
+        findings = run_audit(plan, timed).report.findings
+        if not findings:
+            raise RuntimeError("the audit found nothing in a topic with faults")
+        ranges = sum(offsets.settled and plan.topic(offsets.topic).role is TopicRole.OFFSETS for offsets in plan.ranges)
+        return {"findings": len(findings), "ranges": ranges}
 
-def _findings(findings: tuple[object, ...]) -> int:
-    if not findings:
-        raise RuntimeError("the audit found nothing in a topic with faults")
-    return len(findings)
+    tell(work, timed)
 
 
 def main() -> None:
     """`NAME SERVERS TOPIC [MASTER] [CORES]`"""
     name, servers, topic, *more = sys.argv[1:]
-    if name == "local":
-        local(servers, topic, int(more[0]))
-    elif name in {"spark", "merge"}:
-        {"spark": spark, "merge": merge}[name](servers, topic, more[0], int(more[1]))
-    else:
-        {"headers": headers, "decode": decode, "consume": consume}[name](servers, topic)
+    match name:
+        case "local":
+            local(servers, topic, int(more[0]))
+        case "spark" | "spark-bare":
+            spark(servers, topic, more[0], int(more[1]), archive=name == "spark")
+        case "merge":
+            merge(servers, topic, more[0], int(more[1]))
+        case _:
+            {"headers": headers, "decode": decode, "consume": consume}[name](servers, topic)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,34 @@
+"""docs/scale.md says what was measured."""
+
+import json
+
+from benchmarks.audit import missed, ratios
+from benchmarks.scale import FIGURES, PAGE, measured, with_figures
+
+
+def test_every_figure_of_the_page_is_that_of_the_last_measurement():
+    page = PAGE.read_text(encoding="utf-8")
+
+    assert all(f"<!-- {name} -->" in page for name in FIGURES)
+    assert with_figures(page, measured()) == page
+
+
+def test_the_result_holds_its_ratios_and_the_bars_that_were_missed():
+    result = measured()
+
+    assert result["ratios"] == ratios(result["taken"], result["cores"])
+    assert result["missed"] == missed(result["ratios"])
+
+
+def test_figures_follow_the_measurement():
+    twice = json.loads(json.dumps(measured()))
+    twice["date"] = "2001-01-01"
+
+    assert "Measured on 2001-01-01" in with_figures(PAGE.read_text(encoding="utf-8"), twice)
+
+
+def test_a_figure_that_was_not_measured_is_said_to_be_missing():
+    nothing = {**measured(), "taken": {}}
+
+    page = "<!-- billion -->\nold\n<!-- end -->"
+    assert with_figures(page, nothing) == "<!-- billion -->\nNot measured yet: 'headers'.\n<!-- end -->"
