@@ -123,8 +123,9 @@ def test_a_writer_whose_producer_id_no_coordinator_knows_any_more_is_told_from_t
     name = f"{site.name}-old-app"
     old = transactional_producer(site.servers, name)
     site.commit(old, lambda each: site.produce(each, "once upon a time"))
-    before = raise_epoch(site.servers, name, LAST_EPOCH).producer_id
     with Wire(ClientProperties((site.servers,))) as wire:
+        before = initialise(wire, name).producer_id
+        raise_epoch(site.servers, name, LAST_EPOCH)
         assert initialise(wire, name).producer_id != before
     audited = site.audit()
     assert (audited.findings.keys(), audited.verdict) == ({"other-writer"}, "held")
