@@ -148,8 +148,9 @@ def acl_plan(
       STATUS      present, missing, extra, or unknown where the cluster's ACLs were not read
       OPTIONAL    yes if nothing fails without it
     """
+    from eosctl.commands.acl_answering import answer
     from eosctl.commands.acl_inputs import AclInputs
-    from eosctl.commands.acl_planning import AclQuestion, answer
+    from eosctl.commands.acl_planning import AclQuestion
     from eosctl.commands.context import Context
 
     inputs = AclInputs(
