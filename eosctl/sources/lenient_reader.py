@@ -3,8 +3,8 @@
 1. Damage that a broker does not notice comes with the answer: it is passed over by the rule of codecs.record_batches.
 2. Nothing covers a batch's base offset, and its CRC is not checked where headers are enough. So a batch whose offsets
    do not lie between those of its neighbours is damaged, too.
-3. A broker that stumbles itself answers CORRUPT_MESSAGE or UNKNOWN_SERVER_ERROR, or nothing at all. It finds offsets by
-   an index with an entry for every 4 KiB (`index.interval.bytes`), so it serves those behind some later offset.
+3. A broker that stumbles itself answers with an error (which of NOT_SERVED, is chance), or with nothing at all. It finds
+   offsets by an index with an entry for every 4 KiB (`index.interval.bytes`), so it serves those behind some later one.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ MOST_BYTES: Final = 1 << 27
 MOST_RECORDS: Final = 1 << 20
 PROBE_BYTES: Final = 1 << 12
 OUT_OF_PLACE: Final = "the offsets of a batch are not between those of its neighbours"
-NOT_SERVED: Final = {-1: "UNKNOWN_SERVER_ERROR", 2: "CORRUPT_MESSAGE"}
+NOT_SERVED: Final = {-1: "UNKNOWN_SERVER_ERROR", 2: "CORRUPT_MESSAGE", 87: "INVALID_RECORD"}
 
 
 class NotServed(Refused):
