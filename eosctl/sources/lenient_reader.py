@@ -3,7 +3,7 @@
 1. Damage that a broker does not notice comes with the answer: it is passed over by the rule of codecs.record_batches.
 2. Nothing covers a batch's base offset, and its CRC is not checked where headers are enough. So a batch whose offsets
    do not lie between those of its neighbours is damaged, too.
-3. A broker that stumbles itself answers with an error (which of NOT_SERVED, is chance), or with nothing at all. It finds
+3. A broker that stumbles itself answers with an error (which of NOT_SERVED, is chance), or with nothing. It finds
    offsets by an index with an entry for every 4 KiB (`index.interval.bytes`), so it serves those behind some later one.
 """
 
