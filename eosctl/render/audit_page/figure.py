@@ -41,7 +41,7 @@ class Figure:
 
 def axis(more: Axis) -> dict[str, Any]:
     """An axis with room for its labels and a faint grid."""
-    return {"automargin": True, "gridcolor": "#8888", "zeroline": False, **more}
+    return {"automargin": True, "gridcolor": "rgba(136,136,136,0.53)", "zeroline": False, **more}
 
 
 def layout(height: int, xaxis: Axis, yaxis: Axis, **more: object) -> dict[str, Any]:
