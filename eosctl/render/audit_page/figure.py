@@ -39,6 +39,12 @@ class Figure:
         return {"key": self.key, "traces": self.traces, "layout": self.layout}
 
 
+def faint(colour: str) -> str:
+    """`#rrggbb` at 60 % in the form that every Plotly takes; `#rrggbbaa` is new."""
+    red, green, blue = bytes.fromhex(colour.removeprefix("#"))
+    return f"rgba({red},{green},{blue},0.6)"
+
+
 def axis(more: Axis) -> dict[str, Any]:
     """An axis with room for its labels and a faint grid."""
     return {"automargin": True, "gridcolor": "rgba(136,136,136,0.53)", "zeroline": False, **more}

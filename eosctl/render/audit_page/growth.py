@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from typing import Any, Final
 
 from eosctl.model.audit_report import AuditReport, Growth
-from eosctl.render.audit_page.figure import LATEST, OTHERS, PALETTE, Figure, axis, layout, time_axis
+from eosctl.render.audit_page.figure import LATEST, OTHERS, PALETTE, Figure, axis, faint, layout, time_axis
 from eosctl.render.audit_page.names import counted, in_plot, label, shown
 
 HOUR_MS: Final = 3_600_000
@@ -82,7 +82,7 @@ def _traces(growth: list[Growth], drawn: list[Partition], width: int) -> list[di
             "x": times,
             "text": in_plot(name),
             "line": {"color": colour, "width": 1, "shape": "hv"},
-            "fillcolor": f"{colour}99",
+            "fillcolor": faint(colour),
         }
         upper = {"y": _heights(records[place], bins), "stackgroup": "records"}
         lower = {"y": _heights(tombstones[place], bins), "stackgroup": "tombstones", "yaxis": "y2"}
