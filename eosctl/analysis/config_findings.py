@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from eosctl.analysis.config_census import Survey
-from eosctl.analysis.connect_requests import connector_path
 from eosctl.model.config_census import MalformedKey
 from eosctl.model.config_topic import Disposition, RecordKind
+from eosctl.model.connectors import connector_path
 from eosctl.model.report import Finding, Severity
 from eosctl.model.snapshot import Skipped
 from eosctl.model.topics import PartitionOffsets, TopicFacts

@@ -9,15 +9,9 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Final
 
+from eosctl.model.connectors import connector_path
+
 SHOWN: Final = 10
-UNRESERVED: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
-"""Bytes that stand for themselves in a URL (RFC 3986, section 2.3)."""
-
-
-def connector_path(connector: str) -> str:
-    """`/connectors/<name>`, with the name as a URL has it."""
-    name = connector.encode("utf-8", "surrogatepass")
-    return "/connectors/" + "".join(chr(byte) if byte in UNRESERVED else f"%{byte:02X}" for byte in name)
 
 
 def restart_tasks(connector: str, tasks: Iterable[int]) -> str:

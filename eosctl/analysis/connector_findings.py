@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from eosctl.analysis.connect_requests import connector_path, restart_tasks
-from eosctl.model.connectors import ConnectorType, TargetState
+from eosctl.analysis.connect_requests import restart_tasks
+from eosctl.model.connectors import ConnectorType, TargetState, connector_path
 from eosctl.model.inspection import InspectedConnector, NextStartRule
 from eosctl.model.report import Finding, Severity
 from eosctl.model.snapshot import Skipped

@@ -1,15 +1,14 @@
 """A connector's offsets as a worker answers them (KIP-875)."""
 
-from urllib.parse import quote
-
 from eosctl.clients.rest import RestClient
 from eosctl.errors import Refused, Undecodable
+from eosctl.model.connectors import connector_path
 from eosctl.model.exported_offsets import ConnectorOffset
 
 
 def answered_offsets(rest: RestClient, connector: str) -> tuple[ConnectorOffset, ...] | None:
     """`GET /connectors/C/offsets` of a source connector; None from a worker that has no answer (404, before 3.5)."""
-    path = f"/connectors/{quote(connector, safe='')}/offsets"
+    path = f"{connector_path(connector)}/offsets"
     try:
         body = rest.get(path)
     except Refused as error:

@@ -3,13 +3,13 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
-from urllib.parse import quote
 
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.rest import RestClient
 from eosctl.clients.rest_offsets import answered_offsets
 from eosctl.errors import Refused, TimedOut, Undecodable, Unsupported
 from eosctl.executors.apply import Recheck
+from eosctl.model.connectors import connector_path
 from eosctl.model.plan import ResumeConnector, SetConnectorConfig, Side, StopConnector
 from eosctl.model.versions import STOPPED_STATE, KafkaVersion
 from eosctl.planning.answered_offsets import contradiction
@@ -31,7 +31,7 @@ def stop_connector(step: StopConnector, _: Recheck, *, access: ClusterAccess) ->
 
     def stop(rest: RestClient) -> str:
         require_version(rest, STOPPED_STATE, by_hand(step.connector))
-        rest.request("PUT", f"{path(step.connector)}/stop")
+        rest.request("PUT", f"{connector_path(step.connector)}/stop")
         await_state(rest, step.connector, _is_stopped, "to be STOPPED without tasks", access.timeout_s)
         return f"connector {step.connector} is STOPPED and has no tasks"
 
@@ -53,7 +53,7 @@ def resume_connector(step: ResumeConnector, _: Recheck, *, access: ClusterAccess
         if step.offsets_topic is not None:
             entries = read_entries(step.offsets_side, step.offsets_topic, step.connector)
             _await_answer(rest, step, entries, access.timeout_s)
-        rest.request("PUT", f"{path(step.connector)}/resume")
+        rest.request("PUT", f"{connector_path(step.connector)}/resume")
         tasks = await_state(rest, step.connector, _is_running, "to run", access.timeout_s)
         return f"connector {step.connector} runs with {len(tasks)} task" + ("" if len(tasks) == 1 else "s")
 
@@ -87,7 +87,7 @@ def set_connector_config(step: SetConnectorConfig, _: Recheck, *, access: Access
         wanted = changed(current, step.changes)
         if wanted == current:
             return f"connector {step.connector} is configured so already"
-        rest.request("PUT", f"{path(step.connector)}/config", wanted)
+        rest.request("PUT", f"{connector_path(step.connector)}/config", wanted)
         return f"connector {step.connector}: {_told(step.changes)}"
 
     def create(rest: RestClient) -> str:
@@ -118,19 +118,14 @@ def _told(changes: Mapping[str, str | None]) -> str:
     return ", ".join(f"{key} removed" if value is None else f"{key}={value}" for key, value in changes.items())
 
 
-def path(connector: str) -> str:
-    """The connector's path in the REST interface."""
-    return f"/connectors/{quote(connector, safe='')}"
-
-
 def config_of(rest: RestClient, connector: str) -> dict[str, str] | None:
     """The connector's config as Connect keeps it, references to config providers unresolved; None if it is unknown."""
     listed = rest.get("/connectors")
     if not isinstance(listed, list) or connector not in listed:
         return None
-    config = rest.get(f"{path(connector)}/config")
+    config = rest.get(f"{connector_path(connector)}/config")
     if not isinstance(config, dict):
-        raise Undecodable(f"{rest.url}{path(connector)}/config is not an object")
+        raise Undecodable(f"{rest.url}{connector_path(connector)}/config is not an object")
     return {str(key): value for key, value in config.items()}
 
 

@@ -3,12 +3,23 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 from eosctl.model.records import IsolationLevel
 from eosctl.model.versions import KafkaVersion
 
 Properties = Mapping[str, object]
 """A connector or task configuration. Values are text or None as Connect writes them, but a reader takes any JSON."""
+
+
+UNRESERVED: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+"""Bytes that stand for themselves in a URL (RFC 3986, section 2.3)."""
+
+
+def connector_path(connector: str) -> str:
+    """`/connectors/<name>`: the connector's path in Connect's REST interface, the name as a URL has it."""
+    name = connector.encode("utf-8", "surrogatepass")
+    return "/connectors/" + "".join(chr(byte) if byte in UNRESERVED else f"%{byte:02X}" for byte in name)
 
 
 class TargetState(StrEnum):

@@ -21,6 +21,7 @@ from eosctl.codecs.offsets_topic import (
     encode_offsets_key,
     hash_map_order,
 )
+from eosctl.model.connectors import connector_path
 from eosctl.model.exported_offsets import ConnectorOffset
 from eosctl.model.migration import MigrationFacts, MigrationWish, Move
 from eosctl.model.offsets import MalformedValue, OffsetKey, SourceOffset, SourcePartition
@@ -112,7 +113,7 @@ def _finding(move: Move, told: str) -> Finding:
         Severity.WARNING if move.named else Severity.ERROR,
         move.connector,
         f"of topic {move.source_topic} the workers of connector {move.connector} answer {told} (GET "
-        f"/connectors/{move.connector}/offsets): they keep its offsets somewhere else",
+        f"{connector_path(move.connector)}/offsets): they keep its offsets somewhere else",
         "name the topic that the workers use: --worker-offsets-topic is their offset.storage.topic; --offsets-topic "
         "takes the offsets from that topic whatever they answer",
     )

@@ -15,8 +15,8 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from eosctl.analysis.connect_requests import connector_path
 from eosctl.analysis.owners import KnownNames
+from eosctl.model.connectors import connector_path
 from eosctl.model.fencing import Candidate, FenceStep, FencingPlan, FencingWish, Objection, SkippedCandidate
 from eosctl.model.names import ConnectorTaskId, TopicPartition, task_transactional_id
 from eosctl.model.snapshot import Skipped

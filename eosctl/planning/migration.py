@@ -13,6 +13,7 @@ Between reading and writing nothing may have changed: cluster, topics, the recor
 from collections.abc import Iterator
 from typing import Final
 
+from eosctl.model.connectors import connector_path
 from eosctl.model.migration import Migration, MigrationFacts, MigrationWish, Move
 from eosctl.model.plan import (
     ClusterIs,
@@ -202,9 +203,9 @@ class _Planner:
         elif not self._wish.set_config and not move.unchanged:
             exists = self._exists(Side.SOURCE, move.connector)
             verb = "configure connector" if exists else "create connector"
-            yield f"{verb} {new} {_setting(move, '')} (PUT /connectors/{new}/config)"
+            yield f"{verb} {new} {_setting(move, '')} (PUT {connector_path(new)}/config)"
         if not self._wish.resume:
-            yield f"resume connector {new}{place} (PUT /connectors/{new}/resume)"
+            yield f"resume connector {new}{place} (PUT {connector_path(new)}/resume)"
         if moved and self._exists(Side.SOURCE, move.connector):
             yield f"delete connector {move.connector} once {new}{place} runs; never let both run"
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from eosctl.codecs.offsets_topic import canonical, encode_offsets_key, encode_offsets_value
+from eosctl.model.connectors import connector_path
 from eosctl.model.exported_offsets import ConnectorOffset
 from eosctl.model.migration import Migration, MigrationFacts, MigrationWish, Move
 from eosctl.model.names import ConnectorTaskId, task_transactional_id
@@ -197,7 +198,7 @@ class _Planner:
         if self._wish.resume:
             yield PlannedStep(ResumeConnector(Side.SOURCE, connector, self._wish.topics[-1]), (self._cluster,))
         else:
-            yield PlannedStep(ManualStep(f"resume connector {connector} (PUT /connectors/{connector}/resume)"))
+            yield PlannedStep(ManualStep(f"resume connector {connector} (PUT {connector_path(connector)}/resume)"))
 
     def _write(self, topic: str, wanted: dict[bytes, bytes | None]) -> Iterator[PlannedStep]:
         now = self._facts.topics[Side.SOURCE, topic]

@@ -14,6 +14,7 @@ from eosctl.model.acl_plan import Need
 from eosctl.model.acls import Operation, ResourcePattern, topic
 from eosctl.model.acls import group as group_pattern
 from eosctl.model.client_roles import ClientRole, ConnectorConfig
+from eosctl.model.connectors import connector_path
 from eosctl.planning.acl_clients import Client, Planner
 from eosctl.planning.worker_acls import creation
 
@@ -84,7 +85,7 @@ def _dead_letter_queue(planner: Planner, connector: ConnectorConfig, name: str) 
 def _offsets_api(admin: Client, connector: ConnectorConfig, group_id: str) -> Iterator[Need]:
     group, name = group_pattern(group_id), connector.name
     why = f"the offsets of connector {name} can be listed and altered over REST"
-    symptom = f"GET and PATCH /connectors/{name}/offsets answer 500: Not authorized to access group: {group_id}"
+    symptom = f"GET and PATCH {connector_path(name)}/offsets answer 500: Not authorized to access group: {group_id}"
     loss = "listing and altering the connector's offsets over REST (KIP-875)"
     yield admin.needs(Operation.READ, group, why, source=OFFSETS_API, symptom=symptom, loss=loss)
     for pattern in input_topics(connector):
@@ -94,6 +95,6 @@ def _offsets_api(admin: Client, connector: ConnectorConfig, group_id: str) -> It
         group,
         f"the offsets of connector {name} can be reset over REST",
         source=OFFSETS_API,
-        symptom=f"DELETE /connectors/{name}/offsets answers 500: Not authorized to access group: {group_id}",
+        symptom=f"DELETE {connector_path(name)}/offsets answers 500: Not authorized to access group: {group_id}",
         loss="resetting the connector's offsets over REST (KIP-875)",
     )

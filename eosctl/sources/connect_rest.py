@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from urllib.parse import quote
 
 from eosctl.clients.rest import RestClient
 from eosctl.errors import EosctlError, NotAuthorized, Refused, Undecodable, Unreachable
+from eosctl.model.connectors import connector_path
 from eosctl.model.snapshot import Skipped
 from eosctl.model.workers import ConnectFacts, ConnectorStatus, TaskStatus, WorkerFacts
 
@@ -100,7 +100,7 @@ def read_active_topics(urls: Sequence[str], connectors: Sequence[str], timeout_s
 def _active_topics(url: str, timeout_s: float, connector: str) -> tuple[str, ...]:
     with RestClient(url, timeout_s) as rest:
         try:
-            body = rest.get(f"/connectors/{quote(connector, safe='')}/topics")
+            body = rest.get(f"{connector_path(connector)}/topics")
         except (Refused, NotAuthorized):  # 404 where it is gone, 403 where tracking is off
             return ()
     entry = body.get(connector) if isinstance(body, dict) else None

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final
-from urllib.parse import quote
 
 from eosctl.analysis.config_topic import fold_config_topic
 from eosctl.clients.access import ClusterAccess
@@ -13,7 +12,7 @@ from eosctl.clients.messages import topics_metadata
 from eosctl.clients.rest import RestClient
 from eosctl.codecs.config_topic import decode_config_records
 from eosctl.errors import NotAuthorized, Refused, UsageError
-from eosctl.model.connectors import ConnectorState, Reader, TargetState
+from eosctl.model.connectors import ConnectorState, Reader, TargetState, connector_path
 from eosctl.model.names import TopicPartition
 from eosctl.model.offsets import OffsetsTopic
 from eosctl.model.plan import (
@@ -167,7 +166,7 @@ def _await_end(name: str, timeout_s: float, rest: RestClient) -> ConnectorFacts 
 def _tasks_left(name: str, rest: RestClient) -> list[str]:
     """Numbers of the tasks that go on by their status; workers forget it once the tasks have ended."""
     try:
-        body = rest.get(f"/connectors/{quote(name, safe='')}/status")
+        body = rest.get(f"{connector_path(name)}/status")
     except Refused as error:
         if "answered 404" in error.message:
             return []

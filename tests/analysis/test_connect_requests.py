@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eosctl.analysis.connect_requests import connector_path, restart_tasks
+from eosctl.analysis.connect_requests import restart_tasks
+from eosctl.model.connectors import connector_path
 
 
 @pytest.mark.parametrize(

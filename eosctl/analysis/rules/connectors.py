@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from eosctl.analysis.connect_requests import connector_path, restart_tasks
+from eosctl.analysis.connect_requests import restart_tasks
+from eosctl.model.connectors import connector_path
 from eosctl.model.evidence import Evidence
 from eosctl.model.report import Finding, Severity
 from eosctl.model.rules import Rule
