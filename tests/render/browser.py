@@ -168,8 +168,9 @@ class Page:
         return self._do("Accessibility.getFullAXTree")["nodes"]
 
     def requests(self) -> list[str]:
-        """Addresses that it asked for, the page's own included."""
-        return [each["request"]["url"] for each in self._browser.events(self._session, "Network.requestWillBeSent")]
+        """Addresses that it asked for, the page's own included; a `data:` URL asks nobody."""
+        sent = self._browser.events(self._session, "Network.requestWillBeSent")
+        return [each["request"]["url"] for each in sent if not each["request"]["url"].startswith("data:")]
 
     def complaints(self) -> list[str]:
         """Errors and warnings of the console, of scripts and of the content security policy."""
