@@ -60,7 +60,8 @@ def doctor(
     """
     from eosctl.analysis.rules.registry import diagnose
     from eosctl.commands.context import Context
-    from eosctl.commands.evidence_reading import EvidenceQuestion, read_evidence
+    from eosctl.commands.evidence_question import EvidenceQuestion
+    from eosctl.commands.evidence_reading import read_evidence
     from eosctl.errors import EXIT_FINE, EXIT_FOUND
     from eosctl.executors.snapshot_file import write_snapshot_file
     from eosctl.render.views.diagnosis import prometheus_lines, view_diagnosis

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from eosctl.commands.acl_inputs import AclInputs, read_connect_clusters
 from eosctl.commands.acl_principals import certificate_subject
 from eosctl.commands.acl_reading import place_of, read_cluster_acls
 from eosctl.commands.context import Context
+from eosctl.commands.evidence_question import EvidenceQuestion
 from eosctl.errors import ConfigError
 from eosctl.model.acl_plan import AclDifference, AclPlan, AclWish
 from eosctl.model.client_roles import ClientRole
@@ -16,9 +17,6 @@ from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.skipped import Skipped
 from eosctl.planning.acl_difference import compare_acls
 from eosctl.planning.acls import plan_acls
-
-if TYPE_CHECKING:
-    from eosctl.commands.evidence_reading import EvidenceQuestion
 
 NO_PRINCIPALS: Final = Skipped("neither --principal nor --worker-config was given")
 TOPICS: Final = {
@@ -30,7 +28,7 @@ Principals = Mapping[tuple[ClientRole, str | None], str]
 
 
 def read_acl_differences(
-    context: Context, question: "EvidenceQuestion", topics: Mapping[str, str]
+    context: Context, question: EvidenceQuestion, topics: Mapping[str, str]
 ) -> Mapping[SourceSupport, AclDifference] | Skipped:
     """For preparing and enabled, every binding that is needed against those of the cluster.
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from eosctl.analysis.transaction_log import fold_transaction_log, idle_since
-from eosctl.commands.evidence_reading import (
+from eosctl.commands.evidence_question import (
     NOT_SAVED,
     EvidenceQuestion,
     group_id_of,

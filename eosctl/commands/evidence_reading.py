@@ -2,55 +2,37 @@
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import NamedTuple
 
-from eosctl.analysis.config_census import survey_config_topic
-from eosctl.analysis.inspection import inspect
-from eosctl.analysis.rules.group import place_of
-from eosctl.analysis.rules.workers import probes
-from eosctl.codecs.worker_properties import advertised_address, decode_worker_properties
 from eosctl.commands.context import Context
 from eosctl.commands.evidence_acls import read_acl_differences
+from eosctl.commands.evidence_question import (
+    EvidenceQuestion,
+    group_id_of,
+    inspection_of,
+    offsets_question,
+    topics_of,
+    without_brokers,
+    worker_files_of,
+)
 from eosctl.commands.evidence_transactions import with_transactions
-from eosctl.commands.offsets_reading import OffsetsQuestion, read_offsets
+from eosctl.commands.offsets_reading import read_offsets
 from eosctl.commands.offsets_showing import report_of
 from eosctl.commands.reading import (
     read_config_topic,
     read_leaderless,
     read_listed_ids,
 )
-from eosctl.errors import UsageError
-from eosctl.model.connectors import Reader
 from eosctl.model.evidence import ClusterEvidence, Evidence, WorkerEvidence
-from eosctl.model.inspection import Inspection
-from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.report import Finding
 from eosctl.model.skipped import Skipped
-from eosctl.model.snapshot import ConfigTopicLog
 from eosctl.model.transactions import TransactionDescription
-from eosctl.model.versions import NEWEST, KafkaVersion
 from eosctl.model.workers import ConnectorStatus
 from eosctl.sources.kafka_evidence import or_skipped
 
 NO_BROKERS = Skipped("no -b/--bootstrap-server was given")
 NO_WORKERS = Skipped("no --connect-url was given")
-NO_GROUP = Skipped("no --group-id was given")
-NO_FILES = Skipped("no --worker-config was given")
-NOT_SAVED = Skipped("snapshots do not hold it")
-ROLES = {"config": "connect-configs", "offsets": "connect-offsets", "status": "connect-status"}
-
-
-@dataclass(frozen=True, slots=True)
-class EvidenceQuestion:
-    """What the user says: topics and principals by role, workers' files, and whether to ask connectors."""
-
-    topics: Mapping[str, str | None]
-    worker_files: tuple[Path, ...] = ()
-    preflight: bool = True
-    principals: Mapping[str, str] = field(default_factory=dict)
-    super_users: tuple[str, ...] = ()
 
 
 class _Rest(NamedTuple):
@@ -109,26 +91,6 @@ def _of_workers(context: Context, question: EvidenceQuestion, rest: _Rest) -> Ev
     return replace(known, group_id=group_id_of(context.options.group_id, files))
 
 
-def without_brokers(evidence: Evidence, reason: Skipped) -> Evidence:
-    """The same with this reason in place of all that brokers tell."""
-    return replace(
-        evidence,
-        cluster_id=reason,
-        group=reason,
-        inspection=reason,
-        brokers=reason,
-        internal_topics=reason,
-        transaction_log=reason,
-        transactions=reason,
-        leaderless=reason,
-        transactional_ids=reason,
-        idle_since=reason,
-        offset_findings=reason,
-        groups=reason,
-        acl_differences=reason,
-    )
-
-
 def _of_brokers(context: Context, question: EvidenceQuestion, rest: _Rest) -> Evidence:
     from eosctl.sources.connect_group import read_connect_group, read_groups
     from eosctl.sources.kafka_evidence import read_broker_settings, read_internal_topic, read_transaction_log
@@ -180,35 +142,6 @@ def read_cluster_evidence(
     )
 
 
-def topics_of(question: EvidenceQuestion, known: Evidence) -> dict[str, str]:
-    """Name of each internal topic: as the user says, else as a worker's file says, else as Kafka's samples have it."""
-    keys = {"config": "config.storage.topic", "offsets": "offset.storage.topic", "status": "status.storage.topic"}
-    return {
-        role: question.topics.get(role) or next(iter(known.configured(keys[role]).values()), name)
-        for role, name in ROLES.items()
-    }
-
-
-def inspection_of(log: ConfigTopicLog, known: Evidence) -> Inspection:
-    """What inspect-config says of the config topic, with what the workers say of the connectors."""
-    statuses = known.statuses
-    version = min((each.version for each in known.answering), default=NEWEST)
-    group_id = known.group_id
-    return inspect(
-        survey_config_topic(log.records, Reader(version)),
-        topic=log.topic,
-        topic_facts=log.facts,
-        offsets=log.offsets,
-        types=statuses
-        if isinstance(statuses, Skipped)
-        else {name: each.type for name, each in statuses.items() if each.type is not None},
-        running_tasks=statuses
-        if isinstance(statuses, Skipped)
-        else {name: len(each.running_tasks) for name, each in statuses.items()},
-        group_id=None if isinstance(group_id, Skipped) else group_id,
-    )
-
-
 def _offset_findings(
     context: Context, question: EvidenceQuestion, known: Evidence, topics: Mapping[str, str]
 ) -> tuple[Finding, ...]:
@@ -224,46 +157,3 @@ def _quick(context: Context, known: Evidence) -> Context:
     quick = Context(replace(context.options, connect_urls=urls, group_id=group_id))
     quick.wire = context.wire
     return quick
-
-
-def offsets_question(question: EvidenceQuestion, known: Evidence, topics: Mapping[str, str]) -> OffsetsQuestion:
-    """What offsets show is asked, by what is known of the workers."""
-    enabled, others, unknown = probes(known)
-    agreed = None if (enabled and others) or unknown else SourceSupport.ENABLED if enabled else SourceSupport.DISABLED
-    servers = set(known.configured("bootstrap.servers").values())
-    versions = [str(each.version) for each in known.answering]
-    return OffsetsQuestion(
-        config_topic=topics["config"],
-        worker_offsets_topic=topics["offsets"],
-        exactly_once=agreed if enabled or others else None,
-        worker_version=min(versions, key=KafkaVersion.parse) if versions else None,
-        worker_bootstrap_servers=next(iter(servers)) if len(servers) == 1 else None,
-    )
-
-
-def group_id_of(told: str | None, files: Mapping[str, Mapping[str, str]] | Skipped) -> str | Skipped:
-    """The group that the user named, else the one that all files name; Skipped where neither tells."""
-    named = {each["group.id"] for each in files.values() if "group.id" in each} if isinstance(files, Mapping) else set()
-    if told is not None:
-        return told
-    return named.pop() if len(named) == 1 else NO_GROUP
-
-
-def worker_files_of(
-    question: EvidenceQuestion, workers: Mapping[str, WorkerEvidence | Skipped] | Skipped
-) -> Mapping[str, Mapping[str, str]] | Skipped:
-    """Each file's settings, by the address of the worker that advertises what the file says, else by its path."""
-    from eosctl.sources.files import read_text
-
-    if not question.worker_files:
-        return NO_FILES
-    urls = {} if isinstance(workers, Skipped) else {place_of(url): url for url in workers}
-    found: dict[str, Mapping[str, str]] = {}
-    for path in question.worker_files:
-        properties = decode_worker_properties(read_text(path, "--worker-config"), str(path))
-        address = advertised_address(properties)
-        name = str(path) if address is None else urls.get(place_of(address), str(path))
-        if name in found:
-            raise UsageError(f"two files are of the worker at {name}: {path} is the second")
-        found[name] = properties
-    return found

@@ -47,7 +47,8 @@ def save(
     """
     from eosctl.codecs.snapshot import encode_snapshot
     from eosctl.commands.context import Context
-    from eosctl.commands.evidence_reading import EvidenceQuestion, read_cluster_evidence
+    from eosctl.commands.evidence_question import EvidenceQuestion
+    from eosctl.commands.evidence_reading import read_cluster_evidence
     from eosctl.commands.offsets_reading import OffsetsQuestion, read_offsets_facts
     from eosctl.commands.reading import read_everything
     from eosctl.executors.snapshot_file import write_snapshot_file

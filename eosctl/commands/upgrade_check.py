@@ -63,7 +63,7 @@ def upgrade_check(
       ACTION    what to do with it, one worker after the other
     """
     from eosctl.commands.context import Context
-    from eosctl.commands.evidence_reading import EvidenceQuestion
+    from eosctl.commands.evidence_question import EvidenceQuestion
     from eosctl.commands.upgrading import check_now
     from eosctl.errors import EXIT_FINE, EXIT_FOUND
     from eosctl.model.upgrade import Phase, Verdict

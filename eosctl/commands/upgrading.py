@@ -5,7 +5,8 @@ from typing import Final
 
 from eosctl.analysis.upgrade import check_upgrade
 from eosctl.commands.context import Context
-from eosctl.commands.evidence_reading import EvidenceQuestion, read_evidence
+from eosctl.commands.evidence_question import EvidenceQuestion
+from eosctl.commands.evidence_reading import read_evidence
 from eosctl.errors import Unreachable
 from eosctl.model.evidence import Evidence
 from eosctl.model.upgrade import Phase, UpgradeCheck, Verdict
