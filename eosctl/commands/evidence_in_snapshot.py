@@ -18,12 +18,11 @@ from eosctl.commands.offsets_reading import offsets_in
 from eosctl.commands.offsets_showing import report_of
 from eosctl.model.evidence import Evidence, InternalTopic, WorkerEvidence
 from eosctl.model.offset_stores import StorePlace
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Skipped, or_skipped
 from eosctl.model.snapshot import Snapshot
 from eosctl.model.topics import TopicFacts
 from eosctl.model.versions import KafkaVersion
 from eosctl.model.workers import ConnectFacts, WorkerFacts
-from eosctl.sources.kafka_evidence import or_skipped
 
 
 def evidence_in(snapshot: Snapshot, question: EvidenceQuestion) -> Evidence:

@@ -26,10 +26,9 @@ from eosctl.commands.reading import (
 )
 from eosctl.model.evidence import ClusterEvidence, Evidence, WorkerEvidence
 from eosctl.model.report import Finding
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Skipped, or_skipped
 from eosctl.model.transactions import TransactionDescription
 from eosctl.model.workers import ConnectorStatus
-from eosctl.sources.kafka_evidence import or_skipped
 
 NO_BROKERS = Skipped("no -b/--bootstrap-server was given")
 NO_WORKERS = Skipped("no --connect-url was given")

@@ -8,8 +8,7 @@ from eosctl.commands.context import Context
 from eosctl.commands.reading import read_leaderless, read_transactions
 from eosctl.model.evidence import Evidence
 from eosctl.model.names import ConnectorTaskId, coordinator_partition, leader_transactional_id, task_transactional_id
-from eosctl.model.skipped import Skipped
-from eosctl.sources.kafka_evidence import or_skipped
+from eosctl.model.skipped import Skipped, or_skipped
 
 NO_GROUP = Skipped("no --group-id was given")
 

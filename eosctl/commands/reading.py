@@ -1,6 +1,6 @@
 """Reading for the commands: the cluster, or a snapshot of it, as the same nouns."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
@@ -16,7 +16,6 @@ from eosctl.model.transactions import TransactionDescription
 
 if TYPE_CHECKING:
     from eosctl.clients.wire import Wire
-    from eosctl.model.snapshot import OffsetsFacts
     from eosctl.model.topics import PartitionOffsets
 
 T = TypeVar("T")
@@ -37,41 +36,6 @@ def read_snapshot(context: Context, config_topic: str) -> Snapshot:
         transactions=Skipped("not asked"),
         connect=context.read_connect(),
     )
-
-
-def read_everything(context: Context, config_topic: str, read_offsets: Callable[[], "OffsetsFacts"]) -> Snapshot:
-    """The cluster with all that any command reads; what cannot be read is Skipped, the cluster itself excepted.
-
-    Producers are looked at before transactional IDs are described and once more afterwards: only then is it known
-    which of the open transactions hang.
-    """
-    from eosctl.commands.transactions_reading import look_at_producers, read_log_facts, read_producers_facts
-
-    as_of, cluster = context.now(), read_cluster(context)
-    first = _or_skipped(lambda: look_at_producers(context))
-    listed = _or_skipped(lambda: read_listed_ids(context))
-    ids = () if isinstance(listed, Skipped) else listed.transactional_ids
-    transactions = listed if isinstance(listed, Skipped) else _or_skipped(lambda: read_transactions(context, ids))
-    producers = first if isinstance(first, Skipped) else _or_skipped(lambda: read_producers_facts(context, first))
-    return Snapshot(
-        as_of=as_of,
-        cluster=cluster,
-        group_id=context.options.group_id,
-        config_topic=_or_skipped(lambda: read_config_topic(context, config_topic)),
-        transactions=transactions,
-        connect=_or_skipped(context.read_connect),
-        offsets=_or_skipped(read_offsets),
-        transaction_log=_or_skipped(lambda: read_log_facts(context)),
-        producers=producers,
-        unlisted=() if isinstance(listed, Skipped) else listed.unlisted,
-    )
-
-
-def _or_skipped(read: Callable[[], T | Skipped]) -> T | Skipped:
-    try:
-        return read()
-    except EosctlError as error:
-        return Skipped(error.message)
 
 
 class ListedIds(NamedTuple):

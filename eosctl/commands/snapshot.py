@@ -50,10 +50,10 @@ def save(
     from eosctl.commands.evidence_question import EvidenceQuestion
     from eosctl.commands.evidence_reading import read_cluster_evidence
     from eosctl.commands.offsets_reading import OffsetsQuestion, read_offsets_facts
-    from eosctl.commands.reading import read_everything
+    from eosctl.commands.snapshot_reading import read_everything
     from eosctl.executors.snapshot_file import write_snapshot_file
+    from eosctl.model.skipped import or_skipped
     from eosctl.render.views.snapshot import view_snapshot
-    from eosctl.sources.kafka_evidence import or_skipped
     from eosctl.sources.snapshot_file import read_snapshot_file
 
     worker_files = () if worker_config is None else (worker_config,)

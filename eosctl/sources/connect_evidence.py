@@ -14,7 +14,7 @@ from eosctl.clients.rest import RestClient
 from eosctl.errors import EosctlError, Undecodable
 from eosctl.model.evidence import WorkerEvidence
 from eosctl.model.offset_stores import SourceSupport
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Skipped, or_skipped
 from eosctl.model.versions import KafkaVersion
 from eosctl.sources.connect_offsets import NOT_ENABLED, probe_source_support
 from eosctl.sources.connect_rest import read_worker
@@ -43,21 +43,16 @@ def _attempt(read: Callable[[], T]) -> T | EosctlError:
         return error
 
 
-def _or_skipped(read: Callable[[], T | Skipped]) -> T | Skipped:
-    found = _attempt(read)
-    return Skipped(found.message) if isinstance(found, EosctlError) else found
-
-
 def _worker(url: str, timeout_s: float) -> WorkerEvidence:
     facts = read_worker(url, timeout_s)
     try:
         version = KafkaVersion.parse(facts.version)
     except ValueError as error:
         raise Undecodable(f"{url} tells a version that is none: {facts.version!r}") from error
-    support = _or_skipped(lambda: probe_source_support([url], timeout_s))
+    support = or_skipped(lambda: probe_source_support([url], timeout_s))
     enabled = support if isinstance(support, Skipped) else support is SourceSupport.ENABLED
     return WorkerEvidence(
-        url, version, facts.kafka_cluster_id, enabled, _or_skipped(lambda: _connector_names(url, timeout_s))
+        url, version, facts.kafka_cluster_id, enabled, or_skipped(lambda: _connector_names(url, timeout_s))
     )
 
 
@@ -84,7 +79,7 @@ def read_preflight(urls: Sequence[str], timeout_s: float) -> Mapping[str, tuple[
     try:
         with ThreadPoolExecutor(max_workers=min(PARALLEL, max(1, len(configs)))) as pool:
             asked = [
-                pool.submit(_or_skipped, lambda rest=rest, config=config: _messages(rest, config))
+                pool.submit(or_skipped, lambda rest=rest, config=config: _messages(rest, config))
                 for rest, config in zip(_in_turn(clients, len(configs)), configs.values(), strict=True)
             ]
             return dict(zip(configs, (each.result() for each in asked), strict=True))

@@ -1,14 +1,13 @@
 """Settings of brokers, internal topics and the transaction log, for the rules. What may not be read is Skipped."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from eosctl.clients.leaders import partition_leaders
-from eosctl.errors import EosctlError
 from eosctl.model.evidence import InternalTopic, TransactionLog
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Skipped, or_skipped
 from eosctl.model.topics import TopicFacts
 from eosctl.sources.kafka_topics import broker_settings, topic_facts, topic_settings
 
@@ -22,14 +21,6 @@ BROKER_KEYS: Final = (
 )
 
 T = TypeVar("T")
-
-
-def or_skipped(read: Callable[[], T | Skipped]) -> T | Skipped:
-    """What `read` returns, or Skipped with the reason why it could not."""
-    try:
-        return read()
-    except EosctlError as error:
-        return Skipped(error.message)
 
 
 def read_broker_settings(wire: "Wire") -> Mapping[int, Mapping[str, str] | Skipped]:
