@@ -65,7 +65,8 @@ def failure_of(outcome: FencingOutcome, principal: str) -> EosctlError | None:
 
     1. Interrupted, if the user stopped it.
     2. PartlyApplied, if some were fenced and some were not.
-    3. If none was fenced: NotAuthorized, TimedOut or Refused, by what happened to the first one.
+    3. If none was fenced: NotAuthorized, TimedOut or Refused, by what happened to the first one; PartlyApplied where a
+       coordinator failed within and nobody knows how far it came.
     """
     failed = [result for result in outcome.results if result.outcome is FenceOutcome.FAILED]
     fenced, total = outcome.count(FenceOutcome.FENCED), len(outcome.results)
@@ -88,10 +89,18 @@ def _failure_of_first(result: FenceResult, principal: str) -> EosctlError:
     match cause:
         case "TRANSACTIONAL_ID_AUTHORIZATION_FAILED":
             return NotAuthorized(principal=principal, operation="Write", resource=f"TransactionalId {name}")
+        case "UNKNOWN_SERVER_ERROR":
+            look = f"eosctl transactions describe {name}"
+            told = f"`{look}` tells its state and epoch; the log of {_coordinator(result)} says why"
+            return PartlyApplied(f"no ID was fenced for certain; first: {_told(result)}", hint=told)
         case "TIMED_OUT" | "Unreachable":
             return TimedOut(f"no ID was fenced in time; first: {_told(result)}")
         case _:
             return Refused(f"no ID was fenced; first: {_told(result)}")
+
+
+def _coordinator(result: FenceResult) -> str:
+    return "its coordinator" if result.coordinator is None else f"broker {result.coordinator}"
 
 
 def _told(result: FenceResult) -> str:

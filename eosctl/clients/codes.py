@@ -2,6 +2,7 @@
 
 from typing import Final
 
+UNKNOWN_SERVER_ERROR: Final = -1
 COORDINATOR_LOAD_IN_PROGRESS: Final = 14
 COORDINATOR_NOT_AVAILABLE: Final = 15
 NOT_COORDINATOR: Final = 16
@@ -19,5 +20,7 @@ def code_name(code: int) -> str:
     """The name of an error code as Kafka writes it, such as PRODUCER_FENCED; `UNKNOWN_ERROR_<code>` for a newer one."""
     import kafka.errors
 
+    if code == UNKNOWN_SERVER_ERROR:
+        return "UNKNOWN_SERVER_ERROR"
     name = str(kafka.errors.for_code(code).message)
     return f"UNKNOWN_ERROR_{code}" if name == "UNKNOWN" and code > 0 else name

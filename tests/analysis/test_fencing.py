@@ -94,6 +94,7 @@ def test_some_failed_is_partly_applied_and_names_the_first() -> None:
         ("TIMED_OUT", TimedOut),
         ("Unreachable", TimedOut),
         ("INVALID_TRANSACTION_TIMEOUT", Refused),
+        ("UNKNOWN_SERVER_ERROR", PartlyApplied),
     ],
 )
 def test_none_fenced_ends_as_the_first_one_did(cause: str, kind: type[EosctlError]) -> None:

@@ -150,7 +150,7 @@ def test_a_coordinator_that_moved_is_looked_up_again(number: int) -> None:
     [
         (53, "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"),
         (31, "CLUSTER_AUTHORIZATION_FAILED"),
-        (-1, "UNKNOWN"),
+        (-1, "UNKNOWN_SERVER_ERROR"),
         (90, "PRODUCER_FENCED"),
         (105, "TRANSACTIONAL_ID_NOT_FOUND"),
         (47, "INVALID_PRODUCER_EPOCH"),

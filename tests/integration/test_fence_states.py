@@ -59,7 +59,7 @@ def test_an_exhausted_epoch_gives_way_to_a_new_producer_id(
 
 
 def test_an_open_transaction_of_the_last_epoch_is_aborted_and_its_producer_refused(
-    broker: Sandbox, fence: Callable[..., dict[str, Any]], fresh_name: FreshName, topic: str
+    broker: Sandbox, eosctl: Eosctl, fence: Callable[..., dict[str, Any]], fresh_name: FreshName, topic: str
 ) -> None:
     servers, name = broker.bootstrap_servers, fresh_name("last-epoch")
     raise_epoch(servers, name, LAST_EPOCH - 1)
@@ -67,6 +67,14 @@ def test_an_open_transaction_of_the_last_epoch_is_aborted_and_its_producer_refus
     before = describe(servers, [name])[name]
     assert before is not None
     assert (before.state, before.producer.producer_epoch) == ("Ongoing", LAST_EPOCH)
+    if (4, 0, 0) <= broker.spec.version < (4, 1, 0):
+        ran = eosctl("fence", "-b", servers, "--transactional-id", name, "--yes")
+        assert (ran.exit_code, "whether the old producer is fenced is not known" in ran.stderr) == (9, True)
+        assert f"`eosctl transactions describe {name}` tells its state and epoch; the log of broker 1" in ran.stderr
+        with refused_as_fenced():
+            producer.commit_transaction(30)
+        assert state_of(servers, name) == "Ongoing"
+        return
     result = fence(name)
     assert result["after"]["producer_id"] != before.producer.producer_id
     # 4.3.1 moves on to the new producer ID by the abort, and fencing raises its epoch; up to 4.2.0 it begins with 0.
