@@ -200,17 +200,19 @@ class Sandbox:
 
     # -- one worker --------------------------------------------------------------------------------------------------
 
-    def start_worker(self, number: int, overrides: Mapping[str, str] | None = None) -> str:
+    def start_worker(self, number: int, overrides: Mapping[str, str] | None = None, *, until_ready: bool = True) -> str:
         """Starts worker `number` (a new one, or one that was stopped) and returns its REST address when it is ready.
 
-        `overrides` win over `spec.worker_config` for this start. Raises UsageError when it runs.
+        `overrides` win over `spec.worker_config` for this start. `until_ready=False` waits for nothing: for a worker
+        that is kept from starting. Raises UsageError when it runs.
         """
         if not 1 <= number <= MOST_WORKERS:
             raise UsageError(f"a sandbox has workers 1 to {MOST_WORKERS}, not {number}")
         if number in self._workers:
             _check_ended(self._workers[number])
         self._workers[number] = self._spawn_worker(number, overrides or {})
-        self._await_workers([number])
+        if until_ready:
+            self._await_workers([number])
         return self.connect_url(number)
 
     def stop_worker(self, number: int) -> None:

@@ -37,7 +37,7 @@ def test_a_worker_that_a_hanging_transaction_stops_starts_after_the_abort(
     admin.create_topics([compact])[CONFIG_TOPIC].result(30)
     with wire_to(servers) as wire:
         hung = hang(wire, TopicPartition(CONFIG_TOPIC, 0), "connect-cluster-old")
-    url = sandbox.start_worker(1)
+    url = sandbox.start_worker(1, until_ready=False)
     wait_until(lambda: _reads_config_topic(sandbox), "the worker's reading of its config topic")
     row = _hanging(eosctl, servers)
     assert (row["topic"], row["start_offset"]) == (CONFIG_TOPIC, hung.start_offset)
