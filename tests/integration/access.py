@@ -13,8 +13,10 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
+from eosctl.clients.acl_messages import describe_acls
+from eosctl.clients.wire import Wire
 from eosctl.sandbox.sandbox import Sandbox
-from tests.integration.coordinators import wait_until
+from tests.integration.coordinators import wait_until, wire_to
 
 
 @contextmanager
@@ -24,17 +26,23 @@ def allowed(sandbox: Sandbox, user: str, *grants: tuple[str, str, str]) -> Itera
     bindings = [_binding(user, *grant) for grant in grants]
     for future in admin.create_acls(bindings).values() if bindings else ():
         future.result(30)
-    wait_until(lambda: len(_of(admin, user)) == len(set(bindings)), "the ACLs at the broker")
-    try:
-        yield
-    finally:
-        for future in admin.delete_acls([_filter(user)]).values():
-            future.result(30)
-        wait_until(lambda: not _of(admin, user), "the end of the ACLs")
+    with wire_to(sandbox.bootstrap_servers) as wire:
+        wait_until(lambda: _at_brokers(wire, user) == {len(set(bindings))}, "the ACLs at all brokers")
+        try:
+            yield
+        finally:
+            for future in admin.delete_acls([_filter(user)]).values():
+                future.result(30)
+            wait_until(lambda: _at_brokers(wire, user) == {0}, "the end of the ACLs at all brokers")
 
 
-def _of(admin: AdminClient, user: str) -> list[AclBinding]:
-    return list(admin.describe_acls(_filter(user)).result(30))
+def _at_brokers(wire: Wire, user: str) -> set[int]:
+    """How many bindings of the user the brokers know: one number once all of them know the same."""
+    answers = [wire.request(broker.node_id, describe_acls()) for broker in wire.brokers()]
+    return {
+        sum(acl.principal == f"User:{user}" for resource in answer.resources for acl in resource.acls)
+        for answer in answers
+    }
 
 
 def _binding(user: str, operation: str, kind: str, name: str) -> AclBinding:

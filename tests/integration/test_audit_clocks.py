@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from eosctl.clients.leaders import partition_leaders
-from eosctl.clients.messages import LATEST, list_offsets
+from eosctl.clients.messages import LATEST, list_offsets, topics_metadata
 from eosctl.clients.wire import Wire
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.names import TopicPartition
@@ -40,6 +40,7 @@ def connect(brokers: Sandbox, eosctl: Eosctl, fresh_name: Callable[[str], str]) 
     begin = time.time_ns() // 1_000_000 - 2 * MINUTE
     while True:
         written = WrittenConnect(brokers.bootstrap_servers, eosctl, fresh_name("apart"), begin)
+        wait_until(lambda written=written: are_everywhere(written), "the topics at all brokers")
         coordinator = coordinator_of(written.servers, written.transactional_id())
         if leader_of(written.servers, written.place) not in {leader_of(written.servers, output(written)), coordinator}:
             written.run()
@@ -49,6 +50,18 @@ def connect(brokers: Sandbox, eosctl: Eosctl, fresh_name: Callable[[str], str]) 
 def output(connect: WrittenConnect) -> TopicPartition:
     """Where all of its records go."""
     return TopicPartition(connect.name, 0)
+
+
+def are_everywhere(connect: WrittenConnect) -> bool:
+    """Whether every broker knows the leaders of the connector's topics: clients ask any of them."""
+    with Wire(ClientProperties(tuple(connect.servers.split(",")))) as wire:
+        asked = topics_metadata([connect.name, connect.offsets, connect.configs])
+        answers = [wire.request(broker.node_id, asked) for broker in wire.brokers()]
+    return len(answers) == 3 and all(
+        not topic.error_code and all(not each.error_code for each in topic.partitions)
+        for answer in answers
+        for topic in answer.topics
+    )
 
 
 def leader_of(servers: str, place: TopicPartition) -> int:
