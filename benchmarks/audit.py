@@ -129,6 +129,7 @@ def main() -> int:
             found = _try(getattr(bench, part), figures["failed"], part)
             taken |= {name: asdict(each) for name, each in found.pop("taken", {}).items()}
             figures |= found
+            figures["loads"][part] = round(os.getloadavg()[0], 1)
         versions = {"kafka": sandbox.kafka_version, "pyspark": version("pyspark"), "spark's own source": "3.5.7"}
     figures["ratios"] = ratios(taken, arguments.cores)
     figures["missed"] = missed(figures["ratios"])
@@ -157,8 +158,8 @@ def _known(arguments: argparse.Namespace) -> Figures:
         "cores": arguments.cores,
     }
     same = all(known.get(name) == value for name, value in asked.items())
-    kept = {name: known[name] for name in ("taken", "limits", "failed") if same and name in known}
-    return {**asked, "bars": {"at least": AT_LEAST, "at most": AT_MOST}, "taken": {}, "failed": {}, **kept}
+    kept = {name: known[name] for name in ("taken", "limits", "failed", "loads") if same and name in known}
+    return {**asked, "bars": {"at least": AT_LEAST, "at most": AT_MOST}, "taken": {}, "failed": {}, "loads": {}, **kept}
 
 
 def ratios(taken: Mapping[str, Mapping[str, Any]], cores: int) -> dict[str, float]:

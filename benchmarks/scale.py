@@ -72,9 +72,10 @@ def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 def machine(result: Mapping[str, Any]) -> str:
     """Where and when."""
     told, versions = result["machine"], result["versions"]
+    loads = ", ".join(f"{part} {load}" for part, load in sorted(result["loads"].items()))
     return (
-        f"Measured on {result['date']}: {told['cpus']} cores that the broker, Spark and the contenders share, load"
-        f" {told['load']} when it ended;\nKafka {versions['kafka']}, pyspark {versions['pyspark']};"
+        f"Measured on {result['date']}: {told['cpus']} cores that the broker, Spark and the contenders share; load when"
+        f" each part ended: {loads};\nKafka {versions['kafka']}, pyspark {versions['pyspark']};"
         f" {result['records']:,} records of {result['keys']:,} keys in {PARTITIONS} partitions."
     )
 
