@@ -31,7 +31,7 @@ def broker(request: pytest.FixtureRequest, kafka_version: str) -> Iterator[Sandb
 @pytest.fixture(scope="session")
 def acl_sites(kafka_version: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sites]:
     """Makes Connect clusters, one after the other, on a sandbox of each version whose ACLs belong to these tests."""
-    spec = SandboxSpec(kafka_version=kafka_version, users=USERS, deadline_s=90)
+    spec = SandboxSpec(kafka_version=kafka_version, users=USERS, deadline_s=45)
     with Sandbox(spec) as sandbox, AclBroker(sandbox) as acls:
         yield Sites(sandbox, acls, tmp_path_factory.mktemp("lines"))
 

@@ -28,7 +28,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """A Connect cluster with a file source that ran, and the user `tool` with no binding yet."""
     files: Path = tmp_path_factory.mktemp("lines")
     with (
-        Sandbox(SandboxSpec(users=(*USERS, TOOL), deadline_s=90)) as sandbox,
+        Sandbox(SandboxSpec(users=(*USERS, TOOL), deadline_s=45)) as sandbox,
         wire_of(sandbox) as root,
         AclBroker(sandbox) as acls,
     ):

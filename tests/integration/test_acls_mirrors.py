@@ -56,7 +56,7 @@ EVERY_SECOND = {
 
 @pytest.fixture
 def sandbox2(kafka_version: str) -> Iterator[Sandbox]:
-    with Sandbox(SandboxSpec(kafka_version=kafka_version, users=USERS, deadline_s=90)) as sandbox:
+    with Sandbox(SandboxSpec(kafka_version=kafka_version, users=USERS, deadline_s=45)) as sandbox:
         yield sandbox
 
 
@@ -178,7 +178,6 @@ def mirror_maker(sandbox: Sandbox, file: Path) -> Iterator[Path]:
 
 
 @pytest.mark.long
-@pytest.mark.timeout(900)
 def test_the_plan_is_enough_for_dedicated_mirrormaker(sandbox2: Sandbox, root: Wire, tmp_path: Path):
     topic, group, servers = "to-mirror", "readers", sandbox2.bootstrap_servers
     create_topic(servers, topic, 4)
@@ -201,5 +200,5 @@ def test_the_plan_is_enough_for_dedicated_mirrormaker(sandbox2: Sandbox, root: W
                 eventually(
                     lambda before=before: ends(root, f"up.{topic}") > before and all_is_mirrored(root, topic, group),
                     lambda log=log: f"all is mirrored; {log.read_text()[-3000:]}",
-                    deadline_s=240,
+                    deadline_s=90,
                 )

@@ -41,7 +41,7 @@ def run_in(
 ) -> Iterator[tuple[Site, Wire]]:
     """A site that went through these lives: their topics exist and hold records. It has all bindings planned then."""
     with (
-        Sandbox(SandboxSpec(users=USERS, deadline_s=90)) as sandbox,
+        Sandbox(SandboxSpec(users=USERS, deadline_s=45)) as sandbox,
         wire_of(sandbox) as root,
         AclBroker(sandbox) as acls,
     ):

@@ -13,7 +13,6 @@ from tests.integration.acl_site import PATIENT_S, Site, Sites
 pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
 
 
-@pytest.mark.timeout(900)
 def test_with_exactly_once_the_plan_is_enough(acl_sites: Sites, acl_root: Wire):
     run(acl_sites, acl_root, SourceSupport.ENABLED, everything)
 

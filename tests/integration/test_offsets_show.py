@@ -104,7 +104,7 @@ def test_servers_that_do_not_answer_are_said_and_the_rest_is_shown(
     topics.write(config_topic, ("connector-c", json.dumps(config)), partition=0)
     ran = show(
         "--worker-offsets-topic", worker, "--exactly-once", support, "--worker-bootstrap-servers",
-        sandbox.bootstrap_servers, "--timeout", "3",
+        sandbox.bootstrap_servers, "--timeout", "1",
     )  # fmt: skip
     [finding] = [each for each in data(ran)["findings"] if each["id"] == "produces-elsewhere"]
     assert f"producer.override.bootstrap.servers={away}: whether that is another Kafka cluster" in finding["message"]

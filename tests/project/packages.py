@@ -9,7 +9,6 @@ import pytest
 from eosctl import __version__
 from tests.project.distribution import ROOT, build, installed, run, single_file
 
-pytestmark = pytest.mark.timeout(1200)
 VERSION = f"eosctl {__version__}\n"
 IMPORTS_ALL = """
 import importlib, pkgutil, eosctl
