@@ -226,7 +226,7 @@ def _final(code: int, operation: str, transactional_id: str, principal: str) -> 
         case codes.INVALID_REQUEST:
             meaning = "the broker takes this for no transactional ID"
         case codes.UNKNOWN_SERVER_ERROR:
-            # 4.0.0 raises the epoch of a transaction that is open at the last one, fails, and keeps it open for ever.
+            # 4.0.0 raises the epoch of a transaction that is open at the last one, and fails: it stays open.
             meaning = "the coordinator failed within; whether the old producer is fenced is not known"
         case _:
             meaning = "the coordinator refused; the ID was not fenced"
