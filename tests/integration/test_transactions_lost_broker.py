@@ -1,7 +1,6 @@
 """One broker of three is lost with the partitions of the transaction log that it led: the IDs of others are told."""
 
 import json
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,8 +32,8 @@ SETTINGS = {
     "offsets.topic.replication.factor": "1",
 }
 TIMEOUT_S = 20
-QUICK_S = 15
-"""Well below the timeout: what has no leader is not waited for, and nothing is waited for twice."""
+ENDLESS_S = 3600
+"""A timeout longer than a test may take: a command that waits it out for what has no leader ends the test."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +47,7 @@ class Half:
     undecided_producer: int
 
     def ask(self, eosctl: Eosctl, *arguments: object) -> tuple[Ran, dict[str, Any]]:
-        started = time.monotonic()
-        ran = eosctl(*arguments, "-b", self.servers, "--timeout", TIMEOUT_S, "-o", "json")
-        assert time.monotonic() - started < QUICK_S, ran.stderr
+        ran = eosctl(*arguments, "-b", self.servers, "--timeout", ENDLESS_S, "-o", "json")
         return ran, dict(json.loads(ran.stdout)["data"])
 
 
