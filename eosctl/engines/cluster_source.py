@@ -2,15 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from eosctl.engines.local import LogSource
 from eosctl.model.audit import AuditPlan, OffsetRange
 from eosctl.model.client_properties import ClientProperties
 from eosctl.sources.audit_log import LogItem, read_range
-
-if TYPE_CHECKING:
-    pass
 
 
 class ClusterSource(LogSource):
