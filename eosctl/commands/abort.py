@@ -1,31 +1,27 @@
 """`eosctl transactions abort`: end what hangs."""
 
-from pathlib import Path
-from typing import Annotated
-
-import typer
-
 from eosctl.commands.options import GlobalOptions, writing
+from eosctl.commands.transactions_options import (
+    AbortPartition,
+    AbortPlanFile,
+    AbortTopic,
+    ForceAbort,
+    OfProducer,
+    RefuseYounger,
+    StartOffset,
+)
 
 
 @writing
 def abort(
     options: GlobalOptions,
-    topic: Annotated[str, typer.Option(metavar="TOPIC", help="The topic.")],
-    partition: Annotated[int, typer.Option(metavar="N", min=0, help="The partition.")],
-    start_offset: Annotated[
-        int | None, typer.Option(metavar="OFFSET", min=0, help="Only the one that begins there.")
-    ] = None,
-    producer_id: Annotated[int | None, typer.Option(metavar="ID", min=0, help="Only that of this producer.")] = None,
-    max_transaction_timeout: Annotated[
-        float, typer.Option(metavar="MINUTES", min=0, help="Refuse younger ones.")
-    ] = 15.0,
-    force: Annotated[
-        bool, typer.Option("--force", help="Abort although it does not hang; its transaction may break in two.")
-    ] = False,
-    plan_file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the plan there for `eosctl apply`, and do nothing.")
-    ] = None,
+    topic: AbortTopic,
+    partition: AbortPartition,
+    start_offset: StartOffset = None,
+    producer_id: OfProducer = None,
+    max_transaction_timeout: RefuseYounger = 15.0,
+    force: ForceAbort = False,
+    plan_file: AbortPlanFile = None,
 ) -> int:
     """Abort hanging transactions of a partition.
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from eosctl.commands.acl_applying import keep_acl_plan
-from eosctl.commands.acl_planning import AclQuestion, Planned, plan_for
+from eosctl.commands.acl_planning import AclQuestion, Emission, Planned, plan_for
 from eosctl.commands.acl_principals import certificate_subject
 from eosctl.commands.context import Context
 from eosctl.errors import EXIT_FINE, EXIT_FOUND
@@ -23,8 +23,8 @@ def answer(context: Context, question: AclQuestion) -> int:
     """Plans, shows (or emits), and tells the exit code."""
     planned = plan_for(context, question)
     console = context.options.console
-    if question.emit is not None:
-        console.result(_emitted(context, question, planned))
+    if question.emission is not None:
+        console.result(_emitted(context, question.emission, planned))
         return EXIT_FINE
     if question.plan_file is not None:
         keep_acl_plan(planned, question.plan_file, prune=question.prune)
@@ -68,8 +68,7 @@ def explain(
     return compare_acls(planned.wish, plan, planned.acls.bindings, planned.cluster, super_users), phases
 
 
-def _emitted(context: Context, question: AclQuestion, planned: Planned) -> str:
-    assert question.emit is not None
+def _emitted(context: Context, emission: Emission, planned: Planned) -> str:
     elsewhere = sum(1 for each in planned.plan.bindings if not same_cluster(each.cluster, planned.cluster))
     if elsewhere:
         context.options.console.warn(f"{elsewhere} bindings belong to other clusters: see --cluster")
@@ -80,11 +79,10 @@ def _emitted(context: Context, question: AclQuestion, planned: Planned) -> str:
     around = Surroundings(
         context.options.bootstrap_servers or ",".join(sorted(planned.cluster)) or "localhost:9092",
         None if config is None else str(config),
-        question.strimzi_cluster,
-        question.msk_cluster,
+        emission.strimzi_cluster,
+        emission.msk_cluster,
     )
-    bindings = list(_sayable(context, question.emit, planned))
-    return emit_acls(bindings, question.emit, around)
+    return emit_acls(list(_sayable(context, emission.form, planned)), emission.form, around)
 
 
 def _sayable(context: Context, form: AclFormat, planned: Planned) -> Iterator[AclBinding]:

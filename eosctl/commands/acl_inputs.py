@@ -1,6 +1,6 @@
 """What acl-plan is told about Connect clusters: files, workers' REST interfaces, config topic or snapshot."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -34,12 +34,17 @@ class AclInputs:
     internal_topics are for workers without a config; cluster is how configs name the cluster at -b, None: as place_of.
     """
 
-    worker_configs: tuple[Path, ...] = ()
-    connector_configs: tuple[str, ...] = ()
-    connectors: tuple[str, ...] = ()
-    topics: tuple[str, ...] = ()
+    worker_configs: Sequence[Path] = ()
+    connector_configs: Sequence[str] = ()
+    connectors: Sequence[str] = ()
+    topics: Sequence[str] = ()
     internal_topics: Mapping[str, str] = field(default_factory=dict)
     cluster: str | None = None
+
+
+def internal_topics(config: str, offsets: str, status: str) -> dict[str, str]:
+    """The settings with which a worker names its three internal topics."""
+    return {"config.storage.topic": config, "offset.storage.topic": offsets, "status.storage.topic": status}
 
 
 def read_connect_clusters(context: Context, inputs: AclInputs) -> tuple[ConnectCluster, ...]:
@@ -219,7 +224,7 @@ def _merged(
     return tuple(found[name] for name in sorted(found))
 
 
-def _selected(clusters: tuple[ConnectCluster, ...], names: tuple[str, ...]) -> tuple[ConnectCluster, ...]:
+def _selected(clusters: tuple[ConnectCluster, ...], names: Sequence[str]) -> tuple[ConnectCluster, ...]:
     if not names:
         return clusters
     known = {each.name for cluster in clusters for each in cluster.connectors}
@@ -238,7 +243,7 @@ def _with_only(cluster: ConnectCluster, names: Iterable[str]) -> ConnectCluster:
     return replace(cluster, connectors=asked, others=others, all_known=len(asked) == len(cluster.connectors))
 
 
-def _with_topics(clusters: tuple[ConnectCluster, ...], topics: tuple[str, ...]) -> tuple[ConnectCluster, ...]:
+def _with_topics(clusters: tuple[ConnectCluster, ...], topics: Sequence[str]) -> tuple[ConnectCluster, ...]:
     named: dict[str, list[str]] = {}
     known = {each.name for cluster in clusters for each in cluster.connectors}
     for text in topics:

@@ -1,124 +1,63 @@
 """`eosctl acl-plan`: which ACLs a Connect cluster needs, and which of them it has."""
 
-from pathlib import Path
-from typing import Annotated
-
 import typer
 
+from eosctl.commands.acl_options import (
+    BrokerVersion,
+    Check,
+    ClusterAddresses,
+    ConnectorFiles,
+    ConnectorTopics,
+    Emit,
+    Explain,
+    Headroom,
+    IdPattern,
+    MappingRules,
+    MskCluster,
+    OffsetStorageTopic,
+    OnlyConnectors,
+    Phase,
+    Prune,
+    RolePrincipals,
+    StatusStorageTopic,
+    StrimziCluster,
+    WorkerFiles,
+)
 from eosctl.commands.evidence_options import SuperUsers
 from eosctl.commands.options import GlobalOptions, reading
+from eosctl.commands.plan_options import PlanFile
 from eosctl.commands.topics import ConfigTopic
 from eosctl.model.acls import PatternType
-from eosctl.model.offset_stores import SourceSupport
-from eosctl.render.acl_documents import AclFormat
 
 app = typer.Typer()
-
-Texts = list[str] | None
 
 
 @app.command()
 @reading
 def acl_plan(
     options: GlobalOptions,
-    worker_config: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="FILE",
-            help="Properties of a worker, or of MirrorMaker 2. May be repeated, for workers of several clusters too.",
-            show_default=False,
-        ),
-    ] = None,
-    connector_config: Annotated[
-        Texts,
-        typer.Option(
-            metavar="[GROUP=]FILE",
-            help="Config of a connector, JSON or properties, that need not exist yet. May be repeated.",
-            show_default=False,
-        ),
-    ] = None,
-    connector: Annotated[
-        Texts, typer.Option(metavar="NAME", help="Only this connector. May be repeated.", show_default=False)
-    ] = None,
-    phase: Annotated[
-        SourceSupport | None,
-        typer.Option(
-            metavar="|".join(SourceSupport),
-            help="Plan for this exactly.once.source.support. [default: each worker's own]",
-            show_default=False,
-        ),
-    ] = None,
-    principal: Annotated[
-        Texts,
-        typer.Option(
-            metavar="ROLE=User:NAME",
-            help="Who a role is, where no config tells: worker, producer, consumer, admin, sink-consumer, "
-            "dead-letter-queue, sink-admin, eosctl, … or CONNECTOR/ROLE=User:NAME. May be repeated.",
-            show_default=False,
-        ),
-    ] = None,
+    worker_config: WorkerFiles = None,
+    connector_config: ConnectorFiles = None,
+    connector: OnlyConnectors = None,
+    phase: Phase = None,
+    principal: RolePrincipals = None,
     super_user: SuperUsers = None,
-    pattern: Annotated[
-        PatternType,
-        typer.Option(
-            metavar="|".join(PatternType), help="How tasks' transactional IDs are named: each one, or by prefix."
-        ),
-    ] = PatternType.LITERAL,
-    headroom: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Literal IDs for so many tasks more than are known of.")
-    ] = 0,
-    topic: Annotated[
-        Texts,
-        typer.Option(
-            metavar="CONNECTOR=TOPIC",
-            help="A topic that the connector writes or reads, where its config does not tell; PREFIX* for those that "
-            "begin so. May be repeated.",
-            show_default=False,
-        ),
-    ] = None,
-    check: Annotated[bool, typer.Option("--check", help="End with 1 where a required binding is missing.")] = False,
-    prune: Annotated[
-        bool, typer.Option("--prune", help="Show, and plan to remove, bindings of these kinds that nothing needs.")
-    ] = False,
-    explain: Annotated[
-        bool,
-        typer.Option("--explain", help="Say why each is needed, in which phases, and how its absence looks."),
-    ] = False,
-    emit: Annotated[
-        AclFormat | None,
-        typer.Option(metavar="|".join(AclFormat), help="Write the bindings for another tool.", show_default=False),
-    ] = None,
-    plan_file: Annotated[
-        Path | None, typer.Option("--plan-file", metavar="FILE", help="Write the plan there, for `eosctl apply`.")
-    ] = None,
-    cluster: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HOST:PORT,…",
-            help="How configs name the cluster that -b leads to. [default: the workers' bootstrap.servers]",
-            show_default=False,
-        ),
-    ] = None,
-    broker_version: Annotated[
-        str | None, typer.Option(metavar="VERSION", help="The brokers' version, where no cluster is read.")
-    ] = None,
-    ssl_principal_mapping_rules: Annotated[
-        str | None,
-        typer.Option(metavar="RULES", help="The brokers' ssl.principal.mapping.rules. [default: as the brokers say]"),
-    ] = None,
-    strimzi_cluster: Annotated[
-        str, typer.Option(metavar="NAME", help="The strimzi.io/cluster label of --emit strimzi.")
-    ] = "my-cluster",
-    msk_cluster: Annotated[
-        str, typer.Option(metavar="ARN", help="The cluster's ARN for --emit msk.")
-    ] = "arn:aws:kafka:REGION:ACCOUNT:cluster/NAME/UUID",
+    pattern: IdPattern = PatternType.LITERAL,
+    headroom: Headroom = 0,
+    topic: ConnectorTopics = None,
+    check: Check = False,
+    prune: Prune = False,
+    explain: Explain = False,
+    emit: Emit = None,
+    plan_file: PlanFile = None,
+    cluster: ClusterAddresses = None,
+    broker_version: BrokerVersion = None,
+    ssl_principal_mapping_rules: MappingRules = None,
+    strimzi_cluster: StrimziCluster = "my-cluster",
+    msk_cluster: MskCluster = "arn:aws:kafka:REGION:ACCOUNT:cluster/NAME/UUID",
     config_topic: ConfigTopic = "connect-configs",
-    offsets_topic: Annotated[
-        str, typer.Option(metavar="TOPIC", help="The workers' offset.storage.topic, without --worker-config.")
-    ] = "connect-offsets",
-    status_topic: Annotated[
-        str, typer.Option(metavar="TOPIC", help="The workers' status.storage.topic, without --worker-config.")
-    ] = "connect-status",
+    offsets_topic: OffsetStorageTopic = "connect-offsets",
+    status_topic: StatusStorageTopic = "connect-status",
 ) -> int:
     """Plan the ACLs that a Connect cluster and its connectors need.
 
@@ -149,22 +88,12 @@ def acl_plan(
       OPTIONAL    yes if nothing fails without it
     """
     from eosctl.commands.acl_answering import answer
-    from eosctl.commands.acl_inputs import AclInputs
-    from eosctl.commands.acl_planning import AclQuestion
+    from eosctl.commands.acl_inputs import AclInputs, internal_topics
+    from eosctl.commands.acl_planning import AclQuestion, Emission
     from eosctl.commands.context import Context
 
-    inputs = AclInputs(
-        worker_configs=tuple(worker_config or ()),
-        connector_configs=tuple(connector_config or ()),
-        connectors=tuple(connector or ()),
-        topics=tuple(topic or ()),
-        internal_topics={
-            "config.storage.topic": config_topic,
-            "offset.storage.topic": offsets_topic,
-            "status.storage.topic": status_topic,
-        },
-        cluster=cluster,
-    )
+    internal = internal_topics(config_topic, offsets_topic, status_topic)
+    inputs = AclInputs(worker_config or (), connector_config or (), connector or (), topic or (), internal, cluster)
     question = AclQuestion(
         inputs=inputs,
         phase=phase,
@@ -177,9 +106,7 @@ def acl_plan(
         check=check,
         prune=prune,
         explain=explain,
-        emit=emit,
-        strimzi_cluster=strimzi_cluster,
-        msk_cluster=msk_cluster,
+        emission=None if emit is None else Emission(emit, strimzi_cluster, msk_cluster),
         plan_file=plan_file,
     )
     with Context(options) as context:

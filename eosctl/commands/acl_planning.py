@@ -20,6 +20,15 @@ from eosctl.render.acl_documents import AclFormat
 
 
 @dataclass(frozen=True, slots=True)
+class Emission:
+    """Another tool's format, and the names that its documents take."""
+
+    form: AclFormat
+    strimzi_cluster: str
+    msk_cluster: str
+
+
+@dataclass(frozen=True, slots=True)
 class AclQuestion:
     """What was asked. phase, broker_version and mapping_rules None: as the workers and brokers say."""
 
@@ -34,9 +43,7 @@ class AclQuestion:
     check: bool = False
     prune: bool = False
     explain: bool = False
-    emit: AclFormat | None = None
-    strimzi_cluster: str = "my-cluster"
-    msk_cluster: str = "arn:aws:kafka:REGION:ACCOUNT:cluster/NAME/UUID"
+    emission: Emission | None = None
     plan_file: Path | None = None
 
 
@@ -107,7 +114,7 @@ def _is_online(context: Context) -> bool:
 
 
 def _require_sense(question: AclQuestion, *, online: bool) -> None:
-    if question.emit is not None:
+    if question.emission is not None:
         for name, asked, purpose in (
             ("--check", question.check, "one answers yes or no"),
             ("--explain", question.explain, "one is for people"),

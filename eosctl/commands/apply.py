@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from eosctl.commands.options import GlobalOptions, writing
-from eosctl.commands.sides import ToBootstrapServer, ToCommandConfig, ToConfigTopic, ToConnectUrl
+from eosctl.commands.plan_options import ToBootstrapServer, ToCommandConfig, ToConfigTopic, ToConnectUrl
 from eosctl.commands.topics import ConfigTopic
 
 app = typer.Typer()

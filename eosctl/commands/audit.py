@@ -1,11 +1,26 @@
 """`eosctl audit`: did exactly-once hold?"""
 
-from enum import StrEnum
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
+from eosctl.commands.audit_options import (
+    Action,
+    AskedAction,
+    Engine,
+    EngineName,
+    ExecutorProperties,
+    ExportDirectory,
+    JobName,
+    LedgerStore,
+    LogDirectories,
+    OnlyPlan,
+    OutputTopics,
+    Processes,
+    ReportFile,
+    SparkMaster,
+    SparkRemote,
+)
 from eosctl.commands.offsets_options import about_offsets
 from eosctl.commands.options import GlobalOptions, connecting
 from eosctl.errors import UsageError
@@ -16,73 +31,25 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 
-class Action(StrEnum):
-    """What to do: audit now, or look into the ledger of earlier audits."""
-
-    RUN = "run"
-    STATUS = "status"
-    HISTORY = "history"
-
-
-class EngineName(StrEnum):
-    """What carries the audit."""
-
-    LOCAL = "local"
-    SPARK = "spark"
-
-
 @app.command()
 @connecting
 @about_offsets
 def audit(
     options: GlobalOptions,
     question: "OffsetsQuestion",
-    action: Annotated[
-        Action, typer.Argument(metavar="[run|status|history]", help="Audit, or look into the ledger.")
-    ] = Action.RUN,
-    topic: Annotated[
-        list[str] | None,
-        typer.Option(metavar="TOPIC", help="A topic that connectors write to. May be repeated. [default: all known]"),
-    ] = None,
-    plan: Annotated[bool, typer.Option("--plan", help="Show what would be read, and read nothing.")] = False,
-    engine: Annotated[EngineName, typer.Option(help="On this machine, or on Spark.")] = EngineName.LOCAL,
-    processes: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Processes of the local engine. [default: one a CPU]")
-    ] = None,
-    master: Annotated[
-        str | None, typer.Option(metavar="URL", help="Spark's master. [default: this machine, or spark-submit's]")
-    ] = None,
-    remote: Annotated[
-        str | None, typer.Option(metavar="URL", help="A Spark Connect server, such as sc://host.")
-    ] = None,
-    executor_properties: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Client properties where Spark's executors find them: a file, or env:NAME for a variable's text.",
-        ),
-    ] = None,
-    log_dir: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="DIR", help="Read a broker's log directory, or a copy of it, and no cluster. May be repeated."
-        ),
-    ] = None,
-    store: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL",
-            envvar="EOSCTL_AUDIT_STORE",
-            help="Keep a ledger, and read only what is new: sqlite:///FILE or postgresql://HOST/DATABASE.",
-        ),
-    ] = None,
-    job: Annotated[str, typer.Option(metavar="NAME", help="The name of this audit in the ledger.")] = "audit",
-    report: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a page for a browser: one file, nothing else needed.")
-    ] = None,
-    export: Annotated[
-        Path | None, typer.Option(metavar="DIRECTORY", help="Write findings, ranges and statistics as Parquet files.")
-    ] = None,
+    action: AskedAction = Action.RUN,
+    topic: OutputTopics = None,
+    plan: OnlyPlan = False,
+    engine: Engine = EngineName.LOCAL,
+    processes: Processes = None,
+    master: SparkMaster = None,
+    remote: SparkRemote = None,
+    executor_properties: ExecutorProperties = None,
+    log_dir: LogDirectories = None,
+    store: LedgerStore = None,
+    job: JobName = "audit",
+    report: ReportFile = None,
+    export: ExportDirectory = None,
 ) -> int:
     """Say whether exactly-once held, from the record batches themselves.
 

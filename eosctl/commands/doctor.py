@@ -1,8 +1,5 @@
 """`eosctl doctor`: all rules on what there is now."""
 
-from pathlib import Path
-from typing import Annotated
-
 import typer
 
 from eosctl.commands.evidence_options import (
@@ -10,12 +7,14 @@ from eosctl.commands.evidence_options import (
     OffsetsTopicName,
     Preflight,
     Principals,
+    PrometheusFile,
     StatusTopicName,
     SuperUsers,
     WorkerConfigs,
     principals_by_role,
 )
 from eosctl.commands.options import GlobalOptions, reading
+from eosctl.errors import EXIT_FINE, EXIT_FOUND
 
 app = typer.Typer()
 
@@ -31,10 +30,7 @@ def doctor(
     principal: Principals = None,
     super_user: SuperUsers = None,
     preflight: Preflight = True,
-    prometheus: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write the findings there too, for Prometheus' textfile collector."),
-    ] = None,
+    prometheus: PrometheusFile = None,
 ) -> int:
     """Ask every rule whether exactly-once holds here, and will.
 
@@ -62,7 +58,6 @@ def doctor(
     from eosctl.commands.context import Context
     from eosctl.commands.evidence_question import EvidenceQuestion
     from eosctl.commands.evidence_reading import read_evidence
-    from eosctl.errors import EXIT_FINE, EXIT_FOUND
     from eosctl.executors.snapshot_file import write_snapshot_file
     from eosctl.render.views.diagnosis import prometheus_lines, view_diagnosis
 

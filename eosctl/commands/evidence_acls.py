@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from eosctl.commands.acl_inputs import AclInputs, read_connect_clusters
+from eosctl.commands.acl_inputs import AclInputs, internal_topics, read_connect_clusters
 from eosctl.commands.acl_principals import certificate_subject
 from eosctl.commands.acl_reading import place_of, read_cluster_acls
 from eosctl.commands.context import Context
@@ -19,11 +19,6 @@ from eosctl.planning.acl_difference import compare_acls
 from eosctl.planning.acls import plan_acls
 
 NO_PRINCIPALS: Final = Skipped("neither --principal nor --worker-config was given")
-TOPICS: Final = {
-    "config": "config.storage.topic",
-    "offsets": "offset.storage.topic",
-    "status": "status.storage.topic",
-}
 Principals = Mapping[tuple[ClientRole, str | None], str]
 
 
@@ -36,8 +31,8 @@ def read_acl_differences(
     """
     if not question.principals and not question.worker_files:
         return NO_PRINCIPALS
-    internal = {key: topics[role] for role, key in TOPICS.items()}
-    clusters = read_connect_clusters(context, AclInputs(question.worker_files, internal_topics=internal))
+    inputs = AclInputs(question.worker_files, internal_topics=internal_topics(**topics))
+    clusters = read_connect_clusters(context, inputs)
     acls = read_cluster_acls(context, clusters)
     named = _by_role(question.principals)
     place = place_of(clusters, acls.addresses)

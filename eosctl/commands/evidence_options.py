@@ -65,6 +65,13 @@ Preflight: TypeAlias = Annotated[
     bool,
     typer.Option(help="Have each source connector's config validated as if it required exactly-once."),
 ]
+PrometheusFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Write the findings there too, for Prometheus' textfile collector."),
+]
+WaitSeconds: TypeAlias = Annotated[
+    float, typer.Option(metavar="SECONDS", min=0.0, help="Ask again until the answer is yes, for so long.")
+]
 
 
 def principals_by_role(given: list[str] | None) -> dict[str, str]:

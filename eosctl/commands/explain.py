@@ -1,7 +1,7 @@
 """`eosctl explain`: what a rule or an error means, and what to do next."""
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
@@ -13,18 +13,22 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
+Words: TypeAlias = Annotated[
+    list[str] | None, typer.Argument(metavar="[ID|ERROR]...", help="A rule's ID, or words of an error; - is stdin.")
+]
+ListAll: TypeAlias = Annotated[bool, typer.Option("--list", help="List the rules, and the errors that are recognised.")]
+GroupId: TypeAlias = Annotated[
+    str | None, typer.Option("--group-id", metavar="ID", help="The Connect cluster, to name in commands.")
+]
+
 
 @app.command()
 @printing
 def explain(
     options: GlobalOptions,
-    words: Annotated[
-        list[str] | None, typer.Argument(metavar="[ID|ERROR]...", help="A rule's ID, or words of an error; - is stdin.")
-    ] = None,
-    list_: Annotated[bool, typer.Option("--list", help="List the rules, and the errors that are recognised.")] = False,
-    group_id: Annotated[
-        str | None, typer.Option("--group-id", metavar="ID", help="The Connect cluster, to name in commands.")
-    ] = None,
+    words: Words = None,
+    list_: ListAll = False,
+    group_id: GroupId = None,
 ) -> int:
     """Explain an error of a worker or a client, or a rule of doctor.
 

@@ -1,10 +1,17 @@
 """`eosctl fence`: put producers out, and prove it."""
 
-from pathlib import Path
-from typing import Annotated
-
 import typer
 
+from eosctl.commands.fencing_options import (
+    AllConnectors,
+    CreateMissing,
+    FencedConnectors,
+    Force,
+    IdsFile,
+    Prefixes,
+    TransactionalIds,
+    TransactionTimeout,
+)
 from eosctl.commands.options import GlobalOptions, writing
 from eosctl.commands.topics import ConfigTopic
 from eosctl.errors import EXIT_FINE
@@ -16,41 +23,14 @@ app = typer.Typer()
 @writing
 def fence(
     options: GlobalOptions,
-    connector: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME", help="The producers of this connector's tasks. May be repeated.", show_default=False
-        ),
-    ] = None,
-    all_connectors: Annotated[
-        bool, typer.Option("--all-connectors", help="The producers of every source connector in the config topic.")
-    ] = False,
-    transactional_id: Annotated[
-        list[str] | None, typer.Option(metavar="ID", help="This one. May be repeated.", show_default=False)
-    ] = None,
-    ids_file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The IDs in this file, one a line; - is standard input.")
-    ] = None,
-    prefix: Annotated[
-        list[str] | None,
-        typer.Option(metavar="TEXT", help="Every ID that begins so and exists. May be repeated.", show_default=False),
-    ] = None,
-    create_missing: Annotated[
-        bool, typer.Option("--create-missing", help="Fence IDs that do not exist, too; that creates them for 7 days.")
-    ] = False,
-    force: Annotated[
-        bool, typer.Option("--force", help="Fence although tasks run (they turn FAILED) or a partition has no leader.")
-    ] = False,
-    transaction_timeout_ms: Annotated[
-        int | None,
-        typer.Option(
-            metavar="MS",
-            min=1,
-            help="Transaction timeout to leave behind with each ID; at most the broker's transaction.max.timeout.ms. "
-            "[default: 60000]",
-            show_default=False,
-        ),
-    ] = None,
+    connector: FencedConnectors = None,
+    all_connectors: AllConnectors = False,
+    transactional_id: TransactionalIds = None,
+    ids_file: IdsFile = None,
+    prefix: Prefixes = None,
+    create_missing: CreateMissing = False,
+    force: Force = False,
+    transaction_timeout_ms: TransactionTimeout = None,
     config_topic: ConfigTopic = "connect-configs",
 ) -> int:
     """Fence the producers of transactional IDs, and prove that they are.

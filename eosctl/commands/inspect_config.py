@@ -1,10 +1,8 @@
 """`eosctl inspect-config`: the config topic as a worker reads it."""
 
-from pathlib import Path
-from typing import Annotated
-
 import typer
 
+from eosctl.commands.inspection_options import History, Isolation, NamedConnectors, ReaderVersion, RecordsFile
 from eosctl.commands.options import GlobalOptions, reading
 from eosctl.commands.topics import ConfigTopic
 from eosctl.model.records import IsolationLevel
@@ -16,28 +14,12 @@ app = typer.Typer()
 @reading
 def inspect_config(
     options: GlobalOptions,
-    connectors: Annotated[
-        list[str] | None, typer.Argument(metavar="[CONNECTOR]...", help="Only these; all if none is named.")
-    ] = None,
+    connectors: NamedConnectors = None,
     config_topic: ConfigTopic = "connect-configs",
-    isolation_level: Annotated[
-        IsolationLevel,
-        typer.Option(help="Read as a worker with exactly-once enabled does (read_committed), or as the others do."),
-    ] = IsolationLevel.READ_COMMITTED,
-    worker_version: Annotated[
-        str | None,
-        typer.Option(
-            metavar="VERSION",
-            help="Read as a worker of this version; else as the worker at --connect-url, else as 4.3.",
-        ),
-    ] = None,
-    records: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Read records from this file and not from a cluster; their form is described above."
-        ),
-    ] = None,
-    history: Annotated[bool, typer.Option(help="Show every record and what it did, instead of the outcome.")] = False,
+    isolation_level: Isolation = IsolationLevel.READ_COMMITTED,
+    worker_version: ReaderVersion = None,
+    records: RecordsFile = None,
+    history: History = False,
 ) -> int:
     """Read the config topic exactly as a worker does.
 

@@ -1,31 +1,18 @@
 """`eosctl transactions log`: what coordinators wrote."""
 
-from pathlib import Path
-from typing import Annotated
-
-import typer
-
 from eosctl.commands.options import GlobalOptions, reading
 from eosctl.commands.topics import ConfigTopic
+from eosctl.commands.transactions_options import ExpirationMs, LoggedIds, LogHistory, LogPartitions, SegmentFiles
 
 
 @reading
 def log(
     options: GlobalOptions,
-    transactional_ids: Annotated[
-        list[str] | None, typer.Argument(metavar="[ID]...", help="Only these; all if none is named.")
-    ] = None,
-    history: Annotated[bool, typer.Option("--history", help="Show every record and what happened by it.")] = False,
-    segment: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="FILE", help="Read this segment file, no broker. May be repeated.", show_default=False),
-    ] = None,
-    partitions: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="How many partitions __transaction_state has.")
-    ] = None,
-    expiration_ms: Annotated[
-        int | None, typer.Option(metavar="MS", min=1, help="The brokers' transactional.id.expiration.ms.")
-    ] = None,
+    transactional_ids: LoggedIds = None,
+    history: LogHistory = False,
+    segment: SegmentFiles = None,
+    partitions: LogPartitions = None,
+    expiration_ms: ExpirationMs = None,
     config_topic: ConfigTopic = "connect-configs",
 ) -> int:
     """Read the transaction log, __transaction_state, as its bytes lie there.

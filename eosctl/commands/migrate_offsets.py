@@ -1,12 +1,30 @@
 """`eosctl migrate-offsets`: move a connector's position without losing it."""
 
-from pathlib import Path
-from typing import Annotated
-
 import typer
 
+from eosctl.commands.migration_options import (
+    Merge,
+    MovedConnectors,
+    Partitions,
+    RenameMap,
+    RenameTo,
+    ReplicationFactor,
+    SetConfig,
+    SourceTopic,
+    ToGroupId,
+    ToTopic,
+    ToWorkerTopic,
+)
 from eosctl.commands.options import GlobalOptions, writing
-from eosctl.commands.sides import ToBootstrapServer, ToCommandConfig, ToConfigTopic, ToConnectUrl
+from eosctl.commands.plan_options import (
+    PlanFile,
+    ResumeAfter,
+    StopFirst,
+    ToBootstrapServer,
+    ToCommandConfig,
+    ToConfigTopic,
+    ToConnectUrl,
+)
 from eosctl.commands.topics import ConfigTopic, WorkerOffsetsTopic
 from eosctl.model.migration import MergeRule
 
@@ -17,55 +35,25 @@ app = typer.Typer()
 @writing
 def migrate_offsets(
     options: GlobalOptions,
-    connector: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="The connector. May be repeated.", show_default=False)
-    ] = None,
-    to_topic: Annotated[
-        str | None, typer.Option("--to-topic", metavar="TOPIC", help="Give it this offsets topic of its own.")
-    ] = None,
-    to_worker_topic: Annotated[
-        bool, typer.Option("--to-worker-topic", help="Put it back to the workers' offsets topic.")
-    ] = False,
-    rename_to: Annotated[
-        str | None, typer.Option("--rename-to", metavar="NAME", help="The connector's new name.")
-    ] = None,
-    rename_map: Annotated[
-        Path | None,
-        typer.Option("--rename-map", metavar="FILE", help='Old names to new ones, as JSON: {"old": "new"}.'),
-    ] = None,
-    to_group_id: Annotated[
-        str | None, typer.Option("--to-group-id", metavar="ID", help="Move to the Connect cluster with this group.id.")
-    ] = None,
+    connector: MovedConnectors = None,
+    to_topic: ToTopic = None,
+    to_worker_topic: ToWorkerTopic = False,
+    rename_to: RenameTo = None,
+    rename_map: RenameMap = None,
+    to_group_id: ToGroupId = None,
     to_bootstrap_server: ToBootstrapServer = None,
     to_command_config: ToCommandConfig = None,
     to_connect_url: ToConnectUrl = None,
     to_config_topic: ToConfigTopic = None,
-    stop: Annotated[bool, typer.Option("--stop", help="Stop the connector first (--connect-url).")] = False,
-    set_config: Annotated[
-        bool, typer.Option("--set-config", help="Change the connector's config afterwards, or create it (REST).")
-    ] = False,
-    resume: Annotated[bool, typer.Option("--resume", help="Resume the connector at the end (REST).")] = False,
-    merge: Annotated[
-        MergeRule,
-        typer.Option(metavar="|".join(MergeRule), help="What to do if the target holds other offsets of it already."),
-    ] = MergeRule.FAIL,
-    partitions: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Partitions of a topic that has to be created.")
-    ] = 25,
-    replication_factor: Annotated[
-        int, typer.Option(metavar="N", min=-1, help="Its replication factor; -1 is the broker's default.")
-    ] = -1,
-    offsets_topic: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TOPIC",
-            help="Where its offsets are now; else offsets.storage.topic of its config, else the workers'.",
-        ),
-    ] = None,
+    stop: StopFirst = False,
+    set_config: SetConfig = False,
+    resume: ResumeAfter = False,
+    merge: Merge = MergeRule.FAIL,
+    partitions: Partitions = 25,
+    replication_factor: ReplicationFactor = -1,
+    offsets_topic: SourceTopic = None,
     worker_offsets_topic: WorkerOffsetsTopic = None,
-    plan_file: Annotated[
-        Path | None, typer.Option("--plan-file", metavar="FILE", help="Write the plan there, for `eosctl apply`.")
-    ] = None,
+    plan_file: PlanFile = None,
     config_topic: ConfigTopic = "connect-configs",
 ) -> int:
     """Move a connector's offsets, so that it goes on where it was.

@@ -1,12 +1,23 @@
 """`eosctl offsets`: where source connectors are, and where they will begin."""
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING
 
 import typer
 
-from eosctl.commands.offsets_options import OffsetsTopic, about_offsets
+from eosctl.commands.offsets_options import (
+    CreateKeys,
+    ExportTarget,
+    FirstOffsets,
+    OffsetsTopic,
+    RestoredConnector,
+    RestoredFile,
+    SecondOffsets,
+    StoreName,
+    Tombstones,
+    about_offsets,
+)
 from eosctl.commands.options import GlobalOptions, reading, writing
+from eosctl.commands.plan_options import PlanFile, ResumeAfter, StopFirst
 from eosctl.commands.topics import ConfigTopic, WorkerOffsetsTopic
 from eosctl.model.exported_offsets import Store
 
@@ -14,11 +25,6 @@ if TYPE_CHECKING:
     from eosctl.commands.offsets_reading import OffsetsQuestion
 
 app = typer.Typer()
-
-StoreName: TypeAlias = Annotated[
-    Store,
-    typer.Option(metavar="STORE", help=f"Which offset of each source partition: {', '.join(Store)}."),
-]
 
 
 @app.callback()
@@ -36,9 +42,7 @@ def offsets() -> None:
 def show(
     options: GlobalOptions,
     question: "OffsetsQuestion",
-    tombstones: Annotated[bool, typer.Option("--tombstones", help="Show keys whose every value was deleted, too.")] = (
-        False
-    ),
+    tombstones: Tombstones = False,
 ) -> int:
     """Show every source offset: in each store, the one Kafka will use, and the one KIP-618 promises.
 
@@ -78,7 +82,7 @@ def show(
 def export(
     options: GlobalOptions,
     question: "OffsetsQuestion",
-    target: Annotated[Path, typer.Argument(metavar="FILE|DIRECTORY", help="Where to write.")],
+    target: ExportTarget,
     store: StoreName = Store.KAFKA_EFFECTIVE,
 ) -> int:
     """Write offsets to files that Connect's REST interface takes, a file for each connector.
@@ -113,8 +117,8 @@ def export(
 def diff(
     options: GlobalOptions,
     question: "OffsetsQuestion",
-    a: Annotated[str, typer.Argument(metavar="A", help="live, a snapshot, an export file or a directory of them.")],
-    b: Annotated[str, typer.Argument(metavar="B", help="The same.")],
+    a: FirstOffsets,
+    b: SecondOffsets,
     store: StoreName = Store.KAFKA_EFFECTIVE,
 ) -> int:
     """Compare offsets: the cluster now, a snapshot, or files that were exported.
@@ -147,19 +151,14 @@ def diff(
 @writing
 def restore(
     options: GlobalOptions,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="An export of one connector, or KIP-875's body.")],
-    connector: Annotated[str, typer.Option(metavar="NAME", help="The connector.")],
-    stop: Annotated[bool, typer.Option("--stop", help="Stop the connector first (--connect-url).")] = False,
-    resume: Annotated[bool, typer.Option("--resume", help="Resume the connector at the end (REST).")] = False,
-    create_keys: Annotated[
-        bool,
-        typer.Option("--create-keys", help="Write partitions that the topic lacks with their members as in FILE."),
-    ] = False,
+    file: RestoredFile,
+    connector: RestoredConnector,
+    stop: StopFirst = False,
+    resume: ResumeAfter = False,
+    create_keys: CreateKeys = False,
     offsets_topic: OffsetsTopic = None,
     worker_offsets_topic: WorkerOffsetsTopic = None,
-    plan_file: Annotated[
-        Path | None, typer.Option("--plan-file", metavar="FILE", help="Write the plan there, for `eosctl apply`.")
-    ] = None,
+    plan_file: PlanFile = None,
     config_topic: ConfigTopic = "connect-configs",
 ) -> int:
     """Put a connector's offsets back to those of an export file.

@@ -3,12 +3,14 @@
 import inspect
 from collections.abc import Callable
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Concatenate, Final, ParamSpec, TypeAlias
 
 import typer
 
 from eosctl.commands.options import GlobalOptions
 from eosctl.commands.topics import ConfigTopic, WorkerConfig, WorkerOffsetsTopic
+from eosctl.model.exported_offsets import Store
 from eosctl.model.offset_stores import SourceSupport
 
 if TYPE_CHECKING:
@@ -46,6 +48,26 @@ WorkerServers: TypeAlias = Annotated[
         metavar="HOST:PORT,…",
         help="The workers' bootstrap.servers, letter for letter: needed for connectors that override theirs.",
     ),
+]
+
+Tombstones: TypeAlias = Annotated[
+    bool, typer.Option("--tombstones", help="Show keys whose every value was deleted, too.")
+]
+StoreName: TypeAlias = Annotated[
+    Store, typer.Option(metavar="STORE", help=f"Which offset of each source partition: {', '.join(Store)}.")
+]
+ExportTarget: TypeAlias = Annotated[Path, typer.Argument(metavar="FILE|DIRECTORY", help="Where to write.")]
+FirstOffsets: TypeAlias = Annotated[
+    str, typer.Argument(metavar="A", help="live, a snapshot, an export file or a directory of them.")
+]
+SecondOffsets: TypeAlias = Annotated[str, typer.Argument(metavar="B", help="The same.")]
+RestoredFile: TypeAlias = Annotated[
+    Path, typer.Argument(metavar="FILE", help="An export of one connector, or KIP-875's body.")
+]
+RestoredConnector: TypeAlias = Annotated[str, typer.Option(metavar="NAME", help="The connector.")]
+CreateKeys: TypeAlias = Annotated[
+    bool,
+    typer.Option("--create-keys", help="Write partitions that the topic lacks with their members as in FILE."),
 ]
 
 

@@ -2,25 +2,26 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from eosctl.commands.options import GlobalOptions, printing
+from eosctl.commands.sandbox_options import (
+    Brokers,
+    BrokerSettings,
+    Directory,
+    ExactlyOnce,
+    FeatureLevels,
+    Foreground,
+    KafkaVersion,
+    PlaintextPort,
+    SaslUsers,
+    Workers,
+    WorkerSettings,
+)
 from eosctl.errors import EXIT_FINE, EXIT_FOUND, Unreachable, UsageError
 
 app = typer.Typer()
-
-Directory = Annotated[
-    Path | None,
-    typer.Option(
-        "--directory",
-        metavar="DIR",
-        help="Where it lives; one sandbox per directory. Kept, and resumed by the next up. "
-        "[default: one in the user's cache, removed by down]",
-        show_default=False,
-    ),
-]
 
 
 @app.callback()
@@ -42,41 +43,17 @@ def sandbox() -> None:
 @printing
 def up(
     options: GlobalOptions,
-    kafka_version: Annotated[
-        str, typer.Option(metavar="VERSION", help="Kafka and Connect of this version, 3.3.0 or newer.")
-    ] = "4.3.1",
-    brokers: Annotated[int, typer.Option(metavar="N", min=1, max=3, help="Brokers, 1 to 3.")] = 1,
-    workers: Annotated[int, typer.Option(metavar="N", min=0, max=3, help="Connect workers, 0 to 3.")] = 1,
-    exactly_once: Annotated[
-        str,
-        typer.Option(metavar="disabled|preparing|enabled", help="The workers' exactly.once.source.support."),
-    ] = "enabled",
-    broker_config: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KEY=VALUE", help="A setting of every broker. May be repeated.", show_default=False),
-    ] = None,
-    worker_config: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KEY=VALUE", help="A setting of every worker. May be repeated.", show_default=False),
-    ] = None,
-    feature: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=LEVEL",
-            help="A feature level to format new storage with, as transaction.version=0. May be repeated.",
-            show_default=False,
-        ),
-    ] = None,
-    user: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="One more SASL user. May be repeated.", show_default=False),
-    ] = None,
-    port: Annotated[
-        int | None,
-        typer.Option(metavar="PORT", min=1, max=65535, help="Plaintext port of broker 1. [default: a free one]"),
-    ] = None,
+    kafka_version: KafkaVersion = "4.3.1",
+    brokers: Brokers = 1,
+    workers: Workers = 1,
+    exactly_once: ExactlyOnce = "enabled",
+    broker_config: BrokerSettings = None,
+    worker_config: WorkerSettings = None,
+    feature: FeatureLevels = None,
+    user: SaslUsers = None,
+    port: PlaintextPort = None,
     directory: Directory = None,
-    foreground: Annotated[bool, typer.Option("--foreground", help="Stay, and end the sandbox with Ctrl-C.")] = False,
+    foreground: Foreground = False,
 ) -> int:
     """Start a sandbox and return when it is ready.
 

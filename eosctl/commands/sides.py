@@ -4,9 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, TypeAlias
-
-import typer
+from typing import TYPE_CHECKING
 
 from eosctl.clients.rest_identity import WorkerUrl
 from eosctl.commands.context import Context
@@ -14,27 +12,6 @@ from eosctl.model.plan import Side
 
 if TYPE_CHECKING:
     from eosctl.clients.access import ClusterAccess
-
-ToBootstrapServer: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--to-bootstrap-server", metavar="HOST:PORT,…", help="Brokers of the target, if another cluster."),
-]
-ToCommandConfig: TypeAlias = Annotated[
-    Path | None, typer.Option("--to-command-config", metavar="FILE", help="Client properties for the target cluster.")
-]
-ToConnectUrl: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--to-connect-url",
-        metavar="URL",
-        help="A worker of the target Connect cluster, if another. May be repeated.",
-        show_default=False,
-    ),
-]
-ToConfigTopic: TypeAlias = Annotated[
-    str | None,
-    typer.Option("--to-config-topic", metavar="TOPIC", help="Config topic of the target Connect cluster, if another."),
-]
 
 
 @dataclass(frozen=True, slots=True)

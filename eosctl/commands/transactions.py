@@ -1,7 +1,6 @@
 """`eosctl transactions`: the whole cluster's transactions, with Connect's owners."""
 
 import re
-from typing import Annotated, TypeAlias
 
 import typer
 
@@ -9,14 +8,25 @@ from eosctl.commands.abort import abort
 from eosctl.commands.log import log
 from eosctl.commands.options import GlobalOptions, reading
 from eosctl.commands.topics import ConfigTopic
+from eosctl.commands.transactions_options import (
+    DescribedIds,
+    IdExpression,
+    LeaveYounger,
+    LongerThan,
+    Looks,
+    NamedPartitions,
+    OffsetStorageTopic,
+    OnlyPartitions,
+    OwnerName,
+    ProducerIds,
+    SearchedBroker,
+    SearchedPartitions,
+    States,
+    Watch,
+)
 from eosctl.errors import UsageError
-from eosctl.model.transactions import TransactionState
 
 app = typer.Typer()
-
-Topics: TypeAlias = Annotated[
-    list[str] | None, typer.Argument(metavar="[TOPIC[:PARTITION,…]]...", help="Only these; all if none is named.")
-]
 
 
 @app.callback()
@@ -31,22 +41,11 @@ def transactions() -> None:
 @reading
 def list_(
     options: GlobalOptions,
-    state: Annotated[
-        list[TransactionState] | None,
-        typer.Option(metavar="STATE", help="Ongoing, Empty, … May be repeated.", show_default=False),
-    ] = None,
-    producer_id: Annotated[
-        list[int] | None, typer.Option(metavar="ID", help="Held by this producer. May be repeated.", show_default=False)
-    ] = None,
-    pattern: Annotated[
-        str | None, typer.Option(metavar="REGEX", help="IDs that this regular expression matches as a whole.")
-    ] = None,
-    longer_than: Annotated[
-        float | None, typer.Option(metavar="SECONDS", min=0, help="Under way for longer than this.")
-    ] = None,
-    owner: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Of this connector, group ID or task (orders-0), or shape.")
-    ] = None,
+    state: States = None,
+    producer_id: ProducerIds = None,
+    pattern: IdExpression = None,
+    longer_than: LongerThan = None,
+    owner: OwnerName = None,
     config_topic: ConfigTopic = "connect-configs",
 ) -> None:
     """List every transactional ID, with its transaction and its owner.
@@ -100,7 +99,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 @reading
 def describe(
     options: GlobalOptions,
-    transactional_ids: Annotated[list[str], typer.Argument(metavar="ID...", help="The transactional IDs.")],
+    transactional_ids: DescribedIds,
     config_topic: ConfigTopic = "connect-configs",
 ) -> int:
     """Describe transactional IDs: state, producer, partitions of the open transaction, owner.
@@ -136,7 +135,7 @@ def describe(
 @reading
 def producers(
     options: GlobalOptions,
-    topics: Annotated[list[str], typer.Argument(metavar="TOPIC[:PARTITION,…]...", help="Partitions, by topic.")],
+    topics: NamedPartitions,
     config_topic: ConfigTopic = "connect-configs",
 ) -> None:
     """Show the producers that partitions remember, and the transactions open there.
@@ -174,17 +173,11 @@ def producers(
 @reading
 def hanging(
     options: GlobalOptions,
-    topic: Annotated[
-        list[str] | None, typer.Option(metavar="TOPIC[:PARTITION,…]", help="Only there. May be repeated.")
-    ] = None,
-    broker: Annotated[int | None, typer.Option(metavar="ID", help="Only partitions with a replica there.")] = None,
-    max_transaction_timeout: Annotated[
-        float, typer.Option(metavar="MINUTES", min=0, help="Leave younger transactions alone.")
-    ] = 15.0,
+    topic: SearchedPartitions = None,
+    broker: SearchedBroker = None,
+    max_transaction_timeout: LeaveYounger = 15.0,
     config_topic: ConfigTopic = "connect-configs",
-    offsets_topic: Annotated[
-        str, typer.Option(metavar="TOPIC", help="The worker's offset.storage.topic.")
-    ] = "connect-offsets",
+    offsets_topic: OffsetStorageTopic = "connect-offsets",
 ) -> int:
     """Find hanging transactions: open in a partition, and no coordinator will end them.
 
@@ -231,13 +224,9 @@ def hanging(
 @reading
 def lso(
     options: GlobalOptions,
-    topics: Topics = None,
-    watch: Annotated[
-        float | None, typer.Option(metavar="SECONDS", min=0.05, help="Look again every so many seconds, until Ctrl-C.")
-    ] = None,
-    looks: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="With --watch: look so often, then end.")
-    ] = None,
+    topics: OnlyPartitions = None,
+    watch: Watch = None,
+    looks: Looks = None,
     config_topic: ConfigTopic = "connect-configs",
 ) -> None:
     """Show how far readers of committed records come, and who keeps them from the rest.

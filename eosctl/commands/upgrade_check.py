@@ -11,10 +11,12 @@ from eosctl.commands.evidence_options import (
     Principals,
     StatusTopicName,
     SuperUsers,
+    WaitSeconds,
     WorkerConfigs,
     principals_by_role,
 )
 from eosctl.commands.options import GlobalOptions, reading
+from eosctl.errors import EXIT_FINE, EXIT_FOUND
 
 app = typer.Typer()
 
@@ -38,9 +40,7 @@ def upgrade_check(
     worker_config: WorkerConfigs = None,
     principal: Principals = None,
     super_user: SuperUsers = None,
-    wait: Annotated[
-        float, typer.Option(metavar="SECONDS", min=0.0, help="Ask again until the answer is yes, for so long.")
-    ] = 0.0,
+    wait: WaitSeconds = 0.0,
 ) -> int:
     """Say whether the next rolling restart of the workers may start.
 
@@ -65,7 +65,6 @@ def upgrade_check(
     from eosctl.commands.context import Context
     from eosctl.commands.evidence_question import EvidenceQuestion
     from eosctl.commands.upgrading import check_now
-    from eosctl.errors import EXIT_FINE, EXIT_FOUND
     from eosctl.model.upgrade import Phase, Verdict
     from eosctl.render.views.upgrade import view_upgrade
 

@@ -77,11 +77,15 @@ def test_functions_are_short():
 
 
 def _length(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    """Lines of a function; of a command those of its code, because its signature and docstring are its help."""
+    """Lines of a function from `def` to its end; of a command without its docstring, because that is its help."""
     decorators = {each.id for each in node.decorator_list if isinstance(each, ast.Name)}
-    first = node.body[1].lineno if decorators & {"printing", "connecting", "reading", "writing"} else node.lineno
+    is_command = bool(decorators & {"printing", "connecting", "reading", "writing"})
+    return _lines(node) - (_lines(node.body[0]) if is_command else 0)
+
+
+def _lines(node: ast.stmt) -> int:
     assert node.end_lineno is not None
-    return node.end_lineno - first + 1
+    return node.end_lineno - node.lineno + 1
 
 
 def test_every_module_says_what_it_is_for():

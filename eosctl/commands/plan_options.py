@@ -1,0 +1,32 @@
+"""The options of the commands that make a plan, or carry one out: its file, its connector's state, and its target."""
+
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+PlanFile: TypeAlias = Annotated[
+    Path | None, typer.Option("--plan-file", metavar="FILE", help="Write the plan there, for `eosctl apply`.")
+]
+StopFirst: TypeAlias = Annotated[bool, typer.Option("--stop", help="Stop the connector first (--connect-url).")]
+ResumeAfter: TypeAlias = Annotated[bool, typer.Option("--resume", help="Resume the connector at the end (REST).")]
+ToBootstrapServer: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--to-bootstrap-server", metavar="HOST:PORT,…", help="Brokers of the target, if another cluster."),
+]
+ToCommandConfig: TypeAlias = Annotated[
+    Path | None, typer.Option("--to-command-config", metavar="FILE", help="Client properties for the target cluster.")
+]
+ToConnectUrl: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--to-connect-url",
+        metavar="URL",
+        help="A worker of the target Connect cluster, if another. May be repeated.",
+        show_default=False,
+    ),
+]
+ToConfigTopic: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--to-config-topic", metavar="TOPIC", help="Config topic of the target Connect cluster, if another."),
+]
