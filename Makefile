@@ -6,7 +6,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := .make
-# Most of a test on real Kafka is waiting. The tests of a file stay together: they share what they started.
+# Most of a test on real Kafka is waiting. The tests of a file and a Kafka stay together: they share what they started.
 PROCESSES ?= 3
 SIDE_BY_SIDE := -n $(PROCESSES) --dist loadfile
 

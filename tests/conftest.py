@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
 from eosctl.sandbox.versions import DEFAULT_KAFKA_VERSION
+from tests.side_by_side import ByFileAndVersion, scheduler
 
 if TYPE_CHECKING:
     from tests.postgresql import PostgreSQL
@@ -30,8 +32,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure() -> None:
-    """Let Ctrl-C reach the tests that are about it: a shell starts background jobs with SIGINT ignored."""
+    """Let Ctrl-C reach the tests that are about it: a shell starts background jobs with SIGINT ignored.
+
+    And let no property fail because the machine is busy.
+    """
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile("untimed")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFileAndVersion | None:
+    return scheduler(config, log)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

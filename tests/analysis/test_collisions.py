@@ -22,7 +22,7 @@ def owners(groups: dict[str, list[str]]) -> list[IdOwner]:
     return [IdOwner(group, name) for group, names in groups.items() for name in (*names, None)]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(GROUPS)
 def test_owners_that_share_an_id_are_found_and_no_others(groups):
     found = [each for each in find_collisions(groups) if each.equal]
@@ -33,7 +33,7 @@ def test_owners_that_share_an_id_are_found_and_no_others(groups):
     assert {owner for pair in told for owner in pair} == {owner for pair in shared for owner in pair}
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(GROUPS)
 def test_every_owner_whose_ids_a_prefix_of_another_covers_is_told(groups):
     told = {each.second.text for each in find_collisions(groups) if not each.equal}

@@ -97,7 +97,7 @@ def test_the_largest_figures_and_no_timestamp_survive(tmp_path):
     assert rows(tmp_path, "growth")[0]["records"] == 2**63 - 1
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(reports)
 def test_every_report_can_be_exported(tmp_path_factory, report):
     directory = tmp_path_factory.mktemp("any")

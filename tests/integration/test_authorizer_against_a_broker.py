@@ -96,7 +96,7 @@ def compare(acls: AclBroker, probers: dict[str, Prober], granted: set[AclBinding
 def test_every_decision_is_the_brokers(acls, probers):
     compared = 0
 
-    @settings(max_examples=50, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=50, database=None, suppress_health_check=list(HealthCheck))
     @given(SETS)
     def agree(granted: set[AclBinding]) -> None:
         nonlocal compared
@@ -108,7 +108,7 @@ def test_every_decision_is_the_brokers(acls, probers):
 
 @pytest.mark.long
 def test_a_thousand_sets_of_bindings_are_decided_as_the_broker_decides(acls, probers):
-    @settings(max_examples=1000, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=1000, database=None, suppress_health_check=list(HealthCheck))
     @given(SETS)
     def agree(granted: set[AclBinding]) -> None:
         compare(acls, probers, granted)

@@ -38,7 +38,6 @@ def assert_agreement(oracle, records):
 def _campaign(examples):
     return settings(
         max_examples=examples,
-        deadline=None,
         database=None,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.data_too_large],
     )

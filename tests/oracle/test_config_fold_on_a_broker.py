@@ -115,7 +115,7 @@ def assert_agreement(bench, log, outcome):
 
 def _campaign(examples):
     checks = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.filter_too_much]
-    return settings(max_examples=examples, deadline=None, database=None, suppress_health_check=checks)
+    return settings(max_examples=examples, database=None, suppress_health_check=checks)
 
 
 outcomes = st.sampled_from([RecordState.COMMITTED, RecordState.ABORTED])

@@ -72,7 +72,7 @@ def oracle() -> Iterator[OffsetsOracle]:
     started.stop()
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.integers(-(2**70), 2**70) | st.integers(-(10**40), 10**40), max_size=4))
 @example([2**63 - 1, 2**63, -(2**63), -(2**63) - 1, 2**64, 2**64 + 1, 10**18, 10**19])
 def test_integers_of_any_size_are_the_longs_that_a_worker_sees(oracle: OffsetsOracle, numbers: list[int]) -> None:
@@ -82,7 +82,7 @@ def test_integers_of_any_size_are_the_longs_that_a_worker_sees(oracle: OffsetsOr
     assert json.loads(read_offsets_key(raw).text) == again
 
 
-@settings(max_examples=500, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=500, suppress_health_check=[HealthCheck.too_slow])
 @given(connector=TEXT, partition=PARTITIONS)
 @example(connector="MirrorSourceConnector", partition={"topic": "t", "partition": 0, "cluster": "A"})
 def test_a_key_is_read_placed_and_written_again_as_by_kafka(
@@ -96,7 +96,7 @@ def test_a_key_is_read_placed_and_written_again_as_by_kafka(
     assert base64.b64decode(answer["again"]) == encode_offsets_key(connector, hash_map_order(partition))
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(MALFORMED | st.binary(max_size=30))
 def test_any_bytes_are_listed_or_ignored_as_by_kafka(oracle: OffsetsOracle, raw: bytes) -> None:
     key = decode_offsets_key(raw)

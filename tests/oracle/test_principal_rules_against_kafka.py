@@ -67,7 +67,7 @@ RULE = st.one_of(
 )
 
 
-@settings(max_examples=500, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=500, database=None, suppress_health_check=list(HealthCheck))
 @example(["RULE:.*/x/"], "CN=orders", ",")
 @example(["RULE:^CN=(.*?),.*$/$1/L", "DEFAULT"], "CN=Orders,O=x", " , ")
 @given(st.lists(RULE, min_size=1, max_size=3), st.sampled_from(SUBJECTS), st.sampled_from([",", ", ", " , "]))

@@ -41,7 +41,7 @@ def test_a_file_is_read_as_java_reads_it(oracle, file):
 
 def _campaign(examples):
     quiet = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
-    return settings(max_examples=examples, deadline=None, database=None, suppress_health_check=quiet)
+    return settings(max_examples=examples, database=None, suppress_health_check=quiet)
 
 
 FILES = st.one_of(

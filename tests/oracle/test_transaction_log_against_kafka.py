@@ -22,8 +22,8 @@ from tests.oracle.transaction_log_bytes import (
 )
 
 pytestmark = pytest.mark.kafka
-SHORT = settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
-LONG = settings(max_examples=3000, deadline=None, suppress_health_check=list(HealthCheck))
+SHORT = settings(max_examples=200, suppress_health_check=list(HealthCheck))
+LONG = settings(max_examples=3000, suppress_health_check=list(HealthCheck))
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +87,7 @@ def test_thousands_of_damaged_values_are_read_as_kafka_reads_them_or_refused(ora
     hold_damaged(oracle, value, place, byte, cut)
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=50, suppress_health_check=list(HealthCheck))
 @given(value=values())
 def test_an_older_kafka_reads_version_1_without_the_tags_it_does_not_know(old_oracle, value):
     answer = old_oracle.value(encode(value))

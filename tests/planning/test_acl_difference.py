@@ -169,7 +169,7 @@ EXISTING = st.frozensets(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(EXISTING, st.frozensets(st.sampled_from(sorted(NEEDED))))
 def test_whatever_there_was_after_the_changes_everything_planned_is_allowed_and_the_rest_untouched(granted, some):
     existing = granted | some

@@ -196,7 +196,7 @@ def test_markup_in_names_stays_text():
     assert "49" not in "".join(each for each in re.findall(r"<h3><bdi>(.*?)</bdi>", page))
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(reports)
 def test_every_report_has_a_page(report):
     page = render_audit_page(report)

@@ -166,7 +166,7 @@ def test_names_cannot_command_the_terminal(output):
     assert "clear\x1b" not in text
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(reports)
 def test_every_report_has_every_format(report):
     document = view_audit(report)

@@ -49,7 +49,7 @@ def require_same(text: str, expected: str) -> None:
         pytest.fail("\n".join([*unified_diff(expected.split("\n"), text.split("\n"), lineterm="")][:60]))
 
 
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
 @given(versions, skews, steps, spoils, st.integers(0, 1000), strangers)
 def test_any_split_and_any_runs_give_the_report_of_one_audit(version, skew, played, spoiled, seed, strangers):
     check(version, skew, played, spoiled, seed, strangers)
@@ -57,7 +57,7 @@ def test_any_split_and_any_runs_give_the_report_of_one_audit(version, skew, play
 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
-@settings(max_examples=MANY, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=MANY, suppress_health_check=list(HealthCheck))
 @given(versions, skews, steps, spoils, st.integers(0, 1000), strangers)
 def test_any_split_and_any_runs_give_the_report_of_one_audit_in_thousands_of_histories(
     version, skew, played, spoiled, seed, strangers
