@@ -138,7 +138,7 @@ def test_a_sasl_user_may_do_nothing_until_an_acl_allows_it(sandbox, fresh_name):
     )
     client = admin(sandbox)
     client.create_acls([binding])[binding].result(20)
-    assert write(sandbox, "connector", topic) == [None]
+    eventually(lambda: write(sandbox, "connector", topic) == [None])
 
 
 def test_a_wrong_password_is_refused(sandbox):
