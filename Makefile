@@ -60,8 +60,8 @@ ranges: $(STAMPS)/dev $(STAMPS)/sandbox
 	$(BIN)/uv pip compile -q --python-version 3.11 --resolution $$end --no-header --no-annotate pyproject.toml $(EXTRAS) -o $(STAMPS)/$$end.txt; \
 	$(BIN)/uv venv -q --clear --python $(BIN)/python .venv-$$end; \
 	$(BIN)/uv pip install -q --python .venv-$$end -c $(STAMPS)/$$end.txt -e . --extra dev $(EXTRAS) -r pyproject.toml; \
-	.venv-$$end/bin/python -m pytest -q -m "not kafka" --ignore=tests/project; \
-	.venv-$$end/bin/python -m pytest -q -m "kafka and not long" $(KAFKA_CLIENTS); done
+	.venv-$$end/bin/python -m pytest $(SIDE_BY_SIDE) -q -m "not kafka" --ignore=tests/project; \
+	.venv-$$end/bin/python -m pytest $(SIDE_BY_SIDE) -q -m "kafka and not long" $(KAFKA_CLIENTS); done
 
 bench: $(STAMPS)/dev $(STAMPS)/sandbox
 	missed=0; for each in benchmarks/*.py; do case $$each in */__init__.py|*/measure.py) ;; \

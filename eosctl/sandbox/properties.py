@@ -78,6 +78,8 @@ def _replication(spec: SandboxSpec) -> dict[str, str]:
 def worker_properties(spec: SandboxSpec, bootstrap_servers: str, rest_port: int, plugin_path: Path) -> dict[str, str]:
     """The worker.properties of a ConnectDistributed that answers REST on `rest_port`."""
     version_settings = {"plugin.discovery": "service_load"} if spec.version >= KafkaVersion(3, 6, 0) else {}
+    # With 0, workers before 3.6.1 never give a lost worker's tasks to another (KAFKA-15693).
+    delay_ms = "0" if spec.version >= KafkaVersion(3, 6, 1) else "1"
     replication = str(spec.brokers)
     return {
         "bootstrap.servers": bootstrap_servers,
@@ -92,7 +94,7 @@ def worker_properties(spec: SandboxSpec, bootstrap_servers: str, rest_port: int,
         "status.storage.replication.factor": replication,
         "exactly.once.source.support": spec.exactly_once,
         "offset.flush.interval.ms": "1000",
-        "scheduled.rebalance.max.delay.ms": "0",
+        "scheduled.rebalance.max.delay.ms": delay_ms,
         "listeners": f"http://{HOST}:{rest_port}",
         "rest.advertised.host.name": HOST,
         "plugin.path": str(plugin_path),

@@ -51,6 +51,7 @@ class GrowingTopics:
                 self.offsets, b'{"n":%d}' % self._written, b'["%s",{"t":%d}]' % (self.name.encode(), task), task
             )
             if chance.random() < 0.1:
+                producer.flush(30)  # a broker that saw nothing of it may refuse its end
                 producer.abort_transaction(30)
             else:
                 producer.commit_transaction(30)

@@ -19,7 +19,7 @@ from tests.integration.producers import transactional_producer
 
 pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
 
-QUICK = {"session.timeout.ms": "6000", "heartbeat.interval.ms": "1000", "scheduled.rebalance.max.delay.ms": "0"}
+QUICK = {"session.timeout.ms": "6000", "heartbeat.interval.ms": "1000"}
 
 
 @pytest.fixture
