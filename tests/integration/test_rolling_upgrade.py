@@ -111,7 +111,10 @@ def rolled(make_sandbox, eosctl, tmp_path: Path, workers: int, exactly_once: str
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize(("before", "after"), [("disabled", "preparing"), ("preparing", "enabled")])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [pytest.param("disabled", "preparing", marks=pytest.mark.variation), ("preparing", "enabled")],
+)
 def test_two_workers_are_rolled_one_phase_on_by_the_printed_steps(
     make_sandbox, eosctl, tmp_path: Path, before: str, after: str
 ) -> None:
