@@ -11,6 +11,7 @@ from eosctl.clients.librdkafka import admin_client, configuration, consumer, pro
 from eosctl.clients.tls import ssl_context
 from eosctl.codecs.client_properties import client_properties
 from eosctl.errors import ConfigError, Unsupported
+from tests.topics import make_topic
 
 ADDRESS = "broker:9093"
 
@@ -56,7 +57,7 @@ def test_a_key_goes_to_the_partition_that_java_would_choose(sandbox, fresh_name)
     name = fresh_name("murmur2")
     here = client_properties(bootstrap_server=sandbox.bootstrap_servers)
     admin = admin_client(here)
-    admin.create_topics([NewTopic(name, 25, 1)])[name].result(30)
+    make_topic(admin, NewTopic(name, 25, 1))
     # Partition of 25 by Java's murmur2, computed with Kafka's own class.
     java = {
         b'["file-source",{"filename":"/tmp/test.txt"}]': 21,

@@ -26,6 +26,7 @@ from eosctl.planning.undo import undo_plan
 from eosctl.sources.kafka_transactions import describe_transactional_ids
 from eosctl.sources.plan_facts import read_offsets_topic, read_topic_now
 from tests.integration.coordinators import wait_until
+from tests.topics import make_topic
 
 CRASHING_APPLY = Path(__file__).with_name("crashing_apply.py")
 CONFIG_TOPIC = "connect-configs"
@@ -72,7 +73,7 @@ class MovedOffsets:
         admin = AdminClient({"bootstrap.servers": self.bootstrap})
         if topic not in admin.list_topics(timeout=30).topics:
             config = {"cleanup.policy": "compact"}
-            admin.create_topics([NewTopic(topic, partitions, 1, config=config)])[topic].result(30)
+            make_topic(admin, NewTopic(topic, partitions, 1, config=config))
 
     def _fill(self) -> Live:
         producer = Producer({"bootstrap.servers": self.bootstrap})

@@ -6,11 +6,12 @@ from contextlib import contextmanager
 from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from tests.topics import make_topic
+
 
 def create_topic(bootstrap: str, topic: str, partitions: int = 1, replication_factor: int = 1) -> None:
     """Creates the topic and returns when every partition has a leader."""
-    admin = AdminClient({"bootstrap.servers": bootstrap})
-    admin.create_topics([NewTopic(topic, partitions, replication_factor)])[topic].result(30)
+    make_topic(AdminClient({"bootstrap.servers": bootstrap}), NewTopic(topic, partitions, replication_factor))
 
 
 def transactional_producer(bootstrap: str, transactional_id: str, **settings: object) -> Producer:

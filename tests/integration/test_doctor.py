@@ -16,6 +16,7 @@ from tests.integration.doctoring import Doctor
 from tests.integration.kafka_tools import run_kafka_tool
 from tests.integration.producers import create_topic
 from tests.integration.waiting import eventually
+from tests.topics import make_topic
 
 pytestmark = pytest.mark.kafka
 FILE_SOURCE = "org.apache.kafka.connect.file.FileStreamSourceConnector"
@@ -140,7 +141,7 @@ def test_a_long_back_off_breaks_the_fencing_budget_and_the_printed_override_cure
 
     source, name = fresh_name("mirrored"), fresh_name("mirror")
     admin = AdminClient({"bootstrap.servers": connect_sandbox.bootstrap_servers})
-    admin.create_topics([NewTopic(source, 6, 1)])[source].result(30)
+    make_topic(admin, NewTopic(source, 6, 1))
     config = {
         "connector.class": "org.apache.kafka.connect.mirror.MirrorSourceConnector",
         "source.cluster.alias": "a",

@@ -11,6 +11,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.conftest import Ran
 from tests.integration.producers import transactional_producer
+from tests.topics import make_topic
 
 pytestmark = pytest.mark.kafka
 
@@ -33,7 +34,7 @@ class Spoilt:
     def create(self, partitions: int = 1, policy: str = "compact") -> None:
         topic = NewTopic(self.topic, partitions, 1, config={"cleanup.policy": policy})
         admin = AdminClient({"bootstrap.servers": self.servers})
-        admin.create_topics([topic])[self.topic].result(30)
+        make_topic(admin, topic)
 
     def write(self, *records: tuple[bytes | None, bytes | None]) -> None:
         """By a producer that is not even idempotent."""

@@ -17,6 +17,7 @@ from eosctl.sources.plan_facts import read_offsets_topic
 from tests.commands.conftest import Ran
 from tests.integration.access import allowed
 from tests.integration.producers import open_transaction
+from tests.topics import make_topic
 
 pytestmark = pytest.mark.kafka
 
@@ -40,7 +41,7 @@ class Ground:
         """Creates the topic."""
         wanted = NewTopic(topic, partitions, 1, config={"cleanup.policy": policy})
         admin = AdminClient({"bootstrap.servers": self.servers})
-        admin.create_topics([wanted])[topic].result(30)
+        make_topic(admin, wanted)
 
     def connector(self, name: str, state: str, tasks: int) -> None:
         """Writes what a worker would have written about it."""

@@ -13,6 +13,7 @@ from eosctl.model.partitioner import java_partition
 from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.conftest import Ran
 from tests.integration.producers import transactional_producer
+from tests.topics import make_topic
 
 pytestmark = pytest.mark.kafka
 
@@ -31,7 +32,7 @@ class OffsetsTopics:
     def create(self, name: str, policy: str = "compact") -> str:
         new = NewTopic(name, PARTITIONS, 1, config={"cleanup.policy": policy})
         admin = AdminClient({"bootstrap.servers": self.bootstrap})
-        admin.create_topics([new])[name].result(30)
+        make_topic(admin, new)
         return name
 
     def write(self, topic: str, *records: tuple[str, str | None], partition: int | None = None) -> None:

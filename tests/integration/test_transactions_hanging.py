@@ -27,6 +27,7 @@ from tests.integration.hanging import (
 )
 from tests.integration.producers import complete, open_transaction
 from tests.oracle.find_hanging import find_hanging
+from tests.topics import make_topic
 
 pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
 
@@ -56,7 +57,7 @@ class Stage:
 def create(servers: str, topic: str, partitions: int, **config: str) -> None:
     admin = AdminClient({"bootstrap.servers": servers})
     new = NewTopic(topic, num_partitions=partitions, replica_assignment=[[1, 2]] * partitions, config=config)
-    admin.create_topics([new])[topic].result(30)
+    make_topic(admin, new)
 
 
 def hang_after_a_commit(stage: Stage, wire, place: TopicPartition, name: str) -> Hung:

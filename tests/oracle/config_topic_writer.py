@@ -7,6 +7,7 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic
 
 from eosctl.model.records import Record, RecordState
+from tests.topics import make_topic
 
 
 class Writer(StrEnum):
@@ -41,7 +42,7 @@ class ConfigTopicWriter:
     def create_topic(self, topic: str, cleanup_policy: str = "compact") -> None:
         """A topic with one partition."""
         new = NewTopic(topic, 1, 1, config={"cleanup.policy": cleanup_policy})
-        self._admin.create_topics([new])[topic].result(30)
+        make_topic(self._admin, new)
 
     def set_cleanup_policy(self, topic: str, policy: str) -> None:
         """Alter the topic."""

@@ -27,6 +27,7 @@ from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
 from tests.integration.producers import open_transaction
 from tests.sandbox.waiting import eventually, is_alive
+from tests.topics import make_topic
 
 pytestmark = pytest.mark.kafka
 
@@ -49,7 +50,7 @@ def admin(sandbox):
 
 def create_topic(sandbox, name, replication=1):
     client = admin(sandbox)
-    client.create_topics([NewTopic(name, 1, replication)])[name].result(20)
+    make_topic(client, NewTopic(name, 1, replication))
 
 
 def topics(sandbox):
