@@ -1,10 +1,11 @@
 """What a TAB offers: commands, options and choices from the tree; profiles, connectors and topics from where they are.
 
-A TAB never asks anything, says nothing when something fails, and waits for a cluster BUDGET_S at most; what it was told
-is kept in the user's cache (model.remembered_names says for how long).
+A TAB never asks anything, says nothing when something fails, and waits for a cluster no longer than `budget_s`; what it
+was told is kept in the user's cache (model.remembered_names says for how long).
 """
 
 import hashlib
+import os
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -24,7 +25,9 @@ from eosctl.render.formats import Output
 if TYPE_CHECKING:
     import typer
 
+PATIENCE: Final = "EOSCTL_COMPLETION_TIMEOUT"
 BUDGET_S: Final = 2.0
+"""How long a TAB waits for a cluster, where PATIENCE names no other number of seconds."""
 CONNECTORS: Final = frozenset({"connector", "connectors"})
 VARIABLE: Final = "_EOSCTL_COMPLETE"
 """In it a shell hands over the line up to the cursor."""
@@ -114,11 +117,17 @@ def _remembered(ctx: "typer.Context", kind: str, read: Read) -> Names:
 
 def _options(ctx: "typer.Context") -> GlobalOptions:
     """The shared options as far as they are typed, with a console that nobody reads."""
-    values = {each.name: ctx.params.get(each.name) for each in CONNECTION_OPTIONS} | {"timeout": BUDGET_S}
+    values = {each.name: ctx.params.get(each.name) for each in CONNECTION_OPTIONS} | {"timeout": budget_s()}
     output = {"output": Output.PLAIN, "output_file": None, "color": ColourChoice.NEVER, "no_color": True}
     silent = Terminal(Stream(StringIO()), Stream(StringIO()), Stream(StringIO()))
     manner = {**output, "quiet": True, "verbose": 0}
-    return global_options(Seat(silent), {**with_profile(ctx, values), **manner, "timeout": BUDGET_S})
+    return global_options(Seat(silent), {**with_profile(ctx, values), **manner, "timeout": budget_s()})
+
+
+def budget_s() -> float:
+    """How long a TAB waits for a cluster."""
+    told = os.environ.get(PATIENCE, "")
+    return float(told) if told.isdecimal() else BUDGET_S
 
 
 def _digest(kind: str, options: GlobalOptions) -> str:
@@ -128,7 +137,7 @@ def _digest(kind: str, options: GlobalOptions) -> str:
 
 
 def _within_budget(options: GlobalOptions, read: Read) -> Names | None:
-    """What `read` answers, sorted; None where it fails or takes longer than BUDGET_S."""
+    """What `read` answers, sorted; None where it fails or takes longer than `budget_s`."""
     answers: list[Names] = []
 
     def ask() -> None:
@@ -137,5 +146,5 @@ def _within_budget(options: GlobalOptions, read: Read) -> Names | None:
 
     asking = threading.Thread(target=ask, daemon=True)
     asking.start()
-    asking.join(BUDGET_S)
+    asking.join(budget_s())
     return next(iter(answers), None)

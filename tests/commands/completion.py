@@ -51,11 +51,15 @@ def worker(*connectors: str) -> Iterator[Worker]:
         started.server.server_close()
 
 
-def home(directory: Path, connect_url: str = "http://127.0.0.1:1") -> dict[str, str]:
-    """The environment of a user who has two profiles, and an empty cache."""
+NOBODY = "http://127.0.0.1:1"
+
+
+def home(directory: Path, connect_url: str = NOBODY) -> dict[str, str]:
+    """The environment of a user who has two profiles, and an empty cache; patient where a worker answers."""
     (directory / "config" / "eosctl").mkdir(parents=True)
     (directory / "config" / "eosctl" / "config.yaml").write_text(PROFILES % connect_url)
-    return {"XDG_CONFIG_HOME": str(directory / "config"), "XDG_CACHE_HOME": str(directory / "cache")}
+    patience = {} if connect_url == NOBODY else {"EOSCTL_COMPLETION_TIMEOUT": "30"}
+    return {"XDG_CONFIG_HOME": str(directory / "config"), "XDG_CACHE_HOME": str(directory / "cache"), **patience}
 
 
 def offers(line: str, **environment: str) -> list[str]:
