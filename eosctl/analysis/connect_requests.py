@@ -1,10 +1,11 @@
-"""Requests to Connect's REST interface, as cures print them: paths that can be pasted whatever the connector's name is.
+"""Requests and commands, as cures print them: they can be pasted whatever the connector's name is.
 
 A restart of a connector with its tasks (`/restart?includeTasks=true`, KIP-745) is no cure here. The leader writes such
 a request down without claiming its transactional ID again where that expired or was fenced: it refuses the request and,
 from then on, every change, until the worker is restarted. A restart of one task is written down by nobody.
 """
 
+import shlex
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Final
@@ -21,6 +22,13 @@ def restart_tasks(connector: str, tasks: Iterable[int]) -> str:
     told = "; ".join(f"POST {path}/tasks/{task}/restart" for task in numbers[:SHOWN])
     more = ", ".join(_ranges(numbers[SHOWN:]))
     return f"{told}; and the same for tasks {more}" if more else told
+
+
+def for_connector(cure: str, connector: str) -> str:
+    """A cure that speaks of `<connector>`, for this one: its name as a URL has it in paths, else as a shell has it."""
+    return cure.replace("/connectors/<connector>", connector_path(connector)).replace(
+        "<connector>", shlex.quote(connector)
+    )
 
 
 def _ranges(numbers: Iterable[int]) -> Iterator[str]:

@@ -1,8 +1,10 @@
 """What is worth telling about one connector's offsets, each finding with a cure."""
 
+import shlex
 from collections.abc import Iterator
 from typing import Final
 
+from eosctl.analysis.connect_requests import for_connector
 from eosctl.analysis.merged_offsets import LOST_NULL_PARTITION
 from eosctl.analysis.offset_findings import EXAMPLES, base64_of
 from eosctl.model.merged_offsets import ConnectorOffsets, MergedOffset, StoredOffset
@@ -55,17 +57,19 @@ def _out_of_the_shadow(name: str, stores: tuple[OffsetStores, ...]) -> str:
     """What brings the worker's offsets where the connector looks for them."""
     own = stores[0].connector_specific if stores else None
     topic = "<topic>" if own is None else own.place.topic
-    stop = f"stop it (PUT /connectors/{name}/stop)"
+    stop = "stop it (PUT /connectors/<connector>/stop)"
     if own is not None and own.place.bootstrap_servers is not None:
         servers = ",".join(sorted(own.place.bootstrap_servers))
-        return (
+        cure = (
             f"{stop}, then copy its offsets to the cluster that it produces to: `eosctl migrate-offsets --connector "
-            f"{name} --to-bootstrap-server {servers} --to-topic {topic}`, and resume it"
+            f"<connector> --to-bootstrap-server {servers} --to-topic {topic}`, and resume it"
         )
-    return (
-        f"{stop}, take offsets.storage.topic out of its config (PUT /connectors/{name}/config), then move: `eosctl "
-        f"migrate-offsets --connector {name} --to-topic {topic} --stop --set-config --resume`"
-    )
+    else:
+        cure = (
+            f"{stop}, take offsets.storage.topic out of its config (PUT /connectors/<connector>/config), then move: "
+            f"`eosctl migrate-offsets --connector <connector> --to-topic {topic} --stop --set-config --resume`"
+        )
+    return for_connector(cure, name)
 
 
 def _disagreeing(connector: ConnectorOffsets) -> Iterator[Finding]:
@@ -119,7 +123,8 @@ def _malformed(connector: ConnectorOffsets) -> Iterator[Finding]:
             connector.name,
             f"{len(found)} offsets cannot be used (the first: {store.topic_partition} offset {store.record.offset}, "
             f"{value.reason}): the connector is answered as if there were none",
-            f"set these offsets anew: `eosctl offsets restore FILE --connector {connector.name} --stop --resume`",
+            "set these offsets anew: `eosctl offsets restore FILE --connector "
+            f"{shlex.quote(connector.name)} --stop --resume`",
             _evidence([each for each, _, _ in found]),
         )
 
@@ -163,6 +168,6 @@ def _orphan(connector: ConnectorOffsets) -> Iterator[Finding]:
             connector.name,
             f"{len(live)} offsets remain of a connector that does not exist: one of this name would begin from them",
             "nothing; or, before a new connector of this name is to begin anew, delete them: `eosctl offsets restore "
-            f"FILE --connector {connector.name}` with an offset of null for each",
+            f"FILE --connector {shlex.quote(connector.name)}` with an offset of null for each",
             _evidence(live),
         )

@@ -11,6 +11,7 @@
    the records as committed.
 """
 
+import shlex
 from collections.abc import Callable
 from time import monotonic, sleep
 from typing import Final
@@ -107,6 +108,7 @@ def verify_offsets(step: VerifyOffsets, _: Recheck, *, read_offsets: ReadOffsets
     if now.values != step.digest or now.open:
         raise Refused(
             f"topic {step.topic} does not hold the offsets of connector {step.connector} that were written",
-            hint=f"do not start the connector; `eosctl offsets show --connector {step.connector}` says what is there",
+            hint=f"do not start the connector; `eosctl offsets show --connector {shlex.quote(step.connector)}` says "
+            "what is there",
         )
     return f"topic {step.topic} holds the offsets as planned"

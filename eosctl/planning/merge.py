@@ -9,6 +9,7 @@
    fail refuses, keep-target leaves the target's, keep-source writes the source's (a tombstone, too).
 """
 
+import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -113,7 +114,8 @@ def _two_values(move: Move, topic: str, raw: bytes, places: Sequence[KeyRecords]
         move.connector,
         f"{text(raw)} has different offsets in partitions of topic {topic}: {where}",
         "a worker starts from the one that it happens to read last; write the right one to both (`eosctl offsets "
-        f"restore FILE --connector {move.connector}`), and have a tombstone compacted away (delete.retention.ms=0)",
+        f"restore FILE --connector {shlex.quote(move.connector)}`), and have a tombstone compacted away "
+        "(delete.retention.ms=0)",
         {"topic": topic, "partitions": [each.topic_partition.partition for each in places]},
     )
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eosctl.analysis.connect_requests import restart_tasks
+from eosctl.analysis.connect_requests import for_connector, restart_tasks
 from eosctl.model.connectors import connector_path
 
 
@@ -29,6 +29,18 @@ def test_the_name_can_be_read_from_the_path(name: str) -> None:
     assert unquote(path.removeprefix("/connectors/")) == name
     assert path.count("/") == 2
     assert path == f"/connectors/{quote(name, safe='')}"
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("orders", "PUT /connectors/orders/stop, then `eosctl offsets show --connector orders`"),
+        ("it's a/b", "PUT /connectors/it%27s%20a%2Fb/stop, then `eosctl offsets show --connector 'it'\"'\"'s a/b'`"),
+    ],
+)
+def test_a_cure_names_its_connector_so_that_it_can_be_pasted(name: str, told: str) -> None:
+    cure = "PUT /connectors/<connector>/stop, then `eosctl offsets show --connector <connector>`"
+    assert for_connector(cure, name) == told
 
 
 def test_each_task_is_restarted_by_a_request_of_its_own() -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from eosctl.analysis.connect_requests import restart_tasks
+from eosctl.analysis.connect_requests import for_connector, restart_tasks
 from eosctl.model.connectors import connector_path
 from eosctl.model.evidence import Evidence
 from eosctl.model.report import Finding, Severity
@@ -58,7 +58,7 @@ def _never_asked(evidence: Evidence) -> Iterator[Finding]:
     for name, config in _configs(evidence):
         if (_text(config, "exactly.once.support") or "requested").lower() != "required":
             text = "exactly.once.support is not `required`: the worker does not check whether the connector supports it"
-            yield NEVER_ASKED.finding(name, text)
+            yield NEVER_ASKED.finding(name, text, cure=for_connector(NEVER_ASKED.cure, name))
 
 
 def _ignored(evidence: Evidence) -> Iterator[Finding]:

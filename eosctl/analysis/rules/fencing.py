@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from eosctl.analysis.connect_requests import for_connector
 from eosctl.model.evidence import Evidence
 from eosctl.model.names import ConnectorTaskId, task_transactional_id
 from eosctl.model.report import Finding, Severity
@@ -83,6 +84,7 @@ def _of_connector(evidence: Evidence, name: str, record: int, crowd: int) -> Ite
         f"each "
         f"reconfiguration with {BACKOFF}={backoff:g} and {LONGEST_BACKOFF}={longest:g}{files}: {end}",
         severity=severity,
+        cure=for_connector(BUDGET.cure, name),
         producers=record,
         at_one_coordinator=crowd,
         silence_s=round(seconds, 1),

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
+from eosctl.analysis.connect_requests import for_connector
 from eosctl.analysis.rules.workers import probes
 from eosctl.model.evidence import Evidence
 from eosctl.model.report import Finding, Severity
@@ -27,7 +28,7 @@ def _undeletable(evidence: Evidence) -> Iterator[Finding | Skipped]:
                 f"its offsets are in {topic}: the workers never answer `DELETE /connectors/{name}/offsets`, nor a "
                 "PATCH with a null offset, and delete nothing there"
             )
-            yield UNDELETABLE.finding(name, message, offsets_topic=topic)
+            yield UNDELETABLE.finding(name, message, cure=for_connector(UNDELETABLE.cure, name), offsets_topic=topic)
 
 
 def _has_own(evidence: Evidence, connector: str) -> bool:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from eosctl.analysis import config_findings, connector_findings, connector_offset_findings, offset_findings
+from eosctl.analysis.connect_requests import for_connector
 from eosctl.model.evidence import Evidence
 from eosctl.model.report import Finding, Severity
 from eosctl.model.rules import Check, Rule
@@ -118,7 +119,7 @@ def _made_by(wrapped: Wrapped, fact: str) -> Check:
                 over = wrapped.counts_while is not None and finding.evidence.get(wrapped.counts_while) is False
                 severity = Severity.INFO if over else finding.severity
                 own = wrapped.cure if finding.counts else None
-                cure = (own or finding.cure).replace("<connector>", finding.subject)
+                cure = for_connector(own or finding.cure, finding.subject)
                 evidence_ = {**finding.evidence, "finding": wrapped.finding_id}
                 yield replace(finding, id=wrapped.id, severity=severity, cure=cure, evidence=evidence_)
 
