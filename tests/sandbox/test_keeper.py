@@ -139,11 +139,12 @@ def test_a_killed_broker_is_told_by_status(run):
 @pytest.mark.kafka
 def test_in_the_foreground_it_lives_until_it_is_interrupted(tmp_path):
     command = [sys.executable, "-m", "eosctl", "sandbox", "up", "--foreground", "--workers", "0", "-o", "json"]
-    with subprocess.Popen([*command, "--directory", str(tmp_path / "here")], stdout=subprocess.PIPE) as running:
-        eventually(lambda: read_state(tmp_path / "here") is not None)
+    command += ["--directory", str(tmp_path / "here")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, bufsize=0) as running:
+        answer = running.stdout.read(1)
         state = read_state(tmp_path / "here")
         running.send_signal(signal.SIGINT)
-        answer, _ = running.communicate(timeout=60)
+        answer += running.communicate(timeout=60)[0]
     assert running.returncode == 0
     assert json.loads(answer)["data"]["bootstrap_servers"] == state.bootstrap_servers
     assert not is_alive(state.processes[0].pid)
