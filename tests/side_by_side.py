@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadFileScheduling
 
-VERSION = re.compile(r"\[(?:.*-)?(\d+\.\d+\.\d+)(?:-.*)?\]$")
+_VERSION = re.compile(r"\[(?:.*?-)?(\d+\.\d+\.\d+)(?:-.*)?\]$")
 
 
 class ByFileAndVersion(LoadFileScheduling):  # type: ignore[misc]  # xdist says no types of it
@@ -18,8 +18,14 @@ class ByFileAndVersion(LoadFileScheduling):  # type: ignore[misc]  # xdist says 
 
 def scope_of(nodeid: str) -> str:
     """The file of a test, with the version of Kafka if one is among the test's parameters."""
-    version = VERSION.search(nodeid)
-    return nodeid.partition("::")[0] + (f"@{version[1]}" if version else "")
+    version = version_of(nodeid)
+    return nodeid.partition("::")[0] + (f"@{version}" if version else "")
+
+
+def version_of(name: str) -> str | None:
+    """The version of Kafka among a test's parameters."""
+    version = _VERSION.search(name)
+    return version[1] if version else None
 
 
 def scheduler(config: pytest.Config, log: Any) -> ByFileAndVersion | None:

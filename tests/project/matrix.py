@@ -7,7 +7,6 @@ its parameters; those without one run on the default version in `make test` and 
 """
 
 import json
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,11 +14,11 @@ from typing import Any
 from xml.etree import ElementTree
 
 from eosctl import __version__
+from tests.side_by_side import version_of
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULT = Path("docs", "matrix.json")
 BEGIN, END = "<!-- matrix -->", "<!-- /matrix -->"
-_VERSION = re.compile(r"\[(?:.*?-)?(\d+\.\d+\.\d+)(?:-.*)?\]$")
 
 Result = Mapping[str, Any]
 
@@ -29,12 +28,10 @@ def result_of(junit: str) -> Result:
     [suite] = ElementTree.fromstring(junit).iter("testsuite")
     areas: dict[str, dict[str, dict[str, int]]] = {}
     for case in suite.iter("testcase"):
-        version = _VERSION.search(case.attrib["name"])
+        version = version_of(case.attrib["name"])
         if version is None:
             continue
-        cell = areas.setdefault(area_of(case.attrib["classname"]), {}).setdefault(
-            version[1], {"passed": 0, "failed": 0}
-        )
+        cell = areas.setdefault(area_of(case.attrib["classname"]), {}).setdefault(version, {"passed": 0, "failed": 0})
         cell["failed" if case.find("failure") is not None or case.find("error") is not None else "passed"] += 1
     return {"date": suite.attrib["timestamp"][:10], "eosctl": __version__, "areas": dict(sorted(areas.items()))}
 
