@@ -5,6 +5,7 @@ from typing import Final
 
 from eosctl.analysis.connect_requests import for_connector
 from eosctl.analysis.rules.workers import probes
+from eosctl.model.connectors import connector_path
 from eosctl.model.evidence import Evidence
 from eosctl.model.report import Finding, Severity
 from eosctl.model.rules import Rule
@@ -25,7 +26,7 @@ def _undeletable(evidence: Evidence) -> Iterator[Finding | Skipped]:
     for name, topic in owners.items():
         if topic not in workers_topics:
             message = (
-                f"its offsets are in {topic}: the workers never answer `DELETE /connectors/{name}/offsets`, nor a "
+                f"its offsets are in {topic}: the workers never answer `DELETE {connector_path(name)}/offsets`, nor a "
                 "PATCH with a null offset, and delete nothing there"
             )
             yield UNDELETABLE.finding(name, message, cure=for_connector(UNDELETABLE.cure, name), offsets_topic=topic)
