@@ -65,6 +65,16 @@ def test_what_is_kept_is_asked_again_when_it_is_old_and_offered_while_nobody_ans
     assert offers(line, **user) == []
 
 
+def test_a_tab_waits_no_longer_than_it_is_told_to(tmp_path):
+    with worker("orders") as connect:
+        user = home(tmp_path, connect.url)
+        line = "eosctl fence --profile staging --connector "
+        assert offers(line, **{**user, "EOSCTL_COMPLETION_TIMEOUT": "0"}) == []
+        [kept] = (tmp_path / "cache" / "eosctl" / "completion").glob("*.json")
+        kept.unlink()
+        assert offers(line, **{**user, "EOSCTL_COMPLETION_TIMEOUT": "60"}) == ["orders"]
+
+
 def age(kept: Path, minutes: int) -> None:
     fields = json.loads(kept.read_text())
     fields |= {name: fields[name] - minutes * 60_000 for name in ("read_at", "asked_at")}
