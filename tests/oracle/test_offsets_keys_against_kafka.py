@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from eosctl.codecs.audit_states import decode_json, read_offsets_key
@@ -72,7 +72,7 @@ def oracle() -> Iterator[OffsetsOracle]:
     started.stop()
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=300)
 @given(st.lists(st.integers(-(2**70), 2**70) | st.integers(-(10**40), 10**40), max_size=4))
 @example([2**63 - 1, 2**63, -(2**63), -(2**63) - 1, 2**64, 2**64 + 1, 10**18, 10**19])
 def test_integers_of_any_size_are_the_longs_that_a_worker_sees(oracle: OffsetsOracle, numbers: list[int]) -> None:
@@ -82,7 +82,7 @@ def test_integers_of_any_size_are_the_longs_that_a_worker_sees(oracle: OffsetsOr
     assert json.loads(read_offsets_key(raw).text) == again
 
 
-@settings(max_examples=500, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=500)
 @given(connector=TEXT, partition=PARTITIONS)
 @example(connector="MirrorSourceConnector", partition={"topic": "t", "partition": 0, "cluster": "A"})
 def test_a_key_is_read_placed_and_written_again_as_by_kafka(
