@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, settings
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
 from eosctl.sandbox.versions import DEFAULT_KAFKA_VERSION
+from tests.leaders import share_out_leaders
 from tests.side_by_side import ByFileAndVersion, scheduler
 
 if TYPE_CHECKING:
@@ -85,10 +86,17 @@ def connect_sandbox() -> Iterator[Sandbox]:
 
 
 @pytest.fixture(scope="session")
-def cluster3() -> Iterator[Sandbox]:
-    """Three brokers, all of them voters. A test that stops one starts it again."""
+def shared_cluster3() -> Iterator[Sandbox]:
+    """What `cluster3` hands to one test after the other."""
     with Sandbox(SandboxSpec(brokers=3)) as started:
         yield started
+
+
+@pytest.fixture
+def cluster3(shared_cluster3: Sandbox) -> Sandbox:
+    """Three brokers, all of them voters, each with its share of the leaders. A test that stops one starts it again."""
+    share_out_leaders(shared_cluster3.bootstrap_servers)
+    return shared_cluster3
 
 
 @pytest.fixture(scope="session")

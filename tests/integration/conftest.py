@@ -14,6 +14,7 @@ from tests.commands.conftest import at_terminal, eosctl
 from tests.integration.acl_broker import AclBroker, wire_of
 from tests.integration.acl_site import USERS, Sites
 from tests.integration.tls_listeners import TlsBroker, open_tls_listeners
+from tests.leaders import share_out_leaders
 
 __all__ = ["at_terminal", "eosctl"]
 
@@ -44,13 +45,20 @@ def acl_root(acl_sites: Sites) -> Iterator[Wire]:
 
 
 @pytest.fixture(scope="session")
-def three_brokers(request: pytest.FixtureRequest, kafka_version: str) -> Iterator[Sandbox]:
-    """Three brokers of each version that `--kafka-versions` names. A test that stops one starts it again."""
+def shared_three_brokers(request: pytest.FixtureRequest, kafka_version: str) -> Iterator[Sandbox]:
+    """What `three_brokers` hands to one test after the other."""
     with ExitStack() as started:
         if kafka_version == DEFAULT_KAFKA_VERSION:
-            yield request.getfixturevalue("cluster3")
+            yield request.getfixturevalue("shared_cluster3")
         else:
             yield started.enter_context(Sandbox(SandboxSpec(kafka_version=kafka_version, brokers=3)))
+
+
+@pytest.fixture
+def three_brokers(shared_three_brokers: Sandbox) -> Sandbox:
+    """What `cluster3` is, of each version that `--kafka-versions` names."""
+    share_out_leaders(shared_three_brokers.bootstrap_servers)
+    return shared_three_brokers
 
 
 @pytest.fixture(scope="session")
