@@ -3,14 +3,16 @@
 1. Every entry whose patterns are all found is told, the more special first.
 2. Connector, task, transactional ID and topic are taken from the text where it names them in Kafka's own forms:
    `WorkerSourceTask{id=orders-0}`, the logging context `[orders|task-0]`, `transactionalId=...`, `for topic ...`.
-3. What the text does not tell stands in capitals in the commands.
+3. What the text does not tell stands in capitals in the commands; what it tells is quoted as a shell or a URL needs it.
 """
 
 import re
+import shlex
 from typing import Final
 
 from eosctl.analysis.connect_errors import CONNECT_ERRORS
 from eosctl.analysis.transaction_errors import TRANSACTION_ERRORS
+from eosctl.model.connectors import connector_path
 from eosctl.model.explanations import ErrorPattern, Explanation
 
 ERROR_PATTERNS: Final[tuple[ErrorPattern, ...]] = (*TRANSACTION_ERRORS, *CONNECT_ERRORS)
@@ -54,5 +56,7 @@ def names_in(text: str) -> dict[str, str]:
 
 def _explanation(pattern: ErrorPattern, names: dict[str, str]) -> Explanation:
     known = {"connector": "CONNECTOR", "task": "TASK", "transactional_id": "ID", "topic": "TOPIC", "group": "GROUP"}
-    commands = tuple(command.format_map(known | names) for command in pattern.commands)
+    told = {role: shlex.quote(name) for role, name in names.items()}
+    path = connector_path(names.get("connector", "CONNECTOR"))
+    commands = tuple(command.format_map({**known, **told, "path": path}) for command in pattern.commands)
     return Explanation(pattern.id, pattern.title, pattern.cause, commands, pattern.source)

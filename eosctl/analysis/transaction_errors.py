@@ -7,7 +7,7 @@ from typing import Final
 
 from eosctl.model.explanations import ErrorPattern
 
-RESTART: Final = "PUT the task back to work: POST /connectors/{connector}/tasks/{task}/restart"
+RESTART: Final = "PUT the task back to work: POST {path}/tasks/{task}/restart"
 CONFIG: Final = "eosctl inspect-config {connector} --group-id {group}"
 DESCRIBE: Final = "eosctl transactions describe {transactional_id} --group-id {group}"
 HISTORY: Final = "eosctl transactions log {transactional_id} --history"
@@ -124,7 +124,7 @@ TRANSACTION_ERRORS: Final = (
         (r"already been revoked from this worker",),
         "The task was moved to another worker while it started: harmless",
         "Where it runs now, its status says.",
-        ("GET /connectors/{connector}/status",),
+        ("GET {path}/status",),
         "KIP-618",
     ),
     ErrorPattern(

@@ -1,5 +1,7 @@
 """Errors as workers and clients print them, and what they are taken for."""
 
+import shlex
+
 import pytest
 
 from eosctl.analysis.explanations import ERROR_PATTERNS, explain_error, names_in
@@ -70,6 +72,16 @@ def test_names_that_the_text_tells_are_filled_in_and_others_stand_in_capitals():
     assert any("/connectors/orders/tasks/3/restart" in each for each in explained.commands)
     (unnamed,) = explain_error("UnknownProducerIdException")
     assert any("/connectors/CONNECTOR/tasks/TASK/restart" in each for each in unnamed.commands)
+
+
+def test_commands_can_be_pasted_whatever_the_names_are():
+    text = "[it's; orders/a|task-3] Failed to perform round of zombie fencing: TimeoutException"
+    (explained,) = explain_error(text, "my group")
+    fence = next(each for each in explained.commands if each.startswith("eosctl fence"))
+    assert shlex.split(fence) == ["eosctl", "fence", "--connector", "it's; orders/a", "--group-id", "my group"]
+    (expired,) = explain_error("[it's; orders/a|task-3] InvalidPidMappingException", "my group")
+    restart = next(each for each in expired.commands if "restart" in each)
+    assert "POST /connectors/it%27s%3B%20orders%2Fa/tasks/3/restart" in restart
 
 
 def test_a_transactional_id_comes_from_the_text_or_from_group_and_task():
