@@ -22,6 +22,8 @@ Item = TypeVar("Item", bound=Hashable)
 NodeId = int | str
 
 CONNECT_TIMEOUT_S: Final = 10.0
+UNWATCHED_S: Final = 1.0
+"""A connection left alone for longer may have ended unnoticed: a broker closes idle ones (connections.max.idle.ms)."""
 
 
 class Broker(NamedTuple):
@@ -45,6 +47,7 @@ class Wire:
         self._net: Any = None
         self._channels: dict[tuple[NodeId, int], Channel] = {}
         self._metadata: Response | None = None
+        self._polled_at = monotonic()
 
     def __enter__(self) -> Self:
         return self
@@ -136,6 +139,8 @@ class Wire:
 
         Raises once for every connection attempt that failed: Unreachable, TimedOut, NotAuthorized, ConfigError.
         """
+        if monotonic() - self._polled_at > UNWATCHED_S:
+            self.poll(0)
         channel = self._channels.get((node_id, lane))
         if channel is not None and channel.connection.closed:
             del self._channels[node_id, lane]
@@ -151,6 +156,7 @@ class Wire:
         """Carry out network work that is ready, waiting up to `timeout_s` for some."""
         with self._uninterrupted():
             self._net.poll(timeout_ms=1000 * timeout_s)
+        self._polled_at = monotonic()
 
     def _dial(self, node_id: NodeId, deadline: float, lane: int) -> Channel | None:
         manager = self._manager(lane)

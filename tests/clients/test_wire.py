@@ -6,6 +6,7 @@ import socket
 import threading
 import time
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,7 @@ from eosctl.clients.wire import Wire
 from eosctl.codecs.client_properties import client_properties
 from eosctl.errors import ConfigError, NotAuthorized, TimedOut, Unreachable, Unsupported
 from eosctl.model.client_properties import ClientProperties
+from tests.sandbox.waiting import eventually
 
 PLAIN_LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 
@@ -243,3 +245,26 @@ def test_items_of_a_broker_that_died_can_be_put_again_until_it_is_back(make_sand
             window.put(answer.item, 1, brokers_metadata(), delay_s=0.1)
     assert answered == {0, 1, 2, 3, 4}
     assert failures >= 5
+
+
+def through_a_window(wire):
+    window = wire.window()
+    window.put("item", 1, brokers_metadata())
+    assert [answer.error for answer in window] == [None]
+
+
+def closed_by_the_peer(port):
+    """Whether this process has a connection to `port` that the other side has ended (CLOSE_WAIT)."""
+    rows = [line.split() for line in Path("/proc/self/net/tcp").read_text().splitlines()[1:]]
+    return any(row[2].endswith(f":{port:04X}") and row[3] == "08" for row in rows)
+
+
+@pytest.mark.kafka
+@pytest.mark.parametrize("ask", [lambda wire: wire.request(1, brokers_metadata()), Wire.refresh, through_a_window])
+def test_a_connection_that_the_broker_closed_for_idleness_is_opened_again(make_sandbox, ask):
+    sandbox = make_sandbox(broker_config={"connections.max.idle.ms": "1500"})
+    port = int(sandbox.bootstrap_servers.rpartition(":")[2])
+    with wire_to(sandbox.bootstrap_servers) as wire:
+        wire.request(1, brokers_metadata())
+        eventually(lambda: closed_by_the_peer(port))
+        ask(wire)
