@@ -1,4 +1,4 @@
-"""HTTP to Connect workers: JSON in and out, 409 retried, every failure an EosctlError."""
+"""HTTP to Connect workers: JSON in and out, tried again during a rebalance, every failure an EosctlError."""
 
 import json
 import time
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import httpx
 
 RETRY_PAUSE_S = 0.25
+REBALANCE_EXPECTED = "Request cannot be completed because a rebalance is expected"
 AMBIGUOUS_HINT = (
     "workers from 4.0 take no slash, backslash or percent sign in the path of a request, not even escaped: a connector "
     "of this name can be created, and neither stopped nor configured nor deleted over REST"
@@ -28,12 +29,22 @@ class Answer:
     status: int
     body: object
 
+    @property
+    def message(self) -> str | None:
+        """What Connect says of an error."""
+        message = self.body.get("message") if isinstance(self.body, dict) else None
+        return str(message) if message else None
+
+    @property
+    def is_for_now(self) -> bool:
+        """Whether a rebalance is in the way: a write is answered 409, a read of the same worker 500."""
+        return self.status == 409 or (self.status == 500 and self.message == REBALANCE_EXPECTED)
+
 
 class RestClient:
     """One worker's REST interface at `url`; a WorkerUrl says as whom.
 
-    A 409 means that a rebalance is going on (Connect's own advice is to try again) and is retried until `timeout_s`
-    has passed.
+    During a rebalance a request is tried again (Connect's own advice) until `timeout_s` has passed.
     """
 
     def __init__(self, url: str, timeout_s: float) -> None:
@@ -59,7 +70,7 @@ class RestClient:
         deadline = time.monotonic() + self._timeout_s
         while True:
             answer = self._exchange(method, path, body, deadline)
-            if answer.status != 409 or time.monotonic() + RETRY_PAUSE_S > deadline:
+            if not answer.is_for_now or time.monotonic() + RETRY_PAUSE_S > deadline:
                 break
             time.sleep(RETRY_PAUSE_S)
         if 300 <= answer.status < 400:
@@ -128,9 +139,8 @@ class RestClient:
             who, where = self._address.identity.principal, f"{self.url} ({answer.status})"
             hint = f"give {BASIC_AUTH}=USER:PASSWORD in --command-config or with -X" if answer.status == 401 else None
             return NotAuthorized(principal=who, operation=request, resource=where, hint=hint)
-        message = answer.body.get("message") if isinstance(answer.body, dict) else None
         method, _, path = request.partition(" ")
-        text = f"{method} {self.url}{path} answered {answer.status}" + (f": {message}" if message else "")
+        text = f"{method} {self.url}{path} answered {answer.status}" + (f": {answer.message}" if answer.message else "")
         if answer.status >= 500:
             return Unreachable(text)
         return Refused(text, hint=AMBIGUOUS_HINT if _is_ambiguous(path, answer.status) else None)

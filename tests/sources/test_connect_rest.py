@@ -83,10 +83,25 @@ def test_a_type_that_the_worker_does_not_know_is_unknown() -> None:
         assert read_connectors(url, 5)["lost"].type is None
 
 
-def test_a_rebalance_is_waited_for() -> None:
-    replies = [(409, b'{"error_code":409,"message":"rebalance"}'), (200, json.dumps(CONNECTORS).encode())]
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [(409, "rebalance"), (500, "Request cannot be completed because a rebalance is expected")],
+)
+def test_a_rebalance_is_waited_for(status: int, message: str) -> None:
+    refused = json.dumps({"error_code": status, "message": message}).encode()
+    replies = [(status, refused), (200, json.dumps(CONNECTORS).encode())]
     with worker(lambda _: replies.pop(0)) as url:
         assert set(read_connectors(url, 5)) == {"orders", "lost"}
+    assert replies == []
+
+
+def test_an_error_that_is_no_rebalance_is_not_tried_again() -> None:
+    replies = [(500, b'{"error_code":500,"message":"Request timed out"}')]
+    with (
+        worker(lambda _: replies.pop(0)) as url,
+        pytest.raises(Unreachable, match=r"GET .*/connectors\S* answered 500: Request timed out"),
+    ):
+        read_connectors(url, 5)
     assert replies == []
 
 
