@@ -64,10 +64,20 @@ def home(directory: Path, connect_url: str = NOBODY) -> dict[str, str]:
 
 def offers(line: str, **environment: str) -> list[str]:
     """What is offered after `line`; nothing may be said beside it."""
-    base = {name: value for name, value in os.environ.items() if not name.startswith("EOSCTL_")}
-    ran = subprocess.run(
-        [PROGRAM], env={**base, **environment, "_EOSCTL_COMPLETE": line}, capture_output=True, text=True, check=True,
-        stdin=subprocess.DEVNULL, timeout=30,
-    )  # fmt: skip
+    ran = _tab(line, environment)
     assert ran.stderr == ""
     return [each.partition("\t")[0] for each in ran.stdout.splitlines()]
+
+
+def loaded_for(line: str, **environment: str) -> set[str]:
+    """The packages that Python loads for a TAB after `line`."""
+    told = _tab(line, {**environment, "PYTHONPROFILEIMPORTTIME": "1"}).stderr.splitlines()
+    return {each.rpartition("|")[2].strip().partition(".")[0] for each in told}
+
+
+def _tab(line: str, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    base = {name: value for name, value in os.environ.items() if not name.startswith("EOSCTL_")}
+    return subprocess.run(
+        [PROGRAM], env={**base, **environment, "_EOSCTL_COMPLETE": line}, capture_output=True, text=True, check=True,
+        stdin=subprocess.DEVNULL, timeout=120,
+    )  # fmt: skip

@@ -1,11 +1,10 @@
 """What a TAB offers: asked as a shell asks, and in a bash with a person at its keyboard."""
 
 import json
-import time
 from pathlib import Path
 
 import pytest
-from completion import home, offers, worker
+from completion import home, loaded_for, offers, worker
 from keyboard import keyboard
 
 
@@ -143,12 +142,11 @@ def test_bash_completes_what_it_is_told_and_runs_none_of_it(tmp_path):
     assert not (tmp_path / "pwned").exists()
 
 
-def test_a_tab_is_quick_once_the_names_are_known(tmp_path):
-    """Not a benchmark: a bound that a TAB which reads the cluster, or loads a client library, would miss."""
+def test_a_tab_asks_nobody_and_loads_no_client_once_the_names_are_known(tmp_path):
+    line = "eosctl fence --profile staging --connector "
     with worker("orders") as connect:
         user = home(tmp_path, connect.url)
-        line = "eosctl fence --profile staging --connector "
-        offers(line, **user)
-        started = time.monotonic()
-        assert offers(line, **user) == ["orders"]
-        assert time.monotonic() - started < 2.0
+        assert {"httpx"} <= loaded_for(line, **user)
+        asked = connect.asked
+        assert loaded_for(line, **user) & {"httpx", "kafka", "confluent_kafka", "rich", "pyspark"} == set()
+        assert connect.asked == asked

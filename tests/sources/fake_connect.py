@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ssl import SSLContext
-from threading import Event, Thread
+from threading import Barrier, Event, Thread
 
 PLUGIN = "org.apache.kafka.connect.file.FileStreamSourceConnector"
 NOT_ENABLED = "This worker does not have exactly-once source support enabled."
@@ -18,8 +18,9 @@ Reply = tuple[int, bytes]
 class FakeWorker:
     """One worker: what it is set to, its connectors by name with their own complaint (None: it supports exactly-once).
 
-    busy is how often it answers 409 first; a worker that hangs answers nothing until it is let go; with a password it
-    answers 401 to requests that do not give `user:<password>`.
+    busy is how often it answers 409 first; it waits for the others of `waits_for` before its first answer; one that
+    hangs answers nothing until it is let go; with a password it answers 401 to requests that do not give
+    `user:<password>`.
     """
 
     enabled: bool = True
@@ -27,12 +28,15 @@ class FakeWorker:
     cluster_id: str = "K"
     connectors: dict[str, str | None] = field(default_factory=dict)
     busy: int = 0
+    waits_for: Barrier | None = None
     hangs: bool = False
     password: str | None = None
     requests: list[tuple[str, str, dict[str, object] | None]] = field(default_factory=list)
 
     def reply(self, method: str, path: str, body: dict[str, object] | None) -> Reply:
         self.requests.append((method, path, body))
+        if self.waits_for is not None and len(self.requests) == 1:
+            self.waits_for.wait(60)
         if self.busy:
             self.busy -= 1
             return 409, b'{"error_code":409,"message":"rebalance"}'

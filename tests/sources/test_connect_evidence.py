@@ -1,10 +1,10 @@
 """What workers say about themselves, in parallel, over loopback."""
 
-import time
+from threading import Barrier
 
 import pytest
 
-from eosctl.errors import TimedOut, Undecodable, Unreachable
+from eosctl.errors import Undecodable, Unreachable
 from eosctl.model.evidence import WorkerEvidence
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import KafkaVersion
@@ -32,21 +32,17 @@ def test_nothing_is_asked_of_the_fence_endpoint_and_nothing_is_written() -> None
 
 def test_a_worker_that_hangs_does_not_stop_the_others() -> None:
     with serve(FakeWorker(), FakeWorker(hangs=True), FakeWorker()) as [a, hanging, b]:
-        start = time.monotonic()
         found = read_worker_evidence([a, hanging, b], 1)
-        elapsed = time.monotonic() - start
     assert isinstance(found[hanging], Skipped)
     assert "within 1 s" in found[hanging].reason
     assert {url for url, each in found.items() if isinstance(each, WorkerEvidence)} == {a, b}
-    assert elapsed < 4
 
 
 def test_workers_are_asked_at_the_same_time() -> None:
-    with serve(*(FakeWorker(hangs=True) for _ in range(10))) as urls:
-        start = time.monotonic()
-        with pytest.raises(TimedOut):
-            read_worker_evidence(urls, 0.5)
-    assert time.monotonic() - start < 4
+    all_asked = Barrier(10)
+    with serve(*(FakeWorker(waits_for=all_asked) for _ in range(10))) as urls:
+        found = read_worker_evidence(urls, 30)
+    assert all(isinstance(each, WorkerEvidence) for each in found.values())
 
 
 def test_a_rebalance_is_waited_for() -> None:
