@@ -7,6 +7,7 @@ from eosctl.analysis.config_census import Survey
 from eosctl.model.config_census import MalformedKey
 from eosctl.model.config_topic import Disposition, RecordKind
 from eosctl.model.connectors import connector_path
+from eosctl.model.counts import counted
 from eosctl.model.report import Finding, Severity
 from eosctl.model.snapshot import Skipped
 from eosctl.model.topics import PartitionOffsets, TopicFacts
@@ -68,11 +69,12 @@ def record_findings(topic: str, survey: Survey) -> Iterator[Finding]:
     for malformed in census.malformed:
         yield _malformed_finding(malformed)
     if census.invalid_keys.count:
+        records = counted(census.invalid_keys.count, "record has", "records have")
         yield Finding(
             INVALID_KEYS,
             Severity.INFO,
             topic,
-            f"{census.invalid_keys.count} records have a key that no worker knows; workers log and ignore them",
+            f"{records} a key that no worker knows; workers log and ignore them",
             "nothing; find out what else writes to this topic, which only Connect should",
             {"count": census.invalid_keys.count, "examples": [list(each) for each in census.invalid_keys.examples]},
         )

@@ -20,6 +20,7 @@ from eosctl.model.config_topic import (
     TaskCountRecord,
 )
 from eosctl.model.connectors import Reader
+from eosctl.model.counts import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +84,9 @@ def _said(record: ConfigRecord) -> str:
         case TaskConfigRecord():
             said = f"config of task {record.task}, waiting for a commit"
         case TaskCommitRecord():
-            said = f"commit of {record.tasks} tasks"
+            said = f"commit of {counted(record.tasks, 'task')}"
         case TaskCountRecord():
-            said = f"fencing done, {record.task_count} tasks recorded"
+            said = f"fencing done, {counted(record.task_count, 'task')} recorded"
         case TargetStateRecord():
             said = "target state removed" if record.removed else f"target state {record.state_v2 or record.state}"
         case _:

@@ -6,6 +6,7 @@ from typing import Final
 
 from eosctl.analysis.connect_requests import restart_tasks
 from eosctl.model.connectors import ConnectorType, TargetState, connector_path
+from eosctl.model.counts import counted
 from eosctl.model.inspection import InspectedConnector, NextStartRule
 from eosctl.model.report import Finding, Severity
 from eosctl.model.snapshot import Skipped
@@ -78,11 +79,12 @@ def _count_mismatch(case: _Case) -> Finding | None:
     applies = state.known and not state.pending_fencing and state.commit_offset is not None
     if not applies or state.task_count_record is None or state.task_count_record == state.task_count:
         return None
+    fenced, running = (counted(each or 0, "producer") for each in (state.task_count_record, state.task_count))
     return case.finding(
         TASK_COUNT_MISMATCH,
         Severity.WARNING,
         f"the task count record says {state.task_count_record} and the task commit before it {state.task_count}: the "
-        f"next round will fence {state.task_count_record} producers, not those of the {state.task_count} tasks",
+        f"next round will fence {fenced}, not {running}",
         f"stop it (PUT {connector_path(state.name)}/stop), see that none of its tasks runs any more, then resume it "
         f"(PUT {connector_path(state.name)}/resume), which commits, fences and records anew",
     )
@@ -94,10 +96,11 @@ def _commit_without_record(case: _Case) -> Finding | None:
     started = state.target_state is TargetState.STARTED and bool(state.task_count)
     if case.connector.type is not ConnectorType.SOURCE or not (unrecorded and started and case.cluster_has_records):
         return None
+    tasks = counted(state.task_count or 0, "task was", "tasks were")
     return case.finding(
         COMMIT_WITHOUT_TASK_COUNT_RECORD,
         Severity.WARNING,
-        f"{state.task_count} tasks were committed at offset {state.commit_offset} but no task count record exists, "
+        f"{tasks} committed at offset {state.commit_offset} but no task count record exists, "
         "though other connectors have one: these tasks never started under exactly-once",
         f"when every worker has exactly.once.source.support=enabled, restart the tasks: {_restart(case)}",
     )

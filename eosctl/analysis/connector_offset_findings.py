@@ -7,6 +7,7 @@ from typing import Final
 from eosctl.analysis.connect_requests import for_connector
 from eosctl.analysis.merged_offsets import LOST_NULL_PARTITION
 from eosctl.analysis.offset_findings import EXAMPLES, base64_of
+from eosctl.model.counts import counted
 from eosctl.model.merged_offsets import ConnectorOffsets, MergedOffset, StoredOffset
 from eosctl.model.offset_stores import OffsetStores
 from eosctl.model.offsets import MalformedValue
@@ -121,8 +122,8 @@ def _malformed(connector: ConnectorOffsets) -> Iterator[Finding]:
             MALFORMED_OFFSET,
             Severity.ERROR,
             connector.name,
-            f"{len(found)} offsets cannot be used (the first: {store.topic_partition} offset {store.record.offset}, "
-            f"{value.reason}): the connector is answered as if there were none",
+            f"{counted(len(found), 'offset')} cannot be used (the first: {store.topic_partition} offset "
+            f"{store.record.offset}, {value.reason}): the connector is answered as if there were none",
             "set these offsets anew: `eosctl offsets restore FILE --connector "
             f"{shlex.quote(connector.name)} --stop --resume`",
             _evidence([each for each, _, _ in found]),
@@ -166,7 +167,8 @@ def _orphan(connector: ConnectorOffsets) -> Iterator[Finding]:
             ORPHAN_OFFSETS,
             Severity.INFO,
             connector.name,
-            f"{len(live)} offsets remain of a connector that does not exist: one of this name would begin from them",
+            f"{counted(len(live), 'offset remains', 'offsets remain')} of a connector that does not "
+            "exist: one of this name would begin there",
             "nothing; or, before a new connector of this name is to begin anew, delete them: `eosctl offsets restore "
             f"FILE --connector {shlex.quote(connector.name)}` with an offset of null for each",
             _evidence(live),

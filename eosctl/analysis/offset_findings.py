@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
+from eosctl.model.counts import counted
 from eosctl.model.offset_stores import StorePlace
 from eosctl.model.offsets import KeyRecords, MalformedKey, OffsetKey, OffsetsTopic
 from eosctl.model.report import Finding, Severity
@@ -125,8 +126,8 @@ def _malformed_keys(subject: str, records: ByKey, keys: Keys, version: KafkaVers
         MALFORMED_OFFSETS_KEY,
         Severity.ERROR if loses else Severity.WARNING,
         subject,
-        f"{count} records under {len(found)} keys are not offsets of a source connector (the first: partition "
-        f"{places[0]['partition']} offset {places[0]['offset']}, {places[0]['reason']}): {effect}",
+        f"{counted(count, 'record')} under {counted(len(found), 'key')}: not offsets of a source connector (the first: "
+        f"partition {places[0]['partition']} offset {places[0]['offset']}, {places[0]['reason']}): {effect}",
         "find out what else writes to this topic, which only Connect should, and write a tombstone under each such key",
         {"records": count, "keys": len(found), "examples": places},
     )
@@ -161,7 +162,8 @@ def _in_two(subject: str, records: ByKey, keys: Keys, found: list[bytes], severi
         KEY_IN_TWO_PARTITIONS,
         severity,
         subject,
-        f"{len(found)} keys lie in more than one partition {effect} (the first: {_text(first)}{owner} in {places})",
+        f"{counted(len(found), 'key lies', 'keys lie')} in more than one partition {effect} "
+        f"(the first: {_text(first)}{owner} in {places})",
         "something wrote with another partitioner than Java's (librdkafka's default is one), or partitions were "
         "added: stop the connector, put the right offset into all of them (`eosctl offsets restore`), and move it to a "
         "new topic (`eosctl migrate-offsets --to-topic`); a tombstone that a worker reads last makes it forget the "
@@ -185,9 +187,9 @@ def _logical_duplicates(
             LOGICAL_DUPLICATES,
             Severity.WARNING,
             subject,
-            f"{len(found)} keys stand there more than once, as the same JSON in other bytes (the first: "
-            f"{' and '.join(map(_text, found[0]))}): a connector finds only the one that it writes itself, the REST "
-            "interface perhaps the other",
+            f"{counted(len(found), 'key stands', 'keys stand')} there more than once, as the same JSON in other bytes "
+            f"(the first: {' and '.join(map(_text, found[0]))}): a connector finds only the one that it "
+            "writes itself, the REST interface perhaps the other",
             "see which of them the connector goes on writing, and write a tombstone under the others",
             {"keys": len(found), "examples": [[base64_of(raw) for raw in same] for same in found[:EXAMPLES]]},
         )

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from eosctl.model.counts import counted
 from eosctl.model.transaction_log import LogRecord, TransactionLogRecord, TransactionLogValue
 from eosctl.model.transactions import TransactionState
 
@@ -63,7 +64,7 @@ def _initialised(before: TransactionLogValue | None, now: TransactionLogValue, *
 def _ongoing(before: TransactionLogValue | None, now: TransactionLogValue) -> str:
     there = len(now.partitions or ())
     if before is None or before.state is not TransactionState.ONGOING:
-        return f"transaction under way in {there} partitions"
+        return f"transaction under way in {counted(there, 'partition')}"
     return f"{there - len(before.partitions or ())} partitions added"
 
 

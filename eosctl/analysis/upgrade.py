@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from eosctl.analysis.rules.registry import RULES, diagnose
+from eosctl.model.counts import counted
 from eosctl.model.evidence import Evidence, WorkerEvidence, declared_support
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.report import Finding, Severity
@@ -155,9 +156,8 @@ def _consequences(evidence: Evidence, workers: tuple[WorkerPhase, ...], target: 
     recorded = [each.state.name for each in states if each.state.task_count_record is not None and each.state.known]
     if recorded:
         yield (
-            f"task count records of {len(recorded)} connectors ({', '.join(recorded[:10])}) become stale; they do no "
-            f"harm, "
-            "and the first start after enabling again fences by them"
+            f"task count records of {counted(len(recorded), 'connector')} ({', '.join(recorded[:10])}) become stale; "
+            "they do no harm, and the first start after enabling again fences by them"
         )
     for name in evidence.sources():
         yield from _offsets_after(name, evidence)

@@ -11,6 +11,7 @@ from eosctl.commands.context import Context
 from eosctl.errors import ConfigError, UsageError
 from eosctl.model.acl_plan import AclDifference, AclPlan, AclWish
 from eosctl.model.acls import SUPER_USERS, PatternType
+from eosctl.model.counts import counted
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import KafkaVersion
@@ -105,7 +106,9 @@ def _tell_what_is_elsewhere(
         raise ConfigError("every planned binding belongs to another cluster, so none can be checked", hint=hint)
     if elsewhere:
         there = "; ".join(sorted({", ".join(sorted(each)) for each in elsewhere}))
-        context.options.console.warn(f"{len(elsewhere)} bindings of other clusters are not checked ({there}): {hint}")
+        context.options.console.warn(
+            f"{counted(len(elsewhere), 'binding')} of other clusters not checked ({there}): {hint}"
+        )
 
 
 def _is_online(context: Context) -> bool:

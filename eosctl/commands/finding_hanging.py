@@ -21,6 +21,7 @@ from eosctl.commands.saved_transactions import (
     saved_partitions,
 )
 from eosctl.errors import EXIT_FINE, EXIT_FOUND, Unreachable, UsageError
+from eosctl.model.counts import counted
 from eosctl.model.hanging import HeldBack, JoinedTransactions, Verdict
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import rfc3339
@@ -126,9 +127,12 @@ def answer(document: Document) -> int:
     missing, undecided = document.data["not_searched"], document.data["undecided"]
     if undecided:
         raise Unreachable(
-            f"of {len(undecided)} open transactions it cannot be told whether they hang: {undecided[0]['reason']}",
+            f"of {counted(len(undecided), 'open transaction')} it cannot be told whether they hang: "
+            f"{undecided[0]['reason']}",
             hint="bring the brokers of these coordinators back first, then run the command again",
         )
     if missing:
-        raise Unreachable(f"nothing hangs where it could be seen, but no leader answers for {len(missing)} partitions")
+        raise Unreachable(
+            f"nothing hangs where it could be seen, but no leader answers for {counted(len(missing), 'partition')}"
+        )
     return EXIT_FINE

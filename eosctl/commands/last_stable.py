@@ -13,6 +13,7 @@ from eosctl.commands.owning import ConnectNames, read_connect_names
 from eosctl.commands.partitions import wanted_partitions
 from eosctl.commands.saved_transactions import read_saved, saved_partitions, saved_stability
 from eosctl.errors import Unreachable, UsageError
+from eosctl.model.counts import counted
 from eosctl.model.hanging import OpenTransaction
 from eosctl.model.last_stable import PartitionStability
 from eosctl.model.names import TopicPartition
@@ -88,7 +89,7 @@ def require_all(document: Document) -> None:
     """Raise Unreachable, once it is shown, where partitions were left out."""
     missing = document.data["not_searched"]
     if missing:
-        raise Unreachable(f"no leader answers for {len(missing)} partitions, {missing[0]} first")
+        raise Unreachable(f"no leader answers for {counted(len(missing), 'partition')}, {missing[0]} first")
 
 
 def last_stable_offsets(

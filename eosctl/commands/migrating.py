@@ -12,6 +12,7 @@ from eosctl.commands.migration_clusters import known_or_former_configs, read_clu
 from eosctl.commands.migration_wish import Asked, make_wish, named_connectors
 from eosctl.commands.sides import Sides
 from eosctl.errors import EXIT_FINE, EosctlError, PartlyApplied, Refused, UsageError
+from eosctl.model.counts import counted
 from eosctl.model.migration import Migration, MigrationFacts, MigrationWish
 from eosctl.model.plan import ConnectorStopped, Plan, PlannedStep, Side, StopConnector
 from eosctl.model.skipped import Skipped
@@ -72,7 +73,7 @@ def present(context: Context, sides: Sides, plan: PlanAnew, plan_file: Path | No
     if not options.yes or planned.migration.objections:
         options.console.preview(document)
     planned.require()
-    options.console.confirm(f"Apply these {len(planned.plan.steps)} steps?", yes=options.yes)
+    options.console.confirm(f"Apply {counted(len(planned.plan.steps), 'step')}?", yes=options.yes)
     if planned.stops:
         planned = _stop_and_plan_again(context, sides, plan, planned)
     file = keep_plan(planned.plan, own_plan_path(planned.plan))

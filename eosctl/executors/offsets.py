@@ -21,6 +21,7 @@ from eosctl.errors import Interrupted, Refused
 from eosctl.executors.apply import Recheck
 from eosctl.executors.failpoints import Failpoint, pass_by
 from eosctl.model.client_properties import ClientProperties
+from eosctl.model.counts import counted
 from eosctl.model.plan import Side, VerifyOffsets, WriteOffsets
 from eosctl.model.plan_facts import OffsetsNow
 
@@ -93,8 +94,8 @@ def _interrupted(producer: TransactionalProducer) -> str:
 def _told(step: WriteOffsets) -> str:
     tombstones = sum(1 for each in step.records if each.value is None)
     values = len(step.records) - tombstones
-    deleted = f" and {tombstones} deletions" if tombstones else ""
-    return f"{values} offsets{deleted} in one transaction as {step.transactional_id}"
+    deleted = f" and {counted(tombstones, 'deletion')}" if tombstones else ""
+    return f"{counted(values, 'offset')}{deleted} in one transaction as {step.transactional_id}"
 
 
 def verify_offsets(step: VerifyOffsets, _: Recheck, *, read_offsets: ReadOffsets, timeout_s: float) -> str:

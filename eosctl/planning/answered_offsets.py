@@ -22,6 +22,7 @@ from eosctl.codecs.offsets_topic import (
     hash_map_order,
 )
 from eosctl.model.connectors import connector_path
+from eosctl.model.counts import counted
 from eosctl.model.exported_offsets import ConnectorOffset
 from eosctl.model.migration import MigrationFacts, MigrationWish, Move
 from eosctl.model.offsets import MalformedValue, OffsetKey, SourceOffset, SourcePartition
@@ -71,10 +72,12 @@ def contradiction(answer: Sequence[ConnectorOffset], entries: Iterable[Entry], *
     ]
     unheard = sorted(held.live - told.keys())
     begun = [] if nulls else sorted(partition for partition in held.found if told.get(partition) is None)
-    for found, what in ((others, "{} offsets that are not there"), (unheard or begun, "none for {} source partitions")):
+    lost = unheard or begun
+    wrong = counted(len(others), "offset that is not there", "offsets that are not there")
+    for found, what in ((others, wrong), (lost, f"none for {counted(len(lost), 'source partition')}")):
         if found:
             example = found[0] if len(found[0]) <= SHOWN else found[0][:SHOWN] + "…"
-            return f"{what.format(len(found))} (the first: {example})"
+            return f"{what} (the first: {example})"
     return None
 
 

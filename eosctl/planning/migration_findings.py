@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from eosctl.codecs.offsets_topic import decode_offsets_key
+from eosctl.model.counts import counted
 from eosctl.model.migration import MigrationFacts, MigrationWish, Move
 from eosctl.model.offsets import MalformedKey
 from eosctl.model.plan import ConnectorStopped, Side
@@ -64,7 +65,7 @@ def _foreign_keys(facts: MigrationFacts, topic: str) -> Iterator[Finding]:
             "foreign-keys",
             Severity.ERROR,
             topic,
-            f"topic {topic} holds {foreign} keys that are not of source offsets",
+            f"topic {topic} holds {counted(foreign, 'key that is', 'keys that are')} not of source offsets",
             "take a topic of its own: workers of 3.5.0, 3.5.1 and 3.6.0 lose offsets over such keys (KAFKA-15800)",
             {"keys": foreign},
         )

@@ -44,7 +44,7 @@ def test_unclaimed_aborted_and_held_back_records_say_so():
     effects = [entry.effect for entry in timeline(log.decoded(), LATEST)]
     assert effects == [Effect.UNCLAIMED, Effect.ABORTED, Effect.HELD_BACK]
     assert [words for _, _, words in told(log)] == [
-        "commit of 1 tasks (ignored: the connector's config is unknown)",
+        "commit of 1 task (ignored: the connector's config is unknown)",
         "connector config (aborted: not seen)",
         "connector config (not yet seen: behind an open transaction)",
     ]

@@ -161,7 +161,7 @@ def test_a_step_down_says_what_it_costs() -> None:
     evidence = cluster(*[Phase.ENABLED] * 3, inspection=inspection(log))
     words = " ".join(check_upgrade(evidence, Phase.PREPARING).consequences)
     assert "without transactions" in words
-    assert "task count records of 1 connectors (x) become stale" in words
+    assert "task count records of 1 connector (x) become stale" in words
     assert "x has an offsets topic on its own cluster only because exactly-once is enabled" in words
     assert "hard downgrade" in words
     own = inspection(**{"offsets.storage.topic": "x-offsets"})

@@ -63,7 +63,7 @@ def test_a_topic_of_other_workers_is_not_taken_for_ours(homes: tuple[Home, Home]
         migrate("twin", "--to-topic", "twin-own"),
         9,
         "was stopped",
-        "of topic connect-offsets the workers of connector twin answer 1 offsets that are not there",
+        "of topic connect-offsets the workers of connector twin answer 1 offset that is not there",
     )
     assert ours.ask("PUT", "/connectors/twin/resume") < 400
     mine.check_exactly_once()
@@ -79,7 +79,7 @@ def test_a_topic_that_workers_do_not_use_is_noticed_before_the_connector_is_resu
     ours, _ = homes
     lines = Lines(ours, "back", tmp_path, {SETTING: "back-own"})
     delete_copies(ours, "back")
-    refused(migrate("back", "--to-worker-topic"), 9, "answers none for 1 source partitions")
+    refused(migrate("back", "--to-worker-topic"), 9, "answers none for 1 source partition")
     lines.more.clear()
     refused(
         migrate("back", "--to-worker-topic", "--worker-offsets-topic", "our-none", "--offsets-topic", "back-own"), 8,

@@ -126,7 +126,7 @@ def test_a_target_that_deletes(ground: Ground):
 def test_a_target_with_foreign_keys(ground: Ground):
     ground.create(ground.target, 3)
     ground.put(ground.target, b"not an offset", b"1")
-    refused(ground.migrate("stopped", "--yes"), 8, "holds 1 keys that are not of source offsets")
+    refused(ground.migrate("stopped", "--yes"), 8, "holds 1 key that is not of source offsets")
 
 
 def test_a_target_with_other_offsets_until_it_is_said_which_are_right(ground: Ground):

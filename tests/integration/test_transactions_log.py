@@ -93,7 +93,7 @@ def test_history_tells_what_happened_by_each_record(make_sandbox: Callable[..., 
     ran = eosctl("transactions", "log", "connect-cluster-orders-0", "--history", "-b", servers, "-o", "json")
     words = [row["words"] for row in json.loads(ran.stdout)["data"]["history"]]
     assert words[0] == "initialised, epoch 0"
-    assert words[1] == "transaction under way in 1 partitions"
+    assert words[1] == "transaction under way in 1 partition"
     assert words[2] == "commit decided; markers are being written"
     assert words[3].startswith("committed after ")
     assert words[4] == "initialised, epoch 0 to 1: the producer before it is fenced"

@@ -32,17 +32,17 @@ def test_the_same_offsets_contradict_nothing():
 
 def test_another_offset_is_a_contradiction():
     [found] = told((A_AT_1._replace(offset={"p": 9}), B_AT_2))
-    assert found.startswith("error: of topic old the workers of connector c answer 1 offsets that are not there")
+    assert found.startswith("error: of topic old the workers of connector c answer 1 offset that is not there")
     assert '{"f": "a"} is {"p": 9}' in found
 
 
 def test_an_offset_that_the_topic_lacks_is_a_contradiction():
-    assert "answer 1 offsets that are not there" in told((A_AT_1,), topic_of("old", 1, []))[0]
+    assert "answer 1 offset that is not there" in told((A_AT_1,), topic_of("old", 1, []))[0]
 
 
 def test_offsets_that_the_workers_do_not_list_are_a_contradiction():
     """The topic of another Connect cluster that has a connector of the same name."""
-    assert "answer none for 1 source partitions" in told(())[0]
+    assert "answer none for 1 source partition" in told(())[0]
 
 
 def test_a_topic_that_the_user_named_is_the_users_wish():
@@ -74,7 +74,7 @@ def test_where_it_is_to_be_resumed_what_workers_can_find_must_be_answered():
     assert contradiction([A_AT_1, b_in_vain], held, nulls=False) is None
     assert contradiction([A_AT_1._replace(offset=None), B_LONG], held) is None
     told = contradiction([A_AT_1._replace(offset=None), B_LONG], held, nulls=False)
-    assert told == 'none for 1 source partitions (the first: {"f": "a"})'
+    assert told == 'none for 1 source partition (the first: {"f": "a"})'
     assert contradiction([A_AT_1], entries, nulls=False) is None, "a double comes back changed, and is not compared"
 
 

@@ -18,7 +18,6 @@ from plotly.offline import get_plotlyjs
 from eosctl.model.audit_report import AuditReport, EpochPoint, TimelineEvent, TransactionStatistics
 from eosctl.render.audit_page import render_audit_page
 from eosctl.render.audit_page.names import (
-    counted,
     duration_words,
     in_plot,
     label,
@@ -246,14 +245,6 @@ def test_evidence_is_words(value, text):
 def test_a_timestamp_is_shown_as_a_time():
     assert named_words("timestamp", AS_OF) == "2025-12-31T12:00:00.000Z"
     assert (named_words("timestamp", -1), named_words("offset", AS_OF)) == ("-1", str(AS_OF))
-
-
-def test_one_is_no_plural():
-    assert (counted(1, "connector"), counted(0, "connector"), counted(2000, "connector")) == (
-        "1 connector",
-        "0 connectors",
-        "2,000 connectors",
-    )
 
 
 @pytest.mark.parametrize(

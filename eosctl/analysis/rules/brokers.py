@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from eosctl.model.counts import counted
 from eosctl.model.evidence import Evidence
 from eosctl.model.report import Finding, Severity
 from eosctl.model.rules import Rule
@@ -79,9 +80,8 @@ def _thin(evidence: Evidence) -> Iterator[Finding]:
         return
     factor, wanted = log.facts.replication_factor, min(3, len(brokers))
     if factor < wanted:
-        message = (
-            f"{LOG} has replication factor {factor} on {len(brokers)} brokers: a broker that fails stops transactions"
-        )
+        there = counted(len(brokers), "broker")
+        message = f"{LOG} has replication factor {factor} on {there}: a broker that fails stops transactions"
         yield THIN.finding(LOG, message, replication_factor=factor, brokers=len(brokers))
 
 

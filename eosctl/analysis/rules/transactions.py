@@ -5,6 +5,7 @@ from typing import Final
 
 from eosctl.analysis.connect_requests import restart_tasks
 from eosctl.analysis.rules.workers import probes
+from eosctl.model.counts import counted
 from eosctl.model.evidence import Evidence, declared_support
 from eosctl.model.names import ConnectorTaskId, leader_transactional_id, task_transactional_id
 from eosctl.model.offset_stores import SourceSupport
@@ -59,8 +60,9 @@ def _no_task_id(evidence: Evidence) -> Iterator[Finding | Skipped]:
         lost = [task for task, each in ids.items() if each not in known]
         if lost:
             message = (
-                f"{len(lost)} tasks run on workers that are enabled, but no coordinator knows their IDs "
-                f"({ids[lost[0]]}): the IDs expired, or the tasks write to another Kafka cluster"
+                f"{counted(len(lost), 'task runs', 'tasks run')} on workers that are enabled, but no coordinator "
+                f"knows {'its ID' if len(lost) == 1 else 'their IDs'} ({ids[lost[0]]}): expired, or "
+                "the tasks write to another Kafka cluster"
             )
             cure = restart_tasks(name, lost)
             yield NO_TASK_ID.finding(name, message, cure=cure, tasks=lost)

@@ -6,9 +6,10 @@ from itertools import pairwise
 from typing import Any, Final
 
 from eosctl.model.audit_report import AuditReport, EpochPoint
+from eosctl.model.counts import counted
 from eosctl.model.times import rfc3339
 from eosctl.render.audit_page.figure import Figure, Row, category_axis, is_time, layout, time_axis, without_time
-from eosctl.render.audit_page.names import NONE, counted, in_plot, label, shown
+from eosctl.render.audit_page.names import NONE, in_plot, label, shown
 
 MOST_PRODUCERS: Final = 24
 MOST_POINTS: Final = 60

@@ -4,8 +4,9 @@ from collections import Counter, defaultdict
 from typing import Any, Final
 
 from eosctl.model.audit_report import AuditReport, Growth
+from eosctl.model.counts import counted
 from eosctl.render.audit_page.figure import LATEST, OTHERS, PALETTE, Figure, axis, faint, layout, time_axis
-from eosctl.render.audit_page.names import counted, in_plot, label, shown
+from eosctl.render.audit_page.names import in_plot, label, shown
 
 HOUR_MS: Final = 3_600_000
 MOST_PARTITIONS: Final = 8

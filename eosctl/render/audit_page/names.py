@@ -53,11 +53,6 @@ def named_words(name: str, value: object) -> str:
     return words(value)
 
 
-def counted(count: int, noun: str) -> str:
-    """`1 connector`, `2,000 connectors`."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
-
-
 def size_words(size_bytes: int) -> str:
     """Bytes in the largest unit of 1,024 that leaves at least one: `71.4 MiB`."""
     size, units = float(size_bytes), iter(("B", "KiB", "MiB", "GiB", "TiB", "PiB"))

@@ -4,9 +4,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from eosctl.model.audit_report import AuditReport, Stall
+from eosctl.model.counts import counted
 from eosctl.model.times import rfc3339
 from eosctl.render.audit_page.figure import Figure, category_axis, is_time, layout, time_axis, without_time
-from eosctl.render.audit_page.names import counted, duration_words, in_plot, label, shown
+from eosctl.render.audit_page.names import duration_words, in_plot, label, shown
 
 MOST_STALLS: Final = 200
 MOST_LINES: Final = 30

@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from eosctl.model.audit_report import AuditReport, TimelineEvent
+from eosctl.model.counts import counted
 from eosctl.model.times import rfc3339
 from eosctl.render.audit_page.figure import Figure, Row, category_axis, is_time, layout, time_axis, without_time
-from eosctl.render.audit_page.names import counted, in_plot, label, shown
+from eosctl.render.audit_page.names import in_plot, label, shown
 from eosctl.render.views.audit import connector_rows
 
 MOST_LINES: Final = 40

@@ -5,8 +5,9 @@ from typing import Final
 
 from eosctl.analysis.histograms import bucket_bounds
 from eosctl.model.audit_report import AuditReport, TransactionStatistics
+from eosctl.model.counts import counted
 from eosctl.render.audit_page.figure import OTHERS, PALETTE, Figure, category_axis, layout
-from eosctl.render.audit_page.names import NONE, counted, duration_words, in_plot, label
+from eosctl.render.audit_page.names import NONE, duration_words, in_plot, label
 
 MOST_CONNECTORS: Final = 8
 WIDEST: Final = 64

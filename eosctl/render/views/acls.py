@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from eosctl.model.acl_plan import AclDifference, BindingStatus, ComparedBinding, ExtraBinding
 from eosctl.model.acls import AclBinding
+from eosctl.model.counts import counted
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.skipped import Skipped
 from eosctl.render.document import Column, Document, Findings, RowStream, Table, Tone
@@ -140,16 +141,17 @@ def _counts(difference: AclDifference) -> dict[str, int]:
 def _verdict(difference: AclDifference) -> str:
     counts = _counts(difference)
     total = len(difference.compared)
+    bindings = counted(total, "binding is", "bindings are")
     if counts["unknown"] == total and total:
         status = difference.compared[0].status
         reason = status.reason if isinstance(status, Skipped) else ""
-        return f"{total} bindings are needed; whether they are there was not read ({reason})."
+        return f"{bindings} needed; whether the cluster has them was not read ({reason})."
     optional = counts["missing"] - counts["missing_required"]
     parts = [f"{counts['present']} present", f"{counts['missing_required']} missing"]
     parts += [f"{optional} optional ones missing"] if optional else []
     parts += [f"{counts['extra']} extra"] if counts["extra"] else []
     parts += [f"{counts['unknown']} unknown"] if counts["unknown"] else []
-    return f"{total} bindings are planned: {', '.join(parts)}."
+    return f"{bindings} planned: {', '.join(parts)}."
 
 
 def _explanation(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:

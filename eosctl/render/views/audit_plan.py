@@ -4,6 +4,7 @@ from collections import Counter
 from typing import Any, Final
 
 from eosctl.model.audit import AuditPlan
+from eosctl.model.counts import counted
 from eosctl.model.times import rfc3339
 from eosctl.render.document import Column, Document, Table, Tone, figure
 
@@ -50,9 +51,9 @@ def view_audit_plan(plan: AuditPlan) -> Document:
 
 def _summary(plan: AuditPlan) -> str:
     settled, behind = (sum(each.size for each in plan.ranges if each.settled is kind) for kind in (True, False))
+    topics, partitions = counted(len(plan.topics), "topic"), counted(len(plan.bounds), "partition")
     return (
-        f"{len(plan.topics):,} topics, {len(plan.bounds):,} partitions: {settled:,} offsets to read, and {behind:,} "
-        "behind the last stable offsets."
+        f"{topics}, {partitions}: {counted(settled, 'offset')} to read, and {behind:,} behind the last stable offsets."
     )
 
 

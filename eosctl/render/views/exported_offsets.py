@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from eosctl.model.counts import counted
 from eosctl.model.exported_offsets import OffsetChange, OffsetsDifference
 from eosctl.model.offsets import SourceOffset
 from eosctl.model.skipped import Skipped
@@ -79,8 +80,8 @@ def view_difference(difference: OffsetsDifference) -> Document:
         },
         blocks=(CHANGES,),
         prose=(
-            f"{len(difference.changes)} offsets differ between {difference.a} and {difference.b}; "
-            f"{difference.same} are the same.",
+            f"{counted(len(difference.changes), 'offset differs', 'offsets differ')} between {difference.a} and "
+            f"{difference.b}; {counted(difference.same, 'is', 'are')} the same.",
         ),
     )
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from eosctl.analysis.transactions import Ownership
+from eosctl.model.counts import counted
 from eosctl.model.hanging import OpenTransaction
 from eosctl.model.last_stable import PartitionStability
 from eosctl.model.times import rfc3339
@@ -45,7 +46,7 @@ def view_stability(
         cluster_id=cluster_id,
         data={"partitions": rows, "partitions_not_held_back": free, "not_searched": list(not_searched)},
         blocks=(PARTITIONS,),
-        prose=(f"{len(held)} partitions are held back, {free} are not.",),
+        prose=(f"{counted(len(held), 'partition is', 'partitions are')} held back, {free:,} not.",),
         notes=(*lost, *notes),
     )
 

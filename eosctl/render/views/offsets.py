@@ -5,6 +5,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from eosctl.model.counts import counted
 from eosctl.model.merged_offsets import ConnectorOffsets, MergedOffset, OffsetsReport, StoredOffset
 from eosctl.model.offset_stores import OffsetStores, StorePlace, WorkerSettings
 from eosctl.model.offsets import MalformedValue, OffsetsTopic
@@ -53,7 +54,7 @@ def view_offsets(
     hidden = len(rows) - len(shown)
     notes = [f"not checked: {name}: {each.reason}" for name, each in sorted(report.skipped.items())]
     if hidden:
-        notes.append(f"{hidden} keys hold nothing but tombstones: --tombstones shows them")
+        notes.append(f"{counted(hidden, 'key holds', 'keys hold')} nothing but tombstones: --tombstones shows them")
     return Document(
         kind="offsets.show",
         as_of=as_of,
@@ -161,10 +162,10 @@ def _stores(candidates: tuple[OffsetStores, ...]) -> dict[str, Any]:
 
 def _summary(report: OffsetsReport, shown: int) -> str:
     topics = ", ".join(
-        f"{place} ({topic.records} records)"
+        f"{place} ({counted(topic.records, 'record')})"
         for place, topic in report.topics.items()
         if isinstance(topic, OffsetsTopic)
     )
     shadowed = sum(1 for each in report.connectors for merged in each.offsets if merged.shadowed)
     start = f"; {shadowed} of them are hidden from their connector" if shadowed else ""
-    return f"{topics}: {shown} offsets of {len(report.connectors)} connectors{start}."
+    return f"{topics}: {counted(shown, 'offset')} of {counted(len(report.connectors), 'connector')}{start}."

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Final, assert_never
 
 from eosctl.codecs.plan_steps import encode_precondition, step_kind
+from eosctl.model.counts import counted
 from eosctl.model.plan import (
     AbortTransaction,
     CreateAcls,
@@ -68,9 +69,8 @@ def view_plan(
 ) -> Document:
     """The plan's steps, the records it writes, what was found, and what speaks against it."""
     rows = [row for planned in plan.steps for row in _offset_rows(planned.step)]
-    count = len(plan.steps)
-    writes = f", {len(rows)} offsets to write" if _can_be_undone(plan) else ""
-    prose = f"Plan {plan.kind}: {count} step" + ("" if count == 1 else "s") + f"{writes}."
+    writes = f", {counted(len(rows), 'offset')} to write" if _can_be_undone(plan) else ""
+    prose = f"Plan {plan.kind}: {counted(len(plan.steps), 'step')}{writes}."
     return Document(
         kind=f"{plan.kind}.plan",
         as_of=rfc3339(plan.as_of),
@@ -125,11 +125,11 @@ def describe_step(step: Step) -> str:  # noqa: C901, PLR0911  # one line for eac
             return f"fence the producers of {_some(transactional_ids)}{_where(side)}"
         case CreateTopic(_, topic, partitions, replication_factor):
             factor = "the default" if replication_factor < 0 else str(replication_factor)
-            return f"create topic {topic}, compact, {partitions} partitions, replication factor {factor}"
+            return f"create topic {topic}, compact, {counted(partitions, 'partition')}, replication factor {factor}"
         case WriteOffsets():
             return (
-                f"write {len(step.records)} offsets of connector {step.connector} to topic {step.topic} in one "
-                f"transaction as {step.transactional_id}"
+                f"write {counted(len(step.records), 'offset')} of connector {step.connector} to topic {step.topic} in "
+                f"one transaction as {step.transactional_id}"
             )
         case VerifyOffsets(_, topic, connector):
             return f"read the offsets of connector {connector} in topic {topic} again and compare"

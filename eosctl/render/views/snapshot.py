@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from eosctl.model.counts import counted
 from eosctl.model.evidence import ClusterEvidence
 from eosctl.model.offsets import OffsetsTopic
 from eosctl.model.partition_producers import NO_LEADER, ProducersFacts
@@ -11,6 +12,7 @@ from eosctl.model.snapshot import OffsetsFacts, Snapshot
 from eosctl.model.times import rfc3339
 from eosctl.model.transaction_log import TransactionLogFacts
 from eosctl.model.transactions import TransactionDescription
+from eosctl.model.workers import ConnectFacts
 from eosctl.render.document import Column, Document, Table
 
 T = TypeVar("T")
@@ -37,10 +39,12 @@ def view_snapshot(snapshot: Snapshot, file: str) -> Document:
 
 def _sections(snapshot: Snapshot) -> list[dict[str, Any]]:
     seen: dict[str, str | Skipped] = {
-        "cluster": _told(snapshot.cluster, lambda it: f"{it.cluster_id}, {len(it.brokers)} brokers"),
-        "connect": _told(snapshot.connect, lambda it: f"{len(it.workers)} workers, {len(it.connectors)} connectors"),
+        "cluster": _told(snapshot.cluster, lambda it: f"{it.cluster_id}, {counted(len(it.brokers), 'broker')}"),
+        "connect": _told(snapshot.connect, _connect),
         "transactions": _told(snapshot.transactions, lambda it: _transactions(it, snapshot.unlisted)),
-        "config-topic": _told(snapshot.config_topic, lambda it: f"{it.topic}: {len(list(it.records))} records"),
+        "config-topic": _told(
+            snapshot.config_topic, lambda it: f"{it.topic}: {counted(len(list(it.records)), 'record')}"
+        ),
         "offsets": _told(snapshot.offsets, _offsets),
         "transaction-log": _told(snapshot.transaction_log, _log),
         "producers": _told(snapshot.producers, _producers),
@@ -49,26 +53,30 @@ def _sections(snapshot: Snapshot) -> list[dict[str, Any]]:
     return [{"section": name, "seen": value} for name, value in seen.items()]
 
 
+def _connect(told: ConnectFacts) -> str:
+    return f"{counted(len(told.workers), 'worker')}, {counted(len(told.connectors), 'connector')}"
+
+
 def _evidence(evidence: ClusterEvidence) -> str:
-    counted = {"workers": evidence.workers, "brokers": evidence.brokers}
-    known = [f"{len(each)} {name}" for name, each in counted.items() if not isinstance(each, Skipped)]
-    return ", ".join((*known, f"{len(evidence.internal_topics)} internal topics"))
+    asked = {"worker": evidence.workers, "broker": evidence.brokers}
+    known = [counted(len(each), name) for name, each in asked.items() if not isinstance(each, Skipped)]
+    return ", ".join((*known, counted(len(evidence.internal_topics), "internal topic")))
 
 
 def _transactions(told: Mapping[str, TransactionDescription | Skipped], unlisted: Sequence[str]) -> str:
     unknown = [each.reason for each in told.values() if isinstance(each, Skipped)]
-    return "; ".join((f"{len(told)} transactional IDs", *dict.fromkeys(unknown), *unlisted))
+    return "; ".join((counted(len(told), "transactional ID"), *dict.fromkeys(unknown), *unlisted))
 
 
 def _log(log: TransactionLogFacts) -> str:
-    read = f"{log.read} records, of which {len(log.records)} are here"
-    return f"{read}; {len(log.unread)} partitions could not be read" if log.unread else read
+    read = f"{counted(log.read, 'record')}, of which {len(log.records):,} are here"
+    return f"{read}; {counted(len(log.unread), 'partition')} could not be read" if log.unread else read
 
 
 def _producers(facts: ProducersFacts) -> str:
     count = sum(len(each.producers) for each in facts.partitions.values())
     lost = sum(1 for each in facts.partitions.values() if each.leader == NO_LEADER)
-    told = f"{count} in {len(facts.partitions)} partitions"
+    told = f"{count:,} in {counted(len(facts.partitions), 'partition')}"
     return f"{told}; {lost} of them had no leader that answered" if lost else told
 
 
@@ -78,7 +86,7 @@ def _offsets(facts: OffsetsFacts) -> str:
         for place, topic in facts.topics.items()
         if isinstance(topic, OffsetsTopic)
     }
-    return ", ".join(f"{place}: {count} keys" for place, count in keys.items()) or "no topic"
+    return ", ".join(f"{place}: {counted(count, 'key')}" for place, count in keys.items()) or "no topic"
 
 
 def _told(value: T | Skipped, tell: Callable[[T], str]) -> str | Skipped:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from eosctl.analysis.transactions import ListedTransaction, Ownership, open_ids
+from eosctl.model.counts import counted
 from eosctl.model.producers import ActiveProducer
 from eosctl.model.times import rfc3339
 from eosctl.model.transactions import LeaderOwner, Owner, TaskOwner, TransactionDescription
@@ -204,6 +205,6 @@ def view_producers(
             "not_searched": list(not_searched),
         },
         blocks=(PRODUCERS,),
-        prose=(f"{len(producers)} producers, {open_now} with a transaction open in the partition.",),
+        prose=(f"{counted(len(producers), 'producer')}, {open_now} with a transaction open in the partition.",),
         notes=(*lost, *notes),
     )

@@ -1,5 +1,6 @@
 """The verdict on a rolling step."""
 
+from eosctl.model.counts import counted
 from eosctl.model.evidence import Evidence
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import rfc3339
@@ -60,5 +61,6 @@ def summary(check: UpgradeCheck) -> str:
             return f"yes: every worker is {check.target} already"
         return f"yes: the roll to {check.target} may go on, one worker after the other"
     if check.verdict is Verdict.NO:
-        return f"no: {len(check.blockers)} findings stand in the way of {check.target}: {check.blockers[0].message}"
+        stand = counted(len(check.blockers), "finding stands", "findings stand")
+        return f"no: {stand} in the way of {check.target}: {check.blockers[0].message}"
     return f"cannot tell, which is not a yes: {check.unknown[0]}"
