@@ -4,6 +4,7 @@ A test that takes one of these fixtures carries `@pytest.mark.kafka`. Where Kafk
 """
 
 import itertools
+import os
 import signal
 import tempfile
 from collections.abc import Callable, Iterator
@@ -35,10 +36,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure() -> None:
     """Let Ctrl-C reach the tests that are about it: a shell starts background jobs with SIGINT ignored.
 
-    And let no property fail because the machine is busy.
+    And let no property fail because the machine is busy. Where CI is set, as .ci/run sets it, the same commit is held
+    against the same examples each time; elsewhere, and in `make fuzz`, against new ones.
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.register_profile(
+        "untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="CI" in os.environ
+    )
     settings.load_profile("untimed")
 
 
