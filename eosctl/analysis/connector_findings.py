@@ -66,9 +66,9 @@ def _pending_with_running_tasks(case: _Case) -> Finding | None:
     return case.finding(
         PENDING_FENCING_WITH_RUNNING_TASKS,
         Severity.ERROR,
-        f"{case.running} tasks run although the task commit at offset {state.commit_offset} was not followed by a task "
-        "count record: they started without a round of fencing, so older tasks may still write (a start under way "
-        "looks the same for some seconds)",
+        f"{counted(case.running, 'task runs', 'tasks run')} although the task commit at offset {state.commit_offset} "
+        "was not followed by a task count record: they started without a round of fencing, so older tasks may still "
+        "write (a start under way looks the same for some seconds)",
         "make sure that every worker has exactly.once.source.support=enabled (`eosctl upgrade-check --to enabled`), "
         f"then restart the tasks: {_restart(case)}",
     )

@@ -88,7 +88,8 @@ def _open_transactions(subject: str, topic: OffsetsTopic, as_of: int) -> Iterato
             subject,
             f"partition {part.topic_partition.partition}: an open transaction at offset "
             f"{part.offsets.last_stable_offset}{age} (producer {', '.join(producers) or 'unknown'}) hides "
-            f"{part.offsets.held_back} offsets from read_committed readers: a worker or task that starts waits for it",
+            f"{counted(part.offsets.held_back, 'offset')} from read_committed readers: a worker or task that starts "
+            "waits for it",
             "nothing, if it is a commit under way: look again; else find its transactional ID and fence it with "
             "`eosctl fence`, or let transaction.timeout.ms pass",
             {

@@ -12,6 +12,7 @@ from eosctl.clients.errors import librdkafka_error
 from eosctl.clients.librdkafka import producer
 from eosctl.errors import EosctlError, Refused, TimedOut
 from eosctl.model.client_properties import ClientProperties
+from eosctl.model.counts import counted
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError
@@ -91,7 +92,7 @@ class TransactionalProducer:
         except KafkaException as error:
             raise self._meaning(error.args[0], f"Topic {topic}") from error
         if left:
-            raise TimedOut(f"{left} records for topic {topic} were not acknowledged within {self._timeout_s:g} s")
+            raise TimedOut(f"{counted(left, 'record')} for topic {topic} not acknowledged within {self._timeout_s:g} s")
 
     def commit(self, topic: str) -> None:
         """Commit: all records become visible together. Asked again while that is safe, until the time is up.

@@ -10,6 +10,7 @@ from eosctl.commands.context import Context
 from eosctl.errors import EXIT_FINE, EXIT_FOUND
 from eosctl.model.acl_plan import AclDifference, AclPlan, same_cluster
 from eosctl.model.acls import AclBinding
+from eosctl.model.counts import counted
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.times import rfc3339
 from eosctl.planning.acl_difference import compare_acls
@@ -71,7 +72,9 @@ def explain(
 def _emitted(context: Context, emission: Emission, planned: Planned) -> str:
     elsewhere = sum(1 for each in planned.plan.bindings if not same_cluster(each.cluster, planned.cluster))
     if elsewhere:
-        context.options.console.warn(f"{elsewhere} bindings belong to other clusters: see --cluster")
+        context.options.console.warn(
+            f"{counted(elsewhere, 'binding belongs', 'bindings belong')} to other clusters: see --cluster"
+        )
     for each in planned.difference.findings:
         if each.counts:
             context.options.console.warn(f"{each.subject}: {each.message}")

@@ -11,6 +11,7 @@ from eosctl.commands.owning import ConnectNames, read_connect_names
 from eosctl.commands.partitions import chosen, wanted_partitions
 from eosctl.commands.saved_transactions import read_saved, saved_partitions
 from eosctl.errors import EXIT_FINE, EXIT_FOUND, EosctlError, NotAuthorized, Unreachable
+from eosctl.model.counts import counted
 from eosctl.model.partition_producers import NO_LEADER
 from eosctl.model.producers import ActiveProducer
 from eosctl.model.skipped import Skipped
@@ -69,7 +70,7 @@ def _hidden(context: Context, listed: int, selection: Selection) -> tuple[dict[s
             count = max(0, count_transactional_ids(context.wire) - listed)
         except EosctlError as error:
             count = Skipped(error.message)
-    how_many = "how many is unknown" if isinstance(count, Skipped) else f"{count} IDs"
+    how_many = "how many is unknown" if isinstance(count, Skipped) else counted(count, "ID")
     note = f"{principal} may not Describe every TransactionalId; brokers leave the others out: {how_many}"
     return {"may_see_all": False, "count": count, "uncertain": access.unknown}, (note,)
 

@@ -3,6 +3,7 @@
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.topics import create_topic
 from eosctl.executors.apply import Recheck
+from eosctl.model.counts import counted
 from eosctl.model.plan import CreateTopic
 
 
@@ -16,4 +17,6 @@ def create_offsets_topic(step: CreateTopic, _: Recheck, *, access: ClusterAccess
         settings=step.settings,
         timeout_s=access.timeout_s,
     )
-    return f"topic {step.topic} with {step.partitions} partitions" + ("" if created else " was there already")
+    return f"topic {step.topic} with {counted(step.partitions, 'partition')}" + (
+        "" if created else " was there already"
+    )

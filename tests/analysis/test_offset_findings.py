@@ -76,7 +76,7 @@ def test_an_open_transaction_is_worth_a_warning_once_it_is_old() -> None:
     finding = found(topic("global", [old], held_back=1), configs={"c": {}})["open-transaction"]
     assert finding.severity is Severity.WARNING
     assert finding.evidence["producers"] == ["7/0"]
-    assert "open for 61 s (producer 7/0) hides 1 offsets" in finding.message
+    assert "open for 61 s (producer 7/0) hides 1 offset " in finding.message
 
 
 def test_a_topic_that_is_not_compacted_is_an_error() -> None:

@@ -27,6 +27,7 @@ from eosctl.model.config_topic import (
     TaskCountRecord,
 )
 from eosctl.model.connectors import Reader
+from eosctl.model.counts import counted
 from eosctl.model.records import RecordState
 from eosctl.model.versions import KafkaVersion
 
@@ -86,7 +87,8 @@ def summarize_config(events: Sequence[ConfigEvent]) -> ConfigSummary:
     for name, state in sorted(states.items()):
         if state.known and state.inconsistent and name in last:
             missing = ", ".join(map(str, state.missing_tasks[:10]))
-            words = f"the last commit counts {state.task_count} tasks, but the configs of tasks {missing} are missing"
+            tasks = counted(state.task_count or 0, "task")
+            words = f"the last commit counts {tasks}, but the configs of tasks {missing} are missing"
             commit = last[name]
             troubles.append(ConfigTrouble(ConfigTroubleKind.INCONSISTENT, name, commit.offset, commit.timestamp, words))
     return ConfigSummary(tuple(_histories(events, {n for n, s in states.items() if s.known})), tuple(troubles))

@@ -16,6 +16,7 @@ from eosctl.analysis.audit.finding_words import (
 from eosctl.analysis.audit.log_scan import GapKind
 from eosctl.analysis.audit.transaction_owners import TroubleKind
 from eosctl.model.audit import OpenAtPlan, TopicRole
+from eosctl.model.counts import counted
 from eosctl.model.report import Finding, Severity
 from eosctl.model.skipped import Skipped
 
@@ -152,7 +153,8 @@ def _open(log: PartitionLog, evidence: Evidence) -> Iterator[Finding]:
             yield Finding(HANGING, Severity.ERROR, subject, _hanging_words(each), HANGING_CURE, _facts(each, evidence))
     if not any(each.hangs for each in mine):
         held = bounds.high_watermark - bounds.last_stable_offset
-        message = f"a transaction is open from offset {bounds.last_stable_offset}: {held} offsets wait for it"
+        waiting = counted(held, "offset waits", "offsets wait")
+        message = f"a transaction is open from offset {bounds.last_stable_offset}: {waiting} for it"
         cure = "audit again when it has ended; eosctl transactions hanging tells whether it ever will"
         facts: dict[str, object] = {
             "connectors": [],

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
+from eosctl.model.counts import counted
 from eosctl.model.evidence import Evidence, InternalTopic
 from eosctl.model.report import Finding, Severity
 from eosctl.model.rules import Rule
@@ -76,7 +77,8 @@ def _thin(evidence: Evidence) -> Iterator[Finding | Skipped]:
     brokers = 0 if isinstance(evidence.brokers, Skipped) else len(evidence.brokers)
     for topic, facts in _read(evidence):
         if facts.replication_factor < min(3, brokers):
-            message = f"the {topic.role} topic has replication factor {facts.replication_factor} on {brokers} brokers"
+            factor = f"replication factor {facts.replication_factor} on {counted(brokers, 'broker')}"
+            message = f"the {topic.role} topic has {factor}"
             yield THIN.finding(topic.name, message, replication_factor=facts.replication_factor, brokers=brokers)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from eosctl.analysis.transactions import Ownership
+from eosctl.model.counts import counted
 from eosctl.model.hanging import (
     Advice,
     HangingReason,
@@ -170,7 +171,7 @@ def view_hanging(
             "uncertain": access.unknown,
         },
         blocks=(HANGING, *([IN_PROGRESS] if waiting else []), *([UNDECIDED] if undecided else [])),
-        prose=(f"{len(hanging)} hanging transactions in {partitions} partitions searched.",),
+        prose=(f"{counted(len(hanging), 'hanging transaction')} in {counted(partitions, 'partition')} searched.",),
         notes=(*steps, *_who_waits(hanging), *unsure, *notes),
     )
 

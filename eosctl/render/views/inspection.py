@@ -5,6 +5,7 @@ from typing import Any
 
 from eosctl.analysis.config_timeline import TimelineEntry
 from eosctl.model.connectors import Reader
+from eosctl.model.counts import counted
 from eosctl.model.inspection import InspectedConnector, Inspection
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import rfc3339
@@ -105,8 +106,12 @@ def connector_row(connector: InspectedConnector) -> dict[str, Any]:
 def _summary(inspection: Inspection) -> str:
     known = sum(1 for each in inspection.connectors if each.state.known)
     fences = [each.next_start.fences for each in inspection.connectors if each.next_start.fences]
-    starts = f"{len(fences)} of them fence {sum(fences)} producers" if fences else "none of them fences any producer"
-    return f"{inspection.topic}: {inspection.census.records} records; connectors: {known}; next start: {starts}."
+    starts = "no connector fences any producer"
+    if fences:
+        who = counted(len(fences), "connector fences", "connectors fence")
+        starts = f"{who} {counted(sum(fences), 'producer')}"
+    records = counted(inspection.census.records, "record")
+    return f"{inspection.topic}: {records}; connectors: {known}; next start: {starts}."
 
 
 def view_history(entries: Iterable[TimelineEntry], topic: str, as_of: str | None, cluster_id: str | None) -> Document:

@@ -6,6 +6,7 @@ from typing import Any
 from eosctl.analysis.transaction_history import HistoryEntry
 from eosctl.analysis.transaction_log import FoldedLog, LoggedId
 from eosctl.analysis.transactions import Ownership
+from eosctl.model.counts import counted
 from eosctl.model.report import Finding
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import rfc3339
@@ -119,13 +120,14 @@ def view_transaction_log(
     """Every ID with its last state, and the findings."""
     rows = [_id_row(each, owners[name], leaders) for name, each in sorted(folded.ids.items())]
     live = sum(1 for each in folded.ids.values() if each.value is not None)
+    records = counted(folded.records, "record")
     return Document(
         kind="transactions.log",
         as_of=as_of,
         cluster_id=cluster_id,
         data={"transactional_ids": rows, "records": folded.records, "findings": finding_rows(findings)},
         blocks=(IDS, Findings()),
-        prose=(f"{folded.records} records of {len(rows)} transactional IDs, {live} of them known to coordinators.",),
+        prose=(f"{records} of {counted(len(rows), 'transactional ID')}, {live:,} of them known to coordinators.",),
         notes=tuple(notes),
     )
 
