@@ -3,7 +3,7 @@
 from confluent_kafka import ElectionType, KafkaException
 from confluent_kafka.admin import AdminClient
 
-from tests.sandbox.waiting import eventually
+from tests.waiting import eventually
 
 
 def share_out_leaders(servers: str) -> None:

@@ -2,7 +2,7 @@
 
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from tests.sandbox.waiting import eventually
+from tests.waiting import eventually
 
 
 def make_topic(admin: AdminClient, topic: NewTopic) -> None:

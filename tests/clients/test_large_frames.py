@@ -11,7 +11,7 @@ from kafka.errors import KafkaConnectionError
 from kafka.protocol.parser import KafkaProtocol
 
 from eosctl.clients.large_frames import LARGE, _Frames, receiver
-from tests.integration.waiting import eventually
+from tests.waiting import eventually
 
 
 class _Parser(KafkaProtocol):  # type: ignore[misc]  # the library is untyped

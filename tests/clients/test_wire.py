@@ -15,7 +15,7 @@ from eosctl.clients.wire import Wire
 from eosctl.codecs.client_properties import client_properties
 from eosctl.errors import ConfigError, NotAuthorized, TimedOut, Unreachable, Unsupported
 from eosctl.model.client_properties import ClientProperties
-from tests.sandbox.waiting import eventually
+from tests.waiting import eventually
 
 PLAIN_LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 

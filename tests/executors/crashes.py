@@ -25,8 +25,8 @@ from eosctl.planning.offsets_digest import entries_by_connector
 from eosctl.planning.undo import undo_plan
 from eosctl.sources.kafka_transactions import describe_transactional_ids
 from eosctl.sources.plan_facts import read_offsets_topic, read_topic_now
-from tests.integration.coordinators import wait_until
 from tests.topics import make_topic
+from tests.waiting import eventually
 
 CRASHING_APPLY = Path(__file__).with_name("crashing_apply.py")
 CONFIG_TOPIC = "connect-configs"
@@ -111,7 +111,7 @@ class MovedOffsets:
 
         A reader of committed records waits at an undecided one, so a commit whose markers are on their way is awaited.
         """
-        wait_until(lambda: not self._ends(), "the markers of the transaction")
+        eventually(lambda: not self._ends(), "the markers of the transaction")
         entries = entries_by_connector(read_offsets_topic(self.access, self.target)).get(self.name, [])
         values = [(key.raw, each.committed.value) for key, each in entries if each.committed is not None]
         found = {key: value for key, value in values if value is not None}

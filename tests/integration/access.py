@@ -16,7 +16,8 @@ from confluent_kafka.admin import (
 from eosctl.clients.acl_messages import describe_acls
 from eosctl.clients.wire import Wire
 from eosctl.sandbox.sandbox import Sandbox
-from tests.integration.coordinators import wait_until, wire_to
+from tests.integration.coordinators import wire_to
+from tests.waiting import eventually
 
 
 @contextmanager
@@ -27,13 +28,13 @@ def allowed(sandbox: Sandbox, user: str, *grants: tuple[str, str, str]) -> Itera
     for future in admin.create_acls(bindings).values() if bindings else ():
         future.result(30)
     with wire_to(sandbox.bootstrap_servers) as wire:
-        wait_until(lambda: _at_brokers(wire, user) == {len(set(bindings))}, "the ACLs at all brokers")
+        eventually(lambda: _at_brokers(wire, user) == {len(set(bindings))}, "the ACLs at all brokers")
         try:
             yield
         finally:
             for future in admin.delete_acls([_filter(user)]).values():
                 future.result(30)
-            wait_until(lambda: _at_brokers(wire, user) == {0}, "the end of the ACLs at all brokers")
+            eventually(lambda: _at_brokers(wire, user) == {0}, "the end of the ACLs at all brokers")
 
 
 def _at_brokers(wire: Wire, user: str) -> set[int]:

@@ -10,7 +10,7 @@ from eosctl.model.acls import CLUSTER_NAME, OPERATION_CODES, AclBinding, Operati
 from eosctl.model.skipped import Skipped
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sources.kafka_acls import read_acls
-from tests.integration.waiting import eventually
+from tests.waiting import eventually
 
 AUTHORIZATION_FAILED = {29, 30, 31, 53}
 CODES = {code: operation for operation, code in OPERATION_CODES.items()}

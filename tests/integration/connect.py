@@ -8,8 +8,8 @@ import httpx
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 
 from eosctl.sandbox.sandbox import Sandbox
-from tests.integration.coordinators import wait_until
 from tests.integration.producers import create_topic
+from tests.waiting import eventually
 
 PARTITIONS = 3
 BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"
@@ -40,7 +40,7 @@ class Worker:
             answers.append(self._http.request(method, path, json=body))
             return answers[-1].status_code != 409
 
-        wait_until(settled, f"{method} {path}")
+        eventually(settled, f"{method} {path}")
         answer = answers[-1]
         assert answer.status_code < 400, answer.text
         return answer.json() if answer.content else None
@@ -56,7 +56,7 @@ class Worker:
 
     def wait_for_tasks(self, name: str, count: int, state: str = "RUNNING") -> None:
         """Returns when the connector has `count` tasks and all are in `state`."""
-        wait_until(lambda: self._there(name) and self.task_states(name) == [state] * count, f"{count} {state} tasks")
+        eventually(lambda: self._there(name) and self.task_states(name) == [state] * count, f"{count} {state} tasks")
 
     def _there(self, name: str) -> bool:
         return self._http.get(f"/connectors/{name}/status").status_code == 200
@@ -113,7 +113,7 @@ class Mirror:
         self.configure(tasks)
         self.worker.wait_for_tasks(self.name, tasks)
         self.feed()
-        wait_until(lambda: len(self.copied()) >= self._made, "the first records copied")
+        eventually(lambda: len(self.copied()) >= self._made, "the first records copied")
 
     @property
     def made(self) -> int:
@@ -148,7 +148,7 @@ class Mirror:
     def check_exactly_once(self) -> None:
         """Everything written so far, and some more, is in the copy once."""
         self.feed()
-        wait_until(lambda: len(self.copied()) >= self._made, f"{self._made} records in the copy")
+        eventually(lambda: len(self.copied()) >= self._made, f"{self._made} records in the copy")
         assert self.copied() == list(range(self._made))
 
     def delete(self) -> None:

@@ -1,7 +1,7 @@
 """What coordinators know of transactional IDs, asked without the command that is under test."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from eosctl.clients.messages import find_coordinators, init_producer_id
@@ -21,14 +21,6 @@ def wire_to(servers: str, timeout_s: float = 60.0) -> Iterator[Wire]:
     properties = client_properties(command_config=None, command_config_name="none", extra=(), bootstrap_server=servers)
     with Wire(properties, timeout_s=timeout_s) as wire:
         yield wire
-
-
-def wait_until(condition: Callable[[], bool], what: str, deadline_s: float = 60.0) -> None:
-    """Returns when `condition` holds; fails naming `what` when it does not in time."""
-    deadline = time.monotonic() + deadline_s
-    while not condition():
-        assert time.monotonic() < deadline, f"{what}: not within {deadline_s:g} s"
-        time.sleep(0.05)
 
 
 def describe(servers: str, transactional_ids: Iterable[str]) -> Mapping[str, TransactionDescription | None]:

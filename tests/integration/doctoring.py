@@ -13,7 +13,7 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 
 from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.conftest import Ran
-from tests.integration.waiting import eventually
+from tests.waiting import eventually
 
 FILE_SOURCE = "org.apache.kafka.connect.file.FileStreamSourceConnector"
 Eosctl = Callable[..., Ran]

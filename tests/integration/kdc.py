@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.integration.waiting import eventually
+from tests.waiting import eventually
 
 REALM = "EOSCTL.TEST"
 CONFIG = """[libdefaults]

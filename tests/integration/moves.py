@@ -20,8 +20,8 @@ from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sources.plan_facts import read_offsets_topic
 from tests.commands.conftest import Ran
 from tests.integration.connect import Mirror, Worker
-from tests.integration.coordinators import wait_until
 from tests.integration.file_connectors import values_in
+from tests.waiting import eventually
 
 Eosctl = Callable[..., Ran]
 
@@ -65,7 +65,7 @@ class Home:
             answers.append(answer.status_code)
             return answers[-1] != 409
 
-        wait_until(settled, f"{method} {path}")
+        eventually(settled, f"{method} {path}")
         return answers[-1]
 
     def create(self, name: str, config: Mapping[str, str]) -> None:
@@ -79,7 +79,7 @@ class Home:
     def delete(self, name: str) -> None:
         """Delete a connector, and wait until its tasks have ended: then its status is gone, too."""
         self.delete_now(name)
-        wait_until(lambda: self.ask("GET", f"/connectors/{quote(name, safe='')}/status") == 404, f"{name} to be gone")
+        eventually(lambda: self.ask("GET", f"/connectors/{quote(name, safe='')}/status") == 404, f"{name} to be gone")
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class Lines:
     def check_exactly_once(self) -> None:
         self.write(60)
         last = f"line {self.count - 1}".encode()
-        wait_until(
+        eventually(
             lambda: self.copied()[-1:] == [last], f"the last line; {len(self.copied())} of {self.count} are there"
         )
         assert self.copied() == [f"line {number}".encode() for number in range(self.count)]
@@ -194,7 +194,7 @@ def delete_copies(home: Home, connector: str) -> None:
         def copies() -> list[Entry]:
             return entries_by_connector(read_offsets_topic(access, home.offsets_topic)).get(connector, [])
 
-        wait_until(lambda: bool(copies()), "the workers' copy")
+        eventually(lambda: bool(copies()), "the workers' copy")
         sender = producer(ClientProperties((home.servers,)))
         for key, records in copies():
             sender.produce(home.offsets_topic, None, key.raw, records.topic_partition.partition)

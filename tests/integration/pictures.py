@@ -20,10 +20,10 @@ from eosctl.codecs.client_properties import client_properties
 from eosctl.model.names import TopicPartition
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
-from tests.integration.coordinators import wait_until
 from tests.integration.hanging import UNVERIFIED, hang
 from tests.integration.pages import shell, steps_of
 from tests.integration.terminal import in_terminal
+from tests.waiting import eventually
 
 PICTURES = Path(__file__).resolve().parents[2] / "docs" / "pictures"
 COLUMNS = 118
@@ -84,10 +84,10 @@ def _set_the_stage(sandbox: Sandbox, directory: Path, cluster: dict[str, str]) -
             lines.write_text("".join(f"{name} {number}\n" for number in range(1000)))
             config = f'{{"connector.class": "{SOURCE}", "file": "{name}.txt", "topic": "{name}"}}'
             bash.run(f"rest PUT /connectors/{name}/config '{config}'")
-            wait_until(
+            eventually(
                 lambda name=name: "1001" in bash.run(f"eosctl transactions lso {name} || true"), f"lines in {name}"
             )
         bash.run("rest PUT /connectors/payments/stop")
-        wait_until(lambda: "STOPPED" in bash.run("eosctl inspect-config payments || true"), "payments to stop")
+        eventually(lambda: "STOPPED" in bash.run("eosctl inspect-config payments || true"), "payments to stop")
     with Wire(client_properties(bootstrap_server=sandbox.bootstrap_servers), timeout_s=30) as wire:
         hang(wire, TopicPartition("payments", 0), "connect-cluster-payments-0")

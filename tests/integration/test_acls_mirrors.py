@@ -24,7 +24,7 @@ from tests.integration.acl_broker import AclBroker, wire_of
 from tests.integration.acl_scenarios import ends
 from tests.integration.acl_site import PATIENT_S, USERS, Site, Sites
 from tests.integration.producers import create_topic
-from tests.integration.waiting import eventually
+from tests.waiting import eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
 

@@ -17,8 +17,9 @@ from eosctl.sandbox.spec import SandboxSpec
 from eosctl.sources.kafka_offsets import partition_offsets
 from tests.integration.access import allowed
 from tests.integration.audit_site import Eosctl
-from tests.integration.coordinators import coordinator_of, state_of, wait_until
+from tests.integration.coordinators import coordinator_of, state_of
 from tests.integration.written_connect import WrittenConnect
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.kafka
 
@@ -40,7 +41,7 @@ def connect(brokers: Sandbox, eosctl: Eosctl, fresh_name: Callable[[str], str]) 
     begin = time.time_ns() // 1_000_000 - 2 * MINUTE
     while True:
         written = WrittenConnect(brokers.bootstrap_servers, eosctl, fresh_name("apart"), begin)
-        wait_until(lambda written=written: are_everywhere(written), "the topics at all brokers")
+        eventually(lambda written=written: are_everywhere(written), "the topics at all brokers")
         coordinator = coordinator_of(written.servers, written.transactional_id())
         if leader_of(written.servers, written.place) not in {leader_of(written.servers, output(written)), coordinator}:
             written.run()
@@ -78,7 +79,7 @@ def committed_until(servers: str, place: TopicPartition) -> int:
 
 def await_complete(connect: WrittenConnect) -> None:
     """Returns when the task's last transaction has all of its markers."""
-    wait_until(lambda: state_of(connect.servers, connect.transactional_id()) == "CompleteCommit", "its last marker")
+    eventually(lambda: state_of(connect.servers, connect.transactional_id()) == "CompleteCommit", "its last marker")
 
 
 def commit_while_frozen(brokers: Sandbox, connect: WrittenConnect, position: int) -> None:
@@ -94,10 +95,10 @@ def commit_while_frozen(brokers: Sandbox, connect: WrittenConnect, position: int
     brokers.pause_broker(frozen)
     try:
         connect.task.commit_transaction(30)
-        wait_until(lambda: ended(connect.servers, place, before), "the output's marker")
+        eventually(lambda: ended(connect.servers, place, before), "the output's marker")
     finally:
         brokers.resume_broker(frozen)
-    wait_until(lambda: committed_until(connect.servers, connect.place) > 0, "the broker back")
+    eventually(lambda: committed_until(connect.servers, connect.place) > 0, "the broker back")
 
 
 def ended(servers: str, place: TopicPartition, before: int) -> bool:

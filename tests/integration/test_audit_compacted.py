@@ -17,9 +17,9 @@ from eosctl.codecs.record_batches import BatchHeader, decode_marker, iter_batche
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
 from tests.integration.audit_site import Eosctl
-from tests.integration.coordinators import wait_until
 from tests.integration.producers import transactional_producer
 from tests.sources.mixed_topic import create_topic
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.kafka
 
@@ -110,7 +110,7 @@ def site(kafka_version: str) -> Iterator[CleanedSite]:
             tasks.write(0)
             return found.is_cleaned(OFFSETS) and found.is_cleaned(OUTPUT)
 
-        wait_until(cleaned, "the cleaner at work in both topics")
+        eventually(cleaned, "the cleaner at work in both topics")
         yield found
 
 

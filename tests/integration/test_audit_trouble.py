@@ -23,8 +23,8 @@ from eosctl.planning.ledger import resume
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sources.audit_plan import AuditWish, read_bounds
 from tests.integration.audit_site import Eosctl
-from tests.integration.coordinators import wait_until
 from tests.integration.producers import create_topic
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.kafka
 
@@ -60,7 +60,7 @@ def test_a_topic_that_is_created_again_between_plan_and_reading(sandbox: Sandbox
     plan = plan_of(servers, topic)
     admin = AdminClient({"bootstrap.servers": servers})
     admin.delete_topics([topic])[topic].result(30)
-    wait_until(lambda: topic not in admin.list_topics(timeout=30).topics, "the topic gone")
+    eventually(lambda: topic not in admin.list_topics(timeout=30).topics, "the topic gone")
     create_topic(servers, topic)
     fill(servers, topic, 5)
     [finding] = [each for each in carry_out(servers, plan).findings if each.counts]
@@ -75,7 +75,7 @@ def test_a_topic_that_is_deleted_between_plan_and_reading(sandbox: Sandbox, fres
     plan = plan_of(servers, topic)
     admin = AdminClient({"bootstrap.servers": servers})
     admin.delete_topics([topic])[topic].result(30)
-    wait_until(lambda: topic not in admin.list_topics(timeout=30).topics, "the topic gone")
+    eventually(lambda: topic not in admin.list_topics(timeout=30).topics, "the topic gone")
     [finding] = [each for each in carry_out(servers, plan).findings if each.counts]
     assert (finding.id, "deleted" in finding.message) == ("unreadable-range", True)
 

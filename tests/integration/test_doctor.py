@@ -15,8 +15,8 @@ from tests.integration.connect import Mirror, Worker
 from tests.integration.doctoring import Doctor
 from tests.integration.kafka_tools import run_kafka_tool
 from tests.integration.producers import create_topic
-from tests.integration.waiting import eventually
 from tests.topics import make_topic
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.kafka
 FILE_SOURCE = "org.apache.kafka.connect.file.FileStreamSourceConnector"

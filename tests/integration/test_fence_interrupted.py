@@ -12,7 +12,8 @@ import pytest
 
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sources.kafka_transactions import list_transactional_ids
-from tests.integration.coordinators import describe, wait_until, wire_to
+from tests.integration.coordinators import describe, wire_to
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.kafka
 
@@ -51,7 +52,7 @@ def interrupted(
             listed = list_transactional_ids(wire).transactions
             return sum(each.transactional_id.startswith(prefix) for each in listed) >= 1000
 
-        wait_until(a_thousand_are_there, "a thousand fenced IDs")
+        eventually(a_thousand_are_there, "a thousand fenced IDs")
     process.send_signal(signal.SIGINT)
     stdout, stderr = process.communicate(timeout=60)
     return names, process, stdout, stderr

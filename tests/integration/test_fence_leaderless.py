@@ -13,8 +13,9 @@ from eosctl.sandbox.spec import SandboxSpec
 from eosctl.sources.kafka_log import read_log
 from eosctl.sources.kafka_topics import leaderless
 from tests.commands.conftest import Ran
-from tests.integration.coordinators import coordinator_of, state_of, wait_until, wire_to
+from tests.integration.coordinators import coordinator_of, state_of, wire_to
 from tests.integration.producers import open_transaction
+from tests.waiting import eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
 
@@ -42,7 +43,7 @@ def test_a_partition_without_leader_is_an_objection_and_force_shows_why(
     name = next(each for each in iter(lambda: fresh_name("lost"), "") if coordinator_of(servers, each) == 1)
     producer = open_transaction(servers, name, PLACE.topic)
     two_brokers.kill_broker(2)
-    wait_until(lambda: _is_leaderless(servers), "the end of broker 2's session")
+    eventually(lambda: _is_leaderless(servers), "the end of broker 2's session")
     command = ("fence", "-b", servers, "--transactional-id", name, "--yes", "-o", "json", "--timeout", "5")
 
     refused = eosctl(*command)
@@ -61,7 +62,7 @@ def test_a_partition_without_leader_is_an_objection_and_force_shows_why(
 
     two_brokers.start_broker(2)
     expected = RecordState.ABORTED if waits else RecordState.OPEN
-    wait_until(lambda: _state_of_the_record(servers) is expected, f"the record {expected}")
+    eventually(lambda: _state_of_the_record(servers) is expected, f"the record {expected}")
     del producer
 
 

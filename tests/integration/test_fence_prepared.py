@@ -13,8 +13,9 @@ from eosctl.executors.fencing import StepProgress
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
 from tests.commands.conftest import Ran
-from tests.integration.coordinators import coordinator_of, state_of, wait_until
+from tests.integration.coordinators import coordinator_of, state_of
 from tests.integration.producers import open_transaction, refused_as_fenced
+from tests.waiting import eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
 
@@ -113,6 +114,6 @@ def _committed_values(servers: str) -> list[bytes | None]:
         values.append(message.value())
         return False
 
-    wait_until(reached_the_end, f"the end of {TOPIC}")
+    eventually(reached_the_end, f"the end of {TOPIC}")
     consumer.close()
     return values

@@ -85,7 +85,7 @@ def by_wire(given):
 
 
 def by_librdkafka(given):
-    return len(admin_client(given).list_topics(timeout=10).brokers)
+    return len(admin_client(given).list_topics(timeout=30).brokers)
 
 
 CLIENTS = pytest.mark.parametrize("connect", [by_wire, by_librdkafka])

@@ -9,7 +9,7 @@ import pytest
 from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.conftest import Ran
 from tests.integration.connect import Mirror, Worker
-from tests.integration.coordinators import wait_until
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.kafka
 
@@ -81,7 +81,7 @@ def test_the_way_from_disabled_to_enabled_and_back(
     assert cluster.last_commit()["transaction"] == "committed", "a preparing leader writes in transactions"
 
     cluster.restart("enabled")
-    wait_until(lambda: cluster.rule() == "none", "the first exactly-once start")  # old statuses still say RUNNING
+    eventually(lambda: cluster.rule() == "none", "the first exactly-once start")  # old statuses still say RUNNING
     cluster.check_healthy("none", 0, tasks=3, record=3)
     mirror.start(2)
     cluster.check_healthy("none", 0, tasks=2, record=2)

@@ -9,9 +9,9 @@ import pytest
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
 from tests.commands.conftest import Ran
-from tests.integration.coordinators import wait_until
 from tests.integration.file_connectors import wait_for
 from tests.integration.moves import STOPPABLE, Eosctl, Home, Lines, flowing
+from tests.waiting import eventually
 
 FreshName = Callable[[str], str]
 
@@ -140,5 +140,5 @@ def test_without_eosctl_it_begins_again(here: Home, there: Sandbox, fresh_name: 
     halt(lines)
     lines.more |= {**overrides(there.bootstrap_servers), "offsets.storage.topic": f"{name}-own"}
     start(lines)
-    wait_until(lambda: len(lines.copied()) >= 2 * count, "every line a second time")
+    eventually(lambda: len(lines.copied()) >= 2 * count, "every line a second time")
     here.delete(name)

@@ -10,8 +10,8 @@ import pytest
 
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
-from tests.integration.coordinators import wait_until
 from tests.integration.moves import SETTING, Copier, Eosctl, Home, Lines, Place, Records, delete_copies, move
+from tests.waiting import eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
 
@@ -102,7 +102,7 @@ def test_the_same_moves_without_eosctl_break(homes: Homes, tmp_path: Path, chang
     copier.more = {SETTING: f"{copier.topic}-own"} if change in {"own-topic", "other-topic"} else {}
     home.create(name, copier.config(home))
     copier.place = Place(home, name)
-    wait_until(lambda: len(copier.copied()) >= 2 * count, "every line a second time")
+    eventually(lambda: len(copier.copied()) >= 2 * count, "every line a second time")
     assert copier.copied() == 2 * [f"line {number}".encode() for number in range(count)]
     home.delete(name)
 

@@ -24,9 +24,9 @@ from eosctl.sandbox.java import compile_java
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
 from eosctl.sources.plan_facts import read_offsets_topic
-from tests.integration.coordinators import wait_until
 from tests.integration.file_connectors import values_in
 from tests.integration.moves import Copier, Eosctl, Home, Place, move
+from tests.waiting import eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
 
@@ -91,7 +91,7 @@ class Odd:
 
     def check_exactly_once(self) -> None:
         before = min(len(each) for each in self.rounds().values())
-        wait_until(lambda: min(len(each) for each in self.rounds().values()) > before + 2, "three more rounds")
+        eventually(lambda: min(len(each) for each in self.rounds().values()) > before + 2, "three more rounds")
         self.starts += 1
         for index, numbers in self.rounds().items():
             if index == NULL and self.place.home.version >= NULL_PARTITION_IS_LOST:
@@ -114,7 +114,7 @@ def check_one_live_value_for_each_key(place: Place, topic: str) -> None:
         ours = [raw for raw in found.raw_keys() if _connector(raw) == place.name]
         return bool(ours) and all(found.under(raw)[0].records > 1 for raw in ours)
 
-    wait_until(grown, f"a commit of the connector's own under every key in {topic}")
+    eventually(grown, f"a commit of the connector's own under every key in {topic}")
     found = held(place.home, topic)
     keys = [raw for raw in found.raw_keys() if raw is not None and _connector(raw) == place.name]
     assert len(keys) == PARTITIONS

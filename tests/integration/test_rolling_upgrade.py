@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from eosctl.sandbox.sandbox import Sandbox
-from tests.integration.waiting import eventually
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.kafka
 SUPPORT = "exactly.once.source.support"

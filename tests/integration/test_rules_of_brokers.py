@@ -14,7 +14,7 @@ from tests.integration.coordinators import coordinator_of
 from tests.integration.doctoring import Doctor, Eosctl, Rest, alter_topic, arguments, file_source, write
 from tests.integration.kafka_tools import run_kafka_tool
 from tests.integration.producers import open_transaction, transactional_producer
-from tests.integration.waiting import eventually
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.kafka
 LOG = "__transaction_state"

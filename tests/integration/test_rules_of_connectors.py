@@ -11,7 +11,7 @@ import pytest
 from eosctl.sandbox.sandbox import Sandbox
 from tests.integration.connect import PARTITIONS, Mirror, Worker
 from tests.integration.doctoring import Doctor, Eosctl, Rest, arguments, file_source
-from tests.integration.waiting import eventually
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.kafka
 OVERRIDE = "producer.override."

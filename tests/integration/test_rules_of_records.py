@@ -16,7 +16,7 @@ from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
 from tests.integration.doctoring import Doctor, Eosctl, Rest, alter_topic, file_source, write
 from tests.integration.producers import create_topic, transactional_producer
-from tests.integration.waiting import eventually
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.kafka
 QUICK_CLEANER = {"log.cleaner.backoff.ms": "100", "log.initial.task.delay.ms": "0"}

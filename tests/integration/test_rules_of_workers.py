@@ -14,7 +14,7 @@ from tests.integration.config_topic import read_topic
 from tests.integration.doctoring import Doctor, Eosctl, Rest, arguments, file_source
 from tests.integration.kafka_tools import run_kafka_tool
 from tests.integration.producers import create_topic, transactional_producer
-from tests.integration.waiting import eventually
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.kafka
 SUPPORT = "exactly.once.source.support"

@@ -78,7 +78,7 @@ def by_wire(given):
 
 
 def by_librdkafka(given):
-    return len(admin_client(given).list_topics(timeout=10).brokers)
+    return len(admin_client(given).list_topics(timeout=30).brokers)
 
 
 @pytest.mark.parametrize("connect", [by_wire, by_librdkafka])

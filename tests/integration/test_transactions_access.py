@@ -20,9 +20,10 @@ from eosctl.model.names import TopicPartition
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
 from tests.commands.conftest import Ran
-from tests.integration.coordinators import wait_until, wire_to
+from tests.integration.coordinators import wire_to
 from tests.integration.hanging import UNVERIFIED, hang
 from tests.integration.producers import complete, create_topic, open_transaction
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.kafka
 
@@ -73,13 +74,13 @@ def granted(site: Sandbox, *grants: Grant) -> Iterator[None]:
     )
     for future in admin.create_acls(bindings).values():
         future.result(30)
-    wait_until(lambda: len(admin.describe_acls(everything).result(30)) == len(bindings), "the ACLs at the broker")
+    eventually(lambda: len(admin.describe_acls(everything).result(30)) == len(bindings), "the ACLs at the broker")
     try:
         yield
     finally:
         for future in admin.delete_acls([everything]).values():
             future.result(30)
-        wait_until(lambda: not admin.describe_acls(everything).result(30), "the end of the ACLs")
+        eventually(lambda: not admin.describe_acls(everything).result(30), "the end of the ACLs")
 
 
 def hidden(ran: Ran) -> dict:

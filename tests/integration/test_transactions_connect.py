@@ -13,8 +13,9 @@ from eosctl.model.names import TopicPartition
 from eosctl.model.versions import KafkaVersion
 from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.conftest import Ran
-from tests.integration.coordinators import wait_until, wire_to
+from tests.integration.coordinators import wire_to
 from tests.integration.hanging import UNVERIFIED, hang
+from tests.waiting import eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
 
@@ -38,21 +39,21 @@ def test_a_worker_that_a_hanging_transaction_stops_starts_after_the_abort(
     with wire_to(servers) as wire:
         hung = hang(wire, TopicPartition(CONFIG_TOPIC, 0), "connect-cluster-old")
     url = sandbox.start_worker(1, until_ready=False)
-    wait_until(lambda: _reads_config_topic(sandbox), "the worker's reading of its config topic")
+    eventually(lambda: _reads_config_topic(sandbox), "the worker's reading of its config topic")
     row = _hanging(eosctl, servers)
     assert (row["topic"], row["start_offset"]) == (CONFIG_TOPIC, hung.start_offset)
     assert row["waiting_connect"] == [
         "workers of Connect cluster connect-cluster: config topic; none with exactly-once starts"
     ]
     quiet_until = time.monotonic() + 5
-    wait_until(lambda: _has_started(sandbox, url) or time.monotonic() > quiet_until, "five seconds")
+    eventually(lambda: _has_started(sandbox, url) or time.monotonic() > quiet_until, "five seconds")
     assert not _has_started(sandbox, url), "the worker must be waiting for the end of the transaction"
     ran = eosctl(
         "transactions", "abort", "-b", servers, "--topic", CONFIG_TOPIC, "--partition", "0",
         "--start-offset", hung.start_offset, "--max-transaction-timeout", "0", "--yes",
     )  # fmt: skip
     assert ran.exit_code == 0, ran.stderr
-    wait_until(lambda: _has_started(sandbox, url), "the worker's start")
+    eventually(lambda: _has_started(sandbox, url), "the worker's start")
 
 
 def _reads_config_topic(sandbox: Sandbox) -> bool:

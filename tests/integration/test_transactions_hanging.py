@@ -14,7 +14,7 @@ from eosctl.model.names import TopicPartition
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
 from tests.commands.conftest import Ran
-from tests.integration.coordinators import coordinator_of, describe, state_of, wait_until, wire_to
+from tests.integration.coordinators import coordinator_of, describe, state_of, wire_to
 from tests.integration.hanging import (
     UNVERIFIED,
     Hung,
@@ -28,6 +28,7 @@ from tests.integration.hanging import (
 from tests.integration.producers import complete, open_transaction
 from tests.oracle.find_hanging import find_hanging
 from tests.topics import make_topic
+from tests.waiting import eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
 
@@ -63,7 +64,7 @@ def create(servers: str, topic: str, partitions: int, **config: str) -> None:
 def hang_after_a_commit(stage: Stage, wire, place: TopicPartition, name: str) -> Hung:
     """A batch that comes after the end of its transaction: the ID is known, its transaction complete."""
     complete(stage.servers, name, place.topic, commit=True)
-    wait_until(lambda: state_of(stage.servers, name) == "CompleteCommit", f"the commit of {name}")
+    eventually(lambda: state_of(stage.servers, name) == "CompleteCommit", f"the commit of {name}")
     producer = describe(stage.servers, [name])[name].producer
     next_sequence = 1 if _same_epoch_was_used(stage, place, producer) else 0
     offset = produce(wire, place, name, transactional_batch(producer, next_sequence))
@@ -208,8 +209,8 @@ def test_what_its_coordinator_is_ending_is_waited_for(stage: Stage, eosctl: Eosc
         assert "PrepareCommit" in refused.stderr
     finally:
         stage.sandbox.start_broker(2)
-    wait_until(lambda: state_of(stage.servers, "ends-in-commit") == "CompleteCommit", "the end of the commit")
-    wait_until(lambda: state_of(stage.servers, "ends-in-abort") == "CompleteAbort", "the end of the abort")
+    eventually(lambda: state_of(stage.servers, "ends-in-commit") == "CompleteCommit", "the end of the commit")
+    eventually(lambda: state_of(stage.servers, "ends-in-abort") == "CompleteAbort", "the end of the abort")
 
 
 def test_a_live_transaction_is_refused_and_forcing_it_says_what_breaks(stage: Stage, eosctl: Eosctl):

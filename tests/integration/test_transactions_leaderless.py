@@ -15,9 +15,10 @@ from eosctl.sandbox.spec import SandboxSpec
 from eosctl.sources.kafka_log import read_log
 from eosctl.sources.kafka_topics import leaderless
 from tests.commands.conftest import Ran
-from tests.integration.coordinators import coordinator_of, state_of, wait_until, wire_to
+from tests.integration.coordinators import coordinator_of, state_of, wire_to
 from tests.integration.producers import transactional_producer
 from tests.oracle.find_hanging import find_hanging
+from tests.waiting import eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
 
@@ -68,10 +69,10 @@ def test_a_marker_that_is_forgotten_is_found_as_a_hang_and_the_abort_cures_it(
     name = next(each for each in iter(lambda: fresh_name("half"), "") if coordinator_of(servers, each) == 1)
     producer = under_way(servers, name)
     two_brokers.kill_broker(2)
-    wait_until(lambda: _is_leaderless(servers), "the end of broker 2's session")
+    eventually(lambda: _is_leaderless(servers), "the end of broker 2's session")
     producer.abort_transaction(30)
     forgets = two_brokers.spec.version.major >= 4
-    wait_until(
+    eventually(
         lambda: state_of(servers, name) == ("CompleteAbort" if forgets else "PrepareAbort"), "the coordinator's answer"
     )
     search = ("transactions", "hanging", "-b", servers, "--max-transaction-timeout", "0", "-o", "json")
@@ -81,7 +82,7 @@ def test_a_marker_that_is_forgotten_is_found_as_a_hang_and_the_abort_cures_it(
 
     two_brokers.start_broker(2)
     if not forgets:
-        wait_until(lambda: states(servers, LOST) == [RecordState.ABORTED], "the late marker")
+        eventually(lambda: states(servers, LOST) == [RecordState.ABORTED], "the late marker")
         assert eosctl(*search).exit_code == 0
         return
     assert (states(servers, KEPT), states(servers, LOST)) == ([RecordState.ABORTED], [RecordState.OPEN])

@@ -11,9 +11,10 @@ from eosctl.model.names import coordinator_partition
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sources.log_segment import LogSegment
 from tests.commands.conftest import Ran
-from tests.integration.coordinators import describe, wait_until
+from tests.integration.coordinators import describe
 from tests.integration.producers import complete, create_topic, open_transaction, transactional_producer
 from tests.oracle.transaction_log_bytes import TransactionLogOracle, read_by_kafka
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.kafka
 
@@ -29,7 +30,7 @@ def mixed_load(servers: str) -> None:
         complete(servers, "connect-cluster-orders-0", "t", commit=True)
     complete(servers, "connect-cluster-orders-1", "t", commit=False)
     complete(servers, "ü-😀-0", "t", commit=True)
-    wait_until(
+    eventually(
         lambda: all(each is None or not each.state.is_open for each in describe(servers, IDS).values()), "the ends"
     )
 

@@ -16,9 +16,10 @@ from eosctl.sandbox.spec import SandboxSpec
 from eosctl.sources.kafka_topics import leaderless
 from eosctl.sources.transaction_log import transaction_log_leaders
 from tests.commands.conftest import Ran
-from tests.integration.coordinators import coordinator_of, wait_until, wire_to
+from tests.integration.coordinators import coordinator_of, wire_to
 from tests.integration.hanging import UNVERIFIED, hang
 from tests.integration.producers import open_transaction, transactional_producer
+from tests.waiting import eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
 
@@ -79,7 +80,7 @@ def half(kafka_version: str) -> Iterator[Half]:
             undecided = hang(wire, KEPT, lost_hung).producer.producer_id
         started.kill_broker(LOST_BROKER)
         with wire_to(servers) as wire:
-            wait_until(lambda: leaderless(wire, [LOST]) == {LOST}, "the end of the broker's session")
+            eventually(lambda: leaderless(wire, [LOST]) == {LOST}, "the end of the broker's session")
         yield Half(servers, known, unknown, hung, undecided)
         del producers
 

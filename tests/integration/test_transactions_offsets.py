@@ -17,10 +17,11 @@ from eosctl.model.names import TopicPartition, coordinator_partition
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
 from tests.commands.conftest import Ran
-from tests.integration.coordinators import wait_until, wire_to
+from tests.integration.coordinators import wire_to
 from tests.integration.hanging import UNVERIFIED, initialise
 from tests.integration.producers import create_topic
 from tests.oracle.find_hanging import find_hanging
+from tests.waiting import eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
 
@@ -39,7 +40,7 @@ def unverified(kafka_version: str) -> Iterator[Sandbox]:
         create_topic(sandbox.bootstrap_servers, INPUT.topic)
         settings = {"bootstrap.servers": sandbox.bootstrap_servers, "group.id": GROUP}
         committer = Consumer({**settings, "log_level": 0})
-        wait_until(lambda: commits(committer, 3), "the coordinator of the group")
+        eventually(lambda: commits(committer, 3), "the coordinator of the group")
         committer.close()
         yield sandbox
 

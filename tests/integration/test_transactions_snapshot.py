@@ -13,9 +13,10 @@ from eosctl.model.names import TopicPartition
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
 from tests.commands.conftest import Ran, Typed
-from tests.integration.coordinators import state_of, wait_until, wire_to
+from tests.integration.coordinators import state_of, wire_to
 from tests.integration.hanging import UNVERIFIED, hang
 from tests.integration.producers import complete, create_topic, open_transaction
+from tests.waiting import eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
 
@@ -54,7 +55,7 @@ def _transactions(servers: str) -> Producer:
     create_topic(servers, "orders", 2)
     complete(servers, "done-0", "orders", commit=True)
     complete(servers, "undone-0", "orders", commit=False)
-    wait_until(lambda: state_of(servers, "undone-0") == "CompleteAbort", "the abort")
+    eventually(lambda: state_of(servers, "undone-0") == "CompleteAbort", "the abort")
     consumer = Consumer({"bootstrap.servers": servers, "group.id": "reader", "log_level": 0})
     with wire_to(servers) as wire:
         hang(wire, TopicPartition("orders", 1), "hung-0")
@@ -62,7 +63,7 @@ def _transactions(servers: str) -> Producer:
     consumer.list_topics(timeout=30)
     for partition in (0, 1):
         consumer.assign([Committed("orders", partition)])
-        wait_until(lambda partition=partition: _commits(consumer, partition), "the group's coordinator")
+        eventually(lambda partition=partition: _commits(consumer, partition), "the group's coordinator")
     consumer.close()
     return live
 

@@ -12,7 +12,8 @@ from eosctl.errors import ConfigError
 from eosctl.sandbox.keeper import kept_state
 from eosctl.sandbox.probes import brokers_in_metadata
 from eosctl.sandbox.state import KeeperLock, ProcessState, SandboxState, read_state, write_state
-from tests.sandbox.waiting import eventually, is_alive
+from tests.sandbox.processes import is_alive
+from tests.waiting import eventually
 
 STATE = SandboxState(
     bootstrap_servers="127.0.0.1:9001",

@@ -3,7 +3,7 @@
 import sys
 
 from eosctl.sandbox.process import Jvm, Spawner
-from tests.sandbox.waiting import eventually
+from tests.waiting import eventually
 
 
 def tail_of(log, *lines):

@@ -26,8 +26,9 @@ from eosctl.sandbox.probes import brokers_in_metadata, worker_has_joined
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
 from tests.integration.producers import open_transaction
-from tests.sandbox.waiting import eventually, is_alive
+from tests.sandbox.processes import is_alive
 from tests.topics import make_topic
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.kafka
 
@@ -54,7 +55,7 @@ def create_topic(sandbox, name, replication=1):
 
 
 def topics(sandbox):
-    return set(admin(sandbox).list_topics(timeout=10).topics)
+    return set(admin(sandbox).list_topics(timeout=30).topics)
 
 
 def read_committed(sandbox, topic, count):
@@ -350,7 +351,7 @@ def test_processes_die_with_a_killed_parent_but_not_with_the_thread_that_started
         assert len(pids) == 2
         assert all(map(is_alive, pids))
         os.kill(parent.pid, signal.SIGKILL)
-    eventually(lambda: not any(map(is_alive, pids)), deadline_s=10)
+    eventually(lambda: not any(map(is_alive, pids)))
 
 
 def test_storage_can_be_formatted_with_older_features(make_sandbox):

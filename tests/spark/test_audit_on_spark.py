@@ -28,8 +28,8 @@ from eosctl.spark.engine import SparkEngine
 from eosctl.spark.executor_access import ExecutorAccess, executor_access
 from eosctl.spark.session import spark_session
 from tests.integration.access import allowed
-from tests.integration.waiting import eventually
 from tests.spark.audited_cluster import AuditedCluster, cut
+from tests.waiting import eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(900)]
 QUICK_CLEANER = {"log.cleaner.backoff.ms": "100", "log.initial.task.delay.ms": "0"}

@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 
 def eventually(
-    ask: Callable[[], T], what: str | Callable[[], str], *, deadline_s: float = 30.0, every_s: float = 0.05
+    ask: Callable[[], T], what: str | Callable[[], str] = "it", *, deadline_s: float = 60.0, every_s: float = 0.05
 ) -> T:
     """The first true answer of `ask`; fails, saying `what` did not come to pass, after the deadline."""
     deadline = time.monotonic() + deadline_s
