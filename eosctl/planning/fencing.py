@@ -147,8 +147,8 @@ def _object_to_leaderless(steps: Sequence[FenceStep], leaderless: Collection[Top
     return [
         Objection(
             f"{_count(names, 'transactional ID')} ({_some(names)}) with an open transaction on partitions that have no "
-            f"leader: {_some(list(map(str, partitions)))}. Kafka 4.3.1 ends such a transaction without their markers, "
-            "so that it hangs there; up to 3.9 it waits for the leaders",
+            f"leader: {_some(list(map(str, partitions)))}. Kafka 4.3 ends such a transaction without their markers, "
+            "so that it hangs there; up to 4.2 it waits for the leaders",
             "start the brokers that hold the partitions first; or fence with --force, and when they are back end what "
             f"hangs: eosctl transactions abort --topic {partitions[0].topic} --partition {partitions[0].partition}",
         )

@@ -271,12 +271,12 @@ FORGOTTEN: Final = Rule(
     severity=Severity.ERROR,
     question="Do all partitions of Connect's open transactions have a leader?",
     needs=("transactions", "leaderless"),
-    cause="Brokers of 4.x forget the marker of a partition without leader and call the transaction complete: when the "
-    "leader is back, its records hang there (measured with 4.3.1; 3.x waits for the leader). A restarted task, a new "
+    cause="Brokers of 4.3 forget the marker of a partition without leader and call the transaction complete: when the "
+    "leader is back, its records hang there (up to 4.2 they wait for the leader). A restarted task, a new "
     "leader and `eosctl fence` all end the open transaction of their ID.",
     cure="start the brokers that hold its replicas (`kafka-topics.sh --describe --unavailable-partitions` names them); "
     "restart and fence nothing before that. What hangs already: `eosctl transactions hanging`",
-    source="KIP-98; measured with 3.3.2, 3.6.2, 3.9.2 and 4.3.1",
+    source="KIP-98; measured with 3.3.2 to 4.2.0, 4.3.0 and 4.3.1",
     check=_forgotten_markers,
     blocks=frozenset({"preparing", "enabled", "disabled"}),
 )
