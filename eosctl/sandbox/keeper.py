@@ -11,14 +11,16 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import Final, TextIO
 
 from eosctl import errors
-from eosctl.errors import ConfigError, EosctlError, TimedOut
+from eosctl.errors import ConfigError, EosctlError, Interrupted, TimedOut
 from eosctl.sandbox.cache import exclusive
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
@@ -134,6 +136,7 @@ def keep(
 ) -> None:
     """Runs the sandbox in this process until SIGTERM or SIGINT; `ready` is called with its state.
 
+    A signal that comes before `ready` is called is a KeyboardInterrupt; one that comes later ends the sandbox in order.
     Raises ConfigError when a keeper is there already, and what the start of a sandbox raises.
     """
     lock = KeeperLock(directory)
@@ -145,15 +148,25 @@ def keep(
         with Sandbox(replace(spec, directory=directory), narrate) as sandbox:
             state = state_of(sandbox)
             write_state(directory, state)
-            ready(state)
-            while True:
-                time.sleep(POLL_S * 10)  # a signal ends it
-    except KeyboardInterrupt:
-        pass
+            with _signalled() as ended:
+                ready(state)
+                ended.wait()
     finally:
         signal.signal(signal.SIGTERM, before)
         (directory / "state.json").unlink(missing_ok=True)
         lock.release()
+
+
+@contextmanager
+def _signalled() -> Iterator[Event]:
+    """Is set by SIGINT or SIGTERM, which interrupt nothing meanwhile: what is being written is written whole."""
+    ended = Event()
+    before = {each: signal.signal(each, lambda *_: ended.set()) for each in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield ended
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
 
 
 def _interrupt(number: int, frame: object) -> None:
@@ -167,6 +180,8 @@ def main(directory: Path) -> int:
     try:
         with (directory / KEEPER_LOG).open("a", buffering=1) as log:
             keep(directory, spec, partial(_write_line, log), lambda _: None)
+    except KeyboardInterrupt:
+        return Interrupted.exit_code
     except EosctlError as error:
         failure = {"type": type(error).__name__, "message": error.message, "hint": error.hint}
         (directory / "failure.json").write_text(json.dumps(failure))

@@ -12,7 +12,7 @@ from eosctl.errors import ConfigError
 from eosctl.sandbox.keeper import kept_state
 from eosctl.sandbox.probes import brokers_in_metadata
 from eosctl.sandbox.state import KeeperLock, ProcessState, SandboxState, read_state, write_state
-from tests.sandbox.processes import is_alive
+from tests.sandbox.processes import is_alive, processes_that_name
 from tests.waiting import eventually
 
 STATE = SandboxState(
@@ -142,10 +142,24 @@ def test_in_the_foreground_it_lives_until_it_is_interrupted(tmp_path):
     command = [sys.executable, "-m", "eosctl", "sandbox", "up", "--foreground", "--workers", "0", "-o", "json"]
     command += ["--directory", str(tmp_path / "here")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, bufsize=0) as running:
-        answer = running.stdout.read(1)
+        answer = b"".join(iter(running.stdout.readline, b"}\n"))
         state = read_state(tmp_path / "here")
         running.send_signal(signal.SIGINT)
-        answer += running.communicate(timeout=60)[0]
+        assert running.communicate(timeout=60)[0] == b""
     assert running.returncode == 0
-    assert json.loads(answer)["data"]["bootstrap_servers"] == state.bootstrap_servers
+    assert json.loads(answer + b"}")["data"]["bootstrap_servers"] == state.bootstrap_servers
     assert not is_alive(state.processes[0].pid)
+
+
+@pytest.mark.kafka
+def test_interrupted_before_it_is_up_it_says_so_and_leaves_nothing_running(tmp_path):
+    command = [sys.executable, "-m", "eosctl", "sandbox", "up", "--foreground", "--workers", "0", "-o", "json"]
+    command += ["--directory", str(tmp_path / "here")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0) as running:
+        assert b"starting" in running.stderr.readline()
+        running.send_signal(signal.SIGINT)
+        answer, _ = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert json.loads(answer)["error"]["exit_code"] == 130
+    assert processes_that_name(tmp_path) == []
+    assert read_state(tmp_path / "here") is None
