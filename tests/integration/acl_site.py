@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Final
 
 from eosctl.clients.rest import Answer, RestClient
 from eosctl.codecs.connector_files import connector_of
@@ -35,6 +36,9 @@ SHORT_S = 15.0
 """Where something is expected not to come about, nobody waits for it longer than this."""
 PATIENT_S = 60.0
 """Where all is expected to come about, a busy machine is waited for."""
+
+
+OVERTAKEN: Final = "the connector has already generated a new set of task configs"
 
 
 class Broken(Exception):
@@ -209,15 +213,19 @@ class Site:
         except Broken:
             return
 
-    def await_running(self, step: str, name: str, tasks: int, *, since: float = 0.0) -> None:
-        """The connector and this many tasks are RUNNING; Broken as soon as one of them is FAILED."""
+    def await_running(self, step: str, name: str, tasks: int) -> None:
+        """The connector and this many tasks are RUNNING; Broken as soon as one of them is FAILED.
+
+        A task that starts while its connector commits new configs is FAILED until it is started with those.
+        """
 
         def running() -> bool:
             status = self.rest(step, "GET", f"/connectors/{name}/status").body
             assert isinstance(status, dict)
             for each in (status["connector"], *status["tasks"]):
-                if each["state"] == "FAILED":
-                    raise Broken(step, _cause(each.get("trace") or ""))
+                cause = _cause(each.get("trace") or "")
+                if each["state"] == "FAILED" and OVERTAKEN not in cause:
+                    raise Broken(step, cause)
             states = [each["state"] for each in status["tasks"]]
             return status["connector"]["state"] == "RUNNING" and states == ["RUNNING"] * tasks
 
