@@ -32,6 +32,8 @@ _TOPIC: Final = (
     re.compile(r"partition (?P<topic>[A-Za-z0-9._-]+)-\d+"),
 )
 _ROLES: Final = (_TASK, _TRANSACTIONAL_ID, _TOPIC)
+OVERTAKEN: Final = frozenset({"newer-task-configs", "task-revoked"})
+"""What a task is FAILED with that is being started anew, with newer configs or on another worker."""
 
 
 def explain_error(text: str, group_id: str | None = None) -> tuple[Explanation, ...]:
@@ -42,6 +44,11 @@ def explain_error(text: str, group_id: str | None = None) -> tuple[Explanation, 
         if "connector" in names and "task" in names:
             names.setdefault("transactional_id", f"{group_id}-{names['connector']}-{names['task']}")
     return tuple(_explanation(each, names) for each in ERROR_PATTERNS if each.matches(text))
+
+
+def is_overtaken(trace: str) -> bool:
+    """Whether a task that is FAILED with this trace is started again by Connect itself."""
+    return any(each.id in OVERTAKEN and each.matches(trace) for each in ERROR_PATTERNS)
 
 
 def names_in(text: str) -> dict[str, str]:

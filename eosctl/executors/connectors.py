@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+from eosctl.analysis.explanations import is_overtaken
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.rest import RestClient
 from eosctl.clients.rest_offsets import answered_offsets
@@ -54,7 +55,7 @@ def resume_connector(step: ResumeConnector, _: Recheck, *, access: ClusterAccess
             entries = read_entries(step.offsets_side, step.offsets_topic, step.connector)
             _await_answer(rest, step, entries, access.timeout_s)
         rest.request("PUT", f"{connector_path(step.connector)}/resume")
-        tasks = await_state(rest, step.connector, _is_running, "to run", access.timeout_s)
+        tasks = await_state(rest, step.connector, is_running, "to run", access.timeout_s)
         return f"connector {step.connector} runs with {len(tasks)} task" + ("" if len(tasks) == 1 else "s")
 
     return access.ask_worker(resume)
@@ -162,9 +163,10 @@ def _is_stopped(connector: str, state: str, tasks: Tasks) -> bool:
     return state == "STOPPED" and not tasks
 
 
-def _is_running(connector: str, state: str, tasks: Tasks) -> bool:
+def is_running(connector: str, state: str, tasks: Tasks) -> bool:
+    """Whether all tasks are RUNNING; Refused where one is FAILED, unless Connect itself starts it again."""
     for number, task_state, trace in tasks:
-        if task_state == "FAILED":
+        if task_state == "FAILED" and not is_overtaken(trace):
             told = trace.strip().splitlines()[0] if trace.strip() else "no trace"
             raise Refused(f"task {number} of connector {connector} FAILED: {told}")
     return state == "RUNNING" and bool(tasks) and all(task_state == "RUNNING" for _, task_state, _ in tasks)

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
 
+from eosctl.analysis.explanations import is_overtaken
 from eosctl.clients.rest import Answer, RestClient
 from eosctl.codecs.connector_files import connector_of
 from eosctl.codecs.properties import decode_properties
@@ -36,9 +36,6 @@ SHORT_S = 15.0
 """Where something is expected not to come about, nobody waits for it longer than this."""
 PATIENT_S = 60.0
 """Where all is expected to come about, a busy machine is waited for."""
-
-
-OVERTAKEN: Final = "the connector has already generated a new set of task configs"
 
 
 class Broken(Exception):
@@ -224,7 +221,7 @@ class Site:
             assert isinstance(status, dict)
             for each in (status["connector"], *status["tasks"]):
                 cause = _cause(each.get("trace") or "")
-                if each["state"] == "FAILED" and OVERTAKEN not in cause:
+                if each["state"] == "FAILED" and not is_overtaken(cause):
                     raise Broken(step, cause)
             states = [each["state"] for each in status["tasks"]]
             return status["connector"]["state"] == "RUNNING" and states == ["RUNNING"] * tasks
