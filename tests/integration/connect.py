@@ -9,6 +9,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 
 from eosctl.sandbox.sandbox import Sandbox
 from tests.integration.producers import create_topic
+from tests.integration.rebalance import is_for_now
 from tests.waiting import eventually
 
 PARTITIONS = 3
@@ -33,12 +34,12 @@ class Worker:
         self._http.close()
 
     def ask(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Any:
-        """The answer's JSON; 409 (a rebalance) is asked again."""
+        """The answer's JSON; during a rebalance it is asked again."""
         answers: list[httpx.Response] = []
 
         def settled() -> bool:
             answers.append(self._http.request(method, path, json=body))
-            return answers[-1].status_code != 409
+            return not is_for_now(answers[-1])
 
         eventually(settled, f"{method} {path}")
         answer = answers[-1]

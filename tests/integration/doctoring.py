@@ -13,6 +13,7 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 
 from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.conftest import Ran
+from tests.integration.rebalance import is_for_now
 from tests.waiting import eventually
 
 FILE_SOURCE = "org.apache.kafka.connect.file.FileStreamSourceConnector"
@@ -103,7 +104,7 @@ class Rest:
 
         def settled() -> bool:
             answers.append(httpx.request(method, self.url + path, json=body, timeout=90, trust_env=False))
-            return answers[-1].status_code != 409
+            return not is_for_now(answers[-1])
 
         eventually(settled, f"{method} {path} is not refused for a rebalance", deadline_s=60, every_s=0.2)
         good = answers[-1].is_success if expected is None else answers[-1].status_code == expected

@@ -21,6 +21,7 @@ from eosctl.sources.plan_facts import read_offsets_topic
 from tests.commands.conftest import Ran
 from tests.integration.connect import Mirror, Worker
 from tests.integration.file_connectors import values_in
+from tests.integration.rebalance import is_for_now
 from tests.waiting import eventually
 
 Eosctl = Callable[..., Ran]
@@ -56,17 +57,16 @@ class Home:
         return KafkaVersion.parse(self.sandbox.kafka_version)
 
     def ask(self, method: str, path: str, body: Mapping[str, object] | None = None) -> int:
-        """The status code; 409, a rebalance, is asked again."""
-        answers: list[int] = []
+        """The status code; during a rebalance it is asked again."""
+        answers: list[httpx.Response] = []
 
         def settled() -> bool:
-            answer = httpx.request(method, self.url + path, json=body, timeout=60, trust_env=False)
-            assert answer.status_code < 500, answer.text
-            answers.append(answer.status_code)
-            return answers[-1] != 409
+            answers.append(httpx.request(method, self.url + path, json=body, timeout=60, trust_env=False))
+            return not is_for_now(answers[-1])
 
         eventually(settled, f"{method} {path}")
-        return answers[-1]
+        assert answers[-1].status_code < 500, answers[-1].text
+        return answers[-1].status_code
 
     def create(self, name: str, config: Mapping[str, str]) -> None:
         """Create or configure a connector."""

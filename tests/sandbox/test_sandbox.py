@@ -219,7 +219,7 @@ def test_workers_come_and_go_with_settings_of_their_own(make_sandbox):
     assert "exactly.once.source.support = enabled" in started.worker_log(2).read_text()
     started.stop_worker(1)
     assert started.worker_pid(1) is None
-    assert httpx.get(f"{second}/connectors", timeout=30).json() == []
+    eventually(lambda: httpx.get(f"{second}/connectors", timeout=30).json() == [])
 
 
 def test_a_worker_that_cannot_read_its_config_topic_yet_is_not_ready_although_rest_answers(make_sandbox):
@@ -251,7 +251,7 @@ def test_a_worker_can_be_a_sasl_user_with_the_rights_that_acls_give(make_sandbox
     started = make_sandbox()
     allow_everything(started, "User:worker")
     url = started.start_worker(1, started.worker_sasl())
-    assert httpx.get(f"{url}/connectors", timeout=30).json() == []
+    eventually(lambda: httpx.get(f"{url}/connectors", timeout=30).json() == [])
     log = started.worker_log(1).read_text()
     assert "security.protocol = SASL_PLAINTEXT" in log
     assert "security.protocol = PLAINTEXT" not in log
