@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from threading import Event
+from queue import SimpleQueue
 from typing import Final, TextIO
 
 from eosctl import errors
@@ -148,9 +148,9 @@ def keep(
         with Sandbox(replace(spec, directory=directory), narrate) as sandbox:
             state = state_of(sandbox)
             write_state(directory, state)
-            with _signalled() as ended:
+            with _signals() as came:
                 ready(state)
-                ended.wait()
+                came.get()
     finally:
         signal.signal(signal.SIGTERM, before)
         (directory / "state.json").unlink(missing_ok=True)
@@ -158,12 +158,12 @@ def keep(
 
 
 @contextmanager
-def _signalled() -> Iterator[Event]:
-    """Is set by SIGINT or SIGTERM, which interrupt nothing meanwhile: what is being written is written whole."""
-    ended = Event()
-    before = {each: signal.signal(each, lambda *_: ended.set()) for each in (signal.SIGINT, signal.SIGTERM)}
+def _signals() -> Iterator["SimpleQueue[int]"]:
+    """SIGINT and SIGTERM as they come, which interrupt nothing meanwhile: what is being written is written whole."""
+    came: SimpleQueue[int] = SimpleQueue()  # of all that wakes a thread, only this one a signal handler may use
+    before = {each: signal.signal(each, lambda number, _: came.put(number)) for each in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield ended
+        yield came
     finally:
         for each, handler in before.items():
             signal.signal(each, handler)
