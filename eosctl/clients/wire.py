@@ -139,7 +139,7 @@ class Wire:
 
         Raises once for every connection attempt that failed: Unreachable, TimedOut, NotAuthorized, ConfigError.
         """
-        if monotonic() - self._polled_at > UNWATCHED_S:
+        if self._net is not None and monotonic() - self._polled_at > UNWATCHED_S:
             self.poll(0)
         channel = self._channels.get((node_id, lane))
         if channel is not None and channel.connection.closed:
