@@ -54,11 +54,11 @@ def test_an_address_where_nothing_listens_is_unreachable_at_once(closed_address)
 def test_a_peer_that_never_answers_times_out(silent_address):
     began = time.monotonic()
     with (
-        wire_to(silent_address, timeout_s=0.5) as wire,
+        wire_to(silent_address, timeout_s=3) as wire,
         pytest.raises(TimedOut, match=f"{silent_address} accepted the connection but did not answer"),
     ):
         wire.brokers()
-    assert time.monotonic() - began < 20, "not the usual 30 s"
+    assert time.monotonic() - began < 6, "the time is not spent twice"
 
 
 def test_a_peer_that_never_shakes_hands_times_out(silent_address):
@@ -88,7 +88,7 @@ def test_ctrl_c_ends_a_request_that_waits(silent_address):
         began = time.monotonic()
         with pytest.raises(KeyboardInterrupt):
             wire.brokers()
-    assert time.monotonic() - began < 50
+    assert time.monotonic() - began < 15
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
@@ -211,13 +211,13 @@ def test_a_broker_that_is_frozen_leaves_its_items_timed_out(make_sandbox):
     with wire_to(sandbox.bootstrap_servers) as wire:
         wire.request(1, brokers_metadata())
         sandbox.pause_broker(1)
-        window = wire.window(in_flight=2, timeout_s=1)
+        window = wire.window(in_flight=2, timeout_s=4)
         for item in range(5):
             window.put(item, 1, brokers_metadata())
         window.put("later", 1, brokers_metadata(), delay_s=60)
         began = time.monotonic()
         answers = list(window)
-        assert time.monotonic() - began < 30, "the item that is delayed for a minute is not waited for"
+        assert time.monotonic() - began < 8, "the time is not spent twice, nor the item waited for that is delayed"
         sandbox.resume_broker(1)
     assert {answer.item for answer in answers} == {0, 1, 2, 3, 4, "later"}
     assert {type(answer.error) for answer in answers} == {TimedOut}

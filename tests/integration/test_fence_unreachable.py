@@ -33,20 +33,20 @@ def closed() -> str:
 
 def test_a_closed_port_is_told_at_once(eosctl: Eosctl, closed: str) -> None:
     began = time.monotonic()
-    ran = eosctl("fence", "-b", closed, *FLAGS)
+    ran = eosctl("fence", "-b", closed, *FLAGS, "--timeout", "60")
     assert ran.exit_code == 4
     assert closed in ran.stderr
     assert json.loads(ran.stdout)["error"]["exit_code"] == 4
-    assert time.monotonic() - began < 25, "not only when the 30 s of --timeout are over"
+    assert time.monotonic() - began < 20, "well within --timeout"
 
 
 def test_a_listener_that_says_nothing_is_given_up_within_the_timeout(eosctl: Eosctl, silent: str) -> None:
     began = time.monotonic()
-    ran = eosctl("fence", "-b", silent, *FLAGS, "--timeout", "2")
+    ran = eosctl("fence", "-b", silent, *FLAGS, "--timeout", "8")
     assert ran.exit_code == 4
     assert silent in ran.stderr
     assert "did not answer" in ran.stderr
-    assert 1.5 < time.monotonic() - began < 25, "after the 2 s of --timeout, not the usual 30"
+    assert 6 < time.monotonic() - began < 16, "the time is not spent twice"
 
 
 def test_one_live_bootstrap_server_is_enough(
@@ -78,11 +78,11 @@ def test_a_broker_that_freezes_before_the_requests_leaves_its_ids_failed_within_
     monkeypatch.setattr(fencing, "fence_and_prove", frozen)
     began = time.monotonic()
     try:
-        ran = eosctl("fence", "-b", servers, "--prefix", "frozen-", "--yes", "-o", "json", "--timeout", "3")
+        ran = eosctl("fence", "-b", servers, "--prefix", "frozen-", "--yes", "-o", "json", "--timeout", "8")
     finally:
         sandbox.resume_broker(1)
     assert ran.exit_code == 4, ran.stderr
     results = json.loads(ran.stdout)["data"]["results"]
     assert [(each["transactional_id"], each["outcome"]) for each in results] == [(name, "failed") for name in names]
     assert all("whether it was fenced is not known" in each["error"] for each in results)
-    assert time.monotonic() - began < 25, "after the 3 s of --timeout, not the usual 30"
+    assert time.monotonic() - began < 24, "fencing, and what is asked after it, have a --timeout each"
