@@ -276,7 +276,7 @@ FORGOTTEN: Final = Rule(
     "leader and `eosctl fence` all end the open transaction of their ID.",
     cure="start the brokers that hold its replicas (`kafka-topics.sh --describe --unavailable-partitions` names them); "
     "restart and fence nothing before that. What hangs already: `eosctl transactions hanging`",
-    source="KIP-98; measured with 3.3.2 to 4.2.0, 4.3.0 and 4.3.1",
+    source="KIP-98; measured with 3.3.2, 3.6.2, 3.9.2, 4.0.0, 4.1.1, 4.2.0, 4.3.0 and 4.3.1",
     check=_forgotten_markers,
     blocks=frozenset({"preparing", "enabled", "disabled"}),
 )
