@@ -11,6 +11,7 @@ from eosctl.clients.rest_offsets import answered_offsets
 from eosctl.errors import Refused, TimedOut, Undecodable, Unsupported
 from eosctl.executors.apply import Recheck
 from eosctl.model.connectors import connector_path
+from eosctl.model.counts import counted
 from eosctl.model.plan import ResumeConnector, SetConnectorConfig, Side, StopConnector
 from eosctl.model.versions import STOPPED_STATE, KafkaVersion
 from eosctl.planning.answered_offsets import contradiction
@@ -56,7 +57,7 @@ def resume_connector(step: ResumeConnector, _: Recheck, *, access: ClusterAccess
             _await_answer(rest, step, entries, access.timeout_s)
         rest.request("PUT", f"{connector_path(step.connector)}/resume")
         tasks = await_state(rest, step.connector, is_running, "to run", access.timeout_s)
-        return f"connector {step.connector} runs with {len(tasks)} task" + ("" if len(tasks) == 1 else "s")
+        return f"connector {step.connector} runs with {counted(len(tasks), 'task')}"
 
     return access.ask_worker(resume)
 

@@ -17,6 +17,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from eosctl.analysis.owners import KnownNames
 from eosctl.model.connectors import connector_path
+from eosctl.model.counts import counted
 from eosctl.model.fencing import Candidate, FenceStep, FencingPlan, FencingWish, Objection, SkippedCandidate
 from eosctl.model.names import ConnectorTaskId, TopicPartition, task_transactional_id
 from eosctl.model.snapshot import Skipped
@@ -114,7 +115,7 @@ def _object_to_missing(missing: Sequence[str]) -> list[Objection]:
         return []
     return [
         Objection(
-            f"{_count(missing, 'transactional ID')} not known to any coordinator: {_some(missing)}",
+            f"{counted(len(missing), 'transactional ID')} not known to any coordinator: {_some(missing)}",
             "check the spelling with `eosctl fence --prefix … --dry-run`; --create-missing fences them all the same, "
             "which creates each in state Empty for transactional.id.expiration.ms (7 days by default)",
         )
@@ -126,7 +127,7 @@ def _object_to_running(
 ) -> list[Objection]:
     return [
         Objection(
-            f"connector {connector} has {_count(tasks, 'running task')} ({_some([str(task) for task in tasks])}); "
+            f"connector {connector} has {counted(len(tasks), 'running task')} ({_some(list(map(str, tasks)))}); "
             "their open transactions would be aborted and the tasks would turn FAILED, which Connect does not mend",
             f"stop it first (PUT {connector_path(connector)}/stop), or fence with --force and restart its tasks "
             "afterwards",
@@ -146,9 +147,9 @@ def _object_to_leaderless(steps: Sequence[FenceStep], leaderless: Collection[Top
     partitions = sorted(set[TopicPartition]().union(*lost.values()))
     return [
         Objection(
-            f"{_count(names, 'transactional ID')} ({_some(names)}) with an open transaction on partitions that have no "
-            f"leader: {_some(list(map(str, partitions)))}. Kafka 4.3 ends such a transaction without their markers, "
-            "so that it hangs there; up to 4.2 it waits for the leaders",
+            f"{counted(len(names), 'transactional ID')} ({_some(names)}) with an open transaction on partitions that "
+            f"have no leader: {_some(list(map(str, partitions)))}. Kafka 4.3 ends such a transaction without "
+            "their markers, so that it hangs there; up to 4.2 it waits for the leaders",
             "start the brokers that hold the partitions first; or fence with --force, and when they are back end what "
             f"hangs: eosctl transactions abort --topic {partitions[0].topic} --partition {partitions[0].partition}",
         )
@@ -159,7 +160,7 @@ def _warn_of_running(steps: Sequence[FenceStep], running_tasks: Mapping[str, Seq
     if isinstance(running_tasks, Skipped) and any(step.candidate.owners for step in steps):
         return [f"whether these connectors run is unknown: {running_tasks.reason}"]
     return [
-        f"connector {connector}: {_count(tasks, 'running task')} will turn FAILED and must be restarted"
+        f"connector {connector}: {counted(len(tasks), 'running task')} will turn FAILED and must be restarted"
         for connector, tasks in _running(steps, running_tasks).items()
     ]
 
@@ -191,10 +192,6 @@ def _warn_of_ambiguity(steps: Sequence[FenceStep]) -> list[str]:
         for step in steps
         if len(step.candidate.owners) > 1
     ]
-
-
-def _count(things: Sequence[object], noun: str) -> str:
-    return f"{len(things)} {noun}" + ("" if len(things) == 1 else "s")
 
 
 def _some(names: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import assert_never
 
 from eosctl.model.acls import AclBinding
+from eosctl.model.counts import counted
 from eosctl.model.names import TopicPartition
 from eosctl.model.plan import (
     AclsPresent,
@@ -122,8 +123,7 @@ def _connector(wanted: ConnectorStopped, facts: PlanFacts) -> str | None:
         return f"whether connector {wanted.connector} is stopped is unknown: {now.reason}"
     if now.state is None or (now.state == "STOPPED" and now.tasks == 0):
         return None
-    tasks = f"{now.tasks} task" + ("" if now.tasks == 1 else "s")
-    return f"connector {wanted.connector} is {now.state} with {tasks}, not STOPPED with none"
+    return f"connector {wanted.connector} is {now.state} with {counted(now.tasks, 'task')}, not STOPPED with none"
 
 
 def _compact(wanted: TopicIsCompact, now: TopicNow | None) -> str | None:

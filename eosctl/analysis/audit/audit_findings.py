@@ -18,6 +18,7 @@ from eosctl.analysis.audit.finding_words import (
 from eosctl.model.audit import TopicRole
 from eosctl.model.audit_states import KEPT_PLACES
 from eosctl.model.audit_summaries import KeyTrouble, Tally, Trouble
+from eosctl.model.counts import counted
 from eosctl.model.report import Finding, Severity
 
 SLACK_MS: Final = 5_000
@@ -148,10 +149,10 @@ def removed_findings(evidence: Evidence) -> Iterator[Finding]:
     """Source offsets that were removed: who begins anew there reads again what was read before, as somebody wished."""
     for keys in evidence.keys.connectors:
         if keys.connector is not None and keys.tombstones:
-            count, plural = keys.tombstones, "" if keys.tombstones == 1 else "s"
-            message = f"{count} time{plural} a source offset was removed: what had been read there is read again"
+            times = counted(keys.tombstones, "time")
+            message = f"{times} a source offset was removed: what had been read there is read again"
             cure = "nothing, if it was wished (DELETE on the connector's offsets, or null): readers have it twice"
-            facts: dict[str, object] = {"connectors": [keys.connector], "tombstones": count}
+            facts: dict[str, object] = {"connectors": [keys.connector], "tombstones": keys.tombstones}
             yield Finding(REMOVED, Severity.INFO, keys.connector, message, cure, facts)
 
 

@@ -120,7 +120,7 @@ def _plain_data(log: PartitionLog, evidence: Evidence) -> Iterator[Finding]:
         if producer.plain_records and later and producer.last_plain_timestamp >= upgraded:
             count = producer.plain_records
             message = (
-                f"{count} record{'' if count == 1 else 's'} in {log.topic}-{log.partition} outside any transaction "
+                f"{counted(count, 'record')} in {log.topic}-{log.partition} outside any transaction "
                 f"(producer ID {producer.producer_id}), the last at offset {producer.last_plain}"
             )
             cure = "find the writer: a worker with exactly-once support off, or another application that writes here"

@@ -14,6 +14,7 @@ from eosctl.model.audit_report import (
     Stall,
     TransactionStatistics,
 )
+from eosctl.model.counts import counted
 from eosctl.model.report import Severity
 from eosctl.model.times import rfc3339
 from eosctl.render.document import Column, Document, Findings, Rows, Table, Tone, figure
@@ -117,7 +118,7 @@ def view_audit(report: AuditReport) -> Document:
 def summary(report: AuditReport) -> str:
     """The answer in one sentence: how many connectors have which verdict, on how many records it rests."""
     records, partitions = sum(each.records for each in report.ranges), len(report.ranges)
-    read = f"{records:,} records of {partitions:,} {'partition' if partitions == 1 else 'partitions'} were read"
+    read = f"{counted(records, 'record')} of {counted(partitions, 'partition')} were read"
     count = Counter(each.verdict for each in report.connectors)
     if not count:
         return f"No connector was judged; {read}."
