@@ -20,10 +20,10 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks.measure import write_result
-from eosctl.cli import spare_the_collector
+from eosctl.cli import tune_gc
 from eosctl.codecs.connector_files import connector_of
 from eosctl.codecs.worker_files import worker_of
-from eosctl.model.acl_plan import AclDifference, AclWish
+from eosctl.model.acl_plan import AclDifference, AclRequest
 from eosctl.model.acls import AclBinding, Operation, transactional_id
 from eosctl.model.client_roles import ConnectCluster
 from eosctl.model.offset_stores import SourceSupport
@@ -43,7 +43,7 @@ BAR_GROWTH = 1.5
 HERE = frozenset({"broker:9092"})
 
 
-def wish(connectors: int) -> AclWish:
+def request(connectors: int) -> AclRequest:
     """A Connect cluster with so many connectors, whose names begin alike."""
     jaas = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="{}" password="x";'
     settings = {
@@ -69,7 +69,7 @@ def wish(connectors: int) -> AclWish:
         )
         for number in range(connectors)
     )
-    return AclWish((ConnectCluster((worker_of(settings, "benchmark"),), sources),), SourceSupport.ENABLED)
+    return AclRequest((ConnectCluster((worker_of(settings, "benchmark"),), sources),), SourceSupport.ENABLED)
 
 
 def existing(needed: list[AclBinding]) -> frozenset[AclBinding]:
@@ -89,7 +89,7 @@ def no_certificate(_: object) -> str:
 
 def measure(connectors: int) -> dict[str, Any]:
     """Median seconds of planning, comparing and making the steps, over RUNS runs after one to warm up."""
-    asked = wish(connectors)
+    asked = request(connectors)
     plan = plan_acls(asked, no_certificate)
     there = existing([each.binding for each in plan.bindings])
     steps: dict[str, Callable[[], object]] = {
@@ -142,7 +142,7 @@ def _without_collector(step: Callable[[], object]) -> float:
 
 def main() -> int:
     """Measure, print, write results/acl.json; 1 where a bar is missed."""
-    spare_the_collector()
+    tune_gc()
     figures = [measure(size) for size in SIZES]
     for each in figures:
         counted = f"{each['connectors']:6} connectors {each['bindings']:7} bindings"

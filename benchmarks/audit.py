@@ -48,7 +48,7 @@ PEER = "Spark's own source reads"
 Figures = dict[str, Any]
 
 
-class Bench:
+class JudgementInputs:
     """One cluster, the topics that were asked for, and what was measured of them."""
 
     def __init__(self, servers: str, arguments: argparse.Namespace) -> None:
@@ -124,7 +124,7 @@ def main() -> int:
     figures = _known(arguments)
     taken: dict[str, Any] = figures["taken"]
     with Sandbox(narrate=print) as sandbox:
-        bench = Bench(sandbox.bootstrap_servers, arguments)
+        bench = JudgementInputs(sandbox.bootstrap_servers, arguments)
         for part in arguments.parts.split(","):
             found = _try(getattr(bench, part), figures["failed"], part)
             taken |= {name: asdict(each) for name, each in found.pop("taken", {}).items()}

@@ -100,16 +100,16 @@ def eosctl(servers: str) -> None:
     """Read, fold, merge, build the document."""
     from io import StringIO
 
-    from eosctl.commands.context import Context
-    from eosctl.commands.offsets_reading import OffsetsQuestion
-    from eosctl.commands.offsets_showing import show_offsets
-    from eosctl.commands.options import GlobalOptions
     from eosctl.model.offset_stores import SourceSupport
-    from eosctl.render.console import Console, Manner, Stream, Terminal
+    from eosctl.operations.offsets import show_offsets
+    from eosctl.operations.offsets_reading import OffsetsRequest
+    from eosctl.operations.session import Context
+    from eosctl.operations.session_options import GlobalOptions
+    from eosctl.render.console import Console, OutputOptions, Stream, Terminal
 
-    console = Console(Terminal(*(Stream(StringIO(), None) for _ in range(3))), Manner())
+    console = Console(Terminal(*(Stream(StringIO(), None) for _ in range(3))), OutputOptions())
     with Context(GlobalOptions(console, bootstrap_servers=servers)) as context:
-        show_offsets(context, OffsetsQuestion(exactly_once=SourceSupport.ENABLED), tombstones=False)
+        show_offsets(context, OffsetsRequest(exactly_once=SourceSupport.ENABLED), tombstones=False)
 
 
 def _consume(servers: str, take):

@@ -19,12 +19,12 @@ from benchmarks.measure import write_result
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.transactional import PartitionRecord, TransactionalProducer
 from eosctl.clients.wire import Wire
-from eosctl.commands.applying import describer
-from eosctl.commands.collector import collector_at_rest
 from eosctl.executors.offsets import verify_offsets, write_offsets
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.partitioner import java_partition
 from eosctl.model.plan import OffsetsWrite, Side, VerifyOffsets, WriteOffsets
+from eosctl.operations.gc_paused import gc_paused
+from eosctl.operations.plan_flow import describer
 from eosctl.planning.offsets_digest import offsets_now, value_digest
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sources.plan_facts import read_offsets_now
@@ -121,7 +121,7 @@ class Copy:
 
     def step(self, topic: str) -> None:
         """The steps as apply performs them: compare, write, commit, read again, compare."""
-        with collector_at_rest():
+        with gc_paused():
             self._step(topic)
 
     def _step(self, topic: str) -> None:

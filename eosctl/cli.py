@@ -30,12 +30,12 @@ from typer.exceptions import Exit, TyperException
 from typer.main import get_group
 
 from eosctl import __version__
-from eosctl.commands.help import EosctlGroup, heading
-from eosctl.commands.loading import Commands, Entry
-from eosctl.commands.options import Seat
 from eosctl.errors import EXIT_FINE, Bug, EosctlError, Interrupted, UsageError
-from eosctl.render.console import Manner, Terminal, terminal_of
+from eosctl.render.console import OutputOptions, Terminal, terminal_of
 from eosctl.render.formats import Output
+from eosctl.shell.help import EosctlGroup, heading
+from eosctl.shell.options import ConsoleHolder
+from eosctl.shell.registry import Commands, Entry
 
 if TYPE_CHECKING:
     from typer._click import Context, HelpFormatter
@@ -125,8 +125,8 @@ def _show_version(wanted: bool) -> None:
 
 def _show_tree(wanted: bool) -> None:
     if wanted:
-        from eosctl.commands.describe import help_document
         from eosctl.render.formats import text_of_envelope
+        from eosctl.shell.command_tree import help_document
 
         typer.echo(text_of_envelope(help_document(root_command()).envelope(), Output.JSON), nl=False)
         raise Exit(EXIT_FINE)
@@ -165,7 +165,7 @@ def eosctl(
 
 def run(args: Sequence[str], terminal: Terminal) -> int:
     """Run one command line and return its exit code; every failure is told on the terminal, none is raised."""
-    seat = Seat(terminal)
+    seat = ConsoleHolder(terminal)
     try:
         with redirect_stdout(terminal.stdout.file):
             return _execute(args, seat)
@@ -179,12 +179,12 @@ def run(args: Sequence[str], terminal: Terminal) -> int:
         if isinstance(error, BrokenPipeError) and _reader_has_gone(terminal):
             return EXIT_FINE
         failure = _bug(error, seat)
-    console = seat.console_for(Manner(output=output_asked_for(args)))
+    console = seat.console_for(OutputOptions(output=output_asked_for(args)))
     console.error(failure)
     return failure.exit_code
 
 
-def _execute(args: Sequence[str], seat: Seat) -> int:
+def _execute(args: Sequence[str], seat: ConsoleHolder) -> int:
     root = root_command()
     terminal = seat.terminal
     looks: dict[str, Any] = {
@@ -218,7 +218,7 @@ def _usage_error(error: TyperException) -> UsageError:
     return UsageError(error.format_message(), hint=f"{path} --help says what it takes")
 
 
-def _bug(error: Exception, seat: Seat) -> Bug:
+def _bug(error: Exception, seat: ConsoleHolder) -> Bug:
     """What to say of an exception that nothing expected.
 
     Its text may hold anything, so what looks like a secret in it is hidden; it is told under -v and in a file that only
@@ -252,7 +252,7 @@ def _reader_has_gone(terminal: Terminal) -> bool:
 
 def main() -> None:
     """The program: what `eosctl` on the command line runs."""
-    spare_the_collector()
+    tune_gc()
     args = sys.argv[1:]
     if "_EOSCTL_COMPLETE" in os.environ:
         _complete(os.environ["_EOSCTL_COMPLETE"])
@@ -266,7 +266,7 @@ def main() -> None:
     sys.exit(code)
 
 
-def spare_the_collector() -> None:
+def tune_gc() -> None:
     """Let Python look for cycles seldom: what a command reads is frozen, holds no cycles and lives until the answer.
 
     By default all live objects are walked again and again while they become more, which for hundreds of thousands of
@@ -279,7 +279,7 @@ def spare_the_collector() -> None:
 def _complete(line: str) -> NoReturn:
     """Answer a shell's TAB. Whatever goes wrong, there is nothing to offer: a message would land in the line."""
     with suppress(Exception):
-        from eosctl.commands.completing import complete
+        from eosctl.shell.completion import complete
 
         sys.stdout.write("".join(f"{offer}\n" for offer in complete(root_command(), line)))
         sys.stdout.flush()

@@ -131,10 +131,10 @@ def spark(servers: str, topic: str, master: str, cores: int, *, archive: bool = 
     """The same on Spark, started in this process; with an archive of its classes, or as the first time."""
     from eosctl.sandbox.cache import cache_directory
     from eosctl.sandbox.java import find_java
-    from eosctl.spark.starting import SparkWish, spark_engine
+    from eosctl.spark.starting import SparkOptions, spark_engine
 
     plan = plan_of(servers, topic, TopicRole.OFFSETS, cores)
-    wish, properties = SparkWish(master=master), ClientProperties((servers,))
+    wish, properties = SparkOptions(master=master), ClientProperties((servers,))
     archives = cache_directory() / "spark" if archive else None
     with spark_engine(wish, properties, TIMEOUT_S, find_java, archives) as engine:
         _audit(plan, engine)
@@ -185,7 +185,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    from eosctl.cli import spare_the_collector
+    from eosctl.cli import tune_gc
 
-    spare_the_collector()
+    tune_gc()
     main()

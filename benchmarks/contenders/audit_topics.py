@@ -12,7 +12,7 @@ from eosctl.model.client_properties import ClientProperties
 from eosctl.model.partitioner import java_partition
 from eosctl.planning.audit import plan_ranges
 from eosctl.planning.ledger import resume
-from eosctl.sources.audit_plan import AuditWish, read_bounds
+from eosctl.sources.audit_plan import AuditScope, read_bounds
 
 PARTITIONS = 4
 CONNECTORS = 4
@@ -83,5 +83,5 @@ def plan_of(servers: str, topic: str, role: TopicRole, cores: int) -> AuditPlan:
         topics.append(AuditedTopic(OUTPUT, TopicRole.OUTPUT, connectors=tuple(f"c{n}" for n in range(CONNECTORS))))
     names = tuple(f"c{number}" for number in range(CONNECTORS))
     with Wire(ClientProperties((servers,))) as wire:
-        bounds = read_bounds(wire, AuditWish(tuple(topics), "connect-cluster", names, {}), AS_OF)
+        bounds = read_bounds(wire, AuditScope(tuple(topics), "connect-cluster", names, {}), AS_OF)
     return plan_ranges(bounds, resume({}, bounds.topics, bounds.bounds), {}, cores)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from eosctl.analysis.client_configs import override_policy, overrides, refused_overrides
 from eosctl.analysis.collisions import Collision, find_collisions
 from eosctl.analysis.output_topics import has_own_policy, output_topics, regex_patterns, renames_topics
-from eosctl.model.acl_plan import AclWish
+from eosctl.model.acl_plan import AclRequest
 from eosctl.model.acls import ALLOW_EVERYONE, SUPER_USERS, PatternType, topic
 from eosctl.model.client_roles import ConnectCluster, ConnectorConfig
 from eosctl.model.report import Finding, Severity
@@ -18,25 +18,25 @@ _OWN_CLIENT = re.compile(
 )
 
 
-def find_in_acls(wish: AclWish) -> Iterator[Finding]:
-    """Findings about the clusters of a wish, collisions first."""
-    yield from find_colliding(wish)
-    for cluster in wish.clusters:
+def find_in_acls(request: AclRequest) -> Iterator[Finding]:
+    """Findings about the clusters of a request, collisions first."""
+    yield from find_colliding(request)
+    for cluster in request.clusters:
         for connector in cluster.connectors:
             yield from _overrides(cluster, connector)
             yield from _topics(connector)
             yield from _own_clients(connector)
-            yield from _tasks(wish, connector)
+            yield from _tasks(request, connector)
 
 
-def find_colliding(wish: AclWish) -> Iterator[Finding]:
+def find_colliding(request: AclRequest) -> Iterator[Finding]:
     """Transactional IDs and prefixes that two owners share, over all clusters together.
 
     A connector that is not planned for counts only as the other one of two.
     """
     sources: dict[str, list[str]] = {}
     planned: set[tuple[str, str | None]] = set()
-    for cluster in wish.clusters:
+    for cluster in request.clusters:
         asked = [each.name for each in cluster.connectors if not each.is_sink]
         sources.setdefault(cluster.group_id, []).extend((*asked, *cluster.others))
         planned |= {(cluster.group_id, name) for name in (*asked, None)}
@@ -45,7 +45,7 @@ def find_colliding(wish: AclWish) -> Iterator[Finding]:
         if collision.equal and (first or second):
             yield _equal(collision)
         elif first and not collision.equal:
-            yield _prefix(collision, wish.pattern_type)
+            yield _prefix(collision, request.pattern_type)
 
 
 def find_hidden(settings: Collection[str]) -> Iterator[Finding]:
@@ -160,16 +160,16 @@ def _own_clients(connector: ConnectorConfig) -> Iterator[Finding]:
         )
 
 
-def _tasks(wish: AclWish, connector: ConnectorConfig) -> Iterator[Finding]:
+def _tasks(request: AclRequest, connector: ConnectorConfig) -> Iterator[Finding]:
     told = connector.get("tasks.max", "1").strip()
-    if connector.is_sink or told.isdigit() or wish.pattern_type is PatternType.PREFIXED:
+    if connector.is_sink or told.isdigit() or request.pattern_type is PatternType.PREFIXED:
         return
     yield Finding(
         "tasks-unknown",
         Severity.WARNING,
         connector.name,
         f"how many tasks it may have is not known: tasks.max is {told}, a reference that only a worker resolves. IDs "
-        f"are planned for {connector.most_tasks + wish.headroom}",
+        f"are planned for {connector.most_tasks + request.headroom}",
         "use --pattern prefixed, or --headroom N for so many tasks more",
         {"tasks_max": told},
     )

@@ -1,6 +1,5 @@
 """`eosctl transactions abort`: end what hangs."""
 
-from eosctl.commands.options import GlobalOptions, writing
 from eosctl.commands.transactions_options import (
     AbortPartition,
     AbortPlanFile,
@@ -10,6 +9,8 @@ from eosctl.commands.transactions_options import (
     RefuseYounger,
     StartOffset,
 )
+from eosctl.operations.session_options import GlobalOptions
+from eosctl.shell.options import writing
 
 
 @writing
@@ -42,13 +43,13 @@ def abort(
       OUTCOME  done, failed or not-begun
       DETAIL   how the last stable offset moved, or why it failed
     """
-    from eosctl.commands import aborting
-    from eosctl.commands.context import Context
-    from eosctl.commands.sides import Sides, TargetOptions
     from eosctl.model.names import TopicPartition
-    from eosctl.planning.aborting import AbortWish
+    from eosctl.operations import abort as operation
+    from eosctl.operations.session import Context
+    from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
+    from eosctl.planning.aborting import AbortRequest
 
     place = TopicPartition(topic, partition)
-    wish = AbortWish(place, start_offset, producer_id, int(60_000 * max_transaction_timeout), force)
-    with Context(options) as context, Sides(context, "", TargetOptions()) as sides:
-        return aborting.abort(context, sides, wish, plan_file)
+    request = AbortRequest(place, start_offset, producer_id, int(60_000 * max_transaction_timeout), force)
+    with Context(options) as context, SourceAndTarget(context, "", TargetOptions()) as sides:
+        return operation.abort(context, sides, request, plan_file)

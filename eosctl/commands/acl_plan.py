@@ -23,11 +23,12 @@ from eosctl.commands.acl_options import (
     StrimziCluster,
     WorkerFiles,
 )
+from eosctl.commands.connect_options import ConfigTopic
 from eosctl.commands.evidence_options import SuperUsers
-from eosctl.commands.options import GlobalOptions, reading
 from eosctl.commands.plan_options import PlanFile
-from eosctl.commands.topics import ConfigTopic
 from eosctl.model.acls import PatternType
+from eosctl.operations.session_options import GlobalOptions
+from eosctl.shell.options import reading
 
 app = typer.Typer()
 
@@ -87,14 +88,14 @@ def acl_plan(
       STATUS      present, missing, extra, or unknown where the cluster's ACLs were not read
       OPTIONAL    yes if nothing fails without it
     """
-    from eosctl.commands.acl_answering import answer
-    from eosctl.commands.acl_inputs import AclInputs, internal_topics
-    from eosctl.commands.acl_planning import AclQuestion, Emission
-    from eosctl.commands.context import Context
+    from eosctl.operations.acl.answer import answer
+    from eosctl.operations.acl.inputs import AclInputs, internal_topics
+    from eosctl.operations.acl.plan import AclOptions, Emission
+    from eosctl.operations.session import Context
 
     internal = internal_topics(config_topic, offsets_topic, status_topic)
     inputs = AclInputs(worker_config or (), connector_config or (), connector or (), topic or (), internal, cluster)
-    question = AclQuestion(
+    request = AclOptions(
         inputs=inputs,
         phase=phase,
         principals=tuple(principal or ()),
@@ -110,4 +111,4 @@ def acl_plan(
         plan_file=plan_file,
     )
     with Context(options) as context:
-        return answer(context, question)
+        return answer(context, request)

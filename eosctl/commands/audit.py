@@ -22,11 +22,12 @@ from eosctl.commands.audit_options import (
     SparkRemote,
 )
 from eosctl.commands.offsets_options import about_offsets
-from eosctl.commands.options import GlobalOptions, connecting
 from eosctl.errors import UsageError
+from eosctl.operations.session_options import GlobalOptions
+from eosctl.shell.options import connecting
 
 if TYPE_CHECKING:
-    from eosctl.commands.offsets_reading import OffsetsQuestion
+    from eosctl.operations.offsets_reading import OffsetsRequest
 
 app = typer.Typer()
 
@@ -36,7 +37,7 @@ app = typer.Typer()
 @about_offsets
 def audit(
     options: GlobalOptions,
-    question: "OffsetsQuestion",
+    request: "OffsetsRequest",
     action: AskedAction = Action.RUN,
     topic: OutputTopics = None,
     plan: OnlyPlan = False,
@@ -102,18 +103,18 @@ def audit(
       RUN-ID      (history) its ID
       FINDINGS    (history) how many findings its report has
     """
-    from eosctl.commands.audit_sites import AuditQuestion
-    from eosctl.commands.auditing import audit_now, plan_audit
-    from eosctl.commands.context import Context
-    from eosctl.spark.starting import SparkWish
+    from eosctl.operations.audit.run import audit_now, plan_audit
+    from eosctl.operations.audit.sites import AuditRequest
+    from eosctl.operations.session import Context
+    from eosctl.spark.starting import SparkOptions
 
     if action is not Action.RUN:
         return _look(options, action, store, job)
     directories = tuple(log_dir or ())
     if directories and engine is EngineName.SPARK:
         raise UsageError("--log-dir is read on this machine", hint="leave --engine spark out")
-    asked = AuditQuestion(
-        offsets=question,
+    asked = AuditRequest(
+        offsets=request,
         topics=tuple(topic or ()),
         engine=engine.value,
         processes=processes,
@@ -122,7 +123,7 @@ def audit(
         report=report,
         export=export,
         log_directories=directories,
-        spark=SparkWish(master, remote, executor_properties),
+        spark=SparkOptions(master, remote, executor_properties),
     )
     with Context(options) as context:
         answer = plan_audit(context, asked) if plan else audit_now(context, asked)
@@ -131,7 +132,7 @@ def audit(
 
 
 def _look(options: GlobalOptions, action: Action, store: str | None, job: str) -> int:
-    from eosctl.commands.audit_ledger import show_history, show_status
+    from eosctl.operations.audit.history import show_history, show_status
 
     if store is None:
         raise UsageError(f"audit {action.value} looks into a ledger", hint="name it: --store sqlite:///FILE")

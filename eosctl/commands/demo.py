@@ -4,7 +4,8 @@ from typing import Annotated
 
 import typer
 
-from eosctl.commands.options import GlobalOptions, printing
+from eosctl.operations.session_options import GlobalOptions
+from eosctl.shell.options import printing
 
 app = typer.Typer()
 
@@ -32,7 +33,7 @@ def demo(
       SEEN     what was seen
       SECONDS  how long it took
     """
-    from eosctl.commands.demonstration import demonstrate
+    from eosctl.operations.demo import demonstrate
     from eosctl.render.views.demo import view_demo
 
     steps = demonstrate(options.console, kafka_version)

@@ -13,8 +13,9 @@ from eosctl.commands.evidence_options import (
     WorkerConfigs,
     principals_by_role,
 )
-from eosctl.commands.options import GlobalOptions, reading
 from eosctl.errors import EXIT_FINE, EXIT_FOUND
+from eosctl.operations.session_options import GlobalOptions
+from eosctl.shell.options import reading
 
 app = typer.Typer()
 
@@ -55,17 +56,17 @@ def doctor(
       REASON        what could not be read
     """
     from eosctl.analysis.rules.registry import diagnose
-    from eosctl.commands.context import Context
-    from eosctl.commands.evidence_question import EvidenceQuestion
-    from eosctl.commands.evidence_reading import read_evidence
     from eosctl.executors.snapshot_file import write_snapshot_file
+    from eosctl.operations.evidence.read import read_evidence
+    from eosctl.operations.evidence.request import EvidenceRequest
+    from eosctl.operations.session import Context
     from eosctl.render.views.diagnosis import prometheus_lines, view_diagnosis
 
     topics = {"config": config_topic, "offsets": worker_offsets_topic, "status": status_topic}
     files = tuple(worker_config or ())
-    question = EvidenceQuestion(topics, files, preflight, principals_by_role(principal), tuple(super_user or ()))
+    request = EvidenceRequest(topics, files, preflight, principals_by_role(principal), tuple(super_user or ()))
     with Context(options) as context:
-        evidence = read_evidence(context, question)
+        evidence = read_evidence(context, request)
         diagnosis = diagnose(evidence)
         if prometheus is not None:
             write_snapshot_file(prometheus, prometheus_lines(diagnosis, evidence))

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from eosctl.commands.options import GlobalOptions, printing
 from eosctl.errors import EXIT_FOUND, UsageError
+from eosctl.operations.session_options import GlobalOptions
+from eosctl.shell.options import printing
 
 if TYPE_CHECKING:
     from eosctl.model.explanations import Explanation

@@ -2,6 +2,7 @@
 
 import typer
 
+from eosctl.commands.connect_options import ConfigTopic
 from eosctl.commands.fencing_options import (
     AllConnectors,
     CreateMissing,
@@ -12,9 +13,9 @@ from eosctl.commands.fencing_options import (
     TransactionalIds,
     TransactionTimeout,
 )
-from eosctl.commands.options import GlobalOptions, writing
-from eosctl.commands.topics import ConfigTopic
 from eosctl.errors import EXIT_FINE
+from eosctl.operations.session_options import GlobalOptions
+from eosctl.shell.options import writing
 
 app = typer.Typer()
 
@@ -66,12 +67,12 @@ def fence(
       PROOF             what was seen afterwards
       ERROR             why it failed or was skipped
     """
-    from eosctl.commands.context import Context
-    from eosctl.commands.fencing import agree, carry_out, read_and_plan
-    from eosctl.commands.ids import read_ids
-    from eosctl.model.fencing import FencingWish
+    from eosctl.model.fencing import FencingRequest
+    from eosctl.operations.fencing import agree, carry_out, read_and_plan
+    from eosctl.operations.session import Context
+    from eosctl.operations.transactional_ids_file import read_ids
 
-    wish = FencingWish(
+    request = FencingRequest(
         transactional_ids=(*(transactional_id or ()), *(read_ids(ids_file) if ids_file is not None else ())),
         connectors=tuple(connector or ()),
         all_connectors=all_connectors,
@@ -81,9 +82,9 @@ def fence(
         transaction_timeout_ms=transaction_timeout_ms,
     )
     with Context(options) as context:
-        planned = read_and_plan(context, wish, config_topic)
+        planned = read_and_plan(context, request, config_topic)
         if options.dry_run:
             options.console.result(planned.document)
             planned.require()
             return EXIT_FINE
-        return carry_out(context, agree(context, wish, config_topic, planned))
+        return carry_out(context, agree(context, request, config_topic, planned))

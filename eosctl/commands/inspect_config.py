@@ -2,10 +2,11 @@
 
 import typer
 
+from eosctl.commands.connect_options import ConfigTopic
 from eosctl.commands.inspection_options import History, Isolation, NamedConnectors, ReaderVersion, RecordsFile
-from eosctl.commands.options import GlobalOptions, reading
-from eosctl.commands.topics import ConfigTopic
 from eosctl.model.records import IsolationLevel
+from eosctl.operations.session_options import GlobalOptions
+from eosctl.shell.options import reading
 
 app = typer.Typer()
 
@@ -52,11 +53,11 @@ def inspect_config(
       TXN         (--history) what became of its transaction; - outside transactions
       WHAT        (--history) what the record says and what it did
     """
-    from eosctl.commands.context import Context
-    from eosctl.commands.inspecting import Question, inspect_history, inspect_now
+    from eosctl.operations.config_topic import ConfigTopicRequest, inspect_history, inspect_now
+    from eosctl.operations.session import Context
 
-    question = Question(tuple(connectors or ()), config_topic, isolation_level, worker_version, records)
+    request = ConfigTopicRequest(tuple(connectors or ()), config_topic, isolation_level, worker_version, records)
     with Context(options) as context:
-        answer = inspect_history(context, question) if history else inspect_now(context, question)
+        answer = inspect_history(context, request) if history else inspect_now(context, request)
         options.console.result(answer.document)
         return answer.exit_code

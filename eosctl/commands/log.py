@@ -1,8 +1,9 @@
 """`eosctl transactions log`: what coordinators wrote."""
 
-from eosctl.commands.options import GlobalOptions, reading
-from eosctl.commands.topics import ConfigTopic
+from eosctl.commands.connect_options import ConfigTopic
 from eosctl.commands.transactions_options import ExpirationMs, LoggedIds, LogHistory, LogPartitions, SegmentFiles
+from eosctl.operations.session_options import GlobalOptions
+from eosctl.shell.options import reading
 
 
 @reading
@@ -43,10 +44,10 @@ def log(
       TIME              (--history) its timestamp, UTC
       WHAT              (--history) what happened
     """
-    from eosctl.commands.context import Context
-    from eosctl.commands.transaction_log import LogQuestion, log_history, log_now
+    from eosctl.operations.session import Context
+    from eosctl.operations.transaction_log import LogRequest, log_history, log_now
 
     names = frozenset(transactional_ids or ())
-    question = LogQuestion(names, tuple(segment or ()), partitions, expiration_ms, config_topic)
+    request = LogRequest(names, tuple(segment or ()), partitions, expiration_ms, config_topic)
     with Context(options) as context:
-        return log_history(context, question) if history else log_now(context, question)
+        return log_history(context, request) if history else log_now(context, request)

@@ -2,6 +2,7 @@
 
 import typer
 
+from eosctl.commands.connect_options import ConfigTopic, WorkerOffsetsTopic
 from eosctl.commands.migration_options import (
     Merge,
     MovedConnectors,
@@ -15,7 +16,6 @@ from eosctl.commands.migration_options import (
     ToTopic,
     ToWorkerTopic,
 )
-from eosctl.commands.options import GlobalOptions, writing
 from eosctl.commands.plan_options import (
     PlanFile,
     ResumeAfter,
@@ -25,8 +25,9 @@ from eosctl.commands.plan_options import (
     ToConfigTopic,
     ToConnectUrl,
 )
-from eosctl.commands.topics import ConfigTopic, WorkerOffsetsTopic
 from eosctl.model.migration import MergeRule
+from eosctl.operations.session_options import GlobalOptions
+from eosctl.shell.options import writing
 
 app = typer.Typer()
 
@@ -86,11 +87,11 @@ def migrate_offsets(
       OUTCOME    done, done-before (by an earlier run), by-hand, failed or not-begun
       DETAIL     what was seen
     """
-    from eosctl.commands.context import Context
-    from eosctl.commands.migrating import Asked, migrate
-    from eosctl.commands.sides import Sides, TargetOptions
+    from eosctl.operations.migration import MigrationOptions, migrate
+    from eosctl.operations.session import Context
+    from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
 
-    asked = Asked(
+    asked = MigrationOptions(
         connectors=tuple(connector or ()),
         to_topic=to_topic,
         to_worker_topic=to_worker_topic,
@@ -108,5 +109,5 @@ def migrate_offsets(
         worker_offsets_topic=worker_offsets_topic or "connect-offsets",
         plan_file=plan_file,
     )
-    with Context(options) as context, Sides(context, config_topic, asked.target) as sides:
+    with Context(options) as context, SourceAndTarget(context, config_topic, asked.target) as sides:
         return migrate(context, sides, asked)

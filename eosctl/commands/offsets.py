@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from eosctl.commands.connect_options import ConfigTopic, WorkerOffsetsTopic
 from eosctl.commands.offsets_options import (
     CreateKeys,
     ExportTarget,
@@ -16,13 +17,13 @@ from eosctl.commands.offsets_options import (
     Tombstones,
     about_offsets,
 )
-from eosctl.commands.options import GlobalOptions, reading, writing
 from eosctl.commands.plan_options import PlanFile, ResumeAfter, StopFirst
-from eosctl.commands.topics import ConfigTopic, WorkerOffsetsTopic
 from eosctl.model.exported_offsets import Store
+from eosctl.operations.session_options import GlobalOptions
+from eosctl.shell.options import reading, writing
 
 if TYPE_CHECKING:
-    from eosctl.commands.offsets_reading import OffsetsQuestion
+    from eosctl.operations.offsets_reading import OffsetsRequest
 
 app = typer.Typer()
 
@@ -41,7 +42,7 @@ def offsets() -> None:
 @about_offsets
 def show(
     options: GlobalOptions,
-    question: "OffsetsQuestion",
+    request: "OffsetsRequest",
     tombstones: Tombstones = False,
 ) -> int:
     """Show every source offset: in each store, the one Kafka will use, and the one KIP-618 promises.
@@ -67,11 +68,11 @@ def show(
       OFFSETS        source partitions with an offset
       STORES         which of Kafka's rules decides where its offsets are
     """
-    from eosctl.commands.context import Context
-    from eosctl.commands.offsets_showing import show_offsets
+    from eosctl.operations.offsets import show_offsets
+    from eosctl.operations.session import Context
 
     with Context(options) as context:
-        answer = show_offsets(context, question, tombstones=tombstones)
+        answer = show_offsets(context, request, tombstones=tombstones)
         options.console.result(answer.document)
         return answer.exit_code
 
@@ -81,7 +82,7 @@ def show(
 @about_offsets
 def export(
     options: GlobalOptions,
-    question: "OffsetsQuestion",
+    request: "OffsetsRequest",
     target: ExportTarget,
     store: StoreName = Store.KAFKA_EFFECTIVE,
 ) -> int:
@@ -102,11 +103,11 @@ def export(
       FILE       the file
       LEFT-OUT   a key that is not in the file, and why
     """
-    from eosctl.commands.context import Context
-    from eosctl.commands.offsets_comparing import export_offsets
+    from eosctl.operations.offsets_export import export_offsets
+    from eosctl.operations.session import Context
 
     with Context(options) as context:
-        answer = export_offsets(context, question, target, store)
+        answer = export_offsets(context, request, target, store)
         options.console.result(answer.document)
         return answer.exit_code
 
@@ -116,7 +117,7 @@ def export(
 @about_offsets
 def diff(
     options: GlobalOptions,
-    question: "OffsetsQuestion",
+    request: "OffsetsRequest",
     a: FirstOffsets,
     b: SecondOffsets,
     store: StoreName = Store.KAFKA_EFFECTIVE,
@@ -138,11 +139,11 @@ def diff(
       A          its offset in A
       B          its offset in B
     """
-    from eosctl.commands.context import Context
-    from eosctl.commands.offsets_comparing import diff_offsets
+    from eosctl.operations.offsets_export import diff_offsets
+    from eosctl.operations.session import Context
 
     with Context(options) as context:
-        answer = diff_offsets(context, question, a, b, store)
+        answer = diff_offsets(context, request, a, b, store)
         options.console.result(answer.document)
         return answer.exit_code
 
@@ -175,12 +176,12 @@ def restore(
       eosctl offsets restore orders.json --connector orders -b broker:9092 --group-id connect-cluster --stop --resume \
 --connect-url http://worker:8083
     """
-    from eosctl.commands.context import Context
-    from eosctl.commands.restoring import RestoreAsked, restore
-    from eosctl.commands.sides import Sides, TargetOptions
+    from eosctl.operations.restore import RestoreOptions, restore
+    from eosctl.operations.session import Context
+    from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
 
-    asked = RestoreAsked(
+    asked = RestoreOptions(
         file, connector, stop, resume, offsets_topic, worker_offsets_topic or "connect-offsets", plan_file, create_keys
     )
-    with Context(options) as context, Sides(context, config_topic, TargetOptions()) as sides:
+    with Context(options) as context, SourceAndTarget(context, config_topic, TargetOptions()) as sides:
         return restore(context, sides, asked)

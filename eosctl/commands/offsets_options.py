@@ -1,4 +1,4 @@
-"""The options of the commands that ask about offsets, and the decorator that makes them one question."""
+"""The options of the commands that ask about offsets, and the decorator that makes them one request."""
 
 import inspect
 from collections.abc import Callable
@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Concatenate, Final, ParamSpec,
 
 import typer
 
-from eosctl.commands.options import GlobalOptions
-from eosctl.commands.topics import ConfigTopic, WorkerConfig, WorkerOffsetsTopic
+from eosctl.commands.connect_options import ConfigTopic, WorkerConfig, WorkerOffsetsTopic
 from eosctl.model.exported_offsets import Store
 from eosctl.model.offset_stores import SourceSupport
+from eosctl.operations.session_options import GlobalOptions
 
 if TYPE_CHECKING:
-    from eosctl.commands.offsets_reading import OffsetsQuestion
+    from eosctl.operations.offsets_reading import OffsetsRequest
 
 P = ParamSpec("P")
 
@@ -75,7 +75,7 @@ def _parameter(name: str, annotation: object, default: object = None) -> inspect
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
-QUESTION_OPTIONS: Final = (
+REQUEST_OPTIONS: Final = (
     _parameter("connector", ConnectorNames),
     _parameter("offsets_topic", OffsetsTopic),
     _parameter("worker_offsets_topic", WorkerOffsetsTopic),
@@ -88,21 +88,21 @@ QUESTION_OPTIONS: Final = (
 
 
 def about_offsets(
-    command: "Callable[Concatenate[GlobalOptions, OffsetsQuestion, P], int]",
+    command: "Callable[Concatenate[GlobalOptions, OffsetsRequest, P], int]",
 ) -> Callable[Concatenate[GlobalOptions, ...], int]:
-    """A command that is given the question which these options put, after its GlobalOptions."""
-    names = [parameter.name for parameter in QUESTION_OPTIONS]
+    """A command that is given the request which these options put, after its GlobalOptions."""
+    names = [parameter.name for parameter in REQUEST_OPTIONS]
     ask: Callable[..., int] = command
 
     @wraps(command)
     def with_question(options: GlobalOptions, **values: Any) -> int:  # noqa: ANN401  # what the options say
-        from eosctl.commands.offsets_reading import OffsetsQuestion
+        from eosctl.operations.offsets_reading import OffsetsRequest
 
         asked = {name: values.pop(name) for name in names}
-        question = OffsetsQuestion(tuple(asked.pop("connector") or ()), **asked)
-        return ask(options, question, **values)
+        request = OffsetsRequest(tuple(asked.pop("connector") or ()), **asked)
+        return ask(options, request, **values)
 
     first, _, *own = inspect.signature(command).parameters.values()
     keywords = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own]
-    with_question.__signature__ = inspect.Signature([first, *keywords, *QUESTION_OPTIONS])  # type: ignore[attr-defined]  # PEP 362
+    with_question.__signature__ = inspect.Signature([first, *keywords, *REQUEST_OPTIONS])  # type: ignore[attr-defined]  # PEP 362
     return with_question

@@ -4,8 +4,9 @@ from typing import Annotated
 
 import typer
 
-from eosctl.commands.options import GlobalOptions, connecting, printing
 from eosctl.errors import EXIT_FINE, EXIT_FOUND
+from eosctl.operations.session_options import GlobalOptions
+from eosctl.shell.options import connecting, printing
 
 app = typer.Typer()
 
@@ -54,8 +55,8 @@ def use(options: GlobalOptions, name: Annotated[str, typer.Argument(metavar="NAM
     Examples:
       eosctl profile use staging
     """
-    from eosctl.commands.profiles import chosen_profile
     from eosctl.executors.profile_file import set_current
+    from eosctl.shell.profile_defaults import chosen_profile
     from eosctl.sources.profiles import user_file
 
     chosen_profile(name)
@@ -73,8 +74,8 @@ def show(options: GlobalOptions, name: Annotated[str, typer.Argument(metavar="NA
     Examples:
       eosctl profile show staging -o yaml
     """
-    from eosctl.commands.profiles import chosen_profile
     from eosctl.render.views.profile import view_profile
+    from eosctl.shell.profile_defaults import chosen_profile
 
     chosen = chosen_profile(name)
     assert chosen is not None
@@ -98,8 +99,8 @@ def explain_(options: GlobalOptions) -> None:
       VALUE    what it is
       SOURCE   where it was given
     """
-    from eosctl.commands.context import Context
-    from eosctl.commands.explaining import explain
+    from eosctl.operations.effective_settings import explain
+    from eosctl.operations.session import Context
     from eosctl.render.views.profile import view_explained
 
     with Context(options) as context:
@@ -127,7 +128,7 @@ def check(options: GlobalOptions) -> int:
       HINT     what to do
     """
     from eosctl.clients.checks import check_connections
-    from eosctl.commands.context import Context
+    from eosctl.operations.session import Context
     from eosctl.render.views.profile import view_connection_check
 
     with Context(options) as context:

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import typer
 
-from eosctl.commands.options import GlobalOptions, printing
 from eosctl.commands.sandbox_options import (
     Brokers,
     BrokerSettings,
@@ -20,6 +19,8 @@ from eosctl.commands.sandbox_options import (
     WorkerSettings,
 )
 from eosctl.errors import EXIT_FINE, EXIT_FOUND, Unreachable, UsageError
+from eosctl.operations.session_options import GlobalOptions
+from eosctl.shell.options import printing
 
 app = typer.Typer()
 
@@ -72,8 +73,8 @@ def up(
       SASL-BOOTSTRAP  SASL/PLAIN listeners; a user may do what ACLs allow
       CONNECT         REST addresses of the workers
     """
-    from eosctl.sandbox.keeper import bring_up, keep
     from eosctl.sandbox.spec import SandboxSpec
+    from eosctl.sandbox.supervisor import bring_up, keep
 
     home = _home(directory)
     spec = SandboxSpec(
@@ -119,7 +120,7 @@ def down(options: GlobalOptions, directory: Directory = None) -> int:
       REMOVED    whether its directory was removed
     """
     from eosctl.render.views.sandbox import down_document
-    from eosctl.sandbox.keeper import remove, take_down
+    from eosctl.sandbox.supervisor import remove, take_down
 
     home = _home(directory)
     was_up = take_down(home)
@@ -147,11 +148,11 @@ def status(options: GlobalOptions, directory: Directory = None) -> int:
       READY    whether it answers now
       LOG      its log
     """
-    from eosctl.commands.context import Context
     from eosctl.model.times import rfc3339
+    from eosctl.operations.session import Context
     from eosctl.render.views.sandbox import status_document
-    from eosctl.sandbox.keeper import kept_state
     from eosctl.sandbox.state import is_ready
+    from eosctl.sandbox.supervisor import kept_state
 
     home = _home(directory)
     state = kept_state(home)
@@ -186,7 +187,7 @@ def env(options: GlobalOptions, directory: Directory = None) -> int:
       CLASSPATH       Kafka's jars, as java -cp takes them
     """
     from eosctl.render.views.sandbox import env_document
-    from eosctl.sandbox.keeper import kept_state
+    from eosctl.sandbox.supervisor import kept_state
 
     home = _home(directory)
     state = kept_state(home)

@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
-from eosctl.commands.options import GlobalOptions, connecting, printing
-from eosctl.commands.topics import ConfigTopic, WorkerConfig, WorkerOffsetsTopic
+from eosctl.commands.connect_options import ConfigTopic, WorkerConfig, WorkerOffsetsTopic
+from eosctl.operations.session_options import GlobalOptions
+from eosctl.shell.options import connecting, printing
 
 app = typer.Typer()
 
@@ -46,23 +47,23 @@ def save(
       SEEN     how much of it, or why it was not read
     """
     from eosctl.codecs.snapshot import encode_snapshot
-    from eosctl.commands.context import Context
-    from eosctl.commands.evidence_question import EvidenceQuestion
-    from eosctl.commands.evidence_reading import read_cluster_evidence
-    from eosctl.commands.offsets_reading import OffsetsQuestion, read_offsets_facts
-    from eosctl.commands.snapshot_reading import read_everything
     from eosctl.executors.snapshot_file import write_snapshot_file
     from eosctl.model.skipped import or_skipped
+    from eosctl.operations.evidence.read import read_cluster_evidence
+    from eosctl.operations.evidence.request import EvidenceRequest
+    from eosctl.operations.offsets_reading import OffsetsRequest, read_offsets_facts
+    from eosctl.operations.session import Context
+    from eosctl.operations.snapshot import read_everything
     from eosctl.render.views.snapshot import view_snapshot
     from eosctl.sources.snapshot_file import read_snapshot_file
 
     worker_files = () if worker_config is None else (worker_config,)
-    question = OffsetsQuestion(
+    request = OffsetsRequest(
         config_topic=config_topic, worker_offsets_topic=worker_offsets_topic, worker_config=worker_config
     )
     with Context(options) as context:
-        read = read_everything(context, config_topic, lambda: read_offsets_facts(context, question))
-        asked = EvidenceQuestion({"config": config_topic, "offsets": worker_offsets_topic}, worker_files)
+        read = read_everything(context, config_topic, lambda: read_offsets_facts(context, request))
+        asked = EvidenceRequest({"config": config_topic, "offsets": worker_offsets_topic}, worker_files)
         snapshot_ = replace(read, evidence=or_skipped(lambda: read_cluster_evidence(context, asked, read.transactions)))
         write_snapshot_file(file, encode_snapshot(snapshot_))
         options.console.result(view_snapshot(read_snapshot_file(file), str(file)))

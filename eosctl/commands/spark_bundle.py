@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from eosctl.commands.options import GlobalOptions, printing
+from eosctl.operations.session_options import GlobalOptions
+from eosctl.shell.options import printing
 
 app = typer.Typer()
 

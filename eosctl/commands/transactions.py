@@ -5,9 +5,8 @@ import re
 import typer
 
 from eosctl.commands.abort import abort
+from eosctl.commands.connect_options import ConfigTopic
 from eosctl.commands.log import log
-from eosctl.commands.options import GlobalOptions, reading
-from eosctl.commands.topics import ConfigTopic
 from eosctl.commands.transactions_options import (
     DescribedIds,
     IdExpression,
@@ -25,6 +24,8 @@ from eosctl.commands.transactions_options import (
     Watch,
 )
 from eosctl.errors import UsageError
+from eosctl.operations.session_options import GlobalOptions
+from eosctl.shell.options import reading
 
 app = typer.Typer()
 
@@ -72,8 +73,8 @@ def list_(
       OWNER             who uses it, or the shape of its name
     """
     from eosctl.analysis.transactions import Selection
-    from eosctl.commands.context import Context
-    from eosctl.commands.transacting import list_transactions, require_all_listed
+    from eosctl.operations.session import Context
+    from eosctl.operations.transactions import list_transactions, require_all_listed
 
     selection = Selection(
         states=tuple(state or ()),
@@ -124,8 +125,8 @@ def describe(
       OWNER             who uses it, or the shape of its name
       ERROR             why there is no description
     """
-    from eosctl.commands.context import Context
-    from eosctl.commands.transacting import describe_transactions
+    from eosctl.operations.session import Context
+    from eosctl.operations.transactions import describe_transactions
 
     with Context(options) as context:
         return describe_transactions(context, transactional_ids, config_topic)
@@ -159,9 +160,9 @@ def producers(
       TRANSACTIONAL-ID  the ID that holds the producer ID now; - where none does
       OWNER             who uses it, or the shape of its name
     """
-    from eosctl.commands.context import Context
-    from eosctl.commands.last_stable import require_all
-    from eosctl.commands.transacting import partition_producers
+    from eosctl.operations.last_stable import require_all
+    from eosctl.operations.session import Context
+    from eosctl.operations.transactions import partition_producers
 
     with Context(options) as context:
         document = partition_producers(context, topics, config_topic)
@@ -208,14 +209,14 @@ def hanging(
       REASON            why it hangs
       ADVICE            abort, fence or wait
     """
-    from eosctl.commands.context import Context
-    from eosctl.commands.finding_hanging import HangingQuestion, answer, find_hanging
+    from eosctl.operations.hanging import HangingRequest, answer, find_hanging
+    from eosctl.operations.session import Context
 
-    question = HangingQuestion(
+    request = HangingRequest(
         tuple(topic or ()), broker, int(60_000 * max_transaction_timeout), config_topic, offsets_topic
     )
     with Context(options) as context:
-        document = find_hanging(context, question)
+        document = find_hanging(context, request)
         options.console.result(document)
         return answer(document)
 
@@ -251,8 +252,8 @@ def lso(
       STATE           the coordinator's state of the transaction that holds it back
       BY              its transactional ID and owner, or its producer ID/epoch
     """
-    from eosctl.commands.context import Context
-    from eosctl.commands.last_stable import last_stable_offsets, require_all
+    from eosctl.operations.last_stable import last_stable_offsets, require_all
+    from eosctl.operations.session import Context
 
     with Context(options) as context:
         document = last_stable_offsets(context, topics or (), config_topic, watch, looks)

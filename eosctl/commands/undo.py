@@ -5,9 +5,10 @@ from typing import Annotated
 
 import typer
 
-from eosctl.commands.options import GlobalOptions, writing
+from eosctl.commands.connect_options import ConfigTopic
 from eosctl.commands.plan_options import ToBootstrapServer, ToCommandConfig, ToConfigTopic, ToConnectUrl
-from eosctl.commands.topics import ConfigTopic
+from eosctl.operations.session_options import GlobalOptions
+from eosctl.shell.options import writing
 
 app = typer.Typer()
 
@@ -40,11 +41,11 @@ def undo(
       OUTCOME    done, done-before (by an earlier run), by-hand, failed or not-begun
       DETAIL     what was seen
     """
-    from eosctl.commands.applying import apply_file
-    from eosctl.commands.context import Context
-    from eosctl.commands.sides import Sides, TargetOptions
+    from eosctl.operations.plan_flow import apply_file
+    from eosctl.operations.session import Context
+    from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
     from eosctl.planning.undo import KIND
 
     target = TargetOptions(to_bootstrap_server, to_command_config, tuple(to_connect_url or ()), to_config_topic)
-    with Context(options) as context, Sides(context, config_topic, target) as sides:
+    with Context(options) as context, SourceAndTarget(context, config_topic, target) as sides:
         return apply_file(context, sides, file, f"Undo with {file}?", kinds=(KIND,))

@@ -15,8 +15,9 @@ from eosctl.commands.evidence_options import (
     WorkerConfigs,
     principals_by_role,
 )
-from eosctl.commands.options import GlobalOptions, reading
 from eosctl.errors import EXIT_FINE, EXIT_FOUND
+from eosctl.operations.session_options import GlobalOptions
+from eosctl.shell.options import reading
 
 app = typer.Typer()
 
@@ -62,16 +63,16 @@ def upgrade_check(
       KNOWN-BY  how that is known
       ACTION    what to do with it, one worker after the other
     """
-    from eosctl.commands.context import Context
-    from eosctl.commands.evidence_question import EvidenceQuestion
-    from eosctl.commands.upgrading import check_now
     from eosctl.model.upgrade import Phase, Verdict
+    from eosctl.operations.evidence.request import EvidenceRequest
+    from eosctl.operations.session import Context
+    from eosctl.operations.upgrade import check_now
     from eosctl.render.views.upgrade import view_upgrade
 
     topics = {"config": config_topic, "offsets": worker_offsets_topic, "status": status_topic}
     files, principals = tuple(worker_config or ()), principals_by_role(principal)
-    question = EvidenceQuestion(topics, files, False, principals, tuple(super_user or ()))
+    request = EvidenceRequest(topics, files, False, principals, tuple(super_user or ()))
     with Context(options) as context:
-        check, evidence = check_now(context, question, Phase(to.value), wait)
+        check, evidence = check_now(context, request, Phase(to.value), wait)
         options.console.result(view_upgrade(check, evidence))
         return EXIT_FINE if check.verdict is Verdict.YES else EXIT_FOUND

@@ -13,8 +13,8 @@ from eosctl.analysis.audit.conclusion import conclude
 from eosctl.analysis.audit.evidence import Evidence, PartitionLog, all_beginnings
 from eosctl.analysis.audit.key_summary import add_key_summaries
 from eosctl.analysis.audit.log_scan import GapKind, LogScan
-from eosctl.analysis.audit.transaction_judgement import Bench
-from eosctl.analysis.audit.transaction_owners import Owners, TroubleKind
+from eosctl.analysis.audit.transaction_judgement import JudgementInputs
+from eosctl.analysis.audit.transaction_owners import AnomalyKind, Owners
 from eosctl.analysis.audit.transaction_summary import add_summaries
 from eosctl.analysis.audit.writers import Writers, find_writers
 from eosctl.codecs.audit_states import decode_state, encode_state
@@ -28,15 +28,15 @@ from eosctl.engines.reducing import (
     TransactionReduction,
 )
 from eosctl.model.audit import AuditPlan, StateKind, StateRow, TopicRole
-from eosctl.model.audit_past import LoggedTransaction, Past
 from eosctl.model.audit_report import AuditReport
 from eosctl.model.audit_summaries import ConfigSummary, KeySummary, TransactionSummary
 from eosctl.model.skipped import Skipped
+from eosctl.model.transaction_log_history import LoggedTransaction, TransactionLogHistory
 
 CarriedRows = Callable[[StateKind], Iterable[StateRow]]
-ReadPast = Callable[[AuditPlan, frozenset[int]], Past | Skipped]
+ReadPast = Callable[[AuditPlan, frozenset[int]], TransactionLogHistory | Skipped]
 """Reads the transaction log for what it says of some producer IDs."""
-OPEN_QUESTIONS: Final = frozenset({TroubleKind.UNCLEAR.value, TroubleKind.UNKNOWN_WRITER.value})
+OPEN_QUESTIONS: Final = frozenset({AnomalyKind.UNCLEAR.value, AnomalyKind.UNKNOWN_WRITER.value})
 
 
 class Audited(NamedTuple):
@@ -51,7 +51,7 @@ def nothing_carried(_: StateKind) -> Iterable[StateRow]:
     return ()
 
 
-def nothing_past(_: AuditPlan, __: frozenset[int]) -> Past | Skipped:
+def nothing_past(_: AuditPlan, __: frozenset[int]) -> TransactionLogHistory | Skipped:
     """What an audit knows that reads no transaction log."""
     return Skipped("the transaction log was not read")
 
@@ -61,12 +61,12 @@ def run_audit(
     engine: Engine,
     carried: CarriedRows = nothing_carried,
     advance: Advance = lambda _: None,
-    read_past: ReadPast = nothing_past,
+    read_history: ReadPast = nothing_past,
 ) -> Audited:
     """Carry out a plan: the report covers the carried ranges and those of the plan as if they were one."""
     rows = engine.scan(plan, advance)
     try:
-        return _Run(plan, rows, carried, read_past).audited()
+        return _Run(plan, rows, carried, read_history).audited()
     finally:
         rows.close()
 
@@ -74,8 +74,8 @@ def run_audit(
 class _Run:
     """The reductions of one audit; each may use what those before it found."""
 
-    def __init__(self, plan: AuditPlan, rows: ScannedRows, carried: CarriedRows, read_past: ReadPast) -> None:
-        self._plan, self._rows, self._carried, self._read_past = plan, rows, carried, read_past
+    def __init__(self, plan: AuditPlan, rows: ScannedRows, carried: CarriedRows, read_history: ReadPast) -> None:
+        self._plan, self._rows, self._carried, self._read_past = plan, rows, carried, read_history
         self._left: dict[StateKind, list[StateRow]] = {}
 
     def audited(self) -> Audited:
@@ -92,8 +92,8 @@ class _Run:
         transactions = self._transactions(keys, self._bench(writers, whole_since))
         if {each.kind for each in transactions.tallies} & OPEN_QUESTIONS:
             past = self._read_past(self._plan, _in_question(logs, writers))
-            if not isinstance(past, Past):
-                past = Past()
+            if not isinstance(past, TransactionLogHistory):
+                past = TransactionLogHistory()
             writers = find_writers(self._plan, keys, found, past.holders)
             bench = self._bench(writers, whole_since)._replace(logged=_by_producer(past.transactions))
             transactions = self._transactions(keys, bench)
@@ -106,11 +106,11 @@ class _Run:
         self._left[reduction.kind] = list(chain.from_iterable(each.carried for each in reduced))
         return reduced
 
-    def _bench(self, writers: Writers, whole_since: int | None) -> Bench:
+    def _bench(self, writers: Writers, whole_since: int | None) -> JudgementInputs:
         outputs = {topic.name: topic.connectors for topic in self._plan.topics if topic.role is TopicRole.OUTPUT}
-        return Bench(self._plan.as_of, whole_since, Owners(writers.owners, outputs, writers.others))
+        return JudgementInputs(self._plan.as_of, whole_since, Owners(writers.owners, outputs, writers.others))
 
-    def _transactions(self, keys: KeySummary, bench: Bench) -> TransactionSummary:
+    def _transactions(self, keys: KeySummary, bench: JudgementInputs) -> TransactionSummary:
         offsets = frozenset(topic.name for topic in self._plan.topics if topic.role is TopicRole.OFFSETS)
         reduction = TransactionReduction(bench, offsets, tuple(each.suspicion for each in keys.suspicions))
         return add_summaries(decode_state(each.result, TransactionSummary) for each in self._reduce(reduction))

@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 from eosctl.analysis.audit.config_history import summarize_config
 from eosctl.analysis.audit.evidence import PartitionLog
-from eosctl.analysis.audit.key_judgement import KeyBench
+from eosctl.analysis.audit.key_judgement import KeyJudgementInputs
 from eosctl.analysis.audit.key_merge import merge_all
 from eosctl.analysis.audit.key_summary import summarize_keys
 from eosctl.analysis.audit.log_scan import merge_logs
 from eosctl.analysis.audit.sessions import Sessions, raised_epochs, without_raised
-from eosctl.analysis.audit.transaction_judgement import Bench
+from eosctl.analysis.audit.transaction_judgement import JudgementInputs
 from eosctl.analysis.audit.transaction_reduction import Known, reduce_transactions
 from eosctl.codecs.audit_states import decode_json, decode_state, encode_state, read_offsets_key
 from eosctl.model.audit import StateKind, StateRow
@@ -63,7 +63,7 @@ class KeyReduction:
 class TransactionReduction:
     """Gives TransactionSummary. suspicions are repeated offsets whose transactions are looked for."""
 
-    bench: Bench
+    bench: JudgementInputs
     offsets_topics: frozenset[str]
     suspicions: tuple[Suspicion, ...]
     kind = StateKind.TRANSACTIONS
@@ -142,7 +142,7 @@ def _reduce_keys(reduction: KeyReduction, bucket: int, rows: Iterable[StateRow])
             merge_all(merged, states, decode_json)
         partitions[place] = list(merged.values())
         carried.append(_carried(StateKind.KEYS, bucket, place, group[0].start, partitions[place]))
-    bench = KeyBench(reduction.own_topics, Sessions(reduction.sessions), read_offsets_key, decode_json)
+    bench = KeyJudgementInputs(reduction.own_topics, Sessions(reduction.sessions), read_offsets_key, decode_json)
     return Reduced(bucket, encode_state(summarize_keys(partitions, bench)), tuple(carried))
 
 

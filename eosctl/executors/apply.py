@@ -13,7 +13,7 @@ from typing import Final
 
 from eosctl.codecs.plan import JournalEvent
 from eosctl.errors import EosctlError, Interrupted, PartlyApplied, Refused
-from eosctl.executors.failpoints import Failpoint, pass_by
+from eosctl.executors.failpoints import Failpoint, no_failpoint
 from eosctl.executors.journal import Journal
 from eosctl.model.plan import (
     AbortTransaction,
@@ -67,7 +67,7 @@ class ApplyRun:
         performers: Mapping[type, Performer],
         *,
         on_result: Callable[[StepResult], None] = lambda _: None,
-        failpoint: Failpoint = pass_by,
+        failpoint: Failpoint = no_failpoint,
     ) -> None:
         self._plan = plan
         self._journal = journal

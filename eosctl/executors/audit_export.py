@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eosctl.analysis.histograms import bucket_bounds
 from eosctl.errors import ConfigError
-from eosctl.executors.whole_file import whole_file
+from eosctl.executors.atomic_write import atomic_file
 from eosctl.model.audit_report import AuditReport, RangeEvidence
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def export_audit(directory: Path, report: AuditReport) -> tuple[Path, ...]:
     with ExitStack() as files:
         for name, rows in _rows(report).items():
             path = directory / f"{name}.parquet"
-            file = files.enter_context(whole_file(path))
+            file = files.enter_context(atomic_file(path))
             parquet.write_table(_table(TABLES[name], rows, report), file, compression="zstd")
             file.flush()
             os.fsync(file.fileno())

@@ -8,7 +8,7 @@ Failpoint = Callable[[str], None]
 """Is told where the run is: a test that is to end there ends it."""
 
 
-def pass_by(_: str) -> None:
+def no_failpoint(_: str) -> None:
     """The failpoint of every run that is not a test's."""
 
 
@@ -17,7 +17,7 @@ def failpoint_of(wanted: str | None) -> Failpoint:
     time; None or the empty text does nothing.
     """
     if not wanted:
-        return pass_by
+        return no_failpoint
     name, _, times = wanted.rpartition(":") if wanted.rpartition(":")[2].isdigit() else (wanted, "", "1")
     left = int(times)
 

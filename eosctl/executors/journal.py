@@ -15,7 +15,7 @@ from eosctl.codecs.plan import (
     encode_plan,
 )
 from eosctl.errors import ConfigError, Refused, Undecodable
-from eosctl.executors.whole_file import sync_directory, write_whole_file
+from eosctl.executors.atomic_write import sync_directory, write_atomic_file
 from eosctl.model.plan import Plan
 
 
@@ -90,4 +90,4 @@ def write_plan_file(path: Path, plan: Plan) -> None:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
         raise ConfigError(f"cannot write {path}: {error.strerror or error}") from error
-    write_whole_file(path, encode_plan(plan))
+    write_atomic_file(path, encode_plan(plan))

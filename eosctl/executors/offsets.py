@@ -19,7 +19,7 @@ from typing import Final
 from eosctl.clients.transactional import PartitionRecord, TransactionalProducer
 from eosctl.errors import Interrupted, Refused
 from eosctl.executors.apply import Recheck
-from eosctl.executors.failpoints import Failpoint, pass_by
+from eosctl.executors.failpoints import Failpoint, no_failpoint
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.counts import counted
 from eosctl.model.plan import Side, VerifyOffsets, WriteOffsets
@@ -42,7 +42,7 @@ def write_offsets(
     read_offsets: ReadOffsets,
     is_decided: IsDecided,
     timeout_s: float,
-    failpoint: Failpoint = pass_by,
+    failpoint: Failpoint = no_failpoint,
 ) -> str:
     """Bring the topic from `step.before` to `step.after`; says what was written."""
     with TransactionalProducer(

@@ -8,7 +8,7 @@ from eosctl.clients.access import ClusterAccess
 from eosctl.executors.acls import perform_create_acls, perform_delete_acls
 from eosctl.executors.apply import Performer, Recheck
 from eosctl.executors.connectors import ReadEntries, resume_connector, set_connector_config, stop_connector
-from eosctl.executors.failpoints import Failpoint, pass_by
+from eosctl.executors.failpoints import Failpoint, no_failpoint
 from eosctl.executors.offsets import verify_offsets, write_offsets
 from eosctl.executors.producers import Describe, fence_producers
 from eosctl.executors.topics import create_offsets_topic
@@ -34,7 +34,7 @@ def performers(
     access: Callable[[Side], ClusterAccess],
     read_entries: ReadEntries,
     describe: Describe,
-    failpoint: Failpoint = pass_by,
+    failpoint: Failpoint = no_failpoint,
 ) -> Mapping[type, Performer]:
     """The performer of each kind of step, on the clusters that `access` leads to."""
 

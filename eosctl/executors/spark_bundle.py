@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from eosctl.errors import ConfigError
-from eosctl.executors.whole_file import whole_file, write_whole_file
+from eosctl.executors.atomic_write import atomic_file, write_atomic_file
 
 PACKAGE: Final = "eosctl"
 ZIP: Final = "eosctl.zip"
@@ -31,8 +31,8 @@ def write_spark_bundle(directory: Path, log4j2: str) -> tuple[Path, ...]:
     texts = {each.name: each.read_text(encoding="utf-8") for each in _bundled()}
     texts |= {REQUIREMENTS: _requirements(), LOG4J2: log4j2}
     for name, text in texts.items():
-        write_whole_file(directory / name, text)
-    with whole_file(directory / ZIP) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as zipped:
+        write_atomic_file(directory / name, text)
+    with atomic_file(directory / ZIP) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as zipped:
         for name, each in _members(files(PACKAGE), PACKAGE):
             zipped.writestr(zipfile.ZipInfo(name, _DATED), each.read_bytes(), zipfile.ZIP_DEFLATED)
     return tuple(sorted(directory / name for name in (*texts, ZIP)))

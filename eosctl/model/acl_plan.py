@@ -88,7 +88,7 @@ def same_cluster(one: frozenset[str], other: frozenset[str]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class AclWish:
+class AclRequest:
     """What to plan for.
 
     phase None takes each worker's own. headroom is tasks beyond those known of. principals are the named ones, by role

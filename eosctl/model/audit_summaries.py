@@ -14,7 +14,7 @@ class Suspicion(NamedTuple):
     producer_id: int
 
 
-class Trouble(NamedTuple):
+class Anomaly(NamedTuple):
     """Something wrong with one transaction: its data, or its open part, lies from first to last in the partition."""
 
     kind: str
@@ -61,7 +61,7 @@ class TransactionSummary(NamedTuple):
 
     figures: tuple[OwnerFigures, ...] = ()
     tallies: tuple[Tally, ...] = ()
-    troubles: tuple[Trouble, ...] = ()
+    troubles: tuple[Anomaly, ...] = ()
     stalls: tuple[Stall, ...] = ()
     confirmed: tuple[Suspicion, ...] = ()
 
@@ -77,7 +77,7 @@ class ClosedTransactions(NamedTuple):
     confirmed: tuple[Suspicion, ...] = ()
 
 
-class KeyTrouble(NamedTuple):
+class KeyAnomaly(NamedTuple):
     """Something wrong with a key of an offsets topic, at an offset; key is its JSON text.
 
     before and after are the places and values concerned, in words that name topic, partition and offset.
@@ -98,7 +98,7 @@ class KeySuspicion(NamedTuple):
     """A repeated offset, and what to say of it should its transaction have carried data."""
 
     suspicion: Suspicion
-    trouble: KeyTrouble
+    trouble: KeyAnomaly
 
 
 class ConnectorKeys(NamedTuple):
@@ -123,11 +123,11 @@ class KeySummary(NamedTuple):
 
     connectors: tuple[ConnectorKeys, ...] = ()
     counts: tuple[tuple[str, str, int], ...] = ()
-    troubles: tuple[KeyTrouble, ...] = ()
+    troubles: tuple[KeyAnomaly, ...] = ()
     suspicions: tuple[KeySuspicion, ...] = ()
 
 
-class ConfigTrouble(NamedTuple):
+class ConfigAnomaly(NamedTuple):
     """Something wrong in the history of the config topic, at an offset; connector None: it concerns the leader."""
 
     kind: str
@@ -153,4 +153,4 @@ class ConfigSummary(NamedTuple):
     """The config topic's history: connectors by name, and what is wrong."""
 
     connectors: tuple[ConnectorHistory, ...] = ()
-    troubles: tuple[ConfigTrouble, ...] = ()
+    troubles: tuple[ConfigAnomaly, ...] = ()

@@ -8,7 +8,7 @@ from eosctl.model.transactions import Owner, TransactionDescription
 
 
 @dataclass(frozen=True, slots=True)
-class FencingWish:
+class FencingRequest:
     """Which producers the user wants fenced, and how far eosctl may go.
 
     transactional_ids were named one by one; connectors and prefixes stand for the IDs found under them.

@@ -53,7 +53,7 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True)
-class MigrationWish:
+class MigrationRequest:
     """What the user wants.
 
     Group IDs are those of the Connect clusters; partitions and replication_factor are for target topics that do not

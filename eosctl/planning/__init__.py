@@ -1,1 +1,1 @@
-"""Snapshot and wish to Plan, pure."""
+"""Snapshot and request to Plan, pure."""

@@ -20,7 +20,7 @@ KIND: Final = "transactions.abort"
 
 
 @dataclass(frozen=True, slots=True)
-class AbortWish:
+class AbortRequest:
     """What to abort, how old it must be, and whether to do so although it does not hang."""
 
     topic_partition: TopicPartition
@@ -40,31 +40,31 @@ class PlannedAbort:
     warnings: tuple[str, ...]
 
 
-def plan_abort(wish: AbortWish, verdicts: Sequence[Verdict], as_of: int, cluster_id: str) -> PlannedAbort:
+def plan_abort(request: AbortRequest, verdicts: Sequence[Verdict], as_of: int, cluster_id: str) -> PlannedAbort:
     """The plan by the rules above. verdicts are on everything open in the partition, whatever its age."""
-    named = wish.start_offset is not None or wish.producer_id is not None
-    chosen = [each for each in verdicts if _is_named(wish, each.transaction)]
-    if not (named or wish.force) and any(each.hangs for each in chosen):
+    named = request.start_offset is not None or request.producer_id is not None
+    chosen = [each for each in verdicts if _is_named(request, each.transaction)]
+    if not (named or request.force) and any(each.hangs for each in chosen):
         chosen = [each for each in chosen if each.hangs]
-    objections = [(why, each) for each in chosen if (why := _objection(wish, each, as_of)) is not None]
-    steps = tuple(_step(each.transaction, cluster_id, forced=wish.force) for each in chosen)
+    objections = [(why, each) for each in chosen if (why := _objection(request, each, as_of)) is not None]
+    steps = tuple(_step(each.transaction, cluster_id, forced=request.force) for each in chosen)
     if not chosen:
-        where = wish.topic_partition if not named else f"{wish.topic_partition} of that producer or offset"
+        where = request.topic_partition if not named else f"{request.topic_partition} of that producer or offset"
         nothing = f"no transaction is open in {where}, so there is nothing to abort"
         return PlannedAbort(Plan(KIND, as_of, ()), (nothing,), "`eosctl transactions hanging` finds what hangs", ())
-    if wish.force:
+    if request.force:
         return PlannedAbort(Plan(KIND, as_of, steps), (), None, tuple(_danger(why) for why, _ in objections))
     hint = _hint(objections[0][1]) if objections else None
     return PlannedAbort(Plan(KIND, as_of, steps), tuple(why for why, _ in objections), hint, ())
 
 
-def _is_named(wish: AbortWish, transaction: OpenTransaction) -> bool:
-    by_offset = wish.start_offset is None or transaction.start_offset == wish.start_offset
-    by_producer = wish.producer_id is None or transaction.producer.producer_id == wish.producer_id
-    return transaction.topic_partition == wish.topic_partition and by_offset and by_producer
+def _is_named(request: AbortRequest, transaction: OpenTransaction) -> bool:
+    by_offset = request.start_offset is None or transaction.start_offset == request.start_offset
+    by_producer = request.producer_id is None or transaction.producer.producer_id == request.producer_id
+    return transaction.topic_partition == request.topic_partition and by_offset and by_producer
 
 
-def _objection(wish: AbortWish, verdict: Verdict, as_of: int) -> str | None:
+def _objection(request: AbortRequest, verdict: Verdict, as_of: int) -> str | None:
     transaction = verdict.transaction
     what = f"the transaction of producer {transaction.producer} from offset {transaction.start_offset}"
     described, last = transaction.description, transaction.active.last_timestamp
@@ -72,7 +72,7 @@ def _objection(wish: AbortWish, verdict: Verdict, as_of: int) -> str | None:
         return f"{what} does not hang: its coordinator has it as {described.state.value} under {_name(transaction)}"
     if verdict.advice is not Advice.ABORT:
         return f"{what} hangs, but its producer has another transaction under way as {_name(transaction)}"
-    if last is not None and as_of - last <= wish.max_timeout_ms:
+    if last is not None and as_of - last <= request.max_timeout_ms:
         return f"{what} is {max(0, as_of - last) / 60_000:.1f} min old, younger than transactions may become"
     return None
 

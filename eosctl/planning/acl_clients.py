@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from eosctl.analysis.client_configs import connector_client, worker_client
 from eosctl.codecs.principals import SubjectOf, Unresolved, resolve_principal
 from eosctl.errors import ConfigError
-from eosctl.model.acl_plan import AclWish, Need, Reason, same_cluster
+from eosctl.model.acl_plan import AclRequest, Need, Reason, same_cluster
 from eosctl.model.acls import AclBinding, Operation, ResourcePattern
 from eosctl.model.client_roles import ClientConfig, ClientRole, ConnectorConfig, WorkerConfig
 from eosctl.model.offset_stores import SourceSupport
@@ -40,8 +40,8 @@ class Client:
 class PrincipalBook:
     """Principals of clients: named ones first, then what their properties tell. Gathers those that neither tells."""
 
-    def __init__(self, wish: AclWish, subject_of: SubjectOf) -> None:
-        self._wish = wish
+    def __init__(self, request: AclRequest, subject_of: SubjectOf) -> None:
+        self._wish = request
         self._subject_of = subject_of
         self._unresolved: dict[tuple[ClientRole, str | None], Unresolved] = {}
 
@@ -89,7 +89,7 @@ def _who(role: ClientRole, connector: str | None) -> str:
 class Planner:
     """What the rules of one worker work with."""
 
-    wish: AclWish
+    request: AclRequest
     worker: WorkerConfig
     book: PrincipalBook
     phase: SourceSupport
@@ -120,5 +120,5 @@ class Planner:
 
     def exists(self, client: Client, topic: str) -> bool | None:
         """Whether the topic exists where this client looks for it; None where that is not known."""
-        here = self.wish.here
-        return self.wish.topics_known.get(topic) if here is None or same_cluster(client.cluster, here) else None
+        here = self.request.here
+        return self.request.topics_known.get(topic) if here is None or same_cluster(client.cluster, here) else None

@@ -17,7 +17,7 @@ from eosctl.analysis.connector_stores import connector_offsets_topic
 from eosctl.model.acl_plan import (
     AclDifference,
     AclPlan,
-    AclWish,
+    AclRequest,
     BindingStatus,
     ComparedBinding,
     ExtraBinding,
@@ -32,7 +32,7 @@ from eosctl.model.skipped import Skipped
 
 
 def compare_acls(
-    wish: AclWish,
+    request: AclRequest,
     plan: AclPlan,
     existing: Collection[AclBinding] | Skipped,
     cluster: frozenset[str],
@@ -45,7 +45,7 @@ def compare_acls(
     compared = tuple(_compare(each, authorizer, cluster) for each in plan.bindings)
     used = {each.by for each in compared if each.status is BindingStatus.PRESENT}
     planned = [each for each in plan.bindings if same_cluster(each.cluster, cluster)]
-    found = _extras(wish, planned, existing, {each for each in used if each is not None})
+    found = _extras(request, planned, existing, {each for each in used if each is not None})
     extra = tuple(sorted(found, key=lambda each: each.binding))
     denials = tuple(_denied(compared))
     return AclDifference(compared, extra, (*plan.findings, *denials, *_partly_denied(planned, existing)))
@@ -99,10 +99,10 @@ def _hurts(denial: AclBinding, wanted: AclBinding) -> bool:
 
 
 def _extras(
-    wish: AclWish, planned: Collection[PlannedBinding], existing: Collection[AclBinding], used: set[AclBinding]
+    request: AclRequest, planned: Collection[PlannedBinding], existing: Collection[AclBinding], used: set[AclBinding]
 ) -> Iterator[ExtraBinding]:
     principals = {each.binding.principal for each in planned}
-    kinds = [_Kinds(cluster) for cluster in wish.clusters if cluster.all_known and not cluster.others]
+    kinds = [_Kinds(cluster) for cluster in request.clusters if cluster.all_known and not cluster.others]
     wanted = {each.binding for each in planned}
     for binding in existing:
         ours = binding.permission is Permission.ALLOW and binding.principal in principals

@@ -16,7 +16,7 @@ from eosctl.analysis.acl_findings import find_in_acls
 from eosctl.analysis.authorizer import allows
 from eosctl.codecs.config_providers import REFERENCE
 from eosctl.codecs.principals import SubjectOf
-from eosctl.model.acl_plan import AclPlan, AclWish, Need, PlannedBinding, Reason
+from eosctl.model.acl_plan import AclPlan, AclRequest, Need, PlannedBinding, Reason
 from eosctl.model.acls import IMPLIED_BY, AclBinding, ResourcePattern
 from eosctl.model.client_roles import ConnectCluster, ConnectorConfig
 from eosctl.model.report import Finding, Severity
@@ -33,14 +33,14 @@ _Reasons = tuple[Reason] | dict[Reason, None]
 _CAN_BE_IMPLIED: Final = frozenset(IMPLIED_BY)
 
 
-def plan_acls(wish: AclWish, subject_of: SubjectOf) -> AclPlan:
-    """The bindings that the clusters of `wish` need; raises ConfigError where a principal cannot be told."""
-    book = PrincipalBook(wish, subject_of)
-    needs = [need for cluster in wish.clusters for need in _needs_of(wish, book, cluster)]
+def plan_acls(request: AclRequest, subject_of: SubjectOf) -> AclPlan:
+    """The bindings that the clusters of `request` need; raises ConfigError where a principal cannot be told."""
+    book = PrincipalBook(request, subject_of)
+    needs = [need for cluster in request.clusters for need in _needs_of(request, book, cluster)]
     book.require()
     told = [each for each in needs if not _is_reference(each)]
-    findings = (*find_in_acls(wish), *_references(each for each in needs if _is_reference(each)))
-    return AclPlan(tuple(merge_needs(told, wish.here or frozenset())), findings)
+    findings = (*find_in_acls(request), *_references(each for each in needs if _is_reference(each)))
+    return AclPlan(tuple(merge_needs(told, request.here or frozenset())), findings)
 
 
 def _is_reference(need: Need) -> bool:
@@ -65,9 +65,9 @@ def _references(needs: Iterable[Need]) -> Iterator[Finding]:
         )
 
 
-def _needs_of(wish: AclWish, book: PrincipalBook, cluster: ConnectCluster) -> Iterator[Need]:
+def _needs_of(request: AclRequest, book: PrincipalBook, cluster: ConnectCluster) -> Iterator[Need]:
     for worker in cluster.workers:
-        planner = Planner(wish, worker, book, wish.phase or worker.phase, cluster.connectors)
+        planner = Planner(request, worker, book, request.phase or worker.phase, cluster.connectors)
         yield from plan_worker(planner)
         for connector in cluster.connectors:
             yield from _connector_needs(planner, connector)

@@ -24,7 +24,7 @@ from eosctl.codecs.offsets_topic import (
 from eosctl.model.connectors import connector_path
 from eosctl.model.counts import counted
 from eosctl.model.exported_offsets import ConnectorOffset
-from eosctl.model.migration import MigrationFacts, MigrationWish, Move
+from eosctl.model.migration import MigrationFacts, MigrationRequest, Move
 from eosctl.model.offsets import MalformedValue, OffsetKey, SourceOffset, SourcePartition
 from eosctl.model.plan import Side
 from eosctl.model.report import Finding, Severity
@@ -45,9 +45,9 @@ class _Held:
     found: frozenset[str]
 
 
-def contradictions(wish: MigrationWish, facts: MigrationFacts) -> Iterator[Finding]:
+def contradictions(request: MigrationRequest, facts: MigrationFacts) -> Iterator[Finding]:
     """Where the workers answer something else than the topic holds that a move reads. A null is the shadow."""
-    for move in wish.moves:
+    for move in request.moves:
         answer = facts.answers.get(move.connector)
         held = facts.offsets.get((Side.SOURCE, move.source_topic))
         if answer is not None and held is not None:
@@ -110,7 +110,7 @@ def _is_found(key: OffsetKey) -> bool:
 
 
 def _finding(move: Move, told: str) -> Finding:
-    """A topic that the user named is the user's wish, even if the workers do not use it."""
+    """A topic that the user named is the user's request, even if the workers do not use it."""
     return Finding(
         "workers-answer-otherwise",
         Severity.WARNING if move.named else Severity.ERROR,

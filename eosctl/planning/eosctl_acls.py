@@ -20,7 +20,7 @@ ABORT_WITH_ALTER: Final = KafkaVersion(3, 8)
 
 def plan_eosctl(planner: Planner) -> Iterator[Need]:
     """The needs of eosctl beside one worker; none where its principal was not named."""
-    if (ClientRole.EOSCTL, None) not in planner.wish.principals:
+    if (ClientRole.EOSCTL, None) not in planner.request.principals:
         return
     client = planner.book.client(ClientConfig(ClientRole.EOSCTL, None, planner.worker.properties))
     for name in planner.worker.internal_topics:
@@ -73,7 +73,7 @@ def _auditing(client: Client, connector: ConnectorConfig) -> Iterator[Need]:
 def _writing(planner: Planner, client: Client) -> Iterator[Need]:
     markers = (
         (Operation.CLUSTER_ACTION, "KafkaApis.handleWriteTxnMarkersRequest")
-        if planner.wish.broker_version < ABORT_WITH_ALTER
+        if planner.request.broker_version < ABORT_WITH_ALTER
         else (Operation.ALTER, "KafkaApis.handleWriteTxnMarkersRequest (KAFKA-16513)")
     )
     for operation, source, what, command in (

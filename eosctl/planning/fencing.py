@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from eosctl.analysis.owners import KnownNames
 from eosctl.model.connectors import connector_path
 from eosctl.model.counts import counted
-from eosctl.model.fencing import Candidate, FenceStep, FencingPlan, FencingWish, Objection, SkippedCandidate
+from eosctl.model.fencing import Candidate, FenceStep, FencingPlan, FencingRequest, Objection, SkippedCandidate
 from eosctl.model.names import ConnectorTaskId, TopicPartition, task_transactional_id
 from eosctl.model.snapshot import Skipped
 from eosctl.model.transactions import LeaderOwner, Owner, TaskOwner, TransactionDescription
@@ -30,24 +30,24 @@ SHOWN = 5
 
 
 def select_candidates(
-    wish: FencingWish, group_id: str, task_counts: Mapping[str, int], known_ids: Iterable[str], names: KnownNames
+    request: FencingRequest, group_id: str, task_counts: Mapping[str, int], known_ids: Iterable[str], names: KnownNames
 ) -> tuple[Candidate, ...]:
-    """The IDs that the wish stands for, each once, named ones first, the rest in order.
+    """The IDs that the request stands for, each once, named ones first, the rest in order.
 
     task_counts maps each connector to the number of tasks it may have had; known_ids are those that coordinators list.
     """
-    connectors = set(task_counts) if wish.all_connectors else set(wish.connectors)
+    connectors = set(task_counts) if request.all_connectors else set(request.connectors)
     derived = {
         task_transactional_id(group_id, ConnectorTaskId(connector, task))
         for connector in connectors
         for task in range(task_counts.get(connector, 0))
     }
     for transactional_id in known_ids:
-        if transactional_id.startswith(wish.prefixes) or _is_task_of(
+        if transactional_id.startswith(request.prefixes) or _is_task_of(
             names.owners(transactional_id), group_id, connectors
         ):
             derived.add(transactional_id)
-    named = dict.fromkeys(wish.transactional_ids)
+    named = dict.fromkeys(request.transactional_ids)
     order = [*named, *sorted(derived - named.keys(), key=_by_stem_and_index)]
     return tuple(Candidate(each, named=each in named, owners=names.owners(each)) for each in order)
 
@@ -66,7 +66,7 @@ def _by_stem_and_index(transactional_id: str) -> tuple[str, int, str]:
 
 
 def plan_fencing(
-    wish: FencingWish,
+    request: FencingRequest,
     candidates: Sequence[Candidate],
     descriptions: Mapping[str, TransactionDescription],
     running_tasks: Mapping[str, Sequence[int]] | Skipped,
@@ -79,7 +79,7 @@ def plan_fencing(
     partitions of open transactions that have no leader just now.
     """
     missing = [each for each in candidates if each.transactional_id not in descriptions]
-    left_alone = [] if wish.create_missing else missing
+    left_alone = [] if request.create_missing else missing
     skipped = tuple(
         SkippedCandidate(each, "its coordinator does not know it: never used, or expired")
         for each in left_alone
@@ -90,7 +90,11 @@ def plan_fencing(
     )
     objections = [
         *_object_to_missing([each.transactional_id for each in left_alone if each.named]),
-        *([] if wish.force else [*_object_to_running(steps, running_tasks), *_object_to_leaderless(steps, leaderless)]),
+        *(
+            []
+            if request.force
+            else [*_object_to_running(steps, running_tasks), *_object_to_leaderless(steps, leaderless)]
+        ),
     ]
     warnings = (
         *_warn_of_running(steps, running_tasks),
@@ -101,12 +105,12 @@ def plan_fencing(
     return FencingPlan(steps, skipped, tuple(objections), warnings, transaction_timeout_ms)
 
 
-def choose_transaction_timeout(wish: FencingWish, broker_limit_ms: int | Skipped) -> int:
-    """The transaction timeout to send, in ms: the wish or the producer's default, never above the broker's limit.
+def choose_transaction_timeout(request: FencingRequest, broker_limit_ms: int | Skipped) -> int:
+    """The transaction timeout to send, in ms: the request or the producer's default, never above the broker's limit.
 
     A coordinator refuses more than transaction.max.timeout.ms with INVALID_TRANSACTION_TIMEOUT.
     """
-    wanted = wish.transaction_timeout_ms or DEFAULT_TRANSACTION_TIMEOUT_MS
+    wanted = request.transaction_timeout_ms or DEFAULT_TRANSACTION_TIMEOUT_MS
     return wanted if isinstance(broker_limit_ms, Skipped) else min(wanted, broker_limit_ms)
 
 

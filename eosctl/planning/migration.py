@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from eosctl.model.connectors import connector_path
-from eosctl.model.migration import Migration, MigrationFacts, MigrationWish, Move
+from eosctl.model.migration import Migration, MigrationFacts, MigrationRequest, Move
 from eosctl.model.plan import (
     ClusterIs,
     ConnectorStopped,
@@ -45,11 +45,11 @@ KIND: Final = "migrate-offsets"
 SETTING: Final = "offsets.storage.topic"
 
 
-def plan_migration(wish: MigrationWish, facts: MigrationFacts) -> Migration:
+def plan_migration(request: MigrationRequest, facts: MigrationFacts) -> Migration:
     """The plan by the rules above, with everything that was found and everything that speaks against it."""
-    planner = _Planner(wish, facts)
-    findings = find_all(wish, facts, planner.merged, [move for move in wish.moves if planner.is_empty(move)])
-    against = dict(objections(wish, facts, planner.stopped(), findings))
+    planner = _Planner(request, facts)
+    findings = find_all(request, facts, planner.merged, [move for move in request.moves if planner.is_empty(move)])
+    against = dict(objections(request, facts, planner.stopped(), findings))
     plan = Plan(KIND, facts.as_of, planner.steps())
     return Migration(plan, findings, tuple(against), next(iter(against.values()), None))
 
@@ -57,11 +57,11 @@ def plan_migration(wish: MigrationWish, facts: MigrationFacts) -> Migration:
 class _Planner:
     """One migration being planned: the merge of each move, made once."""
 
-    def __init__(self, wish: MigrationWish, facts: MigrationFacts) -> None:
-        self._wish = wish
+    def __init__(self, request: MigrationRequest, facts: MigrationFacts) -> None:
+        self._wish = request
         self._facts = facts
         self._entries = {place: entries_by_connector(topic) for place, topic in facts.offsets.items()}
-        self.merged = {move: self._merge(move) for move in wish.moves}
+        self.merged = {move: self._merge(move) for move in request.moves}
 
     def steps(self) -> tuple[PlannedStep, ...]:
         """All steps: those that make writing safe for all connectors, then the writing, then what follows."""

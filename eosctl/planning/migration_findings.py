@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from eosctl.codecs.offsets_topic import decode_offsets_key
 from eosctl.model.counts import counted
-from eosctl.model.migration import MigrationFacts, MigrationWish, Move
+from eosctl.model.migration import MigrationFacts, MigrationRequest, Move
 from eosctl.model.offsets import MalformedKey
 from eosctl.model.plan import ConnectorStopped, Side
 from eosctl.model.plan_facts import ConnectorFacts, PlanFacts
@@ -19,18 +19,18 @@ STOP_HINT = "stop it first (--stop with --connect-url does that); PAUSED is not 
 
 
 def find_all(
-    wish: MigrationWish, facts: MigrationFacts, merged: Mapping[Move, Merged], empty: Iterable[Move]
+    request: MigrationRequest, facts: MigrationFacts, merged: Mapping[Move, Merged], empty: Iterable[Move]
 ) -> tuple[Finding, ...]:
     """Every finding once, the worst first."""
     found = [each for one in merged.values() for each in one.findings]
-    for topic in dict.fromkeys(move.target_topic for move in wish.moves):
+    for topic in dict.fromkeys(move.target_topic for move in request.moves):
         found += _foreign_keys(facts, topic)
     found += [_nothing_there(move) for move in empty]
-    found += _unknown_targets(wish, facts)
-    found += _existing_targets(wish, facts)
-    found += find_clusters(wish, facts)
-    found += contradictions(wish, facts)
-    found += [_assumed(move) for move in wish.moves if move.assumed]
+    found += _unknown_targets(request, facts)
+    found += _existing_targets(request, facts)
+    found += find_clusters(request, facts)
+    found += contradictions(request, facts)
+    found += [_assumed(move) for move in request.moves if move.assumed]
     return tuple(sorted(found, key=lambda each: list(Severity).index(each.severity)))
 
 
@@ -71,24 +71,24 @@ def _foreign_keys(facts: MigrationFacts, topic: str) -> Iterator[Finding]:
         )
 
 
-def _unknown_targets(wish: MigrationWish, facts: MigrationFacts) -> Iterator[Finding]:
-    for name in dict.fromkeys(move.new_name for move in wish.moves):
+def _unknown_targets(request: MigrationRequest, facts: MigrationFacts) -> Iterator[Finding]:
+    for name in dict.fromkeys(move.new_name for move in request.moves):
         now = facts.connectors.get((Side.TARGET, name))
-        if wish.elsewhere and isinstance(now, Skipped):
+        if request.elsewhere and isinstance(now, Skipped):
             yield Finding(
                 "target-connector-unknown",
                 Severity.WARNING,
                 name,
-                f"whether connector {name} runs in Connect cluster {wish.target_group_id} is unknown: {now.reason}",
+                f"whether connector {name} runs in Connect cluster {request.target_group_id} is unknown: {now.reason}",
                 "--to-connect-url or --to-config-topic lets eosctl look; if it runs there, stop it first",
             )
 
 
-def _existing_targets(wish: MigrationWish, facts: MigrationFacts) -> Iterator[Finding]:
+def _existing_targets(request: MigrationRequest, facts: MigrationFacts) -> Iterator[Finding]:
     """A new name that stands for a connector already: only its offsets become those of the old one."""
-    for move in wish.moves:
-        now = facts.connectors.get((wish.new_side, move.new_name))
-        if (move.renamed or wish.elsewhere) and isinstance(now, ConnectorFacts) and now.state is not None:
+    for move in request.moves:
+        now = facts.connectors.get((request.new_side, move.new_name))
+        if (move.renamed or request.elsewhere) and isinstance(now, ConnectorFacts) and now.state is not None:
             yield Finding(
                 "target-connector-exists",
                 Severity.WARNING,
@@ -100,36 +100,38 @@ def _existing_targets(wish: MigrationWish, facts: MigrationFacts) -> Iterator[Fi
 
 
 def objections(
-    wish: MigrationWish, facts: MigrationFacts, stopped: Iterable[ConnectorStopped], findings: Iterable[Finding]
+    request: MigrationRequest, facts: MigrationFacts, stopped: Iterable[ConnectorStopped], findings: Iterable[Finding]
 ) -> Iterator[tuple[str, str]]:
     """Why nothing may be written, each with what to do about it. stopped are the connectors that have to be."""
     plan_facts = PlanFacts(connectors=facts.connectors)
     for precondition in stopped:
         reason = violation(precondition, plan_facts)
-        will_stop = wish.stop and not isinstance(facts.connectors[precondition.side, precondition.connector], Skipped)
+        will_stop = request.stop and not isinstance(
+            facts.connectors[precondition.side, precondition.connector], Skipped
+        )
         if reason is not None and not will_stop:
             yield reason, STOP_HINT
-    for topic in dict.fromkeys(move.target_topic for move in wish.moves):
+    for topic in dict.fromkeys(move.target_topic for move in request.moves):
         now = facts.topics[Side.TARGET, topic]
         reason = None if now is None else not_compact(now.facts)
         if reason is not None:
             yield reason, f"set cleanup.policy=compact on {topic}, or move to another topic"
-    yield from _missing_topics(wish, facts)
-    yield from _missing_configs(wish, facts)
+    yield from _missing_topics(request, facts)
+    yield from _missing_configs(request, facts)
     for finding in findings:
         if finding.severity is Severity.ERROR:
             yield finding.message, finding.cure
 
 
-def _missing_topics(wish: MigrationWish, facts: MigrationFacts) -> Iterator[tuple[str, str]]:
+def _missing_topics(request: MigrationRequest, facts: MigrationFacts) -> Iterator[tuple[str, str]]:
     """The topic that offsets are taken from, and the workers' own, must be there: else their name is a wrong one."""
-    for topic in dict.fromkeys(move.source_topic for move in wish.moves):
+    for topic in dict.fromkeys(move.source_topic for move in request.moves):
         if facts.topics.get((Side.SOURCE, topic)) is None:
             yield (
                 f"topic {topic}, from which offsets were to be taken, does not exist",
                 "--worker-offsets-topic is the workers' offset.storage.topic, --offsets-topic wins over all",
             )
-    for move in wish.moves:
+    for move in request.moves:
         if move.to_workers and facts.topics[Side.TARGET, move.target_topic] is None:
             yield (
                 f"topic {move.target_topic} does not exist: it is not the workers' offsets topic",
@@ -137,11 +139,11 @@ def _missing_topics(wish: MigrationWish, facts: MigrationFacts) -> Iterator[tupl
             )
 
 
-def _missing_configs(wish: MigrationWish, facts: MigrationFacts) -> Iterator[tuple[str, str]]:
+def _missing_configs(request: MigrationRequest, facts: MigrationFacts) -> Iterator[tuple[str, str]]:
     """--set-config changes or copies a config that has to be there."""
-    for move in wish.moves if wish.set_config else ():
+    for move in request.moves if request.set_config else ():
         old = facts.connectors.get((Side.SOURCE, move.connector))
-        new = facts.connectors.get((wish.new_side, move.new_name))
+        new = facts.connectors.get((request.new_side, move.new_name))
         if all(isinstance(each, ConnectorFacts) and each.state is None for each in (old, new)):
             yield (
                 f"connector {move.connector} does not exist, so there is no config for --set-config",

@@ -11,7 +11,7 @@
 
 from collections.abc import Iterator
 
-from eosctl.model.migration import MigrationFacts, MigrationWish, Move
+from eosctl.model.migration import MigrationFacts, MigrationRequest, Move
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.plan import Side
 from eosctl.model.plan_facts import ConnectorFacts
@@ -25,27 +25,27 @@ NO_MEMBERS = frozenset({"Dead", "Empty"})
 SETTING = "producer.override.bootstrap.servers"
 
 
-def find_clusters(wish: MigrationWish, facts: MigrationFacts) -> Iterator[Finding]:
+def find_clusters(request: MigrationRequest, facts: MigrationFacts) -> Iterator[Finding]:
     """What is wrong, or not known, about the clusters that each move reads and writes."""
     if facts.clusters.group_state in NO_MEMBERS:
-        yield _no_group(wish)
-    for move in wish.moves:
+        yield _no_group(request)
+    for move in request.moves:
         producer = facts.clusters.producers.get(move.connector)
         if isinstance(producer, Skipped):
             yield _unknown(move, producer)
         elif producer is None:
             yield from _among_the_workers(move, facts)
         else:
-            yield from _sent_to(move, producer, wish, facts)
+            yield from _sent_to(move, producer, request, facts)
 
 
-def _no_group(wish: MigrationWish) -> Finding:
+def _no_group(request: MigrationRequest) -> Finding:
     return Finding(
         NO_SUCH_GROUP,
         Severity.ERROR,
-        wish.source_group_id,
-        f"workers answer over REST, and no worker is in group {wish.source_group_id}: their group.id is another one, "
-        "and so are the transactional IDs of their tasks",
+        request.source_group_id,
+        f"workers answer over REST, and no worker is in group {request.source_group_id}: their group.id is another "
+        "one, and so are the transactional IDs of their tasks",
         "--group-id is the workers' group.id",
     )
 
@@ -67,10 +67,10 @@ def _among_the_workers(move: Move, facts: MigrationFacts) -> Iterator[Finding]:
         )
 
 
-def _sent_to(move: Move, producer: str, wish: MigrationWish, facts: MigrationFacts) -> Iterator[Finding]:
+def _sent_to(move: Move, producer: str, request: MigrationRequest, facts: MigrationFacts) -> Iterator[Finding]:
     source, target = facts.cluster_ids[Side.SOURCE], facts.cluster_ids[Side.TARGET]
     workers, support = facts.clusters.workers, facts.clusters.exactly_once
-    if wish.elsewhere:
+    if request.elsewhere:
         if producer != target:
             yield _finding(
                 move,
@@ -79,9 +79,9 @@ def _sent_to(move: Move, producer: str, wish: MigrationWish, facts: MigrationFac
                 f"its config sends its producer to Kafka cluster {producer}, and its offsets go to {target}",
                 f"change {SETTING} in its new config before it is resumed",
             )
-        if wish.other_cluster:
+        if request.other_cluster:
             return
-    if wish.stays and producer == target:
+    if request.stays and producer == target:
         return
     own = move.former_setting is not None
     if isinstance(support, Skipped) and not own and producer != workers:

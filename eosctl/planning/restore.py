@@ -16,7 +16,7 @@ from typing import Final
 from eosctl.codecs.offsets_topic import canonical, encode_offsets_key, encode_offsets_value
 from eosctl.model.connectors import connector_path
 from eosctl.model.exported_offsets import ConnectorOffset
-from eosctl.model.migration import Migration, MigrationFacts, MigrationWish, Move
+from eosctl.model.migration import Migration, MigrationFacts, MigrationRequest, Move
 from eosctl.model.names import ConnectorTaskId, task_transactional_id
 from eosctl.model.offsets import OffsetKey, SourcePartition
 from eosctl.model.partitioner import java_partition
@@ -49,7 +49,7 @@ KIND: Final = "offsets.restore"
 
 
 @dataclass(frozen=True, slots=True)
-class RestoreWish:
+class RestoreRequest:
     """Which offsets the connector shall have. topics are those of its stores, the one written last at the end.
 
     own_topic says that the last of them is the connector's, named that the user named it.
@@ -68,10 +68,10 @@ class RestoreWish:
     named: bool = False
 
 
-def plan_restore(wish: RestoreWish, facts: MigrationFacts) -> Migration:
+def plan_restore(request: RestoreRequest, facts: MigrationFacts) -> Migration:
     """The plan by the rules above, with what speaks against it."""
-    planner = _Planner(wish, facts)
-    findings = (*planner.findings, *planner.misspelt(), *find_clusters(_in_place(wish), facts))
+    planner = _Planner(request, facts)
+    findings = (*planner.findings, *planner.misspelt(), *find_clusters(_in_place(request), facts))
     against = list(planner.objections())
     against += [(each.message, each.cure) for each in findings if each.severity is Severity.ERROR]
     hint = against[0][1] if against else None
@@ -80,19 +80,19 @@ def plan_restore(wish: RestoreWish, facts: MigrationFacts) -> Migration:
     )
 
 
-def _in_place(wish: RestoreWish) -> MigrationWish:
+def _in_place(request: RestoreRequest) -> MigrationRequest:
     """As a move that leaves the offsets where they are: they must be in this cluster, too."""
-    name, topic = wish.connector, wish.topics[-1]
-    own = topic if wish.own_topic else None
-    move = Move(name, name, topic, topic, own, own, unchanged=True, named=wish.named)
-    return MigrationWish((move,), wish.group_id, wish.group_id)
+    name, topic = request.connector, request.topics[-1]
+    own = topic if request.own_topic else None
+    move = Move(name, name, topic, topic, own, own, unchanged=True, named=request.named)
+    return MigrationRequest((move,), request.group_id, request.group_id)
 
 
 class _Planner:
-    def __init__(self, wish: RestoreWish, facts: MigrationFacts) -> None:
-        self._wish = wish
+    def __init__(self, request: RestoreRequest, facts: MigrationFacts) -> None:
+        self._wish = request
         self._facts = facts
-        self._entries = {topic: self._of(topic) for topic in wish.topics}
+        self._entries = {topic: self._of(topic) for topic in request.topics}
         self.findings: list[Finding] = []
         known: dict[str, dict[bytes, OffsetKey]] = {}
         self._orders: dict[frozenset[str], set[tuple[str, ...]]] = {}

@@ -87,7 +87,7 @@ def _topic_creation(planner: Planner, connector: ConnectorConfig, pattern: Resou
 
 def _idempotence(planner: Planner, connector: ConnectorConfig, producer: Client) -> Iterator[Need]:
     idempotent = (producer.config.get("enable.idempotence") or "false").strip().lower() == "true"
-    if planner.wish.broker_version >= WRITE_IMPLIES_IDEMPOTENT_WRITE or not (idempotent or planner.exactly_once):
+    if planner.request.broker_version >= WRITE_IMPLIES_IDEMPOTENT_WRITE or not (idempotent or planner.exactly_once):
         return
     yield producer.needs(
         Operation.IDEMPOTENT_WRITE,
@@ -153,8 +153,8 @@ def _transactional_ids(planner: Planner, connector: ConnectorConfig, producer: C
 
 def task_id_patterns(planner: Planner, connector: ConnectorConfig) -> Iterator[ResourcePattern]:
     """Patterns of the transactional IDs of the connector's tasks: one for each, or one prefix with its last dash."""
-    if planner.wish.pattern_type is PatternType.PREFIXED:
+    if planner.request.pattern_type is PatternType.PREFIXED:
         yield transactional_id(f"{planner.group_id}-{connector.name}-", PatternType.PREFIXED)
         return
-    for task in range(connector.most_tasks + planner.wish.headroom):
+    for task in range(connector.most_tasks + planner.request.headroom):
         yield transactional_id(task_transactional_id(planner.group_id, ConnectorTaskId(connector.name, task)))

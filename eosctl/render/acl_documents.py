@@ -9,8 +9,8 @@ from typing import Any, Final
 from eosctl.errors import Unsupported
 from eosctl.model.acls import AclBinding, Operation, PatternType, ResourcePattern, ResourceType
 from eosctl.render.acl_lines import (
+    EmitOptions,
     Format,
-    Surroundings,
     confluent_lines,
     csv_lines,
     grouped,
@@ -35,7 +35,7 @@ class AclFormat(StrEnum):
     CSV = "csv"
 
 
-def emit_acls(bindings: Sequence[AclBinding], form: AclFormat, around: Surroundings) -> str:
+def emit_acls(bindings: Sequence[AclBinding], form: AclFormat, around: EmitOptions) -> str:
     """The bindings as text in this format; raises Unsupported for a binding that the format cannot say."""
     return FORMATS[form](bindings, around)
 
@@ -47,7 +47,7 @@ def _by_principal(bindings: Iterable[AclBinding]) -> dict[str, list[AclBinding]]
     return found
 
 
-def strimzi_users(bindings: Sequence[AclBinding], around: Surroundings) -> str:
+def strimzi_users(bindings: Sequence[AclBinding], around: EmitOptions) -> str:
     """One KafkaUser for each principal, with simple authorization; how the user authenticates is left to be said."""
     return _yaml(_kafka_user(name, acls, around) for name, acls in _by_principal(bindings).items())
 
@@ -61,7 +61,7 @@ def _user_name(principal: str) -> str:
     return principal.partition(":")[2].removeprefix("CN=")
 
 
-def _kafka_user(principal: str, bindings: Iterable[AclBinding], around: Surroundings) -> dict[str, Any]:
+def _kafka_user(principal: str, bindings: Iterable[AclBinding], around: EmitOptions) -> dict[str, Any]:
     name = _user_name(principal)
     acls = [
         {
@@ -87,7 +87,7 @@ def _strimzi_resource(pattern: ResourcePattern) -> dict[str, str]:
     return {"type": kind, "name": pattern.name, "patternType": pattern_type}
 
 
-def jikkou_authorizations(bindings: Sequence[AclBinding], _: Surroundings) -> str:
+def jikkou_authorizations(bindings: Sequence[AclBinding], _: EmitOptions) -> str:
     """One KafkaPrincipalAuthorization for each principal."""
     return _yaml(
         {
@@ -161,7 +161,7 @@ _MSK_KINDS: Final = {
 }
 
 
-def msk_policies(bindings: Sequence[AclBinding], around: Surroundings) -> str:
+def msk_policies(bindings: Sequence[AclBinding], around: EmitOptions) -> str:
     """A JSON object: for each principal the IAM policy that allows it the same on an MSK cluster."""
     policies = {principal: _policy(acls, around.msk_cluster) for principal, acls in _by_principal(bindings).items()}
     return json.dumps(policies, indent=2, ensure_ascii=False) + "\n"

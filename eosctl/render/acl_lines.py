@@ -13,7 +13,7 @@ from eosctl.model.acls import AclBinding, Operation, PatternType, ResourcePatter
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class EmitOptions:
     """What a format needs beside the bindings.
 
     bootstrap_servers and command_config (a path, or None) are for kafka-acls.sh; cluster names the cluster for Strimzi;
@@ -46,7 +46,7 @@ _KAFKA_ACLS_RESOURCE: Final = {
 }
 
 
-def kafka_acls_lines(bindings: Iterable[AclBinding], around: Surroundings) -> str:
+def kafka_acls_lines(bindings: Iterable[AclBinding], around: EmitOptions) -> str:
     """One `kafka-acls.sh --add` line for each principal and resource, quoted for a POSIX shell.
 
     Raises Unsupported for a name that begins or ends with a blank: AclCommand trims what it is given, and would say
@@ -84,7 +84,7 @@ _CONFLUENT_RESOURCE: Final = {
 }
 
 
-def confluent_lines(bindings: Iterable[AclBinding], _: Surroundings) -> str:
+def confluent_lines(bindings: Iterable[AclBinding], _: EmitOptions) -> str:
     """One `confluent kafka acl create` line for each principal and resource, quoted for a POSIX shell."""
     return "".join(f"{shlex.join(_confluent(*each))}\n" for each in grouped(bindings))
 
@@ -109,7 +109,7 @@ def _dashed(name: str) -> str:
 CSV_HEAD: Final = ("principal", "permission", "operation", "resource_type", "resource_name", "pattern_type", "host")
 
 
-def csv_lines(bindings: Iterable[AclBinding], _: Surroundings) -> str:
+def csv_lines(bindings: Iterable[AclBinding], _: EmitOptions) -> str:
     """One line for each binding under a line of names (RFC 4180, lines end with a line feed)."""
     text = io.StringIO()
     # Python quotes a line feed, but no lone carriage return, which readers take for the end of a line.
@@ -123,7 +123,7 @@ def csv_lines(bindings: Iterable[AclBinding], _: Surroundings) -> str:
     return text.getvalue()
 
 
-def terraform_blocks(bindings: Iterable[AclBinding], _: Surroundings) -> str:
+def terraform_blocks(bindings: Iterable[AclBinding], _: EmitOptions) -> str:
     """One `kafka_acl` resource of the provider Mongey/kafka for each binding."""
     blocks = []
     for number, each in enumerate(bindings, 1):
@@ -160,5 +160,5 @@ _TEMPLATE: Final = re.compile(r"([$%]*)([$%])\{")
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]")
 
 
-Format = Callable[[Sequence[AclBinding], Surroundings], str]
+Format = Callable[[Sequence[AclBinding], EmitOptions], str]
 """What turns bindings into the text that another tool takes."""

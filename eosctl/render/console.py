@@ -74,7 +74,7 @@ def _width(file: TextIO) -> int | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
+class OutputOptions:
     """How the user wants to be answered: the output options."""
 
     output: Output = Output.TABLE
@@ -88,7 +88,7 @@ class Console:
     """Writes one answer and, on the way to it, narration. A reader that goes away (`| head`) ends the writing, not the
     command: its exit code still tells how it went."""
 
-    def __init__(self, terminal: Terminal, manner: Manner) -> None:
+    def __init__(self, terminal: Terminal, manner: OutputOptions) -> None:
         self._terminal = terminal
         self._manner = manner
         self._answered = False

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from eosctl.errors import ConfigError, TimedOut
-from eosctl.sandbox import leash
+from eosctl.sandbox import parent_death_signal
 
 POLL_S: Final = 0.05
 STOP_DEADLINE_S: Final = 20.0
@@ -37,7 +37,7 @@ class Spawner:
 
     @staticmethod
     def _spawn(command: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
-        leashed = [sys.executable, "-S", "-E", leash.__file__, str(os.getpid()), *command]
+        leashed = [sys.executable, "-S", "-E", parent_death_signal.__file__, str(os.getpid()), *command]
         with log.open("ab") as output:
             return subprocess.Popen(
                 leashed, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, process_group=0

@@ -13,9 +13,9 @@ from eosctl.clients.wire import Wire
 from eosctl.codecs.record_batches import Batch, DamagedOffsets, EndTransactionMarker, MarkerType, decode_marker
 from eosctl.errors import Undecodable, UsageError
 from eosctl.model.audit import OffsetRange
+from eosctl.sources.corruption_tolerant_reader import LenientReader, NotServed
 from eosctl.sources.kafka_offsets import partition_offsets
 from eosctl.sources.kafka_topics import topic_ids
-from eosctl.sources.lenient_reader import LenientReader, NotServed
 from eosctl.sources.log_reader import LogReader, RecordsDeleted
 
 SILENT: Final = "the broker gives none of them, but those behind"

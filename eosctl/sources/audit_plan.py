@@ -29,7 +29,7 @@ RETENTION_BYTES: Final = "retention.bytes"
 
 
 @dataclass(frozen=True, slots=True)
-class AuditWish:
+class AuditScope:
     """What is to be audited: topics with their roles, and what is known of the Connect cluster beforehand."""
 
     topics: tuple[AuditedTopic, ...]
@@ -39,19 +39,19 @@ class AuditWish:
     selected: tuple[str, ...] = ()
 
 
-def read_bounds(wire: Wire, wish: AuditWish, as_of: int) -> AuditPlan:
+def read_bounds(wire: Wire, scope: AuditScope, as_of: int) -> AuditPlan:
     """A plan without ranges; as_of is the time, in ms, and audited_from the log start.
 
     Raises UsageError for a topic that does not exist, NotAuthorized where Describe is missing.
     """
-    topics = tuple(_described(wire, wish.topics))
+    topics = tuple(_described(wire, scope.topics))
     places = list(_partitions(wire, topics))
     before = partition_offsets(wire, places)
     after = partition_offsets(wire, places)
     return AuditPlan(
         as_of=as_of,
         cluster_id=wire.cluster_id,
-        group_id=wish.group_id,
+        group_id=scope.group_id,
         topics=topics,
         bounds=tuple(
             PartitionBounds(
@@ -65,11 +65,11 @@ def read_bounds(wire: Wire, wish: AuditWish, as_of: int) -> AuditPlan:
             for place in places
         ),
         ranges=(),
-        connectors=wish.connectors,
+        connectors=scope.connectors,
         holders=_holders(wire),
         open=_open(wire, [each for each in places if before[each].last_stable_offset < after[each].high_watermark]),
-        selected=wish.selected,
-        unread=dict(wish.unread),
+        selected=scope.selected,
+        unread=dict(scope.unread),
     )
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class SparkWish:
+class SparkOptions:
     """Where Spark is, and how its executors learn who they are to Kafka.
 
     master is a master URL (None: this machine, or what spark-submit says), remote a Spark Connect server;
@@ -28,7 +28,7 @@ class SparkWish:
 
 @contextmanager
 def spark_engine(
-    wish: SparkWish,
+    request: SparkOptions,
     properties: ClientProperties,
     timeout_s: float,
     find_java: Callable[[], Path],
@@ -44,7 +44,7 @@ def spark_engine(
     except ImportError as error:
         raise ConfigError(f"{error.name} is not installed", hint="pip install 'eosctl[spark]'") from error
 
-    with spark_session(find_java, master=wish.master, remote=wish.remote, archives=archives) as session:
+    with spark_session(find_java, master=request.master, remote=request.remote, archives=archives) as session:
         master = master_of(session)
-        with executor_access(properties, timeout_s, master=master, given=wish.executor_properties) as access:
+        with executor_access(properties, timeout_s, master=master, given=request.executor_properties) as access:
             yield SparkEngine(session, access)

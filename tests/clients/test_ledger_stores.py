@@ -13,10 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from eosctl.clients import ledger_postgresql, ledger_sqlite
-from eosctl.clients.ledger_sqlite import SqliteStore
-from eosctl.clients.ledger_url import ledger_store
-from eosctl.commands.audit_ledger import open_ledger
 from eosctl.errors import (
     ConfigError,
     EosctlError,
@@ -26,6 +22,11 @@ from eosctl.errors import (
     Unreachable,
     UsageError,
 )
+from eosctl.ledger import postgresql as ledger_postgresql
+from eosctl.ledger import sqlite as ledger_sqlite
+from eosctl.ledger.ledger import open_ledger
+from eosctl.ledger.sqlite import SqliteStore
+from eosctl.ledger.url import ledger_store
 from eosctl.sources.config_providers import look_up
 from tests.executors.ledgers import CLUSTER, advanced, read_up_to, row, run_of
 from tests.postgresql import PASSWORD, PostgreSQL
@@ -174,7 +175,7 @@ def test_a_full_disk_leaves_the_ledger_as_it_was(tmp_path: Path, monkeypatch: py
 
 CUT_SHORT = """
 import resource, signal, sys
-from eosctl.commands.audit_ledger import open_ledger
+from eosctl.ledger.ledger import open_ledger
 from eosctl.errors import EosctlError
 from tests.executors.ledgers import CLUSTER, advanced, row, run_of
 ledger = open_ledger(sys.argv[1])
@@ -351,7 +352,7 @@ def test_a_server_that_crashes_keeps_what_was_committed(postgresql: PostgreSQL, 
             postgresql.stop(signal.SIGQUIT)
             postgresql.start()
 
-    from eosctl.executors.ledger import commit_run
+    from eosctl.ledger.commit import commit_run
 
     with pytest.raises(Unreachable):
         commit_run(ledger.store, run_of(state, advanced(state, "t", 0, 20)), crash)

@@ -15,6 +15,7 @@ import pytest
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 
 from eosctl.codecs.audit_states import decode_json, read_offsets_key
+from eosctl.codecs.completion_cache import decode_cached_names
 from eosctl.codecs.config_topic import decode_config_record
 from eosctl.codecs.connect_json import read_json
 from eosctl.codecs.connect_protocol import decode_leader_url, decode_member_url
@@ -31,7 +32,6 @@ from eosctl.codecs.profiles import decode_profiles
 from eosctl.codecs.properties import decode_properties
 from eosctl.codecs.record_batches import decode_marker, decode_records, iter_batches
 from eosctl.codecs.record_lines import read_record_lines
-from eosctl.codecs.remembered_names import decode_remembered_names
 from eosctl.codecs.snapshot import decode_snapshot
 from eosctl.codecs.transaction_log import decode_transaction_log_key, decode_transaction_log_value
 from eosctl.codecs.worker_files import decode_worker_file
@@ -138,7 +138,7 @@ CODECS: dict[str, tuple[Callable[[bytes], Any], Sequence[bytes]]] = {
     "snapshot": (text(snapshot), ["".join(written(EMPTY)).encode(), "".join(written(FULL)).encode()]),
     "record lines": (record_lines, [b'{"offset":1,"key":"a","value":{"tasks":1}}\n',
                                                                                b'commit-x\t{"tasks":3}\n']),
-    "remembered names": (text(decode_remembered_names), [b'{"version":1,"names":["a"],"read_at":1,"asked_at":1}']),
+    "remembered names": (text(decode_cached_names), [b'{"version":1,"names":["a"],"read_at":1,"asked_at":1}']),
 }  # fmt: skip
 
 

@@ -7,10 +7,11 @@ from typing import Annotated
 import typer
 
 from eosctl import cli, errors
-from eosctl.commands.loading import Entry
-from eosctl.commands.options import GlobalOptions, printing, reading, writing
-from eosctl.commands.topics import ConfigTopic, WorkerConfig, WorkerOffsetsTopic
+from eosctl.commands.connect_options import ConfigTopic, WorkerConfig, WorkerOffsetsTopic
+from eosctl.operations.session_options import GlobalOptions
 from eosctl.render.document import Column, Document, Fields, Table, figure
+from eosctl.shell.options import printing, reading, writing
+from eosctl.shell.registry import Entry
 
 app = typer.Typer()
 ENTRIES = (Entry("probe", "probe", "Show what was given."),)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from eosctl.commands.audit_ledger import open_ledger
+from eosctl.ledger.ledger import open_ledger
 from eosctl.model.ledger import Advance, Cursor, LedgerRange, LedgerRangeKind
 from tests.executors.ledgers import CLUSTER, advanced, read_up_to, run_of
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from test_cli import probe  # noqa: F401  # the fixture
 
-from eosctl.commands.shared import leading_shared
+from eosctl.shell.shared_options import leading_shared
 
 
 def given(ran) -> dict:

@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from eosctl.commands.context import Context
-from eosctl.commands.options import GlobalOptions
+from eosctl.operations.session import Context
+from eosctl.operations.session_options import GlobalOptions
 
 
 @pytest.fixture

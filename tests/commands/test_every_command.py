@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from eosctl.cli import PROGRAM, root_command
-from eosctl.commands.describe import walk
+from eosctl.shell.command_tree import walk
 from tests.integration.terminal import PROGRAM as EOSCTL
 
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from eosctl.cli import PROGRAM, root_command
-from eosctl.commands.describe import walk
+from eosctl.shell.command_tree import walk
 from tests.integration.terminal import in_terminal
 
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from eosctl.codecs.snapshot import encode_snapshot
-from eosctl.commands.partitions import chosen, wanted_partitions
 from eosctl.errors import UsageError
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.skipped import Skipped
 from eosctl.model.snapshot import Snapshot
 from eosctl.model.transactions import TransactionDescription, TransactionState
 from eosctl.model.workers import ConnectFacts, ConnectorStatus
+from eosctl.operations.partitions import chosen, wanted_partitions
 from tests.commands.conftest import Ran
 
 Eosctl = Callable[..., Ran]

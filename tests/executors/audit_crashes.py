@@ -13,7 +13,7 @@ from pathlib import Path
 from time import sleep
 from typing import Protocol
 
-from eosctl.commands.audit_ledger import Ledger, open_ledger
+from eosctl.ledger.ledger import Ledger, open_ledger
 from eosctl.model.audit import StateKind
 from eosctl.model.ledger import CommittedRange
 from tests.executors.crashing_audit import (

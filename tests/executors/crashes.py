@@ -16,7 +16,7 @@ from eosctl.codecs.plan import encode_plan
 from eosctl.errors import EosctlError
 from eosctl.executors.journal import write_plan_file
 from eosctl.model.client_properties import ClientProperties
-from eosctl.model.migration import MigrationFacts, MigrationWish, Move
+from eosctl.model.migration import MigrationFacts, MigrationRequest, Move
 from eosctl.model.partitioner import java_partition
 from eosctl.model.plan import Plan, Side
 from eosctl.model.plan_facts import ConnectorFacts
@@ -89,7 +89,7 @@ class MovedOffsets:
 
     def _plan(self) -> Plan:
         move = Move(self.name, self.name, self.source, self.target, self.target, self.source)
-        wish = MigrationWish((move,), "group", "group", partitions=7, replication_factor=1)
+        request = MigrationRequest((move,), "group", "group", partitions=7, replication_factor=1)
         cluster_id = self.wire.cluster_id
         facts = MigrationFacts(
             as_of=1,
@@ -102,7 +102,7 @@ class MovedOffsets:
             offsets={(Side.SOURCE, self.source): read_offsets_topic(self.access, self.source)},
             fenced_ids={Side.SOURCE: (f"group-{self.name}-0", f"group-{self.name}-1")},
         )
-        migration = plan_migration(wish, facts)
+        migration = plan_migration(request, facts)
         assert migration.objections == ()
         return migration.plan
 

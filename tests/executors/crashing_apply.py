@@ -15,7 +15,6 @@ from eosctl.clients.access import ClusterAccess
 from eosctl.clients.transactional import PartitionRecord, TransactionalProducer
 from eosctl.clients.wire import Wire
 from eosctl.codecs.plan import decode_plan, plan_digest
-from eosctl.commands.applying import describer
 from eosctl.errors import EosctlError
 from eosctl.executors.apply import ApplyRun, Recheck
 from eosctl.executors.failpoints import Failpoint
@@ -23,6 +22,7 @@ from eosctl.executors.journal import Journal
 from eosctl.executors.performers import performers
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.plan import WriteOffsets
+from eosctl.operations.plan_flow import describer
 from eosctl.sources.plan_facts import read_entries, read_plan_facts
 
 CONFIG_TOPIC = "connect-configs"

@@ -16,11 +16,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from eosctl.commands.audit_ledger import Ledger, open_ledger
 from eosctl.errors import StaleRange
 from eosctl.executors.failpoints import Failpoint, failpoint_of
-from eosctl.executors.ledger import lock_of, write_carried, write_run
-from eosctl.executors.ledger_cursors import move_cursors
+from eosctl.ledger.commit import lock_of, write_carried, write_run
+from eosctl.ledger.cursors import move_cursors
+from eosctl.ledger.ledger import Ledger, open_ledger
 from eosctl.model.audit import AuditedTopic, PartitionBounds, StateKind, StateRow, TopicRole
 from eosctl.model.audit_report import RangeEvidence
 from eosctl.model.ledger import CarriedBucket, LedgerRun

@@ -2,7 +2,7 @@
 
 import itertools
 
-from eosctl.commands.audit_ledger import Ledger
+from eosctl.ledger.ledger import Ledger
 from eosctl.model.audit import StateKind, StateRow
 from eosctl.model.ledger import Advance, CarriedBucket, Cursor, JobState, LedgerRange, LedgerRun
 

@@ -7,7 +7,7 @@ from time import monotonic
 
 import pytest
 
-from eosctl.commands.audit_ledger import open_ledger
+from eosctl.ledger.ledger import open_ledger
 from eosctl.model.audit import StateKind
 from tests.executors.audit_crashes import StandInAudited, endure
 from tests.executors.crashing_audit import CLUSTER, LogShape, StandInAuditor

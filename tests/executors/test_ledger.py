@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from eosctl.codecs.ledger import SCHEMA
-from eosctl.commands.audit_ledger import Ledger, open_ledger
 from eosctl.errors import Bug, ConfigError, Refused, StaleRange, Unsupported, UsageError
-from eosctl.executors import ledger as ledger_executor
-from eosctl.executors.ledger_schema import prepare_ledger
+from eosctl.ledger import commit as ledger_executor
+from eosctl.ledger.ledger import Ledger, open_ledger
+from eosctl.ledger.schema import prepare_ledger
 from eosctl.model.audit import StateKind
 from eosctl.model.ledger import (
     STATE_VERSION,

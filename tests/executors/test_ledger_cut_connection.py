@@ -8,9 +8,9 @@ from typing import Literal
 
 import pytest
 
-from eosctl.commands.audit_ledger import Ledger, open_ledger
 from eosctl.errors import StaleRange, Unreachable
-from eosctl.executors import ledger as ledger_executor
+from eosctl.ledger import commit as ledger_executor
+from eosctl.ledger.ledger import Ledger, open_ledger
 from tests.executors.ledgers import CLUSTER, advanced, read_up_to, row, run_of
 from tests.postgresql import PostgreSQL
 

@@ -5,17 +5,17 @@ import stat
 import pytest
 
 from eosctl.errors import ConfigError
-from eosctl.executors.whole_file import whole_file, write_whole_file
+from eosctl.executors.atomic_write import atomic_file, write_atomic_file
 
 
 def fill(path, parts):
-    with whole_file(path) as file:
+    with atomic_file(path) as file:
         for part in parts:
             file.write(part)
 
 
 def test_a_file_is_written_for_its_owner_only(tmp_path):
-    assert write_whole_file(tmp_path / "page.html", "naïve") == 6
+    assert write_atomic_file(tmp_path / "page.html", "naïve") == 6
     assert (tmp_path / "page.html").read_text("utf-8") == "naïve"
     assert stat.S_IMODE((tmp_path / "page.html").stat().st_mode) == 0o600
 
@@ -31,11 +31,11 @@ def test_what_was_there_stays_when_writing_fails(tmp_path):
 
 def test_a_full_disk_is_said_with_the_path(tmp_path):
     path = tmp_path / "page.html"
-    with pytest.raises(ConfigError, match=r"cannot write .*page\.html: No space left on device"), whole_file(path):
+    with pytest.raises(ConfigError, match=r"cannot write .*page\.html: No space left on device"), atomic_file(path):
         raise OSError(28, "No space left on device")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_directory_that_is_not_there_is_said(tmp_path):
     with pytest.raises(ConfigError, match=r"cannot write .*No such file or directory"):
-        write_whole_file(tmp_path / "no" / "page.html", "")
+        write_atomic_file(tmp_path / "no" / "page.html", "")

@@ -14,7 +14,7 @@ from eosctl.codecs.connector_files import connector_of
 from eosctl.codecs.properties import decode_properties
 from eosctl.codecs.worker_files import worker_of
 from eosctl.errors import EosctlError, TimedOut
-from eosctl.model.acl_plan import AclPlan, AclWish
+from eosctl.model.acl_plan import AclPlan, AclRequest
 from eosctl.model.acls import AclBinding
 from eosctl.model.client_properties import Property
 from eosctl.model.client_roles import ClientRole, ConnectCluster, ConnectorConfig, WorkerConfig
@@ -132,7 +132,7 @@ class Site:
         """What eosctl plans for the worker and these connectors, and for itself where it is the user `tool`."""
         cluster = ConnectCluster((self.worker,), tuple(connectors))
         principals = {} if tool is None else {(ClientRole.EOSCTL, None): f"User:{tool}"}
-        return plan_acls(AclWish((cluster,), principals=principals, topics_known=existing), _no_certificate)
+        return plan_acls(AclRequest((cluster,), principals=principals, topics_known=existing), _no_certificate)
 
     # -- what happens ------------------------------------------------------------------------------------------------
 

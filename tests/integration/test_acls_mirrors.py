@@ -11,7 +11,7 @@ from confluent_kafka import TopicPartition as Committed
 
 from eosctl.clients.wire import Wire
 from eosctl.codecs.worker_files import decode_worker_file
-from eosctl.model.acl_plan import AclWish
+from eosctl.model.acl_plan import AclRequest
 from eosctl.model.client_roles import ConnectorConfig
 from eosctl.model.names import TopicPartition
 from eosctl.model.offset_stores import SourceSupport
@@ -189,7 +189,7 @@ def test_the_plan_is_enough_for_dedicated_mirrormaker(sandbox2: Sandbox, root: W
     assert [each.group_id for each in clusters] == ["up-mm2"]
     internal = [name for each in clusters for worker in each.workers for name in worker.internal_topics]
     known = dict.fromkeys((*internal, CHECKPOINTS, HEARTBEATS, OFFSET_SYNCS, f"up.{topic}"), False)
-    plan = plan_acls(AclWish(clusters, topics_known={**known, topic: True}), lambda _: "User:nobody")
+    plan = plan_acls(AclRequest(clusters, topics_known={**known, topic: True}), lambda _: "User:nobody")
     assert {each.binding.principal for each in plan.bindings} == {"User:upstream", "User:downstream"}
     with AclBroker(sandbox2) as acls:
         acls.set(each.binding for each in plan.bindings)

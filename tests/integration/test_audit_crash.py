@@ -15,7 +15,7 @@ from time import sleep
 import pytest
 from confluent_kafka import Producer
 
-from eosctl.commands.audit_ledger import open_ledger
+from eosctl.ledger.ledger import open_ledger
 from eosctl.sandbox.sandbox import Sandbox
 from tests.executors.audit_crashes import COMMIT_FAILPOINTS, contiguous
 from tests.integration.audit_site import Eosctl

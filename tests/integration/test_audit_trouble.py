@@ -21,7 +21,7 @@ from eosctl.model.client_properties import ClientProperties
 from eosctl.planning.audit import plan_ranges
 from eosctl.planning.ledger import resume
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sources.audit_plan import AuditWish, read_bounds
+from eosctl.sources.audit_plan import AuditScope, read_bounds
 from tests.integration.audit_site import Eosctl
 from tests.integration.producers import create_topic
 from tests.waiting import eventually
@@ -43,7 +43,7 @@ def fill(servers: str, topic: str, records: int) -> None:
 def plan_of(servers: str, topic: str, role: TopicRole = TopicRole.OFFSETS) -> AuditPlan:
     """The plan of an audit of one topic."""
     with Wire(ClientProperties(tuple(servers.split(",")))) as wire:
-        bounds = read_bounds(wire, AuditWish((AuditedTopic(topic, role),), None, (), {}), 0)
+        bounds = read_bounds(wire, AuditScope((AuditedTopic(topic, role),), None, (), {}), 0)
     return plan_ranges(bounds, resume({}, bounds.topics, bounds.bounds), {}, 1)
 
 

@@ -11,11 +11,11 @@ import pytest
 from eosctl.cli import PROGRAM, root_command
 from eosctl.clients.rest import RestClient
 from eosctl.clients.wire import Wire
-from eosctl.commands.describe import CommandHelp, walk
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.names import TopicPartition
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
+from eosctl.shell.command_tree import CommandHelp, walk
 from tests.commands.conftest import Typed
 from tests.integration.file_connectors import FileConnectors, values_in, wait_for
 from tests.integration.hanging import UNVERIFIED, hang

@@ -62,7 +62,7 @@ def test_one_live_bootstrap_server_is_enough(
 def test_a_broker_that_freezes_before_the_requests_leaves_its_ids_failed_within_the_timeout(
     make_sandbox: Callable[..., Sandbox], eosctl: Eosctl, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from eosctl.commands import fencing
+    from eosctl.operations import fencing
 
     sandbox = make_sandbox()
     servers = sandbox.bootstrap_servers

@@ -6,14 +6,14 @@ from io import StringIO
 import pytest
 from confluent_kafka import Producer
 
-from eosctl.commands.context import Context
-from eosctl.commands.offsets_places import PlacesReader, read_cluster_ids
-from eosctl.commands.options import GlobalOptions
 from eosctl.errors import EosctlError, Unreachable
 from eosctl.model.offset_stores import StorePlace
 from eosctl.model.offsets import OffsetsTopic
 from eosctl.model.skipped import Skipped
-from eosctl.render.console import Console, Manner, Stream, Terminal
+from eosctl.operations.offsets_topics import PlacesReader, read_cluster_ids
+from eosctl.operations.session import Context
+from eosctl.operations.session_options import GlobalOptions
+from eosctl.render.console import Console, OutputOptions, Stream, Terminal
 from eosctl.sandbox.sandbox import Sandbox
 from tests.integration.producers import create_topic
 
@@ -25,7 +25,7 @@ NOWHERE = frozenset({"127.0.0.1:1"})
 @pytest.fixture
 def context(sandbox: Sandbox):
     streams = [Stream(StringIO(), None) for _ in range(3)]
-    console = Console(Terminal(streams[0], streams[1], streams[2]), Manner())
+    console = Console(Terminal(streams[0], streams[1], streams[2]), OutputOptions())
     with Context(GlobalOptions(console, bootstrap_servers=sandbox.bootstrap_servers, timeout_s=5)) as context:
         yield context
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from eosctl.sandbox.keeper import take_down
+from eosctl.sandbox.supervisor import take_down
 from tests.integration.pages import not_seen, shell, steps_of
 
 TUTORIAL = Path(__file__).resolve().parents[2] / "docs" / "tutorial.md"

@@ -11,14 +11,14 @@ from eosctl.model.plan_facts import OpenNow, PlanFacts
 from eosctl.model.producers import ActiveProducer
 from eosctl.model.skipped import Skipped
 from eosctl.model.transactions import TransactionDescription, TransactionState
-from eosctl.planning.aborting import AbortWish, plan_abort
+from eosctl.planning.aborting import AbortRequest, plan_abort
 from eosctl.planning.preconditions import violation
 from eosctl.planning.undo import undo_plan
 
 PLACE = TopicPartition("orders", 3)
 NOW = 1_790_000_000_000
 MINUTE = 60_000
-WISH = AbortWish(PLACE, None, None, 15 * MINUTE, force=False)
+WISH = AbortRequest(PLACE, None, None, 15 * MINUTE, force=False)
 
 
 def opened(start=7, producer_id=9, age_ms=20 * MINUTE, state=None, coordinator_epoch=4) -> OpenTransaction:

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from eosctl.analysis.authorizer import Authorizer
 from eosctl.codecs.plan import decode_plan, encode_plan
-from eosctl.model.acl_plan import AclDifference, AclWish, BindingStatus
+from eosctl.model.acl_plan import AclDifference, AclRequest, BindingStatus
 from eosctl.model.acls import (
     AclBinding,
     Operation,
@@ -28,7 +28,7 @@ from eosctl.planning.preconditions import needed_first, violation
 from eosctl.planning.undo import undo_plan
 from tests.planning.test_acls import SOURCE, WORKER
 
-WISH = AclWish((ConnectCluster((WORKER,), (SOURCE,)),), SourceSupport.ENABLED)
+WISH = AclRequest((ConnectCluster((WORKER,), (SOURCE,)),), SourceSupport.ENABLED)
 PLAN = plan_acls(WISH, lambda _: "")
 NEEDED = frozenset(each.binding for each in PLAN.bindings)
 HERE = frozenset({"broker:9092"})

@@ -6,7 +6,7 @@ from eosctl.analysis.acl_findings import find_hidden
 from eosctl.codecs.connector_files import connector_of
 from eosctl.codecs.worker_files import worker_of
 from eosctl.errors import ConfigError
-from eosctl.model.acl_plan import AclPlan, AclWish
+from eosctl.model.acl_plan import AclPlan, AclRequest
 from eosctl.model.acls import PatternType
 from eosctl.model.client_roles import ConnectCluster, ConnectorConfig
 from eosctl.model.offset_stores import SourceSupport
@@ -68,7 +68,7 @@ def test_a_number_of_tasks_that_is_a_reference_is_planned_as_far_as_it_is_known(
 def with_policy(policy: str, connector: ConnectorConfig) -> AclPlan:
     told = {key: each.value for key, each in WORKER.properties.items()}
     worker = worker_of(told | {"connector.client.config.override.policy": policy}, "w")
-    return plan_acls(AclWish((ConnectCluster((worker,), (connector,)),), SourceSupport.ENABLED), _no_certificate)
+    return plan_acls(AclRequest((ConnectCluster((worker,), (connector,)),), SourceSupport.ENABLED), _no_certificate)
 
 
 @pytest.mark.parametrize("policy", ["org.example.Own", "org.example.PrincipalConnectorClientConfigOverridePolicy"])

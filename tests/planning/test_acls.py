@@ -7,7 +7,7 @@ import pytest
 from eosctl.codecs.connector_files import connector_of
 from eosctl.codecs.worker_files import worker_of
 from eosctl.errors import ConfigError
-from eosctl.model.acl_plan import AclPlan, AclWish, PlannedBinding
+from eosctl.model.acl_plan import AclPlan, AclRequest, PlannedBinding
 from eosctl.model.acls import PatternType
 from eosctl.model.client_roles import ClientRole, ConnectCluster, ConnectorConfig
 from eosctl.model.offset_stores import SourceSupport
@@ -38,9 +38,9 @@ SOURCE = connector_of({"name": "c", "connector.class": "FileStreamSource", "topi
 SINK = connector_of({"name": "s", "connector.class": "FileStreamSink", "topics": "in, more"}, "s.json")
 
 
-def plan(*connectors: ConnectorConfig, phase: SourceSupport = SourceSupport.ENABLED, **wish: object) -> AclPlan:
+def plan(*connectors: ConnectorConfig, phase: SourceSupport = SourceSupport.ENABLED, **request: object) -> AclPlan:
     cluster = ConnectCluster((WORKER,), connectors)
-    return plan_acls(AclWish((cluster,), phase, **wish), _no_certificate)  # type: ignore[arg-type]
+    return plan_acls(AclRequest((cluster,), phase, **request), _no_certificate)  # type: ignore[arg-type]
 
 
 def _no_certificate(_: object) -> str:
@@ -172,22 +172,24 @@ def test_an_overridden_group_is_the_one_that_is_read():
 
 def test_one_principal_for_all_needs_describe_only_where_nothing_implies_it():
     worker = worker_of(NAMES | sasl("", "all") | sasl("producer.", "all") | sasl("consumer.", "all"), "w")
-    wish = AclWish((ConnectCluster((worker,), (SOURCE,)),), SourceSupport.ENABLED)
-    assert not any(" Describe " in each for each in lines(plan_acls(wish, _no_certificate)))
+    request = AclRequest((ConnectCluster((worker,), (SOURCE,)),), SourceSupport.ENABLED)
+    assert not any(" Describe " in each for each in lines(plan_acls(request, _no_certificate)))
 
 
 def test_reasons_of_everybody_are_kept_where_a_binding_is_shared():
     worker = worker_of(NAMES | sasl("", "all") | sasl("producer.", "all") | sasl("consumer.", "all"), "w")
-    wish = AclWish((ConnectCluster((worker,), (SOURCE,)),), SourceSupport.ENABLED)
-    [written] = [each for each in plan_acls(wish, _no_certificate).bindings if "all Write Topic offsets" in line(each)]
+    request = AclRequest((ConnectCluster((worker,), (SOURCE,)),), SourceSupport.ENABLED)
+    [written] = [
+        each for each in plan_acls(request, _no_certificate).bindings if "all Write Topic offsets" in line(each)
+    ]
     assert {each.role for each in written.reasons} == {ClientRole.WORKER, ClientRole.PRODUCER}
     assert not written.is_optional
 
 
 def test_producers_and_consumers_do_not_inherit_the_workers_credentials_but_admin_clients_do():
     worker = worker_of(NAMES | sasl("", "worker"), "w")
-    wish = AclWish((ConnectCluster((worker,), (SOURCE,)),), SourceSupport.ENABLED)
-    found = lines(plan_acls(wish, _no_certificate))
+    request = AclRequest((ConnectCluster((worker,), (SOURCE,)),), SourceSupport.ENABLED)
+    found = lines(plan_acls(request, _no_certificate))
     assert "ANONYMOUS Write TransactionalId g-c-0" in found
     assert "worker Write TransactionalId g-c-0" in found
 
@@ -201,7 +203,7 @@ def test_an_override_that_the_policy_refuses_is_told_and_not_followed():
         | {"connector.client.config.override.policy": "None"},
         "w",
     )
-    found = plan_acls(AclWish((ConnectCluster((worker,), (overriding,)),), SourceSupport.ENABLED), _no_certificate)
+    found = plan_acls(AclRequest((ConnectCluster((worker,), (overriding,)),), SourceSupport.ENABLED), _no_certificate)
     assert "producer Write Topic out" in lines(found)
     assert [each.id for each in found.findings] == ["override-refused"]
 
@@ -213,7 +215,7 @@ def test_an_override_of_credentials_is_followed_where_the_policy_allows_it(polic
     )
     told = {key: each.value for key, each in WORKER.properties.items()}
     worker = worker_of(told | {"connector.client.config.override.policy": policy}, "w")
-    found = plan_acls(AclWish((ConnectCluster((worker,), (overriding,)),), SourceSupport.ENABLED), _no_certificate)
+    found = plan_acls(AclRequest((ConnectCluster((worker,), (overriding,)),), SourceSupport.ENABLED), _no_certificate)
     assert "other Write Topic out" in lines(found)
 
 
@@ -225,7 +227,7 @@ def test_a_named_principal_wins_and_one_of_a_connector_over_one_of_a_role():
 def test_a_principal_that_cannot_be_told_names_role_property_and_cure():
     worker = worker_of(NAMES | {"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN"}, "worker.properties")
     with pytest.raises(ConfigError) as caught:
-        plan_acls(AclWish((ConnectCluster((worker,), ()),)), _no_certificate)
+        plan_acls(AclRequest((ConnectCluster((worker,), ()),)), _no_certificate)
     assert "worker (sasl.jaas.config:" in caught.value.message
     assert caught.value.hint == "name it: --principal worker=User:NAME"
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from eosctl.model.exported_offsets import ConnectorOffset
-from eosctl.model.migration import MigrationFacts, MigrationWish, Move
+from eosctl.model.migration import MigrationFacts, MigrationRequest, Move
 from eosctl.model.offsets import OffsetsTopic
 from eosctl.model.plan import Side
 from eosctl.model.records import RecordState
@@ -22,7 +22,7 @@ def told(answer: tuple[ConnectorOffset, ...] | None, held: OffsetsTopic = HELD, 
     """Severity and message of each contradiction."""
     answers = {} if answer is None else {"c": answer}
     facts = MigrationFacts(1, {Side.SOURCE: "k"}, {}, {}, {(Side.SOURCE, "old"): held}, answers=answers)
-    return [f"{each.severity}: {each.message}" for each in contradictions(MigrationWish((move,), "g", "g"), facts)]
+    return [f"{each.severity}: {each.message}" for each in contradictions(MigrationRequest((move,), "g", "g"), facts)]
 
 
 def test_the_same_offsets_contradict_nothing():

@@ -1,9 +1,9 @@
-"""Which producers a wish stands for, and when fencing them is refused."""
+"""Which producers a request stands for, and when fencing them is refused."""
 
 from dataclasses import replace
 
 from eosctl.analysis.owners import KnownNames
-from eosctl.model.fencing import Candidate, FencingPlan, FencingWish
+from eosctl.model.fencing import Candidate, FencingPlan, FencingRequest
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.snapshot import Skipped
 from eosctl.model.transactions import TransactionDescription, TransactionState
@@ -26,19 +26,19 @@ def described(
 
 
 def plan(
-    wish: FencingWish,
+    request: FencingRequest,
     known: dict[str, TransactionDescription],
     running: dict[str, list[int]] | Skipped | None = None,
     task_counts: dict[str, int] | None = None,
 ) -> FencingPlan:
     counts = {"orders": 2} if task_counts is None else task_counts
-    candidates = select_candidates(wish, "g", counts, known, NAMES)
-    return plan_fencing(wish, candidates, known, {} if running is None else running, 60_000)
+    candidates = select_candidates(request, "g", counts, known, NAMES)
+    return plan_fencing(request, candidates, known, {} if running is None else running, 60_000)
 
 
 def test_a_connector_stands_for_the_tasks_it_may_have_had() -> None:
-    wish = FencingWish(connectors=("orders",))
-    assert ids(select_candidates(wish, "g", {"orders": 3, "other": 9}, [], NAMES)) == [
+    request = FencingRequest(connectors=("orders",))
+    assert ids(select_candidates(request, "g", {"orders": 3, "other": 9}, [], NAMES)) == [
         "g-orders-0",
         "g-orders-1",
         "g-orders-2",
@@ -47,51 +47,51 @@ def test_a_connector_stands_for_the_tasks_it_may_have_had() -> None:
 
 def test_a_connector_also_stands_for_leftovers_of_a_larger_generation() -> None:
     listed = ["g-orders-11", "g-orders-old-0", "g-other-0", "x-orders-1"]
-    wish = FencingWish(connectors=("orders",))
-    assert ids(select_candidates(wish, "g", {"orders": 1}, listed, NAMES)) == ["g-orders-0", "g-orders-11"]
+    request = FencingRequest(connectors=("orders",))
+    assert ids(select_candidates(request, "g", {"orders": 1}, listed, NAMES)) == ["g-orders-0", "g-orders-11"]
 
 
 def test_a_prefix_stands_for_the_ids_that_are_known() -> None:
-    wish = FencingWish(prefixes=("g-or",))
-    assert ids(select_candidates(wish, "g", {}, ["g-orders-10", "g-orders-2", "h-or-1"], NAMES)) == [
+    request = FencingRequest(prefixes=("g-or",))
+    assert ids(select_candidates(request, "g", {}, ["g-orders-10", "g-orders-2", "h-or-1"], NAMES)) == [
         "g-orders-2",
         "g-orders-10",
     ]
 
 
 def test_all_connectors_are_those_of_the_config_topic() -> None:
-    wish = FencingWish(all_connectors=True)
-    assert ids(select_candidates(wish, "g", {"orders": 1, "other": 1}, ["unrelated-0"], NAMES)) == [
+    request = FencingRequest(all_connectors=True)
+    assert ids(select_candidates(request, "g", {"orders": 1, "other": 1}, ["unrelated-0"], NAMES)) == [
         "g-orders-0",
         "g-other-0",
     ]
 
 
 def test_an_id_named_twice_is_fenced_once_and_keeps_its_place() -> None:
-    wish = FencingWish(transactional_ids=("z", "g-orders-1", "z"), connectors=("orders",))
-    assert ids(select_candidates(wish, "g", {"orders": 2}, [], NAMES)) == ["z", "g-orders-1", "g-orders-0"]
+    request = FencingRequest(transactional_ids=("z", "g-orders-1", "z"), connectors=("orders",))
+    assert ids(select_candidates(request, "g", {"orders": 2}, [], NAMES)) == ["z", "g-orders-1", "g-orders-0"]
 
 
 def test_an_ambiguous_id_is_not_taken_for_a_leftover() -> None:
     names = KnownNames.of({"a": ["b-c"], "a-b": ["c"]})
-    assert select_candidates(FencingWish(connectors=("c",)), "a-b", {}, ["a-b-c-0"], names) == ()
+    assert select_candidates(FencingRequest(connectors=("c",)), "a-b", {}, ["a-b-c-0"], names) == ()
 
 
 def test_a_named_id_that_no_coordinator_knows_is_refused() -> None:
-    result = plan(FencingWish(transactional_ids=("typo-0", "g-orders-0")), described("g-orders-0"))
+    result = plan(FencingRequest(transactional_ids=("typo-0", "g-orders-0")), described("g-orders-0"))
     assert [each.message for each in result.objections] == ["1 transactional ID not known to any coordinator: typo-0"]
     assert "--create-missing" in result.objections[0].hint
 
 
 def test_a_derived_id_that_no_coordinator_knows_is_skipped() -> None:
-    result = plan(FencingWish(connectors=("orders",)), described("g-orders-1"))
+    result = plan(FencingRequest(connectors=("orders",)), described("g-orders-1"))
     assert result.objections == ()
     assert [each.candidate.transactional_id for each in result.skipped] == ["g-orders-0"]
     assert [each.transactional_id for each in result.steps] == ["g-orders-1"]
 
 
 def test_create_missing_fences_them_all() -> None:
-    result = plan(FencingWish(transactional_ids=("new",), connectors=("orders",), create_missing=True), {})
+    result = plan(FencingRequest(transactional_ids=("new",), connectors=("orders",), create_missing=True), {})
     assert [(each.transactional_id, each.before) for each in result.steps] == [
         ("new", None),
         ("g-orders-0", None),
@@ -102,7 +102,7 @@ def test_create_missing_fences_them_all() -> None:
 
 def test_running_tasks_are_refused_with_what_would_happen() -> None:
     result = plan(
-        FencingWish(connectors=("orders",)), described("g-orders-0", "g-orders-1"), {"orders": [0, 1], "other": [0]}
+        FencingRequest(connectors=("orders",)), described("g-orders-0", "g-orders-1"), {"orders": [0, 1], "other": [0]}
     )
     assert len(result.objections) == 1
     assert "connector orders has 2 running tasks (0, 1)" in result.objections[0].message
@@ -110,21 +110,23 @@ def test_running_tasks_are_refused_with_what_would_happen() -> None:
 
 
 def test_force_turns_the_refusal_into_a_warning() -> None:
-    wish = FencingWish(connectors=("orders",), force=True)
-    result = plan(wish, described("g-orders-0"), {"orders": [0]})
+    request = FencingRequest(connectors=("orders",), force=True)
+    result = plan(request, described("g-orders-0"), {"orders": [0]})
     assert result.objections == ()
     assert result.warnings == ("connector orders: 1 running task will turn FAILED and must be restarted",)
 
 
 def test_running_tasks_that_could_not_be_read_are_said_to_be_unknown() -> None:
-    result = plan(FencingWish(connectors=("orders",)), described("g-orders-0"), Skipped("no --connect-url was given"))
+    result = plan(
+        FencingRequest(connectors=("orders",)), described("g-orders-0"), Skipped("no --connect-url was given")
+    )
     assert result.warnings == ("whether these connectors run is unknown: no --connect-url was given",)
 
 
 def test_an_ambiguous_id_is_fenced_with_a_warning() -> None:
     names = KnownNames.of({"a": ["b-c"], "a-b": ["c"]})
-    candidates = select_candidates(FencingWish(transactional_ids=("a-b-c-0",)), "a", {}, [], names)
-    result = plan_fencing(FencingWish(transactional_ids=("a-b-c-0",)), candidates, described("a-b-c-0"), {}, 60_000)
+    candidates = select_candidates(FencingRequest(transactional_ids=("a-b-c-0",)), "a", {}, [], names)
+    result = plan_fencing(FencingRequest(transactional_ids=("a-b-c-0",)), candidates, described("a-b-c-0"), {}, 60_000)
     assert result.warnings == (
         "a-b-c-0 has more than one reading: task 0 of connector b-c in Connect cluster a; "
         "or task 0 of connector c in Connect cluster a-b",
@@ -137,14 +139,14 @@ def test_an_open_transaction_on_a_partition_without_leader_is_refused_but_for_fo
     known["a"] = replace(known["a"], partitions=partitions)
     known["b"] = replace(known["b"], partitions=partitions[:1])
     known["c"] = replace(known["c"], partitions=partitions, state=TransactionState.COMPLETE_COMMIT)
-    wish = FencingWish(transactional_ids=("a", "b", "c"))
-    candidates = select_candidates(wish, "g", {}, [], NAMES)
-    refused = plan_fencing(wish, candidates, known, {}, 60_000, {TopicPartition("t", 1)})
+    request = FencingRequest(transactional_ids=("a", "b", "c"))
+    candidates = select_candidates(request, "g", {}, [], NAMES)
+    refused = plan_fencing(request, candidates, known, {}, 60_000, {TopicPartition("t", 1)})
     (objection,) = refused.objections
     assert objection.message.startswith(
         "1 transactional ID (a) with an open transaction on partitions that have no leader: t-1."
     )
     assert "--topic t --partition 1" in objection.hint
-    forced = plan_fencing(replace(wish, force=True), candidates, known, {}, 60_000, {TopicPartition("t", 1)})
+    forced = plan_fencing(replace(request, force=True), candidates, known, {}, 60_000, {TopicPartition("t", 1)})
     assert (forced.objections, forced.warnings) == ((), (objection.message,))
-    assert plan_fencing(wish, candidates, known, {}, 60_000).objections == ()
+    assert plan_fencing(request, candidates, known, {}, 60_000).objections == ()

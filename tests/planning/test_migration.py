@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from eosctl.model.migration import MigrationFacts, MigrationWish, Move
+from eosctl.model.migration import MigrationFacts, MigrationRequest, Move
 from eosctl.model.plan import (
     ConnectorStopped,
     FenceProducers,
@@ -27,7 +27,7 @@ from tests.planning.offsets_topics import topic_of
 S, T = Side.SOURCE, Side.TARGET
 KEY = b'["c",{"f":1}]'
 TO_OWN = Move("c", "c", "old", "new", "new", None)
-WISH = MigrationWish((TO_OWN,), "g", "g", partitions=5)
+WISH = MigrationRequest((TO_OWN,), "g", "g", partitions=5)
 FACTS = MigrationFacts(
     as_of=1,
     cluster_ids={S: "k", T: "k"},
@@ -71,9 +71,9 @@ def test_rest_does_what_a_person_would():
 
 
 def test_offsets_are_written_in_the_name_of_the_new_task_0_and_only_if_nothing_changed():
-    wish = replace(WISH, moves=(replace(TO_OWN, new_name="d"),), target_group_id="h")
+    request = replace(WISH, moves=(replace(TO_OWN, new_name="d"),), target_group_id="h")
     facts = replace(FACTS, connectors={**FACTS.connectors, (T, "d"): ConnectorFacts(None)})
-    planned = one(plan_migration(wish, facts).plan, WriteOffsets)
+    planned = one(plan_migration(request, facts).plan, WriteOffsets)
     assert planned.step.transactional_id == "h-d-0"
     assert planned.step.records[0].key == b'["d",{"f":1}]'
     watched = [
@@ -112,9 +112,9 @@ def test_stop_cannot_help_where_nobody_knows_the_state():
 
 
 def test_a_connect_cluster_that_cannot_be_seen_is_a_finding():
-    wish = replace(WISH, target_group_id="h")
+    request = replace(WISH, target_group_id="h")
     facts = replace(FACTS, connectors={**FACTS.connectors, (T, "c"): Skipped("not given")})
-    migration = plan_migration(wish, facts)
+    migration = plan_migration(request, facts)
     assert [each.id for each in migration.findings] == ["target-connector-unknown"]
     assert migration.objections == ()
 

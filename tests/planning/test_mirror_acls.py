@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from eosctl.codecs.worker_files import decode_worker_file
-from eosctl.model.acl_plan import AclWish
+from eosctl.model.acl_plan import AclRequest
 from eosctl.planning.acls import plan_acls
 from tests.planning.test_acls import JAAS, line
 
@@ -36,7 +36,7 @@ def test_mirror_maker_is_a_connect_cluster_on_the_target_with_clients_on_both_si
     text = MIRROR_MAKER.format(a=JAAS.format("at-a"), b=JAAS.format("at-b"))
     [flow] = decode_worker_file(text, "mm2.properties")
     assert flow.group_id == "A-mm2"
-    found = plan_acls(AclWish((flow,)), _no_certificate)
+    found = plan_acls(AclRequest((flow,)), _no_certificate)
     by_cluster = {server: set() for server in ("a:9092", "b:9092")}
     for each in found.bindings:
         [server] = each.cluster
@@ -79,7 +79,7 @@ def test_flows_that_only_carry_heartbeats_have_no_source_connector():
 )
 def test_heartbeats_of_the_source_cluster_are_mirrored_whatever_topics_says(settings: str, planned: bool):
     text = MIRROR_MAKER.format(a=JAAS.format("at-a"), b=JAAS.format("at-b")) + settings
-    found = plan_acls(AclWish(decode_worker_file(text, "mm2.properties")), _no_certificate)
+    found = plan_acls(AclRequest(decode_worker_file(text, "mm2.properties")), _no_certificate)
     optional = {line(each) for each in found.bindings if each.is_optional}
     heartbeats = {
         "at-a DescribeConfigs Topic heartbeats",
@@ -102,7 +102,7 @@ def test_checkpoints_are_of_the_mirrored_topics_only(topics: str, described: set
     text = MIRROR_MAKER.format(a=JAAS.format("at-a"), b=JAAS.format("at-b")).replace("orders, logs-.*", topics)
     [flow] = decode_worker_file(text + "sync.group.offsets.enabled = true\n", "mm2.properties")
     [checkpoint] = [each for each in flow.connectors if each.class_name == "MirrorCheckpoint"]
-    found = plan_acls(AclWish((replace(flow, connectors=(checkpoint,)),)), _no_certificate)
+    found = plan_acls(AclRequest((replace(flow, connectors=(checkpoint,)),)), _no_certificate)
     lines = {line(each) for each in found.bindings}
     syncs = "mm2-offset-syncs.B.internal"
     assert names(lines, "at-a Describe Topic ") - {syncs} == described

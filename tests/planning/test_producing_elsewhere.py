@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from eosctl.model.migration import ConnectClusters, MigrationFacts, MigrationWish, Move
+from eosctl.model.migration import ConnectClusters, MigrationFacts, MigrationRequest, Move
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.plan import Side
 from eosctl.model.skipped import Skipped
@@ -37,8 +37,8 @@ def found(
         {},
         clusters=ConnectClusters(workers, producers, dict.fromkeys(producers, "there:9092"), support),
     )
-    wish = MigrationWish((move,), "g", "g", other_cluster=target not in {None, source}, stays=stays)
-    return [(each.id, each.severity.value, f"{each.message}; {each.cure}") for each in find_clusters(wish, facts)]
+    request = MigrationRequest((move,), "g", "g", other_cluster=target not in {None, source}, stays=stays)
+    return [(each.id, each.severity.value, f"{each.message}; {each.cure}") for each in find_clusters(request, facts)]
 
 
 @pytest.mark.parametrize(

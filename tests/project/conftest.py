@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from eosctl.cli import PROGRAM, root_command
-from eosctl.commands.describe import CommandHelp, walk
+from eosctl.shell.command_tree import CommandHelp, walk
 
 ROOT = Path(__file__).resolve().parents[2]
 

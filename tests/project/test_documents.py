@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from eosctl import __version__, cli, reference
+from eosctl import __version__, cli
+from eosctl.reference import __main__ as reference
 
 
 def test_generated_files_are_what_the_commands_say(root, capsys):

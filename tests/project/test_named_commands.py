@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from eosctl.cli import root_command
-from eosctl.commands.describe import walk
+from eosctl.shell.command_tree import walk
 
 ROOT = Path(__file__).parents[2]
 NAMED = re.compile(r"`eosctl ([a-z][a-z-]*)(?: ([a-z][a-z-]*))?")

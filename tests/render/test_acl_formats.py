@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from eosctl.errors import Unsupported
 from eosctl.model.acls import CLUSTER, AclBinding, Operation, PatternType, group, topic, transactional_id
 from eosctl.render.acl_documents import AclFormat, emit_acls, no_kafka_user
-from eosctl.render.acl_lines import Surroundings
+from eosctl.render.acl_lines import EmitOptions
 
 PREFIXED = PatternType.PREFIXED
-AROUND = Surroundings("broker:9092", "admin client.properties", "prod", "arn:aws:kafka:eu:1:cluster/prod/u-1")
+AROUND = EmitOptions("broker:9092", "admin client.properties", "prod", "arn:aws:kafka:eu:1:cluster/prod/u-1")
 NASTY = "a b'c\"d$e`f;g\\h*?#ü😀-"
 BINDINGS = (
     AclBinding("User:worker", Operation.READ, topic("configs")),

@@ -5,14 +5,16 @@ from io import StringIO
 import pytest
 
 from eosctl.errors import ConfigError, Refused
-from eosctl.render.console import Console, Manner, Stream, Terminal, write_atomically
+from eosctl.render.console import Console, OutputOptions, Stream, Terminal, write_atomically
 from eosctl.render.formats import Output
 
 
-def console_at(width: int | None, manner: Manner | None = None, answer: str = "") -> tuple[Console, StringIO, StringIO]:
+def console_at(
+    width: int | None, manner: OutputOptions | None = None, answer: str = ""
+) -> tuple[Console, StringIO, StringIO]:
     stdout, stderr = StringIO(), StringIO()
     terminal = Terminal(Stream(StringIO(answer), width), Stream(stdout, width), Stream(stderr, width))
-    return Console(terminal, manner or Manner()), stdout, stderr
+    return Console(terminal, manner or OutputOptions()), stdout, stderr
 
 
 def test_text_ends_with_one_newline():
@@ -30,7 +32,11 @@ def test_a_command_answers_once():
 
 
 def test_progress_is_for_terminals_and_leaves_nothing_behind():
-    for width, manner, drawn in ((None, Manner(), False), (80, Manner(quiet=True), False), (80, Manner(), True)):
+    for width, manner, drawn in (
+        (None, OutputOptions(), False),
+        (80, OutputOptions(quiet=True), False),
+        (80, OutputOptions(), True),
+    ):
         console, stdout, stderr = console_at(width, manner)
         with console.progress("reading", total=10, unit="records") as advance:
             advance(10)
@@ -65,7 +71,7 @@ def test_a_reader_that_goes_away_does_not_end_the_command():
             raise BrokenPipeError
 
     terminal = Terminal(Stream(StringIO()), Stream(Closed()), Stream(Closed()))
-    console = Console(terminal, Manner(output=Output.JSON))
+    console = Console(terminal, OutputOptions(output=Output.JSON))
     console.narrate("reading")
     console.result("done")
     console.error(Refused("late"))

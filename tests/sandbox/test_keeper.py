@@ -9,9 +9,9 @@ import sys
 import pytest
 
 from eosctl.errors import ConfigError
-from eosctl.sandbox.keeper import kept_state
 from eosctl.sandbox.probes import brokers_in_metadata
 from eosctl.sandbox.state import KeeperLock, ProcessState, SandboxState, read_state, write_state
+from eosctl.sandbox.supervisor import kept_state
 from tests.sandbox.processes import is_alive, processes_that_name
 from tests.waiting import eventually
 

@@ -12,7 +12,7 @@ from eosctl.model.client_properties import ClientProperties
 from eosctl.planning.audit import plan_ranges
 from eosctl.planning.ledger import resume
 from eosctl.sources.audit_log import DataBatch, read_range
-from eosctl.sources.audit_plan import AuditWish, read_bounds
+from eosctl.sources.audit_plan import AuditScope, read_bounds
 
 OFFSETS, COMPACTED, OUTPUT = "audited-offsets", "audited-compacted", "audited-output"
 PARTITIONS = 2
@@ -102,8 +102,8 @@ class AuditedCluster:
             AuditedTopic(COMPACTED, TopicRole.OFFSETS),
             AuditedTopic(OUTPUT, TopicRole.OUTPUT, connectors=("a", "b", "d", "e")),
         )
-        wish = AuditWish(topics, "connect-cluster", ("a", "b", "c", "d", "e"), {})
-        bounds = read_bounds(wire, wish, AS_OF)
+        request = AuditScope(topics, "connect-cluster", ("a", "b", "c", "d", "e"), {})
+        bounds = read_bounds(wire, request, AS_OF)
         return plan_ranges(bounds, resume({}, bounds.topics, bounds.bounds), {}, 1)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from eosctl.analysis.audit.config_history import ConfigTroubleKind
+from eosctl.analysis.audit.config_history import ConfigAnomalyKind
 from eosctl.analysis.audit.evidence import Evidence
 from eosctl.analysis.audit.finding_words import (
     CONFIG_WORDS,
@@ -17,7 +17,7 @@ from eosctl.analysis.audit.finding_words import (
 )
 from eosctl.model.audit import TopicRole
 from eosctl.model.audit_states import KEPT_PLACES
-from eosctl.model.audit_summaries import KeyTrouble, Tally, Trouble
+from eosctl.model.audit_summaries import Anomaly, KeyAnomaly, Tally
 from eosctl.model.counts import counted
 from eosctl.model.report import Finding, Severity
 
@@ -35,7 +35,7 @@ def _finding(kind: str, words: Words, subject: str, count: int, evidence: dict[s
 def key_findings(evidence: Evidence) -> Iterator[Finding]:
     """One for each kind of trouble and connector; repeats only where their transactions carried data."""
     counts = {(kind, connector): count for kind, connector, count in evidence.keys.counts}
-    places: dict[tuple[str, str], list[KeyTrouble]] = {}
+    places: dict[tuple[str, str], list[KeyAnomaly]] = {}
     for trouble in evidence.keys.troubles:
         places.setdefault((trouble.kind, trouble.connector or ""), []).append(trouble)
     confirmed = frozenset(evidence.transactions.confirmed)
@@ -56,7 +56,7 @@ def key_findings(evidence: Evidence) -> Iterator[Finding]:
         )
 
 
-def _key_place(trouble: KeyTrouble) -> dict[str, object]:
+def _key_place(trouble: KeyAnomaly) -> dict[str, object]:
     return {
         "topic": trouble.topic,
         "partition": trouble.partition,
@@ -70,14 +70,14 @@ def _key_place(trouble: KeyTrouble) -> dict[str, object]:
 
 def transaction_findings(evidence: Evidence) -> Iterator[Finding]:
     """One for each kind of trouble, connectors and topic."""
-    places: dict[tuple[str, tuple[str, ...], str], list[Trouble]] = {}
+    places: dict[tuple[str, tuple[str, ...], str], list[Anomaly]] = {}
     for trouble in evidence.transactions.troubles:
         places.setdefault(trouble[:3], []).append(trouble)
     for tally in evidence.transactions.tallies:
         yield _transaction_finding(tally, places.get(tally[:3], []))
 
 
-def _transaction_finding(tally: Tally, troubles: Iterable[Trouble]) -> Finding:
+def _transaction_finding(tally: Tally, troubles: Iterable[Anomaly]) -> Finding:
     places = [
         {
             "topic": each.topic,
@@ -106,7 +106,7 @@ def config_findings(evidence: Evidence) -> Iterator[Finding]:
         kinds.setdefault(each.kind, []).append((each.connector, place))
     for kind, found in sorted(kinds.items()):
         named = sorted({connector for connector, _ in found if connector is not None})
-        named = everybody if kind == ConfigTroubleKind.INTERLEAVED_LEADERS else named
+        named = everybody if kind == ConfigAnomalyKind.INTERLEAVED_LEADERS else named
         places = [place for _, place in found[:KEPT_PLACES]]
         yield _finding(kind, CONFIG_WORDS[kind], topic, len(found), {"connectors": named, "places": places})
 

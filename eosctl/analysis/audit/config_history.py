@@ -15,7 +15,7 @@ from typing import Final
 
 from eosctl.analysis.config_topic import fold_config_topic
 from eosctl.model.audit_states import ConfigEvent
-from eosctl.model.audit_summaries import ConfigSummary, ConfigTrouble, ConnectorHistory
+from eosctl.model.audit_summaries import ConfigAnomaly, ConfigSummary, ConnectorHistory
 from eosctl.model.config_topic import (
     PRIVILEGED_KINDS,
     ConfigRecord,
@@ -40,7 +40,7 @@ _KINDS: Final = {
 }
 
 
-class ConfigTroubleKind(StrEnum):
+class ConfigAnomalyKind(StrEnum):
     """What can be wrong in the history of a config topic."""
 
     PLAIN_LEADER = "plain-leader-write"
@@ -90,7 +90,7 @@ def summarize_config(events: Sequence[ConfigEvent]) -> ConfigSummary:
             tasks = counted(state.task_count or 0, "task")
             words = f"the last commit counts {tasks}, but the configs of tasks {missing} are missing"
             commit = last[name]
-            troubles.append(ConfigTrouble(ConfigTroubleKind.INCONSISTENT, name, commit.offset, commit.timestamp, words))
+            troubles.append(ConfigAnomaly(ConfigAnomalyKind.INCONSISTENT, name, commit.offset, commit.timestamp, words))
     return ConfigSummary(tuple(_histories(events, {n for n, s in states.items() if s.known})), tuple(troubles))
 
 
@@ -110,7 +110,7 @@ def _records(events: Iterable[ConfigEvent]) -> Iterator[ConfigRecord]:
                 yield TaskCountRecord(origin, event.connector, event.number or 0)
 
 
-def _leaders(events: Sequence[ConfigEvent]) -> Iterator[ConfigTrouble]:
+def _leaders(events: Sequence[ConfigEvent]) -> Iterator[ConfigAnomaly]:
     enabled: ConfigEvent | None = None
     current: ConfigEvent | None = None
     seen: dict[int, ConfigEvent] = {}
@@ -136,18 +136,18 @@ def _within_session(before: ConfigEvent, events: Sequence[ConfigEvent]) -> int:
     return 1 if len(of_producer) > 1 else 0
 
 
-def _plain(event: ConfigEvent, enabled: ConfigEvent) -> ConfigTrouble:
+def _plain(event: ConfigEvent, enabled: ConfigEvent) -> ConfigAnomaly:
     whose = "" if event.connector is None else f" of connector {event.connector}"
     words = f"a {event.kind}{whose} was written outside any transaction, after a task-count record at {enabled.offset}"
-    return ConfigTrouble(ConfigTroubleKind.PLAIN_LEADER, event.connector, event.offset, event.timestamp, words)
+    return ConfigAnomaly(ConfigAnomalyKind.PLAIN_LEADER, event.connector, event.offset, event.timestamp, words)
 
 
-def _interleaved(event: ConfigEvent, before: ConfigEvent, other: ConfigEvent) -> ConfigTrouble:
+def _interleaved(event: ConfigEvent, before: ConfigEvent, other: ConfigEvent) -> ConfigAnomaly:
     words = (
         f"producer ID {event.producer_id} wrote at offset {before.offset} and again at {event.offset}, "
         f"producer ID {other.producer_id} at offset {other.offset} in between: two leaders at once"
     )
-    return ConfigTrouble(ConfigTroubleKind.INTERLEAVED_LEADERS, None, event.offset, event.timestamp, words)
+    return ConfigAnomaly(ConfigAnomalyKind.INTERLEAVED_LEADERS, None, event.offset, event.timestamp, words)
 
 
 def _histories(events: Iterable[ConfigEvent], known: set[str]) -> Iterator[ConnectorHistory]:

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from eosctl.analysis.audit.config_history import ConfigTroubleKind
-from eosctl.analysis.audit.key_troubles import KeyTroubleKind
-from eosctl.analysis.audit.transaction_owners import TroubleKind
+from eosctl.analysis.audit.config_history import ConfigAnomalyKind
+from eosctl.analysis.audit.key_anomalies import KeyAnomalyKind
+from eosctl.analysis.audit.transaction_owners import AnomalyKind
 from eosctl.model.report import Severity
 
 PLAIN_DATA: Final = "data-outside-transaction"
@@ -22,13 +22,13 @@ REMOVED: Final = "offsets-removed"
 
 BROKEN: Final = frozenset(
     {
-        KeyTroubleKind.SET_BACK.value,
-        KeyTroubleKind.REPEATED.value,
-        KeyTroubleKind.PLAIN_WRITE.value,
-        KeyTroubleKind.ZOMBIE.value,
-        TroubleKind.DATA_WITHOUT_OFFSETS.value,
-        TroubleKind.MISSING_MARKER.value,
-        TroubleKind.MIXED_MARKERS.value,
+        KeyAnomalyKind.SET_BACK.value,
+        KeyAnomalyKind.REPEATED.value,
+        KeyAnomalyKind.PLAIN_WRITE.value,
+        KeyAnomalyKind.ZOMBIE.value,
+        AnomalyKind.DATA_WITHOUT_OFFSETS.value,
+        AnomalyKind.MISSING_MARKER.value,
+        AnomalyKind.MIXED_MARKERS.value,
         PLAIN_DATA,
         HANGING,
         UNFENCED,
@@ -36,7 +36,7 @@ BROKEN: Final = frozenset(
 )
 """Findings that exactly-once rules out."""
 
-BESIDE: Final = frozenset({TroubleKind.OTHER_WRITER.value})
+BESIDE: Final = frozenset({AnomalyKind.OTHER_WRITER.value})
 """Findings that count and say nothing about the connectors whose topics they are in."""
 
 
@@ -49,98 +49,98 @@ class Words(NamedTuple):
 
 
 KEY_WORDS: Final[Mapping[str, Words]] = {
-    KeyTroubleKind.MALFORMED_KEY: Words(
+    KeyAnomalyKind.MALFORMED_KEY: Words(
         Severity.INFO,
         "{n} key{s} of no source partition: workers ignore them",
         "find out who writes them; connectors are not affected from Kafka 3.5.2, 3.6.1 and 3.7.0 on (KAFKA-15800)",
     ),
-    KeyTroubleKind.TWO_PARTITIONS: Words(
+    KeyAnomalyKind.TWO_PARTITIONS: Words(
         Severity.WARNING,
         "{n} key{s} with a value in two partitions of one topic: which one a worker starts from is chance",
         "eosctl offsets show names them; remove the stale ones with a tombstone in their own partition",
     ),
-    KeyTroubleKind.SAME_PARTITION: Words(
+    KeyAnomalyKind.SAME_PARTITION: Words(
         Severity.WARNING,
         "{n} source partition{s} under two keys that differ in bytes: the connector uses one of them",
         "eosctl offsets show names them; remove the one that the connector does not write",
     ),
-    KeyTroubleKind.SET_BACK: Words(
+    KeyAnomalyKind.SET_BACK: Words(
         Severity.ERROR,
         "{n} source offset{s} went back: what lies between was read and written again",
         "compare the records between both offsets in the output; find out who wrote the lower one",
     ),
-    KeyTroubleKind.REPEATED: Words(
+    KeyAnomalyKind.REPEATED: Words(
         Severity.ERROR,
         "{n} source offset{s} {was} committed again together with data, by another producer session: records were "
         "read again",
         "compare the records of both transactions in the output; see eosctl explain shadowed-offset",
     ),
-    KeyTroubleKind.PLAIN_WRITE: Words(
+    KeyAnomalyKind.PLAIN_WRITE: Words(
         Severity.ERROR,
         "{n} source offset{s} {was} written outside any transaction after the connector committed in transactions",
         "find the writer: a worker with exactly-once support off (eosctl upgrade-check), or a tool",
     ),
-    KeyTroubleKind.ZOMBIE: Words(
+    KeyAnomalyKind.ZOMBIE: Words(
         Severity.ERROR,
         "{n} time{s} a producer wrote on after another one had taken over its source partition: a zombie",
         "eosctl fence --connector fences it; find out why no fencing round did",
     ),
 }
 TRANSACTION_WORDS: Final[Mapping[str, Words]] = {
-    TroubleKind.DATA_WITHOUT_OFFSETS: Words(
+    AnomalyKind.DATA_WITHOUT_OFFSETS: Words(
         Severity.ERROR,
         "{n} transaction{s} committed data without source offsets: a restart reads and writes it again",
         "find the writer by its producer ID: eosctl transactions list --producer-id",
     ),
-    TroubleKind.MISSING_MARKER: Words(
+    AnomalyKind.MISSING_MARKER: Words(
         Severity.ERROR,
         "{n} transaction{s} ended elsewhere and {is} open here: a marker is missing",
         "eosctl transactions hanging --topic shows it; if the rest is committed, to abort here is to lose data",
     ),
-    TroubleKind.MIXED_MARKERS: Words(
+    AnomalyKind.MIXED_MARKERS: Words(
         Severity.ERROR,
         "{n} transaction{s} {was} committed in one partition and aborted in another",
         "compare the markers with eosctl transactions log; part of the data is missing for readers",
     ),
-    TroubleKind.UNCLEAR: Words(
+    AnomalyKind.UNCLEAR: Words(
         Severity.WARNING,
         "{n} transaction{s} with data could not be matched with their offsets: markers of several brokers' clocks",
         "transaction.version 2 (Kafka 4.0) makes it clear, and so does __transaction_state: let the audit read it",
     ),
-    TroubleKind.UNKNOWN_WRITER: Words(
+    AnomalyKind.UNKNOWN_WRITER: Words(
         Severity.WARNING,
         "{n} transaction{s} with data, and no source offsets, by a producer whose transactional ID is not known",
         "let the audit see all transactional IDs (Describe) and __transaction_state; IDs idle for long are forgotten",
     ),
-    TroubleKind.OTHER_WRITER: Words(
+    AnomalyKind.OTHER_WRITER: Words(
         Severity.WARNING,
         "{n} transaction{s} with data that the connector did not write: another application writes to its topic",
         "eosctl transactions list --producer-id names it; give each writer its own topic if readers expect one only",
     ),
-    TroubleKind.OFFSETS_WITHOUT_DATA: Words(
+    AnomalyKind.OFFSETS_WITHOUT_DATA: Words(
         Severity.INFO,
         "{n} transaction{s} committed source offsets and no data: filtered records, altered or copied offsets",
         "nothing to do where records are filtered or offsets were altered",
     ),
-    TroubleKind.UNJUDGED: Words(
+    AnomalyKind.UNJUDGED: Words(
         Severity.INFO,
         "{n} transaction{s} with data {is} older than what is left of the offsets topics, and were not judged",
         "audit more often than the topics are compacted: eosctl audit --store keeps what it saw",
     ),
 }
 CONFIG_WORDS: Final[Mapping[str, Words]] = {
-    ConfigTroubleKind.PLAIN_LEADER: Words(
+    ConfigAnomalyKind.PLAIN_LEADER: Words(
         Severity.ERROR,
         "{n} record{s} of the leader {was} written outside any transaction after transactional ones: a leader with "
         "exactly-once support off",
         "eosctl upgrade-check --to enabled names the worker; enable it there and restart it",
     ),
-    ConfigTroubleKind.INTERLEAVED_LEADERS: Words(
+    ConfigAnomalyKind.INTERLEAVED_LEADERS: Words(
         Severity.ERROR,
         "{n} time{s} two leaders wrote at once",
         "give each Connect cluster its own group ID and topics",
     ),
-    ConfigTroubleKind.INCONSISTENT: Words(
+    ConfigAnomalyKind.INCONSISTENT: Words(
         Severity.ERROR,
         "{n} connector{s} without all task configs: no worker that reads the topic anew will run their tasks",
         "write the connector's config again over REST; the leader then publishes its tasks",

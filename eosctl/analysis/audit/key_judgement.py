@@ -25,11 +25,11 @@ from typing import Final, NamedTuple
 
 from eosctl.analysis.audit.advance import is_back
 from eosctl.analysis.audit.batches import Decode, KeyReader
-from eosctl.analysis.audit.key_strays import judge_strays
-from eosctl.analysis.audit.key_troubles import KeyTroubleKind, Placed, shown, trouble_at
+from eosctl.analysis.audit.key_anomalies import KeyAnomalyKind, Placed, shown, trouble_at
+from eosctl.analysis.audit.misplaced_keys import judge_strays
 from eosctl.analysis.audit.sessions import Sessions
 from eosctl.model.audit_states import KEPT_PLACES, Change, KeyState, ReadKey, Return, Write
-from eosctl.model.audit_summaries import KeySuspicion, KeyTrouble, Suspicion
+from eosctl.model.audit_summaries import KeyAnomaly, KeySuspicion, Suspicion
 from eosctl.model.names import TopicPartition
 
 SKEW_MS: Final = 5_000
@@ -38,15 +38,15 @@ SKEW_MS: Final = 5_000
 class Judged(NamedTuple):
     """What one source partition's keys show; counts are of events, troubles their examples."""
 
-    counts: tuple[tuple[KeyTroubleKind, int], ...]
-    troubles: tuple[KeyTrouble, ...]
+    counts: tuple[tuple[KeyAnomalyKind, int], ...]
+    troubles: tuple[KeyAnomaly, ...]
     suspicions: tuple[KeySuspicion, ...]
 
 
 NOTHING_WRONG: Final = Judged((), (), ())
 
 
-class KeyBench(NamedTuple):
+class KeyJudgementInputs(NamedTuple):
     """What keys are judged by: own_topics are offsets topics of single connectors, sessions those of all producers."""
 
     own_topics: Mapping[str, tuple[str, ...]]
@@ -55,12 +55,12 @@ class KeyBench(NamedTuple):
     decode: Decode
 
 
-def judge_keys(key: ReadKey, placed: Sequence[Placed], bench: KeyBench) -> Judged:
+def judge_keys(key: ReadKey, placed: Sequence[Placed], bench: KeyJudgementInputs) -> Judged:
     """What is wrong with all keys that are this JSON."""
     if len(placed) == 1 and key.connector is not None and _is_uneventful(placed[0].state):
         return NOTHING_WRONG
     found = [*_of_all(key, placed, bench), *judge_strays(key, placed, bench.decode)]
-    counts = [(KeyTroubleKind(trouble.kind), 1) for trouble in found]
+    counts = [(KeyAnomalyKind(trouble.kind), 1) for trouble in found]
     own = [each for each in placed if each.place.topic in bench.own_topics]
     suspicions = [*_moves_repeated(key, placed, own)]
     for each in placed:
@@ -74,7 +74,7 @@ def judge_keys(key: ReadKey, placed: Sequence[Placed], bench: KeyBench) -> Judge
         for count, troubles in events:
             listed = list(troubles)
             found += listed
-            counts += [(KeyTroubleKind(trouble.kind), count) for trouble in listed[:1]]
+            counts += [(KeyAnomalyKind(trouble.kind), count) for trouble in listed[:1]]
         suspicions += of_one.suspicions()
     told = not any(_repeats_within(each.state, bench.sessions) for each in placed)
     return Judged(tuple(counts), tuple(found), tuple(suspicions) if told else ())
@@ -85,10 +85,10 @@ def _is_uneventful(state: KeyState) -> bool:
     return not (state.setbacks or state.returns or state.plain_after or state.repeats)
 
 
-def _of_all(key: ReadKey, placed: Sequence[Placed], bench: KeyBench) -> Iterator[KeyTrouble]:
+def _of_all(key: ReadKey, placed: Sequence[Placed], bench: KeyJudgementInputs) -> Iterator[KeyAnomaly]:
     if key.connector is None:
         for place, state in placed[:1]:
-            yield trouble_at(KeyTroubleKind.MALFORMED_KEY, key, place, state.last, key.reason or "", "")
+            yield trouble_at(KeyAnomalyKind.MALFORMED_KEY, key, place, state.last, key.reason or "", "")
         return
     live = [each for each in placed if each.state.last.value is not None]
     for _, group in groupby(live, key=lambda each: each.place.topic):
@@ -97,7 +97,7 @@ def _of_all(key: ReadKey, placed: Sequence[Placed], bench: KeyBench) -> Iterator
     yield from _moves_set_back(key, placed, bench)
 
 
-def _doubled(key: ReadKey, live: Sequence[Placed]) -> Iterator[KeyTrouble]:
+def _doubled(key: ReadKey, live: Sequence[Placed]) -> Iterator[KeyAnomaly]:
     newest = max(live, key=lambda each: each.state.last.timestamp)
     for each in live:
         if each is newest:
@@ -105,7 +105,7 @@ def _doubled(key: ReadKey, live: Sequence[Placed]) -> Iterator[KeyTrouble]:
         same = each.state.key == newest.state.key
         if same and each.place == newest.place:
             continue
-        kind = KeyTroubleKind.TWO_PARTITIONS if same else KeyTroubleKind.SAME_PARTITION
+        kind = KeyAnomalyKind.TWO_PARTITIONS if same else KeyAnomalyKind.SAME_PARTITION
         last = newest.state.last
         yield trouble_at(
             kind, key, each.place, each.state.last, shown(newest.place, last), shown(each.place, each.state.last)
@@ -132,12 +132,12 @@ def _returns_to_worker(placed: Sequence[Placed], own: Sequence[Placed]) -> Itera
                 yield was, now, Change(before, after)
 
 
-def _moves_set_back(key: ReadKey, placed: Sequence[Placed], bench: KeyBench) -> Iterator[KeyTrouble]:
+def _moves_set_back(key: ReadKey, placed: Sequence[Placed], bench: KeyJudgementInputs) -> Iterator[KeyAnomaly]:
     own = [each for each in placed if each.place.topic in bench.own_topics]
     for was, now, change in (*_moves(placed, own), *_returns_to_worker(placed, own)):
         if is_back(change, bench.decode):
             before, after = shown(was.place, change.before), shown(now.place, change.after)
-            yield trouble_at(KeyTroubleKind.SET_BACK, key, now.place, change.after, before, after)
+            yield trouble_at(KeyAnomalyKind.SET_BACK, key, now.place, change.after, before, after)
 
 
 def _moves_repeated(key: ReadKey, placed: Sequence[Placed], own: Sequence[Placed]) -> Iterator[KeySuspicion]:
@@ -203,29 +203,29 @@ class _OfOne:
             for change in self._state.setback_places
         )
 
-    def setbacks(self) -> Iterator[KeyTrouble]:
+    def setbacks(self) -> Iterator[KeyAnomaly]:
         for before, after in self._setbacks:
-            yield self._trouble(KeyTroubleKind.SET_BACK, after, shown(self._place, before), shown(self._place, after))
+            yield self._trouble(KeyAnomalyKind.SET_BACK, after, shown(self._place, before), shown(self._place, after))
 
-    def returns(self) -> Iterator[KeyTrouble]:
+    def returns(self) -> Iterator[KeyAnomaly]:
         for each in self.zombies:
             before = f"producer ID {each.other} at offset {each.other_offset}"
             after = f"producer ID {each.producer_id} at offset {each.last} and again at offset {each.offset}"
             last = self._state.last._replace(offset=each.offset, timestamp=each.timestamp)
-            yield self._trouble(KeyTroubleKind.ZOMBIE, last, before, after)
+            yield self._trouble(KeyAnomalyKind.ZOMBIE, last, before, after)
 
-    def plain_writes(self) -> Iterator[KeyTrouble]:
+    def plain_writes(self) -> Iterator[KeyAnomaly]:
         first, began = self._state.first_plain_after, self._state.first_transactional
         if first is not None and began is not None:
             before, after = shown(self._place, began), shown(self._place, first)
-            yield self._trouble(KeyTroubleKind.PLAIN_WRITE, first, before, after)
+            yield self._trouble(KeyAnomalyKind.PLAIN_WRITE, first, before, after)
 
     def suspicions(self) -> Iterator[KeySuspicion]:
         for change in self._state.repeats:
             if _is_other_session(change, self._sessions):
                 yield _suspicion(self._key, self._place, self._place, change)
 
-    def _trouble(self, kind: KeyTroubleKind, at: Write, before: str, after: str) -> KeyTrouble:
+    def _trouble(self, kind: KeyAnomalyKind, at: Write, before: str, after: str) -> KeyAnomaly:
         return trouble_at(kind, self._key, self._place, at, before, after)
 
 
@@ -233,4 +233,4 @@ def _suspicion(key: ReadKey, was: TopicPartition, now: TopicPartition, change: C
     at = change.after
     place = Suspicion(now.topic, now.partition, at.offset, at.producer_id)
     before, after = shown(was, change.before), shown(now, at)
-    return KeySuspicion(place, trouble_at(KeyTroubleKind.REPEATED, key, now, at, before, after))
+    return KeySuspicion(place, trouble_at(KeyAnomalyKind.REPEATED, key, now, at, before, after))

@@ -3,16 +3,16 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from eosctl.analysis.audit.key_judgement import Judged, KeyBench, judge_keys
-from eosctl.analysis.audit.key_troubles import Placed
+from eosctl.analysis.audit.key_anomalies import Placed
+from eosctl.analysis.audit.key_judgement import Judged, KeyJudgementInputs, judge_keys
 from eosctl.model.audit_states import KEPT_PLACES, KeyState, ReadKey
-from eosctl.model.audit_summaries import ConnectorKeys, KeySummary, KeySuspicion, KeyTrouble
+from eosctl.model.audit_summaries import ConnectorKeys, KeyAnomaly, KeySummary, KeySuspicion
 from eosctl.model.names import TopicPartition
 
 MOST_SUSPICIONS = 1000
 
 
-def summarize_keys(partitions: Mapping[TopicPartition, Iterable[KeyState]], bench: KeyBench) -> KeySummary:
+def summarize_keys(partitions: Mapping[TopicPartition, Iterable[KeyState]], bench: KeyJudgementInputs) -> KeySummary:
     """What the keys of some partitions show together. All keys that are the same JSON have to be among them."""
     same: dict[ReadKey, list[Placed]] = {}
     for place in sorted(partitions):
@@ -30,7 +30,7 @@ class _Summary:
     def __init__(self) -> None:
         self._connectors: dict[str | None, list[ConnectorKeys]] = {}
         self._counts: Counter[tuple[str, str]] = Counter()
-        self._troubles: list[KeyTrouble] = []
+        self._troubles: list[KeyAnomaly] = []
         self._suspicions: list[KeySuspicion] = []
 
     def add(self, key: ReadKey, placed: Sequence[Placed], judged: Judged) -> None:
@@ -55,7 +55,7 @@ def add_key_summaries(summaries: Iterable[KeySummary]) -> KeySummary:
     """All of them as one."""
     connectors: dict[str | None, list[ConnectorKeys]] = {}
     counts: Counter[tuple[str, str]] = Counter()
-    troubles: list[KeyTrouble] = []
+    troubles: list[KeyAnomaly] = []
     suspicions: list[KeySuspicion] = []
     for summary in summaries:
         for each in summary.connectors:
@@ -73,9 +73,9 @@ def add_key_summaries(summaries: Iterable[KeySummary]) -> KeySummary:
     )
 
 
-def first_key_troubles(troubles: Iterable[KeyTrouble]) -> tuple[KeyTrouble, ...]:
+def first_key_troubles(troubles: Iterable[KeyAnomaly]) -> tuple[KeyAnomaly, ...]:
     """The earliest KEPT_PLACES of each kind and connector."""
-    kept: dict[tuple[str, str], list[KeyTrouble]] = {}
+    kept: dict[tuple[str, str], list[KeyAnomaly]] = {}
     for trouble in sorted(troubles, key=_order):
         places = kept.setdefault((trouble.kind, trouble.connector or ""), [])
         if len(places) < KEPT_PLACES:
@@ -83,7 +83,7 @@ def first_key_troubles(troubles: Iterable[KeyTrouble]) -> tuple[KeyTrouble, ...]
     return tuple(trouble for places in kept.values() for trouble in places)
 
 
-def _order(trouble: KeyTrouble) -> tuple[object, ...]:
+def _order(trouble: KeyAnomaly) -> tuple[object, ...]:
     return trouble.kind, trouble.connector or "", trouble.timestamp, trouble.topic, *trouble[3:]
 
 

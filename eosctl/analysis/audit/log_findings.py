@@ -14,7 +14,7 @@ from eosctl.analysis.audit.finding_words import (
     PLAIN_DATA,
 )
 from eosctl.analysis.audit.log_scan import GapKind
-from eosctl.analysis.audit.transaction_owners import TroubleKind
+from eosctl.analysis.audit.transaction_owners import AnomalyKind
 from eosctl.model.audit import OpenAtPlan, TopicRole
 from eosctl.model.counts import counted
 from eosctl.model.report import Finding, Severity
@@ -84,7 +84,7 @@ def _expired_output(log: PartitionLog, start: int, named: list[str], evidence: E
     lost = [
         trouble
         for trouble in evidence.transactions.troubles
-        if trouble.kind == TroubleKind.OFFSETS_WITHOUT_DATA
+        if trouble.kind == AnomalyKind.OFFSETS_WITHOUT_DATA
         and since is not None
         and trouble.timestamp > since
         and (first is None or trouble.timestamp < first)
@@ -146,7 +146,7 @@ def _open(log: PartitionLog, evidence: Evidence) -> Iterator[Finding]:
     lacking = {
         (trouble.topic, trouble.partition, trouble.producer_id)
         for trouble in evidence.transactions.troubles
-        if trouble.kind == TroubleKind.MISSING_MARKER
+        if trouble.kind == AnomalyKind.MISSING_MARKER
     }
     for each in mine:
         if each.hangs and (each.topic, each.partition, each.producer_id) not in lacking:

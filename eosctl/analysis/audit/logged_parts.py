@@ -12,9 +12,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from eosctl.model.audit_past import LoggedTransaction
 from eosctl.model.audit_states import Part
 from eosctl.model.names import TopicPartition
+from eosctl.model.transaction_log_history import LoggedTransaction
 
 SETTLED_MS: Final = 10_000
 CLOCKS_DIFFER_MS: Final = 60_000

@@ -20,12 +20,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from eosctl.analysis.audit.logged_parts import CLOCKS_DIFFER_MS, Matched, match_parts
-from eosctl.analysis.audit.transaction_owners import Owners, TroubleKind
+from eosctl.analysis.audit.transaction_owners import AnomalyKind, Owners
 from eosctl.analysis.audit.transaction_parts import Transaction, join_parts
-from eosctl.model.audit_past import LoggedTransaction
 from eosctl.model.audit_report import Stall
 from eosctl.model.audit_states import Part
-from eosctl.model.audit_summaries import Trouble
+from eosctl.model.audit_summaries import Anomaly
+from eosctl.model.transaction_log_history import LoggedTransaction
 
 GRACE_MS: Final = 5_000
 CLOSE_MS: Final = 1_000
@@ -38,7 +38,7 @@ NOTHING_LOGGED: Final[Mapping[int, Sequence[LoggedTransaction]]] = {}
 Places = tuple[tuple[str, int], ...]
 
 
-class Bench(NamedTuple):
+class JudgementInputs(NamedTuple):
     """What transactions are judged by. whole_since: offsets topics are complete from then on (None: none was read).
 
     logged are transactions by producer ID, where the transaction log was read; offsets_topics are those under audit.
@@ -51,7 +51,7 @@ class Bench(NamedTuple):
     offsets_topics: frozenset[str] = frozenset()
 
 
-def judge_producer(parts: Sequence[Part], bench: Bench) -> Iterator[tuple[Transaction, tuple[Trouble, ...]]]:
+def judge_producer(parts: Sequence[Part], bench: JudgementInputs) -> Iterator[tuple[Transaction, tuple[Anomaly, ...]]]:
     """Each transaction of one producer ID with its troubles."""
     logged = bench.logged.get(parts[0].producer_id, ()) if parts else ()
     matched = match_parts(parts, logged, bench.as_of) if logged else {}
@@ -70,22 +70,22 @@ class _Beside(NamedTuple):
     matched: Matched
 
 
-def _troubles(transaction: Transaction, bench: Bench, beside: _Beside) -> Iterator[Trouble]:
+def _troubles(transaction: Transaction, bench: JudgementInputs, beside: _Beside) -> Iterator[Anomaly]:
     ended = [part for part in transaction if part.marker_offset is not None]
     if not ended:
         return
     if len({part.committed for part in ended}) > 1:
-        yield _trouble(TroubleKind.MIXED_MARKERS, ended[0])
+        yield _trouble(AnomalyKind.MIXED_MARKERS, ended[0])
     if bench.as_of - ended_ms(transaction) > GRACE_MS:
         opened = (part for part in transaction if part.marker_offset is None)
-        yield from (_trouble(TroubleKind.MISSING_MARKER, part) for part in opened)
+        yield from (_trouble(AnomalyKind.MISSING_MARKER, part) for part in opened)
     if not _is_committed(transaction):
         return
     data, offsets = _data(transaction), _offsets(transaction)
     if data and not offsets:
         yield from _without_offsets(data, bench, beside)
     elif offsets and not data and offsets[0].records:
-        yield _trouble(TroubleKind.OFFSETS_WITHOUT_DATA, offsets[0])
+        yield _trouble(AnomalyKind.OFFSETS_WITHOUT_DATA, offsets[0])
 
 
 class _Others:
@@ -117,26 +117,26 @@ def _places(parts: Iterable[Part]) -> Places:
     return tuple((part.topic, part.partition) for part in parts)
 
 
-def _without_offsets(data: Sequence[Part], bench: Bench, beside: _Beside) -> Iterator[Trouble]:
+def _without_offsets(data: Sequence[Part], bench: JudgementInputs, beside: _Beside) -> Iterator[Anomaly]:
     kind = None if beside.pending else _kind(data, bench, beside)
     yield from () if kind is None else (_trouble(kind, part) for part in data)
 
 
-def _kind(data: Sequence[Part], bench: Bench, beside: _Beside) -> TroubleKind | None:
+def _kind(data: Sequence[Part], bench: JudgementInputs, beside: _Beside) -> AnomalyKind | None:
     ended = ended_ms(tuple(data))
     if bench.whole_since is None or ended <= bench.whole_since:
-        return TroubleKind.UNJUDGED
+        return AnomalyKind.UNJUDGED
     logged = next((beside.matched[part] for part in data if part in beside.matched), None)
     if logged is not None:
         with_offsets = any(place.topic in bench.offsets_topics for place in logged.partitions)
-        return None if with_offsets else TroubleKind.DATA_WITHOUT_OFFSETS
+        return None if with_offsets else AnomalyKind.DATA_WITHOUT_OFFSETS
     by_clock = any(part.marker_epoch == part.producer_epoch for part in data)
     unclear = by_clock and beside.others.may_hold(data)
-    return TroubleKind.UNCLEAR if unclear else TroubleKind.DATA_WITHOUT_OFFSETS
+    return AnomalyKind.UNCLEAR if unclear else AnomalyKind.DATA_WITHOUT_OFFSETS
 
 
-def _trouble(kind: TroubleKind, part: Part) -> Trouble:
-    return Trouble(
+def _trouble(kind: AnomalyKind, part: Part) -> Anomaly:
+    return Anomaly(
         kind.value,
         (),
         part.topic,
@@ -174,7 +174,7 @@ def duration_ms(transaction: Transaction) -> int | None:
     return ended - min(begun) if begun and ended >= 0 else None
 
 
-def stalls_of(transaction: Transaction, bench: Bench) -> Iterator[Stall]:
+def stalls_of(transaction: Transaction, bench: JudgementInputs) -> Iterator[Stall]:
     """Where it kept a last stable offset back for STALL_MS or longer."""
     for part in transaction:
         until = part.marker_timestamp if part.marker_offset is not None else None

@@ -12,10 +12,10 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from eosctl.model.audit_report import Stall
-from eosctl.model.audit_summaries import Tally, TransactionSummary, Trouble
+from eosctl.model.audit_summaries import Anomaly, Tally, TransactionSummary
 
 
-class TroubleKind(StrEnum):
+class AnomalyKind(StrEnum):
     """What can be wrong with a transaction."""
 
     DATA_WITHOUT_OFFSETS = "data-without-offsets"
@@ -28,7 +28,7 @@ class TroubleKind(StrEnum):
     UNJUDGED = "unjudged"
 
 
-_WITHOUT_OFFSETS: Final = frozenset({TroubleKind.DATA_WITHOUT_OFFSETS, TroubleKind.UNCLEAR, TroubleKind.UNJUDGED})
+_WITHOUT_OFFSETS: Final = frozenset({AnomalyKind.DATA_WITHOUT_OFFSETS, AnomalyKind.UNCLEAR, AnomalyKind.UNJUDGED})
 
 
 class Owners(NamedTuple):
@@ -60,14 +60,14 @@ def name_owners(producer_id: int, summary: TransactionSummary, owners: Owners) -
 
 def _tallies(producer_id: int, summary: TransactionSummary, owners: Owners) -> Iterator[Tally]:
     for each in summary.tallies:
-        kind = _kind(TroubleKind(each.kind), producer_id, each.topic, owners)
+        kind = _kind(AnomalyKind(each.kind), producer_id, each.topic, owners)
         if kind is not None:
             yield each._replace(kind=kind.value, connectors=owners.of(producer_id, each.topic))
 
 
-def name_trouble(trouble: Trouble, owners: Owners) -> Trouble | None:
+def name_trouble(trouble: Anomaly, owners: Owners) -> Anomaly | None:
     """The same with the connectors concerned; None where it is nobody's."""
-    kind = _kind(TroubleKind(trouble.kind), trouble.producer_id, trouble.topic, owners)
+    kind = _kind(AnomalyKind(trouble.kind), trouble.producer_id, trouble.topic, owners)
     connectors = owners.of(trouble.producer_id, trouble.topic)
     return None if kind is None else trouble._replace(kind=kind.value, connectors=connectors)
 
@@ -78,14 +78,14 @@ def name_stall(stall: Stall, owners: Owners) -> Stall:
     return stall._replace(connector=named[0] if len(named) == 1 else None)
 
 
-def _kind(kind: TroubleKind, producer_id: int, topic: str, owners: Owners) -> TroubleKind | None:
-    if kind is TroubleKind.MIXED_MARKERS:
+def _kind(kind: AnomalyKind, producer_id: int, topic: str, owners: Owners) -> AnomalyKind | None:
+    if kind is AnomalyKind.MIXED_MARKERS:
         return None if producer_id in owners.others else kind
     if kind not in _WITHOUT_OFFSETS:
         return kind
     if not owners.of(producer_id, topic):
         return None
     if producer_id in owners.others:
-        return TroubleKind.OTHER_WRITER
-    unknown = kind is not TroubleKind.UNJUDGED and producer_id not in owners.producers
-    return TroubleKind.UNKNOWN_WRITER if unknown else kind
+        return AnomalyKind.OTHER_WRITER
+    unknown = kind is not AnomalyKind.UNJUDGED and producer_id not in owners.producers
+    return AnomalyKind.UNKNOWN_WRITER if unknown else kind

@@ -12,9 +12,9 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from eosctl.model.audit_past import LoggedTransaction
 from eosctl.model.audit_states import ItemKind, Part, TransactionItem
 from eosctl.model.names import TopicPartition
+from eosctl.model.transaction_log_history import LoggedTransaction
 
 TOGETHER_MS: Final = 5
 """Markers of one transaction were seen 1 ms apart at most where the brokers share a clock."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from eosctl.analysis.audit.logged_parts import CLOCKS_DIFFER_MS
-from eosctl.analysis.audit.transaction_judgement import Bench, ended_ms, judge_producer
+from eosctl.analysis.audit.transaction_judgement import JudgementInputs, ended_ms, judge_producer
 from eosctl.analysis.audit.transaction_owners import name_owners, name_stall
 from eosctl.analysis.audit.transaction_parts import TOGETHER_MS, Transaction, parts_of
 from eosctl.analysis.audit.transaction_scan import extend_items, join_items
@@ -43,7 +43,7 @@ class TransactionConclusion(NamedTuple):
 
 
 def reduce_transactions(
-    known: Known, bench: Bench, offsets_topics: frozenset[str], suspicions: Sequence[Suspicion]
+    known: Known, bench: JudgementInputs, offsets_topics: frozenset[str], suspicions: Sequence[Suspicion]
 ) -> TransactionConclusion:
     """Judge every transaction, and part those that are closed from the others."""
     bench = bench._replace(offsets_topics=offsets_topics)

@@ -5,11 +5,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from eosctl.analysis.audit.transaction_judgement import Bench, carries_data, duration_ms, stalls_of
+from eosctl.analysis.audit.transaction_judgement import JudgementInputs, carries_data, duration_ms, stalls_of
 from eosctl.analysis.audit.transaction_parts import Transaction
 from eosctl.model.audit_report import Stall
 from eosctl.model.audit_states import KEPT_PLACES, Part
-from eosctl.model.audit_summaries import OwnerFigures, Suspicion, Tally, TransactionSummary, Trouble
+from eosctl.model.audit_summaries import Anomaly, OwnerFigures, Suspicion, Tally, TransactionSummary
 
 KEPT_STALLS: Final = 100
 Place = tuple[str, tuple[str, ...], str]
@@ -45,7 +45,7 @@ class Totals:
         self._figures: dict[str | None, _Figures] = {}
         self._tallies: Counter[Place] = Counter()
         self._records: Counter[Place] = Counter()
-        self._troubles: dict[Place, set[Trouble]] = {}
+        self._troubles: dict[Place, set[Anomaly]] = {}
         self._stalls: set[Stall] = set()
         self._confirmed: set[Suspicion] = set()
 
@@ -61,7 +61,11 @@ class Totals:
         self._confirmed.update(summary.confirmed)
 
     def add_transaction(
-        self, transaction: Transaction, troubles: Sequence[Trouble], confirmed: Iterable[Suspicion], bench: Bench
+        self,
+        transaction: Transaction,
+        troubles: Sequence[Anomaly],
+        confirmed: Iterable[Suspicion],
+        bench: JudgementInputs,
     ) -> None:
         """Take in a transaction, which counts once for each kind of trouble and topic; it names nobody."""
         self._of(None).add_transaction(transaction)
@@ -79,7 +83,7 @@ class Totals:
             figures = self._figures[connector] = _Figures()
         return figures
 
-    def _add_places(self, troubles: Iterable[Trouble]) -> None:
+    def _add_places(self, troubles: Iterable[Anomaly]) -> None:
         for trouble in troubles:
             known = self._troubles.setdefault(trouble[:3], set())
             known.add(trouble)
@@ -148,9 +152,9 @@ def add_summaries(summaries: Iterable[TransactionSummary]) -> TransactionSummary
     return totals.result()
 
 
-def first_troubles(troubles: Iterable[Trouble]) -> tuple[Trouble, ...]:
+def first_troubles(troubles: Iterable[Anomaly]) -> tuple[Anomaly, ...]:
     """The earliest KEPT_PLACES of each kind, connectors and topic."""
-    kept: dict[tuple[str, tuple[str, ...], str], list[Trouble]] = {}
+    kept: dict[tuple[str, tuple[str, ...], str], list[Anomaly]] = {}
     for trouble in sorted(troubles, key=lambda each: (each[:3], each.timestamp, each[3:])):
         places = kept.setdefault(trouble[:3], [])
         if len(places) < KEPT_PLACES:

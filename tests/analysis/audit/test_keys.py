@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eosctl.analysis.audit.batches import BatchWriter
-from eosctl.analysis.audit.key_judgement import KeyBench, judge_keys
+from eosctl.analysis.audit.key_anomalies import Placed
+from eosctl.analysis.audit.key_judgement import KeyJudgementInputs, judge_keys
 from eosctl.analysis.audit.key_merge import merge_all, merge_keys
 from eosctl.analysis.audit.key_scan import KeyScan
-from eosctl.analysis.audit.key_troubles import Placed
 from eosctl.analysis.audit.sessions import Sessions
 from eosctl.codecs.audit_states import decode_json, decode_state, encode_state, read_offsets_key
 from eosctl.model.audit_states import KeyState
@@ -55,7 +55,7 @@ def scan(found: list[Record]) -> dict[bytes | None, KeyState]:
 
 def judged(placed: dict[TopicPartition, list[Record]], **sessions: list[int]) -> tuple[dict[str, int], list[int]]:
     """Counts by kind, and the offsets of suspicions. sessions: p1=[3] says that producer 1 began with epoch 3."""
-    bench = KeyBench(
+    bench = KeyJudgementInputs(
         {OWN.topic: ("orders",)},
         Sessions({int(name[1:]): epochs for name, epochs in sessions.items()}),
         read_offsets_key,

@@ -3,14 +3,14 @@
 import pytest
 
 from eosctl.analysis.audit.logged_parts import match_parts
-from eosctl.analysis.audit.past import fold_past
-from eosctl.analysis.audit.transaction_judgement import Bench
+from eosctl.analysis.audit.transaction_judgement import JudgementInputs
+from eosctl.analysis.audit.transaction_log_history import fold_past
 from eosctl.analysis.audit.transaction_owners import Owners
 from eosctl.analysis.audit.transaction_parts import join_parts
 from eosctl.model.audit import TransactionalIdHolder
-from eosctl.model.audit_past import LoggedTransaction
 from eosctl.model.names import ProducerIdAndEpoch
 from eosctl.model.transaction_log import NewerLogRecord, TransactionLogRecord, TransactionLogValue
+from eosctl.model.transaction_log_history import LoggedTransaction
 from eosctl.model.transactions import TransactionState
 from tests.analysis.audit.test_transactions import BENCH, DATA, DATA2, NOW, OFFSETS, OWNERS, kinds, parts, shape
 
@@ -142,11 +142,11 @@ def test_the_log_settles_data_whose_offsets_were_compacted_away():
     ],
 )
 def test_data_without_offsets_is_held_against_a_connector_only_where_its_task_wrote_it(owners, expected):
-    assert kinds(parts(data="d3@1 c4@9"), Bench(NOW, -1, owners)) == [(expected, "orders-0", 0)]
+    assert kinds(parts(data="d3@1 c4@9"), JudgementInputs(NOW, -1, owners)) == [(expected, "orders-0", 0)]
 
 
 def test_what_another_writer_ended_in_two_ways_is_not_held_against_a_connector():
     found = parts(data="d3@1 c4@9", data2="d3@1 a4@9")
     assert ("mixed-markers", "orders-0", 0) in kinds(found)
-    others = Bench(NOW, -1, Owners({}, OWNERS.topics, frozenset({7})))
+    others = JudgementInputs(NOW, -1, Owners({}, OWNERS.topics, frozenset({7})))
     assert {each[0] for each in kinds(found, others)} == {"other-writer"}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eosctl.analysis.audit.transaction_judgement import Bench, judge_producer
+from eosctl.analysis.audit.transaction_judgement import JudgementInputs, judge_producer
 from eosctl.analysis.audit.transaction_owners import Owners, name_owners, name_trouble
 from eosctl.analysis.audit.transaction_parts import join_parts, parts_of, raises_epochs
 from eosctl.analysis.audit.transaction_reduction import Known, reduce_transactions
@@ -22,7 +22,7 @@ OFFSETS, DATA, DATA2 = TopicPartition("offsets", 0), TopicPartition("orders", 0)
 MINUTE = 60_000
 NOW = 100 * MINUTE
 OWNERS = Owners({7: ("orders",)}, {"orders": ("orders",)})
-BENCH = Bench(NOW, -1, OWNERS)
+BENCH = JudgementInputs(NOW, -1, OWNERS)
 
 
 def items(*texts: str) -> tuple[TransactionItem, ...]:
@@ -55,7 +55,7 @@ def shape(found: Iterable[tuple[Part, ...]]) -> list[list[str]]:
     return [sorted(f"{part.topic}-{part.partition}@{part.first}" for part in transaction) for transaction in found]
 
 
-def kinds(found: list[Part], bench: Bench = BENCH) -> list[tuple[str, str, int]]:
+def kinds(found: list[Part], bench: JudgementInputs = BENCH) -> list[tuple[str, str, int]]:
     unnamed = (trouble for _, each in judge_producer(found, bench) for trouble in each)
     troubles = [named for each in unnamed if (named := name_trouble(each, bench.owners)) is not None]
     return [(each.kind, f"{each.topic}-{each.partition}", each.first) for each in troubles]

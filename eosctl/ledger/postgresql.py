@@ -1,0 +1,242 @@
+"""A ledger in PostgreSQL, through psycopg 3. No password is in the URL: it is a reference, or libpq finds it.
+
+1. The transaction begins with an advisory lock on the job: those who write the same job wait for each other, also for
+   one whose client is gone and whose COMMIT is still on its way. The lock only orders them, it decides nothing.
+2. READ COMMITTED for writing, REPEATABLE READ for reading, whatever the server's default is; a server that does not
+   wait for its disk (synchronous_commit = off) is told to, for these transactions.
+3. Nothing depends on the session, so a pooler that gives each transaction another connection may stand between.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+
+from eosctl.codecs.config_providers import REFERENCE, Lookup, resolve_references
+from eosctl.errors import Bug, ConfigError, EosctlError, NotAuthorized, TimedOut, Undecodable, Unreachable, UsageError
+from eosctl.ledger.store import BUSY_S, Dialect, Row, Value
+
+if TYPE_CHECKING:
+    import psycopg
+
+DIALECT: Final = Dialect(
+    blob="BYTEA",
+    text='TEXT COLLATE "C"',
+    now_ms="CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)",
+)
+SECRETS: Final = ("password", "sslpassword")
+ROWS_AT_A_TIME: Final = 20
+KEEPALIVES: Final = {"tcp_keepalives_idle": 60, "tcp_keepalives_interval": 10, "tcp_keepalives_count": 6}
+"""A machine that vanishes in the middle of a commit holds its job's lock for two minutes, not for the usual two hours.
+The server's timeout for idle transactions is of no use here: it is not set again after a pipeline of statements."""
+
+_STAND_IN: Final = re.compile(r"(?:eosctlreference\d+x)+")
+_BY_REFERENCE: Final = (
+    "write ${env:NAME} or ${file:PROPERTIES:KEY} in its place, "
+    "or leave it out and use PGPASSWORD, ~/.pgpass or a service"
+)
+
+T = TypeVar("T")
+
+
+def postgresql_store(url: str, lookup: Lookup, timeout_s: float) -> "PostgresqlStore":
+    """The store that a libpq URL names, with its references resolved. Raises UsageError for a password in it."""
+    _require_psycopg()
+    from psycopg import ProgrammingError
+    from psycopg.conninfo import conninfo_to_dict
+
+    references: list[str] = []
+
+    def stand_in(match: re.Match[str]) -> str:
+        references.append(match[0])
+        return f"eosctlreference{len(references) - 1}x"
+
+    try:
+        given = conninfo_to_dict(REFERENCE.sub(stand_in, url))
+    except ProgrammingError:
+        raise UsageError("the store is no URL that PostgreSQL understands", hint="special characters: %XX") from None
+    for secret in SECRETS:
+        if given.get(secret) and not _STAND_IN.fullmatch(str(given[secret])):
+            raise UsageError(f"the {secret} stands in the store's URL, where others can read it", hint=_BY_REFERENCE)
+    parameters = {key: str(value) for key, value in given.items() if value is not None}
+    for number, reference in enumerate(references):
+        name = f"eosctlreference{number}x"
+        parameters = {key: value.replace(name, reference) for key, value in parameters.items()}
+    resolved = resolve_references(parameters, lookup, origin="the store's URL") if references else parameters
+    return PostgresqlStore({"connect_timeout": str(max(2, round(timeout_s))), **resolved})
+
+
+def _require_psycopg() -> None:
+    try:
+        import psycopg  # noqa: F401  # is it there?
+    except ImportError as error:
+        raise ConfigError(
+            f"a store in PostgreSQL needs psycopg: {error}", hint="pip install 'eosctl[postgres]'"
+        ) from error
+
+
+class PostgresqlStore:
+    """The ledger in the database with these connection parameters (libpq's)."""
+
+    def __init__(self, parameters: Mapping[str, str]) -> None:
+        self._parameters = parameters
+
+    @property
+    def name(self) -> str:
+        """Host, port and database, as far as they were given."""
+        given = self._parameters
+        if "service" in given:
+            return f"postgresql://?service={given['service']}"
+        host = ":".join(filter(None, (given.get("host", "localhost"), given.get("port"))))
+        return f"postgresql://{host}/{given.get('dbname', '')}"
+
+    @property
+    def user(self) -> str:
+        """Who connects, as far as it was given."""
+        return self._parameters.get("user", "the default user")
+
+    def connect(self, *, create: bool = False) -> "PostgresqlConnection":
+        """A new connection; a database is made at the server, not here. Raises Unreachable or NotAuthorized."""
+        return PostgresqlConnection(self, self._parameters)
+
+
+class PostgresqlConnection:
+    """A connection of `store`."""
+
+    def __init__(self, store: PostgresqlStore, parameters: Mapping[str, str]) -> None:
+        import psycopg
+
+        self._store = store
+        self._connection: psycopg.Connection[Row] = self._told(
+            lambda: psycopg.connect(
+                autocommit=True, prepare_threshold=None, client_encoding="UTF8", **_named(parameters)
+            )
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with suppress(Exception):
+            self._connection.close()
+
+    def begin_writing(self, lock: str) -> None:
+        """Waits for the advisory lock of `lock`, which ends with the transaction."""
+        self._do("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
+        self._do(f"SET LOCAL lock_timeout = '{round(BUSY_S)}s'")
+        for setting, value in KEEPALIVES.items():
+            self._do(f"SET LOCAL {setting} = {value}")
+        self._do(
+            "SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'"
+        )
+        self._do("SELECT pg_advisory_xact_lock(hashtextextended(%s, 618))", (f"eosctl:{lock}",))
+
+    def begin_reading(self) -> None:
+        """The state is that of the first query."""
+        self._do("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+
+    def change(self, statement: str, rows: Iterable[Sequence[Value]]) -> int:
+        """How many rows of the table were changed."""
+
+        def act() -> int:
+            with self._connection.cursor() as cursor:
+                cursor.executemany(_said(statement), rows)
+                return max(cursor.rowcount, 0)
+
+        return self._told(act)
+
+    def define(self, statement: str) -> None:
+        """Creates a table or changes one."""
+        self._do(_said(statement))
+
+    def rows(self, statement: str, values: Sequence[Value] = ()) -> Iterator[Row]:
+        """A cursor at the server, so inside a transaction."""
+        cursor = self._connection.cursor("eosctl", binary=True)
+        try:
+            cursor.itersize = ROWS_AT_A_TIME
+            self._told(lambda: cursor.execute(_said(statement), values))
+            while found := self._told(lambda: cursor.fetchmany(ROWS_AT_A_TIME)):
+                yield from found
+        finally:
+            with suppress(Exception):
+                cursor.close()
+
+    def has_table(self, name: str) -> bool:
+        """Whether the search path leads to such a table. Reads the catalogue: to_regclass caches answers."""
+        statement = "SELECT 1 FROM pg_catalog.pg_class WHERE relname = ? AND pg_catalog.pg_table_is_visible(oid)"
+        return any(self.rows(statement, (name,)))
+
+    def commit(self) -> None:
+        """On disk when this returns: a COMMIT that the server turned into a rollback is an error."""
+        answer = self._do("COMMIT")
+        if answer != "COMMIT":
+            raise Bug(f"{self._store.name} answered COMMIT with {answer}")
+
+    def roll_back(self) -> None:
+        """Nothing of the transaction remains."""
+        self._do("ROLLBACK")
+
+    def _do(self, statement: str, values: Sequence[Value] | None = None) -> str | None:
+        return self._told(lambda: self._connection.execute(statement.encode(), values).statusmessage)
+
+    def _told(self, act: Callable[[], T]) -> T:
+        import psycopg
+
+        try:
+            return act()
+        except psycopg.Error as error:
+            raise postgresql_failure(error, self._store.name, self._store.user) from error
+
+
+def _named(parameters: Mapping[str, str]) -> dict[str, Any]:
+    return {key: value for key, value in parameters.items() if key != "client_encoding"}
+
+
+def _said(statement: str) -> str:
+    return DIALECT.said(statement).replace("?", "%s")
+
+
+_NOT_LET_IN: Final = ("authentication failed", "no password supplied", "pg_hba.conf")
+"""libpq gives no SQLSTATE for what happens before a connection stands."""
+
+_BY_STATE: Final[Mapping[str, tuple[type[EosctlError], str]]] = {
+    "53100": (ConfigError, "its disk is full"),
+    "53200": (ConfigError, "it is out of memory"),
+    "54000": (ConfigError, "a value is too large for it"),
+    "25006": (ConfigError, "it can only be read; is it a standby?"),
+    "3D000": (ConfigError, "there is no such database"),
+    "3F000": (ConfigError, "there is no such schema"),
+    "55P03": (TimedOut, f"another process has been writing this job for {BUSY_S:g} s"),
+    "57014": (TimedOut, "the server cancelled it"),
+    "40P01": (TimedOut, "it was chosen to end a deadlock; run it again"),
+}
+_BY_CLASS: Final[Mapping[str, tuple[type[EosctlError], str]]] = {
+    "08": (Unreachable, "the connection failed"),
+    "53": (Unreachable, "it lacks resources"),
+    "57": (Unreachable, "it is shutting down, or starting"),
+    "58": (ConfigError, "its disk fails"),
+    "XX": (Undecodable, "its data are damaged"),
+}
+
+
+def postgresql_failure(error: "psycopg.Error", name: str, user: str) -> EosctlError:
+    """What an error means to the user, by its SQLSTATE (PostgreSQL's Appendix A); none: the connection is gone."""
+    from psycopg import OperationalError
+
+    state = error.sqlstate or ""
+    text = " ".join(str(error.diag.message_primary or error).split())
+    if state[:2] == "28" or (not state and any(words in text for words in _NOT_LET_IN)):
+        return NotAuthorized(
+            principal=user,
+            operation="connect",
+            resource=name,
+            hint=f"{text}; no password is asked for: {_BY_REFERENCE}",
+        )
+    if state == "42501":
+        return NotAuthorized(principal=user, operation="write", resource=name, hint=text)
+    if not state and "does not exist" in text:
+        return ConfigError(f"ledger {name}: {text}")
+    if not state and isinstance(error, OperationalError):
+        return Unreachable(f"ledger {name} cannot be reached: {text}")
+    kind, meaning = _BY_STATE.get(state) or _BY_CLASS.get(state[:2]) or (Bug, "it answered with an error")
+    return kind(f"ledger {name}: {meaning} ({text}, SQLSTATE {state})")

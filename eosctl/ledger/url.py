@@ -1,0 +1,33 @@
+"""Which database a store URL names."""
+
+from pathlib import Path
+from typing import Final
+
+from eosctl.codecs.config_providers import Lookup
+from eosctl.errors import UsageError
+from eosctl.ledger.store import LedgerStore
+
+FORMS: Final = "sqlite:///FILE (sqlite:////DIRECTORY/FILE where it is absolute) or postgresql://USER@HOST/DATABASE"
+
+
+def ledger_store(url: str, lookup: Lookup, *, timeout_s: float = 10.0) -> LedgerStore:
+    """The store that `url` names; `lookup` resolves references in it, timeout_s bounds connecting. Opens nothing.
+
+    Raises UsageError for any other URL and for a password in it.
+    """
+    scheme, colon, rest = url.partition("://")
+    if scheme == "sqlite" and colon:
+        from eosctl.ledger.sqlite import SqliteStore
+
+        return SqliteStore(_sqlite_path(rest))
+    if scheme in {"postgresql", "postgres"} and colon:
+        from eosctl.ledger.postgresql import postgresql_store
+
+        return postgresql_store(f"postgresql://{rest}", lookup, timeout_s)
+    raise UsageError(f"{scheme if colon else 'this'}: no kind of store", hint=f"a store is {FORMS}")
+
+
+def _sqlite_path(rest: str) -> Path:
+    if not rest.startswith("/") or rest in {"/", "/:memory:"} or "\0" in rest:
+        raise UsageError(f"sqlite://{rest} names no file", hint=f"a store is {FORMS}")
+    return Path(rest[1:]).expanduser().absolute()

@@ -1,0 +1,53 @@
+"""What `transactions abort` reads, decides and carries out."""
+
+from pathlib import Path
+
+from eosctl.errors import EXIT_FINE, Refused, UsageError
+from eosctl.operations.hanging_search import search
+from eosctl.operations.plan_flow import apply_plan, keep_plan, own_plan_path
+from eosctl.operations.session import Context
+from eosctl.operations.two_clusters import SourceAndTarget
+from eosctl.planning.aborting import AbortRequest, PlannedAbort, plan_abort
+from eosctl.render.views.plan import view_plan
+
+ALL_AGES = -(1 << 62)
+
+
+def abort(context: Context, sides: SourceAndTarget, request: AbortRequest, plan_file: Path | None) -> int:
+    """The whole command: search the partition, plan, show, ask, apply. Returns the exit code."""
+    options = context.options
+    planned = _plan(context, request)
+    document = view_plan(planned.plan, context.wire.cluster_id, (), planned.objections)
+    if options.dry_run or plan_file is not None:
+        options.console.result(document)
+        _require(planned)
+        if plan_file is not None:
+            keep_plan(planned.plan, plan_file)
+            options.console.narrate(f"plan written to {plan_file}; `eosctl apply {plan_file}` carries it out")
+        return EXIT_FINE
+    _require(planned)
+    for warning in planned.warnings:
+        options.console.warn(warning)
+    if not options.yes:
+        options.console.preview(document)
+    count = len(planned.plan.steps)
+    options.console.confirm(f"Abort {count} transaction{'' if count == 1 else 's'}?", yes=options.yes)
+    return apply_plan(context, sides, keep_plan(planned.plan, own_plan_path(planned.plan)))
+
+
+def _plan(context: Context, request: AbortRequest) -> PlannedAbort:
+    from eosctl.sources.kafka_producers import cluster_partitions
+
+    place = request.topic_partition
+    leaders = cluster_partitions(context.wire, [place.topic])
+    if place not in leaders:
+        raise UsageError(f"topic {place.topic} has no partition {place.partition}")
+    searched = search(context, {place: leaders[place]}, ALL_AGES)
+    searched.require_all()
+    return plan_abort(request, searched.verdicts, searched.as_of, context.wire.cluster_id)
+
+
+def _require(planned: PlannedAbort) -> None:
+    """Raise Refused where anything speaks against the plan."""
+    if planned.objections:
+        raise Refused("; ".join(planned.objections), hint=planned.hint)

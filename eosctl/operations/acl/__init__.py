@@ -1,0 +1,1 @@
+"""Planning the ACLs of a Connect cluster."""

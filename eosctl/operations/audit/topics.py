@@ -1,0 +1,130 @@
+"""Which topics an audit is about: internal topics by the workers' settings, output topics by name, REST or config."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from eosctl.analysis.output_topics import output_topics
+from eosctl.errors import EosctlError, UsageError
+from eosctl.model.acls import PatternType
+from eosctl.model.audit import AuditedTopic, TopicRole
+from eosctl.model.client_properties import Property
+from eosctl.model.client_roles import ConnectorConfig
+from eosctl.model.names import TopicPartition
+from eosctl.model.skipped import Skipped
+from eosctl.operations.offsets_reading import OffsetsRequest, source_connectors, worker_settings
+from eosctl.operations.session import Context
+
+if TYPE_CHECKING:
+    from eosctl.analysis.offsets_report import Connectors
+    from eosctl.model.offset_stores import WorkerSettings
+
+
+class FoundTopics:
+    """The topics, the source connectors that exist, and what could not be found out."""
+
+    def __init__(self, context: Context, request: OffsetsRequest, named: Iterable[str]) -> None:
+        self._context = context
+        self._question = request
+        self._topics: dict[str, AuditedTopic] = {}
+        self.unread: dict[str, Skipped] = {}
+        worker = worker_settings(context, request)
+        self._connectors = source_connectors(context, request, worker.version)
+        self._existing = self._all_topics()
+        self._add_internal(worker)
+        self._add_named(tuple(named))
+
+    @property
+    def topics(self) -> tuple[AuditedTopic, ...]:
+        """Every topic under audit, by name."""
+        return tuple(self._topics[name] for name in sorted(self._topics))
+
+    @property
+    def connectors(self) -> tuple[str, ...] | Skipped:
+        """The source connectors that exist, by name."""
+        configs = self._connectors.configs
+        return configs if isinstance(configs, Skipped) else tuple(sorted(configs))
+
+    def _all_topics(self) -> frozenset[str]:
+        from eosctl.sources.kafka_topics import topic_facts
+
+        return frozenset(name for name, facts in topic_facts(self._context.wire).items() if facts is not None)
+
+    def _add(self, name: str, role: TopicRole, connectors: Iterable[str] = ()) -> None:
+        if name not in self._existing:
+            self.unread[f"topic {name}"] = Skipped("it does not exist, or Describe on it is missing")
+            return
+        known = self._topics.get(name)
+        if known is None or known.role is role:
+            users = sorted({*connectors, *(() if known is None else known.connectors)})
+            self._topics[name] = AuditedTopic(name, role, connectors=tuple(users))
+
+    def _add_internal(self, worker: "WorkerSettings") -> None:
+        self._add(self._question.config_topic, TopicRole.CONFIG)
+        self._add(worker.offsets_topic, TopicRole.OFFSETS)
+        for name, topic in _own_topics(worker, self._connectors):
+            if topic is None:
+                self.unread[f"offsets of connector {name}"] = Skipped("they are in another cluster, or it is not known")
+            elif topic != worker.offsets_topic:
+                self._add(topic, TopicRole.OFFSETS, [name])
+
+    def _add_named(self, named: tuple[str, ...]) -> None:
+        written = self._written()
+        for name in named:
+            if name in self._topics and self._topics[name].role is not TopicRole.OUTPUT:
+                continue
+            if name not in self._existing:
+                raise UsageError(f"topic {name} does not exist", hint="is this the right cluster?")
+            self._add(name, self._role(name), written.get(name, self._question.connectors))
+        for name, connectors in sorted(written.items()):
+            if not named and name in self._existing:
+                self._add(name, TopicRole.OUTPUT, connectors)
+
+    def _role(self, name: str) -> TopicRole:
+        """By its first keys: offsets topics of workers that nobody named are found out."""
+        from eosctl.sources.audit_plan import guess_role
+        from eosctl.sources.first_batches import first_keys
+
+        places = [TopicPartition(name, 0)]
+        return guess_role(first_keys(self._context.wire, places))
+
+    def _written(self) -> Mapping[str, set[str]]:
+        """Output topics to the connectors that write them: as Connect saw it (KIP-558), and as configs tell."""
+        from eosctl.sources.connect_rest import read_active_topics
+
+        configs = self._connectors.configs
+        names = () if isinstance(configs, Skipped) else tuple(sorted(configs))
+        found: dict[str, set[str]] = {}
+        urls = self._context.options.connect_urls
+        if urls and names:
+            try:
+                for name, topics in read_active_topics(urls, names, self._context.options.timeout_s).items():
+                    for topic in topics:
+                        found.setdefault(topic, set()).add(name)
+            except EosctlError as error:
+                self.unread["active topics"] = Skipped(error.message)
+        for name in names:
+            for topic in self._told(name, configs[name] if not isinstance(configs, Skipped) else {}):
+                found.setdefault(topic, set()).add(name)
+        return found
+
+    def _told(self, name: str, config: Mapping[str, object]) -> Iterator[str]:
+        properties = {key: Property(str(value), "config") for key, value in config.items() if value is not None}
+        for pattern in output_topics(ConnectorConfig(name, properties)):
+            if pattern.pattern_type is PatternType.LITERAL and pattern.name != "*":
+                yield pattern.name
+            else:
+                prefix = "" if pattern.name == "*" else pattern.name
+                yield from (topic for topic in self._existing if prefix and topic.startswith(prefix))
+
+
+def _own_topics(worker: "WorkerSettings", connectors: "Connectors") -> Iterator[tuple[str, str | None]]:
+    """Each connector with the offsets topic that it writes first; None where that cannot be read here."""
+    if isinstance(connectors.configs, Skipped):
+        return
+    for name in sorted(connectors.configs):
+        stores = connectors.stores(worker, name)
+        if isinstance(stores, Skipped):
+            yield name, None
+            continue
+        for each in stores:
+            yield name, each.written_to.topic if each.written_to.bootstrap_servers is None else None

@@ -1,0 +1,192 @@
+"""The demo, act by act, on a sandbox of its own. Every figure it tells was counted on the cluster."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from eosctl.clients.librdkafka import OpenTransaction
+from eosctl.clients.rest import RestClient
+from eosctl.errors import TimedOut, UsageError
+from eosctl.model.demo import DemoStep
+from eosctl.model.fencing import FencingRequest
+from eosctl.model.names import ConnectorTaskId, TopicPartition, task_transactional_id
+from eosctl.model.records import IsolationLevel, RecordState
+from eosctl.operations.config_topic import ConfigTopicRequest, inspect_now
+from eosctl.operations.fencing import fence_and_prove, read_and_plan
+from eosctl.operations.migration import read_and_plan as read_and_plan_move
+from eosctl.operations.migration_request import MigrationOptions
+from eosctl.operations.plan_flow import keep_plan, run_plan
+from eosctl.operations.session import Context
+from eosctl.operations.session_options import GlobalOptions
+from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
+from eosctl.render.views.plan import view_plan
+from eosctl.sandbox.sandbox import Sandbox
+from eosctl.sandbox.spec import SandboxSpec
+from eosctl.sources.connect_rest import read_connectors
+from eosctl.sources.kafka_log import read_log
+
+if TYPE_CHECKING:
+    from eosctl.render.console import Console
+
+T = TypeVar("T")
+
+LINES: Final = 1000
+CONNECTOR: Final = "lines"
+TOPIC: Final = "lines-copied"
+OWN_OFFSETS: Final = "lines-offsets"
+MOVED: Final = "moved"
+MOVED_TOPIC: Final = "lines-moved"
+MORE: Final = 10
+DEADLINE_S: Final = 60.0
+POLL_S: Final = 0.2
+
+
+def demonstrate(console: "Console", kafka_version: str) -> tuple[DemoStep, ...]:
+    """All acts on a fresh sandbox, which is gone afterwards."""
+    start = time.monotonic()
+    with Sandbox(SandboxSpec(kafka_version=kafka_version, workers=1), narrate=console.narrate) as sandbox:
+        ready = DemoStep(
+            "start Kafka and a Connect worker with exactly-once enabled", f"{kafka_version}, ready", _since(start)
+        )
+        options = GlobalOptions(
+            console=console,
+            bootstrap_servers=sandbox.bootstrap_servers,
+            connect_urls=sandbox.connect_urls,
+            group_id=sandbox.spec.group_id,
+        )
+        with Context(options) as context, RestClient(sandbox.connect_urls[0], DEADLINE_S) as rest:
+            acts = Acts(context, rest, sandbox.directory)
+            lost = acts.copy_once(), acts.give_own_offsets_topic()
+            return ready, *lost, acts.migrate(), acts.inspect(), *acts.fence_a_zombie()
+
+
+def _since(start: float) -> float:
+    return time.monotonic() - start
+
+
+class Acts:
+    """The acts in their order; each returns what was seen."""
+
+    def __init__(self, context: Context, rest: RestClient, directory: Path) -> None:
+        self._context = context
+        self._rest = rest
+        self._file = directory / "lines.txt"
+        self._group_id = context.options.need_group_id()
+
+    def copy_once(self) -> DemoStep:
+        """A FileStreamSource copies the lines of a file, exactly once."""
+        self._say(f"1. A connector copies {LINES:,} lines of a file, exactly-once enabled.")
+        start = time.monotonic()
+        self._file.write_text("".join(f"line {number}\n" for number in range(LINES)), encoding="utf-8")
+        self._configure({})
+        copied = self._wait_for(self._copied, lambda count: count >= LINES, f"{LINES} records in {TOPIC}")
+        self._say(f"   read_committed readers of {TOPIC} see {copied:,} records. As promised.")
+        return DemoStep(f"copy {LINES:,} lines", f"{copied:,} records in {TOPIC}", _since(start))
+
+    def give_own_offsets_topic(self) -> DemoStep:
+        """The one line of configuration that makes the connector forget where it was."""
+        self._say(
+            f"\n2. The connector gets an offsets topic of its own: offsets.storage.topic={OWN_OFFSETS}. Nothing else."
+        )
+        start = time.monotonic()
+        self._configure({"offsets.storage.topic": OWN_OFFSETS})
+        copied = self._wait_for(self._copied, lambda count: count >= 2 * LINES, f"{2 * LINES} records in {TOPIC}")
+        state = self._tasks()
+        self._say(
+            f"   Its task is {state}, and {TOPIC} holds {copied:,} records: every line twice.\n"
+            "   KIP-618 promises that a missing offset is looked up in the worker's own topic. The code does not:\n"
+            "   the empty answer of the new topic hides the old one, and the connector begins from nothing."
+        )
+        return DemoStep("set offsets.storage.topic", f"{copied:,} records in {TOPIC}, task {state}", _since(start))
+
+    def migrate(self) -> DemoStep:
+        """The same move with eosctl, for a second connector: it goes on where it was."""
+        self._say(f"\n3. A second connector copies the same file to {MOVED_TOPIC}, and moves the same way with eosctl.")
+        self._configure({"topic": MOVED_TOPIC}, MOVED)
+        self._wait_for(lambda: self._copied(MOVED_TOPIC), lambda count: count >= LINES, f"{LINES} in {MOVED_TOPIC}")
+        self._rest.request("PUT", f"/connectors/{MOVED}/stop")
+        self._wait_for(lambda: self._tasks(MOVED), lambda state: state == "gone", "the connector to stop")
+        start = time.monotonic()
+        self._say(f"   $ eosctl migrate-offsets --connector {MOVED} --to-topic {MOVED}-offsets --set-config --resume")
+        asked = MigrationOptions((MOVED,), to_topic=f"{MOVED}-offsets", set_config=True, resume=True)
+        with SourceAndTarget(self._context, "connect-configs", TargetOptions()) as sides:
+            planned = read_and_plan_move(self._context, sides, asked)
+            self._context.options.console.preview(view_plan(planned.plan, planned.cluster_id))
+            _, failure = run_plan(self._context, sides, keep_plan(planned.plan, self._file.with_name("moved.plan")))
+        if failure is not None:
+            raise failure
+        with self._file.open("a", encoding="utf-8") as file:
+            file.writelines(f"line {number}\n" for number in range(LINES, LINES + MORE))
+        total = LINES + MORE
+        copied = self._wait_for(lambda: self._copied(MOVED_TOPIC), lambda count: count >= total, f"{total} records")
+        self._say(f"   {MORE} more lines are written, and {MOVED_TOPIC} holds {copied:,} records: every line once.")
+        return DemoStep("the same move with eosctl", f"{copied:,} records in {MOVED_TOPIC}", _since(start))
+
+    def inspect(self) -> DemoStep:
+        """What the config topic says about it."""
+        self._say(f"\n4. $ eosctl inspect-config --group-id {self._group_id}")
+        start = time.monotonic()
+        request = ConfigTopicRequest((), "connect-configs", IsolationLevel.READ_COMMITTED, None, None)
+        document = inspect_now(self._context, request).document
+        self._context.options.console.preview(document)
+        return DemoStep("inspect the config topic", document.prose[0], _since(start))
+
+    def fence_a_zombie(self) -> tuple[DemoStep, DemoStep]:
+        """A producer with the task's ID and an open transaction is fenced, and then tries to commit."""
+        zombie_id = task_transactional_id(self._group_id, ConnectorTaskId(CONNECTOR, 0))
+        self._say(
+            f"\n5. The connector is stopped, but somewhere a zombie of its task goes on: it holds {zombie_id}\n"
+            "   and has written into a transaction that it has not committed yet."
+        )
+        self._rest.request("PUT", f"/connectors/{CONNECTOR}/stop")
+        self._wait_for(self._tasks, lambda state: state == "gone", "the connector to stop")
+        zombie = OpenTransaction(self._context.client_properties, zombie_id, TOPIC, DEADLINE_S)
+        self._say(f"   $ eosctl fence --group-id {self._group_id} --connector {CONNECTOR}")
+        start = time.monotonic()
+        planned = read_and_plan(self._context, FencingRequest(connectors=(CONNECTOR,)), "connect-configs")
+        self._context.options.console.preview(planned.document)
+        document, _ = fence_and_prove(self._context, planned)
+        self._context.options.console.preview(document)
+        fenced = DemoStep(f"fence connector {CONNECTOR}", document.prose[0], _since(start))
+        start = time.monotonic()
+        answer = zombie.commit() or "accepted"
+        self._say(f"   Now the zombie commits. The broker's answer: {answer}")
+        return fenced, DemoStep("let the zombie commit", answer, _since(start))
+
+    def _configure(self, more: dict[str, str], connector: str = CONNECTOR) -> None:
+        config = {
+            "connector.class": "org.apache.kafka.connect.file.FileStreamSourceConnector",
+            "tasks.max": "1",
+            "file": str(self._file),
+            "topic": TOPIC,
+            **more,
+        }
+        self._rest.request("PUT", f"/connectors/{connector}/config", config)
+
+    def _copied(self, topic: str = TOPIC) -> int:
+        """Records of the topic that a read_committed reader sees."""
+        place = TopicPartition(topic, 0)
+        try:
+            records = read_log(self._context.wire, place, isolation=IsolationLevel.READ_COMMITTED)
+            return sum(record.state is RecordState.COMMITTED for record in records)
+        except UsageError:  # the worker has not created it yet
+            return 0
+
+    def _tasks(self, connector: str = CONNECTOR) -> str:
+        """The state of the connector's task, or `gone`."""
+        status = read_connectors(self._rest.url, DEADLINE_S).get(connector)
+        return "gone" if status is None or not status.tasks else status.tasks[0].state
+
+    @staticmethod
+    def _wait_for(look: Callable[[], T], wanted: Callable[[T], bool], what: str) -> T:
+        """What `look` sees as soon as it is `wanted`."""
+        deadline = time.monotonic() + DEADLINE_S
+        while not wanted(seen := look()):
+            if time.monotonic() > deadline:
+                raise TimedOut(f"waited {DEADLINE_S:g} s for {what}, saw {seen}")
+            time.sleep(POLL_S)
+        return seen
+
+    def _say(self, text: str) -> None:
+        self._context.options.console.narrate(text)

@@ -1,0 +1,1 @@
+"""Reading the evidence that the rules ask for."""

@@ -1,0 +1,71 @@
+"""What the ACL planner says of the cluster, as evidence for the rules, which know no planner."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from eosctl.errors import ConfigError
+from eosctl.model.acl_plan import AclDifference, AclPlan, AclRequest
+from eosctl.model.client_roles import ClientRole
+from eosctl.model.evidence import UNKNOWN_PRINCIPAL
+from eosctl.model.offset_stores import SourceSupport
+from eosctl.model.skipped import Skipped
+from eosctl.operations.acl.cluster_acls import place_of, read_cluster_acls
+from eosctl.operations.acl.inputs import AclInputs, internal_topics, read_connect_clusters
+from eosctl.operations.acl.principals import certificate_subject
+from eosctl.operations.evidence.request import EvidenceRequest
+from eosctl.operations.session import Context
+from eosctl.planning.acl_difference import compare_acls
+from eosctl.planning.acls import plan_acls
+
+NO_PRINCIPALS: Final = Skipped("neither --principal nor --worker-config was given")
+Principals = Mapping[tuple[ClientRole, str | None], str]
+
+
+def read_acl_differences(
+    context: Context, evidence_request: EvidenceRequest, topics: Mapping[str, str]
+) -> Mapping[SourceSupport, AclDifference] | Skipped:
+    """For preparing and enabled, every binding that is needed against those of the cluster.
+
+    A principal that neither the user nor a worker's file names is UNKNOWN_PRINCIPAL.
+    """
+    if not evidence_request.principals and not evidence_request.worker_files:
+        return NO_PRINCIPALS
+    inputs = AclInputs(evidence_request.worker_files, internal_topics=internal_topics(**topics))
+    clusters = read_connect_clusters(context, inputs)
+    acls = read_cluster_acls(context, clusters)
+    named = _by_role(evidence_request.principals)
+    place = place_of(clusters, acls.addresses)
+    found = {}
+    for phase in (SourceSupport.PREPARING, SourceSupport.ENABLED):
+        request = AclRequest(
+            clusters,
+            phase,
+            principals=named,
+            topics_known=acls.topics,
+            here=place,
+            broker_version=acls.broker_version,
+            mapping_rules=acls.mapping_rules,
+        )
+        request, plan = _planned(request)
+        found[phase] = compare_acls(request, plan, acls.bindings, place, evidence_request.super_users)
+    return found
+
+
+def _planned(request: AclRequest) -> tuple[AclRequest, AclPlan]:
+    try:
+        return request, plan_acls(request, certificate_subject)
+    except ConfigError:  # some principal cannot be told: then those that nobody named are unknown
+        unknown: Principals = {(role, None): UNKNOWN_PRINCIPAL for role in ClientRole}
+        request = replace(request, principals={**unknown, **request.principals})
+        return request, plan_acls(request, certificate_subject)
+
+
+def _by_role(principals: Mapping[str, str]) -> Principals:
+    """`connector` stands for every client of a connector."""
+    found: dict[tuple[ClientRole, str | None], str] = {}
+    for role in ClientRole:
+        name = "worker" if role is ClientRole.WORKER else "connector"
+        if name in principals and role is not ClientRole.EOSCTL:
+            found[role, None] = principals[name]
+    return found

@@ -1,0 +1,128 @@
+"""What the user says of the evidence that the rules ask for, and what follows from it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from eosctl.analysis.config_census import survey_config_topic
+from eosctl.analysis.inspection import inspect
+from eosctl.analysis.rules.group import place_of
+from eosctl.analysis.rules.workers import probes
+from eosctl.codecs.worker_properties import advertised_address, decode_worker_properties
+from eosctl.errors import UsageError
+from eosctl.model.connectors import Reader
+from eosctl.model.evidence import Evidence, WorkerEvidence
+from eosctl.model.inspection import Inspection
+from eosctl.model.offset_stores import SourceSupport
+from eosctl.model.skipped import Skipped
+from eosctl.model.snapshot import ConfigTopicLog
+from eosctl.model.versions import NEWEST, KafkaVersion
+from eosctl.operations.offsets_reading import OffsetsRequest
+
+NO_GROUP = Skipped("no --group-id was given")
+NO_FILES = Skipped("no --worker-config was given")
+NOT_SAVED = Skipped("snapshots do not hold it")
+ROLES = {"config": "connect-configs", "offsets": "connect-offsets", "status": "connect-status"}
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceRequest:
+    """What the user says: topics and principals by role, workers' files, and whether to ask connectors."""
+
+    topics: Mapping[str, str | None]
+    worker_files: tuple[Path, ...] = ()
+    preflight: bool = True
+    principals: Mapping[str, str] = field(default_factory=dict)
+    super_users: tuple[str, ...] = ()
+
+
+def without_brokers(evidence: Evidence, reason: Skipped) -> Evidence:
+    """The same with this reason in place of all that brokers tell."""
+    return replace(
+        evidence,
+        cluster_id=reason,
+        group=reason,
+        inspection=reason,
+        brokers=reason,
+        internal_topics=reason,
+        transaction_log=reason,
+        transactions=reason,
+        leaderless=reason,
+        transactional_ids=reason,
+        idle_since=reason,
+        offset_findings=reason,
+        groups=reason,
+        acl_differences=reason,
+    )
+
+
+def topics_of(request: EvidenceRequest, known: Evidence) -> dict[str, str]:
+    """Name of each internal topic: as the user says, else as a worker's file says, else as Kafka's samples have it."""
+    keys = {"config": "config.storage.topic", "offsets": "offset.storage.topic", "status": "status.storage.topic"}
+    return {
+        role: request.topics.get(role) or next(iter(known.configured(keys[role]).values()), name)
+        for role, name in ROLES.items()
+    }
+
+
+def inspection_of(log: ConfigTopicLog, known: Evidence) -> Inspection:
+    """What inspect-config says of the config topic, with what the workers say of the connectors."""
+    statuses = known.statuses
+    version = min((each.version for each in known.answering), default=NEWEST)
+    group_id = known.group_id
+    return inspect(
+        survey_config_topic(log.records, Reader(version)),
+        topic=log.topic,
+        topic_facts=log.facts,
+        offsets=log.offsets,
+        types=statuses
+        if isinstance(statuses, Skipped)
+        else {name: each.type for name, each in statuses.items() if each.type is not None},
+        running_tasks=statuses
+        if isinstance(statuses, Skipped)
+        else {name: len(each.running_tasks) for name, each in statuses.items()},
+        group_id=None if isinstance(group_id, Skipped) else group_id,
+    )
+
+
+def offsets_request(request: EvidenceRequest, known: Evidence, topics: Mapping[str, str]) -> OffsetsRequest:
+    """What offsets show is asked, by what is known of the workers."""
+    enabled, others, unknown = probes(known)
+    agreed = None if (enabled and others) or unknown else SourceSupport.ENABLED if enabled else SourceSupport.DISABLED
+    servers = set(known.configured("bootstrap.servers").values())
+    versions = [str(each.version) for each in known.answering]
+    return OffsetsRequest(
+        config_topic=topics["config"],
+        worker_offsets_topic=topics["offsets"],
+        exactly_once=agreed if enabled or others else None,
+        worker_version=min(versions, key=KafkaVersion.parse) if versions else None,
+        worker_bootstrap_servers=next(iter(servers)) if len(servers) == 1 else None,
+    )
+
+
+def group_id_of(told: str | None, files: Mapping[str, Mapping[str, str]] | Skipped) -> str | Skipped:
+    """The group that the user named, else the one that all files name; Skipped where neither tells."""
+    named = {each["group.id"] for each in files.values() if "group.id" in each} if isinstance(files, Mapping) else set()
+    if told is not None:
+        return told
+    return named.pop() if len(named) == 1 else NO_GROUP
+
+
+def worker_files_of(
+    request: EvidenceRequest, workers: Mapping[str, WorkerEvidence | Skipped] | Skipped
+) -> Mapping[str, Mapping[str, str]] | Skipped:
+    """Each file's settings, by the address of the worker that advertises what the file says, else by its path."""
+    from eosctl.sources.files import read_text
+
+    if not request.worker_files:
+        return NO_FILES
+    urls = {} if isinstance(workers, Skipped) else {place_of(url): url for url in workers}
+    found: dict[str, Mapping[str, str]] = {}
+    for path in request.worker_files:
+        properties = decode_worker_properties(read_text(path, "--worker-config"), str(path))
+        address = advertised_address(properties)
+        name = str(path) if address is None else urls.get(place_of(address), str(path))
+        if name in found:
+            raise UsageError(f"two files are of the worker at {name}: {path} is the second")
+        found[name] = properties
+    return found

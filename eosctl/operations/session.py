@@ -1,0 +1,127 @@
+"""The composition root: builds what a command reads with, from what the user said. It decides nothing."""
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Self
+
+from eosctl.clients.rest_identity import WorkerUrl
+from eosctl.errors import ConfigError, Refused
+from eosctl.model.skipped import Skipped
+from eosctl.operations.session_options import GlobalOptions
+
+if TYPE_CHECKING:
+    from eosctl.clients.wire import Wire
+    from eosctl.model.client_properties import ClientProperties, Property
+    from eosctl.model.workers import ConnectFacts
+
+MOST_NAMES: Final = 5
+
+
+class Context:
+    """Connections of one command, made when first asked for and closed at its end."""
+
+    def __init__(self, options: GlobalOptions) -> None:
+        urls = tuple(WorkerUrl(url, lambda: self.client_properties) for url in options.connect_urls)
+        self.options = replace(options, connect_urls=urls)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if "wire" in self.__dict__:
+            self.wire.close()
+
+    @staticmethod
+    def now() -> int:
+        """The time, in ms since the epoch: the one clock that facts are stamped with."""
+        return int(time.time() * 1000)  # noqa: TID251  # the Clock
+
+    @cached_property
+    def client_properties(self) -> "ClientProperties":
+        """The cluster's address and the tool's identity, merged from -b, -X and --command-config."""
+        from eosctl.codecs.client_properties import client_properties
+        from eosctl.codecs.properties import ENCODING
+        from eosctl.sources.config_providers import look_up
+        from eosctl.sources.files import read_content
+
+        path, profile = self.options.command_config, self.options.profile
+        basis: dict[str, Property] = {}
+        if profile is not None and profile.command_config is not None and path is None:
+            basis = self._file_properties(Path(profile.command_config))
+        properties = client_properties(
+            command_config=None if path is None else read_content(path, "--command-config").decode(ENCODING),
+            command_config_name="--command-config" if path is None else str(path),
+            extra=[f"{key}={value}" for key, value in self.options.properties.items()],
+            bootstrap_server=self.options.bootstrap_servers,
+            basis=basis if profile is None else basis | profile.client_properties,
+            lookup=look_up,
+        )
+        for warning in self._doubts(properties):
+            self.options.console.warn(warning)
+        return properties
+
+    @staticmethod
+    def _file_properties(path: Path) -> "dict[str, Property]":
+        from eosctl.codecs.client_properties import client_properties
+        from eosctl.codecs.properties import ENCODING
+        from eosctl.sources.files import read_content
+
+        text = read_content(path, "command-config").decode(ENCODING)
+        return dict(client_properties(command_config=text, command_config_name=str(path)).properties)
+
+    @staticmethod
+    def _doubts(properties: "ClientProperties") -> Iterator[str]:
+        """What of the properties is not followed, in one line of each kind and origin."""
+        from eosctl.codecs.tls_limits import decode_tls_limits, limits_not_kept
+        from eosctl.model.client_keys import keys_not_followed, unknown_keys
+
+        by_origin: dict[str, list[str]] = {}
+        for key, given in properties.properties.items():
+            by_origin.setdefault(given.origin, []).append(key)
+        for origin, found in by_origin.items():
+            if unknown := unknown_keys(found):
+                yield f"{origin}: no Kafka client knows {_few(unknown)}; not used"
+            if ignored := keys_not_followed(found):
+                yield f"{origin}: {_few(ignored)} can only be followed in Java; not used"
+        if properties.security_protocol.uses_tls:
+            with suppress(ConfigError):  # told where it is connected with
+                limits = decode_tls_limits(properties)
+                yield from (f"{limits.origin}: {each}" for each in limits_not_kept(limits))
+
+    @cached_property
+    def wire(self) -> "Wire":
+        """The brokers; connects at the first request."""
+        from eosctl.clients.wire import Wire
+
+        if not self.client_properties.bootstrap_servers:
+            self.options.need_bootstrap_servers()
+        wire = Wire(self.client_properties, timeout_s=self.options.timeout_s)
+        self._require_expected(wire)
+        return wire
+
+    def _require_expected(self, wire: "Wire") -> None:
+        """Refuse to write to another cluster than the profile's, and warn of reading one."""
+        profile = self.options.profile
+        if profile is None or profile.cluster_id is None or wire.cluster_id == profile.cluster_id:
+            return
+        what = f"this is cluster {wire.cluster_id}; {profile.label} expects {profile.cluster_id}"
+        if self.options.writes and not self.options.dry_run:
+            wire.close()
+            raise Refused(what, hint="is it the right profile? `eosctl profile explain` shows where each value is from")
+        self.options.console.warn(what)
+
+    def read_connect(self) -> "ConnectFacts | Skipped":
+        """What the Connect workers say now, Skipped where none was named."""
+        from eosctl.sources.connect_rest import read_connect
+
+        urls = self.options.connect_urls
+        return read_connect(urls, self.options.timeout_s) if urls else Skipped("no --connect-url was given")
+
+
+def _few(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:MOST_NAMES])
+    return shown if len(names) <= MOST_NAMES else f"{shown} and {len(names) - MOST_NAMES} more"

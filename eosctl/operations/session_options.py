@@ -1,0 +1,54 @@
+"""What the user said with the options that commands share."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from eosctl.errors import UsageError
+
+if TYPE_CHECKING:
+    from eosctl.model.profile import Profile
+    from eosctl.render.console import Console
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalOptions:
+    """What the user said with the shared options; those that a command does not take keep their default.
+
+    properties are those of `-X`, in Java's names; timeout_s bounds each request; snapshot is the file to read instead
+    of the cluster; console is where the command answers. sources says where a value that a profile can give came from.
+    writes: the command changes the cluster, unless dry_run. worker_configs are workers' properties files.
+    """
+
+    console: "Console"
+    bootstrap_servers: str | None = None
+    command_config: Path | None = None
+    properties: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    connect_urls: tuple[str, ...] = ()
+    group_id: str | None = None
+    timeout_s: float = 30.0
+    snapshot: Path | None = None
+    dry_run: bool = False
+    yes: bool = False
+    profile: "Profile | None" = None
+    sources: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    writes: bool = False
+    worker_configs: tuple[Path, ...] = ()
+
+    def need_bootstrap_servers(self) -> str:
+        """The brokers to start from; UsageError where none were given."""
+        if self.bootstrap_servers is None:
+            if self.profile is not None and self.profile.bootstrap_server is not None:
+                return self.profile.bootstrap_server
+            raise UsageError("no cluster was named", hint="give -b HOST:PORT (or set EOSCTL_BOOTSTRAP_SERVER)")
+        return self.bootstrap_servers
+
+    def need_group_id(self) -> str:
+        """The Connect cluster's group.id; UsageError where it was not given."""
+        if self.group_id is None:
+            raise UsageError(
+                "no Connect cluster was named", hint="give --group-id, the worker's group.id (or set EOSCTL_GROUP_ID)"
+            )
+        return self.group_id

@@ -1,0 +1,133 @@
+"""Reading the transaction log and all partitions' producers for a snapshot."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from eosctl.analysis.hanging import join_open_transactions
+from eosctl.analysis.transaction_log import last_records
+from eosctl.errors import EosctlError
+from eosctl.model.groups import ListedGroup
+from eosctl.model.hanging import PendingCommit
+from eosctl.model.names import TopicPartition
+from eosctl.model.partition_producers import NO_LEADER, PartitionProducers, ProducersFacts
+from eosctl.model.producers import ActiveProducer
+from eosctl.model.skipped import Skipped
+from eosctl.model.transaction_log import TransactionLogFacts
+from eosctl.operations.blocked_consumers import read_waiting
+from eosctl.operations.hanging_search import read_producers
+from eosctl.operations.session import Context
+from eosctl.operations.transaction_log import expiration_of
+
+
+@dataclass(frozen=True, slots=True)
+class FirstLook:
+    """Leaders of all partitions that answer, NO_LEADER for others, and the producers before coordinators were asked."""
+
+    leaders: Mapping[TopicPartition, int]
+    producers: tuple[ActiveProducer, ...]
+
+
+def read_log_facts(context: Context) -> TransactionLogFacts:
+    """The last records of each ID, of the partitions that somebody answers for.
+
+    Raises NotAuthorized where Read on the transaction log is missing.
+    """
+    from eosctl.sources.transaction_log import (
+        read_transaction_log,
+        transaction_log_leaders,
+        transaction_log_offsets,
+    )
+
+    wire = context.wire
+    leaders = transaction_log_leaders(wire)
+    offsets, unread = transaction_log_offsets(wire, leaders)
+    count, records = last_records(read_transaction_log(wire, offsets))
+    return TransactionLogFacts(dict(leaders), expiration_of(context), count, records, unread)
+
+
+def look_at_producers(context: Context) -> FirstLook:
+    """The first look, before transactional IDs are listed. Raises NotAuthorized where Read on a topic is missing."""
+    from eosctl.sources.kafka_producers import cluster_partitions
+
+    leaders = cluster_partitions(context.wire, None)
+    led = {partition: leader for partition, leader in leaders.items() if leader != NO_LEADER}
+    told = read_producers(context, led)
+    return FirstLook(dict(leaders) | dict.fromkeys(told.unanswered, NO_LEADER), told.producers)
+
+
+def read_producers_facts(context: Context, first: FirstLook) -> ProducersFacts:
+    """The second look, after the IDs were described: what was open at first and has ended is no longer open."""
+    from eosctl.sources.first_batches import first_timestamps
+    from eosctl.sources.kafka_offsets import offsets_or_skipped
+    from eosctl.sources.transactional_id_access import transactional_id_access
+
+    wire = context.wire
+    now = _still_open(context, first)
+    leaders, producers = now.leaders, now.producers
+    led = [partition for partition, leader in leaders.items() if leader != NO_LEADER]
+    told = offsets_or_skipped(wire, led) if led else {}
+    offsets = {partition: each for partition, each in told.items() if not isinstance(each, Skipped)}
+    held = {partition: each for partition, each in offsets.items() if each.held_back > 0}
+    since = first_timestamps(wire, {each: held[each].last_stable_offset for each in held}, leaders)
+    groups = _groups(context)
+    waiting = read_waiting(context, held, groups)
+    commits = _commits(context, producers)
+    by_partition: dict[TopicPartition, list[ActiveProducer]] = {}
+    for each in producers:
+        by_partition.setdefault(each.topic_partition, []).append(each)
+    found = {
+        partition: PartitionProducers(
+            partition,
+            leader if partition in offsets else NO_LEADER,
+            offsets.get(partition),
+            tuple(by_partition.get(partition, ())),
+            since.get(partition),
+            waiting if isinstance(waiting, Skipped) else waiting.get(partition, ()),
+            commits if isinstance(commits, Skipped) else commits.get(partition, {}),
+        )
+        for partition, leader in leaders.items()
+    }
+    return ProducersFacts(found, transactional_id_access(wire), groups)
+
+
+def _still_open(context: Context, first: FirstLook) -> FirstLook:
+    """The same without what is no longer open, and without partitions that nobody answers for any more."""
+    opened = {each.topic_partition for each in first.producers if each.transaction_start_offset is not None}
+    if not opened:
+        return first
+    again = read_producers(context, {each: first.leaders[each] for each in sorted(opened)}, quiet=True)
+    now = {(each.topic_partition, each.producer.producer_id, each.transaction_start_offset) for each in again.producers}
+    producers = tuple(
+        each
+        if (each.topic_partition, each.producer.producer_id, each.transaction_start_offset) in now
+        else replace(each, transaction_start_offset=None)
+        for each in first.producers
+        if each.topic_partition not in again.unanswered
+    )
+    return FirstLook(dict(first.leaders) | dict.fromkeys(again.unanswered, NO_LEADER), producers)
+
+
+def _groups(context: Context) -> Mapping[str, ListedGroup] | Skipped:
+    from eosctl.sources.kafka_groups import listed_groups
+
+    try:
+        return listed_groups(context.wire)
+    except EosctlError as error:
+        return Skipped(error.message)
+
+
+def _commits(
+    context: Context, producers: tuple[ActiveProducer, ...]
+) -> dict[TopicPartition, dict[int, tuple[PendingCommit, ...]]] | Skipped:
+    from eosctl.sources.pending_commits import pending_commits
+
+    opened = join_open_transactions(producers, {}, {})
+    found: dict[TopicPartition, dict[int, tuple[PendingCommit, ...]]] = {}
+    try:
+        for (partition, producer_id, _), told in pending_commits(context.wire, opened).items():
+            if isinstance(told, Skipped):
+                return told
+            found.setdefault(partition, {})[producer_id] = told
+    except EosctlError as error:
+        return Skipped(error.message)
+    return found

@@ -1,0 +1,66 @@
+"""The two sides of a plan, as the command line names them: -b and its like, and --to-… for the target."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from eosctl.clients.rest_identity import WorkerUrl
+from eosctl.model.plan import Side
+from eosctl.operations.session import Context
+
+if TYPE_CHECKING:
+    from eosctl.clients.access import ClusterAccess
+
+
+@dataclass(frozen=True, slots=True)
+class TargetOptions:
+    """What the user said of the target; nothing where it is the same as the source."""
+
+    bootstrap_server: str | None = None
+    command_config: Path | None = None
+    connect_urls: Sequence[str] = ()
+    config_topic: str | None = None
+
+    @property
+    def other_cluster(self) -> bool:
+        """Whether another Kafka cluster was named."""
+        return self.bootstrap_server is not None or self.command_config is not None
+
+
+class SourceAndTarget:
+    """Access to source and target. The target's Connect cluster is reached by what was said of the target only."""
+
+    def __init__(self, context: Context, config_topic: str, target: TargetOptions) -> None:
+        self._context = context
+        self._config_topic = config_topic
+        self._target = target
+        self._target_context = context
+        if target.other_cluster:
+            options = replace(
+                context.options,
+                bootstrap_servers=target.bootstrap_server,
+                command_config=target.command_config,
+                properties=MappingProxyType({}),
+                profile=None,
+            )
+            self._target_context = Context(options)
+
+    def __enter__(self) -> "SourceAndTarget":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._target_context is not self._context:
+            self._target_context.__exit__()
+
+    def access(self, side: Side) -> "ClusterAccess":
+        """The clusters of one side; connects at the first request."""
+        from eosctl.clients.access import ClusterAccess
+
+        options = self._context.options
+        if side is Side.SOURCE:
+            return ClusterAccess(self._context.wire, options.connect_urls, self._config_topic, options.timeout_s)
+        target = self._target_context
+        urls = tuple(WorkerUrl(url.rstrip("/"), lambda: target.client_properties) for url in self._target.connect_urls)
+        return ClusterAccess(self._target_context.wire, urls, self._target.config_topic, options.timeout_s)

@@ -1,0 +1,1 @@
+"""Generators of man pages, the command reference and completions."""

@@ -1,0 +1,70 @@
+"""Writes what is generated from the tree of commands: man pages, shell completions, the README's table of commands, the
+command reference in docs/reference, and docs/rules.md, from the registry of rules.
+
+    python -m eosctl.reference           write them
+    python -m eosctl.reference --check   fail, naming them, where one is not what the tree says
+
+The tree is read as data (commands.describe), so there is no second copy of it to keep.
+"""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from eosctl.analysis.rules.registry import THEMES
+from eosctl.cli import PROGRAM, root_command
+from eosctl.reference.man_pages import man_page
+from eosctl.reference.markdown import overview, pages
+from eosctl.reference.shell_scripts import SCRIPTS
+from eosctl.render.views.rules import rules_page
+from eosctl.shell.command_tree import page_name, walk
+
+BEGIN: Final = "<!-- reference -->"
+END: Final = "<!-- /reference -->"
+GENERATED: Final = "made by `make reference`: do not edit"
+
+
+def generated(readme: str) -> dict[Path, str]:
+    """Every generated file by its path in the checkout, with the text that it should have."""
+    commands = list(walk(root_command(), PROGRAM))
+    files = {Path("completions", name): text.format(generated=GENERATED) for name, text in SCRIPTS.items()}
+    files |= {Path("man", f"{page_name(each.path)}.1"): man_page(each, GENERATED) for each in commands}
+    files |= {Path("docs", "reference", f"{name}.md"): text for name, text in pages(commands, GENERATED).items()}
+    files |= {Path("docs", "rules.md"): rules_page(THEMES)}
+    return files | {Path("README.md"): with_reference(readme, overview(commands, "docs/reference/"))}
+
+
+def with_reference(readme: str, reference: str) -> str:
+    """The README with what stands between its markers replaced; ValueError where they are missing or in disorder."""
+    before, begin, rest = readme.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not (begin and end):
+        raise ValueError(f"README.md has no {BEGIN} … {END}: put the two lines where the command reference belongs")
+    return f"{before}{BEGIN}\n<!-- {GENERATED} -->\n\n{reference}\n{END}{after}"
+
+
+def main(args: Sequence[str], root: Path) -> int:
+    """Write or check the files under `root`; 1 where a check finds a difference."""
+    files = generated((root / "README.md").read_text("utf-8"))
+    made = (path.relative_to(root) for pattern in ("man/*.1", "docs/reference/*.md") for path in root.glob(pattern))
+    stale = [path for path in made if path not in files]
+    if "--check" in args:
+        different = [path for path, text in files.items() if not _has(root / path, text)]
+        for path in (*different, *stale):
+            sys.stderr.write(f"{path} is not what the commands say: run `make reference`\n")
+        return 1 if different or stale else 0
+    for path, text in files.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text, "utf-8")
+    for path in stale:
+        (root / path).unlink()
+    return 0
+
+
+def _has(path: Path, text: str) -> bool:
+    return path.is_file() and path.read_text("utf-8") == text
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:], Path(__file__).resolve().parents[1]))

@@ -1,0 +1,1 @@
+"""Typer's machinery: shared options, help, defaults, the table of commands."""

@@ -1,0 +1,105 @@
+"""The tree of commands as data: what `eosctl --help-json` answers and the reference is generated from.
+
+Walked by what the objects can do and not by their types: Typer carries a Click of its own.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import typer
+
+from eosctl.render.document import Document
+from eosctl.shell.help import is_block, paragraphs
+from eosctl.shell.shared_options import SHARED_OPTIONS
+
+SHARED_NAMES = frozenset(parameter.name for parameter in SHARED_OPTIONS)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """An option (names as typed, value None for a flag) or an argument (names empty)."""
+
+    name: str
+    names: tuple[str, ...]
+    value: str | None
+    help: str
+    environment: str | None
+    required: bool
+    shared: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CommandHelp:
+    """One command or group: path is what is typed, commands are the names in a group."""
+
+    path: str
+    usage: str
+    summary: str
+    paragraphs: tuple[str, ...]
+    blocks: dict[str, str]
+    parameters: tuple[Parameter, ...]
+    commands: tuple[str, ...]
+
+    @property
+    def is_group(self) -> bool:
+        """Whether it only holds other commands."""
+        return bool(self.commands)
+
+
+def walk(command: Any, path: str) -> Iterator[CommandHelp]:  # noqa: ANN401  # Typer's command classes are its own
+    """The command, then all that it holds, in the order of help. Imports every command."""
+    context = typer.Context(command, info_name=path)
+    yield _describe(command, context)
+    for name in getattr(command, "commands", {}):
+        yield from walk(command.commands[name], f"{path} {name}")
+
+
+def help_document(root: Any) -> Document:  # noqa: ANN401  # Typer's command classes are its own
+    """All help as one document."""
+    return Document("help", {"commands": list(walk(root, root.name))})
+
+
+def _describe(command: Any, context: typer.Context) -> CommandHelp:  # noqa: ANN401  # Typer's command classes are its own
+    parts = list(paragraphs(command.help or ""))
+    pieces = " ".join(command.collect_usage_pieces(context))
+    blocks = dict(part.split(":\n", 1) for part in parts if is_block(part))
+    prose = [" ".join(part.split()) for part in parts if not is_block(part)]
+    return CommandHelp(
+        path=context.command_path,
+        usage=f"{context.command_path} {pieces}",
+        summary=prose[0] if prose else "",
+        paragraphs=tuple(prose[1:]),
+        blocks=blocks,
+        parameters=tuple(_parameter(each, context) for each in command.get_params(context) if not each.hidden),
+        commands=tuple(getattr(command, "commands", {})),
+    )
+
+
+def _parameter(parameter: Any, context: typer.Context) -> Parameter:  # noqa: ANN401  # Typer's command classes are its own
+    shown, text = parameter.get_help_record(context)
+    is_option = parameter.param_type_name == "option"
+    names = tuple(parameter.opts) + tuple(parameter.secondary_opts) if is_option else ()
+    flag = is_option and (parameter.is_flag or parameter.count)
+    value = None if flag else re.sub(r"^(-\S+ )*", "", shown) if is_option else shown.partition(" <")[0]
+    return Parameter(
+        name=parameter.name,
+        names=names,
+        value=value,
+        help=text,
+        environment=parameter.envvar,
+        required=parameter.required,
+        shared=parameter.name in SHARED_NAMES and getattr(parameter, "rich_help_panel", None) is not None,
+    )
+
+
+def shown(parameter: Parameter) -> str:
+    """The option as it is typed, its short names first: `-b, --bootstrap-server HOST:PORT,…`."""
+    names = ", ".join(sorted(parameter.names, key=len))
+    return " ".join(filter(None, (names, parameter.value)))
+
+
+def page_name(path: str) -> str:
+    """The name of a command's page: `eosctl-offsets-show`."""
+    return path.replace(" ", "-")

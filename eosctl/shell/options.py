@@ -1,0 +1,129 @@
+"""The options that many commands share, and the decorators that give them to one.
+
+A command is four lines: read, decide, show, exit.
+
+    @app.command("inspect-config")
+    @reading
+    def inspect_config(options: GlobalOptions, connectors: ...) -> int:
+        snapshot = read_snapshot(options)                # read
+        report = inspect(snapshot)                       # decide
+        options.console.result(config_document(report))  # show
+        return report.exit_code                          # exit
+"""
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import wraps
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
+
+import typer
+
+from eosctl.clients.rest_identity import WorkerUrl
+from eosctl.errors import UsageError
+from eosctl.operations.session_options import GlobalOptions
+from eosctl.render.console import ColourChoice, Console, OutputOptions, Terminal
+from eosctl.shell.profile_defaults import require_named, with_profile
+from eosctl.shell.shared_options import CONNECTION_OPTIONS, OUTPUT_OPTIONS, SAFETY_OPTIONS, SNAPSHOT_OPTIONS
+from eosctl.shell.worker_defaults import WORKER_CONFIG, with_worker_files
+
+if TYPE_CHECKING:
+    pass
+
+P = ParamSpec("P")
+Command = Callable[P, int | None]
+
+
+class ConsoleHolder:
+    """Where the one console of a run is kept, so that the error boundary can end what the command began."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        self.terminal = terminal
+        self.console: Console | None = None
+
+    def console_for(self, manner: OutputOptions) -> Console:
+        """The console of this run, made at the first call."""
+        if self.console is None:
+            self.console = Console(self.terminal, manner)
+        return self.console
+
+
+def printing(command: Callable[Concatenate[GlobalOptions, P], int | None]) -> Command[...]:
+    """A command that answers but needs no cluster: output options only."""
+    return _sharing(command, OUTPUT_OPTIONS)
+
+
+def connecting(command: Callable[Concatenate[GlobalOptions, P], int | None]) -> Command[...]:
+    """A command that must read the cluster itself."""
+    return _sharing(command, (*CONNECTION_OPTIONS, *OUTPUT_OPTIONS))
+
+
+def reading(command: Callable[Concatenate[GlobalOptions, P], int | None]) -> Command[...]:
+    """A command that reads, from the cluster or from a snapshot."""
+    return _sharing(command, (*CONNECTION_OPTIONS, *SNAPSHOT_OPTIONS, *OUTPUT_OPTIONS))
+
+
+def writing(command: Callable[Concatenate[GlobalOptions, P], int | None]) -> Command[...]:
+    """A command that changes the cluster: it shows what it will do, and asks."""
+    return _sharing(command, (*SAFETY_OPTIONS, *CONNECTION_OPTIONS, *OUTPUT_OPTIONS))
+
+
+def _sharing(command: Callable[..., int | None], shared: tuple[inspect.Parameter, ...]) -> Command[...]:
+    signature = inspect.signature(command, eval_str=True)
+    _, *own = signature.parameters.values()
+    own_names = [parameter.name for parameter in own]
+    if WORKER_CONFIG in own_names:  # the command does more with it, or takes one only
+        shared = tuple(parameter for parameter in shared if parameter.name != WORKER_CONFIG)
+    clash = set(own_names) & {parameter.name for parameter in shared}
+    if clash:
+        raise TypeError(f"{command.__name__} declares shared options itself: {', '.join(sorted(clash))}")
+
+    @wraps(command)
+    def with_options(ctx: typer.Context, **values: object) -> int | None:
+        mine = {name: values.pop(name) for name in own_names}
+        if "profile" in values:
+            values = with_worker_files(ctx, with_profile(ctx, values), mine)
+        options = global_options(ctx.obj, values)
+        require_named(options.profile, options.sources, yes=options.yes)
+        return command(options, **mine)
+
+    context = inspect.Parameter("ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
+    keywords = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own]
+    parameters = [context, *keywords, *shared]
+    with_options.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]  # PEP 362
+    with_options.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return with_options
+
+
+def global_options(seat: ConsoleHolder, values: Mapping[str, Any]) -> GlobalOptions:
+    """GlobalOptions from what Typer read; `values` holds those of the shared options that the command takes."""
+    manner = OutputOptions(
+        output=values["output"],
+        output_file=values["output_file"],
+        colour=ColourChoice.NEVER if values["no_color"] else values["color"],
+        quiet=values["quiet"],
+        verbosity=values["verbose"],
+    )
+    return GlobalOptions(
+        console=seat.console_for(manner),
+        bootstrap_servers=values.get("bootstrap_server"),
+        command_config=values.get("command_config"),
+        properties=MappingProxyType(dict(map(_property, values.get("property_") or ()))),
+        connect_urls=tuple(map(WorkerUrl, values.get("connect_url") or ())),
+        group_id=values.get("group_id"),
+        timeout_s=values.get("timeout", 30.0),
+        snapshot=values.get("snapshot"),
+        dry_run=values.get("dry_run", False),
+        yes=values.get("yes", False),
+        profile=values.get("profile"),
+        sources=MappingProxyType(values.get("sources", {})),
+        writes="yes" in values,
+        worker_configs=tuple(values.get(WORKER_CONFIG) or ()),
+    )
+
+
+def _property(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise UsageError(f"-X {key}: expected KEY=VALUE", hint="for example -X security.protocol=SASL_SSL")
+    return key.strip(), value
