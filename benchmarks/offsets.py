@@ -103,13 +103,13 @@ def eosctl(servers: str) -> None:
     from eosctl.model.offset_stores import SourceSupport
     from eosctl.operations.offsets import show_offsets
     from eosctl.operations.offsets_reading import OffsetsRequest
-    from eosctl.operations.session import Context
-    from eosctl.operations.session_options import GlobalOptions
+    from eosctl.operations.session import Session
     from eosctl.render.console import Console, OutputOptions, Stream, Terminal
+    from eosctl.shell.options import GlobalOptions
 
     console = Console(Terminal(*(Stream(StringIO(), None) for _ in range(3))), OutputOptions())
-    with Context(GlobalOptions(console, bootstrap_servers=servers)) as context:
-        show_offsets(context, OffsetsRequest(exactly_once=SourceSupport.ENABLED), tombstones=False)
+    with Session(GlobalOptions(console, bootstrap_servers=servers)) as session:
+        show_offsets(session, OffsetsRequest(exactly_once=SourceSupport.ENABLED), tombstones=False)
 
 
 def _consume(servers: str, take):

@@ -4,7 +4,8 @@
     ├── UsageError        2  the command line contradicts itself
     ├── ConfigError       2  a profile, properties or input file is wrong
     ├── Unreachable       4  a broker or a Connect worker does not answer
-    │   └── TimedOut      4  it answered too late
+    │   ├── TimedOut      4  it answered too late
+    │   └── Throttled     4  a quota kept it from answering in time
     ├── NotAuthorized     5  an ACL is missing: principal, operation, resource
     ├── Unsupported       6  needs a newer broker or worker than was found
     ├── Undecodable       7  bytes that are not what the topic or file promises
@@ -54,6 +55,10 @@ class Unreachable(EosctlError):
 
 class TimedOut(Unreachable):
     """The peer is there but did not answer in time; names the request and the time given."""
+
+
+class Throttled(Unreachable):
+    """The broker refuses to answer while a quota is exceeded; names broker, quota and the time to wait."""
 
 
 class NotAuthorized(EosctlError):

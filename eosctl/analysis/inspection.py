@@ -9,10 +9,10 @@ from eosctl.analysis.next_start import next_start
 from eosctl.model.connectors import ConnectorState, ConnectorType
 from eosctl.model.inspection import InspectedConnector, Inspection
 from eosctl.model.report import Finding, Severity
-from eosctl.model.snapshot import Skipped
+from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.topics import PartitionOffsets, TopicFacts
 
-NOT_ASKED = Skipped("not asked")
+NOT_ASKED = not_asked("not asked")
 
 
 def inspect(

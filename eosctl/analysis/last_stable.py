@@ -49,19 +49,3 @@ def held_back(
     holds = not isinstance(offsets, Skipped) and offsets.last_stable_offset == transaction.start_offset
     listed = groups if isinstance(groups, Skipped) else tuple(groups)
     return HeldBack(offsets, holds, listed, tuple(connect), commits)
-
-
-def waiting_groups(
-    offsets: PartitionOffsets, committed: Mapping[str, int], states: Mapping[str, str]
-) -> tuple[WaitingGroup, ...]:
-    """Groups whose committed offset lies at or before the last stable offset, largest lag first.
-
-    A group that committed beyond it reads uncommitted and waits for nothing. One that has lag before the last stable
-    offset still moves on, until it gets there.
-    """
-    waiting = [
-        WaitingGroup(group_id, states.get(group_id, ""), offset, offsets.high_watermark - offset)
-        for group_id, offset in committed.items()
-        if offset <= offsets.last_stable_offset < offsets.high_watermark
-    ]
-    return tuple(sorted(waiting, key=lambda each: (-each.lag, each.group_id)))

@@ -12,10 +12,10 @@ from typing import NamedTuple, Protocol
 from eosctl.model.names import TopicPartition
 from eosctl.model.offsets import KeyRecords, OffsetsPartition
 from eosctl.model.records import Record, RecordState
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.topics import PartitionOffsets
 
-NOT_ASKED = Skipped("not asked")
+NOT_ASKED = not_asked("not asked")
 
 Key = bytes | None
 

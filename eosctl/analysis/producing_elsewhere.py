@@ -7,7 +7,7 @@ from typing import Final
 from eosctl.model.merged_offsets import ConnectorOffsets
 from eosctl.model.offset_stores import OffsetStores
 from eosctl.model.report import Finding, Severity
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Skipped, not_asked
 
 PRODUCES_ELSEWHERE: Final = "produces-elsewhere"
 SETTING: Final = "producer.override.bootstrap.servers"
@@ -42,7 +42,7 @@ def producing_elsewhere(connector: ConnectorOffsets, clusters: Clusters) -> Iter
 
 def _finding(name: str, stores: OffsetStores, servers: frozenset[str], clusters: Clusters) -> Finding:
     written, named = stores.written_to, ",".join(sorted(servers))
-    other = clusters.others.get(servers, Skipped("it was not asked"))
+    other = clusters.others.get(servers, not_asked("it was not asked"))
     if isinstance(other, Skipped):
         where = f"whether that is another Kafka cluster is not known ({other.reason})"
     elif other == clusters.workers:

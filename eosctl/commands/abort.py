@@ -9,8 +9,7 @@ from eosctl.commands.transactions_options import (
     RefuseYounger,
     StartOffset,
 )
-from eosctl.operations.session_options import GlobalOptions
-from eosctl.shell.options import writing
+from eosctl.shell.options import GlobalOptions, writing
 
 
 @writing
@@ -45,11 +44,11 @@ def abort(
     """
     from eosctl.model.names import TopicPartition
     from eosctl.operations import abort as operation
-    from eosctl.operations.session import Context
+    from eosctl.operations.session import Session
     from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
     from eosctl.planning.aborting import AbortRequest
 
     place = TopicPartition(topic, partition)
     request = AbortRequest(place, start_offset, producer_id, int(60_000 * max_transaction_timeout), force)
-    with Context(options) as context, SourceAndTarget(context, "", TargetOptions()) as sides:
-        return operation.abort(context, sides, request, plan_file)
+    with Session(options) as session, SourceAndTarget(session, "", TargetOptions()) as sides:
+        return operation.abort(session, sides, request, plan_file)

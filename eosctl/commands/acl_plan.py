@@ -27,8 +27,7 @@ from eosctl.commands.connect_options import ConfigTopic
 from eosctl.commands.evidence_options import SuperUsers
 from eosctl.commands.plan_options import PlanFile
 from eosctl.model.acls import PatternType
-from eosctl.operations.session_options import GlobalOptions
-from eosctl.shell.options import reading
+from eosctl.shell.options import GlobalOptions, reading
 
 app = typer.Typer()
 
@@ -91,7 +90,7 @@ def acl_plan(
     from eosctl.operations.acl.answer import answer
     from eosctl.operations.acl.inputs import AclInputs, internal_topics
     from eosctl.operations.acl.plan import AclOptions, Emission
-    from eosctl.operations.session import Context
+    from eosctl.operations.session import Session
 
     internal = internal_topics(config_topic, offsets_topic, status_topic)
     inputs = AclInputs(worker_config or (), connector_config or (), connector or (), topic or (), internal, cluster)
@@ -110,5 +109,5 @@ def acl_plan(
         emission=None if emit is None else Emission(emit, strimzi_cluster, msk_cluster),
         plan_file=plan_file,
     )
-    with Context(options) as context:
-        return answer(context, request)
+    with Session(options) as session:
+        return answer(session, request)

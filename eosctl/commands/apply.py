@@ -7,8 +7,7 @@ import typer
 
 from eosctl.commands.connect_options import ConfigTopic
 from eosctl.commands.plan_options import ToBootstrapServer, ToCommandConfig, ToConfigTopic, ToConnectUrl
-from eosctl.operations.session_options import GlobalOptions
-from eosctl.shell.options import writing
+from eosctl.shell.options import GlobalOptions, writing
 
 app = typer.Typer()
 
@@ -48,9 +47,9 @@ def apply(
       DETAIL     what was seen
     """
     from eosctl.operations.plan_flow import apply_file
-    from eosctl.operations.session import Context
+    from eosctl.operations.session import Session
     from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
 
     target = TargetOptions(to_bootstrap_server, to_command_config, tuple(to_connect_url or ()), to_config_topic)
-    with Context(options) as context, SourceAndTarget(context, config_topic, target) as sides:
-        return apply_file(context, sides, plan, f"Apply {plan}?")
+    with Session(options) as session, SourceAndTarget(session, config_topic, target) as sides:
+        return apply_file(session, sides, plan, f"Apply {plan}?")

@@ -23,8 +23,7 @@ from eosctl.commands.audit_options import (
 )
 from eosctl.commands.offsets_options import about_offsets
 from eosctl.errors import UsageError
-from eosctl.operations.session_options import GlobalOptions
-from eosctl.shell.options import connecting
+from eosctl.shell.options import GlobalOptions, connecting
 
 if TYPE_CHECKING:
     from eosctl.operations.offsets_reading import OffsetsRequest
@@ -105,7 +104,7 @@ def audit(
     """
     from eosctl.operations.audit.run import audit_now, plan_audit
     from eosctl.operations.audit.sites import AuditRequest
-    from eosctl.operations.session import Context
+    from eosctl.operations.session import Session
     from eosctl.spark.starting import SparkOptions
 
     if action is not Action.RUN:
@@ -125,8 +124,8 @@ def audit(
         log_directories=directories,
         spark=SparkOptions(master, remote, executor_properties),
     )
-    with Context(options) as context:
-        answer = plan_audit(context, asked) if plan else audit_now(context, asked)
+    with Session(options) as session:
+        answer = plan_audit(session, asked) if plan else audit_now(session, asked)
         options.console.result(answer.document)
         return answer.exit_code
 

@@ -14,8 +14,7 @@ from eosctl.commands.evidence_options import (
     principals_by_role,
 )
 from eosctl.errors import EXIT_FINE, EXIT_FOUND
-from eosctl.operations.session_options import GlobalOptions
-from eosctl.shell.options import reading
+from eosctl.shell.options import GlobalOptions, reading
 
 app = typer.Typer()
 
@@ -59,14 +58,14 @@ def doctor(
     from eosctl.executors.snapshot_file import write_snapshot_file
     from eosctl.operations.evidence.read import read_evidence
     from eosctl.operations.evidence.request import EvidenceRequest
-    from eosctl.operations.session import Context
+    from eosctl.operations.session import Session
     from eosctl.render.views.diagnosis import prometheus_lines, view_diagnosis
 
     topics = {"config": config_topic, "offsets": worker_offsets_topic, "status": status_topic}
     files = tuple(worker_config or ())
     request = EvidenceRequest(topics, files, preflight, principals_by_role(principal), tuple(super_user or ()))
-    with Context(options) as context:
-        evidence = read_evidence(context, request)
+    with Session(options) as session:
+        evidence = read_evidence(session, request)
         diagnosis = diagnose(evidence)
         if prometheus is not None:
             write_snapshot_file(prometheus, prometheus_lines(diagnosis, evidence))

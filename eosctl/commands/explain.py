@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from eosctl.errors import EXIT_FOUND, UsageError
-from eosctl.operations.session_options import GlobalOptions
-from eosctl.shell.options import printing
+from eosctl.shell.options import GlobalOptions, printing
 
 if TYPE_CHECKING:
     from eosctl.model.explanations import Explanation

@@ -14,8 +14,7 @@ from eosctl.commands.fencing_options import (
     TransactionTimeout,
 )
 from eosctl.errors import EXIT_FINE
-from eosctl.operations.session_options import GlobalOptions
-from eosctl.shell.options import writing
+from eosctl.shell.options import GlobalOptions, writing
 
 app = typer.Typer()
 
@@ -69,7 +68,7 @@ def fence(
     """
     from eosctl.model.fencing import FencingRequest
     from eosctl.operations.fencing import agree, carry_out, read_and_plan
-    from eosctl.operations.session import Context
+    from eosctl.operations.session import Session
     from eosctl.operations.transactional_ids_file import read_ids
 
     request = FencingRequest(
@@ -81,10 +80,10 @@ def fence(
         force=force,
         transaction_timeout_ms=transaction_timeout_ms,
     )
-    with Context(options) as context:
-        planned = read_and_plan(context, request, config_topic)
+    with Session(options) as session:
+        planned = read_and_plan(session, request, config_topic)
         if options.dry_run:
             options.console.result(planned.document)
             planned.require()
             return EXIT_FINE
-        return carry_out(context, agree(context, request, config_topic, planned))
+        return carry_out(session, agree(session, request, config_topic, planned))

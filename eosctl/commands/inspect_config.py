@@ -5,8 +5,7 @@ import typer
 from eosctl.commands.connect_options import ConfigTopic
 from eosctl.commands.inspection_options import History, Isolation, NamedConnectors, ReaderVersion, RecordsFile
 from eosctl.model.records import IsolationLevel
-from eosctl.operations.session_options import GlobalOptions
-from eosctl.shell.options import reading
+from eosctl.shell.options import GlobalOptions, reading
 
 app = typer.Typer()
 
@@ -54,10 +53,10 @@ def inspect_config(
       WHAT        (--history) what the record says and what it did
     """
     from eosctl.operations.config_topic import ConfigTopicRequest, inspect_history, inspect_now
-    from eosctl.operations.session import Context
+    from eosctl.operations.session import Session
 
     request = ConfigTopicRequest(tuple(connectors or ()), config_topic, isolation_level, worker_version, records)
-    with Context(options) as context:
-        answer = inspect_history(context, request) if history else inspect_now(context, request)
+    with Session(options) as session:
+        answer = inspect_history(session, request) if history else inspect_now(session, request)
         options.console.result(answer.document)
         return answer.exit_code

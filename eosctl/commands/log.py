@@ -2,8 +2,7 @@
 
 from eosctl.commands.connect_options import ConfigTopic
 from eosctl.commands.transactions_options import ExpirationMs, LoggedIds, LogHistory, LogPartitions, SegmentFiles
-from eosctl.operations.session_options import GlobalOptions
-from eosctl.shell.options import reading
+from eosctl.shell.options import GlobalOptions, reading
 
 
 @reading
@@ -44,10 +43,10 @@ def log(
       TIME              (--history) its timestamp, UTC
       WHAT              (--history) what happened
     """
-    from eosctl.operations.session import Context
+    from eosctl.operations.session import Session
     from eosctl.operations.transaction_log import LogRequest, log_history, log_now
 
     names = frozenset(transactional_ids or ())
     request = LogRequest(names, tuple(segment or ()), partitions, expiration_ms, config_topic)
-    with Context(options) as context:
-        return log_history(context, request) if history else log_now(context, request)
+    with Session(options) as session:
+        return log_history(session, request) if history else log_now(session, request)

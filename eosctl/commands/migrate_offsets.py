@@ -26,8 +26,7 @@ from eosctl.commands.plan_options import (
     ToConnectUrl,
 )
 from eosctl.model.migration import MergeRule
-from eosctl.operations.session_options import GlobalOptions
-from eosctl.shell.options import writing
+from eosctl.shell.options import GlobalOptions, writing
 
 app = typer.Typer()
 
@@ -88,7 +87,7 @@ def migrate_offsets(
       DETAIL     what was seen
     """
     from eosctl.operations.migration import MigrationOptions, migrate
-    from eosctl.operations.session import Context
+    from eosctl.operations.session import Session
     from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
 
     asked = MigrationOptions(
@@ -109,5 +108,5 @@ def migrate_offsets(
         worker_offsets_topic=worker_offsets_topic or "connect-offsets",
         plan_file=plan_file,
     )
-    with Context(options) as context, SourceAndTarget(context, config_topic, asked.target) as sides:
-        return migrate(context, sides, asked)
+    with Session(options) as session, SourceAndTarget(session, config_topic, asked.target) as sides:
+        return migrate(session, sides, asked)

@@ -19,8 +19,7 @@ from eosctl.commands.offsets_options import (
 )
 from eosctl.commands.plan_options import PlanFile, ResumeAfter, StopFirst
 from eosctl.model.exported_offsets import Store
-from eosctl.operations.session_options import GlobalOptions
-from eosctl.shell.options import reading, writing
+from eosctl.shell.options import GlobalOptions, reading, writing
 
 if TYPE_CHECKING:
     from eosctl.operations.offsets_reading import OffsetsRequest
@@ -69,10 +68,10 @@ def show(
       STORES         which of Kafka's rules decides where its offsets are
     """
     from eosctl.operations.offsets import show_offsets
-    from eosctl.operations.session import Context
+    from eosctl.operations.session import Session
 
-    with Context(options) as context:
-        answer = show_offsets(context, request, tombstones=tombstones)
+    with Session(options) as session:
+        answer = show_offsets(session, request, tombstones=tombstones)
         options.console.result(answer.document)
         return answer.exit_code
 
@@ -104,10 +103,10 @@ def export(
       LEFT-OUT   a key that is not in the file, and why
     """
     from eosctl.operations.offsets_export import export_offsets
-    from eosctl.operations.session import Context
+    from eosctl.operations.session import Session
 
-    with Context(options) as context:
-        answer = export_offsets(context, request, target, store)
+    with Session(options) as session:
+        answer = export_offsets(session, request, target, store)
         options.console.result(answer.document)
         return answer.exit_code
 
@@ -140,10 +139,10 @@ def diff(
       B          its offset in B
     """
     from eosctl.operations.offsets_export import diff_offsets
-    from eosctl.operations.session import Context
+    from eosctl.operations.session import Session
 
-    with Context(options) as context:
-        answer = diff_offsets(context, request, a, b, store)
+    with Session(options) as session:
+        answer = diff_offsets(session, request, a, b, store)
         options.console.result(answer.document)
         return answer.exit_code
 
@@ -177,11 +176,11 @@ def restore(
 --connect-url http://worker:8083
     """
     from eosctl.operations.restore import RestoreOptions, restore
-    from eosctl.operations.session import Context
+    from eosctl.operations.session import Session
     from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
 
     asked = RestoreOptions(
         file, connector, stop, resume, offsets_topic, worker_offsets_topic or "connect-offsets", plan_file, create_keys
     )
-    with Context(options) as context, SourceAndTarget(context, config_topic, TargetOptions()) as sides:
-        return restore(context, sides, asked)
+    with Session(options) as session, SourceAndTarget(session, config_topic, TargetOptions()) as sides:
+        return restore(session, sides, asked)

@@ -11,7 +11,7 @@ import typer
 from eosctl.commands.connect_options import ConfigTopic, WorkerConfig, WorkerOffsetsTopic
 from eosctl.model.exported_offsets import Store
 from eosctl.model.offset_stores import SourceSupport
-from eosctl.operations.session_options import GlobalOptions
+from eosctl.shell.options import GlobalOptions
 
 if TYPE_CHECKING:
     from eosctl.operations.offsets_reading import OffsetsRequest

@@ -5,8 +5,7 @@ from typing import Annotated
 import typer
 
 from eosctl.errors import EXIT_FINE, EXIT_FOUND
-from eosctl.operations.session_options import GlobalOptions
-from eosctl.shell.options import connecting, printing
+from eosctl.shell.options import GlobalOptions, connecting, printing
 
 app = typer.Typer()
 
@@ -100,11 +99,11 @@ def explain_(options: GlobalOptions) -> None:
       SOURCE   where it was given
     """
     from eosctl.operations.effective_settings import explain
-    from eosctl.operations.session import Context
+    from eosctl.operations.session import Session
     from eosctl.render.views.profile import view_explained
 
-    with Context(options) as context:
-        options.console.result(view_explained(list(explain(context))))
+    with Session(options) as session:
+        options.console.result(view_explained(list(explain(session))))
 
 
 @app.command("check")
@@ -128,13 +127,13 @@ def check(options: GlobalOptions) -> int:
       HINT     what to do
     """
     from eosctl.clients.checks import check_connections
-    from eosctl.operations.session import Context
+    from eosctl.operations.session import Session
     from eosctl.render.views.profile import view_connection_check
 
-    with Context(options) as context:
-        if not context.client_properties.bootstrap_servers:
+    with Session(options) as session:
+        if not session.client_properties.bootstrap_servers:
             options.need_bootstrap_servers()
-        steps = list(check_connections(context.client_properties, context.options.connect_urls, options.timeout_s))
+        steps = list(check_connections(session.client_properties, session.options.connect_urls, options.timeout_s))
     document = view_connection_check(steps)
     options.console.result(document)
     return EXIT_FINE if document.data["verdict"] == "ok" else EXIT_FOUND

@@ -19,8 +19,7 @@ from eosctl.commands.sandbox_options import (
     WorkerSettings,
 )
 from eosctl.errors import EXIT_FINE, EXIT_FOUND, Unreachable, UsageError
-from eosctl.operations.session_options import GlobalOptions
-from eosctl.shell.options import printing
+from eosctl.shell.options import GlobalOptions, printing
 
 app = typer.Typer()
 
@@ -149,14 +148,14 @@ def status(options: GlobalOptions, directory: Directory = None) -> int:
       LOG      its log
     """
     from eosctl.model.times import rfc3339
-    from eosctl.operations.session import Context
+    from eosctl.operations.session import Session
     from eosctl.render.views.sandbox import status_document
     from eosctl.sandbox.state import is_ready
     from eosctl.sandbox.supervisor import kept_state
 
     home = _home(directory)
     state = kept_state(home)
-    as_of = rfc3339(Context.now())
+    as_of = rfc3339(Session.now())
     if state is None:
         options.console.result(status_document(str(home), None, (), as_of))
         return EXIT_FOUND

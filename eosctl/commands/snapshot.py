@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 
 from eosctl.commands.connect_options import ConfigTopic, WorkerConfig, WorkerOffsetsTopic
-from eosctl.operations.session_options import GlobalOptions
-from eosctl.shell.options import connecting, printing
+from eosctl.shell.options import GlobalOptions, connecting, printing
 
 app = typer.Typer()
 
@@ -52,7 +51,7 @@ def save(
     from eosctl.operations.evidence.read import read_cluster_evidence
     from eosctl.operations.evidence.request import EvidenceRequest
     from eosctl.operations.offsets_reading import OffsetsRequest, read_offsets_facts
-    from eosctl.operations.session import Context
+    from eosctl.operations.session import Session
     from eosctl.operations.snapshot import read_everything
     from eosctl.render.views.snapshot import view_snapshot
     from eosctl.sources.snapshot_file import read_snapshot_file
@@ -61,10 +60,10 @@ def save(
     request = OffsetsRequest(
         config_topic=config_topic, worker_offsets_topic=worker_offsets_topic, worker_config=worker_config
     )
-    with Context(options) as context:
-        read = read_everything(context, config_topic, lambda: read_offsets_facts(context, request))
+    with Session(options) as session:
+        read = read_everything(session, config_topic, lambda: read_offsets_facts(session, request))
         asked = EvidenceRequest({"config": config_topic, "offsets": worker_offsets_topic}, worker_files)
-        snapshot_ = replace(read, evidence=or_skipped(lambda: read_cluster_evidence(context, asked, read.transactions)))
+        snapshot_ = replace(read, evidence=or_skipped(lambda: read_cluster_evidence(session, asked, read.transactions)))
         write_snapshot_file(file, encode_snapshot(snapshot_))
         options.console.result(view_snapshot(read_snapshot_file(file), str(file)))
 

@@ -5,8 +5,7 @@ from typing import Annotated
 
 import typer
 
-from eosctl.operations.session_options import GlobalOptions
-from eosctl.shell.options import printing
+from eosctl.shell.options import GlobalOptions, printing
 
 app = typer.Typer()
 

@@ -24,8 +24,7 @@ from eosctl.commands.transactions_options import (
     Watch,
 )
 from eosctl.errors import UsageError
-from eosctl.operations.session_options import GlobalOptions
-from eosctl.shell.options import reading
+from eosctl.shell.options import GlobalOptions, reading
 
 app = typer.Typer()
 
@@ -73,7 +72,7 @@ def list_(
       OWNER             who uses it, or the shape of its name
     """
     from eosctl.analysis.transactions import Selection
-    from eosctl.operations.session import Context
+    from eosctl.operations.session import Session
     from eosctl.operations.transactions import list_transactions, require_all_listed
 
     selection = Selection(
@@ -83,8 +82,8 @@ def list_(
         longer_than_ms=None if longer_than is None else int(1000 * longer_than),
         owner=owner,
     )
-    with Context(options) as context:
-        document = list_transactions(context, selection, config_topic)
+    with Session(options) as session:
+        document = list_transactions(session, selection, config_topic)
         options.console.result(document)
         require_all_listed(document)
 
@@ -125,11 +124,11 @@ def describe(
       OWNER             who uses it, or the shape of its name
       ERROR             why there is no description
     """
-    from eosctl.operations.session import Context
+    from eosctl.operations.session import Session
     from eosctl.operations.transactions import describe_transactions
 
-    with Context(options) as context:
-        return describe_transactions(context, transactional_ids, config_topic)
+    with Session(options) as session:
+        return describe_transactions(session, transactional_ids, config_topic)
 
 
 @app.command()
@@ -161,11 +160,11 @@ def producers(
       OWNER             who uses it, or the shape of its name
     """
     from eosctl.operations.last_stable import require_all
-    from eosctl.operations.session import Context
+    from eosctl.operations.session import Session
     from eosctl.operations.transactions import partition_producers
 
-    with Context(options) as context:
-        document = partition_producers(context, topics, config_topic)
+    with Session(options) as session:
+        document = partition_producers(session, topics, config_topic)
         options.console.result(document)
         require_all(document)
 
@@ -210,13 +209,13 @@ def hanging(
       ADVICE            abort, fence or wait
     """
     from eosctl.operations.hanging import HangingRequest, answer, find_hanging
-    from eosctl.operations.session import Context
+    from eosctl.operations.session import Session
 
     request = HangingRequest(
         tuple(topic or ()), broker, int(60_000 * max_transaction_timeout), config_topic, offsets_topic
     )
-    with Context(options) as context:
-        document = find_hanging(context, request)
+    with Session(options) as session:
+        document = find_hanging(session, request)
         options.console.result(document)
         return answer(document)
 
@@ -253,10 +252,10 @@ def lso(
       BY              its transactional ID and owner, or its producer ID/epoch
     """
     from eosctl.operations.last_stable import last_stable_offsets, require_all
-    from eosctl.operations.session import Context
+    from eosctl.operations.session import Session
 
-    with Context(options) as context:
-        document = last_stable_offsets(context, topics or (), config_topic, watch, looks)
+    with Session(options) as session:
+        document = last_stable_offsets(session, topics or (), config_topic, watch, looks)
         options.console.result(document)
         require_all(document)
 

@@ -16,8 +16,7 @@ from eosctl.commands.evidence_options import (
     principals_by_role,
 )
 from eosctl.errors import EXIT_FINE, EXIT_FOUND
-from eosctl.operations.session_options import GlobalOptions
-from eosctl.shell.options import reading
+from eosctl.shell.options import GlobalOptions, reading
 
 app = typer.Typer()
 
@@ -65,14 +64,14 @@ def upgrade_check(
     """
     from eosctl.model.upgrade import Phase, Verdict
     from eosctl.operations.evidence.request import EvidenceRequest
-    from eosctl.operations.session import Context
+    from eosctl.operations.session import Session
     from eosctl.operations.upgrade import check_now
     from eosctl.render.views.upgrade import view_upgrade
 
     topics = {"config": config_topic, "offsets": worker_offsets_topic, "status": status_topic}
     files, principals = tuple(worker_config or ()), principals_by_role(principal)
     request = EvidenceRequest(topics, files, False, principals, tuple(super_user or ()))
-    with Context(options) as context:
-        check, evidence = check_now(context, request, Phase(to.value), wait)
+    with Session(options) as session:
+        check, evidence = check_now(session, request, Phase(to.value), wait)
         options.console.result(view_upgrade(check, evidence))
         return EXIT_FINE if check.verdict is Verdict.YES else EXIT_FOUND

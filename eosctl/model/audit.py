@@ -5,13 +5,13 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from eosctl.model.names import TopicPartition
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Skipped, not_asked
 
 BUCKETS: Final = 64
 """Into how many parts keys and producer IDs are divided, so that each part fits in memory. A ledger keeps it."""
 
 
-NOT_ASKED: Final = Skipped("not asked")
+NOT_ASKED: Final = not_asked("not asked")
 
 
 class TopicRole(StrEnum):

@@ -1,5 +1,6 @@
 """Hanging transactions (KIP-664): open in a partition although no coordinator will ever end them there."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -147,3 +148,19 @@ class TransactionalIdAccess:
     def granted(self) -> bool:
         """Whether nothing that was tried was refused."""
         return not self.denied
+
+
+def waiting_groups(
+    offsets: PartitionOffsets, committed: Mapping[str, int], states: Mapping[str, str]
+) -> tuple[WaitingGroup, ...]:
+    """Groups whose committed offset lies at or before the last stable offset, largest lag first.
+
+    A group that committed beyond it reads uncommitted and waits for nothing. One that has lag before the last stable
+    offset still moves on, until it gets there.
+    """
+    waiting = [
+        WaitingGroup(group_id, states.get(group_id, ""), offset, offsets.high_watermark - offset)
+        for group_id, offset in committed.items()
+        if offset <= offsets.last_stable_offset < offsets.high_watermark
+    ]
+    return tuple(sorted(waiting, key=lambda each: (-each.lag, each.group_id)))

@@ -11,7 +11,7 @@ from eosctl.model.offsets import OffsetsTopic
 from eosctl.model.plan import ConnectorStopped, Plan, Side
 from eosctl.model.plan_facts import ConnectorFacts, TopicNow
 from eosctl.model.report import Finding
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Skipped, not_asked
 
 
 class MergeRule(StrEnum):
@@ -97,11 +97,11 @@ class ConnectClusters:
     exactly_once is what the source's workers are set to; group_state is that of their group, as the brokers tell it.
     """
 
-    workers: str | Skipped = field(default_factory=lambda: Skipped("not asked"))
+    workers: str | Skipped = field(default_factory=lambda: not_asked("not asked"))
     producers: Mapping[str, str | Skipped] = field(default_factory=dict)
     servers: Mapping[str, str] = field(default_factory=dict)
-    exactly_once: SourceSupport | Skipped = field(default_factory=lambda: Skipped("not asked"))
-    group_state: str | Skipped = field(default_factory=lambda: Skipped("not asked"))
+    exactly_once: SourceSupport | Skipped = field(default_factory=lambda: not_asked("not asked"))
+    group_state: str | Skipped = field(default_factory=lambda: not_asked("not asked"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """Producers as a partition's leader remembers them (DescribeProducers, KIP-664)."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 
@@ -21,3 +22,10 @@ class ActiveProducer:
     last_timestamp: int | None
     coordinator_epoch: int | None
     transaction_start_offset: int | None
+
+
+class AnsweredProducers(NamedTuple):
+    """Producers by partition and producer ID, and the partitions that no leader answered for in time."""
+
+    producers: tuple[ActiveProducer, ...]
+    unanswered: tuple[TopicPartition, ...]

@@ -1,19 +1,60 @@
 """The difference between "there is none" and "it was not read"."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TypeVar
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final, Self, TypeVar
 
-from eosctl.errors import EosctlError
+from eosctl.errors import (
+    EosctlError,
+    NotAuthorized,
+    Throttled,
+    Undecodable,
+    Unreachable,
+    Unsupported,
+)
 
 T = TypeVar("T")
 
 
+class Cause(StrEnum):
+    """Why something was not read. Only what was not asked for, because no input was given, is no gap."""
+
+    NOT_ASKED = "not-asked"
+    NOT_SAVED = "not-saved"
+    DENIED = "denied"
+    UNREACHABLE = "unreachable"
+    THROTTLED = "throttled"
+    UNDECODABLE = "undecodable"
+    UNSUPPORTED = "unsupported"
+    UNKNOWN = "unknown"
+
+
+_CAUSES: Final = (
+    (NotAuthorized, Cause.DENIED),
+    (Throttled, Cause.THROTTLED),
+    (Unreachable, Cause.UNREACHABLE),
+    (Undecodable, Cause.UNDECODABLE),
+    (Unsupported, Cause.UNSUPPORTED),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """Not read, and why. Unknown is not absent."""
+    """Not read, and why. Unknown is not absent. Two are equal that give the same reason."""
 
     reason: str
+    cause: Cause = field(default=Cause.UNKNOWN, compare=False)
+
+    @classmethod
+    def of(cls, error: EosctlError) -> Self:
+        """What this error kept from being read."""
+        return cls(error.message, next((cause for kind, cause in _CAUSES if isinstance(error, kind)), Cause.UNKNOWN))
+
+
+def not_asked(reason: str) -> Skipped:
+    """Not read because the user gave no input for it: no answer needs it."""
+    return Skipped(reason, Cause.NOT_ASKED)
 
 
 def or_skipped(read: Callable[[], T | Skipped]) -> T | Skipped:
@@ -21,4 +62,4 @@ def or_skipped(read: Callable[[], T | Skipped]) -> T | Skipped:
     try:
         return read()
     except EosctlError as error:
-        return Skipped(error.message)
+        return Skipped.of(error)

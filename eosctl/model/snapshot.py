@@ -9,7 +9,7 @@ from eosctl.model.evidence import ClusterEvidence
 from eosctl.model.offset_stores import StorePlace, WorkerSettings
 from eosctl.model.offsets import OffsetsTopic
 from eosctl.model.partition_producers import ProducersFacts
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.topics import PartitionOffsets, TopicFacts
 from eosctl.model.transaction_log import TransactionLogFacts
 from eosctl.model.transactions import TransactionDescription
@@ -18,7 +18,7 @@ from eosctl.model.workers import ConnectFacts
 __all__ = ["ClusterFacts", "ConfigTopicLog", "OffsetsFacts", "Skipped", "Snapshot"]
 
 
-NOT_ASKED: Final = Skipped("not asked")
+NOT_ASKED: Final = not_asked("not asked")
 
 
 @dataclass(frozen=True, slots=True)

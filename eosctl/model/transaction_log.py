@@ -1,6 +1,6 @@
 """The transaction log: what coordinators write about transactional IDs into `__transaction_state` (KIP-98, KIP-890)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -73,3 +73,18 @@ class TransactionLogFacts:
     read: int
     records: tuple[LogRecord, ...]
     unread: Mapping[int, Skipped] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionLogRecords:
+    """The transaction log as a reader gives it. records are a stream that can be read once, in the order of reading.
+
+    leaders, expiration_ms and unread are those of TransactionLogFacts; left_out counts records that the log held and
+    that are not among these.
+    """
+
+    leaders: Mapping[int, int]
+    expiration_ms: int | Skipped
+    records: Iterable[LogRecord]
+    unread: Mapping[int, Skipped] = field(default_factory=dict)
+    left_out: int = 0

@@ -1,5 +1,6 @@
 """Transactions as their coordinator knows them (KIP-98, KIP-664)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
@@ -51,6 +52,19 @@ class TransactionListing(NamedTuple):
     producer_id: int
     state: TransactionState
     coordinator: int
+
+
+@dataclass(frozen=True, slots=True)
+class ListedTransactions:
+    """The transactional IDs that coordinators list, and why others may be missing.
+
+    unanswered are the brokers that did not list theirs, with the reason; unlisted says in words why IDs may be missing:
+    those brokers, and partitions of the transaction log that have no leader.
+    """
+
+    transactions: tuple[TransactionListing, ...]
+    unanswered: Mapping[int, str]
+    unlisted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,10 @@
 """A Connect cluster as its workers' REST interface describes it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Skipped, not_asked
+from eosctl.model.versions import KafkaVersion
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +56,20 @@ class ConnectFacts:
     def running_tasks(self) -> dict[str, int]:
         """Connector name to the number of its tasks that run."""
         return {name: len(status.running_tasks) for name, status in self.connectors.items()}
+
+
+def oldest_version(workers: Iterable[WorkerFacts | Skipped]) -> KafkaVersion | Skipped:
+    """The oldest version that these workers name; Skipped where none names one.
+
+    A worker whose build left no version behind answers `unknown` (AppInfoParser's default).
+    """
+    found = []
+    unknown = not_asked("no worker was asked for its version")
+    for worker in workers:
+        if isinstance(worker, Skipped):
+            continue
+        try:
+            found.append(KafkaVersion.parse(worker.version))
+        except ValueError:
+            unknown = Skipped(f"{worker.url} names no version: {worker.version!r}")
+    return min(found, default=unknown)

@@ -5,7 +5,7 @@ from pathlib import Path
 from eosctl.errors import EXIT_FINE, Refused, UsageError
 from eosctl.operations.hanging_search import search
 from eosctl.operations.plan_flow import apply_plan, keep_plan, own_plan_path
-from eosctl.operations.session import Context
+from eosctl.operations.session import Session
 from eosctl.operations.two_clusters import SourceAndTarget
 from eosctl.planning.aborting import AbortRequest, PlannedAbort, plan_abort
 from eosctl.render.views.plan import view_plan
@@ -13,11 +13,11 @@ from eosctl.render.views.plan import view_plan
 ALL_AGES = -(1 << 62)
 
 
-def abort(context: Context, sides: SourceAndTarget, request: AbortRequest, plan_file: Path | None) -> int:
+def abort(session: Session, sides: SourceAndTarget, request: AbortRequest, plan_file: Path | None) -> int:
     """The whole command: search the partition, plan, show, ask, apply. Returns the exit code."""
-    options = context.options
-    planned = _plan(context, request)
-    document = view_plan(planned.plan, context.wire.cluster_id, (), planned.objections)
+    options = session.options
+    planned = _plan(session, request)
+    document = view_plan(planned.plan, session.wire.cluster_id, (), planned.objections)
     if options.dry_run or plan_file is not None:
         options.console.result(document)
         _require(planned)
@@ -32,19 +32,19 @@ def abort(context: Context, sides: SourceAndTarget, request: AbortRequest, plan_
         options.console.preview(document)
     count = len(planned.plan.steps)
     options.console.confirm(f"Abort {count} transaction{'' if count == 1 else 's'}?", yes=options.yes)
-    return apply_plan(context, sides, keep_plan(planned.plan, own_plan_path(planned.plan)))
+    return apply_plan(session, sides, keep_plan(planned.plan, own_plan_path(planned.plan)))
 
 
-def _plan(context: Context, request: AbortRequest) -> PlannedAbort:
+def _plan(session: Session, request: AbortRequest) -> PlannedAbort:
     from eosctl.sources.kafka_producers import cluster_partitions
 
     place = request.topic_partition
-    leaders = cluster_partitions(context.wire, [place.topic])
+    leaders = cluster_partitions(session.wire, [place.topic])
     if place not in leaders:
         raise UsageError(f"topic {place.topic} has no partition {place.partition}")
-    searched = search(context, {place: leaders[place]}, ALL_AGES)
+    searched = search(session, {place: leaders[place]}, ALL_AGES)
     searched.require_all()
-    return plan_abort(request, searched.verdicts, searched.as_of, context.wire.cluster_id)
+    return plan_abort(request, searched.verdicts, searched.as_of, session.wire.cluster_id)
 
 
 def _require(planned: PlannedAbort) -> None:

@@ -4,14 +4,14 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 from eosctl.analysis.connect_waits import ConnectTopics, waiting_parts
-from eosctl.analysis.last_stable import held_back, waiting_groups
+from eosctl.analysis.last_stable import held_back
 from eosctl.errors import EosctlError
 from eosctl.model.groups import ListedGroup
-from eosctl.model.hanging import HeldBack, OpenTransaction, PendingCommit, WaitingGroup
+from eosctl.model.hanging import HeldBack, OpenTransaction, PendingCommit, WaitingGroup, waiting_groups
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Skipped
 from eosctl.operations.owners import ConnectNames
-from eosctl.operations.session import Context
+from eosctl.operations.session import Session
 
 if TYPE_CHECKING:
     from eosctl.model.topics import PartitionOffsets
@@ -20,13 +20,13 @@ Waiting = Mapping[TopicPartition, tuple[WaitingGroup, ...]]
 
 
 def read_held_back(
-    context: Context, transactions: Collection[OpenTransaction], connect: ConnectNames, topics: ConnectTopics | None
+    session: Session, transactions: Collection[OpenTransaction], connect: ConnectNames, topics: ConnectTopics | None
 ) -> tuple[HeldBack, ...]:
     """What each open transaction keeps from readers, in their order; what cannot be read is Skipped."""
     partitions = sorted({each.topic_partition for each in transactions})
-    offsets = _offsets(context, partitions)
-    waiting = offsets if isinstance(offsets, Skipped) else read_waiting(context, offsets, connect.groups)
-    commits = _commits(context, transactions)
+    offsets = _offsets(session, partitions)
+    waiting = offsets if isinstance(offsets, Skipped) else read_waiting(session, offsets, connect.groups)
+    commits = _commits(session, transactions)
     found = []
     for each in transactions:
         partition = each.topic_partition
@@ -39,39 +39,39 @@ def read_held_back(
 
 
 def _commits(
-    context: Context, transactions: Collection[OpenTransaction]
+    session: Session, transactions: Collection[OpenTransaction]
 ) -> Mapping[tuple[TopicPartition, int, int], tuple[PendingCommit, ...] | Skipped]:
     from eosctl.sources.pending_commits import pending_commits
 
     try:
-        return pending_commits(context.wire, transactions)
+        return pending_commits(session.wire, transactions)
     except EosctlError as error:
-        return {each.place: Skipped(error.message) for each in transactions}
+        return {each.place: Skipped.of(error) for each in transactions}
 
 
 def connect_topics(
-    context: Context, connect: ConnectNames, config_topic: str, offsets_topic: str
+    session: Session, connect: ConnectNames, config_topic: str, offsets_topic: str
 ) -> ConnectTopics | None:
     """The internal topics of the Connect cluster that --group-id names; None where none was named."""
-    if context.options.group_id is None:
+    if session.options.group_id is None:
         return None
     connectors = {} if isinstance(connect.connectors, Skipped) else connect.connectors
-    return ConnectTopics(context.options.group_id, config_topic, offsets_topic, connectors)
+    return ConnectTopics(session.options.group_id, config_topic, offsets_topic, connectors)
 
 
 def _offsets(
-    context: Context, partitions: Collection[TopicPartition]
+    session: Session, partitions: Collection[TopicPartition]
 ) -> "Mapping[TopicPartition, PartitionOffsets] | Skipped":
     from eosctl.sources.kafka_offsets import partition_offsets
 
     try:
-        return partition_offsets(context.wire, partitions) if partitions else {}
+        return partition_offsets(session.wire, partitions) if partitions else {}
     except EosctlError as error:
-        return Skipped(error.message)
+        return Skipped.of(error)
 
 
 def read_waiting(
-    context: Context,
+    session: Session,
     offsets: "Mapping[TopicPartition, PartitionOffsets]",
     groups: Mapping[str, ListedGroup] | Skipped,
 ) -> Waiting | Skipped:
@@ -82,9 +82,9 @@ def read_waiting(
         return groups
     consumers = {each.group_id: each.state for each in groups.values() if not each.is_connect}
     try:
-        committed = committed_offsets(context.wire, consumers, offsets)
+        committed = committed_offsets(session.wire, consumers, offsets)
     except EosctlError as error:
-        return Skipped(error.message)
+        return Skipped.of(error)
     return {
         partition: waiting_groups(bounds, _committed_in(partition, committed), consumers)
         for partition, bounds in offsets.items()

@@ -15,18 +15,18 @@ from eosctl.errors import EXIT_FINE, EXIT_FOUND, UsageError
 from eosctl.model.connectors import Reader
 from eosctl.model.inspection import Inspection
 from eosctl.model.records import IsolationLevel
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.snapshot import ConfigTopicLog, Snapshot
 from eosctl.model.times import rfc3339
 from eosctl.model.versions import NEWEST, KafkaVersion
 from eosctl.model.workers import ConnectFacts, WorkerFacts
 from eosctl.operations.reading import read_snapshot
-from eosctl.operations.session import Context
+from eosctl.operations.session import Session
 from eosctl.render.document import Document
 from eosctl.render.views.inspection import view_history, view_inspection
 from eosctl.sources.files import open_lines
 
-NOT_LIVE = Skipped("records were read from a file")
+NOT_LIVE = not_asked("records were read from a file")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +48,9 @@ class Answer:
     exit_code: int
 
 
-def inspect_now(context: Context, request: ConfigTopicRequest) -> Answer:
+def inspect_now(session: Session, request: ConfigTopicRequest) -> Answer:
     """Where the config topic leaves each connector, and what is wrong with it."""
-    with _read(context, request) as snapshot:
+    with _read(session, request) as snapshot:
         log, reader = _log_of(snapshot), _reader(request, snapshot.connect)
         connect = snapshot.connect
         inspection = inspect(
@@ -68,25 +68,25 @@ def inspect_now(context: Context, request: ConfigTopicRequest) -> Answer:
     return Answer(document, EXIT_FOUND if any(each.counts for each in inspection.findings) else EXIT_FINE)
 
 
-def inspect_history(context: Context, request: ConfigTopicRequest) -> Answer:
+def inspect_history(session: Session, request: ConfigTopicRequest) -> Answer:
     """Every record and what it did."""
-    with _read(context, request) as snapshot:
+    with _read(session, request) as snapshot:
         log, reader = _log_of(snapshot), _reader(request, snapshot.connect)
         entries = timeline(log.records, reader, request.connectors)
         return Answer(view_history(entries, log.topic, _as_of(snapshot), _cluster_id(snapshot)), EXIT_FINE)
 
 
 @contextmanager
-def _read(context: Context, request: ConfigTopicRequest) -> Iterator[Snapshot]:
+def _read(session: Session, request: ConfigTopicRequest) -> Iterator[Snapshot]:
     if request.records is None:
-        yield read_snapshot(context, request.config_topic)
+        yield read_snapshot(session, request.config_topic)
         return
-    if context.options.snapshot is not None:
+    if session.options.snapshot is not None:
         raise UsageError("--records and --snapshot exclude each other")
     with open_lines(request.records, "the records") as lines:
         records = decode_config_records(read_record_lines(lines, str(request.records)))
         log = ConfigTopicLog(request.records.name, NOT_LIVE, NOT_LIVE, records)
-        yield Snapshot(0, NOT_LIVE, context.options.group_id, log, NOT_LIVE, context.read_connect())
+        yield Snapshot(0, NOT_LIVE, session.options.group_id, log, NOT_LIVE, session.read_connect())
 
 
 def _log_of(snapshot: Snapshot) -> ConfigTopicLog:

@@ -17,8 +17,8 @@ from eosctl.operations.fencing import fence_and_prove, read_and_plan
 from eosctl.operations.migration import read_and_plan as read_and_plan_move
 from eosctl.operations.migration_request import MigrationOptions
 from eosctl.operations.plan_flow import keep_plan, run_plan
-from eosctl.operations.session import Context
-from eosctl.operations.session_options import GlobalOptions
+from eosctl.operations.session import Session
+from eosctl.operations.session_options import SessionOptions
 from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
 from eosctl.render.views.plan import view_plan
 from eosctl.sandbox.sandbox import Sandbox
@@ -49,14 +49,14 @@ def demonstrate(console: "Console", kafka_version: str) -> tuple[DemoStep, ...]:
         ready = DemoStep(
             "start Kafka and a Connect worker with exactly-once enabled", f"{kafka_version}, ready", _since(start)
         )
-        options = GlobalOptions(
+        options = SessionOptions(
             console=console,
             bootstrap_servers=sandbox.bootstrap_servers,
             connect_urls=sandbox.connect_urls,
             group_id=sandbox.spec.group_id,
         )
-        with Context(options) as context, RestClient(sandbox.connect_urls[0], DEADLINE_S) as rest:
-            acts = Acts(context, rest, sandbox.directory)
+        with Session(options) as session, RestClient(sandbox.connect_urls[0], DEADLINE_S) as rest:
+            acts = Acts(session, rest, sandbox.directory)
             lost = acts.copy_once(), acts.give_own_offsets_topic()
             return ready, *lost, acts.migrate(), acts.inspect(), *acts.fence_a_zombie()
 
@@ -68,11 +68,11 @@ def _since(start: float) -> float:
 class Acts:
     """The acts in their order; each returns what was seen."""
 
-    def __init__(self, context: Context, rest: RestClient, directory: Path) -> None:
-        self._context = context
+    def __init__(self, session: Session, rest: RestClient, directory: Path) -> None:
+        self._session = session
         self._rest = rest
         self._file = directory / "lines.txt"
-        self._group_id = context.options.need_group_id()
+        self._group_id = session.options.need_group_id()
 
     def copy_once(self) -> DemoStep:
         """A FileStreamSource copies the lines of a file, exactly once."""
@@ -110,10 +110,10 @@ class Acts:
         start = time.monotonic()
         self._say(f"   $ eosctl migrate-offsets --connector {MOVED} --to-topic {MOVED}-offsets --set-config --resume")
         asked = MigrationOptions((MOVED,), to_topic=f"{MOVED}-offsets", set_config=True, resume=True)
-        with SourceAndTarget(self._context, "connect-configs", TargetOptions()) as sides:
-            planned = read_and_plan_move(self._context, sides, asked)
-            self._context.options.console.preview(view_plan(planned.plan, planned.cluster_id))
-            _, failure = run_plan(self._context, sides, keep_plan(planned.plan, self._file.with_name("moved.plan")))
+        with SourceAndTarget(self._session, "connect-configs", TargetOptions()) as sides:
+            planned = read_and_plan_move(self._session, sides, asked)
+            self._session.options.console.preview(view_plan(planned.plan, planned.cluster_id))
+            _, failure = run_plan(self._session, sides, keep_plan(planned.plan, self._file.with_name("moved.plan")))
         if failure is not None:
             raise failure
         with self._file.open("a", encoding="utf-8") as file:
@@ -128,8 +128,8 @@ class Acts:
         self._say(f"\n4. $ eosctl inspect-config --group-id {self._group_id}")
         start = time.monotonic()
         request = ConfigTopicRequest((), "connect-configs", IsolationLevel.READ_COMMITTED, None, None)
-        document = inspect_now(self._context, request).document
-        self._context.options.console.preview(document)
+        document = inspect_now(self._session, request).document
+        self._session.options.console.preview(document)
         return DemoStep("inspect the config topic", document.prose[0], _since(start))
 
     def fence_a_zombie(self) -> tuple[DemoStep, DemoStep]:
@@ -141,13 +141,13 @@ class Acts:
         )
         self._rest.request("PUT", f"/connectors/{CONNECTOR}/stop")
         self._wait_for(self._tasks, lambda state: state == "gone", "the connector to stop")
-        zombie = OpenTransaction(self._context.client_properties, zombie_id, TOPIC, DEADLINE_S)
+        zombie = OpenTransaction(self._session.client_properties, zombie_id, TOPIC, DEADLINE_S)
         self._say(f"   $ eosctl fence --group-id {self._group_id} --connector {CONNECTOR}")
         start = time.monotonic()
-        planned = read_and_plan(self._context, FencingRequest(connectors=(CONNECTOR,)), "connect-configs")
-        self._context.options.console.preview(planned.document)
-        document, _ = fence_and_prove(self._context, planned)
-        self._context.options.console.preview(document)
+        planned = read_and_plan(self._session, FencingRequest(connectors=(CONNECTOR,)), "connect-configs")
+        self._session.options.console.preview(planned.document)
+        document, _ = fence_and_prove(self._session, planned)
+        self._session.options.console.preview(document)
         fenced = DemoStep(f"fence connector {CONNECTOR}", document.prose[0], _since(start))
         start = time.monotonic()
         answer = zombie.commit() or "accepted"
@@ -168,7 +168,7 @@ class Acts:
         """Records of the topic that a read_committed reader sees."""
         place = TopicPartition(topic, 0)
         try:
-            records = read_log(self._context.wire, place, isolation=IsolationLevel.READ_COMMITTED)
+            records = read_log(self._session.wire, place, isolation=IsolationLevel.READ_COMMITTED)
             return sum(record.state is RecordState.COMMITTED for record in records)
         except UsageError:  # the worker has not created it yet
             return 0
@@ -189,4 +189,4 @@ class Acts:
         return seen
 
     def _say(self, text: str) -> None:
-        self._context.options.console.narrate(text)
+        self._session.options.console.narrate(text)

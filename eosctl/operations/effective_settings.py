@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 from eosctl.codecs.secrets import HIDDEN, looks_secret
 from eosctl.model.client_keys import CLIENT_KEYS
-from eosctl.operations.session import Context
+from eosctl.operations.session import Session
 from eosctl.render.views.profile import Explained
 
 
-def explain(context: Context) -> Iterator[Explained]:
+def explain(session: Session) -> Iterator[Explained]:
     """The profile, the shared options, then each client property as the clients get it."""
-    options = context.options
+    options = session.options
     profile = options.profile
     source = options.sources.get
     yield Explained("profile", None if profile is None else profile.name, source("profile", "default"))
@@ -27,6 +27,6 @@ def explain(context: Context) -> Iterator[Explained]:
         yield Explained("audit-store", profile.audit_store, profile.label if profile.audit_store else "default")
         yield Explained("protected", str(profile.protected).lower(), profile.label)
     bootstrap = source("bootstrap_server", "-b")
-    for key, given in sorted(context.client_properties.properties.items()):
+    for key, given in sorted(session.client_properties.properties.items()):
         shown = given.value if key in CLIENT_KEYS and not looks_secret(key) else HIDDEN
         yield Explained(key, shown, bootstrap if given.origin == "-b" else given.origin)

@@ -23,7 +23,7 @@ from eosctl.operations.reading import (
     read_leaderless,
     read_listed_ids,
 )
-from eosctl.operations.session import Context
+from eosctl.operations.session import Session
 from eosctl.planning.fencing import choose_transaction_timeout, plan_fencing, select_candidates
 from eosctl.render.document import Document
 from eosctl.render.views.fencing import view_fencing_outcome, view_fencing_plan
@@ -54,7 +54,7 @@ class PlannedFencing:
             raise Refused("; ".join(each.message for each in objections), hint=objections[0].hint)
 
 
-def read_and_plan(context: Context, request: FencingRequest, config_topic: str) -> PlannedFencing:
+def read_and_plan(session: Session, request: FencingRequest, config_topic: str) -> PlannedFencing:
     """Reads what the request needs to know and plans it."""
     if request.is_empty:
         raise UsageError(
@@ -63,64 +63,64 @@ def read_and_plan(context: Context, request: FencingRequest, config_topic: str) 
         )
     if "" in request.prefixes or "" in request.transactional_ids:
         raise UsageError("an empty transactional ID or prefix would mean all of them or none")
-    as_of, cluster = context.now(), read_cluster(context)
-    connectors = _read_connectors(context, request, config_topic)
-    connect = context.read_connect()
-    names = _known_names(context, connectors, connect)
-    listed = _read_listed(context, request) if request.needs_listing else ()
+    as_of, cluster = session.now(), read_cluster(session)
+    connectors = _read_connectors(session, request, config_topic)
+    connect = session.read_connect()
+    names = _known_names(session, connectors, connect)
+    listed = _read_listed(session, request) if request.needs_listing else ()
     counts = _task_counts(request, connectors)
-    candidates = select_candidates(request, context.options.group_id or "", counts, listed, names)
-    descriptions = read_descriptions(context, [each.transactional_id for each in candidates])
+    candidates = select_candidates(request, session.options.group_id or "", counts, listed, names)
+    descriptions = read_descriptions(session, [each.transactional_id for each in candidates])
     plan = plan_fencing(
         request,
         candidates,
         descriptions,
         _running_tasks(connect),
         choose_transaction_timeout(request, cluster.transaction_max_timeout_ms),
-        read_leaderless(context, descriptions.values()),
+        read_leaderless(session, descriptions.values()),
     )
     return PlannedFencing(plan, cluster, as_of)
 
 
-def _read_listed(context: Context, request: FencingRequest) -> tuple[str, ...]:
+def _read_listed(session: Session, request: FencingRequest) -> tuple[str, ...]:
     """Every ID that coordinators list. Raises Unreachable where one does not answer and a prefix would miss its IDs.
 
     Of a connector's IDs only leftovers can be missed so: those of its tasks are known by their numbers.
     """
-    listed = read_listed_ids(context)
+    listed = read_listed_ids(session)
     if listed.unlisted and request.prefixes:
         raise Unreachable(
             "; ".join(listed.unlisted),
             hint="IDs would be missed: bring the broker back first, or name the IDs one by one",
         )
     if listed.unlisted:
-        context.options.console.warn(
+        session.options.console.warn(
             f"leftovers of earlier, larger generations may be missed: {'; '.join(listed.unlisted)}"
         )
     return listed.transactional_ids
 
 
-def _read_connectors(context: Context, request: FencingRequest, config_topic: str) -> Mapping[str, ConnectorState]:
+def _read_connectors(session: Session, request: FencingRequest, config_topic: str) -> Mapping[str, ConnectorState]:
     """Connectors as the config topic has them: needed to derive IDs from, else only to name their owners."""
     if request.names_connectors:
-        context.options.need_group_id()
-        return fold_config_topic(read_config_topic(context, config_topic).records, Reader(NEWEST)).states
-    if context.options.group_id is None:
+        session.options.need_group_id()
+        return fold_config_topic(read_config_topic(session, config_topic).records, Reader(NEWEST)).states
+    if session.options.group_id is None:
         return {}
     try:
-        return fold_config_topic(read_config_topic(context, config_topic).records, Reader(NEWEST)).states
+        return fold_config_topic(read_config_topic(session, config_topic).records, Reader(NEWEST)).states
     except EosctlError as error:
-        context.options.console.narrate(f"owners stay unknown: {error.message}")
+        session.options.console.narrate(f"owners stay unknown: {error.message}")
         return {}
 
 
 def _known_names(
-    context: Context, connectors: Mapping[str, ConnectorState], connect: ConnectFacts | Skipped
+    session: Session, connectors: Mapping[str, ConnectorState], connect: ConnectFacts | Skipped
 ) -> KnownNames:
-    if context.options.group_id is None:
+    if session.options.group_id is None:
         return KnownNames()
     running = () if isinstance(connect, Skipped) else connect.connectors
-    return KnownNames.of({context.options.group_id: {*connectors, *running}})
+    return KnownNames.of({session.options.group_id: {*connectors, *running}})
 
 
 def _task_counts(request: FencingRequest, connectors: Mapping[str, ConnectorState]) -> dict[str, int]:
@@ -149,12 +149,12 @@ def _running_tasks(connect: ConnectFacts | Skipped) -> Mapping[str, Sequence[int
     return {name: status.running_tasks for name, status in connect.connectors.items()}
 
 
-def agree(context: Context, request: FencingRequest, config_topic: str, planned: PlannedFencing) -> PlannedFencing:
+def agree(session: Session, request: FencingRequest, config_topic: str, planned: PlannedFencing) -> PlannedFencing:
     """The plan to carry out; raises Refused where something speaks against it or nobody agrees.
 
     A person takes time to answer, so the plan is made again afterwards and must still be the one that was shown.
     """
-    options = context.options
+    options = session.options
     if not planned.plan.steps or options.yes:
         planned.require()
         for warning in planned.plan.warnings:
@@ -163,30 +163,30 @@ def agree(context: Context, request: FencingRequest, config_topic: str, planned:
     options.console.preview(planned.document)
     planned.require()
     options.console.confirm(f"Fence {len(planned.plan.steps)} transactional IDs?", yes=False)
-    now = read_and_plan(context, request, config_topic)
+    now = read_and_plan(session, request, config_topic)
     now.require()
     if now.transactional_ids != planned.transactional_ids:
         raise Refused("the plan changed while you were asked, nothing was fenced", hint="run the command again")
     return now
 
 
-def carry_out(context: Context, planned: PlannedFencing) -> int:
+def carry_out(session: Session, planned: PlannedFencing) -> int:
     """Fences, proves, shows; raises the error that the command ends with where not all IDs were fenced."""
-    document, failure = fence_and_prove(context, planned)
-    context.options.console.result(document)
+    document, failure = fence_and_prove(session, planned)
+    session.options.console.result(document)
     if failure is not None:
         raise failure
     return EXIT_FOUND if document.data["findings"] else EXIT_FINE
 
 
-def fence_and_prove(context: Context, planned: PlannedFencing) -> tuple[Document, EosctlError | None]:
+def fence_and_prove(session: Session, planned: PlannedFencing) -> tuple[Document, EosctlError | None]:
     """The result of carrying the plan out, with its proof, and the error it ends with, if any."""
-    plan, console = planned.plan, context.options.console
+    plan, console = planned.plan, session.options.console
     with console.progress("fencing", len(plan.steps), unit="IDs") as advance:
-        outcome = FencingRun(context.wire, plan, context.options.timeout_s, lambda _: advance(1)).run()
+        outcome = FencingRun(session.wire, plan, session.options.timeout_s, lambda _: advance(1)).run()
     proofs: tuple[Proof, ...] = ()
     try:
-        proofs = () if outcome.interrupted else _prove(context, outcome)
+        proofs = () if outcome.interrupted else _prove(session, outcome)
     except KeyboardInterrupt:
         outcome = replace(outcome, interrupted=True)
     except EosctlError as error:  # what was fenced has to be told all the same
@@ -194,10 +194,10 @@ def fence_and_prove(context: Context, planned: PlannedFencing) -> tuple[Document
     findings = find_unproved(proofs)
     as_of, cluster_id = rfc3339(planned.as_of), planned.cluster.cluster_id
     document = view_fencing_outcome(plan, outcome, proofs, findings, as_of, cluster_id)
-    return document, failure_of(outcome, context.wire.principal)
+    return document, failure_of(outcome, session.wire.principal)
 
 
-def _prove(context: Context, outcome: FencingOutcome) -> tuple[Proof, ...]:
+def _prove(session: Session, outcome: FencingOutcome) -> tuple[Proof, ...]:
     fenced = [each.step.transactional_id for each in outcome.results if each.outcome is FenceOutcome.FENCED]
-    refusals = challenge_old_producers(context.wire, outcome, context.options.timeout_s)
-    return prove(outcome, read_descriptions(context, fenced), refusals)
+    refusals = challenge_old_producers(session.wire, outcome, session.options.timeout_s)
+    return prove(outcome, read_descriptions(session, fenced), refusals)

@@ -24,7 +24,7 @@ from eosctl.operations.saved_transactions import (
     saved_joined,
     saved_partitions,
 )
-from eosctl.operations.session import Context
+from eosctl.operations.session import Session
 from eosctl.render.document import Document
 from eosctl.render.views.hanging import hanging_row, undecided_row, view_hanging
 
@@ -40,16 +40,16 @@ class HangingRequest:
     offsets_topic: str
 
 
-def find_hanging(context: Context, request: HangingRequest) -> Document:
+def find_hanging(session: Session, request: HangingRequest) -> Document:
     """All that hangs in the partitions asked for, with what it holds back and who owns it."""
-    if context.options.snapshot is not None:
-        return _find_saved(context.options.snapshot, context.options.group_id, request)
-    partitions = partitions_to_search(context, wanted_partitions(request.topics), request.broker)
+    if session.options.snapshot is not None:
+        return _find_saved(session.options.snapshot, session.options.group_id, request)
+    partitions = partitions_to_search(session, wanted_partitions(request.topics), request.broker)
     led = {partition: leader for partition, leader in partitions.items() if leader != NO_LEADER}
-    searched = search(context, led, request.max_timeout_ms)
-    connect = read_connect_names(context, request.config_topic)
-    topics = connect_topics(context, connect, request.config_topic, request.offsets_topic)
-    held = read_held_back(context, [each.transaction for each in searched.verdicts], connect, topics)
+    searched = search(session, led, request.max_timeout_ms)
+    connect = read_connect_names(session, request.config_topic)
+    topics = connect_topics(session, connect, request.config_topic, request.offsets_topic)
+    held = read_held_back(session, [each.transaction for each in searched.verdicts], connect, topics)
     rows = _rows(searched.verdicts, held, connect, searched.as_of)
     missing = [str(each) for each in partitions if each not in led or each in searched.unanswered]
     return view_hanging(
@@ -60,7 +60,7 @@ def find_hanging(context: Context, request: HangingRequest) -> Document:
         missing,
         connect.notes,
         rfc3339(searched.as_of),
-        context.wire.cluster_id,
+        session.wire.cluster_id,
     )
 
 

@@ -13,10 +13,10 @@ from eosctl.errors import Unreachable
 from eosctl.model.hanging import JoinedTransactions, TransactionalIdAccess, Verdict
 from eosctl.model.names import TopicPartition
 from eosctl.operations.partitions import Wanted, chosen
-from eosctl.operations.session import Context
+from eosctl.operations.session import Session
 
 if TYPE_CHECKING:
-    from eosctl.sources.kafka_producers import ProducersTold
+    from eosctl.model.producers import AnsweredProducers
 
 NO_LEADER = -1
 
@@ -46,15 +46,15 @@ class Searched:
         return tuple(each for each in self.verdicts if each.hangs)
 
 
-def partitions_to_search(context: Context, wanted: Wanted, broker: int | None) -> Mapping[TopicPartition, int]:
+def partitions_to_search(session: Session, wanted: Wanted, broker: int | None) -> Mapping[TopicPartition, int]:
     """Partitions and their leaders: all that may be described, internal topics too, or those wanted."""
     from eosctl.sources.kafka_producers import cluster_partitions
 
-    leaders = cluster_partitions(context.wire, wanted or None, broker=broker)
+    leaders = cluster_partitions(session.wire, wanted or None, broker=broker)
     return chosen(leaders, wanted) if wanted else leaders
 
 
-def search(context: Context, partitions: Mapping[TopicPartition, int], max_timeout_ms: int) -> Searched:
+def search(session: Session, partitions: Mapping[TopicPartition, int], max_timeout_ms: int) -> Searched:
     """Finds hanging transactions in these partitions by KIP-664's rule, confirmed by a second look.
 
     Raises NotAuthorized where Describe on some transactional ID is missing: brokers leave out what may not be seen, and
@@ -63,28 +63,28 @@ def search(context: Context, partitions: Mapping[TopicPartition, int], max_timeo
     from eosctl.sources.open_transactions import join_with_answering, require_access
     from eosctl.sources.transactional_id_access import transactional_id_access
 
-    access = transactional_id_access(context.wire)
-    require_access(access, context.wire.principal)
-    seen = read_producers(context, partitions)
-    as_of = context.now()
+    access = transactional_id_access(session.wire)
+    require_access(access, session.wire.principal)
+    seen = read_producers(session, partitions)
+    as_of = session.now()
     candidates = find_candidates(seen.producers, as_of, max_timeout_ms)
-    joined = join_with_answering(context.wire, candidates)
+    joined = join_with_answering(session.wire, candidates)
     verdicts, unanswered = judge(joined.transactions, as_of), set(seen.unanswered)
     suspected = {each.transaction.topic_partition for each in verdicts if each.hangs}
     if suspected:
-        again = read_producers(context, {each: partitions[each] for each in sorted(suspected)}, quiet=True)
+        again = read_producers(session, {each: partitions[each] for each in sorted(suspected)}, quiet=True)
         verdicts = still_open(verdicts, again.producers)
         unanswered |= set(again.unanswered)
     return Searched(as_of, verdicts, joined, tuple(sorted(unanswered)), access)
 
 
 def read_producers(
-    context: Context, partitions: Mapping[TopicPartition, int], *, quiet: bool = False
-) -> "ProducersTold":
+    session: Session, partitions: Mapping[TopicPartition, int], *, quiet: bool = False
+) -> "AnsweredProducers":
     """Producers of these partitions as far as leaders answer, with progress on the terminal."""
     from eosctl.sources.kafka_producers import answering_producers
 
     if quiet:
-        return answering_producers(context.wire, partitions)
-    with context.options.console.progress("asking leaders", len(partitions), unit="partitions") as advance:
-        return answering_producers(context.wire, partitions, on_answer=advance)
+        return answering_producers(session.wire, partitions)
+    with session.options.console.progress("asking leaders", len(partitions), unit="partitions") as advance:
+        return answering_producers(session.wire, partitions, on_answer=advance)

@@ -18,27 +18,27 @@ from eosctl.operations.hanging_search import partitions_to_search, read_producer
 from eosctl.operations.owners import ConnectNames, read_connect_names
 from eosctl.operations.partitions import wanted_partitions
 from eosctl.operations.saved_transactions import read_saved, saved_partitions, saved_stability
-from eosctl.operations.session import Context
+from eosctl.operations.session import Session
 from eosctl.render.document import Document
 from eosctl.render.views.last_stable import view_stability
 
 ALL_AGES = -1 << 62
 
 
-def look(context: Context, arguments: Sequence[str], connect: ConnectNames) -> Document:
+def look(session: Session, arguments: Sequence[str], connect: ConnectNames) -> Document:
     """Offsets of the partitions named, or of all that are held back, with who holds them back."""
     from eosctl.sources.first_batches import first_timestamps
     from eosctl.sources.kafka_offsets import offsets_or_skipped
 
-    wire, wanted = context.wire, wanted_partitions(arguments)
-    leaders = partitions_to_search(context, wanted, None)
+    wire, wanted = session.wire, wanted_partitions(arguments)
+    leaders = partitions_to_search(session, wanted, None)
     told = offsets_or_skipped(wire, leaders) if leaders else {}
     offsets = {partition: each for partition, each in told.items() if not isinstance(each, Skipped)}
     held = {partition: each for partition, each in offsets.items() if each.held_back > 0}
-    as_of = context.now()
+    as_of = session.now()
     since = first_timestamps(wire, {each: held[each].last_stable_offset for each in held}, leaders)
     shown = offsets if wanted else held
-    opened, unknown = _open_in(context, held, leaders)
+    opened, unknown = _open_in(session, held, leaders)
     missing = [str(partition) for partition, each in told.items() if isinstance(each, Skipped)]
     return view_stability(
         _owned(stability(shown, opened, since), connect),
@@ -75,13 +75,13 @@ def _owned(
 
 
 def _open_in(
-    context: Context, held: Mapping[TopicPartition, PartitionOffsets], leaders: Mapping[TopicPartition, int]
+    session: Session, held: Mapping[TopicPartition, PartitionOffsets], leaders: Mapping[TopicPartition, int]
 ) -> tuple[tuple[OpenTransaction, ...], tuple[str, ...]]:
     """The open transactions, and what is not known of them."""
     from eosctl.sources.open_transactions import join_with_answering
 
-    seen = read_producers(context, {each: leaders[each] for each in held}, quiet=True)
-    joined = join_with_answering(context.wire, find_candidates(seen.producers, context.now(), ALL_AGES))
+    seen = read_producers(session, {each: leaders[each] for each in held}, quiet=True)
+    joined = join_with_answering(session.wire, find_candidates(seen.producers, session.now(), ALL_AGES))
     return (*joined.transactions, *joined.undecided), _unknown_holders(joined.reasons)
 
 
@@ -93,7 +93,7 @@ def require_all(document: Document) -> None:
 
 
 def last_stable_offsets(
-    context: Context, arguments: Sequence[str], config_topic: str, every_s: float | None, looks: int | None
+    session: Session, arguments: Sequence[str], config_topic: str, every_s: float | None, looks: int | None
 ) -> Document:
     """The last look. Before it, with every_s, the same is drawn on the terminal every every_s seconds.
 
@@ -101,21 +101,21 @@ def last_stable_offsets(
     """
     if looks is not None and every_s is None:
         raise UsageError("--looks says how often to look, so it needs --watch")
-    if context.options.snapshot is not None:
+    if session.options.snapshot is not None:
         if every_s is not None:
             raise UsageError("a snapshot does not change, so it cannot be watched")
-        return _saved(context.options.snapshot, context.options.group_id, arguments)
-    connect = read_connect_names(context, config_topic)
-    document = look(context, arguments, connect)
+        return _saved(session.options.snapshot, session.options.group_id, arguments)
+    connect = read_connect_names(session, config_topic)
+    document = look(session, arguments, connect)
     if every_s is None:
         return document
     count = 1
     try:
         while looks is None or count < looks:
-            context.options.console.redraw(document)
+            session.options.console.redraw(document)
             time.sleep(every_s)
-            document = look(context, arguments, connect)
+            document = look(session, arguments, connect)
             count += 1
     except KeyboardInterrupt:
-        context.options.console.narrate(f"watched {count} times")
+        session.options.console.narrate(f"watched {count} times")
     return document

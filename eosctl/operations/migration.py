@@ -14,7 +14,7 @@ from eosctl.operations.gc_paused import gc_paused
 from eosctl.operations.migration_clusters import known_or_former_configs, read_clusters, stays_in_its_connect_cluster
 from eosctl.operations.migration_request import MigrationOptions, migration_request, named_connectors
 from eosctl.operations.plan_flow import apply_plan, keep_plan, own_plan_path, run_plan
-from eosctl.operations.session import Context
+from eosctl.operations.session import Session
 from eosctl.operations.two_clusters import SourceAndTarget
 from eosctl.planning.migration import plan_migration
 from eosctl.render.views.plan import view_plan
@@ -53,14 +53,14 @@ PlanAnew = Callable[[tuple[ConnectorStopped, ...]], Planned]
 """Reads and plans; its argument are the connectors that this command has stopped."""
 
 
-def migrate(context: Context, sides: SourceAndTarget, options: MigrationOptions) -> int:
+def migrate(session: Session, sides: SourceAndTarget, options: MigrationOptions) -> int:
     """The whole command: plan, show, ask, apply. Returns the exit code."""
-    return present(context, sides, lambda stopped: read_and_plan(context, sides, options, stopped), options.plan_file)
+    return present(session, sides, lambda stopped: read_and_plan(session, sides, options, stopped), options.plan_file)
 
 
-def present(context: Context, sides: SourceAndTarget, plan: PlanAnew, plan_file: Path | None) -> int:
+def present(session: Session, sides: SourceAndTarget, plan: PlanAnew, plan_file: Path | None) -> int:
     """Plans, shows, writes the plan file or asks and applies. Returns the exit code."""
-    options = context.options
+    options = session.options
     with gc_paused():
         planned = plan(())
     document = view_plan(planned.plan, planned.cluster_id, planned.migration.findings, planned.migration.objections)
@@ -68,34 +68,34 @@ def present(context: Context, sides: SourceAndTarget, plan: PlanAnew, plan_file:
         options.console.result(document)
         planned.require()
         if plan_file is not None:
-            _write(context, planned, plan_file)
+            _write(session, planned, plan_file)
         return EXIT_FINE
     if not options.yes or planned.migration.objections:
         options.console.preview(document)
     planned.require()
     options.console.confirm(f"Apply {counted(len(planned.plan.steps), 'step')}?", yes=options.yes)
     if planned.stops:
-        planned = _stop_and_plan_again(context, sides, plan, planned)
+        planned = _stop_and_plan_again(session, sides, plan, planned)
     file = keep_plan(planned.plan, own_plan_path(planned.plan))
     options.console.narrate(f"the plan is kept in {file.path}; if this is cut short, `eosctl apply` finishes it")
-    return apply_plan(context, sides, file, findings=planned.migration.findings)
+    return apply_plan(session, sides, file, findings=planned.migration.findings)
 
 
-def _write(context: Context, planned: Planned, path: Path) -> None:
+def _write(session: Session, planned: Planned, path: Path) -> None:
     if planned.stops:
         raise Refused(
             "a running connector moves on, so a plan of its offsets would be stale at once; no plan was written",
             hint="stop it first (PUT /connectors/NAME/stop) and plan then, or leave out --plan-file",
         )
     keep_plan(planned.plan, path)
-    context.options.console.narrate(f"plan written to {path}; `eosctl apply {path}` carries it out")
+    session.options.console.narrate(f"plan written to {path}; `eosctl apply {path}` carries it out")
 
 
-def _stop_and_plan_again(context: Context, sides: SourceAndTarget, plan: PlanAnew, planned: Planned) -> Planned:
+def _stop_and_plan_again(session: Session, sides: SourceAndTarget, plan: PlanAnew, planned: Planned) -> Planned:
     """Only a stopped connector's offsets stand still: stop it, then plan with what is there now."""
     stop_plan = Plan(planned.plan.kind, planned.plan.as_of, planned.stops)
     file = keep_plan(stop_plan, own_plan_path(stop_plan))
-    _, failure = run_plan(context, sides, file)
+    _, failure = run_plan(session, sides, file)
     if failure is not None:
         raise failure
     stopped = [each.step for each in planned.stops if isinstance(each.step, StopConnector)]
@@ -113,33 +113,33 @@ def _stop_and_plan_again(context: Context, sides: SourceAndTarget, plan: PlanAne
 
 
 def read_and_plan(
-    context: Context, sides: SourceAndTarget, options: MigrationOptions, just_stopped: tuple[ConnectorStopped, ...] = ()
+    session: Session, sides: SourceAndTarget, options: MigrationOptions, just_stopped: tuple[ConnectorStopped, ...] = ()
 ) -> Planned:
     """Reads what the move needs to know, and plans it."""
     from eosctl.sources.plan_facts import read_connector_states
 
-    group_id = context.options.need_group_id()
+    group_id = session.options.need_group_id()
     states = read_connector_states(sides.access(Side.SOURCE))
-    configs = known_or_former_configs(sides, named_connectors(options), connector_configs(context, states))
+    configs = known_or_former_configs(sides, named_connectors(options), connector_configs(session, states))
     request = replace(migration_request(options, group_id, configs), just_stopped=just_stopped)
     moving = {move.connector: configs.get(move.connector, {}) for move in request.moves}
     clusters = read_clusters(sides, moving, group_id)
     request = replace(request, stays=stays_in_its_connect_cluster(sides, options, request, clusters))
-    facts = replace(_read_facts(context, sides, request, states), clusters=clusters)
+    facts = replace(_read_facts(session, sides, request, states), clusters=clusters)
     _require_known(request, facts, states)
     return Planned(plan_migration(request, facts), facts.cluster_ids[Side.SOURCE])
 
 
-def connector_configs(context: Context, states: "dict[str, ConnectorState] | Skipped") -> dict[str, dict[str, object]]:
+def connector_configs(session: Session, states: "dict[str, ConnectorState] | Skipped") -> dict[str, dict[str, object]]:
     """Configs of the connectors that exist, as far as anybody tells."""
     from eosctl.sources.connect_offsets import read_connector_configs
 
-    options = context.options
+    options = session.options
     if options.connect_urls:
         configs = read_connector_configs(options.connect_urls, options.timeout_s)
         return {name: dict(config) for name, config in configs.items()}
     if isinstance(states, Skipped):
-        context.options.console.warn(f"connector configs are unknown: {states.reason}")
+        session.options.console.warn(f"connector configs are unknown: {states.reason}")
         return {}
     return {name: dict(state.config) for name, state in states.items() if state.config is not None}
 
@@ -165,7 +165,7 @@ def _require_known(
 
 
 def _read_facts(
-    context: Context, sides: SourceAndTarget, request: MigrationRequest, states: "dict[str, ConnectorState] | Skipped"
+    session: Session, sides: SourceAndTarget, request: MigrationRequest, states: "dict[str, ConnectorState] | Skipped"
 ) -> MigrationFacts:
     from eosctl.sources.connect_offsets import read_answers
     from eosctl.sources.plan_facts import read_connector_facts, read_offsets_topic, read_topic_now
@@ -188,7 +188,7 @@ def _read_facts(
     topics = {(cluster_ids[side], topic): (side, topic) for side, topic in places}
     held = {key: read_offsets_topic(sides.access(side), topic) for key, (side, topic) in topics.items()}
     return MigrationFacts(
-        as_of=context.now(),
+        as_of=session.now(),
         cluster_ids=cluster_ids,
         connectors=connectors,
         topics={place: read_topic_now(sides.access(place[0]), place[1]) for place in places},

@@ -6,7 +6,7 @@ from eosctl.errors import EosctlError
 from eosctl.model.migration import ConnectClusters, MigrationRequest
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.plan import Side
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Skipped, not_asked
 from eosctl.operations.migration_request import Configs, MigrationOptions
 from eosctl.operations.two_clusters import SourceAndTarget
 
@@ -36,8 +36,8 @@ def read_clusters(sides: SourceAndTarget, configs: Configs, group_id: str) -> Co
         workers=workers,
         producers=producers,
         servers={name: str(configs[name][OVERRIDE]) for name in producers},
-        exactly_once=_source_support(sides) if producers else Skipped("not options"),
-        group_state=_group_state(sides, group_id) if workers == access.wire.cluster_id else Skipped("not options"),
+        exactly_once=_source_support(sides) if producers else not_asked("not asked"),
+        group_state=_group_state(sides, group_id) if workers == access.wire.cluster_id else not_asked("not asked"),
     )
 
 
@@ -47,7 +47,7 @@ def _group_state(sides: SourceAndTarget, group_id: str) -> str | Skipped:
     try:
         return read_connect_group(sides.access(Side.SOURCE).wire, group_id).state
     except EosctlError as error:
-        return Skipped(error.message)
+        return Skipped.of(error)
 
 
 def _source_support(sides: SourceAndTarget) -> SourceSupport | Skipped:
@@ -55,7 +55,7 @@ def _source_support(sides: SourceAndTarget) -> SourceSupport | Skipped:
 
     access = sides.access(Side.SOURCE)
     if not access.connect_urls:
-        return Skipped("no worker's address was given")
+        return not_asked("no worker's address was given")
     return probe_source_support(access.connect_urls, access.timeout_s)
 
 

@@ -11,7 +11,7 @@ from eosctl.model.merged_offsets import OffsetsReport
 from eosctl.model.times import rfc3339
 from eosctl.operations.gc_paused import gc_paused
 from eosctl.operations.offsets_reading import OffsetsRead, OffsetsRequest, read_offsets
-from eosctl.operations.session import Context
+from eosctl.operations.session import Session
 from eosctl.render.document import Document
 from eosctl.render.views.offsets import view_offsets
 
@@ -26,14 +26,14 @@ class Answer:
     exit_code: int
 
 
-def show_offsets(context: Context, request: OffsetsRequest, *, tombstones: bool) -> Answer:
+def show_offsets(session: Session, request: OffsetsRequest, *, tombstones: bool) -> Answer:
     """All offsets merged, with findings."""
     with gc_paused():
-        return _show(context, request, tombstones=tombstones)
+        return _show(session, request, tombstones=tombstones)
 
 
-def _show(context: Context, request: OffsetsRequest, *, tombstones: bool) -> Answer:
-    read = read_offsets(context, request)
+def _show(session: Session, request: OffsetsRequest, *, tombstones: bool) -> Answer:
+    read = read_offsets(session, request)
     report = report_of(read, request)
     document = view_offsets(report, read.worker, rfc3339(read.as_of), read.cluster_id, tombstones=tombstones)
     return Answer(document, EXIT_FOUND if any(each.counts for each in report.findings) else EXIT_FINE)

@@ -18,7 +18,7 @@ from eosctl.model.skipped import Skipped
 from eosctl.model.times import rfc3339
 from eosctl.operations.offsets import Answer, report_of
 from eosctl.operations.offsets_reading import OffsetsRead, OffsetsRequest, offsets_in, read_offsets
-from eosctl.operations.session import Context
+from eosctl.operations.session import Session
 from eosctl.render.views.exported_offsets import ExportedFile, view_difference, view_export
 from eosctl.sources.files import read_text
 
@@ -34,9 +34,9 @@ class _Sorted:
     left_out: tuple[str, ...]
 
 
-def export_offsets(context: Context, request: OffsetsRequest, target: Path, store: Store) -> Answer:
+def export_offsets(session: Session, request: OffsetsRequest, target: Path, store: Store) -> Answer:
     """Writes a file for each connector with offsets, and says what could not be expressed."""
-    read = read_offsets(context, request)
+    read = read_offsets(session, request)
     chosen = [(each.name, _sorted(each, store)) for each in report_of(read, request).connectors]
     chosen = [(name, found) for name, found in chosen if found.offsets or found.left_out]
     single = len(request.connectors) == 1 and not target.is_dir()
@@ -90,9 +90,9 @@ def _value(merged: MergedOffset, store: Store) -> SourceOffset | Skipped | None:
     return Skipped(stored.value.reason) if isinstance(stored.value, MalformedValue) else stored.value
 
 
-def diff_offsets(context: Context, request: OffsetsRequest, a: str, b: str, store: Store) -> Answer:
+def diff_offsets(session: Session, request: OffsetsRequest, a: str, b: str, store: Store) -> Answer:
     """Two sets of offsets compared; exit code 1 where they differ."""
-    sides = [_side(context, request, name, store) for name in (a, b)]
+    sides = [_side(session, request, name, store) for name in (a, b)]
     if request.connectors:
         wanted = set(request.connectors)
         sides = [{each: value for each, value in side.items() if each.connector in wanted} for side in sides]
@@ -100,10 +100,10 @@ def diff_offsets(context: Context, request: OffsetsRequest, a: str, b: str, stor
     return Answer(view_difference(difference), EXIT_FOUND if difference.changes else EXIT_FINE)
 
 
-def _side(context: Context, request: OffsetsRequest, name: str, store: Store) -> OffsetsById:
+def _side(session: Session, request: OffsetsRequest, name: str, store: Store) -> OffsetsById:
     everything = replace(request, connectors=())
     if name == LIVE:
-        return dict(_by_id(read_offsets(context, everything), everything, store))
+        return dict(_by_id(read_offsets(session, everything), everything, store))
     path = Path(name)
     if path.is_dir():
         files = sorted(path.glob(f"*{SUFFIX}"))

@@ -15,13 +15,13 @@ from eosctl.model.connectors import Reader
 from eosctl.model.offset_stores import SourceSupport, StorePlace, WorkerSettings
 from eosctl.model.offsets import OffsetsTopic
 from eosctl.model.records import RecordState
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Cause, Skipped, not_asked
 from eosctl.model.snapshot import ConfigTopicLog, OffsetsFacts, Snapshot
 from eosctl.model.versions import NEWEST, KafkaVersion
 from eosctl.model.workers import ConnectFacts, WorkerFacts
 from eosctl.operations.offsets_topics import PlacesReader, read_cluster_ids
 from eosctl.operations.reading import read_config_topic
-from eosctl.operations.session import Context
+from eosctl.operations.session import Session
 
 DEFAULT_OFFSETS_TOPIC: Final = "connect-offsets"
 WORKER_OFFSETS_TOPIC: Final = "offset.storage.topic"
@@ -55,22 +55,22 @@ class OffsetsRead:
     cluster_ids: Mapping[frozenset[str], str | Skipped] = field(default_factory=dict)
 
 
-def read_offsets(context: Context, request: OffsetsRequest) -> OffsetsRead:
+def read_offsets(session: Session, request: OffsetsRequest) -> OffsetsRead:
     """The cluster now, or the file given with --snapshot.
 
     Raises UsageError where the worker's offsets topic does not exist, and the error of a topic that cannot be read if
     the request is about it; other topics are Skipped then.
     """
-    if context.options.snapshot is not None:
+    if session.options.snapshot is not None:
         from eosctl.sources.snapshot_file import read_snapshot_file
 
-        return offsets_in(read_snapshot_file(context.options.snapshot), request)
-    worker = worker_settings(context, request)
-    connectors = source_connectors(context, request, worker.version)
+        return offsets_in(read_snapshot_file(session.options.snapshot), request)
+    worker = worker_settings(session, request)
+    connectors = source_connectors(session, request, worker.version)
     places = places_to_read(worker, connectors, request.connectors)
     sent = producer_servers(worker, connectors, request.connectors)
-    cluster_ids = read_cluster_ids(context, [*(place.bootstrap_servers for place in places), *sent])
-    reader = PlacesReader(context, cluster_ids)
+    cluster_ids = read_cluster_ids(session, [*(place.bootstrap_servers for place in places), *sent])
+    reader = PlacesReader(session, cluster_ids)
     topics: dict[StorePlace, OffsetsTopic | Skipped | None] = {}
     for place in places:
         topics[place] = reader.read(place, insist=bool(request.connectors) or not topics)
@@ -81,10 +81,9 @@ def read_offsets(context: Context, request: OffsetsRequest) -> OffsetsRead:
             hint="name the workers' offset.storage.topic: --worker-offsets-topic TOPIC",
         )
     known = {
-        servers: Skipped(each.message) if isinstance(each, EosctlError) else each
-        for servers, each in cluster_ids.items()
+        servers: Skipped.of(each) if isinstance(each, EosctlError) else each for servers, each in cluster_ids.items()
     }
-    return OffsetsRead(context.now(), context.wire.cluster_id, worker, connectors, topics, known)
+    return OffsetsRead(session.now(), session.wire.cluster_id, worker, connectors, topics, known)
 
 
 def offsets_in(snapshot: Snapshot, request: OffsetsRequest) -> OffsetsRead:
@@ -98,7 +97,7 @@ def offsets_in(snapshot: Snapshot, request: OffsetsRequest) -> OffsetsRead:
     if not isinstance(configs, Skipped):
         configs = {name: config for name, config in configs.items() if name not in sinks}
     connectors = _with_own_topic(configs, request, former)
-    missing = Skipped("it is not in the snapshot")
+    missing = Skipped("it is not in the snapshot", Cause.NOT_SAVED)
     topics = {
         place: facts.topics.get(place, missing) for place in places_to_read(worker, connectors, request.connectors)
     }
@@ -121,15 +120,15 @@ def _overridden(worker: WorkerSettings, request: OffsetsRequest) -> WorkerSettin
     )
 
 
-def worker_settings(context: Context, request: OffsetsRequest) -> WorkerSettings:
+def worker_settings(session: Session, request: OffsetsRequest) -> WorkerSettings:
     """The workers' settings: what the user says, else their properties file, else what they answer themselves."""
     told = _worker_properties(request)
     servers = request.worker_bootstrap_servers or told.get(SERVERS)
     return WorkerSettings(
         offsets_topic=request.worker_offsets_topic or told.get(WORKER_OFFSETS_TOPIC) or DEFAULT_OFFSETS_TOPIC,
-        exactly_once=_source_support(context, request, told),
-        bootstrap_servers=server_set(servers) if servers else Skipped("give --worker-bootstrap-servers"),
-        version=_version(request.worker_version) or _oldest(context.read_connect()),
+        exactly_once=_source_support(session, request, told),
+        bootstrap_servers=server_set(servers) if servers else not_asked("give --worker-bootstrap-servers"),
+        version=_version(request.worker_version) or _oldest(session.read_connect()),
         clients={key: value for key, value in told.items() if key in INHERITED},
     )
 
@@ -141,7 +140,7 @@ def _worker_properties(request: OffsetsRequest) -> Mapping[str, str]:
     return {} if path is None else decode_properties(read_text(path, "--worker-config"), origin=str(path))
 
 
-def _source_support(context: Context, request: OffsetsRequest, told: Mapping[str, str]) -> SourceSupport | Skipped:
+def _source_support(session: Session, request: OffsetsRequest, told: Mapping[str, str]) -> SourceSupport | Skipped:
     from eosctl.sources.connect_offsets import probe_source_support
 
     if request.exactly_once is not None:
@@ -151,10 +150,10 @@ def _source_support(context: Context, request: OffsetsRequest, told: Mapping[str
         if text not in set(SourceSupport):
             raise UsageError(f"{request.worker_config}: {SOURCE_SUPPORT} is {text!r}, which no worker accepts")
         return SourceSupport(text)
-    urls = context.options.connect_urls
+    urls = session.options.connect_urls
     if not urls:
-        return Skipped("give --exactly-once, --worker-config or --connect-url")
-    return probe_source_support(urls, context.options.timeout_s)
+        return not_asked("give --exactly-once, --worker-config or --connect-url")
+    return probe_source_support(urls, session.options.timeout_s)
 
 
 def _version(told: str | None) -> KafkaVersion | None:
@@ -171,9 +170,9 @@ def _oldest(connect: ConnectFacts | Skipped) -> KafkaVersion:
     return min(found, default=NEWEST)
 
 
-def source_connectors(context: Context, request: OffsetsRequest, version: KafkaVersion) -> Connectors:
+def source_connectors(session: Session, request: OffsetsRequest, version: KafkaVersion) -> Connectors:
     """Connectors and configs as Connect REST has them, else as the config topic has them; --offsets-topic wins."""
-    configs, former = _configs(context, request, version)
+    configs, former = _configs(session, request, version)
     return _with_own_topic(configs, request, former)
 
 
@@ -186,16 +185,16 @@ def _with_own_topic(configs: Configs | Skipped, request: OffsetsRequest, former:
     return Connectors({name: {**config, **own} for name, config in configs.items()}, own, gone)
 
 
-def _configs(context: Context, request: OffsetsRequest, version: KafkaVersion) -> tuple[Configs | Skipped, Configs]:
+def _configs(session: Session, request: OffsetsRequest, version: KafkaVersion) -> tuple[Configs | Skipped, Configs]:
     """Configs of the connectors that exist, from Connect REST, else the config topic; and those of deleted ones."""
     from eosctl.sources.connect_offsets import read_connector_configs
 
-    options = context.options
+    options = session.options
     told = read_connector_configs(options.connect_urls, options.timeout_s) if options.connect_urls else None
     try:
-        configs, last = configs_in(read_config_topic(context, request.config_topic), version)
+        configs, last = configs_in(read_config_topic(session, request.config_topic), version)
     except EosctlError as error:
-        return Skipped(error.message) if told is None else told, {}
+        return Skipped.of(error) if told is None else told, {}
     return configs if told is None else told, last
 
 
@@ -216,7 +215,7 @@ def configs_in(log: ConfigTopicLog, version: KafkaVersion) -> tuple[Configs, Con
     return {name: state.config for name, state in states.items() if state.config is not None}, last
 
 
-def read_offsets_facts(context: Context, request: OffsetsRequest) -> OffsetsFacts:
+def read_offsets_facts(session: Session, request: OffsetsRequest) -> OffsetsFacts:
     """What a snapshot keeps about offsets."""
-    read = read_offsets(context, request)
+    read = read_offsets(session, request)
     return OffsetsFacts(read.worker, read.topics)

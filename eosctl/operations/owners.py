@@ -9,12 +9,12 @@ from eosctl.analysis.owners import KnownNames
 from eosctl.errors import EosctlError
 from eosctl.model.connectors import ConnectorState, Reader
 from eosctl.model.groups import ListedGroup
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.snapshot import Snapshot
 from eosctl.model.versions import NEWEST
 from eosctl.model.workers import ConnectFacts
 from eosctl.operations.reading import read_config_topic
-from eosctl.operations.session import Context
+from eosctl.operations.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,12 +38,12 @@ class ConnectNames:
         return tuple(f"owners by {what}: {why.reason}" for what, why in unread.items() if isinstance(why, Skipped))
 
 
-def read_connect_names(context: Context, config_topic: str) -> ConnectNames:
+def read_connect_names(session: Session, config_topic: str) -> ConnectNames:
     """Whatever can be read; what cannot is Skipped, because a transaction without an owner is still worth showing."""
-    group_id = context.options.group_id
-    groups = _tried(lambda: _groups(context))
-    connect = _tried(context.read_connect)
-    connectors = _tried(lambda: _connectors(context, config_topic))
+    group_id = session.options.group_id
+    groups = _tried(lambda: _groups(session))
+    connect = _tried(session.read_connect)
+    connectors = _tried(lambda: _connectors(session, config_topic))
     return _names(group_id, groups, connectors, connect)
 
 
@@ -75,16 +75,16 @@ def _tried(read: "Callable[[], T | Skipped]") -> "T | Skipped":
     try:
         return read()
     except EosctlError as error:
-        return Skipped(error.message)
+        return Skipped.of(error)
 
 
-def _groups(context: Context) -> Mapping[str, ListedGroup]:
+def _groups(session: Session) -> Mapping[str, ListedGroup]:
     from eosctl.sources.kafka_groups import listed_groups
 
-    return listed_groups(context.wire)
+    return listed_groups(session.wire)
 
 
-def _connectors(context: Context, config_topic: str) -> Mapping[str, ConnectorState] | Skipped:
-    if context.options.group_id is None:
-        return Skipped("no --group-id was given, so connectors are not known")
-    return fold_config_topic(read_config_topic(context, config_topic).records, Reader(NEWEST)).states
+def _connectors(session: Session, config_topic: str) -> Mapping[str, ConnectorState] | Skipped:
+    if session.options.group_id is None:
+        return not_asked("no --group-id was given, so connectors are not known")
+    return fold_config_topic(read_config_topic(session, config_topic).records, Reader(NEWEST)).states

@@ -16,7 +16,7 @@ from eosctl.model.plan import Plan, Side
 from eosctl.model.plan_outcome import ApplyOutcome
 from eosctl.model.report import Finding
 from eosctl.operations.gc_paused import gc_paused
-from eosctl.operations.session import Context
+from eosctl.operations.session import Session
 from eosctl.operations.two_clusters import SourceAndTarget
 from eosctl.planning.undo import undo_plan
 from eosctl.render.views.plan import describe_step, view_apply_outcome, view_plan
@@ -73,7 +73,7 @@ def own_plan_path(plan: Plan) -> Path:
 
 
 def apply_plan(
-    context: Context,
+    session: Session,
     sides: SourceAndTarget,
     file: PlanFile,
     *,
@@ -81,9 +81,9 @@ def apply_plan(
     failpoint: Failpoint = no_failpoint,
 ) -> int:
     """Applies the plan, shows what became of each step, and raises the error that it ended with, if any."""
-    outcome, failure = run_plan(context, sides, file, failpoint=failpoint)
+    outcome, failure = run_plan(session, sides, file, failpoint=failpoint)
     cluster_id = sides.access(Side.SOURCE).wire.cluster_id if failure is None else _known_cluster(sides)
-    context.options.console.result(
+    session.options.console.result(
         view_apply_outcome(file.plan, outcome, cluster_id, str(file.undo), findings=findings)
     )
     if failure is not None:
@@ -98,13 +98,13 @@ def _known_cluster(sides: SourceAndTarget) -> str:
 
 
 def run_plan(
-    context: Context, sides: SourceAndTarget, file: PlanFile, *, failpoint: Failpoint = no_failpoint
+    session: Session, sides: SourceAndTarget, file: PlanFile, *, failpoint: Failpoint = no_failpoint
 ) -> tuple[ApplyOutcome, EosctlError | None]:
     """Leaves the undo file, then performs the steps that are not done yet."""
     from eosctl.executors.performers import performers
     from eosctl.sources.plan_facts import read_entries, read_plan_facts
 
-    console = context.options.console
+    console = session.options.console
     with Journal(file.journal, plan_digest(file.plan)) as journal, gc_paused():
         if not file.undo.exists():
             write_plan_file(file.undo, undo_plan(file.plan))
@@ -142,10 +142,10 @@ def describer() -> "Callable[[ClusterAccess, Sequence[str]], Mapping[str, Transa
 
 
 def apply_file(
-    context: Context, sides: SourceAndTarget, path: Path, question: str, *, kinds: Sequence[str] = ()
+    session: Session, sides: SourceAndTarget, path: Path, question: str, *, kinds: Sequence[str] = ()
 ) -> int:
     """`eosctl apply` and `eosctl undo`: the plan shown, agreed to, applied. kinds limits what the file may hold."""
-    options = context.options
+    options = session.options
     file = read_plan(path)
     if kinds and file.plan.kind not in kinds:
         raise UsageError(f"{path} is a plan of kind {file.plan.kind}", hint=f"`eosctl apply {path}` applies it")
@@ -156,4 +156,4 @@ def apply_file(
     if not options.yes:
         options.console.preview(document)
     options.console.confirm(question, yes=options.yes)
-    return apply_plan(context, sides, file)
+    return apply_plan(session, sides, file)

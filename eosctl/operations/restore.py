@@ -9,7 +9,7 @@ from eosctl.model.plan import ConnectorStopped, Side
 from eosctl.model.skipped import Skipped
 from eosctl.operations.migration import Planned, connector_configs, fenced_ids, present, transaction_timeout_ms
 from eosctl.operations.migration_clusters import known_or_former_configs, read_clusters
-from eosctl.operations.session import Context
+from eosctl.operations.session import Session
 from eosctl.operations.two_clusters import SourceAndTarget
 from eosctl.planning.restore import RestoreRequest, plan_restore
 
@@ -30,17 +30,17 @@ class RestoreOptions:
     create_keys: bool = False
 
 
-def restore(context: Context, sides: SourceAndTarget, asked: RestoreOptions) -> int:
+def restore(session: Session, sides: SourceAndTarget, asked: RestoreOptions) -> int:
     """The whole command: plan, show, ask, apply. Returns the exit code."""
 
     def plan(just_stopped: tuple[ConnectorStopped, ...]) -> Planned:
-        return _read_and_plan(context, sides, asked, just_stopped)
+        return _read_and_plan(session, sides, asked, just_stopped)
 
-    return present(context, sides, plan, asked.plan_file)
+    return present(session, sides, plan, asked.plan_file)
 
 
 def _read_and_plan(
-    context: Context, sides: SourceAndTarget, asked: RestoreOptions, just_stopped: tuple[ConnectorStopped, ...]
+    session: Session, sides: SourceAndTarget, asked: RestoreOptions, just_stopped: tuple[ConnectorStopped, ...]
 ) -> Planned:
     from eosctl.sources.files import read_text
     from eosctl.sources.plan_facts import (
@@ -51,10 +51,10 @@ def _read_and_plan(
     )
 
     offsets = decode_kip875(read_text(asked.file, "the export file"), str(asked.file))
-    group_id = context.options.need_group_id()
+    group_id = session.options.need_group_id()
     access = sides.access(Side.SOURCE)
     states = read_connector_states(access)
-    configs = connector_configs(context, states)
+    configs = connector_configs(session, states)
     known = known_or_former_configs(sides, (asked.connector,), configs)
     config = known.get(asked.connector, {})
     own = asked.offsets_topic or config.get(OFFSETS_TOPIC_SETTING)
@@ -73,7 +73,7 @@ def _read_and_plan(
         named=asked.offsets_topic is not None,
     )
     facts = MigrationFacts(
-        as_of=context.now(),
+        as_of=session.now(),
         cluster_ids=dict.fromkeys(Side, access.wire.cluster_id),
         connectors={
             (Side.SOURCE, name): each

@@ -10,21 +10,22 @@ from typing import TYPE_CHECKING, Final, Self
 
 from eosctl.clients.rest_identity import WorkerUrl
 from eosctl.errors import ConfigError, Refused
-from eosctl.model.skipped import Skipped
-from eosctl.operations.session_options import GlobalOptions
+from eosctl.model.skipped import Skipped, not_asked
+from eosctl.operations.session_options import SessionOptions
 
 if TYPE_CHECKING:
     from eosctl.clients.wire import Wire
     from eosctl.model.client_properties import ClientProperties, Property
     from eosctl.model.workers import ConnectFacts
+    from eosctl.sources.cluster_reader import ClusterReader
 
 MOST_NAMES: Final = 5
 
 
-class Context:
+class Session:
     """Connections of one command, made when first asked for and closed at its end."""
 
-    def __init__(self, options: GlobalOptions) -> None:
+    def __init__(self, options: SessionOptions) -> None:
         urls = tuple(WorkerUrl(url, lambda: self.client_properties) for url in options.connect_urls)
         self.options = replace(options, connect_urls=urls)
 
@@ -114,12 +115,34 @@ class Context:
             raise Refused(what, hint="is it the right profile? `eosctl profile explain` shows where each value is from")
         self.options.console.warn(what)
 
+    @cached_property
+    def reader(self) -> "ClusterReader":
+        """How the cluster is read: the one place that knows whether it is live or saved."""
+        if self.options.snapshot is not None:
+            from eosctl.sources.saved_cluster import SavedCluster
+            from eosctl.sources.snapshot_file import read_snapshot_file
+
+            return SavedCluster(read_snapshot_file(self.options.snapshot), self.options.group_id)
+        from eosctl.sources.live_cluster import LiveCluster
+
+        return LiveCluster(self, self.options.group_id, self.options.console.progress)
+
+    @property
+    def connect_urls(self) -> tuple[str, ...]:
+        """The Connect workers' REST addresses."""
+        return self.options.connect_urls
+
+    @property
+    def timeout_s(self) -> float:
+        """How long one request may take."""
+        return self.options.timeout_s
+
     def read_connect(self) -> "ConnectFacts | Skipped":
         """What the Connect workers say now, Skipped where none was named."""
         from eosctl.sources.connect_rest import read_connect
 
         urls = self.options.connect_urls
-        return read_connect(urls, self.options.timeout_s) if urls else Skipped("no --connect-url was given")
+        return read_connect(urls, self.options.timeout_s) if urls else not_asked("no --connect-url was given")
 
 
 def _few(names: Sequence[str]) -> str:

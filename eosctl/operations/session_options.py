@@ -7,22 +7,23 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from eosctl.errors import UsageError
+from eosctl.operations.reporter import Reporter
 
 if TYPE_CHECKING:
     from eosctl.model.profile import Profile
-    from eosctl.render.console import Console
 
 
 @dataclass(frozen=True, slots=True)
-class GlobalOptions:
+class SessionOptions:
     """What the user said with the shared options; those that a command does not take keep their default.
 
-    properties are those of `-X`, in Java's names; timeout_s bounds each request; snapshot is the file to read instead
-    of the cluster; console is where the command answers. sources says where a value that a profile can give came from.
-    writes: the command changes the cluster, unless dry_run. worker_configs are workers' properties files.
+    console is how an operation speaks while it works; properties are those of `-X`, in Java's names; timeout_s bounds
+    each request; snapshot is the file to read instead of the cluster. sources says where a value that a profile can
+    give came from. writes: the command changes the cluster, unless dry_run. worker_configs are workers' properties
+    files.
     """
 
-    console: "Console"
+    console: Reporter
     bootstrap_servers: str | None = None
     command_config: Path | None = None
     properties: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))

@@ -15,7 +15,7 @@ from eosctl.model.skipped import Skipped
 from eosctl.model.transaction_log import TransactionLogFacts
 from eosctl.operations.blocked_consumers import read_waiting
 from eosctl.operations.hanging_search import read_producers
-from eosctl.operations.session import Context
+from eosctl.operations.session import Session
 from eosctl.operations.transaction_log import expiration_of
 
 
@@ -27,7 +27,7 @@ class FirstLook:
     producers: tuple[ActiveProducer, ...]
 
 
-def read_log_facts(context: Context) -> TransactionLogFacts:
+def read_log_facts(session: Session) -> TransactionLogFacts:
     """The last records of each ID, of the partitions that somebody answers for.
 
     Raises NotAuthorized where Read on the transaction log is missing.
@@ -38,40 +38,40 @@ def read_log_facts(context: Context) -> TransactionLogFacts:
         transaction_log_offsets,
     )
 
-    wire = context.wire
+    wire = session.wire
     leaders = transaction_log_leaders(wire)
     offsets, unread = transaction_log_offsets(wire, leaders)
     count, records = last_records(read_transaction_log(wire, offsets))
-    return TransactionLogFacts(dict(leaders), expiration_of(context), count, records, unread)
+    return TransactionLogFacts(dict(leaders), expiration_of(session), count, records, unread)
 
 
-def look_at_producers(context: Context) -> FirstLook:
+def look_at_producers(session: Session) -> FirstLook:
     """The first look, before transactional IDs are listed. Raises NotAuthorized where Read on a topic is missing."""
     from eosctl.sources.kafka_producers import cluster_partitions
 
-    leaders = cluster_partitions(context.wire, None)
+    leaders = cluster_partitions(session.wire, None)
     led = {partition: leader for partition, leader in leaders.items() if leader != NO_LEADER}
-    told = read_producers(context, led)
+    told = read_producers(session, led)
     return FirstLook(dict(leaders) | dict.fromkeys(told.unanswered, NO_LEADER), told.producers)
 
 
-def read_producers_facts(context: Context, first: FirstLook) -> ProducersFacts:
+def read_producers_facts(session: Session, first: FirstLook) -> ProducersFacts:
     """The second look, after the IDs were described: what was open at first and has ended is no longer open."""
     from eosctl.sources.first_batches import first_timestamps
     from eosctl.sources.kafka_offsets import offsets_or_skipped
     from eosctl.sources.transactional_id_access import transactional_id_access
 
-    wire = context.wire
-    now = _still_open(context, first)
+    wire = session.wire
+    now = _still_open(session, first)
     leaders, producers = now.leaders, now.producers
     led = [partition for partition, leader in leaders.items() if leader != NO_LEADER]
     told = offsets_or_skipped(wire, led) if led else {}
     offsets = {partition: each for partition, each in told.items() if not isinstance(each, Skipped)}
     held = {partition: each for partition, each in offsets.items() if each.held_back > 0}
     since = first_timestamps(wire, {each: held[each].last_stable_offset for each in held}, leaders)
-    groups = _groups(context)
-    waiting = read_waiting(context, held, groups)
-    commits = _commits(context, producers)
+    groups = _groups(session)
+    waiting = read_waiting(session, held, groups)
+    commits = _commits(session, producers)
     by_partition: dict[TopicPartition, list[ActiveProducer]] = {}
     for each in producers:
         by_partition.setdefault(each.topic_partition, []).append(each)
@@ -90,12 +90,12 @@ def read_producers_facts(context: Context, first: FirstLook) -> ProducersFacts:
     return ProducersFacts(found, transactional_id_access(wire), groups)
 
 
-def _still_open(context: Context, first: FirstLook) -> FirstLook:
+def _still_open(session: Session, first: FirstLook) -> FirstLook:
     """The same without what is no longer open, and without partitions that nobody answers for any more."""
     opened = {each.topic_partition for each in first.producers if each.transaction_start_offset is not None}
     if not opened:
         return first
-    again = read_producers(context, {each: first.leaders[each] for each in sorted(opened)}, quiet=True)
+    again = read_producers(session, {each: first.leaders[each] for each in sorted(opened)}, quiet=True)
     now = {(each.topic_partition, each.producer.producer_id, each.transaction_start_offset) for each in again.producers}
     producers = tuple(
         each
@@ -107,27 +107,27 @@ def _still_open(context: Context, first: FirstLook) -> FirstLook:
     return FirstLook(dict(first.leaders) | dict.fromkeys(again.unanswered, NO_LEADER), producers)
 
 
-def _groups(context: Context) -> Mapping[str, ListedGroup] | Skipped:
+def _groups(session: Session) -> Mapping[str, ListedGroup] | Skipped:
     from eosctl.sources.kafka_groups import listed_groups
 
     try:
-        return listed_groups(context.wire)
+        return listed_groups(session.wire)
     except EosctlError as error:
-        return Skipped(error.message)
+        return Skipped.of(error)
 
 
 def _commits(
-    context: Context, producers: tuple[ActiveProducer, ...]
+    session: Session, producers: tuple[ActiveProducer, ...]
 ) -> dict[TopicPartition, dict[int, tuple[PendingCommit, ...]]] | Skipped:
     from eosctl.sources.pending_commits import pending_commits
 
     opened = join_open_transactions(producers, {}, {})
     found: dict[TopicPartition, dict[int, tuple[PendingCommit, ...]]] = {}
     try:
-        for (partition, producer_id, _), told in pending_commits(context.wire, opened).items():
+        for (partition, producer_id, _), told in pending_commits(session.wire, opened).items():
             if isinstance(told, Skipped):
                 return told
             found.setdefault(partition, {})[producer_id] = told
     except EosctlError as error:
-        return Skipped(error.message)
+        return Skipped.of(error)
     return found

@@ -12,12 +12,12 @@ from eosctl.analysis.transactions import ownership
 from eosctl.codecs.transaction_log import decode_log_record
 from eosctl.errors import EXIT_FINE, EXIT_FOUND, EosctlError, Unreachable, UsageError
 from eosctl.model.names import coordinator_partition
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.times import rfc3339
 from eosctl.model.transaction_log import TRANSACTION_LOG, LogRecord, NewerLogRecord, TransactionLogFacts
 from eosctl.operations.owners import read_connect_names
 from eosctl.operations.saved_transactions import read_saved
-from eosctl.operations.session import Context
+from eosctl.operations.session import Session
 from eosctl.render.views.transaction_log import view_transaction_history, view_transaction_log
 from eosctl.sources.log_segment import LogSegment, partition_of_segment
 
@@ -68,9 +68,9 @@ def _reasons(unread: Mapping[int, Skipped]) -> str:
     return f"{', '.join(reasons[:SHOWN])}{more}"
 
 
-def log_now(context: Context, request: LogRequest) -> int:
+def log_now(session: Session, request: LogRequest) -> int:
     """Shows the last state of each ID with findings. Returns the exit code."""
-    read, options = _read(context, request), context.options
+    read, options = _read(session, request), session.options
     as_of = read.as_of
     folded = fold_transaction_log(_wanted(read.records, request))
     owners = {name: ownership(name, read.names) for name in folded.ids}
@@ -83,7 +83,7 @@ def log_now(context: Context, request: LogRequest) -> int:
     missing = request.transactional_ids - folded.ids.keys()
     hidden = {name for name in missing if read.unread and _place(name, read) in read.unread}
     if missing - hidden:
-        context.options.console.warn(f"the log holds no record of {', '.join(sorted(missing - hidden))}")
+        session.options.console.warn(f"the log holds no record of {', '.join(sorted(missing - hidden))}")
     options.console.result(document)
     return read.finish(EXIT_FOUND if missing - hidden or any(each.counts for each in findings) else EXIT_FINE)
 
@@ -92,11 +92,11 @@ def _place(name: str, read: _Read) -> int:
     return -1 if isinstance(read.leaders, Skipped) else coordinator_partition(name, len(read.leaders))
 
 
-def log_history(context: Context, request: LogRequest) -> int:
+def log_history(session: Session, request: LogRequest) -> int:
     """Shows every record that the log still holds, with what happened by it. Returns the exit code."""
-    read = _read(context, request)
+    read = _read(session, request)
     entries = history(_wanted(read.records, request))
-    context.options.console.result(
+    session.options.console.result(
         view_transaction_history(entries, read.all_notes, rfc3339(read.as_of), read.cluster_id)
     )
     return read.finish(EXIT_FINE)
@@ -109,13 +109,13 @@ def _wanted(records: Iterator[LogRecord], request: LogRequest) -> Iterator[LogRe
     return (each for each in records if isinstance(each, NewerLogRecord) or each.transactional_id in names)
 
 
-def _read(context: Context, request: LogRequest) -> _Read:
-    options = context.options
+def _read(session: Session, request: LogRequest) -> _Read:
+    options = session.options
     if request.segments:
-        return _read_segments(context, request)
+        return _read_segments(session, request)
     if options.snapshot is not None:
         return _read_saved(options.snapshot, options.group_id, request)
-    return _read_cluster(context, request)
+    return _read_cluster(session, request)
 
 
 def _read_saved(path: Path, group_id: str | None, request: LogRequest) -> _Read:
@@ -145,22 +145,22 @@ def _wanted_unread(log: TransactionLogFacts, request: LogRequest) -> Mapping[int
     return {partition: why for partition, why in log.unread.items() if partition in chosen}
 
 
-def _read_segments(context: Context, request: LogRequest) -> _Read:
-    offline = Skipped("read from files; say it with --expiration-ms")
-    group_id = context.options.group_id
+def _read_segments(session: Session, request: LogRequest) -> _Read:
+    offline = not_asked("read from files; say it with --expiration-ms")
+    group_id = session.options.group_id
     return _Read(
-        as_of=context.now(),
-        records=_segment_records(context, request),
+        as_of=session.now(),
+        records=_segment_records(session, request),
         names=KnownNames.of({} if group_id is None else {group_id: ()}),
-        leaders=Skipped("read from files"),
-        partitions=request.partitions or Skipped("read from files; say it with --partitions"),
+        leaders=not_asked("read from files"),
+        partitions=request.partitions or not_asked("read from files; say it with --partitions"),
         expiration_ms=request.expiration_ms or offline,
         notes=(),
         cluster_id=None,
     )
 
 
-def _segment_records(context: Context, request: LogRequest) -> Iterator[LogRecord]:
+def _segment_records(session: Session, request: LogRequest) -> Iterator[LogRecord]:
     for path in request.segments:
         place = partition_of_segment(path)
         if place is not None and place.topic != TRANSACTION_LOG:
@@ -169,47 +169,47 @@ def _segment_records(context: Context, request: LogRequest) -> Iterator[LogRecor
         for record in segment:
             yield decode_log_record(-1 if place is None else place.partition, record)
         if segment.cut_bytes:
-            context.options.console.warn(
+            session.options.console.warn(
                 f"{path} ends within a batch: its last {segment.cut_bytes} bytes were not read"
             )
 
 
-def _read_cluster(context: Context, request: LogRequest) -> _Read:
+def _read_cluster(session: Session, request: LogRequest) -> _Read:
     from eosctl.sources.transaction_log import (
         read_transaction_log,
         transaction_log_leaders,
         transaction_log_offsets,
     )
 
-    wire = context.wire
+    wire = session.wire
     leaders = transaction_log_leaders(wire)
     ids = request.transactional_ids
     chosen = {coordinator_partition(name, len(leaders)) for name in ids} if ids and leaders else leaders
     offsets, unread = transaction_log_offsets(wire, sorted(chosen))
-    connect = read_connect_names(context, request.config_topic)
+    connect = read_connect_names(session, request.config_topic)
     return _Read(
-        as_of=context.now(),
+        as_of=session.now(),
         records=read_transaction_log(wire, offsets),
         names=connect.names,
         leaders=leaders,
         partitions=request.partitions or len(leaders) or Skipped("there is no transaction log yet"),
-        expiration_ms=request.expiration_ms or expiration_of(context),
+        expiration_ms=request.expiration_ms or expiration_of(session),
         notes=connect.notes,
         cluster_id=wire.cluster_id,
         unread=unread,
     )
 
 
-def expiration_of(context: Context) -> int | Skipped:
+def expiration_of(session: Session) -> int | Skipped:
     """The brokers' transactional.id.expiration.ms, the least of them."""
     from eosctl.sources.kafka_topics import broker_settings
 
     found = []
-    for broker in context.wire.brokers():
+    for broker in session.wire.brokers():
         try:
-            settings = broker_settings(context.wire, broker.node_id, [EXPIRATION])
+            settings = broker_settings(session.wire, broker.node_id, [EXPIRATION])
         except EosctlError as error:
-            return Skipped(error.message)
+            return Skipped.of(error)
         if isinstance(settings, Skipped):
             return settings
         found.append(int(settings[EXPIRATION]))

@@ -16,7 +16,7 @@ from eosctl.model.transactions import TransactionDescription, TransactionListing
 from eosctl.operations.owners import ConnectNames, read_connect_names
 from eosctl.operations.partitions import chosen, wanted_partitions
 from eosctl.operations.saved_transactions import read_saved, saved_partitions
-from eosctl.operations.session import Context
+from eosctl.operations.session import Session
 from eosctl.render.document import Document
 from eosctl.render.views.transactions import (
     listed_row,
@@ -30,19 +30,19 @@ NOT_KNOWN: Final = "its coordinator does not know it: never used, or expired"
 NOT_SAVED: Final = "the snapshot does not have it: no coordinator knew it, or whoever saved it might not see it"
 
 
-def list_transactions(context: Context, selection: Selection, config_topic: str) -> Document:
+def list_transactions(session: Session, selection: Selection, config_topic: str) -> Document:
     """Every transactional ID that the selection keeps, described, with owners."""
-    if context.options.snapshot is not None:
-        return _list_saved(context.options.snapshot, context.options.group_id, selection)
+    if session.options.snapshot is not None:
+        return _list_saved(session.options.snapshot, session.options.group_id, selection)
     from eosctl.sources.kafka_transactions import describe_transactional_ids, list_transactional_ids, unlisted
 
-    as_of, wire = context.now(), context.wire
+    as_of, wire = session.now(), session.wire
     listed = list_transactional_ids(wire, states=selection.states, producer_ids=selection.producer_ids)
     named = [each for each in listed.transactions if selection.names(each)]
     described = describe_transactional_ids(wire, [each.transactional_id for each in named])
-    connect = read_connect_names(context, config_topic)
+    connect = read_connect_names(session, config_topic)
     descriptions = {name: told for name, told in described.items() if isinstance(told, TransactionDescription)}
-    hidden, note = _hidden(context, len(listed.transactions), selection)
+    hidden, note = _hidden(session, len(listed.transactions), selection)
     undescribed = (told.message for told in described.values() if isinstance(told, Unreachable))
     return view_transactions(
         list_with_owners(named, descriptions, connect.names, selection, as_of),
@@ -55,21 +55,21 @@ def list_transactions(context: Context, selection: Selection, config_topic: str)
     )
 
 
-def _hidden(context: Context, listed: int, selection: Selection) -> tuple[dict[str, Any], tuple[str, ...]]:
+def _hidden(session: Session, listed: int, selection: Selection) -> tuple[dict[str, Any], tuple[str, ...]]:
     """How many IDs the brokers keep from this principal, as far as that can be told."""
     from eosctl.sources.transaction_log import count_transactional_ids
     from eosctl.sources.transactional_id_access import transactional_id_access
 
-    access, principal = transactional_id_access(context.wire), context.wire.principal
+    access, principal = transactional_id_access(session.wire), session.wire.principal
     if access.granted:
         unsure = () if access.unknown is None else (f"whether all IDs are shown is not certain: {access.unknown}",)
         return {"may_see_all": True, "count": 0, "uncertain": access.unknown}, unsure
     count: int | Skipped = Skipped("a list with filters cannot be held against the transaction log")
     if not (selection.states or selection.producer_ids):
         try:
-            count = max(0, count_transactional_ids(context.wire) - listed)
+            count = max(0, count_transactional_ids(session.wire) - listed)
         except EosctlError as error:
-            count = Skipped(error.message)
+            count = Skipped.of(error)
     how_many = "how many is unknown" if isinstance(count, Skipped) else counted(count, "ID")
     note = f"{principal} may not Describe every TransactionalId; brokers leave the others out: {how_many}"
     return {"may_see_all": False, "count": count, "uncertain": access.unknown}, (note,)
@@ -109,9 +109,9 @@ def _listing(told: TransactionDescription) -> TransactionListing:
     return TransactionListing(told.transactional_id, told.producer.producer_id, told.state, told.coordinator)
 
 
-def describe_transactions(context: Context, names: Sequence[str], config_topic: str) -> int:
+def describe_transactions(session: Session, names: Sequence[str], config_topic: str) -> int:
     """Shows each ID; raises NotAuthorized where one may not be described, exits 1 where one is not known."""
-    options = context.options
+    options = session.options
     if options.snapshot is not None:
         saved = read_saved(options.snapshot, options.group_id)
         described = {name: saved.transactions.get(name) for name in names}
@@ -122,17 +122,17 @@ def describe_transactions(context: Context, names: Sequence[str], config_topic: 
         if silent and not all(isinstance(each, TransactionDescription) for each in described.values()):
             raise Unreachable(f"not every coordinator answered when the snapshot was saved: {silent[0]}")
         return EXIT_FOUND if None in described.values() else EXIT_FINE
-    return _describe_now(context, names, config_topic)
+    return _describe_now(session, names, config_topic)
 
 
-def _describe_now(context: Context, names: Sequence[str], config_topic: str) -> int:
+def _describe_now(session: Session, names: Sequence[str], config_topic: str) -> int:
     from eosctl.sources.kafka_transactions import describe_transactional_ids
 
-    as_of, wire = context.now(), context.wire
+    as_of, wire = session.now(), session.wire
     described = describe_transactional_ids(wire, names)
-    connect = read_connect_names(context, config_topic)
+    connect = read_connect_names(session, config_topic)
     rows = [_described_row(name, told, connect, as_of, NOT_KNOWN) for name, told in described.items()]
-    context.options.console.result(view_descriptions(rows, connect.notes, rfc3339(as_of), wire.cluster_id))
+    session.options.console.result(view_descriptions(rows, connect.notes, rfc3339(as_of), wire.cluster_id))
     failures = [each for each in described.values() if isinstance(each, EosctlError)]
     for failure in sorted(failures, key=lambda each: not isinstance(each, NotAuthorized)):
         raise failure
@@ -153,19 +153,19 @@ def _described_row(
     return unknown_row(name, ownership(name, connect.names), None, reason)
 
 
-def partition_producers(context: Context, arguments: Sequence[str], config_topic: str) -> Document:
+def partition_producers(session: Session, arguments: Sequence[str], config_topic: str) -> Document:
     """The producers of the partitions named, with the IDs that hold them."""
-    if context.options.snapshot is not None:
-        return _saved_producers(context.options.snapshot, context.options.group_id, arguments)
+    if session.options.snapshot is not None:
+        return _saved_producers(session.options.snapshot, session.options.group_id, arguments)
     from eosctl.sources.kafka_producers import answering_producers, cluster_partitions
     from eosctl.sources.kafka_transactions import TransactionListings, list_transactional_ids, unlisted
 
-    as_of, wire, wanted = context.now(), context.wire, wanted_partitions(arguments)
+    as_of, wire, wanted = session.now(), session.wire, wanted_partitions(arguments)
     leaders = chosen(cluster_partitions(wire, wanted), wanted)
     led = {partition: leader for partition, leader in leaders.items() if leader != NO_LEADER}
     producers, unanswered = answering_producers(wire, led)
     missing = [str(each) for each in leaders if each not in led or each in unanswered]
-    connect = read_connect_names(context, config_topic)
+    connect = read_connect_names(session, config_topic)
     ids = {each.producer.producer_id for each in producers}
     listed = list_transactional_ids(wire, producer_ids=ids) if ids else TransactionListings((), {})
     names = transactional_ids_by_producer(listed.transactions)

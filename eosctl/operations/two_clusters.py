@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from eosctl.clients.rest_identity import WorkerUrl
 from eosctl.model.plan import Side
-from eosctl.operations.session import Context
+from eosctl.operations.session import Session
 
 if TYPE_CHECKING:
     from eosctl.clients.access import ClusterAccess
@@ -32,35 +32,35 @@ class TargetOptions:
 class SourceAndTarget:
     """Access to source and target. The target's Connect cluster is reached by what was said of the target only."""
 
-    def __init__(self, context: Context, config_topic: str, target: TargetOptions) -> None:
-        self._context = context
+    def __init__(self, session: Session, config_topic: str, target: TargetOptions) -> None:
+        self._session = session
         self._config_topic = config_topic
         self._target = target
-        self._target_context = context
+        self._target_session = session
         if target.other_cluster:
             options = replace(
-                context.options,
+                session.options,
                 bootstrap_servers=target.bootstrap_server,
                 command_config=target.command_config,
                 properties=MappingProxyType({}),
                 profile=None,
             )
-            self._target_context = Context(options)
+            self._target_session = Session(options)
 
     def __enter__(self) -> "SourceAndTarget":
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._target_context is not self._context:
-            self._target_context.__exit__()
+        if self._target_session is not self._session:
+            self._target_session.__exit__()
 
     def access(self, side: Side) -> "ClusterAccess":
         """The clusters of one side; connects at the first request."""
         from eosctl.clients.access import ClusterAccess
 
-        options = self._context.options
+        options = self._session.options
         if side is Side.SOURCE:
-            return ClusterAccess(self._context.wire, options.connect_urls, self._config_topic, options.timeout_s)
-        target = self._target_context
+            return ClusterAccess(self._session.wire, options.connect_urls, self._config_topic, options.timeout_s)
+        target = self._target_session
         urls = tuple(WorkerUrl(url.rstrip("/"), lambda: target.client_properties) for url in self._target.connect_urls)
-        return ClusterAccess(self._target_context.wire, urls, self._target.config_topic, options.timeout_s)
+        return ClusterAccess(self._target_session.wire, urls, self._target.config_topic, options.timeout_s)

@@ -9,14 +9,14 @@ from eosctl.model.evidence import Evidence
 from eosctl.model.upgrade import Phase, UpgradeCheck, Verdict
 from eosctl.operations.evidence.read import read_evidence
 from eosctl.operations.evidence.request import EvidenceRequest
-from eosctl.operations.session import Context
+from eosctl.operations.session import Session
 from eosctl.render.views.upgrade import summary
 
 PAUSE_S: Final = 1.0
 
 
 def check_now(
-    context: Context, request: EvidenceRequest, target: Phase, wait_s: float
+    session: Session, request: EvidenceRequest, target: Phase, wait_s: float
 ) -> tuple[UpgradeCheck, Evidence]:
     """The verdict now, or as soon as it is yes, or as it is after wait_s; what changes meanwhile is narrated.
 
@@ -26,7 +26,7 @@ def check_now(
     while True:
         late = time.monotonic() + PAUSE_S > deadline
         try:
-            evidence = read_evidence(context, request)
+            evidence = read_evidence(session, request)
             check = check_upgrade(evidence, target)
             words = summary(check)
             if check.verdict is Verdict.YES or late:
@@ -37,5 +37,5 @@ def check_now(
             words = error.message
         if words != told:
             told = words
-            context.options.console.narrate(f"waiting: {words}")
+            session.options.console.narrate(f"waiting: {words}")
         time.sleep(PAUSE_S)

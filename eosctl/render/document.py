@@ -5,10 +5,11 @@ only look values up: whatever a person reads in a table, a script reads in the J
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import Enum, StrEnum
 from typing import Any, TypeAlias
 
+from eosctl.model.coverage import Coverage
 from eosctl.model.skipped import Skipped
 
 Tree: TypeAlias = "dict[str, Tree] | list[Tree] | str | int | float | bool | None"
@@ -115,6 +116,11 @@ class Document:
         for name, value in self.data.items():
             if isinstance(value, RowStream) and not any(value is each for each in shown):
                 raise TypeError(f"{self.kind}: no block shows the rows that are streamed at {name!r}")
+
+    def with_unread(self, coverage: Coverage) -> "Document":
+        """The same, naming in the data what was asked for and not read."""
+        unread = [{"what": each.what, "reason": each.reason} for each in coverage.unread]
+        return replace(self, data={**self.data, "unread": unread})
 
     def envelope(self) -> dict[str, Tree]:
         """The whole answer as every machine format writes it."""

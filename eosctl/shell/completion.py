@@ -15,11 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from eosctl.model.completion_cache import CachedNames
-from eosctl.operations.session import Context
-from eosctl.operations.session_options import GlobalOptions
+from eosctl.operations.session import Session
 from eosctl.render.console import ColourChoice, Stream, Terminal
 from eosctl.render.formats import Output
-from eosctl.shell.options import ConsoleHolder, global_options
+from eosctl.shell.options import ConsoleHolder, GlobalOptions, global_options
 from eosctl.shell.profile_defaults import with_profile
 from eosctl.shell.shared_options import CONNECTION_OPTIONS
 
@@ -33,7 +32,7 @@ CONNECTORS: Final = frozenset({"connector", "connectors"})
 VARIABLE: Final = "_EOSCTL_COMPLETE"
 """In it a shell hands over the line up to the cursor."""
 
-Read = Callable[[Context], Iterable[str]]
+Read = Callable[[Session], Iterable[str]]
 Names = tuple[str, ...]
 
 
@@ -76,13 +75,13 @@ def _profiles() -> Names:
     return tuple(sorted(read_profiles().profiles))
 
 
-def _topics(context: Context) -> Iterable[str]:
+def _topics(session: Session) -> Iterable[str]:
     from eosctl.sources.kafka_topics import topic_facts
 
-    return topic_facts(context.wire)
+    return topic_facts(session.wire)
 
 
-def _connectors(context: Context, config_topic: str) -> Iterable[str]:
+def _connectors(session: Session, config_topic: str) -> Iterable[str]:
     """As the first worker that was named says, else as the config topic says."""
     from eosctl.codecs.config_topic import decode_config_records
     from eosctl.model.config_topic import ConnectorConfigRecord
@@ -90,10 +89,10 @@ def _connectors(context: Context, config_topic: str) -> Iterable[str]:
     from eosctl.sources.connect_rest import read_connectors
     from eosctl.sources.kafka_log import read_log
 
-    for url in context.options.connect_urls:
-        return read_connectors(url, context.options.timeout_s)
+    for url in session.options.connect_urls:
+        return read_connectors(url, session.options.timeout_s)
     found: dict[str, bool] = {}
-    for record in decode_config_records(read_log(context.wire, TopicPartition(config_topic, 0))):
+    for record in decode_config_records(read_log(session.wire, TopicPartition(config_topic, 0))):
         if isinstance(record, ConnectorConfigRecord):
             found[record.connector] = record.properties is not None
     return (name for name, exists in found.items() if exists)
@@ -105,7 +104,7 @@ def _cached(ctx: "typer.Context", kind: str, read: Read) -> Names:
     from eosctl.sandbox.cache import cache_directory
     from eosctl.sources.completion_cache import read_cached_names
 
-    options, now = _options(ctx), Context.now()
+    options, now = _options(ctx), Session.now()
     path = cache_directory() / "completion" / f"{_digest(kind, options)}.json"
     remembered = read_cached_names(path)
     if remembered.is_due(now):
@@ -142,8 +141,8 @@ def _within_budget(options: GlobalOptions, read: Read) -> Names | None:
     answers: list[Names] = []
 
     def ask() -> None:
-        with suppress(Exception), Context(options) as context:
-            answers.append(tuple(sorted(read(context))))
+        with suppress(Exception), Session(options) as session:
+            answers.append(tuple(sorted(read(session))))
 
     asking = threading.Thread(target=ask, daemon=True)
     asking.start()

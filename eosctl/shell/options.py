@@ -13,6 +13,7 @@ A command is four lines: read, decide, show, exit.
 
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import wraps
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
@@ -21,7 +22,7 @@ import typer
 
 from eosctl.clients.rest_identity import WorkerUrl
 from eosctl.errors import UsageError
-from eosctl.operations.session_options import GlobalOptions
+from eosctl.operations.session_options import SessionOptions
 from eosctl.render.console import ColourChoice, Console, OutputOptions, Terminal
 from eosctl.shell.profile_defaults import require_named, with_profile
 from eosctl.shell.shared_options import CONNECTION_OPTIONS, OUTPUT_OPTIONS, SAFETY_OPTIONS, SNAPSHOT_OPTIONS
@@ -32,6 +33,13 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 Command = Callable[P, int | None]
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalOptions(SessionOptions):
+    """What the user said with the shared options, and the console where the command answers."""
+
+    console: Console
 
 
 class ConsoleHolder:

@@ -107,7 +107,7 @@ def _open(wire: Wire, places: Collection[TopicPartition]) -> tuple[OpenAtPlan, .
     try:
         return tuple(_judged(wire, places)) if places else ()
     except EosctlError as error:
-        return Skipped(error.message)
+        return Skipped.of(error)
 
 
 def _judged(wire: Wire, places: Collection[TopicPartition]) -> Iterator[OpenAtPlan]:
@@ -138,9 +138,9 @@ def _holders(wire: Wire) -> tuple[TransactionalIdHolder, ...] | Skipped:
     try:
         listings = list_transactional_ids(wire)
     except EosctlError as error:
-        return Skipped(error.message)
+        return Skipped.of(error)
     for unanswered in listings.unanswered.values():
-        return Skipped(unanswered.message)
+        return Skipped.of(unanswered)
     return tuple(TransactionalIdHolder(each.producer_id, each.transactional_id) for each in listings.transactions)
 
 

@@ -14,7 +14,7 @@ from eosctl.model.config_topic import ConnectorConfigRecord
 from eosctl.model.connectors import Properties
 from eosctl.model.names import TopicPartition
 from eosctl.model.records import RecordState
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Skipped, not_asked
 from eosctl.sources.kafka_log import read_log
 
 OVERRIDE: Final = "producer.override.bootstrap.servers"
@@ -28,7 +28,7 @@ def read_worker_cluster(access: ClusterAccess) -> str | Skipped:
         cluster_id = body.get("kafka_cluster_id") if isinstance(body, dict) else None
         return cluster_id if isinstance(cluster_id, str) else Skipped(f"{rest.url} does not tell its Kafka cluster")
 
-    return access.ask_worker(ask) if access.connect_urls else Skipped("no worker's address was given")
+    return access.ask_worker(ask) if access.connect_urls else not_asked("no worker's address was given")
 
 
 def read_producer_cluster(
@@ -48,7 +48,7 @@ def read_producer_cluster(
         with Wire(replace(properties, bootstrap_servers=servers), timeout_s=timeout_s) as wire:
             return wire.cluster_id
     except EosctlError as error:
-        return Skipped(error.message)
+        return Skipped.of(error)
 
 
 def read_former_configs(access: ClusterAccess, names: Collection[str]) -> Mapping[str, Properties]:

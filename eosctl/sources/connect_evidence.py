@@ -33,7 +33,7 @@ def read_worker_evidence(urls: Sequence[str], timeout_s: float) -> Workers:
     errors = [each for each in found.values() if isinstance(each, EosctlError)]
     if len(errors) == len(found):
         raise errors[0]
-    return {url: Skipped(each.message) if isinstance(each, EosctlError) else each for url, each in found.items()}
+    return {url: Skipped.of(each) if isinstance(each, EosctlError) else each for url, each in found.items()}
 
 
 def _attempt(read: Callable[[], T]) -> T | EosctlError:

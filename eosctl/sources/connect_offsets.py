@@ -68,7 +68,7 @@ def probe_source_support(urls: Sequence[str], timeout_s: float) -> SourceSupport
             with RestClient(url, timeout_s) as rest:
                 enabled = _is_enabled(rest)
         except EosctlError as error:
-            return Skipped(error.message)
+            return Skipped.of(error)
         if isinstance(enabled, Skipped):
             return enabled
         answers[url] = enabled

@@ -16,15 +16,19 @@ def read_connect(urls: Sequence[str], timeout_s: float) -> ConnectFacts:
 
     A worker that fails is Skipped with the reason; when all fail, the first one's error is raised.
     """
+    workers = read_workers(urls, timeout_s)
+    alive = [url for url, worker in workers.items() if isinstance(worker, WorkerFacts)]
+    return ConnectFacts(workers, read_first_connectors(alive, timeout_s))
+
+
+def read_workers(urls: Sequence[str], timeout_s: float) -> dict[str, WorkerFacts | Skipped]:
+    """The workers at `urls`, asked in parallel; one that fails is Skipped, when all fail the first error is raised."""
     with ThreadPoolExecutor(max_workers=min(16, len(urls))) as pool:
         found = dict(zip(urls, pool.map(lambda url: _worker_or_error(url, timeout_s), urls), strict=True))
-    alive = [url for url, worker in found.items() if isinstance(worker, WorkerFacts)]
-    if not alive:
-        raise next(error for error in found.values() if isinstance(error, EosctlError))
-    workers = {
-        url: Skipped(worker.message) if isinstance(worker, EosctlError) else worker for url, worker in found.items()
-    }
-    return ConnectFacts(workers, _first_answer(alive, timeout_s))
+    errors = [each for each in found.values() if isinstance(each, EosctlError)]
+    if len(errors) == len(found):
+        raise errors[0]
+    return {url: Skipped.of(worker) if isinstance(worker, EosctlError) else worker for url, worker in found.items()}
 
 
 def _worker_or_error(url: str, timeout_s: float) -> WorkerFacts | EosctlError:
@@ -34,7 +38,8 @@ def _worker_or_error(url: str, timeout_s: float) -> WorkerFacts | EosctlError:
         return error
 
 
-def _first_answer(urls: Sequence[str], timeout_s: float) -> dict[str, ConnectorStatus]:
+def read_first_connectors(urls: Sequence[str], timeout_s: float) -> dict[str, ConnectorStatus]:
+    """The connectors as the first of these workers that answers knows them; raises the last error where none does."""
     last: EosctlError = Unreachable("no Connect worker was given")
     for url in urls:
         try:

@@ -126,7 +126,7 @@ class _Reading:
     def _refuse(self, group_id: str, code: int) -> None:
         resource = f"Group {group_id}"
         error = protocol_error(code, principal=self._wire.principal, operation="Describe", resource=resource)
-        self._found[group_id] = Skipped(error.message)
+        self._found[group_id] = Skipped.of(error)
 
 
 def _chunks(group_ids: Sequence[str]) -> Iterator[tuple[str, ...]]:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from eosctl.clients.errors import protocol_error
 from eosctl.clients.leaders import MOVED, NO_LEADER, UNKNOWN_TOPIC_OR_PARTITION, partition_leaders
@@ -11,7 +11,7 @@ from eosctl.clients.producer_messages import describe_producers
 from eosctl.clients.wire import Wire
 from eosctl.errors import TimedOut, Unreachable, UsageError
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
-from eosctl.model.producers import ActiveProducer
+from eosctl.model.producers import ActiveProducer, AnsweredProducers
 
 PARTITIONS_PER_REQUEST: Final = 500
 IN_FLIGHT: Final = 4
@@ -64,20 +64,13 @@ def active_producers(
     return told.producers
 
 
-class ProducersTold(NamedTuple):
-    """Producers by partition and producer ID, and the partitions that no leader answered for in time."""
-
-    producers: tuple[ActiveProducer, ...]
-    unanswered: tuple[TopicPartition, ...]
-
-
 def answering_producers(
     wire: Wire,
     leaders: Mapping[TopicPartition, int],
     *,
     on_answer: Callable[[int], None] = lambda _: None,
     timeout_s: float | None = None,
-) -> ProducersTold:
+) -> AnsweredProducers:
     """Producers of those of these partitions whose leaders answer.
 
     Up to 500 partitions travel in a request, to all leaders at once. Leaders that moved are looked up again until the
@@ -97,7 +90,7 @@ def answering_producers(
             now = partition_leaders(wire, {partition.topic for partition in pending})
             pending = {partition: now.get(partition, NO_LEADER) for partition in pending}
     producers = tuple(sorted(found, key=lambda each: (each.topic_partition, each.producer)))
-    return ProducersTold(producers, tuple(sorted(pending)))
+    return AnsweredProducers(producers, tuple(sorted(pending)))
 
 
 def _ask(

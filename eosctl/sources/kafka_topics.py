@@ -1,6 +1,8 @@
 """What brokers say about topics, about their configs and about their own."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Final
 from uuid import UUID
 
@@ -9,11 +11,12 @@ from eosctl.clients.errors import protocol_error
 from eosctl.clients.leaders import LEADER_NOT_AVAILABLE, NO_LEADER, UNKNOWN_TOPIC_OR_PARTITION
 from eosctl.clients.messages import BROKER_RESOURCE, TOPIC_RESOURCE, Response, describe_configs, topics_metadata
 from eosctl.clients.wire import Wire
-from eosctl.errors import Unreachable
+from eosctl.errors import NotAuthorized, Unreachable
 from eosctl.model.names import TopicPartition
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Skipped, or_skipped
 from eosctl.model.topics import TopicFacts
 
+ID_EXPIRATION: Final = "transactional.id.expiration.ms"
 MAX_TRANSACTION_TIMEOUT: Final = "transaction.max.timeout.ms"
 NO_TOPIC_ID: Final = UUID(int=0)
 NOT_AUTHORIZED: Final = frozenset({29, 31})
@@ -93,10 +96,34 @@ def max_transaction_timeout_ms(wire: Wire) -> int | Skipped:
         try:
             settings = broker_settings(wire, broker.node_id, [MAX_TRANSACTION_TIMEOUT])
         except Unreachable as error:
-            return Skipped(error.message)
+            return Skipped.of(error)
         if isinstance(settings, Skipped):
             return settings
         if MAX_TRANSACTION_TIMEOUT not in settings:
             return Skipped(f"broker {broker.node_id} does not tell its {MAX_TRANSACTION_TIMEOUT}")
         limits.append(int(settings[MAX_TRANSACTION_TIMEOUT]))
     return min(limits)
+
+
+def topic_facts_or_skipped(wire: Wire, topic: str) -> TopicFacts | Skipped:
+    """The topic with its settings, which stay empty where DescribeConfigs is missing."""
+    try:
+        facts = topic_facts(wire, [topic])[topic]
+    except NotAuthorized as error:
+        return Skipped.of(error)
+    if facts is None:
+        return Skipped(f"topic {topic} was deleted meanwhile")
+    settings = topic_settings(wire, topic)
+    # Settings that may not be read stay empty: each check that needs one says that it could not be made.
+    return facts if isinstance(settings, Skipped) else replace(facts, settings=settings)
+
+
+def id_expiration_ms(wire: Wire) -> int | Skipped:
+    """The brokers' transactional.id.expiration.ms, the least of them; Skipped where one does not say."""
+    found = []
+    for broker in wire.brokers():
+        settings = or_skipped(partial(broker_settings, wire, broker.node_id, [ID_EXPIRATION]))
+        if isinstance(settings, Skipped):
+            return settings
+        found.append(int(settings[ID_EXPIRATION]))
+    return min(found)

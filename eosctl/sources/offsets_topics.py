@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from typing import Final
 
 from eosctl.analysis.offsets import OffsetsFold, Writer
@@ -9,16 +10,18 @@ from eosctl.clients.leaders import NO_LEADER, partition_leaders
 from eosctl.clients.wire import Wire
 from eosctl.codecs.record_batches import decode_entries
 from eosctl.model.names import TopicPartition
-from eosctl.model.offsets import OffsetsPartition
+from eosctl.model.offsets import OffsetsPartition, OffsetsTopic
 from eosctl.model.topics import PartitionOffsets
 from eosctl.sources.kafka_log import begin_reading, read_batches
 from eosctl.sources.kafka_offsets import partition_offsets
+from eosctl.sources.kafka_topics import topic_facts, topic_facts_or_skipped
 from eosctl.sources.log_reader import LogReader
 
 AHEAD: Final = 8
 """Partitions that are waited for at the same time; each holds one answer, of 1 MiB at most, until its turn."""
 
 Advance = Callable[[int], object]
+Progress = Callable[..., AbstractContextManager[Advance]]
 
 
 def offsets_bounds(wire: Wire, topic: str, partitions: int) -> dict[TopicPartition, PartitionOffsets]:
@@ -58,3 +61,15 @@ def _folded(wire: Wire, offsets: PartitionOffsets, reader: LogReader) -> Offsets
         writer = Writer(header.is_transactional, header.producer_id, header.producer_epoch)
         fold.add_batch(entries, part.state, writer)
     return fold.result(place, offsets)
+
+
+def read_offsets_topic(wire: Wire, topic: str, progress: Progress) -> OffsetsTopic | None:
+    """The topic's partitions, each folded as it is read; None where there is no such topic."""
+    facts = topic_facts(wire, [topic])[topic]
+    if facts is None:
+        return None
+    bounds = offsets_bounds(wire, topic, facts.partitions)
+    total = sum(each.high_watermark - each.log_start_offset for each in bounds.values())
+    with progress(f"reading {topic}", total, unit="records") as advance:
+        parts = read_offsets_partitions(wire, bounds, advance)
+    return OffsetsTopic(topic, topic_facts_or_skipped(wire, topic), parts)

@@ -88,5 +88,5 @@ def read_open_now(wire: Wire, topic_partition: TopicPartition, producer_id: int)
         require_access(transactional_id_access(wire), wire.principal)
         (transaction,) = join_with_coordinators(wire, open_now)
     except EosctlError as error:
-        return OpenNow(start_offset, Skipped(error.message))
+        return OpenNow(start_offset, Skipped.of(error))
     return OpenNow(start_offset, reason_of(transaction) is not None)

@@ -28,7 +28,7 @@ from eosctl.model.plan import (
     TransactionHangs,
 )
 from eosctl.model.plan_facts import ConnectorFacts, OffsetsNow, PlanFacts, TopicNow
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.versions import NEWEST
 from eosctl.planning.offsets_digest import Entry, entries_by_connector, offsets_now
 from eosctl.sources.connect_rest import read_connectors
@@ -179,12 +179,12 @@ def read_connector_states(access: ClusterAccess) -> dict[str, ConnectorState] | 
     """Every connector that the config topic mentions; Skipped where there is no such topic or it may not be read."""
     topic = access.config_topic
     if topic is None:
-        return Skipped("neither a worker's address nor a config topic was given")
+        return not_asked("neither a worker's address nor a config topic was given")
     try:
         records = read_log(access.wire, TopicPartition(topic, 0))
         return dict(fold_config_topic(decode_config_records(records), Reader(NEWEST)).states)
     except (UsageError, NotAuthorized, Refused) as error:
-        return Skipped(error.message)
+        return Skipped.of(error)
 
 
 def _from_config_topic(state: ConnectorState | None) -> ConnectorFacts:

@@ -35,7 +35,7 @@ def leaderless_log_partitions(wire: Wire) -> tuple[int, ...] | Skipped:
     try:
         leaders = transaction_log_leaders(wire)
     except NotAuthorized as error:
-        return Skipped(error.message)
+        return Skipped.of(error)
     return tuple(sorted(partition for partition, leader in leaders.items() if leader == NO_LEADER))
 
 

@@ -32,7 +32,7 @@ def read_history(
         partitions = _partitions(producer_ids, holders, facts.partitions)
         return fold_past(_records(wire, partitions), producer_ids)
     except EosctlError as error:
-        return Skipped(error.message)
+        return Skipped.of(error)
 
 
 def _partitions(
@@ -65,7 +65,7 @@ def read_segment_history(
     try:
         return fold_past(_segment_records(found), producer_ids)
     except EosctlError as error:
-        return Skipped(error.message)
+        return Skipped.of(error)
 
 
 def _segment_records(partitions: Iterable[PartitionSegments]) -> Iterator[LogRecord]:

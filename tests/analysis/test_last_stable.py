@@ -1,9 +1,9 @@
 """Who holds a last stable offset back, and who waits."""
 
 from eosctl.analysis.connect_waits import ConnectTopics, waiting_parts
-from eosctl.analysis.last_stable import held_back, holders, stability, waiting_groups
+from eosctl.analysis.last_stable import held_back, holders, stability
 from eosctl.model.connectors import ConnectorState
-from eosctl.model.hanging import OpenTransaction, WaitingGroup
+from eosctl.model.hanging import OpenTransaction, WaitingGroup, waiting_groups
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.producers import ActiveProducer
 from eosctl.model.skipped import Skipped

@@ -8,9 +8,8 @@ import typer
 
 from eosctl import cli, errors
 from eosctl.commands.connect_options import ConfigTopic, WorkerConfig, WorkerOffsetsTopic
-from eosctl.operations.session_options import GlobalOptions
 from eosctl.render.document import Column, Document, Fields, Table, figure
-from eosctl.shell.options import printing, reading, writing
+from eosctl.shell.options import GlobalOptions, printing, reading, writing
 from eosctl.shell.registry import Entry
 
 app = typer.Typer()

@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from eosctl.operations.session import Context
-from eosctl.operations.session_options import GlobalOptions
+from eosctl.operations.session import Session
+from eosctl.shell.options import GlobalOptions
 
 
 @pytest.fixture
@@ -14,18 +14,18 @@ def said():
 
 
 @pytest.fixture
-def context(said, tmp_path):
+def session(said, tmp_path):
     def make(text="", **options):
         path = tmp_path / "client.properties"
         path.write_bytes(text.encode("latin-1"))
         console = SimpleNamespace(warn=said.append)
-        return Context(GlobalOptions(console, command_config=path, **options))
+        return Session(GlobalOptions(console, command_config=path, **options))
 
     return make
 
 
-def test_unknown_keys_are_warned_of_once_and_by_name(context, said):
-    made = context("linger.ms=5\nfoo.bar=1\nssl.provider=X\n" + "".join(f"key{n}=geheim\n" for n in range(9)))
+def test_unknown_keys_are_warned_of_once_and_by_name(session, said):
+    made = session("linger.ms=5\nfoo.bar=1\nssl.provider=X\n" + "".join(f"key{n}=geheim\n" for n in range(9)))
     assert made.client_properties is made.client_properties
     file = made.options.command_config
     assert said == [
@@ -44,22 +44,22 @@ def test_unknown_keys_are_warned_of_once_and_by_name(context, said):
         ("ssl.cipher.suites=TLS_AES_128_GCM_SHA256", "with TLSv1.3 every suite of it is offered"),
     ],
 )
-def test_tls_that_is_offered_although_it_is_excluded_is_warned_of(context, said, line, told):
+def test_tls_that_is_offered_although_it_is_excluded_is_warned_of(session, said, line, told):
     for protocol in ("SSL", "SASL_PLAINTEXT\nsasl.mechanism=GSSAPI"):
-        made = context(f"security.protocol={protocol}\n{line}")
+        made = session(f"security.protocol={protocol}\n{line}")
         assert made.client_properties.get(line.partition("=")[0]) is not None
     assert len(said) == (0 if told is None else 1)
     assert told is None or (told in said[0] and said[0].startswith(f"{made.options.command_config}: "))
 
 
-def test_values_of_config_providers_are_resolved_and_trimmed(context, tmp_path, said):
+def test_values_of_config_providers_are_resolved_and_trimmed(session, tmp_path, said):
     (tmp_path / "password").write_text("geheim\n")
-    made = context(f"ssl.key.password=${{dir:{tmp_path}:password}}", properties={"client.id": "${env:PATH}x"})
+    made = session(f"ssl.key.password=${{dir:{tmp_path}:password}}", properties={"client.id": "${env:PATH}x"})
     assert made.client_properties.get("ssl.key.password") == "geheim"
     assert str(made.client_properties.get("client.id")).endswith("x")
     assert "geheim" not in repr(made.client_properties)
     assert said == []
 
 
-def test_the_file_is_read_in_java_s_encoding(context):
-    assert context("client.rack=\xfc").client_properties.get("client.rack") == "\xfc"
+def test_the_file_is_read_in_java_s_encoding(session):
+    assert session("client.rack=\xfc").client_properties.get("client.rack") == "\xfc"

@@ -12,7 +12,7 @@ from eosctl.model.times import rfc3339
 from eosctl.operations.acl.plan import AclOptions, Emission, Planned, plan_for
 from eosctl.operations.acl.plan_file import keep_acl_plan
 from eosctl.operations.acl.principals import certificate_subject
-from eosctl.operations.session import Context
+from eosctl.operations.session import Session
 from eosctl.planning.acl_difference import compare_acls
 from eosctl.planning.acls import plan_acls
 from eosctl.render.acl_documents import AclFormat, emit_acls, iam_can_say, no_kafka_user
@@ -20,12 +20,12 @@ from eosctl.render.acl_lines import EmitOptions
 from eosctl.render.views.acls import view_acl_plan
 
 
-def answer(context: Context, options: AclOptions) -> int:
+def answer(session: Session, options: AclOptions) -> int:
     """Plans, shows (or emits), and tells the exit code."""
-    planned = plan_for(context, options)
-    console = context.options.console
+    planned = plan_for(session, options)
+    console = session.options.console
     if options.emission is not None:
-        console.result(_emitted(context, options.emission, planned))
+        console.result(_emitted(session, options.emission, planned))
         return EXIT_FINE
     if options.plan_file is not None:
         keep_acl_plan(planned, options.plan_file, prune=options.prune)
@@ -69,28 +69,28 @@ def explain(
     return compare_acls(planned.request, plan, planned.acls.bindings, planned.cluster, super_users), phases
 
 
-def _emitted(context: Context, emission: Emission, planned: Planned) -> str:
+def _emitted(session: Session, emission: Emission, planned: Planned) -> str:
     elsewhere = sum(1 for each in planned.plan.bindings if not same_cluster(each.cluster, planned.cluster))
     if elsewhere:
-        context.options.console.warn(
+        session.options.console.warn(
             f"{counted(elsewhere, 'binding belongs', 'bindings belong')} to other clusters: see --cluster"
         )
     for each in planned.difference.findings:
         if each.counts:
-            context.options.console.warn(f"{each.subject}: {each.message}")
-    config = context.options.command_config
+            session.options.console.warn(f"{each.subject}: {each.message}")
+    config = session.options.command_config
     around = EmitOptions(
-        context.options.bootstrap_servers or ",".join(sorted(planned.cluster)) or "localhost:9092",
+        session.options.bootstrap_servers or ",".join(sorted(planned.cluster)) or "localhost:9092",
         None if config is None else str(config),
         emission.strimzi_cluster,
         emission.msk_cluster,
     )
-    return emit_acls(list(_sayable(context, emission.form, planned)), emission.form, around)
+    return emit_acls(list(_sayable(session, emission.form, planned)), emission.form, around)
 
 
-def _sayable(context: Context, form: AclFormat, planned: Planned) -> Iterator[AclBinding]:
+def _sayable(session: Session, form: AclFormat, planned: Planned) -> Iterator[AclBinding]:
     """The bindings of the cluster at hand; warns of what the format's tool does not take."""
-    console = context.options.console
+    console = session.options.console
     here = [each for each in planned.plan.bindings if same_cluster(each.cluster, planned.cluster)]
     for each in here:
         if form is AclFormat.MSK and each.is_optional and not iam_can_say(each.binding):

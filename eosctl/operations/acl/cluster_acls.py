@@ -1,18 +1,18 @@
 """What acl-plan reads of the cluster: its ACLs, which topics exist, and how its brokers take clients."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
 from eosctl.analysis.output_topics import output_topics
 from eosctl.analysis.source_stores import server_set
 from eosctl.clients.channel import ApiVersions
 from eosctl.errors import EosctlError, NotAuthorized
-from eosctl.model.acls import AclBinding, PatternType
+from eosctl.model.acls import PatternType
 from eosctl.model.client_roles import ConnectCluster
+from eosctl.model.cluster_acls import ClusterAcls
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import NEWEST, KafkaVersion
-from eosctl.operations.session import Context
+from eosctl.operations.session import Session
 
 DESCRIBE_PRODUCERS: Final = 61
 """The API that brokers know since 2.8; older ones check IdempotentWrite (KIP-679)."""
@@ -23,27 +23,10 @@ BEFORE_3_8: Final = KafkaVersion(3, 7)
 MAPPING_RULES: Final = "ssl.principal.mapping.rules"
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterAcls:
-    """What the cluster says: its bindings, which of the topics exist, and how brokers name certificates.
-
-    addresses are those it was reached by and those its brokers tell; hidden names settings of the authorizer that
-    brokers have and keep to themselves.
-    """
-
-    bindings: frozenset[AclBinding] | Skipped
-    cluster_id: str | None = None
-    topics: Mapping[str, bool] = field(default_factory=dict)
-    broker_version: KafkaVersion = NEWEST
-    mapping_rules: str = "DEFAULT"
-    addresses: frozenset[str] = frozenset()
-    hidden: frozenset[str] = frozenset()
-
-
-def addresses_of(context: Context) -> frozenset[str]:
+def addresses_of(session: Session) -> frozenset[str]:
     """The addresses of the cluster at -b: those given, and those that its brokers tell."""
-    told = (f"{each.host}:{each.port}" for each in context.wire.brokers())
-    return frozenset((*context.client_properties.bootstrap_servers, *told))
+    told = (f"{each.host}:{each.port}" for each in session.wire.brokers())
+    return frozenset((*session.client_properties.bootstrap_servers, *told))
 
 
 def place_of(clusters: Sequence[ConnectCluster], addresses: frozenset[str], told: str | None = None) -> frozenset[str]:
@@ -59,12 +42,12 @@ def place_of(clusters: Sequence[ConnectCluster], addresses: frozenset[str], told
     return next((each for each in workers if not each.isdisjoint(addresses)), workers[0])
 
 
-def read_cluster_acls(context: Context, clusters: Sequence[ConnectCluster]) -> ClusterAcls:
+def read_cluster_acls(session: Session, clusters: Sequence[ConnectCluster]) -> ClusterAcls:
     """The ACLs of the cluster at -b. Raises NotAuthorized where they may not be described."""
     from eosctl.sources.kafka_acls import hidden_settings, read_acls
     from eosctl.sources.kafka_topics import broker_settings
 
-    wire = context.wire
+    wire = session.wire
     bindings = read_acls(wire)
     node = wire.brokers()[0].node_id
     settings = broker_settings(wire, node, [MAPPING_RULES])
@@ -72,10 +55,10 @@ def read_cluster_acls(context: Context, clusters: Sequence[ConnectCluster]) -> C
     return ClusterAcls(
         bindings,
         wire.cluster_id,
-        _topics_that_exist(context, clusters),
+        _topics_that_exist(session, clusters),
         _version_of(wire.api_versions(node)),
         told.get(MAPPING_RULES) or "DEFAULT",
-        addresses_of(context),
+        addresses_of(session),
         hidden_settings(wire, node),
     )
 
@@ -87,23 +70,23 @@ def _version_of(apis: Mapping[int, ApiVersions]) -> KafkaVersion:
     return NEWEST if LIST_TRANSACTIONS in apis and apis[LIST_TRANSACTIONS].highest >= 1 else BEFORE_3_8
 
 
-def _topics_that_exist(context: Context, clusters: Sequence[ConnectCluster]) -> dict[str, bool]:
+def _topics_that_exist(session: Session, clusters: Sequence[ConnectCluster]) -> dict[str, bool]:
     """Whether each topic that the plan may name exists; those that may not be described are left out: not known."""
     from eosctl.sources.kafka_topics import topic_facts
 
     names = sorted(_topics_of(clusters))
     try:
-        return {name: facts is not None for name, facts in topic_facts(context.wire, names).items()} if names else {}
+        return {name: facts is not None for name, facts in topic_facts(session.wire, names).items()} if names else {}
     except NotAuthorized:
         found: dict[str, bool] = {}
         for name in names:
             try:
-                found |= {name: facts is not None for name, facts in topic_facts(context.wire, [name]).items()}
+                found |= {name: facts is not None for name, facts in topic_facts(session.wire, [name]).items()}
             except NotAuthorized:
                 continue
         return found
     except EosctlError as error:
-        context.options.console.warn(f"which topics exist is not known: {error.message}")
+        session.options.console.warn(f"which topics exist is not known: {error.message}")
         return {}
 
 

@@ -21,7 +21,7 @@ from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import NEWEST
 from eosctl.operations.acl.cluster_acls import addresses_of, place_of
-from eosctl.operations.session import Context
+from eosctl.operations.session import Session
 from eosctl.sources.files import read_text
 
 UNKNOWN_CLASS: Final = {"connector.class": "unknown"}
@@ -47,10 +47,10 @@ def internal_topics(config: str, offsets: str, status: str) -> dict[str, str]:
     return {"config.storage.topic": config, "offset.storage.topic": offsets, "status.storage.topic": status}
 
 
-def read_connect_clusters(context: Context, inputs: AclInputs) -> tuple[ConnectCluster, ...]:
+def read_connect_clusters(session: Session, inputs: AclInputs) -> tuple[ConnectCluster, ...]:
     """The Connect clusters with their connectors; UsageError where it is not clear whose a connector is."""
-    clusters = _workers(context, inputs)
-    known = _known_connectors(context, clusters, inputs)
+    clusters = _workers(session, inputs)
+    known = _known_connectors(session, clusters, inputs)
     given = _given_connectors(inputs, [each.group_id for each in clusters])
     found = tuple(
         replace(
@@ -63,7 +63,7 @@ def read_connect_clusters(context: Context, inputs: AclInputs) -> tuple[ConnectC
     return _with_topics(_selected(found, inputs.connectors), inputs.topics)
 
 
-def _workers(context: Context, inputs: AclInputs) -> tuple[ConnectCluster, ...]:
+def _workers(session: Session, inputs: AclInputs) -> tuple[ConnectCluster, ...]:
     """Workers of one group.id together; MirrorMaker 2's flows only where they have the same target, too."""
     clusters: dict[tuple[str, str], ConnectCluster] = {}
     for path in inputs.worker_configs:
@@ -74,14 +74,14 @@ def _workers(context: Context, inputs: AclInputs) -> tuple[ConnectCluster, ...]:
             clusters[cluster.group_id, target] = replace(before or cluster, workers=workers)
     if clusters:
         return tuple(clusters.values())
-    return (ConnectCluster((_worker_by_flags(context, inputs),), ()),)
+    return (ConnectCluster((_worker_by_flags(session, inputs),), ()),)
 
 
-def _worker_by_flags(context: Context, inputs: AclInputs) -> WorkerConfig:
+def _worker_by_flags(session: Session, inputs: AclInputs) -> WorkerConfig:
     """A worker of which only names are known; nothing tells its principals, so they have to be named."""
-    if context.options.group_id is None:
+    if session.options.group_id is None:
         raise UsageError("no Connect cluster was named", hint="give --worker-config FILE, or --group-id")
-    settings = {"group.id": context.options.group_id, **inputs.internal_topics}
+    settings = {"group.id": session.options.group_id, **inputs.internal_topics}
     worker = worker_of(settings, "the command line")
     unknown = Property("SASL_SSL", "no --worker-config was given, so")
     clients = {f"{prefix}security.protocol": unknown for prefix in ("", "producer.", "consumer.", "admin.")}
@@ -110,26 +110,26 @@ def _group_and_path(text: str, groups: list[str]) -> tuple[str, Path]:
 
 
 def _known_connectors(
-    context: Context, clusters: tuple[ConnectCluster, ...], inputs: AclInputs
+    session: Session, clusters: tuple[ConnectCluster, ...], inputs: AclInputs
 ) -> dict[str, dict[str, ConnectorConfig]]:
     """Connectors of the Connect clusters that -b, --connect-url or --snapshot leads to, by group and name.
 
     A group whose connectors nothing tells is not among them. Raises UsageError where it is not clear which is meant.
     """
     found = {}
-    for cluster in _reachable(context, clusters, inputs):
-        known = _from_config_topic(context, cluster)
-        if context.options.connect_urls:
+    for cluster in _reachable(session, clusters, inputs):
+        known = _from_config_topic(session, cluster)
+        if session.options.connect_urls:
             before = known or {}
-            known = {name: _alike(each, before.get(name)) for name, each in _from_rest(context).items()}
+            known = {name: _alike(each, before.get(name)) for name, each in _from_rest(session).items()}
         if known is not None:
             found[cluster.group_id] = known
     return found
 
 
-def _reachable(context: Context, clusters: tuple[ConnectCluster, ...], inputs: AclInputs) -> tuple[ConnectCluster, ...]:
+def _reachable(session: Session, clusters: tuple[ConnectCluster, ...], inputs: AclInputs) -> tuple[ConnectCluster, ...]:
     """The cluster that --group-id names, or the only one; of several those whose workers use the cluster at -b."""
-    options = context.options
+    options = session.options
     # Without the flag options.group_id is that of the first --worker-config.
     told_by_file = options.sources.get("group_id") in {str(each) for each in inputs.worker_configs}
     wanted = None if told_by_file else options.group_id
@@ -146,17 +146,17 @@ def _reachable(context: Context, clusters: tuple[ConnectCluster, ...], inputs: A
             raise UsageError(
                 f"{flag} does not say which of {len(clusters)} Connect clusters it is of", hint="name it: --group-id"
             )
-    if not context.client_properties.bootstrap_servers:
+    if not session.client_properties.bootstrap_servers:
         return ()
-    here = place_of(clusters, addresses_of(context), inputs.cluster)
+    here = place_of(clusters, addresses_of(session), inputs.cluster)
     return tuple(each for each in clusters if same_cluster(server_set(each.workers[0].get("bootstrap.servers")), here))
 
 
-def _from_rest(context: Context) -> dict[str, ConnectorConfig]:
+def _from_rest(session: Session) -> dict[str, ConnectorConfig]:
     from eosctl.clients.rest import RestClient
 
-    url = context.options.connect_urls[0]
-    with RestClient(url, context.options.timeout_s) as rest:
+    url = session.options.connect_urls[0]
+    with RestClient(url, session.options.timeout_s) as rest:
         body = rest.get("/connectors?expand=info")
     found = {}
     for name, entry in sorted(body.items()) if isinstance(body, dict) else ():
@@ -167,9 +167,9 @@ def _from_rest(context: Context) -> dict[str, ConnectorConfig]:
     return found
 
 
-def _from_config_topic(context: Context, cluster: ConnectCluster) -> dict[str, ConnectorConfig] | None:
+def _from_config_topic(session: Session, cluster: ConnectCluster) -> dict[str, ConnectorConfig] | None:
     """None where no config topic could be asked for; no connector where it does not exist."""
-    states = _states(context, cluster.workers[0].config_topic)
+    states = _states(session, cluster.workers[0].config_topic)
     if states is None:
         return None
     return {name: _from_state(state) for name, state in sorted(states.items()) if state.known}
@@ -182,24 +182,24 @@ def _from_state(state: ConnectorState) -> ConnectorConfig:
     return replace(connector, task_count=state.task_count, task_count_record=state.task_count_record)
 
 
-def _states(context: Context, topic: str) -> Mapping[str, ConnectorState] | None:
-    if context.options.snapshot is not None:
+def _states(session: Session, topic: str) -> Mapping[str, ConnectorState] | None:
+    if session.options.snapshot is not None:
         from eosctl.sources.snapshot_file import read_snapshot_file
 
-        log = read_snapshot_file(context.options.snapshot).config_topic
+        log = read_snapshot_file(session.options.snapshot).config_topic
         if isinstance(log, Skipped):
             raise UsageError(f"the snapshot holds no config topic: {log.reason}")
         return fold_config_topic(log.records, Reader(NEWEST)).states
-    if context.options.bootstrap_servers is None and context.options.command_config is None:
+    if session.options.bootstrap_servers is None and session.options.command_config is None:
         return None
     from eosctl.sources.kafka_log import read_log
 
     try:
-        records = read_log(context.wire, TopicPartition(topic, 0))
+        records = read_log(session.wire, TopicPartition(topic, 0))
         masked = decode_config_records(records, mask_all_but_principals(mask_properties))
         return fold_config_topic(masked, Reader(NEWEST)).states
     except UsageError as error:  # the topic does not exist: no worker has started yet
-        context.options.console.narrate(f"no connector is known from the config topic: {error.message}")
+        session.options.console.narrate(f"no connector is known from the config topic: {error.message}")
         return {}
 
 

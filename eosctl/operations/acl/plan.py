@@ -7,14 +7,15 @@ from eosctl.analysis.acl_findings import find_hidden
 from eosctl.errors import ConfigError, UsageError
 from eosctl.model.acl_plan import AclDifference, AclPlan, AclRequest
 from eosctl.model.acls import SUPER_USERS, PatternType
+from eosctl.model.cluster_acls import ClusterAcls
 from eosctl.model.counts import counted
 from eosctl.model.offset_stores import SourceSupport
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.versions import KafkaVersion
-from eosctl.operations.acl.cluster_acls import ClusterAcls, place_of, read_cluster_acls
+from eosctl.operations.acl.cluster_acls import place_of, read_cluster_acls
 from eosctl.operations.acl.inputs import AclInputs, read_connect_clusters
 from eosctl.operations.acl.principals import certificate_subject, principals_by_role
-from eosctl.operations.session import Context
+from eosctl.operations.session import Session
 from eosctl.planning.acl_difference import compare_acls
 from eosctl.planning.acls import plan_acls
 from eosctl.render.acl_documents import AclFormat
@@ -60,14 +61,14 @@ class Planned:
     as_of: int
 
 
-def plan_for(context: Context, options: AclOptions) -> Planned:
+def plan_for(session: Session, options: AclOptions) -> Planned:
     """Reads what the options needs and plans. Raises UsageError for flags that contradict each other."""
-    online = _is_online(context)
+    online = _is_online(session)
     _require_sense(options, online=online)
-    as_of = context.now()
-    clusters = read_connect_clusters(context, options.inputs)
+    as_of = session.now()
+    clusters = read_connect_clusters(session, options.inputs)
     principals = principals_by_role(options.principals, clusters)
-    acls = read_cluster_acls(context, clusters) if online else ClusterAcls(Skipped("no cluster was named with -b"))
+    acls = read_cluster_acls(session, clusters) if online else ClusterAcls(not_asked("no cluster was named with -b"))
     for name, asked in (("check", options.check), ("change", options.plan_file)):
         if asked and isinstance(acls.bindings, Skipped):
             raise ConfigError(f"there are no ACLs to {name}: {acls.bindings.reason}")
@@ -88,12 +89,12 @@ def plan_for(context: Context, options: AclOptions) -> Planned:
     if difference.missing:
         untold = acls.hidden - ({SUPER_USERS} if options.super_users else set())
         difference = replace(difference, findings=(*difference.findings, *find_hidden(untold)))
-    _tell_what_is_elsewhere(context, options, difference, place)
+    _tell_what_is_elsewhere(session, options, difference, place)
     return Planned(request, plan, difference, place, acls, as_of)
 
 
 def _tell_what_is_elsewhere(
-    context: Context, options: AclOptions, difference: AclDifference, place: frozenset[str]
+    session: Session, options: AclOptions, difference: AclDifference, place: frozenset[str]
 ) -> None:
     """Warns of bindings of other clusters, which are not checked; raises ConfigError where all are."""
     if not options.check:
@@ -106,14 +107,14 @@ def _tell_what_is_elsewhere(
         raise ConfigError("every planned binding belongs to another cluster, so none can be checked", hint=hint)
     if elsewhere:
         there = "; ".join(sorted({", ".join(sorted(each)) for each in elsewhere}))
-        context.options.console.warn(
+        session.options.console.warn(
             f"{counted(len(elsewhere), 'binding')} of other clusters not checked ({there}): {hint}"
         )
 
 
-def _is_online(context: Context) -> bool:
-    options = context.options
-    return options.snapshot is None and bool(context.client_properties.bootstrap_servers)
+def _is_online(session: Session) -> bool:
+    options = session.options
+    return options.snapshot is None and bool(session.client_properties.bootstrap_servers)
 
 
 def _require_sense(options: AclOptions, *, online: bool) -> None:

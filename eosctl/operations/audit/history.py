@@ -3,10 +3,10 @@
 from eosctl.errors import EXIT_FINE, UsageError
 from eosctl.ledger.ledger import Ledger, open_ledger
 from eosctl.model.ledger import JobSummary
-from eosctl.operations.session_options import GlobalOptions
+from eosctl.operations.session_options import SessionOptions
 
 
-def show_status(options: GlobalOptions, store: str) -> int:
+def show_status(options: SessionOptions, store: str) -> int:
     """`audit status`: every job with its last run, where its cursors stand, and what was never read.
 
     Columns:
@@ -22,16 +22,16 @@ def show_status(options: GlobalOptions, store: str) -> int:
       REASON        why not
     """
     from eosctl.model.times import rfc3339
-    from eosctl.operations.session import Context
+    from eosctl.operations.session import Session
     from eosctl.render.views.ledger import view_status
 
     ledger = open_ledger(store, create=False, timeout_s=options.timeout_s)
     jobs = [(each, ledger.state(each.job, each.cluster_id), tuple(ledger.ranges(each.job))) for each in ledger.jobs()]
-    options.console.result(view_status(jobs, ledger.name, rfc3339(Context.now())))
+    options.console.result(view_status(jobs, ledger.name, rfc3339(Session.now())))
     return EXIT_FINE
 
 
-def show_history(options: GlobalOptions, store: str, job: str) -> int:
+def show_history(options: SessionOptions, store: str, job: str) -> int:
     """`audit history`: the runs of a job, the last one first.
 
     Columns:
@@ -45,10 +45,10 @@ def show_history(options: GlobalOptions, store: str, job: str) -> int:
       GAPS      ranges that could no longer be read
     """
     from eosctl.model.times import rfc3339
-    from eosctl.operations.session import Context
+    from eosctl.operations.session import Session
     from eosctl.render.views.ledger import view_history
 
-    ledger, now = open_ledger(store, create=False, timeout_s=options.timeout_s), rfc3339(Context.now())
+    ledger, now = open_ledger(store, create=False, timeout_s=options.timeout_s), rfc3339(Session.now())
     summary = _known(ledger, job)
     options.console.result(view_history(summary, ledger.runs(job), ledger.name, now))
     return EXIT_FINE

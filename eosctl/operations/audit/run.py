@@ -13,7 +13,7 @@ from eosctl.model.audit_report import AuditReport, AuditVerdict
 from eosctl.model.skipped import Skipped
 from eosctl.model.transaction_log_history import TransactionLogHistory
 from eosctl.operations.audit.sites import AuditRequest, site_of
-from eosctl.operations.session import Context
+from eosctl.operations.session import Session
 from eosctl.planning.audit import plan_ranges
 from eosctl.planning.ledger import resume
 from eosctl.render.document import Document
@@ -29,14 +29,14 @@ class Answer:
     exit_code: int
 
 
-def plan_audit(context: Context, request: AuditRequest) -> Answer:
+def plan_audit(session: Session, request: AuditRequest) -> Answer:
     """The plan alone: nothing is read."""
-    return Answer(view_audit_plan(_Auditor(context, request).plan()), EXIT_FINE)
+    return Answer(view_audit_plan(_Auditor(session, request).plan()), EXIT_FINE)
 
 
-def audit_now(context: Context, request: AuditRequest) -> Answer:
+def audit_now(session: Session, request: AuditRequest) -> Answer:
     """The whole audit: one run, kept in the ledger if there is one."""
-    auditor = _Auditor(context, request)
+    auditor = _Auditor(session, request)
     if request.store is None:
         report = auditor.carry_out(auditor.plan(), nothing_carried).report
     else:
@@ -56,9 +56,9 @@ def exit_code_of(report: AuditReport) -> int:
 class _Auditor:
     """Carries plans out at one site: bounds may have to be read again, where another auditor was faster."""
 
-    def __init__(self, context: Context, request: AuditRequest) -> None:
-        self._context, self._question = context, request
-        self._site = site_of(context, request)
+    def __init__(self, session: Session, request: AuditRequest) -> None:
+        self._session, self._question = session, request
+        self._site = site_of(session, request)
         self.processes = request.processes or os.cpu_count() or 1
 
     def bounds(self) -> AuditPlan:
@@ -73,7 +73,7 @@ class _Auditor:
     def carry_out(self, plan: AuditPlan, carried: CarriedRows) -> Audited:
         """The plan, carried out by the engine that was asked for, with progress on a terminal."""
         total = sum(each.size for each in plan.ranges)
-        with self._context.options.console.progress("auditing", total, unit="offsets") as advance:
+        with self._session.options.console.progress("auditing", total, unit="offsets") as advance:
 
             def step(progress: Progress) -> None:
                 advance(progress.offsets.size)
@@ -84,7 +84,7 @@ class _Auditor:
     def _past(self, plan: AuditPlan, producer_ids: frozenset[int]) -> TransactionLogHistory | Skipped:
         from eosctl.operations.audit.transaction_log_history import history_of
 
-        return history_of(self._context, self._question, plan, producer_ids)
+        return history_of(self._session, self._question, plan, producer_ids)
 
     @contextmanager
     def _engine(self) -> Iterator[Engine]:
@@ -93,7 +93,7 @@ class _Auditor:
             from eosctl.sandbox.java import find_java
             from eosctl.spark.starting import spark_engine
 
-            properties, timeout_s = self._context.client_properties, self._context.options.timeout_s
+            properties, timeout_s = self._session.client_properties, self._session.options.timeout_s
             archives = cache_directory() / "spark"
             with spark_engine(self._question.spark, properties, timeout_s, find_java, archives) as engine:
                 yield engine

@@ -10,16 +10,16 @@ from eosctl.codecs.record_batches import decode_entries
 from eosctl.engines.local import OpenSource
 from eosctl.engines.scanning import COMPACT
 from eosctl.model.audit import AuditedTopic, AuditPlan, OffsetRange, PartitionBounds, TopicRole
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import not_asked
 from eosctl.operations.audit.topics import FoundTopics
 from eosctl.operations.offsets_reading import DEFAULT_OFFSETS_TOPIC, OffsetsRequest
-from eosctl.operations.session import Context
+from eosctl.operations.session import Session
 from eosctl.sources.audit_log import DataBatch
 from eosctl.sources.audit_plan import AuditScope, guess_role, read_bounds
 from eosctl.sources.audit_segments import PartitionSegments, find_segments, read_segments, survey_segments
 from eosctl.spark.starting import SparkOptions
 
-NOT_ASKED = Skipped("segment files were read: no broker and no worker was asked")
+NOT_ASKED = not_asked("segment files were read: no broker and no worker was asked")
 PEEKED = 10
 
 
@@ -54,47 +54,47 @@ class Site(Protocol):
         ...
 
 
-def site_of(context: Context, request: AuditRequest) -> Site:
+def site_of(session: Session, request: AuditRequest) -> Site:
     """The site that was asked for."""
-    return SegmentSite(context, request) if request.log_directories else ClusterSite(context, request)
+    return SegmentSite(session, request) if request.log_directories else ClusterSite(session, request)
 
 
 class ClusterSite:
     """A live cluster. Its topics are found once."""
 
-    def __init__(self, context: Context, request: AuditRequest) -> None:
-        self._context, self._question = context, request
-        self._found = FoundTopics(context, request.offsets, request.topics)
+    def __init__(self, session: Session, request: AuditRequest) -> None:
+        self._session, self._question = session, request
+        self._found = FoundTopics(session, request.offsets, request.topics)
 
     def bounds(self) -> AuditPlan:
         """As the partition leaders answer now."""
         request = AuditScope(
             topics=self._found.topics,
-            group_id=self._context.options.group_id,
+            group_id=self._session.options.group_id,
             connectors=self._found.connectors,
             unread=self._found.unread,
             selected=self._question.offsets.connectors,
         )
-        return read_bounds(self._context.wire, request, self._context.now())
+        return read_bounds(self._session.wire, request, self._session.now())
 
     def open_source(self) -> OpenSource:
         """Fetches with the identity of the command."""
         from eosctl.engines.cluster_source import OpenCluster
 
-        return OpenCluster(self._context.client_properties, self._context.options.timeout_s)
+        return OpenCluster(self._session.client_properties, self._session.options.timeout_s)
 
 
 class SegmentSite:
     """Log directories. Which topics connectors write to is seen from their producers alone."""
 
-    def __init__(self, context: Context, request: AuditRequest) -> None:
-        self._context, self._question = context, request
+    def __init__(self, session: Session, request: AuditRequest) -> None:
+        self._session, self._question = session, request
         found = find_segments(request.log_directories, self._wanted())
         self._segments = tuple(survey_segments(place, paths) for place, paths in found.items())
         for each in self._segments:
             if each.cut_bytes:
                 where = f"{each.cut_bytes} bytes at the end of {each.paths[-1]}, from offset {each.end_offset} on"
-                context.options.console.warn(
+                session.options.console.warn(
                     f"{where}, are no whole batch: not read; a broker cuts them off when it starts"
                 )
 
@@ -108,9 +108,9 @@ class SegmentSite:
         """As the files end."""
         topics = {each.topic_partition.topic: self._topic(each) for each in self._with_records()}
         return AuditPlan(
-            as_of=self._context.now(),
+            as_of=self._session.now(),
             cluster_id=None,
-            group_id=self._context.options.group_id,
+            group_id=self._session.options.group_id,
             topics=tuple(topics[name] for name in sorted(topics)),
             bounds=tuple(
                 PartitionBounds(

@@ -12,7 +12,7 @@ from eosctl.model.client_roles import ConnectorConfig
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Skipped
 from eosctl.operations.offsets_reading import OffsetsRequest, source_connectors, worker_settings
-from eosctl.operations.session import Context
+from eosctl.operations.session import Session
 
 if TYPE_CHECKING:
     from eosctl.analysis.offsets_report import Connectors
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 class FoundTopics:
     """The topics, the source connectors that exist, and what could not be found out."""
 
-    def __init__(self, context: Context, request: OffsetsRequest, named: Iterable[str]) -> None:
-        self._context = context
+    def __init__(self, session: Session, request: OffsetsRequest, named: Iterable[str]) -> None:
+        self._session = session
         self._question = request
         self._topics: dict[str, AuditedTopic] = {}
         self.unread: dict[str, Skipped] = {}
-        worker = worker_settings(context, request)
-        self._connectors = source_connectors(context, request, worker.version)
+        worker = worker_settings(session, request)
+        self._connectors = source_connectors(session, request, worker.version)
         self._existing = self._all_topics()
         self._add_internal(worker)
         self._add_named(tuple(named))
@@ -47,7 +47,7 @@ class FoundTopics:
     def _all_topics(self) -> frozenset[str]:
         from eosctl.sources.kafka_topics import topic_facts
 
-        return frozenset(name for name, facts in topic_facts(self._context.wire).items() if facts is not None)
+        return frozenset(name for name, facts in topic_facts(self._session.wire).items() if facts is not None)
 
     def _add(self, name: str, role: TopicRole, connectors: Iterable[str] = ()) -> None:
         if name not in self._existing:
@@ -85,7 +85,7 @@ class FoundTopics:
         from eosctl.sources.first_batches import first_keys
 
         places = [TopicPartition(name, 0)]
-        return guess_role(first_keys(self._context.wire, places))
+        return guess_role(first_keys(self._session.wire, places))
 
     def _written(self) -> Mapping[str, set[str]]:
         """Output topics to the connectors that write them: as Connect saw it (KIP-558), and as configs tell."""
@@ -94,14 +94,14 @@ class FoundTopics:
         configs = self._connectors.configs
         names = () if isinstance(configs, Skipped) else tuple(sorted(configs))
         found: dict[str, set[str]] = {}
-        urls = self._context.options.connect_urls
+        urls = self._session.options.connect_urls
         if urls and names:
             try:
-                for name, topics in read_active_topics(urls, names, self._context.options.timeout_s).items():
+                for name, topics in read_active_topics(urls, names, self._session.options.timeout_s).items():
                     for topic in topics:
                         found.setdefault(topic, set()).add(name)
             except EosctlError as error:
-                self.unread["active topics"] = Skipped(error.message)
+                self.unread["active topics"] = Skipped.of(error)
         for name in names:
             for topic in self._told(name, configs[name] if not isinstance(configs, Skipped) else {}):
                 found.setdefault(topic, set()).add(name)

@@ -9,21 +9,21 @@ from eosctl.model.acl_plan import AclDifference, AclPlan, AclRequest
 from eosctl.model.client_roles import ClientRole
 from eosctl.model.evidence import UNKNOWN_PRINCIPAL
 from eosctl.model.offset_stores import SourceSupport
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Skipped, not_asked
 from eosctl.operations.acl.cluster_acls import place_of, read_cluster_acls
 from eosctl.operations.acl.inputs import AclInputs, internal_topics, read_connect_clusters
 from eosctl.operations.acl.principals import certificate_subject
 from eosctl.operations.evidence.request import EvidenceRequest
-from eosctl.operations.session import Context
+from eosctl.operations.session import Session
 from eosctl.planning.acl_difference import compare_acls
 from eosctl.planning.acls import plan_acls
 
-NO_PRINCIPALS: Final = Skipped("neither --principal nor --worker-config was given")
+NO_PRINCIPALS: Final = not_asked("neither --principal nor --worker-config was given")
 Principals = Mapping[tuple[ClientRole, str | None], str]
 
 
 def read_acl_differences(
-    context: Context, evidence_request: EvidenceRequest, topics: Mapping[str, str]
+    session: Session, evidence_request: EvidenceRequest, topics: Mapping[str, str]
 ) -> Mapping[SourceSupport, AclDifference] | Skipped:
     """For preparing and enabled, every binding that is needed against those of the cluster.
 
@@ -32,8 +32,8 @@ def read_acl_differences(
     if not evidence_request.principals and not evidence_request.worker_files:
         return NO_PRINCIPALS
     inputs = AclInputs(evidence_request.worker_files, internal_topics=internal_topics(**topics))
-    clusters = read_connect_clusters(context, inputs)
-    acls = read_cluster_acls(context, clusters)
+    clusters = read_connect_clusters(session, inputs)
+    acls = read_cluster_acls(session, clusters)
     named = _by_role(evidence_request.principals)
     place = place_of(clusters, acls.addresses)
     found = {}

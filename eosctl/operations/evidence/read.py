@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from eosctl.model.evidence import ClusterEvidence, Evidence, WorkerEvidence
 from eosctl.model.report import Finding
-from eosctl.model.skipped import Skipped, or_skipped
+from eosctl.model.skipped import Skipped, not_asked, or_skipped
 from eosctl.model.transactions import TransactionDescription
 from eosctl.model.workers import ConnectorStatus
 from eosctl.operations.evidence.acls import read_acl_differences
@@ -28,10 +28,10 @@ from eosctl.operations.reading import (
     read_leaderless,
     read_listed_ids,
 )
-from eosctl.operations.session import Context
+from eosctl.operations.session import Session
 
-NO_BROKERS = Skipped("no -b/--bootstrap-server was given")
-NO_WORKERS = Skipped("no --connect-url was given")
+NO_BROKERS = not_asked("no -b/--bootstrap-server was given")
+NO_WORKERS = not_asked("no --connect-url was given")
 
 
 class _Rest(NamedTuple):
@@ -40,44 +40,46 @@ class _Rest(NamedTuple):
     preflight: Mapping[str, tuple[str, ...] | Skipped] | Skipped
 
 
-def read_evidence(context: Context, request: EvidenceRequest) -> Evidence:
+def read_evidence(session: Session, request: EvidenceRequest) -> Evidence:
     """Everything that can be read now. Raises where no broker or no worker answers, of those that were named."""
-    if context.options.snapshot is not None:
+    if session.options.snapshot is not None:
         from eosctl.operations.evidence.saved import evidence_in
         from eosctl.sources.snapshot_file import read_snapshot_file
 
-        return evidence_in(read_snapshot_file(context.options.snapshot), request)
+        return evidence_in(read_snapshot_file(session.options.snapshot), request)
     with ThreadPoolExecutor(max_workers=1) as pool:
-        asked = pool.submit(_read_rest, context, request)
-        if not _has_brokers(context):
-            return _of_workers(context, request, asked.result())
-        context.wire.brokers()  # an unreachable cluster is said at once
-        return _of_brokers(context, request, asked.result())
+        asked = pool.submit(_read_rest, session, request)
+        if not _has_brokers(session):
+            return _of_workers(session, request, asked.result())
+        session.wire.brokers()  # an unreachable cluster is said at once
+        return _of_brokers(session, request, asked.result())
 
 
-def _has_brokers(context: Context) -> bool:
-    has = bool(context.client_properties.bootstrap_servers)
-    if not has and not context.options.connect_urls:
-        context.options.need_bootstrap_servers()
+def _has_brokers(session: Session) -> bool:
+    has = bool(session.client_properties.bootstrap_servers)
+    if not has and not session.options.connect_urls:
+        session.options.need_bootstrap_servers()
     return has
 
 
-def _read_rest(context: Context, request: EvidenceRequest) -> _Rest:
+def _read_rest(session: Session, request: EvidenceRequest) -> _Rest:
     from eosctl.sources.connect_evidence import read_preflight, read_worker_evidence
     from eosctl.sources.connect_rest import read_connectors
 
-    urls, timeout_s = context.options.connect_urls, context.options.timeout_s
+    urls, timeout_s = session.options.connect_urls, session.options.timeout_s
     if not urls:
         return _Rest(NO_WORKERS, NO_WORKERS, NO_WORKERS)
     workers = read_worker_evidence(urls, timeout_s)
     alive = [url for url, each in workers.items() if isinstance(each, WorkerEvidence)]
-    preflight = or_skipped(lambda: read_preflight(alive, timeout_s)) if request.preflight else Skipped("--no-preflight")
+    preflight = (
+        or_skipped(lambda: read_preflight(alive, timeout_s)) if request.preflight else not_asked("--no-preflight")
+    )
     return _Rest(workers, or_skipped(lambda: read_connectors(alive[0], timeout_s)), preflight)
 
 
-def _of_workers(context: Context, request: EvidenceRequest, rest: _Rest) -> Evidence:
+def _of_workers(session: Session, request: EvidenceRequest, rest: _Rest) -> Evidence:
     files = worker_files_of(request, rest.workers)
-    empty = Evidence(as_of=context.now())
+    empty = Evidence(as_of=session.now())
     known = replace(
         without_brokers(empty, NO_BROKERS),
         workers=rest.workers,
@@ -85,18 +87,18 @@ def _of_workers(context: Context, request: EvidenceRequest, rest: _Rest) -> Evid
         preflight=rest.preflight,
         worker_files=files,
     )
-    return replace(known, group_id=group_id_of(context.options.group_id, files))
+    return replace(known, group_id=group_id_of(session.options.group_id, files))
 
 
-def _of_brokers(context: Context, request: EvidenceRequest, rest: _Rest) -> Evidence:
+def _of_brokers(session: Session, request: EvidenceRequest, rest: _Rest) -> Evidence:
     from eosctl.sources.connect_group import read_connect_group, read_groups
     from eosctl.sources.kafka_evidence import read_broker_settings, read_internal_topic, read_transaction_log
 
-    wire, known = context.wire, _of_workers(context, request, rest)
+    wire, known = session.wire, _of_workers(session, request, rest)
     topics = topics_of(request, known)
     group_id = known.group_id
-    inspection = or_skipped(lambda: inspection_of(read_config_topic(context, topics["config"]), known))
-    listed = or_skipped(lambda: read_listed_ids(context))
+    inspection = or_skipped(lambda: inspection_of(read_config_topic(session, topics["config"]), known))
+    listed = or_skipped(lambda: read_listed_ids(session))
     known = replace(
         known,
         cluster_id=wire.cluster_id,
@@ -107,26 +109,26 @@ def _of_brokers(context: Context, request: EvidenceRequest, rest: _Rest) -> Evid
         transaction_log=or_skipped(lambda: read_transaction_log(wire)),
         transactional_ids=listed if isinstance(listed, Skipped) else listed.transactional_ids,
         unlisted=() if isinstance(listed, Skipped) else listed.unlisted,
-        offset_findings=or_skipped(lambda: _offset_findings(context, request, known, topics)),
+        offset_findings=or_skipped(lambda: _offset_findings(session, request, known, topics)),
         groups=or_skipped(lambda: read_groups(wire)),
-        acl_differences=or_skipped(lambda: read_acl_differences(_quick(context, known), request, topics)),
+        acl_differences=or_skipped(lambda: read_acl_differences(_quick(session, known), request, topics)),
     )
-    return with_transactions(context, known)
+    return with_transactions(session, known)
 
 
 def read_cluster_evidence(
-    context: Context, request: EvidenceRequest, transactions: Mapping[str, TransactionDescription | Skipped] | Skipped
+    session: Session, request: EvidenceRequest, transactions: Mapping[str, TransactionDescription | Skipped] | Skipped
 ) -> ClusterEvidence:
     """What a snapshot keeps for the rules; `transactions` are those of the same snapshot."""
     from eosctl.sources.connect_evidence import read_worker_evidence
     from eosctl.sources.connect_group import read_connect_group
     from eosctl.sources.kafka_evidence import read_broker_settings, read_internal_topic, read_transaction_log
 
-    wire, urls, timeout_s = context.wire, context.options.connect_urls, context.options.timeout_s
+    wire, urls, timeout_s = session.wire, session.options.connect_urls, session.options.timeout_s
     workers = or_skipped(lambda: read_worker_evidence(urls, timeout_s)) if urls else NO_WORKERS
     files = worker_files_of(request, workers)
-    group_id = group_id_of(context.options.group_id, files)
-    topics = topics_of(request, Evidence(as_of=context.now(), worker_files=files))
+    group_id = group_id_of(session.options.group_id, files)
+    topics = topics_of(request, Evidence(as_of=session.now(), worker_files=files))
     return ClusterEvidence(
         workers=workers,
         group=group_id if isinstance(group_id, Skipped) else or_skipped(lambda: read_connect_group(wire, group_id)),
@@ -135,22 +137,22 @@ def read_cluster_evidence(
         transaction_log=or_skipped(lambda: read_transaction_log(wire)),
         leaderless=transactions
         if isinstance(transactions, Skipped)
-        else or_skipped(lambda: read_leaderless(context, transactions.values())),
+        else or_skipped(lambda: read_leaderless(session, transactions.values())),
     )
 
 
 def _offset_findings(
-    context: Context, request: EvidenceRequest, known: Evidence, topics: Mapping[str, str]
+    session: Session, request: EvidenceRequest, known: Evidence, topics: Mapping[str, str]
 ) -> tuple[Finding, ...]:
     """Those of `offsets show`."""
     asked = offsets_request(request, known, topics)
-    return report_of(read_offsets(_quick(context, known), asked), asked).findings
+    return report_of(read_offsets(_quick(session, known), asked), asked).findings
 
 
-def _quick(context: Context, known: Evidence) -> Context:
+def _quick(session: Session, known: Evidence) -> Session:
     """The same cluster by the workers that answer: one that hangs is not waited for again."""
     group_id = None if isinstance(known.group_id, Skipped) else known.group_id
     urls = tuple(each.url for each in known.answering)
-    quick = Context(replace(context.options, connect_urls=urls, group_id=group_id))
-    quick.wire = context.wire
+    quick = Session(replace(session.options, connect_urls=urls, group_id=group_id))
+    quick.wire = session.wire
     return quick

@@ -14,14 +14,14 @@ from eosctl.model.connectors import Reader
 from eosctl.model.evidence import Evidence, WorkerEvidence
 from eosctl.model.inspection import Inspection
 from eosctl.model.offset_stores import SourceSupport
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Cause, Skipped, not_asked
 from eosctl.model.snapshot import ConfigTopicLog
 from eosctl.model.versions import NEWEST, KafkaVersion
 from eosctl.operations.offsets_reading import OffsetsRequest
 
-NO_GROUP = Skipped("no --group-id was given")
-NO_FILES = Skipped("no --worker-config was given")
-NOT_SAVED = Skipped("snapshots do not hold it")
+NO_GROUP = not_asked("no --group-id was given")
+NO_FILES = not_asked("no --worker-config was given")
+NOT_SAVED = Skipped("snapshots do not hold it", Cause.NOT_SAVED)
 ROLES = {"config": "connect-configs", "offsets": "connect-offsets", "status": "connect-status"}
 
 

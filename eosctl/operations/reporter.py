@@ -1,0 +1,39 @@
+"""How an operation speaks to the user while it works: its answer is what it returns."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+Advance = Callable[[int], None]
+
+
+class Reporter(Protocol):
+    """Narration, warnings, questions and progress. What is asked is shown by the command before."""
+
+    def narrate(self, text: str, *, verbosity: int = 0) -> None:
+        """Say what goes on; silent under -q."""
+        ...
+
+    def warn(self, text: str) -> None:
+        """Say what the user ought to know although the command goes on."""
+        ...
+
+    def confirm(self, question: str, *, yes: bool) -> None:
+        """Return if the user agrees or gave --yes; else raise Refused."""
+        ...
+
+    def progress(self, label: str, total: int | None = None, *, unit: str = "") -> AbstractContextManager[Advance]:
+        """How far a long read has come while the block runs; call the value with how many more are done."""
+        ...
+
+    def result(self, answer: Any) -> None:  # noqa: ANN401  # until operations return their answers
+        """Write the answer."""
+        ...
+
+    def preview(self, document: Any) -> None:  # noqa: ANN401  # until commands show what is asked
+        """Show what the question that follows is about."""
+        ...
+
+    def redraw(self, document: Any) -> None:  # noqa: ANN401  # until commands draw
+        """Show what is so just now."""
+        ...

@@ -1,0 +1,20 @@
+"""The end of every command: show the answer, then end with its exit code."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from eosctl.model.report import Answer, exit_code
+
+if TYPE_CHECKING:
+    from eosctl.render.document import Document
+    from eosctl.shell.options import GlobalOptions
+
+A = TypeVar("A", bound=Answer)
+
+
+def answer(options: "GlobalOptions", result: A, view: "Callable[[A], Document]") -> int:
+    """Shows the result, with what was not read for it, and returns its exit code; raises the error it ended with."""
+    options.console.result(view(result).with_unread(result.coverage))
+    if result.failure is not None:
+        raise result.failure
+    return exit_code(result)

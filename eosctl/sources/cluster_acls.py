@@ -1,0 +1,67 @@
+"""What the cluster says about ACLs: its bindings, which topics exist, and how its brokers take clients."""
+
+from collections.abc import Collection, Mapping
+from typing import Final
+
+from eosctl.clients.channel import ApiVersions
+from eosctl.clients.wire import Wire
+from eosctl.errors import NotAuthorized, Unreachable
+from eosctl.model.cluster_acls import ClusterAcls
+from eosctl.model.skipped import Skipped
+from eosctl.model.versions import NEWEST, KafkaVersion
+from eosctl.sources.kafka_acls import hidden_settings, read_acls
+from eosctl.sources.kafka_topics import broker_settings, topic_facts
+
+DESCRIBE_PRODUCERS: Final = 61
+"""The API that brokers know since 2.8; older ones check IdempotentWrite (KIP-679)."""
+LIST_TRANSACTIONS: Final = 66
+"""Has a version 1 since 3.8 (KIP-994); older brokers take no Alter for aborting transactions (KAFKA-16513)."""
+BEFORE_2_8: Final = KafkaVersion(2, 7)
+BEFORE_3_8: Final = KafkaVersion(3, 7)
+MAPPING_RULES: Final = "ssl.principal.mapping.rules"
+
+
+def broker_addresses(wire: Wire) -> frozenset[str]:
+    """The addresses of the cluster: those it was reached by, and those that its brokers advertise."""
+    advertised = (f"{each.host}:{each.port}" for each in wire.brokers())
+    return frozenset((*wire.properties.bootstrap_servers, *advertised))
+
+
+def read_cluster_acls(wire: Wire, topics: Collection[str]) -> ClusterAcls:
+    """The ACLs of the cluster, and which of `topics` exist. Raises NotAuthorized where ACLs may not be described."""
+    bindings = read_acls(wire)
+    node = wire.brokers()[0].node_id
+    settings = broker_settings(wire, node, [MAPPING_RULES])
+    known = {} if isinstance(settings, Skipped) else settings
+    return ClusterAcls(
+        bindings,
+        wire.cluster_id,
+        _topics_that_exist(wire, sorted(topics)),
+        _version_of(wire.api_versions(node)),
+        known.get(MAPPING_RULES) or "DEFAULT",
+        broker_addresses(wire),
+        hidden_settings(wire, node),
+    )
+
+
+def _version_of(apis: Mapping[int, ApiVersions]) -> KafkaVersion:
+    """The newest version that a broker with these APIs may have, as far as ACLs differ."""
+    if DESCRIBE_PRODUCERS not in apis:
+        return BEFORE_2_8
+    return NEWEST if LIST_TRANSACTIONS in apis and apis[LIST_TRANSACTIONS].highest >= 1 else BEFORE_3_8
+
+
+def _topics_that_exist(wire: Wire, names: list[str]) -> Mapping[str, bool]:
+    """Whether each topic exists; those that may not be described, and all where no broker answers, are left out."""
+    try:
+        return {name: facts is not None for name, facts in topic_facts(wire, names).items()} if names else {}
+    except NotAuthorized:
+        found: dict[str, bool] = {}
+        for name in names:
+            try:
+                found |= {name: facts is not None for name, facts in topic_facts(wire, [name]).items()}
+            except NotAuthorized:
+                continue
+        return found
+    except Unreachable:
+        return {}

@@ -1,0 +1,266 @@
+"""The one way in which operations read a cluster: live, from a snapshot, or in tests from a dict.
+
+A method returns a fact, or Skipped with the reason where an answer can do without it. It raises an EosctlError where
+the fact is what was asked for. Both are kept: `coverage` says what was asked for and what of it was not read.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import wraps
+from typing import Any, Protocol, TypeVar
+
+from eosctl.errors import EosctlError, UsageError
+from eosctl.model.cluster_acls import ClusterAcls
+from eosctl.model.coverage import Coverage, unread_in
+from eosctl.model.evidence import ConnectGroup, InternalTopic, TransactionLog, WorkerEvidence
+from eosctl.model.groups import ListedGroup
+from eosctl.model.hanging import OpenTransaction, PendingCommit, TransactionalIdAccess, WaitingGroup
+from eosctl.model.names import TopicPartition
+from eosctl.model.offset_stores import SourceSupport, StorePlace
+from eosctl.model.offsets import OffsetsTopic
+from eosctl.model.producers import AnsweredProducers
+from eosctl.model.skipped import Skipped
+from eosctl.model.snapshot import ClusterFacts, ConfigTopicLog
+from eosctl.model.topics import PartitionOffsets
+from eosctl.model.transaction_log import TransactionLogRecords
+from eosctl.model.transactions import ListedTransactions, TransactionDescription, TransactionState
+from eosctl.model.versions import KafkaVersion
+from eosctl.model.workers import ConnectFacts, ConnectorStatus
+
+Configs = Mapping[str, Mapping[str, object]]
+Described = TransactionDescription | EosctlError | None
+Wanted = Mapping[str, frozenset[int] | None]
+"""Topic to the partitions wanted of it; None for all."""
+Servers = frozenset[str]
+CommitPlace = tuple[TopicPartition, int, int]
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class ClusterReader(Protocol):
+    """What can be asked of a Kafka cluster and the Connect cluster on it."""
+
+    group_id: str | None
+    """The Connect cluster's group.id, where it is known."""
+
+    @property
+    def coverage(self) -> Coverage:
+        """What was asked for until now, and what of it was not read."""
+        ...
+
+    @property
+    def cluster_id(self) -> str | None:
+        """The Kafka cluster's ID; None where it was not read."""
+        ...
+
+    @property
+    def principal(self) -> str:
+        """Who reads, as the brokers name the user."""
+        ...
+
+    def now(self) -> int:
+        """The time that facts are judged at, in ms since the epoch."""
+        ...
+
+    # -- brokers ------------------------------------------------------------------------------------------------------
+
+    def cluster(self) -> ClusterFacts | Skipped:
+        """Cluster ID, brokers and the least transaction.max.timeout.ms among them."""
+        ...
+
+    def broker_settings(self) -> Mapping[int, Mapping[str, str] | Skipped] | Skipped:
+        """The settings of each live broker that the rules ask for, by node ID."""
+        ...
+
+    def internal_topic(self, role: str, name: str) -> InternalTopic:
+        """The workers' topic for `role` (config, offsets or status) with its settings."""
+        ...
+
+    def transaction_log_topic(self) -> TransactionLog | Skipped | None:
+        """`__transaction_state` and who leads its partitions; None before the first transactional ID is used."""
+        ...
+
+    def groups(self) -> Mapping[str, ListedGroup] | Skipped:
+        """Every group that may be described, by ID."""
+        ...
+
+    def acls(self, topics: Collection[str]) -> ClusterAcls:
+        """The bindings of the cluster, and which of these topics exist."""
+        ...
+
+    # -- Connect ------------------------------------------------------------------------------------------------------
+
+    def config_topic(self, topic: str, *, principals: bool = False) -> ConfigTopicLog:
+        """The config topic with its records, a stream that can be read once.
+
+        With `principals` what names a client's principal stays readable; secrets are masked in both cases.
+        """
+        ...
+
+    def connect(self) -> ConnectFacts | Skipped:
+        """What the workers say now. Raises the first error where workers were named and none answers."""
+        ...
+
+    def connect_version(self) -> KafkaVersion | Skipped:
+        """The version that the workers speak together: the oldest of those that name one."""
+        ...
+
+    def connector_configs(self) -> Configs | Skipped | None:
+        """Source connectors' configs as Connect REST has them, masked; None where no worker was named."""
+        ...
+
+    def connect_group(self, group_id: str) -> ConnectGroup | Skipped:
+        """The group that the workers form."""
+        ...
+
+    def worker_evidence(self) -> Mapping[str, WorkerEvidence | Skipped] | Skipped:
+        """What each worker says of itself, by its address."""
+        ...
+
+    def connector_statuses(self) -> Mapping[str, ConnectorStatus] | Skipped:
+        """Every connector with the states of its tasks, by name."""
+        ...
+
+    def preflight(self) -> Mapping[str, tuple[str, ...] | Skipped] | Skipped:
+        """What each source connector says when exactly-once is required of it."""
+        ...
+
+    # -- offsets ------------------------------------------------------------------------------------------------------
+
+    def source_support(self) -> SourceSupport | Skipped:
+        """Whether the workers have exactly-once source support enabled."""
+        ...
+
+    def worker_offsets_topic(self) -> str | None:
+        """The workers' offset.storage.topic, where the reader knows it."""
+        ...
+
+    def worker_servers(self) -> Servers | Skipped:
+        """The workers' bootstrap.servers."""
+        ...
+
+    def worker_clients(self) -> Mapping[str, str]:
+        """The workers' own `producer.*` and `consumer.*` settings, which connectors inherit."""
+        ...
+
+    def cluster_ids(self, places: Iterable[Servers | None]) -> Mapping[Servers, str | Skipped]:
+        """The Kafka cluster behind each of these bootstrap.servers; None is not asked."""
+        ...
+
+    def offsets_topic(self, place: StorePlace) -> OffsetsTopic | None:
+        """The offsets topic there, folded; None where it does not exist. Raises where it cannot be read."""
+        ...
+
+    # -- transactions -------------------------------------------------------------------------------------------------
+
+    def transactional_ids(
+        self, *, states: Iterable[TransactionState] = (), producer_ids: Iterable[int] = ()
+    ) -> ListedTransactions:
+        """The IDs that the coordinators list, and why others may be missing."""
+        ...
+
+    def describe(self, transactional_ids: Iterable[str]) -> Mapping[str, Described]:
+        """What coordinators know of each ID: None where they do not know it, the error of one that did not answer."""
+        ...
+
+    def access(self) -> TransactionalIdAccess:
+        """Whether brokers show every transactional ID to this principal."""
+        ...
+
+    def logged_ids(self) -> int | Skipped:
+        """How many IDs the transaction log holds, whoever may see them."""
+        ...
+
+    def transaction_log(self, transactional_ids: Collection[str] = ()) -> TransactionLogRecords:
+        """The transaction log, of the partitions that these IDs belong to (none: all). Records can be read once."""
+        ...
+
+    def leaderless(self, partitions: Iterable[TopicPartition]) -> frozenset[TopicPartition] | Skipped:
+        """Those of the partitions that have no leader now."""
+        ...
+
+    # -- partitions ---------------------------------------------------------------------------------------------------
+
+    def partitions(self, wanted: Wanted, broker: int | None = None) -> Mapping[TopicPartition, int]:
+        """The wanted partitions (none named: all that may be described) and their leaders (NO_LEADER: none).
+
+        Raises UsageError for a topic or partition that does not exist.
+        """
+        ...
+
+    def producers(self, leaders: Mapping[TopicPartition, int], *, quiet: bool = False) -> AnsweredProducers:
+        """The producers that these partitions' leaders remember, as far as they answer."""
+        ...
+
+    def offsets(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, PartitionOffsets | Skipped]:
+        """Log start offset, last stable offset and high watermark of each."""
+        ...
+
+    def first_timestamps(
+        self, offsets: Mapping[TopicPartition, int], leaders: Mapping[TopicPartition, int]
+    ) -> Mapping[TopicPartition, int]:
+        """The timestamp of the first batch at or after each offset, in ms."""
+        ...
+
+    def waiting_groups(
+        self, offsets: Mapping[TopicPartition, PartitionOffsets]
+    ) -> Mapping[TopicPartition, tuple[WaitingGroup, ...] | Skipped] | Skipped:
+        """The groups that may wait at the last stable offset of each partition."""
+        ...
+
+    def pending_commits(
+        self, transactions: Collection[OpenTransaction]
+    ) -> Mapping[CommitPlace, tuple[PendingCommit, ...] | Skipped]:
+        """The offset commits that open transactions hold up, by their place."""
+        ...
+
+
+class CoverageLog:
+    """What a reader was asked for, in the order of asking. Readers inherit it."""
+
+    def __init__(self) -> None:
+        self._coverage = Coverage()
+
+    @property
+    def coverage(self) -> Coverage:
+        """What was asked for until now, and what of it was not read."""
+        return self._coverage
+
+    def note(self, what: str, fact: object) -> None:
+        """Keep that `what` was asked for, and what of `fact` is Skipped."""
+        self._coverage += Coverage((what,), tuple(unread_in(what, fact)))
+
+
+def asked(what: str) -> Callable[[F], F]:
+    """A reader's method whose answer, or error, is kept in its coverage as `what`; {} is its first argument."""
+
+    def decorate(method: F) -> F:
+        @wraps(method)
+        def ask(reader: CoverageLog, *args: object, **options: object) -> object:
+            name = what.format(*args) if "{" in what else what
+            try:
+                fact = method(reader, *args, **options)
+            except EosctlError as error:
+                reader.note(name, Skipped.of(error))
+                raise
+            reader.note(name, fact)
+            return fact
+
+        return ask  # type: ignore[return-value]  # the same signature
+
+    return decorate
+
+
+def wanted_of(leaders: Mapping[TopicPartition, int], wanted: Wanted) -> Mapping[TopicPartition, int]:
+    """Those of the partitions that are wanted; none named: all. UsageError for one that does not exist."""
+    for topic, indexes in wanted.items():
+        for index in sorted(indexes or ()):
+            if TopicPartition(topic, index) not in leaders:
+                raise UsageError(f"topic {topic} has no partition {index}")
+    return {
+        place: leader
+        for place, leader in leaders.items()
+        if not wanted or (place.topic in wanted and _is_among(place.partition, wanted[place.topic]))
+    }
+
+
+def _is_among(index: int, indexes: frozenset[int] | None) -> bool:
+    return indexes is None or index in indexes

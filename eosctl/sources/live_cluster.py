@@ -1,0 +1,296 @@
+"""A cluster as its brokers and Connect workers answer now."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
+
+from eosctl.codecs.config_topic import decode_config_records
+from eosctl.codecs.principals import mask_all_but_principals
+from eosctl.codecs.secrets import mask_properties
+from eosctl.errors import EosctlError
+from eosctl.model.cluster_acls import ClusterAcls
+from eosctl.model.evidence import ConnectGroup, InternalTopic, TransactionLog
+from eosctl.model.groups import ListedGroup
+from eosctl.model.hanging import OpenTransaction, PendingCommit, TransactionalIdAccess, WaitingGroup, waiting_groups
+from eosctl.model.names import TopicPartition, coordinator_partition
+from eosctl.model.offset_stores import StorePlace
+from eosctl.model.offsets import OffsetsTopic
+from eosctl.model.partition_producers import NO_LEADER
+from eosctl.model.producers import AnsweredProducers
+from eosctl.model.records import Record
+from eosctl.model.skipped import Skipped, not_asked, or_skipped
+from eosctl.model.snapshot import ClusterFacts, ConfigTopicLog
+from eosctl.model.topics import PartitionOffsets
+from eosctl.model.transaction_log import TransactionLogRecords
+from eosctl.model.transactions import ListedTransactions, TransactionState
+from eosctl.sources import (
+    cluster_acls,
+    connect_group,
+    first_batches,
+    kafka_evidence,
+    kafka_groups,
+    kafka_log,
+    kafka_offsets,
+    kafka_producers,
+    kafka_topics,
+    kafka_transactions,
+    offsets_topics,
+    pending_commits,
+    transaction_log,
+    transactional_id_access,
+)
+from eosctl.sources.cluster_reader import CommitPlace, Described, Servers, Wanted, asked, wanted_of
+from eosctl.sources.live_connect import LiveConnect
+
+if TYPE_CHECKING:
+    from eosctl.clients.wire import Wire
+    from eosctl.model.client_properties import ClientProperties
+
+Progress = Callable[..., AbstractContextManager[Callable[[int], None]]]
+
+
+class Connections(Protocol):
+    """What a live cluster is reached with. The wire connects at its first request."""
+
+    @property
+    def wire(self) -> "Wire":
+        """The brokers."""
+        ...
+
+    @property
+    def client_properties(self) -> "ClientProperties":
+        """Address and identity."""
+        ...
+
+    @property
+    def connect_urls(self) -> tuple[str, ...]:
+        """The Connect workers' REST addresses."""
+        ...
+
+    @property
+    def timeout_s(self) -> float:
+        """How long one request may take."""
+        ...
+
+    def now(self) -> int:
+        """The clock, in ms since the epoch."""
+        ...
+
+
+class LiveCluster(LiveConnect):
+    """Asks the brokers and workers anew at each question; `progress` shows how far long reads have come."""
+
+    def __init__(self, connections: Connections, group_id: str | None, progress: Progress) -> None:
+        super().__init__(connections.connect_urls, connections.timeout_s)
+        self._connections, self._progress = connections, progress
+        self.group_id = group_id
+
+    @property
+    def _wire(self) -> "Wire":
+        return self._connections.wire
+
+    @property
+    def cluster_id(self) -> str | None:
+        """As the brokers say; raises Unreachable where none answers."""
+        return self._wire.cluster_id
+
+    @property
+    def principal(self) -> str:
+        """Who reads, as the brokers name the user."""
+        return self._wire.principal
+
+    def now(self) -> int:
+        """The clock, in ms since the epoch."""
+        return self._connections.now()
+
+    # -- brokers ------------------------------------------------------------------------------------------------------
+
+    @asked("the cluster")
+    def cluster(self) -> ClusterFacts | Skipped:
+        """Raises Unreachable where no broker answers."""
+        addresses = {broker.node_id: f"{broker.host}:{broker.port}" for broker in self._wire.brokers()}
+        return ClusterFacts(self._wire.cluster_id, addresses, kafka_topics.max_transaction_timeout_ms(self._wire))
+
+    @asked("broker settings")
+    def broker_settings(self) -> Mapping[int, Mapping[str, str] | Skipped] | Skipped:
+        """Of every live broker."""
+        return or_skipped(lambda: kafka_evidence.read_broker_settings(self._wire))
+
+    @asked("{0} topic {1}")
+    def internal_topic(self, role: str, name: str) -> InternalTopic:
+        """Its settings stay empty where DescribeConfigs is missing."""
+        return kafka_evidence.read_internal_topic(self._wire, role, name)
+
+    @asked("the transaction log's partitions")
+    def transaction_log_topic(self) -> TransactionLog | Skipped | None:
+        """None before the first transactional ID is used."""
+        return or_skipped(lambda: kafka_evidence.read_transaction_log(self._wire))
+
+    @asked("groups")
+    def groups(self) -> Mapping[str, ListedGroup] | Skipped:
+        """As all brokers list them."""
+        return or_skipped(lambda: kafka_groups.listed_groups(self._wire))
+
+    @asked("ACLs")
+    def acls(self, topics: Collection[str]) -> ClusterAcls:
+        """Raises NotAuthorized where they may not be described."""
+        if not self._connections.client_properties.bootstrap_servers:
+            return ClusterAcls(not_asked("no cluster was named with -b"))
+        return cluster_acls.read_cluster_acls(self._wire, topics)
+
+    # -- Connect ------------------------------------------------------------------------------------------------------
+
+    @asked("the config topic")
+    def config_topic(self, topic: str, *, principals: bool = False) -> ConfigTopicLog:
+        """Raises UsageError where the topic does not exist. Records are decoded as they are fetched."""
+        place = TopicPartition(topic, 0)
+        offsets = kafka_offsets.partition_offsets(self._wire, [place])[place]
+        records = self._counted(kafka_log.read_log(self._wire, place, offsets=offsets), offsets)
+        mask = mask_all_but_principals(mask_properties) if principals else mask_properties
+        facts = kafka_topics.topic_facts_or_skipped(self._wire, topic)
+        return ConfigTopicLog(topic, facts, offsets, decode_config_records(records, mask))
+
+    def _counted(self, records: Iterator[Record], offsets: PartitionOffsets) -> Iterator[Record]:
+        total = offsets.high_watermark - offsets.log_start_offset
+        with self._progress("reading the config topic", total, unit="records") as advance:
+            for record in records:
+                advance(1)
+                yield record
+
+    @asked("group {0}")
+    def connect_group(self, group_id: str) -> ConnectGroup | Skipped:
+        """As its coordinator describes it."""
+        return or_skipped(lambda: connect_group.read_connect_group(self._wire, group_id))
+
+    # -- offsets ------------------------------------------------------------------------------------------------------
+
+    @asked("the cluster at")
+    def cluster_ids(self, places: Iterable[Servers | None]) -> Mapping[Servers, str | Skipped]:
+        """Asked with the identity of the cluster at hand."""
+        return {
+            servers: or_skipped(lambda servers=servers: self._cluster_id_at(servers))  # type: ignore[misc]  # a default
+            for servers in dict.fromkeys(places)
+            if servers is not None
+        }
+
+    def _cluster_id_at(self, servers: Servers) -> str:
+        with self._wire_to(servers) as wire:
+            return wire.cluster_id
+
+    def _wire_to(self, servers: Servers) -> "Wire":
+        from eosctl.clients.wire import Wire
+
+        properties = replace(self._connections.client_properties, bootstrap_servers=tuple(sorted(servers)))
+        return Wire(properties, timeout_s=self._connections.timeout_s)
+
+    @asked("offsets topic {0}")
+    def offsets_topic(self, place: StorePlace) -> OffsetsTopic | None:
+        """Read from the cluster at hand, or from the one that its bootstrap.servers lead to."""
+        if place.bootstrap_servers is None:
+            return offsets_topics.read_offsets_topic(self._wire, place.topic, self._progress)
+        with self._wire_to(place.bootstrap_servers) as wire:
+            return offsets_topics.read_offsets_topic(wire, place.topic, self._progress)
+
+    # -- transactions -------------------------------------------------------------------------------------------------
+
+    @asked("transactional IDs")
+    def transactional_ids(
+        self, *, states: Iterable[TransactionState] = (), producer_ids: Iterable[int] = ()
+    ) -> ListedTransactions:
+        """All brokers are asked at once."""
+        listed = kafka_transactions.list_transactional_ids(self._wire, states=states, producer_ids=producer_ids)
+        unanswered = {node_id: error.message for node_id, error in listed.unanswered.items()}
+        return ListedTransactions(listed.transactions, unanswered, kafka_transactions.unlisted(self._wire, listed))
+
+    def describe(self, transactional_ids: Iterable[str]) -> Mapping[str, Described]:
+        """All coordinators are asked at once."""
+        described = kafka_transactions.describe_transactional_ids(self._wire, transactional_ids)
+        failed = {name: Skipped.of(each) for name, each in described.items() if isinstance(each, EosctlError)}
+        self.note("transactional ID", failed)
+        return described
+
+    @asked("access to transactional IDs")
+    def access(self) -> TransactionalIdAccess:
+        """By probes that create nothing."""
+        return transactional_id_access.transactional_id_access(self._wire)
+
+    @asked("the number of transactional IDs in the transaction log")
+    def logged_ids(self) -> int | Skipped:
+        """Counted in the transaction log; needs Read on it."""
+        return or_skipped(lambda: transaction_log.count_transactional_ids(self._wire))
+
+    @asked("the transaction log")
+    def transaction_log(self, transactional_ids: Collection[str] = ()) -> TransactionLogRecords:
+        """Raises NotAuthorized where Read on it is missing."""
+        leaders = transaction_log.transaction_log_leaders(self._wire)
+        wanted = {coordinator_partition(name, len(leaders)) for name in transactional_ids} if leaders else ()
+        offsets, unread = transaction_log.transaction_log_offsets(self._wire, sorted(wanted or leaders))
+        records = transaction_log.read_transaction_log(self._wire, offsets)
+        return TransactionLogRecords(dict(leaders), kafka_topics.id_expiration_ms(self._wire), records, unread)
+
+    @asked("leaders of open partitions")
+    def leaderless(self, partitions: Iterable[TopicPartition]) -> frozenset[TopicPartition] | Skipped:
+        """By their metadata."""
+        return or_skipped(lambda: kafka_topics.leaderless(self._wire, partitions))
+
+    # -- partitions ---------------------------------------------------------------------------------------------------
+
+    @asked("partitions")
+    def partitions(self, wanted: Wanted, broker: int | None = None) -> Mapping[TopicPartition, int]:
+        """Internal topics are among them. Brokers leave out what may not be described."""
+        leaders = kafka_producers.cluster_partitions(self._wire, wanted or None, broker=broker)
+        return wanted_of(leaders, wanted)
+
+    def producers(self, leaders: Mapping[TopicPartition, int], *, quiet: bool = False) -> AnsweredProducers:
+        """All leaders are asked at once; a partition without leader is among the unanswered."""
+        led = {place: leader for place, leader in leaders.items() if leader != NO_LEADER}
+        if quiet:
+            found = kafka_producers.answering_producers(self._wire, led)
+        else:
+            with self._progress("asking leaders", len(led), unit="partitions") as advance:
+                found = kafka_producers.answering_producers(self._wire, led, on_answer=advance)
+        silent = tuple(sorted({*(leaders.keys() - led.keys()), *found.unanswered}))
+        self.note("producers of", {place: Skipped(f"no leader answered for {place}") for place in silent})
+        return AnsweredProducers(found.producers, silent)
+
+    @asked("offsets of")
+    def offsets(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, PartitionOffsets | Skipped]:
+        """From the partition leaders."""
+        return kafka_offsets.offsets_or_skipped(self._wire, partitions) if partitions else {}
+
+    def first_timestamps(
+        self, offsets: Mapping[TopicPartition, int], leaders: Mapping[TopicPartition, int]
+    ) -> Mapping[TopicPartition, int]:
+        """One small Fetch for each."""
+        return first_batches.first_timestamps(self._wire, offsets, leaders)
+
+    @asked("committed offsets of groups in")
+    def waiting_groups(
+        self, offsets: Mapping[TopicPartition, PartitionOffsets]
+    ) -> Mapping[TopicPartition, tuple[WaitingGroup, ...] | Skipped] | Skipped:
+        """By the offsets that the consumer groups have committed."""
+        groups = self.groups()
+        if isinstance(groups, Skipped):
+            return groups
+        states = {each.group_id: each.state for each in groups.values() if not each.is_connect}
+        committed = or_skipped(lambda: kafka_groups.committed_offsets(self._wire, states, offsets))
+        if isinstance(committed, Skipped):
+            return committed
+        known = {group_id: each for group_id, each in committed.items() if not isinstance(each, Skipped)}
+        return {
+            place: waiting_groups(
+                bounds, {group_id: each[place] for group_id, each in known.items() if place in each}, states
+            )
+            for place, bounds in offsets.items()
+        }
+
+    @asked("pending offset commits in")
+    def pending_commits(
+        self, transactions: Collection[OpenTransaction]
+    ) -> Mapping[CommitPlace, tuple[PendingCommit, ...] | Skipped]:
+        """From `__consumer_offsets`; needs Read on it."""
+        try:
+            return pending_commits.pending_commits(self._wire, transactions)
+        except EosctlError as error:
+            return {each.place: Skipped.of(error) for each in transactions}

@@ -1,0 +1,88 @@
+"""A Connect cluster as its workers' REST interfaces answer now."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from eosctl.model.evidence import WorkerEvidence
+from eosctl.model.offset_stores import SourceSupport
+from eosctl.model.skipped import Skipped, not_asked, or_skipped
+from eosctl.model.versions import KafkaVersion
+from eosctl.model.workers import ConnectFacts, ConnectorStatus, oldest_version
+from eosctl.sources import connect_evidence, connect_offsets, connect_rest
+from eosctl.sources.cluster_reader import Configs, CoverageLog, Servers, asked
+
+NO_WORKERS: Final = not_asked("no --connect-url was given")
+
+
+class LiveConnect(CoverageLog):
+    """Asks the workers anew at each question. A worker that did not answer once is not waited for again."""
+
+    def __init__(self, connect_urls: tuple[str, ...], timeout_s: float) -> None:
+        super().__init__()
+        self._answering, self._timeout_s = connect_urls, timeout_s
+
+    def _keep(self, workers: Mapping[str, object]) -> None:
+        self._answering = tuple(url for url, each in workers.items() if not isinstance(each, Skipped))
+
+    @asked("Connect workers")
+    def connect(self) -> ConnectFacts | Skipped:
+        """Workers in parallel, connectors from the first that answers."""
+        if not self._answering:
+            return NO_WORKERS
+        facts = connect_rest.read_connect(self._answering, self._timeout_s)
+        self._keep(facts.workers)
+        return facts
+
+    @asked("the workers' version")
+    def connect_version(self) -> KafkaVersion | Skipped:
+        """The oldest, by `GET /` of each worker."""
+        if not self._answering:
+            return NO_WORKERS
+        return oldest_version(connect_rest.read_workers(self._answering, self._timeout_s).values())
+
+    @asked("connector configs")
+    def connector_configs(self) -> Configs | Skipped | None:
+        """From the first worker that answers; raises the first error where none does."""
+        urls = self._answering
+        return connect_offsets.read_connector_configs(urls, self._timeout_s) if urls else None
+
+    @asked("worker")
+    def worker_evidence(self) -> Mapping[str, WorkerEvidence | Skipped] | Skipped:
+        """Raises the first error where no worker answers."""
+        if not self._answering:
+            return NO_WORKERS
+        found = connect_evidence.read_worker_evidence(self._answering, self._timeout_s)
+        self._keep(found)
+        return found
+
+    @asked("connector statuses")
+    def connector_statuses(self) -> Mapping[str, ConnectorStatus] | Skipped:
+        """From the first worker that answers."""
+        urls, timeout_s = self._answering, self._timeout_s
+        return or_skipped(lambda: connect_rest.read_first_connectors(urls, timeout_s)) if urls else NO_WORKERS
+
+    @asked("preflight of connector")
+    def preflight(self) -> Mapping[str, tuple[str, ...] | Skipped] | Skipped:
+        """Each config is validated by one of the workers; nothing is created."""
+        urls, timeout_s = self._answering, self._timeout_s
+        return or_skipped(lambda: connect_evidence.read_preflight(urls, timeout_s)) if urls else NO_WORKERS
+
+    @asked("the workers' exactly.once.source.support")
+    def source_support(self) -> SourceSupport | Skipped:
+        """By the validate probe, at every worker."""
+        urls = self._answering
+        if not urls:
+            return not_asked("give --exactly-once, --worker-config or --connect-url")
+        return connect_offsets.probe_source_support(urls, self._timeout_s)
+
+    def worker_offsets_topic(self) -> str | None:
+        """No worker reports it."""
+        return None
+
+    def worker_servers(self) -> Servers | Skipped:
+        """No worker reports them."""
+        return not_asked("give --worker-bootstrap-servers")
+
+    def worker_clients(self) -> Mapping[str, str]:
+        """No worker reports them."""
+        return {}

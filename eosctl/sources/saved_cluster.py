@@ -1,0 +1,239 @@
+"""A cluster as a snapshot keeps it."""
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Final
+
+from eosctl.errors import Unreachable, UsageError
+from eosctl.model.cluster_acls import ClusterAcls
+from eosctl.model.evidence import ConnectGroup, InternalTopic, TransactionLog
+from eosctl.model.groups import ListedGroup
+from eosctl.model.hanging import OpenTransaction, PendingCommit, TransactionalIdAccess, WaitingGroup
+from eosctl.model.names import TopicPartition, coordinator_partition
+from eosctl.model.offset_stores import StorePlace
+from eosctl.model.offsets import OffsetsTopic
+from eosctl.model.partition_producers import NO_LEADER, PartitionProducers, ProducersFacts
+from eosctl.model.producers import AnsweredProducers
+from eosctl.model.skipped import Cause, Skipped
+from eosctl.model.snapshot import ClusterFacts, ConfigTopicLog, Snapshot
+from eosctl.model.topics import PartitionOffsets
+from eosctl.model.transaction_log import TransactionLogRecords
+from eosctl.model.transactions import (
+    ListedTransactions,
+    TransactionDescription,
+    TransactionListing,
+    TransactionState,
+)
+from eosctl.sources.cluster_reader import (
+    CommitPlace,
+    Described,
+    Servers,
+    Wanted,
+    asked,
+    wanted_of,
+)
+from eosctl.sources.saved_connect import NOT_SAVED, SavedConnect, section_of
+
+WHOEVER_SAVED: Final = "whoever saved the snapshot"
+
+
+class SavedCluster(SavedConnect):
+    """Answers every question from one snapshot. UsageError where the section that a question is about was not read."""
+
+    def __init__(self, snapshot: Snapshot, group_id: str | None = None) -> None:
+        super().__init__(snapshot)
+        self.group_id = group_id or snapshot.group_id
+
+    @property
+    def cluster_id(self) -> str | None:
+        """The cluster it was saved from; None where that was not read."""
+        cluster = self._snapshot.cluster
+        return None if isinstance(cluster, Skipped) else cluster.cluster_id
+
+    @property
+    def principal(self) -> str:
+        """A snapshot does not name who saved it."""
+        return WHOEVER_SAVED
+
+    def now(self) -> int:
+        """When the snapshot was saved."""
+        return self._snapshot.as_of
+
+    @property
+    def _producers(self) -> ProducersFacts:
+        return section_of(self._snapshot.producers, "producers of partitions")
+
+    @property
+    def _described(self) -> Mapping[str, TransactionDescription | Skipped]:
+        return section_of(self._snapshot.transactions, "transactions")
+
+    # -- brokers ------------------------------------------------------------------------------------------------------
+
+    @asked("the cluster")
+    def cluster(self) -> ClusterFacts | Skipped:
+        """As it was saved."""
+        return self._snapshot.cluster
+
+    @asked("broker settings")
+    def broker_settings(self) -> Mapping[int, Mapping[str, str] | Skipped] | Skipped:
+        """As they were saved."""
+        return self._evidence if isinstance(self._evidence, Skipped) else self._evidence.brokers
+
+    @asked("{0} topic {1}")
+    def internal_topic(self, role: str, name: str) -> InternalTopic:
+        """Skipped where another topic was saved for the role."""
+        saved = () if isinstance(self._evidence, Skipped) else self._evidence.internal_topics
+        return next(
+            (each for each in saved if (each.role, each.name) == (role, name)), InternalTopic(role, name, NOT_SAVED)
+        )
+
+    @asked("the transaction log's partitions")
+    def transaction_log_topic(self) -> TransactionLog | Skipped | None:
+        """As they were saved."""
+        return self._evidence if isinstance(self._evidence, Skipped) else self._evidence.transaction_log
+
+    @asked("groups")
+    def groups(self) -> Mapping[str, ListedGroup] | Skipped:
+        """As they were saved."""
+        producers = self._snapshot.producers
+        return producers if isinstance(producers, Skipped) else producers.groups
+
+    @asked("ACLs")
+    def acls(self, topics: Collection[str]) -> ClusterAcls:  # the port's signature
+        """No snapshot holds them."""
+        return ClusterAcls(NOT_SAVED, self.cluster_id)
+
+    # -- Connect ------------------------------------------------------------------------------------------------------
+
+    @asked("the config topic")
+    def config_topic(self, topic: str, *, principals: bool = False) -> ConfigTopicLog:  # the port's
+        """The one that was saved, whatever its name."""
+        return section_of(self._snapshot.config_topic, "config topic")
+
+    @asked("group {0}")
+    def connect_group(self, group_id: str) -> ConnectGroup | Skipped:  # the port's signature
+        """The one that was saved."""
+        return self._evidence if isinstance(self._evidence, Skipped) else self._evidence.group
+
+    # -- offsets ------------------------------------------------------------------------------------------------------
+
+    def cluster_ids(self, places: Iterable[Servers | None]) -> Mapping[Servers, str | Skipped]:
+        """No snapshot holds them."""
+        return {servers: NOT_SAVED for servers in places if servers is not None}
+
+    @asked("offsets topic {0}")
+    def offsets_topic(self, place: StorePlace) -> OffsetsTopic | None:
+        """The topic as it was folded. Raises Unreachable where it was not read then."""
+        topic = self._offsets.topics.get(place, Skipped("it is not in the snapshot", Cause.NOT_SAVED))
+        if isinstance(topic, Skipped):
+            raise Unreachable(topic.reason)
+        return topic
+
+    # -- transactions -------------------------------------------------------------------------------------------------
+
+    @asked("transactional IDs")
+    def transactional_ids(
+        self, *, states: Iterable[TransactionState] = (), producer_ids: Iterable[int] = ()
+    ) -> ListedTransactions:
+        """Those that a coordinator described."""
+        known = [each for each in self._described.values() if not isinstance(each, Skipped)]
+        wanted_states, wanted_ids = frozenset(states), frozenset(producer_ids)
+        listed = (
+            TransactionListing(each.transactional_id, each.producer.producer_id, each.state, each.coordinator)
+            for each in known
+            if (not wanted_states or each.state in wanted_states)
+            and (not wanted_ids or each.producer.producer_id in wanted_ids)
+        )
+        undescribed = (each.reason for each in self._described.values() if isinstance(each, Skipped))
+        return ListedTransactions(tuple(listed), {}, tuple(dict.fromkeys((*self._snapshot.unlisted, *undescribed))))
+
+    @asked("transactional IDs")
+    def describe(self, transactional_ids: Iterable[str]) -> Mapping[str, Described]:
+        """None where the snapshot has no such ID; Unreachable where its coordinator did not answer then."""
+        found = {name: self._described.get(name) for name in transactional_ids}
+        return {name: Unreachable(each.reason) if isinstance(each, Skipped) else each for name, each in found.items()}
+
+    @asked("access to transactional IDs")
+    def access(self) -> TransactionalIdAccess:
+        """As it was tried by whoever saved the snapshot."""
+        return self._producers.access
+
+    def logged_ids(self) -> int | Skipped:
+        """A snapshot keeps the last records of each ID only."""
+        return NOT_SAVED
+
+    @asked("the transaction log")
+    def transaction_log(self, transactional_ids: Collection[str] = ()) -> TransactionLogRecords:
+        """The last records of each ID."""
+        log = section_of(self._snapshot.transaction_log, "transaction log")
+        wanted = {coordinator_partition(name, len(log.leaders)) for name in transactional_ids} if log.leaders else ()
+        unread = {place: why for place, why in log.unread.items() if not transactional_ids or place in wanted}
+        left_out = max(0, log.read - len(log.records))
+        return TransactionLogRecords(log.leaders, log.expiration_ms, log.records, unread, left_out)
+
+    @asked("leaders of open partitions")
+    def leaderless(self, partitions: Iterable[TopicPartition]) -> frozenset[TopicPartition] | Skipped:
+        """Of those that were open when the snapshot was saved."""
+        known = self._evidence if isinstance(self._evidence, Skipped) else self._evidence.leaderless
+        return known if isinstance(known, Skipped) else known & frozenset(partitions)
+
+    # -- partitions ---------------------------------------------------------------------------------------------------
+
+    @asked("partitions")
+    def partitions(self, wanted: Wanted, broker: int | None = None) -> Mapping[TopicPartition, int]:
+        """Raises UsageError for a topic that was not saved, and for a broker: replicas are not saved."""
+        if broker is not None:
+            raise UsageError(
+                "a snapshot does not say which brokers have replicas, so --broker cannot be answered from one"
+            )
+        leaders = {place: each.leader for place, each in self._producers.partitions.items()}
+        missing = sorted(wanted.keys() - {each.topic for each in leaders})
+        if missing:
+            raise UsageError(f"the snapshot has no topic {', '.join(missing)}")
+        return wanted_of(leaders, wanted)
+
+    def _at(self, places: Iterable[TopicPartition]) -> Mapping[TopicPartition, PartitionProducers]:
+        known = self._producers.partitions
+        return {place: known[place] for place in places if place in known}
+
+    def producers(
+        self, leaders: Mapping[TopicPartition, int], *, quiet: bool = False
+    ) -> AnsweredProducers:  # the port's
+        """As the leaders remembered them when the snapshot was saved."""
+        found = self._at(leaders)
+        silent = tuple(place for place, each in found.items() if each.leader == NO_LEADER)
+        self.note("producers of", {place: Skipped(f"no leader answered for {place}") for place in silent})
+        return AnsweredProducers(tuple(active for each in found.values() for active in each.producers), silent)
+
+    @asked("offsets of")
+    def offsets(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, PartitionOffsets | Skipped]:
+        """As they were saved."""
+        return {
+            place: each.offsets or Skipped("its offsets were not read") for place, each in self._at(partitions).items()
+        }
+
+    def first_timestamps(
+        self,
+        offsets: Mapping[TopicPartition, int],
+        leaders: Mapping[TopicPartition, int],  # the port's
+    ) -> Mapping[TopicPartition, int]:
+        """Those of the first batch behind the last stable offset."""
+        return {place: each.since_ms for place, each in self._at(offsets).items() if each.since_ms is not None}
+
+    @asked("committed offsets of groups in")
+    def waiting_groups(
+        self, offsets: Mapping[TopicPartition, PartitionOffsets]
+    ) -> Mapping[TopicPartition, tuple[WaitingGroup, ...] | Skipped] | Skipped:
+        """As they were saved."""
+        return {place: each.waiting for place, each in self._at(offsets).items()}
+
+    @asked("pending offset commits in")
+    def pending_commits(
+        self, transactions: Collection[OpenTransaction]
+    ) -> Mapping[CommitPlace, tuple[PendingCommit, ...] | Skipped]:
+        """As they were saved."""
+        known = self._at([each.topic_partition for each in transactions])
+        commits = {each: known[each.topic_partition].commits for each in transactions if each.topic_partition in known}
+        return {
+            each.place: here if isinstance(here, Skipped) else here.get(each.producer.producer_id, ())
+            for each, here in commits.items()
+        }

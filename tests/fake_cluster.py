@@ -1,0 +1,42 @@
+"""A cluster that answers from a dict: for tests of what operations decide."""
+
+from collections.abc import Callable
+from typing import Any
+
+from eosctl.errors import EosctlError
+from eosctl.model.skipped import Cause, Skipped
+from eosctl.sources.cluster_reader import ClusterReader, CoverageLog
+
+NOT_GIVEN = Skipped("the test gives none", Cause.NOT_ASKED)
+
+
+class FakeCluster(CoverageLog):
+    """Answers each question of ClusterReader with the fact of its name; a function is called, an error is raised."""
+
+    cluster_id = "fake"
+    principal = "User:test"
+
+    def __init__(self, *, as_of: int = 0, group_id: str | None = None, **facts: object) -> None:
+        super().__init__()
+        unknown = facts.keys() - vars(ClusterReader).keys()
+        assert not unknown, f"no question of ClusterReader: {unknown}"
+        self.group_id, self._as_of, self._facts = group_id, as_of, facts
+
+    def now(self) -> int:
+        return self._as_of
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name not in vars(ClusterReader):
+            raise AttributeError(name)
+
+        def ask(*args: object, **options: object) -> object:
+            fact = self._facts.get(name, NOT_GIVEN)
+            if callable(fact):
+                fact = fact(*args, **options)
+            if isinstance(fact, EosctlError):
+                self.note(name, Skipped.of(fact))
+                raise fact
+            self.note(name, fact)
+            return fact
+
+        return ask
