@@ -55,7 +55,7 @@ def use(options: GlobalOptions, name: Annotated[str, typer.Argument(metavar="NAM
       eosctl profile use staging
     """
     from eosctl.executors.profile_file import set_current
-    from eosctl.shell.profile_defaults import chosen_profile
+    from eosctl.operations.profiles import chosen_profile
     from eosctl.sources.profiles import user_file
 
     chosen_profile(name)
@@ -73,8 +73,8 @@ def show(options: GlobalOptions, name: Annotated[str, typer.Argument(metavar="NA
     Examples:
       eosctl profile show staging -o yaml
     """
+    from eosctl.operations.profiles import chosen_profile
     from eosctl.render.views.profile import view_profile
-    from eosctl.shell.profile_defaults import chosen_profile
 
     chosen = chosen_profile(name)
     assert chosen is not None

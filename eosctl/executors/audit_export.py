@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from eosctl.analysis.histograms import bucket_bounds
+from eosctl.atomic_write import atomic_file
 from eosctl.errors import ConfigError
-from eosctl.executors.atomic_write import atomic_file
 from eosctl.model.audit_report import AuditReport, RangeEvidence
 
 if TYPE_CHECKING:

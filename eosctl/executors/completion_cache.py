@@ -1,26 +1,56 @@
-"""Keeping names for the next TAB, and clearing away those that nobody asked for in a day."""
+"""The cache of names that a TAB offers: one file for each question, written whole, evicted after a day.
 
-import os
+A file holds {"version": 1, "names": [...], "read_at": ms, "asked_at": ms}. It is a cache: what cannot be read is read
+from the cluster again.
+"""
+
+import json
+from dataclasses import asdict
 from pathlib import Path
 
-from eosctl.codecs.completion_cache import encode_cached_names
-from eosctl.model.completion_cache import FORGOTTEN_MS, CachedNames
+from eosctl.atomic_write import write_atomic_file
+from eosctl.model.completion_cache import FORGOTTEN_MS, NOTHING, CachedNames
+
+VERSION = 1
 
 
-def cache_names(path: Path, remembered: CachedNames) -> None:
-    """Write the file, whole or not at all, readable by its owner only. OSError where that fails."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
+def read_cached_names(path: Path) -> CachedNames:
+    """What the file holds, NOTHING where there is none or it cannot be read."""
     try:
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-            file.write(encode_cached_names(remembered))
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
+        return decode_cached_names(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError):
+        return NOTHING
+
+
+def decode_cached_names(text: str) -> CachedNames:
+    """The names in a file's text, NOTHING where it is not one of ours."""
+    try:
+        fields = json.loads(text)
+    except (ValueError, RecursionError):
+        return NOTHING
+    if not isinstance(fields, dict) or fields.get("version") != VERSION:
+        return NOTHING
+    names, read_at, asked_at = fields.get("names"), fields.get("read_at"), fields.get("asked_at")
+    if not isinstance(names, list) or not all(isinstance(each, str) for each in names):
+        return NOTHING
+    if type(read_at) is not int or type(asked_at) is not int:
+        return NOTHING
+    return CachedNames(tuple(names), read_at, asked_at)
+
+
+def encode_cached_names(cached: CachedNames) -> str:
+    """A file's text: one JSON object."""
+    return json.dumps({"version": VERSION, **asdict(cached)})
+
+
+def cache_names(path: Path, cached: CachedNames) -> None:
+    """Writes the file. Raises OSError or ConfigError where that fails."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    write_atomic_file(path, encode_cached_names(cached))
 
 
 def evict_old_names(directory: Path, now: int) -> None:
-    """Remove the files in `directory` that were written more than FORGOTTEN_MS before `now`."""
+    """Removes the files in `directory` that were written more than FORGOTTEN_MS before `now`."""
     for path in directory.glob("*.json"):
         if now - path.stat().st_mtime * 1000 > FORGOTTEN_MS:
             path.unlink(missing_ok=True)

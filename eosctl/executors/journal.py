@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Self
 
+from eosctl.atomic_write import sync_directory, write_atomic_file
 from eosctl.codecs.plan import (
     JournalEntry,
     JournalEvent,
@@ -15,7 +16,6 @@ from eosctl.codecs.plan import (
     encode_plan,
 )
 from eosctl.errors import ConfigError, Refused, Undecodable
-from eosctl.executors.atomic_write import sync_directory, write_atomic_file
 from eosctl.model.plan import Plan
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from eosctl.executors.atomic_write import atomic_file
+from eosctl.atomic_write import atomic_file
 
 
 def write_snapshot_file(path: Path, lines: Iterable[str]) -> int:

@@ -7,8 +7,8 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Final
 
+from eosctl.atomic_write import atomic_file, write_atomic_file
 from eosctl.errors import ConfigError
-from eosctl.executors.atomic_write import atomic_file, write_atomic_file
 
 PACKAGE: Final = "eosctl"
 ZIP: Final = "eosctl.zip"

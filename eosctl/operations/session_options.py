@@ -6,6 +6,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from eosctl.clients.rest_identity import WorkerUrl
 from eosctl.errors import UsageError
 from eosctl.operations.reporter import Reporter
 
@@ -37,6 +38,10 @@ class SessionOptions:
     sources: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     writes: bool = False
     worker_configs: tuple[Path, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Take user and password out of the text of every REST address."""
+        object.__setattr__(self, "connect_urls", tuple(map(WorkerUrl, self.connect_urls)))
 
     def need_bootstrap_servers(self) -> str:
         """The brokers to start from; UsageError where none were given."""

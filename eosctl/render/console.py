@@ -8,7 +8,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final, TextIO
 
-from eosctl.errors import ConfigError, EosctlError, Refused
+from eosctl.atomic_write import AS_UMASK, atomic_file
+from eosctl.errors import EosctlError, Refused
 from eosctl.render.cells import escape_controls
 from eosctl.render.document import Document, error_envelope
 from eosctl.render.formats import Output, pieces_of, text_of, text_of_envelope
@@ -119,7 +120,7 @@ class Console:
             answer = Document("text", {"text": answer})
         pieces = _whole_lines(answer) if isinstance(answer, str) else pieces_of(answer, self.output, self._page())
         if self._manner.output_file is not None:
-            write_atomically(self._manner.output_file, pieces)
+            write_output_file(self._manner.output_file, pieces)
         else:
             self._write(self._terminal.stdout, pieces)
         self._answered = True
@@ -207,23 +208,14 @@ def _lines(text: str) -> str:
     return "\n".join(escape_controls(line) for line in text.split("\n"))
 
 
-def write_atomically(path: Path, pieces: Iterable[str]) -> None:
-    """Write the file whole or not at all, in UTF-8; ConfigError names the path when it cannot be written."""
-    try:
-        if path.exists() and not path.is_file():
-            with path.open("w", encoding="utf-8") as file:
-                file.writelines(pieces)
-            return
-        draft = path.with_name(f".{path.name}.{os.getpid()}")
-        try:
-            with draft.open("x", encoding="utf-8") as file:
-                file.writelines(pieces)
-                file.flush()
-                os.fsync(file.fileno())
-            draft.replace(path)
-        finally:
-            draft.unlink(missing_ok=True)
-    except OSError as error:
-        raise ConfigError(
-            f"cannot write {path}: {error.strerror}", hint="give --output-file a path you may write"
-        ) from error
+def write_output_file(path: Path, pieces: Iterable[str]) -> None:
+    """Write the answer whole or not at all, in UTF-8; ConfigError names the path when it cannot be written.
+
+    A device or a pipe is written to as it is.
+    """
+    if path.exists() and not path.is_file():
+        with path.open("w", encoding="utf-8") as device:
+            device.writelines(pieces)
+        return
+    with atomic_file(path, AS_UMASK) as file:
+        file.writelines(piece.encode("utf-8") for piece in pieces)

@@ -20,13 +20,11 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 import typer
 
-from eosctl.clients.rest_identity import WorkerUrl
 from eosctl.errors import UsageError
 from eosctl.operations.session_options import SessionOptions
 from eosctl.render.console import ColourChoice, Console, OutputOptions, Terminal
-from eosctl.shell.profile_defaults import require_named, with_profile
+from eosctl.shell.defaults import WORKER_CONFIG, require_named, with_profile, with_worker_files
 from eosctl.shell.shared_options import CONNECTION_OPTIONS, OUTPUT_OPTIONS, SAFETY_OPTIONS, SNAPSHOT_OPTIONS
-from eosctl.shell.worker_defaults import WORKER_CONFIG, with_worker_files
 
 if TYPE_CHECKING:
     pass
@@ -117,7 +115,7 @@ def global_options(seat: ConsoleHolder, values: Mapping[str, Any]) -> GlobalOpti
         bootstrap_servers=values.get("bootstrap_server"),
         command_config=values.get("command_config"),
         properties=MappingProxyType(dict(map(_property, values.get("property_") or ()))),
-        connect_urls=tuple(map(WorkerUrl, values.get("connect_url") or ())),
+        connect_urls=tuple(values.get("connect_url") or ()),
         group_id=values.get("group_id"),
         timeout_s=values.get("timeout", 30.0),
         snapshot=values.get("snapshot"),

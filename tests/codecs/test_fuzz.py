@@ -15,7 +15,6 @@ import pytest
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 
 from eosctl.codecs.audit_states import decode_json, read_offsets_key
-from eosctl.codecs.completion_cache import decode_cached_names
 from eosctl.codecs.config_topic import decode_config_record
 from eosctl.codecs.connect_json import read_json
 from eosctl.codecs.connect_protocol import decode_leader_url, decode_member_url
@@ -37,6 +36,7 @@ from eosctl.codecs.transaction_log import decode_transaction_log_key, decode_tra
 from eosctl.codecs.worker_files import decode_worker_file
 from eosctl.codecs.worker_properties import decode_worker_properties
 from eosctl.errors import EosctlError
+from eosctl.executors.completion_cache import decode_cached_names
 from eosctl.model.records import Record
 from tests.codecs.test_plan import PLAN
 from tests.codecs.test_snapshot import EMPTY, FULL, written

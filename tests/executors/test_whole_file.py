@@ -4,8 +4,8 @@ import stat
 
 import pytest
 
+from eosctl.atomic_write import atomic_file, write_atomic_file
 from eosctl.errors import ConfigError
-from eosctl.executors.atomic_write import atomic_file, write_atomic_file
 
 
 def fill(path, parts):

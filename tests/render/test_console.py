@@ -5,7 +5,7 @@ from io import StringIO
 import pytest
 
 from eosctl.errors import ConfigError, Refused
-from eosctl.render.console import Console, OutputOptions, Stream, Terminal, write_atomically
+from eosctl.render.console import Console, OutputOptions, Stream, Terminal, write_output_file
 from eosctl.render.formats import Output
 
 
@@ -81,13 +81,13 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path):
     file = tmp_path / "answer"
     file.write_text("before")
     with pytest.raises(UnicodeEncodeError):
-        write_atomically(file, "half \ud800")
+        write_output_file(file, ["half \ud800"])
     assert file.read_text() == "before"
-    write_atomically(file, "after")
+    write_output_file(file, ["after"])
     assert file.read_text() == "after"
     assert list(tmp_path.iterdir()) == [file]
 
 
 def test_a_file_in_a_missing_directory_is_a_configuration_error(tmp_path):
     with pytest.raises(ConfigError, match="No such file or directory"):
-        write_atomically(tmp_path / "no" / "file", "text")
+        write_output_file(tmp_path / "no" / "file", ["text"])

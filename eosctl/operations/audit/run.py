@@ -105,7 +105,7 @@ class _Auditor:
 
 def _write_files(request: AuditRequest, report: AuditReport) -> None:
     if request.report is not None:
-        from eosctl.executors.atomic_write import write_atomic_file
+        from eosctl.atomic_write import write_atomic_file
         from eosctl.render.audit_page import render_audit_page
 
         write_atomic_file(request.report, render_audit_page(report))

@@ -1,16 +1,29 @@
-"""What a profile adds to the shared options: flag, -X, EOSCTL_ variable, profile, default, in this order."""
+"""Where the value of an option comes from, first wins: flag, -X, EOSCTL_ variable, profile, worker file, default.
+
+Of several worker files the first counts: all workers of a Connect cluster have to name the same group and topics
+(EOS017).
+"""
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from eosctl.errors import ConfigError, Refused
+from eosctl.errors import Refused
 
 if TYPE_CHECKING:
     import typer
 
     from eosctl.model.profile import Profile
+
+WORKER_CONFIG: Final = "worker_config"
+STORE: Final = "store"
+TOPICS: Final = {
+    "config_topic": "config.storage.topic",
+    "worker_offsets_topic": "offset.storage.topic",
+    "status_topic": "status.storage.topic",
+}
+"""Options of commands, by parameter, and the worker's setting that each repeats."""
+
 
 FLAGS: Final[Mapping[str, str]] = {
     "bootstrap_server": "--bootstrap-server",
@@ -24,28 +37,13 @@ FLAGS: Final[Mapping[str, str]] = {
 """Shared options that a profile can give (and the one that names it), by parameter."""
 
 
-def chosen_profile(name: str | None) -> "Profile | None":
-    """The profile `name` (empty: none), else the one in use; ConfigError where it does not exist."""
-    from eosctl.sources.profiles import project_file, read_profiles, user_file
-
-    if name == "" or (name is None and not user_file().is_file() and project_file() is None):
-        return None
-    known = read_profiles()
-    wanted = name or known.current
-    if wanted is None:
-        return None
-    if wanted not in known.profiles:
-        meant = get_close_matches(wanted, known.profiles, 1)
-        hint = f"did you mean {meant[0]}?" if meant else "`eosctl profile list` shows those that there are"
-        raise ConfigError(f"there is no profile {wanted}", hint=hint)
-    return known.profiles[wanted]
-
-
 def with_profile(ctx: "typer.Context", values: Mapping[str, Any]) -> dict[str, Any]:
     """The values of the shared options with the profile's where neither command line nor environment gives one.
 
     `profile` becomes the Profile, and `sources` says where each value came from.
     """
+    from eosctl.operations.profiles import chosen_profile
+
     profile = chosen_profile(values.get("profile"))
     given = {name: _source(ctx, name) for name in FLAGS}
     merged = {**values, "profile": profile, "sources": {name: source or "default" for name, source in given.items()}}
@@ -86,3 +84,39 @@ def _source(ctx: "typer.Context", name: str) -> str | None:
         case "ENVIRONMENT":
             return "EOSCTL_" + FLAGS[name].lstrip("-").upper().replace("-", "_")
     return None
+
+
+def with_worker_files(ctx: "typer.Context", values: Mapping[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+    """The shared options with the worker's group ID; `own`, the command's options, gets topics, files and store.
+
+    values are as `with_profile` left them. Raises ConfigError for a file that cannot be read.
+    """
+    from eosctl.operations.profiles import worker_settings_in
+
+    profile: Profile | None = values["profile"]
+    if profile is not None:
+        _offer(ctx, own, STORE, profile.audit_store)
+        if profile.worker_configs and not own.get(WORKER_CONFIG):
+            files = [Path(each) for each in profile.worker_configs]
+            _offer(ctx, own, WORKER_CONFIG, files if _is_repeated(ctx, WORKER_CONFIG) else files[0])
+    named = own.get(WORKER_CONFIG) or values.get(WORKER_CONFIG)
+    if not named:
+        return dict(values)
+    file = named[0] if isinstance(named, list) else named
+    settings = worker_settings_in(file)
+    for parameter, key in TOPICS.items():
+        _offer(ctx, own, parameter, settings.get(key))
+    if values.get("group_id") is not None or "group.id" not in settings:
+        return dict(values)
+    return {**values, "group_id": settings["group.id"], "sources": {**values["sources"], "group_id": str(file)}}
+
+
+def _offer(ctx: "typer.Context", own: dict[str, Any], parameter: str, value: object) -> None:
+    """Give the command's option `value`, where the command has it and nobody else said anything."""
+    source = ctx.get_parameter_source(parameter)
+    if value and parameter in own and (source is None or source.name.startswith("DEFAULT")):
+        own[parameter] = value
+
+
+def _is_repeated(ctx: "typer.Context", parameter: str) -> bool:
+    return any(each.name == parameter and getattr(each, "multiple", False) for each in ctx.command.params)

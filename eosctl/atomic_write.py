@@ -4,20 +4,25 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
 from eosctl.errors import ConfigError
 
+OWNER_ONLY: Final = 0o600
+AS_UMASK: Final = 0o666
+
 
 @contextmanager
-def atomic_file(path: Path) -> Iterator[BinaryIO]:
+def atomic_file(path: Path, mode: int = OWNER_ONLY) -> Iterator[BinaryIO]:
     """A file to write to, which becomes `path` when the block ends well, on disk then; else `path` stays as it was.
+
+    mode are the permissions of the file, less those of the umask.
 
     ConfigError names the path when it cannot be written.
     """
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
