@@ -164,7 +164,7 @@ def eosctl(
 
 
 def run(args: Sequence[str], terminal: Terminal) -> int:
-    """Run one command line and return its exit code; every failure is told on the terminal, none is raised."""
+    """Run one command line and return its exit code; every failure is reported on the terminal, none is raised."""
     seat = ConsoleHolder(terminal)
     try:
         with redirect_stdout(terminal.stdout.file):
@@ -200,7 +200,7 @@ def _execute(args: Sequence[str], seat: ConsoleHolder) -> int:
 
 
 def output_asked_for(args: Sequence[str]) -> Output:
-    """The format that a command line asks for, as far as that can be told before it is understood."""
+    """The format that a command line asks for, as far as that is known before it is parsed."""
     asked = os.environ.get("EOSCTL_OUTPUT", "")
     for number, arg in enumerate(args):
         if arg in {"-o", "--output"}:
@@ -221,8 +221,8 @@ def _usage_error(error: TyperException) -> UsageError:
 def _bug(error: Exception, seat: ConsoleHolder) -> Bug:
     """What to say of an exception that nothing expected.
 
-    Its text may hold anything, so what looks like a secret in it is hidden; it is told under -v and in a file that only
-    the user can read.
+    Its text may hold anything, so what looks like a secret in it is hidden; it is shown under -v and kept in a file
+    that only the user can read.
     """
     import tempfile
     import traceback

@@ -1,4 +1,4 @@
-"""One connection to one broker, and a request under way on it."""
+"""One connection to one broker, and a request in flight on it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -81,7 +81,7 @@ class Channel:
 
 
 class Pending:
-    """A request under way."""
+    """A request in flight."""
 
     def __init__(self, channel: Channel, request: Request, deadline: float, poll: Callable[[float], None]) -> None:
         self._poll = poll

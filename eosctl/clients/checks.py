@@ -135,7 +135,7 @@ def _described(properties: ClientProperties, timeout_s: float, *, authorized: bo
             admin.poll(0.1)
         return asked.result(0)
     except KafkaException as error:
-        # The answer only says that time ran out; why is told on the side.
+        # The answer only says that time ran out; the reason is logged beside it.
         if reasons:
             raise _from_log(reasons[-1], properties) from error
         what = {"operation": "DescribeCluster", "resource": ",".join(properties.bootstrap_servers)}

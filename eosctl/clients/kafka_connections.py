@@ -1,4 +1,4 @@
-"""kafka-python's connections, mended where one that fails would lose something (3.0.12).
+"""kafka-python's connections, fixed where a failing one would lose something (3.0.12).
 
 1. The socket of a connection that cannot be made, or whose handshake fails, is closed and not left to the collector.
 2. What a broker sent before it closed the connection is delivered: it says why SASL failed.

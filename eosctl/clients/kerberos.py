@@ -126,5 +126,5 @@ def _register() -> None:
 
 def _reason(error: Any) -> str:  # noqa: ANN401  # untyped library
     """The mechanism's own words, which say what is wrong; the major status only says that something is."""
-    told = (error.get_all_statuses(error.min_code, is_maj=False) if error.min_code else []) or [str(error)]
-    return "; ".join(each.decode() if isinstance(each, bytes) else str(each) for each in told)
+    statuses = (error.get_all_statuses(error.min_code, is_maj=False) if error.min_code else []) or [str(error)]
+    return "; ".join(each.decode() if isinstance(each, bytes) else str(each) for each in statuses)

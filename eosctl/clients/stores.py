@@ -45,7 +45,7 @@ def read_stores(properties: ClientProperties, prefix: str = "ssl.") -> TlsStores
     """The stores of the properties under `prefix`.
 
     1. Type PEM: a file, or the text itself: `truststore.certificates`, `keystore.certificate.chain`, `keystore.key`.
-    2. Types JKS and PKCS12 are told apart by the file's content, as Java does.
+    2. Types JKS and PKCS12 are distinguished by the file's content, as Java does.
     3. `keystore.password` opens the store; `key.password` opens the key in it, and is the same where it is not given.
 
     Raises ConfigError naming property, origin and file (missing, wrong password, nothing of use in it), Unsupported for

@@ -1,4 +1,4 @@
-"""Many requests under way at once: a bounded number per broker, answers as they arrive, failures as values."""
+"""Many requests in flight at once: a bounded number per broker, answers as they arrive, failures as values."""
 
 import heapq
 from collections import defaultdict, deque

@@ -56,7 +56,7 @@ class Wire:
         self.close()
 
     def close(self) -> None:
-        """Close all connections. The wire may be used again and connects anew."""
+        """Close all connections. The wire may be used again and connects again."""
         if self._net is not None:
             with self._uninterrupted():
                 for manager in self._lanes:

@@ -1,4 +1,4 @@
-"""What Connect workers tell each other through their group's coordinator (KIP-415), as far as eosctl needs it.
+"""What Connect workers exchange through their group's coordinator (KIP-415), as far as eosctl needs it.
 
 Both begin with a version (int16): 0 eager, 1 compatible, 2 sessioned. Then, big-endian, text as int16 length and UTF-8:
 

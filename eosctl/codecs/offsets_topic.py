@@ -7,7 +7,7 @@ Both are plain JSON without schema, written by Jackson without blanks (JsonConve
 
 1. Reading follows OffsetUtils.processPartitionKey: a list of exactly two, text first, an object or null second.
 2. To change or delete an offset, the bytes of the key in the topic are used again: a connector's own map may be ordered
-   otherwise than anything that writes the same JSON anew, and then there are two keys.
+   otherwise than anything that writes the same JSON again, and then there are two keys.
    (Java before 19 even writes some doubles with a digit more than Java 19 does.)
 3. A rename exchanges the connector's name inside the key and leaves every other byte as it is.
 """

@@ -2,7 +2,7 @@
 
 1. `security.protocol` decides; PLAINTEXT where it is not set.
 2. SASL with PLAIN or SCRAM: `User:` and the user name of sasl.jaas.config. With tokenauth=true that is the ID of a
-   delegation token, and the principal is the token's owner (KIP-48), which the properties do not tell.
+   delegation token, and the principal is the token's owner (KIP-48), which the properties do not name.
 3. SASL with GSSAPI: `User:` and the first component of the Kerberos principal in sasl.jaas.config, as the default
    sasl.kerberos.principal.to.local.rules make it.
 4. SASL with OAUTHBEARER: `User:` and the unsecured login's subject; a real token's subject is not in the properties.
@@ -26,7 +26,7 @@ _REFERENCE: Final = re.compile(r"\$\{[^}]*\}")
 _RULE: Final = re.compile(r"\s*(?:(DEFAULT)|RULE:((?:\\.|[^\\/])*)/((?:\\.|[^\\/])*)/([LU]?))?\s*(?:,|$)")
 _IN_REPLACEMENT: Final = re.compile(r"\\(.)|\$(\d+)", re.DOTALL)
 _KEPT: Final = ("username", "tokenauth", "principal", "unsecuredLoginStringClaim_sub")
-"""Options of a login module that tell who logs in and hold no secret."""
+"""Options of a login module that say who logs in and hold no secret."""
 
 SubjectOf = Callable[[Mapping[str, Property]], str]
 """Reads the subject of a client's certificate; raises ConfigError or Unsupported saying why it cannot."""
@@ -34,7 +34,7 @@ SubjectOf = Callable[[Mapping[str, Property]], str]
 
 @dataclass(frozen=True, slots=True)
 class Unresolved:
-    """A principal that the properties do not tell: which property should have, and why it does not."""
+    """A principal that the properties do not name: which property should have, and why it does not."""
 
     property: str
     reason: str
@@ -101,7 +101,7 @@ def _option(mechanism: str) -> str | None:
 
 
 def _untold(origin: str, mechanism: str, options: Mapping[str, str], name: str | None) -> str | None:
-    """Why the options do not tell the principal; None where they do."""
+    """Why the options do not name the principal; None where they do."""
     if mechanism in WITH_USER_NAME and options.get("tokenauth", "").lower() == "true":
         return f"{origin} has a delegation token, whose owner is the principal"
     if name is None and mechanism == "OAUTHBEARER":

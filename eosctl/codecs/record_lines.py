@@ -1,4 +1,4 @@
-"""Records of one partition as lines of text, for reading a topic offline. Two forms, told apart by the first line.
+"""Records of one partition as lines of text, for reading a topic offline. Two forms, distinguished by the first line.
 
 JSON lines, one object a line:
 

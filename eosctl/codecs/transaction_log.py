@@ -15,7 +15,7 @@ plus one, 0 for null. Status: 0 Empty, 1 Ongoing, 2 PrepareCommit, 3 PrepareAbor
 6 Dead, 7 PrepareEpochFence (the last two live in memory and are not logged).
 
 1. The version is read first; one that is not known is Undecodable and never read as another (a key of a newer version
-   is told apart: `key_version`).
+   is distinguished: `key_version`).
 2. Every length is held against the bytes that are left. Bytes left over at the end are Undecodable too; Kafka's own
    reader does not look at them.
 """

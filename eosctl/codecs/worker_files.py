@@ -41,9 +41,9 @@ def worker_of(properties: Mapping[str, str], origin: str) -> WorkerConfig:
     try:
         worker.phase  # noqa: B018  # its value is checked here
     except ValueError:
-        told = worker.get("exactly.once.source.support")
+        given = worker.get("exactly.once.source.support")
         raise ConfigError(
-            f"{origin}: exactly.once.source.support is {told!r}; it must be one of {', '.join(SourceSupport)}"
+            f"{origin}: exactly.once.source.support is {given!r}; it must be one of {', '.join(SourceSupport)}"
         ) from None
     return worker
 

@@ -21,7 +21,7 @@ def decode_worker_properties(text: str, origin: str) -> Mapping[str, str]:
 
 
 def advertised_address(properties: Mapping[str, str]) -> str | None:
-    """`host:port` under which the worker says that others reach it; None where the file does not tell the host."""
+    """`host:port` under which the worker says that others reach it; None where the file does not name the host."""
     listener = properties.get("listeners", "").split(",")[0].partition("://")[2].rstrip("/")
     host, _, port = listener.rpartition(":")
     host = properties.get("rest.advertised.host.name", host)

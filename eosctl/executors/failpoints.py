@@ -5,7 +5,7 @@ import signal
 from collections.abc import Callable
 
 Failpoint = Callable[[str], None]
-"""Is told where the run is: a test that is to end there ends it."""
+"""Is called with the place where the run is: a test that is to end there ends it."""
 
 
 def no_failpoint(_: str) -> None:

@@ -1,6 +1,6 @@
 """Fencing on the wire: FindCoordinator where the coordinator is not known, then one InitProducerId for each ID.
 
-InitProducerId cannot carry two IDs, so speed comes from having many under way at once. What an error code means
+InitProducerId cannot carry two IDs, so speed comes from having many in flight at once. What an error code means
 (Admin's FenceProducersHandler and CoordinatorStrategy, and TransactionCoordinator on the broker):
 
 1. 14 COORDINATOR_LOAD_IN_PROGRESS and 51 CONCURRENT_TRANSACTIONS: the same coordinator again, after a pause. 51 is the
@@ -35,7 +35,7 @@ ANSWERS_S: Final = 3.0
 """How long an interrupted run waits for answers to what it has sent."""
 
 IN_FLIGHT: Final = 50
-"""Requests under way on one connection: enough to hide the round trip, few enough not to crowd out producers."""
+"""Requests in flight on one connection: enough to hide the round trip, few enough not to crowd out producers."""
 MOST_LANES: Final = 8
 IDS_PER_LANE: Final = 200
 """A coordinator answers one request of a connection at a time and waits for replication, so many IDs want several."""
@@ -110,7 +110,7 @@ class FencingRun:
         return FencingOutcome(results, (monotonic() - start) * 1000, unsent is not None)
 
     def _finish(self) -> Collection[str]:
-        """Send nothing more and take the answers under way; a second KeyboardInterrupt ends that too.
+        """Send nothing more and take the answers in flight; a second KeyboardInterrupt ends that too.
 
         Returns the IDs that were not sent.
         """
@@ -235,15 +235,15 @@ def _final(code: int, operation: str, transactional_id: str, principal: str) -> 
 
 def _no_response(progress: StepProgress, error: EosctlError | None) -> FenceError:
     name = "TIMED_OUT" if isinstance(error, TimedOut) else type(error).__name__
-    told = error.message if error is not None else "no response"
+    reported = error.message if error is not None else "no response"
     if progress.retriable is not None:
-        told = _told_until_now(progress)
+        reported = _reported_until_now(progress)
     return FenceError(
-        name, f"{told}; whether it was fenced is not known, so fence it again" if progress.began else told
+        name, f"{reported}; whether it was fenced is not known, so fence it again" if progress.began else reported
     )
 
 
-def _told_until_now(progress: StepProgress) -> str:
+def _reported_until_now(progress: StepProgress) -> str:
     """What the coordinator kept answering. 51 without end: markers of a transaction cannot be written."""
     times = f"{progress.attempts} answers, the last one {code_name(progress.retriable or 0)}"
     before = progress.step.before
@@ -257,11 +257,11 @@ def _names(item: Item) -> tuple[str, ...]:
 
 
 def _unanswered(progress: StepProgress, unsent: Collection[str]) -> FenceResult:
-    """An interrupted step: never sent, told to try again, or sent and not answered."""
+    """An interrupted step: never sent, answered with a retriable error, or sent and not answered."""
     waiting = progress.began is None or progress.step.transactional_id in unsent
     if waiting and progress.attempts == 0 and not progress.lost:
         return progress.end(FenceOutcome.SKIPPED, None, FenceError("INTERRUPTED", "not sent"))
     message = "stopped before the answer; whether it was fenced is not known"
     if waiting and not progress.lost:
-        message = f"stopped after {_told_until_now(progress)}; not fenced"
+        message = f"stopped after {_reported_until_now(progress)}; not fenced"
     return progress.end(FenceOutcome.FAILED, None, FenceError("INTERRUPTED", message))

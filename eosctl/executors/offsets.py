@@ -28,7 +28,7 @@ from eosctl.model.plan_facts import OffsetsNow
 POLL_S: Final = 0.05
 
 IsDecided = Callable[[str], bool]
-"""Whether no transaction of this ID is under way any more: its markers are in all partitions."""
+"""Whether no transaction of this ID is in progress any more: its markers are in all partitions."""
 
 ReadOffsets = Callable[[Side, str, str], OffsetsNow]
 """The offsets of a connector in a topic, read now: side, topic, connector."""
@@ -87,8 +87,8 @@ def _interrupted(producer: TransactionalProducer) -> str:
     if not producer.open:
         return "interrupted; the transaction was committed before"
     trouble = producer.abort()
-    told = "was aborted" if trouble is None else f"will be aborted by its coordinator ({trouble})"
-    return f"interrupted; the open transaction {told}, no offset was changed"
+    fate = "was aborted" if trouble is None else f"will be aborted by its coordinator ({trouble})"
+    return f"interrupted; the open transaction {fate}, no offset was changed"
 
 
 def _told(step: WriteOffsets) -> str:

@@ -52,7 +52,7 @@ def _old_producers(outcome: FencingOutcome) -> list[tuple[str, ProducerIdAndEpoc
 
 
 def _refusal(code: int | None) -> str | None:
-    """NOT_COORDINATOR and the like tell nothing about the producer."""
+    """NOT_COORDINATOR and the like say nothing about the producer."""
     match code:
         case (
             None | codes.NOT_COORDINATOR | codes.COORDINATOR_NOT_AVAILABLE | codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED

@@ -132,7 +132,7 @@ class _Partition:
             case code if code == TRANSACTION_COORDINATOR_FENCED:
                 raise Refused(
                     f"a newer coordinator wrote to {self._place}: the coordinator epoch of the marker is too low",
-                    hint="plan it again, which reads the coordinator epoch anew",
+                    hint="plan it again, which reads the coordinator epoch again",
                 )
         self._again_or_raise(code, "ClusterAction")
 

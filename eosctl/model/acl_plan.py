@@ -83,7 +83,7 @@ class ExtraBinding:
 
 
 def same_cluster(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Whether two sets of bootstrap servers lead to one Kafka cluster, as far as addresses tell: they share one."""
+    """Whether two sets of bootstrap servers lead to one Kafka cluster, as far as addresses show: they share one."""
     return one == other or not one.isdisjoint(other)
 
 

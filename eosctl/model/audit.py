@@ -31,7 +31,7 @@ class AuditedTopic:
 
     topic_id is Kafka's (KIP-516), None where the broker has none: a topic deleted and created again has another one.
     cleanup_policy is the topic setting; retention_ms how old records grow at least before Kafka deletes them (None: it
-    cannot be told, or their size decides; -1: for ever). connectors are those known to use it: the one whose own
+    is not known, or their size decides; -1: for ever). connectors are those known to use it: the one whose own
     offsets topic it is, or those that write their records to it; none for the worker's own topics.
     """
 
@@ -108,7 +108,7 @@ class AuditPlan:
     as_of is in ms since the epoch. Last stable offsets were all asked before the first high watermark: what belongs to
     a transaction that ended below a last stable offset lies below the high watermarks, in every partition.
     expired are ranges that the log start passed before an audit came by. connectors are the source connectors known by
-    name; holders tells whose producer IDs are still known.
+    name; holders says whose producer IDs are still known.
     selected are the connectors that a verdict is asked for (none: all).
     unread says of partitions and facts that could not be read why.
     """

@@ -1,4 +1,4 @@
-"""What a Kafka client is told about its cluster: Java client properties, where each came from, and who they make it."""
+"""What a Kafka client is configured with: Java client properties, where each came from, and who they make it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

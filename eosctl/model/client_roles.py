@@ -1,4 +1,4 @@
-"""Who is a Kafka client in a Connect cluster, and what its client was told."""
+"""Who is a Kafka client in a Connect cluster, and what its client is configured with."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -88,7 +88,7 @@ class ConnectorConfig:
     """A connector's config and what is known of its tasks.
 
     task_count and task_count_record are those of the config topic, None where it was not read or has none; topics are
-    the output topics that somebody named (a trailing `*` means a prefix), beyond what the config tells.
+    the output topics that somebody named (a trailing `*` means a prefix), beyond those of the config.
     """
 
     name: str
@@ -137,7 +137,7 @@ class ConnectorConfig:
 class ConnectCluster:
     """Workers of one group.id (each may have a principal of its own) and the connectors that they run.
 
-    others are the names of source connectors that it runs beside `connectors`, of whom nobody asked; all_known tells
+    others are the names of source connectors that it runs beside `connectors`, of whom nobody asked; all_known says
     whether those two are all its connectors.
     """
 
@@ -154,7 +154,7 @@ class ConnectCluster:
 
 @dataclass(frozen=True, slots=True)
 class ClientConfig:
-    """What one client is told: merged properties with their origin, for one role of one connector (or none)."""
+    """The configuration of one client: merged properties with their origin, for a role of a connector (or of none)."""
 
     role: ClientRole
     connector: str | None

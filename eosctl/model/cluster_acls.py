@@ -12,7 +12,7 @@ from eosctl.model.versions import NEWEST, KafkaVersion
 class ClusterAcls:
     """What the cluster says: its bindings, which of the topics exist, and how brokers name certificates.
 
-    addresses are those it was reached by and those its brokers tell; hidden names settings of the authorizer that
+    addresses are those it was reached by and those its brokers advertise; hidden names settings of the authorizer that
     brokers have and keep to themselves.
     """
 

@@ -1,4 +1,4 @@
-"""What the records of a config topic tell beyond the state they build: who wrote them, and what is wrong with them."""
+"""What the records of a config topic show beyond the state they build: who wrote them, and what is wrong with them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

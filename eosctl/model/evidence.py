@@ -17,7 +17,7 @@ from eosctl.model.workers import ConnectorStatus
 
 NOT_READ: Final = Skipped("it was not read")
 UNKNOWN_PRINCIPAL: Final = "User:?"
-"""Whose principal neither the user nor a properties file tells."""
+"""Whose principal neither the user nor a properties file names."""
 Properties = Mapping[str, str]
 
 
@@ -26,7 +26,7 @@ class WorkerEvidence:
     """What one worker says about itself.
 
     enabled is the answer of the validate probe: whether this very worker has exactly.once.source.support=enabled; the
-    probe does not tell preparing from disabled. connectors are the names that this worker knows.
+    probe does not distinguish preparing from disabled. connectors are the names that this worker knows.
     """
 
     url: str
@@ -38,7 +38,7 @@ class WorkerEvidence:
 
 @dataclass(frozen=True, slots=True)
 class GroupMember:
-    """A member of the workers' group: its member ID and the REST address that it advertises (None: not told)."""
+    """A member of the workers' group: its member ID and the REST address that it advertises (None: not advertised)."""
 
     member_id: str
     url: str | None
@@ -103,7 +103,7 @@ class Evidence:
     tasks' IDs (an ID that is missing is unknown to its coordinator, one that is Skipped has a coordinator that did not
     answer); leaderless the partitions of their open transactions that have no leader now; transactional_ids all that
     the cluster lists, unlisted why others may be missing from them; idle_since the time of the last record (ms since
-    the epoch) in the transaction log of each of those IDs that has no transaction under way;
+    the epoch) in the transaction log of each of those IDs that has no ongoing transaction;
     offset_findings those of `offsets show`; groups the protocol type (consumer, connect, …) of each group by
     name; acl_differences what workers and connectors need in phases preparing and enabled, against the cluster's ACLs.
     """
@@ -148,8 +148,8 @@ class Evidence:
 
     def sources(self) -> tuple[str, ...]:
         """Names of the connectors known to be sources, by REST or by the config topic."""
-        told = {} if isinstance(self.statuses, Skipped) else self.statuses
-        names = {name for name, status in told.items() if status.type == "source"}
+        statuses = {} if isinstance(self.statuses, Skipped) else self.statuses
+        names = {name for name, status in statuses.items() if status.type == "source"}
         if not isinstance(self.inspection, Skipped):
             names |= {
                 each.state.name for each in self.inspection.connectors if each.type == "source" and each.state.known

@@ -26,7 +26,7 @@ class ErrorPattern:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """One error that was recognised, its commands with the names filled in that the text tells."""
+    """One error that was recognised, its commands with the names filled in that the text gives."""
 
     id: str
     title: str

@@ -24,7 +24,7 @@ class OffsetId(NamedTuple):
 
 
 OffsetsById = Mapping[OffsetId, SourceOffset | Skipped | None]
-"""Offsets of many connectors; None and absent mean the same: none. Skipped: cannot be told."""
+"""Offsets of many connectors; None and absent mean the same: none. Skipped: not known."""
 
 
 class Store(StrEnum):

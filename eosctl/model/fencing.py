@@ -143,7 +143,7 @@ class FencingOutcome:
 class Proof:
     """What was seen afterwards about one fenced ID.
 
-    open is whether a transaction is under way now; moved whether producer ID or epoch differ from before;
+    open is whether a transaction is ongoing now; moved whether producer ID or epoch differ from before;
     refusal is the error the coordinator gave the old producer (None: it was not asked; "" : it was not refused).
     """
 

@@ -12,7 +12,7 @@ CONSUMER_OFFSETS: Final = "__consumer_offsets"
 
 @dataclass(frozen=True, slots=True)
 class ListedGroup:
-    """A group as its coordinator lists it; state is such as Stable or Empty, "" where the broker does not tell."""
+    """A group as its coordinator lists it; state is such as Stable or Empty, "" where the broker does not report it."""
 
     group_id: str
     protocol_type: str

@@ -53,7 +53,7 @@ class OpenTransaction:
 
     @property
     def place(self) -> tuple[TopicPartition, int, int]:
-        """What tells it from every other one: partition, producer ID, start offset."""
+        """What distinguishes it from every other one: partition, producer ID, start offset."""
         return self.topic_partition, self.producer.producer_id, self.start_offset
 
 
@@ -69,7 +69,7 @@ class JoinedTransactions:
     reasons: tuple[str, ...]
 
     def require(self) -> None:
-        """Raise Unreachable where it cannot be told of every one whether it hangs."""
+        """Raise Unreachable where it is not known of every one whether it hangs."""
         if self.undecided:
             raise Unreachable(
                 "; ".join(self.reasons),
@@ -109,7 +109,7 @@ class WaitingGroup:
 class PendingCommit:
     """Offsets of a group that a transaction commits, not yet decided; it lies in `__consumer_offsets` (KIP-447).
 
-    A member of the group that reads committed asks for stable offsets and is told UNSTABLE_OFFSET_COMMIT for these
+    A member of the group that reads committed asks for stable offsets and gets UNSTABLE_OFFSET_COMMIT for these
     partitions until the transaction ends: it does not begin to read them.
     """
 

@@ -31,7 +31,7 @@ class NextStart:
 
 @dataclass(frozen=True, slots=True)
 class InspectedConnector:
-    """A connector name with what is known of it; type is None where nothing tells whether it is a source or a sink."""
+    """A connector name with what is known of it; type is None where nothing shows whether it is a source or a sink."""
 
     state: ConnectorState
     type: ConnectorType | None

@@ -20,7 +20,7 @@ STATE_VERSION: Final = 2
 class Cursor(NamedTuple):
     """How far a job has come in one partition: `offset` is the first that no run has accounted for.
 
-    topic_id is that of the topic it has read (KIP-516), None where the broker told none.
+    topic_id is that of the topic it has read (KIP-516), None where the broker reports none.
     """
 
     topic: str
@@ -129,7 +129,7 @@ def _passed(each: LedgerRange, place: int | None) -> int | None:
 class JobState:
     """How far a job has come: its last run (number 0: none yet) and its cursors. A run is planned from one of these.
 
-    cluster_id is the Kafka cluster's; None where the brokers told none.
+    cluster_id is the Kafka cluster's; None where the brokers report none.
     """
 
     job: str

@@ -30,7 +30,7 @@ class MergedOffset(NamedTuple):
 
     worker_global and connector_specific are what lies in the worker's topic and in the connector's own: the record that
     the store's reader sees, else the last one that it does not see. kafka_effective is the offset that a task starts
-    from, kip618_effective the one that KIP-618 promises; None: from nothing; Skipped: cannot be told, and why.
+    from, kip618_effective the one that KIP-618 promises; None: from nothing; Skipped: not known, and why.
     """
 
     key: OffsetKey

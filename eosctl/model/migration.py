@@ -94,7 +94,7 @@ class ConnectClusters:
     """IDs of Kafka clusters: where the source's workers keep their topics, and where connectors produce to.
 
     producers holds the connectors whose config sends their producer somewhere (producer.override.bootstrap.servers);
-    exactly_once is what the source's workers are set to; group_state is that of their group, as the brokers tell it.
+    exactly_once is what the source's workers are set to; group_state is that of their group, as the brokers report it.
     """
 
     workers: str | Skipped = field(default_factory=lambda: not_asked("not asked"))
@@ -109,8 +109,8 @@ class MigrationFacts:
     """What was read for it. Connectors, topics and offsets are by side and name.
 
     offsets lack the topics that do not exist; fenced_ids are the transactional IDs of the connectors' tasks on each
-    side that coordinators know; a connector whose state nobody could tell is Skipped. answers is what the source's
-    workers say of a connector that stands still (GET /connectors/C/offsets); without those of which they do not tell.
+    side that coordinators know; a connector whose state is not known is Skipped. answers is what the source's
+    workers say of a STOPPED connector (GET /connectors/C/offsets); without those that they do not report.
     """
 
     as_of: int

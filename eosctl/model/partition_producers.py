@@ -16,7 +16,7 @@ NO_LEADER: Final = -1
 
 @dataclass(frozen=True, slots=True)
 class PartitionProducers:
-    """One partition: its leader, and what the leader told.
+    """One partition: its leader, and what the leader reported.
 
     leader is NO_LEADER and offsets None where there was none that answered. since_ms is the timestamp of the first
     batch at or after the last stable offset, None where nothing is held back. waiting are the groups that may wait

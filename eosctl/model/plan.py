@@ -111,7 +111,7 @@ class SetConnectorConfig:
 class ResumeConnector:
     """PUT /connectors/C/resume once the workers answer the offsets in the topic, then wait until its tasks run.
 
-    The topic is one of offsets_side; None: whatever they answer. Workers before KIP-875 (3.5) do not tell.
+    The topic is one of offsets_side; None: whatever they answer. Workers before KIP-875 (3.5) do not report them.
     """
 
     side: Side
@@ -228,7 +228,7 @@ class OffsetsUnchanged:
 
 @dataclass(frozen=True, slots=True)
 class NoOpenTransaction:
-    """No transaction is under way that wrote offsets of the connector into the topic."""
+    """No ongoing transaction wrote offsets of the connector into the topic."""
 
     side: Side
     topic: str

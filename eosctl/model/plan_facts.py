@@ -20,7 +20,7 @@ class ConnectorFacts:
 
 @dataclass(frozen=True, slots=True)
 class TopicNow:
-    """A topic as it is now, with the ID that tells it from an earlier one of the same name (KIP-516)."""
+    """A topic as it is now, with the ID that distinguishes it from an earlier one of the same name (KIP-516)."""
 
     facts: TopicFacts
     topic_id: str | None
@@ -30,7 +30,7 @@ class TopicNow:
 class OffsetsNow:
     """One connector's offsets in one topic: digests of its live records and of their values, open producers.
 
-    open names producer ID/epoch of each transaction under way that wrote a key of the connector.
+    open names producer ID/epoch of each ongoing transaction that wrote a key of the connector.
     """
 
     records: str

@@ -28,7 +28,7 @@ class StepResult:
 
 @dataclass(frozen=True, slots=True)
 class ApplyOutcome:
-    """The results of all steps, in order. changed tells whether this or an earlier run changed anything that lasts."""
+    """The results of all steps, in order. changed says whether this or an earlier run changed anything that lasts."""
 
     results: tuple[StepResult, ...]
     changed: bool

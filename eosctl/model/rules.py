@@ -17,7 +17,7 @@ class Rule:
 
     id is stable (EOS001); severity is the worst that it finds; needs names the facts of Evidence without which it
     cannot tell; check finds, and yields Skipped for what it could not tell although its needs were read. cause, cure
-    and source are for people: why it matters, commands that mend it, where it is stated. since and until bound the
+    and source are for people: why it matters, commands that fix it, where it is stated. since and until bound the
     Kafka versions of the workers that it concerns (until: the first that it does not). blocks names the phases
     (preparing, enabled, disabled) that a rolling step must not go to while an error of this rule stands. unproven says
     why no test makes the condition on a real cluster, sees it found, cures it as printed and sees it gone; None: one

@@ -1,4 +1,4 @@
-"""What the transaction log still tells an audit about the past: who held a producer ID, and its transactions."""
+"""What the transaction log still holds of the past, for an audit: who held a producer ID, and its transactions."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from eosctl.model.names import TopicPartition
 
 
 class LoggedTransaction(NamedTuple):
-    """A transaction that its coordinator decided to commit or to abort, as PrepareCommit or PrepareAbort tells.
+    """A transaction that its coordinator decided to commit or to abort, as PrepareCommit or PrepareAbort shows.
 
     producer_epoch is that with which its producer began the session; offset that of the record in the log; decided_ms
     is the coordinator's time. partitions are all that were added to it, whether anything was written there or not.

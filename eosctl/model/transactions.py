@@ -23,7 +23,7 @@ class TransactionState(StrEnum):
 
     @property
     def is_open(self) -> bool:
-        """Whether a transaction is under way: not yet decided, or decided but its markers not all written."""
+        """Whether a transaction is ongoing: not yet decided, or decided but its markers not all written."""
         return self in {TransactionState.ONGOING, TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT}
 
 
@@ -31,7 +31,7 @@ class TransactionState(StrEnum):
 class TransactionDescription:
     """What the coordinator answers about one transactional ID (DescribeTransactions).
 
-    timeout_ms is the transaction timeout its producer asked for; start_ms is the start of the transaction under way,
+    timeout_ms is the transaction timeout its producer asked for; start_ms is the start of the ongoing transaction,
     else None (a coordinator keeps a stale start in Complete* states); partitions are those of the open transaction,
     in Prepare* states those that still lack their marker.
     """

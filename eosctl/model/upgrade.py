@@ -7,10 +7,10 @@ from eosctl.model.report import Finding
 
 
 class Phase(StrEnum):
-    """What a worker is at, as far as it can be told.
+    """What a worker is at, as far as it is known.
 
-    `not enabled` is disabled or preparing: a worker that is asked tells only whether it is enabled, and its properties
-    file tells the rest.
+    `not enabled` is disabled or preparing: a worker that is asked says only whether it is enabled, and its properties
+    file says the rest.
     """
 
     DISABLED = "disabled"
@@ -50,8 +50,8 @@ class RollingStep:
 class UpgradeCheck:
     """The answer of upgrade-check.
 
-    done tells whether every worker is at the target already (None: not known). blockers are findings that stand in the
-    way, warnings those that do not; unknown are the reasons for which it cannot be told; steps come in the order in
+    done says whether every worker is at the target already (None: not known). blockers are findings that stand in the
+    way, warnings those that do not; unknown are the reasons for which it is not known; steps come in the order in
     which to take them; consequences are those of a step down.
     """
 

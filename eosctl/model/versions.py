@@ -36,4 +36,4 @@ COMMIT_NEEDS_CONFIG: Final = (KafkaVersion(3, 7, 1), KafkaVersion(3, 8))
 """KAFKA-16838: a task commit for a connector whose config is unknown is ignored."""
 
 NEWEST: Final = KafkaVersion(4, 3, 1)
-"""The newest release that eosctl is tested against: whose behaviour is assumed where no worker tells its version."""
+"""The newest release that eosctl is tested against: whose behaviour is assumed where no worker reports its version."""

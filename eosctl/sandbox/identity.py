@@ -53,13 +53,13 @@ def read_identity(file: Path) -> Identity:
         brokers = tuple(BrokerPorts(**ports) for ports in fields.pop("brokers"))
         return Identity(brokers=brokers, workers=tuple(fields.pop("workers")), **fields)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise ConfigError(f"{file} is damaged: {error}", hint="remove the directory to start anew") from error
+        raise ConfigError(f"{file} is damaged: {error}", hint="remove the directory to start again") from error
 
 
 def _check_fits(kept: Identity, spec: SandboxSpec, directory: Path) -> None:
     """Data may be resumed by the same or by a newer Kafka, and by as many brokers as wrote it."""
     held = f"{directory} holds the data of {len(kept.brokers)} broker(s) of Kafka {kept.kafka_version}"
-    hint = "name another directory, or remove this one to start anew"
+    hint = "name another directory, or remove this one to start again"
     if parse_kafka_version(kept.kafka_version) > spec.version:
         raise ConfigError(f"{held}; {spec.kafka_version} is older and cannot read it", hint=hint)
     if len(kept.brokers) != spec.brokers:

@@ -7,7 +7,7 @@ from xml.sax.saxutils import escape
 
 from eosctl.sandbox.resolver import run_resolver
 
-# The m2compatible resolver of Ivy asks Maven's central repository unless it is told another root.
+# The m2compatible resolver of Ivy asks Maven's central repository unless it is given another root.
 SETTINGS = """<ivysettings>
 <settings defaultResolver="central"/>
 <caches defaultCacheDir="{cache}"/>

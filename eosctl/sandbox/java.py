@@ -49,7 +49,7 @@ def _candidates() -> list[Path]:
 
 
 def java_version(java: Path) -> int | None:
-    """The feature version (17, 21) that `java -version` tells, 8 for 1.8, or None when it does not run."""
+    """The feature version (17, 21) that `java -version` prints, 8 for 1.8, or None when it does not run."""
     try:
         answer = subprocess.run([java, "-version"], capture_output=True, text=True, check=False, timeout=30)
     except (OSError, subprocess.TimeoutExpired):

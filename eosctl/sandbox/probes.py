@@ -63,7 +63,7 @@ def worker_has_joined(rest_port: int) -> bool:
        finishes the rebalance, and as leader claims its transactional ID (DistributedHerder.tick). Until then the
        request waits. The name is one that nobody gives, so the answer is 404.
     3. A server without its resources says 404 too, but not in Connect's own words.
-    4. A worker that asks for a password (401) is asked no more: what its herder does is not told to us.
+    4. A worker that asks for a password (401) is asked no more: what its herder does is not known.
     """
     try:
         urllib.request.urlopen(f"http://{HOST}:{rest_port}/connectors/{NO_CONNECTOR}", timeout=TIMEOUT_S).close()

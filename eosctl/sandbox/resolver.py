@@ -1,4 +1,4 @@
-"""Runs a dependency resolver and tells how far it has come."""
+"""Runs a dependency resolver and reports how far it has come."""
 
 import re
 import subprocess

@@ -23,7 +23,7 @@ def _say_nothing(_: str) -> None:
 class Sandbox:
     """Brokers 1 to n and workers 1 to m of one Kafka version; a context manager, or `start` and `stop`.
 
-    `narrate` is told what is being waited for. Every process ends with `stop`, and dies with this one.
+    `narrate` gets what is being waited for. Every process ends with `stop`, and dies with this one.
     """
 
     def __init__(self, spec: SandboxSpec | None = None, narrate: Callable[[str], None] = _say_nothing) -> None:

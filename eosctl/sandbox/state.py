@@ -1,4 +1,4 @@
-"""What a kept sandbox tells about itself: a file in its directory, and a lock that says whether its keeper lives."""
+"""What a kept sandbox says about itself: a file in its directory, and a lock that says whether its supervisor lives."""
 
 import fcntl
 import json
@@ -88,14 +88,14 @@ def read_state(directory: Path) -> SandboxState | None:
         raise ConfigError(f"{file} is damaged: {error}", hint="run eosctl sandbox down, then up again") from error
 
 
-class KeeperLock:
-    """The lock of a sandbox's directory: held by its keeper as long as that process lives, however it ends."""
+class SupervisorLock:
+    """The lock of a sandbox's directory: held by its supervisor as long as that process lives, however it ends."""
 
     def __init__(self, directory: Path) -> None:
-        self._file = directory / "keeper.lock"
+        self._file = directory / "supervisor.lock"
 
     def hold(self) -> bool:
-        """Takes the lock until this process ends; False when another keeper has it."""
+        """Takes the lock until this process ends; False when another supervisor has it."""
         self._file.parent.mkdir(parents=True, exist_ok=True)
         self._held = self._file.open("a+")
         try:
@@ -113,12 +113,12 @@ class KeeperLock:
         self._held.close()
 
     def holder(self) -> int | None:
-        """The process ID of the keeper, or None when there is none."""
+        """The process ID of the supervisor, or None when there is none."""
         try:
             with self._file.open() as probe:
                 while not _takes(probe.fileno()):
                     probe.seek(0)
-                    if text := probe.read():  # empty for the moment in which the keeper writes it
+                    if text := probe.read():  # empty for the moment in which the supervisor writes it
                         return int(text)
         except FileNotFoundError:
             pass
@@ -126,7 +126,7 @@ class KeeperLock:
 
 
 def _takes(descriptor: int) -> bool:
-    # A shared lock, so that two onlookers do not take each other for the keeper.
+    # A shared lock, so that two onlookers do not take each other for the supervisor.
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:

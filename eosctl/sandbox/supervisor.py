@@ -24,69 +24,69 @@ from eosctl.errors import ConfigError, EosctlError, Interrupted, TimedOut
 from eosctl.sandbox.cache import exclusive
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
-from eosctl.sandbox.state import KeeperLock, SandboxState, read_state, state_of, write_state
+from eosctl.sandbox.state import SandboxState, SupervisorLock, read_state, state_of, write_state
 
 POLL_S: Final = 0.05
 DOWN_DEADLINE_S: Final = 60.0
-KEEPER_LOG: Final = "keeper.log"
+SUPERVISOR_LOG: Final = "supervisor.log"
 
 
 def bring_up(directory: Path, spec: SandboxSpec, narrate: Callable[[str], None]) -> tuple[SandboxState, bool]:
     """The state of the sandbox in `directory`, and whether it was up already; returns when it is ready.
 
-    Where none is up, a keeper is started that stays. What it says while it starts goes to `narrate`. Raises what its
-    start raised: ConfigError, TimedOut. An interruption takes the unready sandbox down again.
+    Where none is up, a supervisor is started that stays. What it says while it starts goes to `narrate`. Raises what
+    its start raised: ConfigError, TimedOut. An interruption takes the unready sandbox down again.
     """
     with exclusive(directory / "up.lock"):
-        if KeeperLock(directory).holder() is not None:
+        if SupervisorLock(directory).holder() is not None:
             return _await_ready(directory, None, narrate), True
-        return _start_keeper(directory, spec, narrate), False
+        return _start_supervisor(directory, spec, narrate), False
 
 
-def _start_keeper(directory: Path, spec: SandboxSpec, narrate: Callable[[str], None]) -> SandboxState:
+def _start_supervisor(directory: Path, spec: SandboxSpec, narrate: Callable[[str], None]) -> SandboxState:
     _forget(directory)
     (directory / "spec.json").write_text(json.dumps({**asdict(spec), "directory": str(directory)}))
-    with (directory / KEEPER_LOG).open("w") as log:
-        keeper = subprocess.Popen(
+    with (directory / SUPERVISOR_LOG).open("w") as log:
+        supervisor = subprocess.Popen(
             [sys.executable, "-m", "eosctl.sandbox.supervisor", str(directory)],
             stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
         )  # fmt: skip
     try:
-        return _await_ready(directory, keeper, narrate)
+        return _await_ready(directory, supervisor, narrate)
     except KeyboardInterrupt:
-        keeper.terminate()
-        keeper.wait(DOWN_DEADLINE_S)
+        supervisor.terminate()
+        supervisor.wait(DOWN_DEADLINE_S)
         raise
 
 
 def _await_ready(
-    directory: Path, keeper: "subprocess.Popen[bytes] | None", narrate: Callable[[str], None]
+    directory: Path, supervisor: "subprocess.Popen[bytes] | None", narrate: Callable[[str], None]
 ) -> SandboxState:
-    told = 0 if keeper is not None else len(_narration(directory))
+    shown = 0 if supervisor is not None else len(_narration(directory))
     while True:
         lines = _narration(directory)
-        for line in lines[told:]:
+        for line in lines[shown:]:
             narrate(line)
-        told = len(lines)
+        shown = len(lines)
         state = read_state(directory)
         if state is not None:
             return state
-        ended = keeper.poll() is not None if keeper is not None else KeeperLock(directory).holder() is None
+        ended = supervisor.poll() is not None if supervisor is not None else SupervisorLock(directory).holder() is None
         if ended and read_state(directory) is None:
             raise _failure(directory)
         time.sleep(POLL_S)
 
 
 def _narration(directory: Path) -> list[str]:
-    log = directory / KEEPER_LOG
+    log = directory / SUPERVISOR_LOG
     return log.read_text().splitlines() if log.exists() else []
 
 
 def _failure(directory: Path) -> EosctlError:
-    """What the keeper's start raised, as it wrote it down."""
+    """What the supervisor's start raised, as it wrote it down."""
     file = directory / "failure.json"
     if not file.exists():
-        return ConfigError("the sandbox's keeper ended early", hint=f"its log is {directory / KEEPER_LOG}")
+        return ConfigError("the sandbox's supervisor ended early", hint=f"its log is {directory / SUPERVISOR_LOG}")
     failure = json.loads(file.read_text())
     kind = {"TimedOut": TimedOut, "UsageError": errors.UsageError}.get(failure["type"], ConfigError)
     return kind(failure["message"], hint=failure["hint"])
@@ -95,18 +95,18 @@ def _failure(directory: Path) -> EosctlError:
 def take_down(directory: Path) -> bool:
     """Ends the sandbox in `directory` in order and returns when it is gone; False when none was up.
 
-    A keeper that does not end in time is killed, and its JVMs with it.
+    A supervisor that does not end in time is killed, and its JVMs with it.
     """
-    lock = KeeperLock(directory)
-    keeper = lock.holder()
-    if keeper is None:
+    lock = SupervisorLock(directory)
+    supervisor = lock.holder()
+    if supervisor is None:
         _forget(directory)
         return False
-    os.kill(keeper, signal.SIGTERM)
+    os.kill(supervisor, signal.SIGTERM)
     deadline = time.monotonic() + DOWN_DEADLINE_S
-    while lock.holder() == keeper:
+    while lock.holder() == supervisor:
         if time.monotonic() > deadline:
-            os.kill(keeper, signal.SIGKILL)
+            os.kill(supervisor, signal.SIGKILL)
             deadline += DOWN_DEADLINE_S
         time.sleep(POLL_S)
     _forget(directory)
@@ -119,8 +119,8 @@ def remove(directory: Path) -> None:
 
 
 def kept_state(directory: Path) -> SandboxState | None:
-    """The state of the sandbox that is up in `directory`, None when none is; a killed keeper's state is removed."""
-    if KeeperLock(directory).holder() is None:
+    """The state of the sandbox that is up in `directory`, None when none is; a killed supervisor's state is removed."""
+    if SupervisorLock(directory).holder() is None:
         _forget(directory)
         return None
     return read_state(directory)
@@ -137,9 +137,9 @@ def keep(
     """Runs the sandbox in this process until SIGTERM or SIGINT; `ready` is called with its state.
 
     A signal that comes before `ready` is called is a KeyboardInterrupt; one that comes later ends the sandbox in order.
-    Raises ConfigError when a keeper is there already, and what the start of a sandbox raises.
+    Raises ConfigError when a supervisor is there already, and what the start of a sandbox raises.
     """
-    lock = KeeperLock(directory)
+    lock = SupervisorLock(directory)
     if not lock.hold():
         raise ConfigError(f"a sandbox is up in {directory} already", hint="take it down, or name another directory")
     _forget(directory)
@@ -178,7 +178,7 @@ def main(directory: Path) -> int:
     fields = json.loads((directory / "spec.json").read_text())
     spec = SandboxSpec(**{**fields, "directory": directory})
     try:
-        with (directory / KEEPER_LOG).open("a", buffering=1) as log:
+        with (directory / SUPERVISOR_LOG).open("a", buffering=1) as log:
             keep(directory, spec, partial(_write_line, log), lambda _: None)
     except KeyboardInterrupt:
         return Interrupted.exit_code

@@ -48,7 +48,7 @@ def _worker(url: str, timeout_s: float) -> WorkerEvidence:
     try:
         version = KafkaVersion.parse(facts.version)
     except ValueError as error:
-        raise Undecodable(f"{url} tells a version that is none: {facts.version!r}") from error
+        raise Undecodable(f"{url} names no version: {facts.version!r}") from error
     support = or_skipped(lambda: probe_source_support([url], timeout_s))
     enabled = support if isinstance(support, Skipped) else support is SourceSupport.ENABLED
     return WorkerEvidence(

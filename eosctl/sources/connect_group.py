@@ -67,7 +67,7 @@ def _group(response: Response) -> ConnectGroup:
 def _url(metadata: bytes) -> str | None:
     try:
         return decode_member_url(metadata)
-    except Undecodable:  # a member that is no Connect worker, which the protocol type tells
+    except Undecodable:  # a member that is no Connect worker, as the protocol type says
         return None
 
 

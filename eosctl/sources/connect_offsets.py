@@ -1,4 +1,4 @@
-"""What Connect's REST interface tells about where offsets are kept: connector configs, and exactly-once support."""
+"""What Connect's REST interface says about where offsets are kept: connector configs, and exactly-once support."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -45,7 +45,7 @@ def read_answers(
 ) -> Mapping[str, tuple[ConnectorOffset, ...]]:
     """What the workers answer for those of the connectors that are STOPPED, and so stand still.
 
-    One of which they do not tell (before 3.5, or because they fail) is missing.
+    One that they do not report (before 3.5, or because they fail) is missing.
     """
     found: dict[str, tuple[ConnectorOffset, ...]] = {}
     for name, facts in connectors.items() if access.connect_urls else ():

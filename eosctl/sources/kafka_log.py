@@ -79,7 +79,7 @@ def read_batches(
 
 
 def begin_reading(wire: Wire, offsets: PartitionOffsets, leader: int) -> LogReader:
-    """A reading of the whole partition whose first Fetch is under way; `read_batches` goes on with it."""
+    """A reading of the whole partition whose first Fetch is in flight; `read_batches` goes on with it."""
     first, stable = offsets.log_start_offset, offsets.last_stable_offset
     reader = LogReader(wire, offsets.topic_partition, first, stable, IsolationLevel.READ_COMMITTED)
     reader.begin(leader)

@@ -58,10 +58,10 @@ def active_producers(
     The rules of answering_producers; raises TimedOut naming partitions that no leader answers for.
     """
     patience = wire.timeout_s if timeout_s is None else timeout_s
-    told = answering_producers(wire, leaders, on_answer=on_answer, timeout_s=patience)
-    if told.unanswered:
-        raise TimedOut(f"no leader answered for {_some(told.unanswered)} within {patience:g} s")
-    return told.producers
+    answer = answering_producers(wire, leaders, on_answer=on_answer, timeout_s=patience)
+    if answer.unanswered:
+        raise TimedOut(f"no leader answered for {_some(answer.unanswered)} within {patience:g} s")
+    return answer.producers
 
 
 def answering_producers(
@@ -74,7 +74,7 @@ def answering_producers(
     """Producers of those of these partitions whose leaders answer.
 
     Up to 500 partitions travel in a request, to all leaders at once. Leaders that moved are looked up again until the
-    time is up. on_answer is told how many more partitions are answered for. Raises NotAuthorized where Read on a topic
+    time is up. on_answer gets how many more partitions are answered for. Raises NotAuthorized where Read on a topic
     is missing, Unsupported before Kafka 2.8.
     """
     patience = wire.timeout_s if timeout_s is None else timeout_s

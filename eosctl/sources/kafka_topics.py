@@ -21,7 +21,7 @@ MAX_TRANSACTION_TIMEOUT: Final = "transaction.max.timeout.ms"
 NO_TOPIC_ID: Final = UUID(int=0)
 NOT_AUTHORIZED: Final = frozenset({29, 31})
 BROKER_PATIENCE_S: Final = 3.0
-"""How long one broker may take to tell its configs: what they are good for can be done without them."""
+"""How long one broker may take to answer with its configs: what they are good for can be done without them."""
 
 
 def topic_facts(wire: Wire, topics: Iterable[str] | None = None) -> Mapping[str, TopicFacts | None]:

@@ -79,7 +79,7 @@ class Connections(Protocol):
 
 
 class LiveCluster(LiveConnect):
-    """Asks the brokers and workers anew at each question; `progress` shows how far long reads have come."""
+    """Asks the brokers and workers again at each question; `progress` shows how far long reads have come."""
 
     def __init__(self, connections: Connections, group_id: str | None, progress: Progress) -> None:
         super().__init__(connections.connect_urls, connections.timeout_s)

@@ -15,7 +15,7 @@ NO_WORKERS: Final = not_asked("no --connect-url was given")
 
 
 class LiveConnect(CoverageLog):
-    """Asks the workers anew at each question. A worker that did not answer once is not waited for again."""
+    """Asks the workers again at each question. A worker that did not answer once is not waited for again."""
 
     def __init__(self, connect_urls: tuple[str, ...], timeout_s: float) -> None:
         super().__init__()

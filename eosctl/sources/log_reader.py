@@ -86,7 +86,7 @@ class LogReader:
         return batches
 
     def _ask(self) -> Pending | None:
-        """A Fetch under way; None where there is no leader to ask."""
+        """A Fetch in flight; None where there is no leader to ask."""
         if self._position >= self.limit:
             return None
         try:

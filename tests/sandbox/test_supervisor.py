@@ -10,7 +10,7 @@ import pytest
 
 from eosctl.errors import ConfigError
 from eosctl.sandbox.probes import brokers_in_metadata
-from eosctl.sandbox.state import KeeperLock, ProcessState, SandboxState, read_state, write_state
+from eosctl.sandbox.state import ProcessState, SandboxState, SupervisorLock, read_state, write_state
 from eosctl.sandbox.supervisor import kept_state
 from tests.sandbox.processes import is_alive, processes_that_name
 from tests.waiting import eventually
@@ -47,14 +47,14 @@ def test_a_damaged_state_file_is_a_config_error(tmp_path, text):
         read_state(tmp_path)
 
 
-def test_the_state_of_a_keeper_that_is_gone_is_no_state(tmp_path):
+def test_the_state_of_a_supervisor_that_is_gone_is_no_state(tmp_path):
     write_state(tmp_path, STATE)
     assert kept_state(tmp_path) is None
     assert not (tmp_path / "state.json").exists()
 
 
-def test_one_directory_has_one_keeper(tmp_path):
-    first, second = KeeperLock(tmp_path), KeeperLock(tmp_path)
+def test_one_directory_has_one_supervisor(tmp_path):
+    first, second = SupervisorLock(tmp_path), SupervisorLock(tmp_path)
     assert first.hold()
     assert second.holder() == os.getpid()
     assert not second.hold()
@@ -107,12 +107,12 @@ def test_a_sandbox_stays_up_after_the_command_until_it_is_taken_down(run):
 
 
 @pytest.mark.kafka
-def test_a_killed_keeper_takes_its_processes_along_and_is_noticed(run, tmp_path):
+def test_a_killed_supervisor_takes_its_processes_along_and_is_noticed(run, tmp_path):
     _, up, _ = run("up", "--workers", "0")
     _, status, _ = run("status")
-    keeper = KeeperLock(tmp_path / "kept").holder()
-    assert keeper is not None
-    os.kill(keeper, signal.SIGKILL)
+    supervisor = SupervisorLock(tmp_path / "kept").holder()
+    assert supervisor is not None
+    os.kill(supervisor, signal.SIGKILL)
     eventually(lambda: not is_alive(status["processes"][0]["pid"]))
     code, status, _ = run("status")
     assert (code, status["up"]) == (1, False)
