@@ -55,7 +55,9 @@ COMMANDS: Final = (
         "eosctl.commands.offsets",
         "Show where source connectors are and where they will begin, keep it, and compare.",
     ),
-    Entry("explain", "eosctl.commands.explain", "Explain an error of a worker or a client, or a rule of doctor."),
+    Entry(
+        "explain", "eosctl.commands.explain", "Explain an error of a worker or a client, or a finding of any command."
+    ),
     Entry("audit", "eosctl.commands.audit", "Say whether exactly-once held, from the record batches themselves."),
     Entry("spark-bundle", "eosctl.commands.spark_bundle", "Write what spark-submit needs to run an audit."),
     Entry("doctor", "eosctl.commands.doctor", "Ask every rule whether exactly-once holds here, and will."),

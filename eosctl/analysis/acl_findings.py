@@ -4,6 +4,8 @@ topics that no config tells, clients that are nobody's."""
 import re
 from collections.abc import Collection, Iterator
 
+from eosctl.analysis.catalogue import acls as kinds
+from eosctl.analysis.catalogue.transactions import PREFIX
 from eosctl.analysis.client_configs import override_policy, overrides, refused_overrides
 from eosctl.analysis.collisions import Collision, find_collisions
 from eosctl.analysis.output_topics import has_own_policy, output_topics, regex_patterns, renames_topics
@@ -64,30 +66,26 @@ def find_hidden(settings: Collection[str]) -> Iterator[Finding]:
         ),
     ):
         if name in settings:
-            yield Finding("authorizer-setting-hidden", Severity.INFO, name, message, cure, {"setting": name})
+            yield kinds.SETTING_HIDDEN.finding(name, message, {"setting": name}, cure=cure)
 
 
 def _equal(collision: Collision) -> Finding:
-    return Finding(
-        "transactional-id-collision",
-        Severity.ERROR,
+    return kinds.COLLISION.finding(
         collision.shared,
         f"{collision.first} and {collision.second} use the same transactional IDs: on one Kafka cluster with "
         "exactly-once each fences the other, and neither ACLs nor offsets tell them apart",
-        "rename one of the connectors, or give one Connect cluster another group.id",
         {"first": str(collision.first), "second": str(collision.second)},
     )
 
 
 def _prefix(collision: Collision, pattern_type: PatternType) -> Finding:
     prefixed = pattern_type is PatternType.PREFIXED
-    return Finding(
-        "transactional-id-prefix",
-        Severity.WARNING if prefixed else Severity.INFO,
+    return PREFIX.finding(
         collision.shared,
         f"a prefixed ACL for {collision.first} also covers the IDs of {collision.second}",
-        "use --pattern literal for it" if prefixed else "keep its ACLs literal, as they are planned",
         {"first": str(collision.first), "second": str(collision.second)},
+        cure="use --pattern literal for it" if prefixed else "keep its ACLs literal, as they are planned",
+        severity=Severity.WARNING if prefixed else Severity.INFO,
     )
 
 
@@ -95,25 +93,20 @@ def _overrides(cluster: ConnectCluster, connector: ConnectorConfig) -> Iterator[
     for worker in cluster.workers:
         refused = refused_overrides(worker, connector)
         if refused:
-            yield Finding(
-                "override-refused",
-                Severity.ERROR,
+            yield kinds.OVERRIDE_REFUSED.finding(
                 connector.name,
                 f"connector.client.config.override.policy={worker.override_policy} refuses {', '.join(refused)}: the "
                 "connector cannot be created or changed, and the plan takes the worker's own settings instead",
-                "allow the overrides on every worker, or take them out of the connector's config",
                 {"policy": worker.override_policy, "properties": list(refused)},
             )
             return
         if override_policy(worker) is None and (told := overrides(connector)):
-            yield Finding(
-                "override-policy-unknown",
-                Severity.INFO,
+            yield kinds.OVERRIDE_POLICY_UNKNOWN.finding(
                 connector.name,
                 f"connector.client.config.override.policy={worker.override_policy} is none of Kafka's, so whether it "
                 f"lets {', '.join(told)} count is not known; the plan takes it that it does",
-                f"where it does not, name who the clients are: --principal {connector.name}/producer=User:NAME",
                 {"policy": worker.override_policy, "properties": list(told)},
+                cure=kinds.OVERRIDE_POLICY_UNKNOWN.fix.replace("<connector>", connector.name),
             )
             return
 
@@ -138,24 +131,19 @@ def _why_unknown(connector: ConnectorConfig) -> str:
 
 def _unknown_topics(connector: ConnectorConfig, reason: str, effect: str) -> Finding:
     kind = "reads" if connector.is_sink else "writes"
-    return Finding(
-        "topics-unknown",
-        Severity.WARNING,
+    return kinds.TOPICS_UNKNOWN.finding(
         connector.name,
         f"which topics it {kind} is not known ({reason}), so it {effect}",
-        f"name them: --topic {connector.name}=TOPIC, or --topic {connector.name}='PREFIX*'",
+        cure=kinds.TOPICS_UNKNOWN.fix.replace("<connector>", connector.name),
     )
 
 
 def _own_clients(connector: ConnectorConfig) -> Iterator[Finding]:
     own = sorted(key for key in connector.properties if _OWN_CLIENT.fullmatch(key))
     if own:
-        yield Finding(
-            "own-kafka-client",
-            Severity.INFO,
+        yield kinds.OWN_KAFKA_CLIENT.finding(
             connector.name,
             f"it makes a Kafka client of its own ({', '.join(own)}), whose ACLs are not planned",
-            "the connector's manual says what that client reads and writes",
             {"properties": own},
         )
 
@@ -164,12 +152,9 @@ def _tasks(request: AclRequest, connector: ConnectorConfig) -> Iterator[Finding]
     told = connector.get("tasks.max", "1").strip()
     if connector.is_sink or told.isdigit() or request.pattern_type is PatternType.PREFIXED:
         return
-    yield Finding(
-        "tasks-unknown",
-        Severity.WARNING,
+    yield kinds.TASKS_UNKNOWN.finding(
         connector.name,
         f"how many tasks it may have is not known: tasks.max is {told}, a reference that only a worker resolves. IDs "
         f"are planned for {connector.most_tasks + request.headroom}",
-        "use --pattern prefixed, or --headroom N for so many tasks more",
         {"tasks_max": told},
     )

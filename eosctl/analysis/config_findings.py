@@ -1,8 +1,10 @@
-"""What is worth telling about the records of a config topic and about the topic itself, each with a cure."""
+"""What is worth telling about the records of a config topic and about the topic itself, each with what to do."""
 
 from collections.abc import Iterator
 from typing import Final
 
+from eosctl.analysis.catalogue import config_topic as kinds
+from eosctl.analysis.catalogue import topics
 from eosctl.analysis.config_census import Survey
 from eosctl.model.config_census import MalformedKey
 from eosctl.model.config_topic import Disposition, RecordKind
@@ -12,17 +14,6 @@ from eosctl.model.report import Finding, Severity
 from eosctl.model.snapshot import Skipped
 from eosctl.model.topics import PartitionOffsets, TopicFacts
 
-MORE_THAN_ONE_PARTITION: Final = "more-than-one-partition"
-WRONG_CLEANUP_POLICY: Final = "wrong-cleanup-policy"
-NOT_A_CONFIG_TOPIC: Final = "not-a-config-topic"
-OPEN_TRANSACTION: Final = "open-transaction"
-MIXED_WRITERS: Final = "mixed-writers"
-INTERLEAVED_LEADERS: Final = "interleaved-leaders"
-POISON_RECORD: Final = "poison-record"
-FATAL_RECORD: Final = "fatal-record"
-MALFORMED_RECORD: Final = "malformed-record"
-INVALID_KEYS: Final = "invalid-keys"
-
 _SHOWN_KEY: Final = 100
 
 
@@ -31,24 +22,15 @@ def topic_findings(topic: str, facts: TopicFacts | Skipped) -> Iterator[Finding]
     if isinstance(facts, Skipped):
         return
     if facts.partitions > 1:
-        yield Finding(
-            MORE_THAN_ONE_PARTITION,
-            Severity.ERROR,
-            topic,
-            f"the config topic has {facts.partitions} partitions: every worker refuses to start",
-            "create a topic with 1 partition and cleanup.policy=compact, copy the records of all partitions into it in "
-            "the order of their timestamps, and set config.storage.topic of all workers to it",
-            {"partitions": facts.partitions},
-        )
+        message = f"the config topic has {facts.partitions} partitions: every worker refuses to start"
+        yield topics.PARTITIONS.finding(topic, message, {"partitions": facts.partitions})
     policy = facts.settings.get("cleanup.policy")
     if policy is not None and [word.strip() for word in policy.split(",")] != ["compact"]:
-        yield Finding(
-            WRONG_CLEANUP_POLICY,
-            Severity.ERROR,
+        yield topics.CLEANUP.finding(
             topic,
             f"cleanup.policy is {policy}, not compact: workers refuse to start, and connectors will be lost with time",
-            f"kafka-configs.sh --alter --entity-type topics --entity-name {topic} --add-config cleanup.policy=compact",
             {"cleanup_policy": policy},
+            cure=topics.CLEANUP.fix.replace("<topic>", topic),
         )
 
 
@@ -56,12 +38,9 @@ def record_findings(topic: str, survey: Survey) -> Iterator[Finding]:
     """Everything that the census of the records shows."""
     census = survey.census
     if census.records and not census.valid_keys:
-        yield Finding(
-            NOT_A_CONFIG_TOPIC,
-            Severity.ERROR,
+        yield kinds.NOT_A_CONFIG_TOPIC.finding(
             topic,
             f"none of the {census.records} records has a key of Kafka Connect's config topic",
-            "name the topic that config.storage.topic of the workers names: --config-topic TOPIC",
             {"records": census.records, "examples": [key for _, key in census.invalid_keys.examples]},
         )
         return
@@ -70,12 +49,9 @@ def record_findings(topic: str, survey: Survey) -> Iterator[Finding]:
         yield _malformed_finding(malformed)
     if census.invalid_keys.count:
         records = counted(census.invalid_keys.count, "record has", "records have")
-        yield Finding(
-            INVALID_KEYS,
-            Severity.INFO,
+        yield kinds.INVALID_KEYS.finding(
             topic,
             f"{records} a key that no worker knows; workers log and ignore them",
-            "nothing; find out what else writes to this topic, which only Connect should",
             {"count": census.invalid_keys.count, "examples": [list(each) for each in census.invalid_keys.examples]},
         )
 
@@ -92,18 +68,18 @@ def open_transaction(
     producer = None if first is None or first.producer is None else first.producer
     writer = f" of producer {producer}" if producer else ""
     leader = f"connect-cluster-{group_id}" if group_id else "connect-cluster-<group.id>"
-    finding = Finding(
-        OPEN_TRANSACTION,
-        Severity.WARNING,
+    finding = kinds.OPEN_TRANSACTION.finding(
         topic,
         f"a transaction{writer} is open from offset {start} on: workers with exactly-once enabled cannot start, and "
         "running ones see nothing later, until it ends",
-        f"wait for its timeout; if it stays, see whose it is with `eosctl transactions describe {leader}` and end it "
-        f"with `eosctl fence --transactional-id {leader}` (the leader claims its ID again as soon as it writes down a "
-        "changed config, so change one next and ask again if it answers 500; after `restart?includeTasks=true` it "
-        "never does, and refuses every change until it is restarted) or, if its coordinator "
-        f"does not know it, `eosctl transactions abort --topic {topic} --partition 0`",
         {"start_offset": start, "producer": str(producer) if producer else None, "records": survey.census.open},
+        cure=(
+            f"wait for its timeout; if it stays, see whose it is with `eosctl transactions describe {leader}` and end "
+            f"it with `eosctl fence --transactional-id {leader}` (the leader claims its ID again as soon as it writes "
+            "down a changed config, so change one next and ask again if it answers 500; after "
+            "`restart?includeTasks=true` it never does, and refuses every change until it is restarted) or, if its "
+            f"coordinator does not know it, `eosctl transactions abort --topic {topic} --partition 0`"
+        ),
     )
     return [finding]
 
@@ -112,15 +88,11 @@ def _writer_findings(topic: str, survey: Survey) -> Iterator[Finding]:
     writes, interleaving = survey.census.privileged, survey.census.interleaving
     if writes.plain_after:
         now = "the last one among them" if writes.last_is_plain else "though the last one is transactional again"
-        yield Finding(
-            MIXED_WRITERS,
-            Severity.ERROR if writes.last_is_plain else Severity.WARNING,
+        yield kinds.MIXED_WRITERS.finding(
             topic,
             f"{writes.plain_after} leader records between offsets {writes.first_plain_after} and "
             f"{writes.last_plain_after} are plain after transactional ones, {now}: a leader without exactly-once "
             "source support wrote them, and nothing fenced it",
-            "set exactly.once.source.support to preparing or enabled on every worker and restart them one by one; "
-            "check with `eosctl upgrade-check`. After a downgrade on purpose there is nothing to do",
             {
                 "plain_after_transactional": writes.plain_after,
                 "first_offset": writes.first_plain_after,
@@ -128,15 +100,13 @@ def _writer_findings(topic: str, survey: Survey) -> Iterator[Finding]:
                 "last_transactional_offset": writes.last_transactional,
                 "last_is_plain": writes.last_is_plain,
             },
+            severity=Severity.ERROR if writes.last_is_plain else Severity.INFO,
         )
     if interleaving is not None:
-        yield Finding(
-            INTERLEAVED_LEADERS,
-            Severity.ERROR,
+        yield kinds.INTERLEAVED_LEADERS.finding(
             topic,
             f"two leaders write by turns: producer {interleaving.earlier} wrote at offset {interleaving.offset}, after "
             f"producer {interleaving.later} at offset {interleaving.later_offset} had taken over",
-            "two Connect clusters with different group.id share this topic: give each its own config.storage.topic",
             {
                 "producers": [str(interleaving.earlier), str(interleaving.later)],
                 "offset": interleaving.offset,
@@ -146,33 +116,30 @@ def _writer_findings(topic: str, survey: Survey) -> Iterator[Finding]:
 
 
 def _malformed_finding(malformed: MalformedKey) -> Finding:
-    finding_id, severity, effect = _EFFECTS[malformed.disposition]
+    kind, effect = _EFFECTS[malformed.disposition]
     key = "null" if malformed.key is None else malformed.key[:_SHOWN_KEY]
     times = f" ({malformed.count} times)" if malformed.count > 1 else ""
-    if malformed.disposition is Disposition.IGNORED and malformed.reason == TOMBSTONE:
-        severity = Severity.INFO
-    return Finding(
-        finding_id,
-        severity,
+    harmless = malformed.disposition is Disposition.IGNORED and malformed.reason == TOMBSTONE
+    return kind.finding(
         key,
         f"record `{key}` at offset {malformed.last_offset}{times}: {malformed.reason}; {effect}",
-        _rewrite(malformed),
         {"offset": malformed.last_offset, "count": malformed.count, "kind": malformed.kind.value},
+        cure=_rewrite(malformed),
+        severity=Severity.INFO if harmless else None,
     )
 
 
 TOMBSTONE: Final = "the value is a tombstone"
 
 _EFFECTS: Final = {
-    Disposition.UNREADABLE: (MALFORMED_RECORD, Severity.WARNING, "workers log and ignore it"),
-    Disposition.IGNORED: (MALFORMED_RECORD, Severity.WARNING, "workers log and ignore it"),
+    Disposition.UNREADABLE: (kinds.MALFORMED_RECORD, "workers log and ignore it"),
+    Disposition.IGNORED: (kinds.MALFORMED_RECORD, "workers log and ignore it"),
     Disposition.POISON: (
-        POISON_RECORD,
-        Severity.ERROR,
+        kinds.POISON_RECORD,
         "a worker that reads it throws and loses the records after it that came in the same poll, so workers differ in "
         "what they know",
     ),
-    Disposition.FATAL: (FATAL_RECORD, Severity.ERROR, "a worker that reads it while it starts does not start"),
+    Disposition.FATAL: (kinds.FATAL_RECORD, "a worker that reads it while it starts does not start"),
 }
 
 
@@ -192,5 +159,5 @@ def _rewrite(malformed: MalformedKey) -> str:
         RecordKind.INVALID_KEY: "nothing: a record with this key means nothing to Connect",
     }
     if malformed.key is None:
-        return "set cleanup.policy=compact on the topic: the log cleaner removes records without key"
+        return kinds.FATAL_RECORD.fix
     return f"{by_kind[malformed.kind]}; compaction then removes the old record"

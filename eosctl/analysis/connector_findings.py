@@ -1,22 +1,16 @@
-"""What is worth telling about one connector of the config topic, each finding with a cure."""
+"""What is worth telling about one connector of the config topic, each finding with what to do."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from eosctl.analysis.connect_requests import restart_tasks
-from eosctl.model.connectors import ConnectorType, TargetState, connector_path
+from eosctl.analysis.catalogue import config_topic as kinds
+from eosctl.analysis.connect_requests import for_connector, restart_tasks
+from eosctl.model.connectors import ConnectorType, TargetState
 from eosctl.model.counts import counted
 from eosctl.model.inspection import InspectedConnector, NextStartRule
-from eosctl.model.report import Finding, Severity
+from eosctl.model.report import Finding, FindingKind, Severity
 from eosctl.model.snapshot import Skipped
-
-PENDING_FENCING_WITH_RUNNING_TASKS: Final = "pending-fencing-with-running-tasks"
-TASK_COUNT_MISMATCH: Final = "task-count-mismatch"
-COMMIT_WITHOUT_TASK_COUNT_RECORD: Final = "commit-without-task-count-record"
-INCONSISTENT_CONNECTOR: Final = "inconsistent-connector"
-COMMIT_BEFORE_CONFIG: Final = "commit-before-config"
-ORPHAN_RECORDS: Final = "orphan-records"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +18,13 @@ class _Case:
     connector: InspectedConnector
     cluster_has_records: bool
 
-    def finding(self, finding_id: str, severity: Severity, message: str, cure: str) -> Finding:
-        """A finding about this connector, with all its figures as evidence."""
+    def finding(
+        self, kind: FindingKind, message: str, *, cure: str | None = None, severity: Severity | None = None
+    ) -> Finding:
+        """A finding about this connector, with its figures as evidence, and the kind's fix where no cure is given."""
         state = self.connector.state
         running = self.connector.running_tasks
-        evidence = {
+        evidence: dict[str, object] = {
             "task_count": state.task_count,
             "task_count_record": state.task_count_record,
             "last_commit_offset": state.commit_offset,
@@ -36,7 +32,8 @@ class _Case:
             "config_offset": state.config_offset,
             "running_tasks": {"skipped": running.reason} if isinstance(running, Skipped) else running,
         }
-        return Finding(finding_id, severity, state.name, message, cure, evidence)
+        cure = for_connector(kind.fix, state.name) if cure is None else cure
+        return kind.finding(state.name, message, evidence, cure=cure, severity=severity)
 
     @property
     def running(self) -> int:
@@ -64,13 +61,12 @@ def _pending_with_running_tasks(case: _Case) -> Finding | None:
     if case.connector.type is not ConnectorType.SOURCE or not fencing or not case.running:
         return None
     return case.finding(
-        PENDING_FENCING_WITH_RUNNING_TASKS,
-        Severity.ERROR,
+        kinds.PENDING_FENCING_WITH_RUNNING_TASKS,
         f"{counted(case.running, 'task runs', 'tasks run')} although the task commit at offset {state.commit_offset} "
         "was not followed by a task count record: they started without a round of fencing, so older tasks may still "
-        "write (a start under way looks the same for some seconds)",
-        "make sure that every worker has exactly.once.source.support=enabled (`eosctl upgrade-check --to enabled`), "
-        f"then restart the tasks: {_restart(case)}",
+        "write (a start in progress looks the same for some seconds)",
+        cure="make sure that every worker has exactly.once.source.support=enabled (`eosctl upgrade-check --to "
+        f"enabled`), then restart the tasks: {_restart(case)}",
     )
 
 
@@ -81,12 +77,9 @@ def _count_mismatch(case: _Case) -> Finding | None:
         return None
     fenced, running = (counted(each or 0, "producer") for each in (state.task_count_record, state.task_count))
     return case.finding(
-        TASK_COUNT_MISMATCH,
-        Severity.WARNING,
+        kinds.TASK_COUNT_MISMATCH,
         f"the task count record says {state.task_count_record} and the task commit before it {state.task_count}: the "
         f"next round will fence {fenced}, not {running}",
-        f"stop it (PUT {connector_path(state.name)}/stop), see that none of its tasks runs any more, then resume it "
-        f"(PUT {connector_path(state.name)}/resume), which commits, fences and records anew",
     )
 
 
@@ -98,11 +91,10 @@ def _commit_without_record(case: _Case) -> Finding | None:
         return None
     tasks = counted(state.task_count or 0, "task was", "tasks were")
     return case.finding(
-        COMMIT_WITHOUT_TASK_COUNT_RECORD,
-        Severity.WARNING,
+        kinds.COMMIT_WITHOUT_TASK_COUNT_RECORD,
         f"{tasks} committed at offset {state.commit_offset} but no task count record exists, "
         "though other connectors have one: these tasks never started under exactly-once",
-        f"when every worker has exactly.once.source.support=enabled, restart the tasks: {_restart(case)}",
+        cure=f"when every worker has exactly.once.source.support=enabled, restart the tasks: {_restart(case)}",
     )
 
 
@@ -112,11 +104,10 @@ def _inconsistent(case: _Case) -> Finding | None:
         return None
     missing = ", ".join(map(str, state.missing_tasks[:10])) + (" …" if len(state.missing_tasks) > 10 else "")
     return case.finding(
-        INCONSISTENT_CONNECTOR,
-        Severity.WARNING,
+        kinds.INCONSISTENT_CONNECTOR,
         f"the task commit at offset {state.commit_offset} wants {state.task_count} task configs and compaction left "
-        f"none for task {missing}: a worker that starts now runs no tasks of it until it is configured anew",
-        f"restart the connector, which writes all its task configs: POST {connector_path(state.name)}/restart",
+        f"none for task {missing}: a worker that starts now runs no tasks of it until it is configured again",
+        severity=Severity.WARNING,
     )
 
 
@@ -125,12 +116,10 @@ def _commit_before_config(case: _Case) -> Finding | None:
     if not state.known or state.unclaimed_commit_offset is None or state.task_count is not None:
         return None
     return case.finding(
-        COMMIT_BEFORE_CONFIG,
-        Severity.WARNING,
+        kinds.COMMIT_BEFORE_CONFIG,
         f"the task commit at offset {state.unclaimed_commit_offset} comes before the connector config at offset "
         f"{state.config_offset} (compaction removed the older config): workers from 3.7.1 ignore it and start without "
         "tasks",
-        f"restart the connector, which writes its task configs anew: POST {connector_path(state.name)}/restart",
     )
 
 
@@ -139,10 +128,8 @@ def _orphans(case: _Case) -> Finding | None:
     if state.known:
         return None
     return case.finding(
-        ORPHAN_RECORDS,
-        Severity.INFO,
+        kinds.ORPHAN_RECORDS,
         f"records remain of a connector that does not exist: {case.connector.next_start.words.partition('; ')[2]}",
-        "nothing: Connect keeps them on purpose, so that a new connector of this name fences the old one's tasks",
     )
 
 

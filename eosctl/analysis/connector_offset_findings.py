@@ -1,9 +1,8 @@
-"""What is worth telling about one connector's offsets, each finding with a cure."""
+"""What is worth telling about one connector's offsets, each finding with what to do."""
 
-import shlex
 from collections.abc import Iterator
-from typing import Final
 
+from eosctl.analysis.catalogue import offsets as kinds
 from eosctl.analysis.connect_requests import for_connector
 from eosctl.analysis.merged_offsets import LOST_NULL_PARTITION
 from eosctl.analysis.offset_findings import EXAMPLES, base64_of
@@ -14,13 +13,6 @@ from eosctl.model.offsets import MalformedValue
 from eosctl.model.report import Evidence, Finding, Severity
 from eosctl.model.skipped import Skipped
 
-SHADOWED_OFFSET: Final = "shadowed-offset"
-STORES_DISAGREE: Final = "stores-disagree"
-MALFORMED_OFFSET: Final = "malformed-offset"
-OFFSETS_WRITTEN_ELSEWHERE: Final = "offsets-written-elsewhere"
-LOST_NULL: Final = "null-partition-lost"
-ORPHAN_OFFSETS: Final = "orphan-offsets"
-
 
 def connector_findings(connector: ConnectorOffsets) -> Iterator[Finding]:
     """All that is found about one connector."""
@@ -29,7 +21,7 @@ def connector_findings(connector: ConnectorOffsets) -> Iterator[Finding]:
         yield from _orphan(connector)
         return
     yield from _shadowed(connector, stores)
-    yield from _disagreeing(connector)
+    yield from _disagreeing(connector, stores)
     yield from _malformed(connector)
     yield from _null_partition(connector)
     for each in stores[:1] if len(stores) == 1 else ():
@@ -43,37 +35,40 @@ def _evidence(offsets: list[MergedOffset]) -> Evidence:
 def _shadowed(connector: ConnectorOffsets, stores: tuple[OffsetStores, ...]) -> Iterator[Finding]:
     found = [each for each in connector.offsets if each.shadowed]
     if found:
-        yield Finding(
-            SHADOWED_OFFSET,
-            Severity.ERROR,
+        yield kinds.SHADOWED_OFFSET.finding(
             connector.name,
             f"{len(found)} source partitions have an offset in the worker's topic and none in the connector's own: the "
             "next start of this connector begins from nothing there and copies everything again",
-            _out_of_the_shadow(connector.name, stores),
             _evidence(found),
+            cure=_out_of_the_shadow(connector.name, stores),
         )
 
 
 def _out_of_the_shadow(name: str, stores: tuple[OffsetStores, ...]) -> str:
     """What brings the worker's offsets where the connector looks for them."""
     own = stores[0].connector_specific if stores else None
-    topic = "<topic>" if own is None else own.place.topic
-    stop = "stop it (PUT /connectors/<connector>/stop)"
+    cure = kinds.SHADOWED_OFFSET.fix
     if own is not None and own.place.bootstrap_servers is not None:
         servers = ",".join(sorted(own.place.bootstrap_servers))
         cure = (
-            f"{stop}, then copy its offsets to the cluster that it produces to: `eosctl migrate-offsets --connector "
-            f"<connector> --to-bootstrap-server {servers} --to-topic {topic}`, and resume it"
+            "stop it (PUT /connectors/<connector>/stop), then copy its offsets to the cluster that it produces to: "
+            f"`eosctl migrate-offsets --connector <connector> --to-bootstrap-server {servers} --to-topic <topic>`, and "
+            "resume it"
         )
-    else:
-        cure = (
-            f"{stop}, take offsets.storage.topic out of its config (PUT /connectors/<connector>/config), then move: "
-            f"`eosctl migrate-offsets --connector <connector> --to-topic {topic} --stop --set-config --resume`"
-        )
-    return for_connector(cure, name)
+    return for_connector(cure, name).replace("<topic>", "<topic>" if own is None else own.place.topic)
 
 
-def _disagreeing(connector: ConnectorOffsets) -> Iterator[Finding]:
+def _from_the_workers_topic(name: str, stores: tuple[OffsetStores, ...]) -> str:
+    """What brings newer offsets of the workers' topic into the connector's own."""
+    cure = for_connector(kinds.STORES_DISAGREE.fix, name)
+    own = stores[0].connector_specific if stores else None
+    if own is None or stores[0].worker_global is None:
+        return cure
+    named = cure.replace("<its own topic>", own.place.topic)
+    return named.replace("<the workers' topic>", stores[0].worker_global.place.topic)
+
+
+def _disagreeing(connector: ConnectorOffsets, stores: tuple[OffsetStores, ...]) -> Iterator[Finding]:
     both = [
         (each, each.worker_global, each.connector_specific)
         for each in connector.offsets
@@ -86,26 +81,22 @@ def _disagreeing(connector: ConnectorOffsets) -> Iterator[Finding]:
     stale = [row for row, general, own in differing if general.record.timestamp > own.record.timestamp]
     behind = [row for row, general, own in differing if general.record.timestamp <= own.record.timestamp]
     if stale:
-        yield Finding(
-            STORES_DISAGREE,
-            Severity.WARNING,
+        yield kinds.STORES_DISAGREE.finding(
             connector.name,
             f"{len(stale)} source partitions have a newer and different offset in the worker's topic than in the "
             "connector's own, which is the one that is used: either the connector ran without its own topic meanwhile, "
             "or a transaction was aborted after the worker's copy was written",
-            "see which of the two the connector reached; if it is the worker's, stop the connector and copy it: "
-            "`eosctl migrate-offsets`",
             _evidence(stale),
+            cure=_from_the_workers_topic(connector.name, stores),
         )
     if behind:
-        yield Finding(
-            STORES_DISAGREE,
-            Severity.INFO,
+        yield kinds.STORES_DISAGREE.finding(
             connector.name,
             f"{len(behind)} source partitions have an older offset in the worker's topic than in the connector's own: "
             "the copy there is written afterwards and may be missed",
-            "nothing while the connector keeps its own topic; going back to the worker's topic needs a copy first",
             _evidence(behind),
+            cure="nothing while the connector keeps its own topic; going back to the worker's topic needs a copy first",
+            severity=Severity.INFO,
         )
 
 
@@ -118,28 +109,22 @@ def _malformed(connector: ConnectorOffsets) -> Iterator[Finding]:
     ]
     if found:
         _, store, value = found[0]
-        yield Finding(
-            MALFORMED_OFFSET,
-            Severity.ERROR,
+        yield kinds.MALFORMED_OFFSET.finding(
             connector.name,
             f"{counted(len(found), 'offset')} cannot be used (the first: {store.topic_partition} offset "
             f"{store.record.offset}, {value.reason}): the connector is answered as if there were none",
-            "set these offsets anew: `eosctl offsets restore FILE --connector "
-            f"{shlex.quote(connector.name)} --stop --resume`",
             _evidence([each for each, _, _ in found]),
+            cure=for_connector(kinds.MALFORMED_OFFSET.fix, connector.name),
         )
 
 
 def _null_partition(connector: ConnectorOffsets) -> Iterator[Finding]:
     found = [each for each in connector.offsets if each.provenance == LOST_NULL_PARTITION and each.live]
     if found:
-        yield Finding(
-            LOST_NULL,
-            Severity.ERROR,
+        yield kinds.NULL_PARTITION_LOST.finding(
             connector.name,
             "its null source partition has an offset that workers from 4.2 on write and cannot look up: every start "
             "of its task begins from nothing there",
-            "the connector has to name its source partition, or to run on workers of 4.1",
             _evidence(found),
         )
 
@@ -148,14 +133,10 @@ def _written_elsewhere(name: str, stores: OffsetStores) -> Iterator[Finding]:
     store = stores.connector_specific
     if store is None or store.place == stores.written_to:
         return
-    yield Finding(
-        OFFSETS_WRITTEN_ELSEWHERE,
-        Severity.ERROR,
+    yield kinds.OFFSETS_WRITTEN_ELSEWHERE.finding(
         name,
         f"its producer writes offsets to {stores.written_to} and its consumer reads them from {store.place}: what is "
         "written is never read again",
-        "override bootstrap.servers of the connector's producer, consumer and admin alike "
-        "(producer.override.…, consumer.override.…, admin.override.bootstrap.servers)",
         {"written_to": str(stores.written_to), "read_from": str(store.place)},
     )
 
@@ -163,13 +144,10 @@ def _written_elsewhere(name: str, stores: OffsetStores) -> Iterator[Finding]:
 def _orphan(connector: ConnectorOffsets) -> Iterator[Finding]:
     live = [each for each in connector.offsets if each.live]
     if live:
-        yield Finding(
-            ORPHAN_OFFSETS,
-            Severity.INFO,
+        yield kinds.ORPHAN_OFFSETS.finding(
             connector.name,
             f"{counted(len(live), 'offset remains', 'offsets remain')} of a connector that does not "
             "exist: one of this name would begin there",
-            "nothing; or, before a new connector of this name is to begin anew, delete them: `eosctl offsets restore "
-            f"FILE --connector {shlex.quote(connector.name)}` with an offset of null for each",
             _evidence(live),
+            cure=for_connector(kinds.ORPHAN_OFFSETS.fix, connector.name),
         )

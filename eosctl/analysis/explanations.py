@@ -1,6 +1,6 @@
 """What an error means: the text of a log, with its stack trace, held against the known errors.
 
-1. Every entry whose patterns are all found is told, the more special first.
+1. Every entry whose patterns are all found is reported, the more special first.
 2. Connector, task, transactional ID and topic are taken from the text where it names them in Kafka's own forms:
    `WorkerSourceTask{id=orders-0}`, the logging context `[orders|task-0]`, `transactionalId=...`, `for topic ...`.
 3. What the text does not tell stands in capitals in the commands; what it tells is quoted as a shell or a URL needs it.

@@ -8,9 +8,10 @@
 
 from collections.abc import Mapping, Sequence
 
+from eosctl.analysis.catalogue.fencing import NOT_PROVED
 from eosctl.errors import EosctlError, Interrupted, NotAuthorized, PartlyApplied, Refused, TimedOut
 from eosctl.model.fencing import FenceOutcome, FenceResult, FencingOutcome, Proof
-from eosctl.model.report import Finding, Severity
+from eosctl.model.report import Finding
 from eosctl.model.transactions import TransactionDescription
 
 
@@ -39,13 +40,11 @@ def _prove_one(result: FenceResult, now: TransactionDescription | None, refusals
 def find_unproved(proofs: Sequence[Proof]) -> tuple[Finding, ...]:
     """A finding for each ID whose proof does not hold."""
     return tuple(
-        Finding(
-            id="fencing-not-proved",
-            severity=Severity.ERROR,
-            subject=proof.transactional_id,
-            message=_doubt(proof),
-            cure=f"run `eosctl fence --transactional-id {proof.transactional_id}` again and keep its owner stopped",
-            evidence={"open": proof.open, "moved": proof.moved, "refusal": proof.refusal},
+        NOT_PROVED.finding(
+            proof.transactional_id,
+            _doubt(proof),
+            {"open": proof.open, "moved": proof.moved, "refusal": proof.refusal},
+            cure=NOT_PROVED.fix.replace("<id>", proof.transactional_id),
         )
         for proof in proofs
         if not proof.holds

@@ -1,10 +1,12 @@
-"""What is worth telling about offsets topics, each finding with a cure."""
+"""What is worth telling about offsets topics, each finding with what to do."""
 
 import base64
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
+from eosctl.analysis.catalogue import offsets as kinds
+from eosctl.analysis.catalogue.topics import CLEANUP
 from eosctl.model.counts import counted
 from eosctl.model.offset_stores import StorePlace
 from eosctl.model.offsets import KeyRecords, MalformedKey, OffsetKey, OffsetsTopic
@@ -12,13 +14,7 @@ from eosctl.model.report import Finding, Severity
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import KafkaVersion
 
-KEY_IN_TWO_PARTITIONS: Final = "key-in-two-partitions"
-LOGICAL_DUPLICATES: Final = "logical-duplicates"
-MALFORMED_OFFSETS_KEY: Final = "malformed-offsets-key"
-OPEN_TRANSACTION: Final = "open-transaction"
-WRONG_CLEANUP_POLICY: Final = "wrong-cleanup-policy"
-
-UNDER_WAY_MS: Final = 60_000
+YOUNG_MS: Final = 60_000
 EXAMPLES: Final = 10
 LOSES_THE_REST: Final = (
     (KafkaVersion(3, 5), KafkaVersion(3, 5, 1)),
@@ -47,7 +43,7 @@ def topic_findings(
 ) -> Iterator[Finding]:
     """All that is found about one offsets topic; records and keys are its records and its keys by raw key.
 
-    as_of (ms since the epoch) tells a transaction under way from one that stays open.
+    as_of (ms since the epoch) distinguishes a transaction in progress from one that stays open.
     """
     subject = str(place)
     yield from _cleanup_policy(subject, topic)
@@ -60,15 +56,12 @@ def topic_findings(
 def _cleanup_policy(subject: str, topic: OffsetsTopic) -> Iterator[Finding]:
     policy = None if isinstance(topic.facts, Skipped) else topic.facts.settings.get("cleanup.policy")
     if policy is not None and [word.strip() for word in policy.split(",")] != ["compact"]:
-        yield Finding(
-            WRONG_CLEANUP_POLICY,
-            Severity.ERROR,
+        yield CLEANUP.finding(
             subject,
             f"cleanup.policy is {policy}, not compact: offsets are deleted with time, and a worker or task that checks "
             "refuses to start",
-            f"kafka-configs.sh --alter --entity-type topics --entity-name {topic.topic} "
-            "--add-config cleanup.policy=compact",
             {"cleanup_policy": policy},
+            cure=CLEANUP.fix.replace("<topic>", topic.topic),
         )
 
 
@@ -80,18 +73,14 @@ def _open_transactions(subject: str, topic: OffsetsTopic, as_of: int) -> Iterato
         since = min((record.timestamp for record in opened), default=None)
         age_ms = None if since is None else max(0, as_of - since)
         producers = sorted({str(record.producer) for record in opened})
-        under_way = age_ms is not None and age_ms < UNDER_WAY_MS
+        young = age_ms is not None and age_ms < YOUNG_MS
         age = "" if age_ms is None else f", open for {age_ms / 1000:.0f} s"
-        yield Finding(
-            OPEN_TRANSACTION,
-            Severity.INFO if under_way else Severity.WARNING,
+        yield kinds.OPEN_TRANSACTION.finding(
             subject,
             f"partition {part.topic_partition.partition}: an open transaction at offset "
             f"{part.offsets.last_stable_offset}{age} (producer {', '.join(producers) or 'unknown'}) hides "
             f"{counted(part.offsets.held_back, 'offset')} from read_committed readers: a worker or task that starts "
             "waits for it",
-            "nothing, if it is a commit under way: look again; else find its transactional ID and fence it with "
-            "`eosctl fence`, or let transaction.timeout.ms pass",
             {
                 "partition": part.topic_partition.partition,
                 "last_stable_offset": part.offsets.last_stable_offset,
@@ -99,6 +88,7 @@ def _open_transactions(subject: str, topic: OffsetsTopic, as_of: int) -> Iterato
                 "age_ms": age_ms,
                 "producers": producers,
             },
+            severity=Severity.INFO if young else None,
         )
 
 
@@ -123,14 +113,12 @@ def _malformed_keys(subject: str, records: ByKey, keys: Keys, version: KafkaVers
         for raw, key in found[:EXAMPLES]
         for each in records[raw]
     ]
-    yield Finding(
-        MALFORMED_OFFSETS_KEY,
-        Severity.ERROR if loses else Severity.WARNING,
+    yield kinds.MALFORMED_OFFSETS_KEY.finding(
         subject,
         f"{counted(count, 'record')} under {counted(len(found), 'key')}: not offsets of a source connector (the first: "
         f"partition {places[0]['partition']} offset {places[0]['offset']}, {places[0]['reason']}): {effect}",
-        "find out what else writes to this topic, which only Connect should, and write a tombstone under each such key",
         {"records": count, "keys": len(found), "examples": places},
+        severity=Severity.ERROR if loses else Severity.WARNING,
     )
 
 
@@ -159,17 +147,12 @@ def _in_two(subject: str, records: ByKey, keys: Keys, found: list[bytes], severi
         {"key_base64": base64_of(raw), "partitions": [each.topic_partition.partition for each in records[raw]]}
         for raw in found[:EXAMPLES]
     ]
-    return Finding(
-        KEY_IN_TWO_PARTITIONS,
-        severity,
+    return kinds.KEY_IN_TWO_PARTITIONS.finding(
         subject,
         f"{counted(len(found), 'key lies', 'keys lie')} in more than one partition {effect} "
         f"(the first: {_text(first)}{owner} in {places})",
-        "something wrote with another partitioner than Java's (librdkafka's default is one), or partitions were "
-        "added: stop the connector, put the right offset into all of them (`eosctl offsets restore`), and move it to a "
-        "new topic (`eosctl migrate-offsets --to-topic`); a tombstone that a worker reads last makes it forget the "
-        "offset",
         {"keys": len(found), "examples": examples},
+        severity=severity,
     )
 
 
@@ -184,14 +167,11 @@ def _logical_duplicates(
                 alike[canonical(key)].append(key.raw)
         found += [same for same in alike.values() if len(same) > 1]
     if found:
-        yield Finding(
-            LOGICAL_DUPLICATES,
-            Severity.WARNING,
+        yield kinds.LOGICAL_DUPLICATES.finding(
             subject,
             f"{counted(len(found), 'key stands', 'keys stand')} there more than once, as the same JSON in other bytes "
             f"(the first: {' and '.join(map(_text, found[0]))}): a connector finds only the one that it "
             "writes itself, the REST interface perhaps the other",
-            "see which of them the connector goes on writing, and write a tombstone under the others",
             {"keys": len(found), "examples": [[base64_of(raw) for raw in same] for same in found[:EXAMPLES]]},
         )
 

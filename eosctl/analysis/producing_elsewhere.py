@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from eosctl.analysis.catalogue.offsets import PRODUCES_ELSEWHERE
 from eosctl.model.merged_offsets import ConnectorOffsets
 from eosctl.model.offset_stores import OffsetStores
 from eosctl.model.report import Finding, Severity
 from eosctl.model.skipped import Skipped, not_asked
 
-PRODUCES_ELSEWHERE: Final = "produces-elsewhere"
 SETTING: Final = "producer.override.bootstrap.servers"
 
 
@@ -31,12 +31,11 @@ def producing_elsewhere(connector: ConnectorOffsets, clusters: Clusters) -> Iter
         if isinstance(each.sent_to, frozenset):
             yield _finding(connector.name, each, each.sent_to, clusters)
         elif isinstance(each.sent_to, Skipped):
-            yield Finding(
-                PRODUCES_ELSEWHERE,
-                Severity.INFO,
+            yield PRODUCES_ELSEWHERE.finding(
                 connector.name,
                 f"where its producer is sent to is not known: {each.sent_to.reason}",
-                f"see {SETTING} of its config",
+                cure=f"see {SETTING} of its config",
+                severity=Severity.INFO,
             )
 
 
@@ -57,11 +56,10 @@ def _finding(name: str, stores: OffsetStores, servers: frozenset[str], clusters:
     else:
         kept = f"its offsets are kept over there, in topic {written.topic}, and its transactional IDs, if it has any"
         cure = f"give those brokers to migrate-offsets and fence: -b {named} --connect-url …"
-    return Finding(
-        PRODUCES_ELSEWHERE,
-        Severity.INFO,
+    return PRODUCES_ELSEWHERE.finding(
         name,
         f"its producer has {SETTING}={named}: {where}; {kept}",
-        cure,
         {"servers": sorted(servers), "cluster_id": other, "written_to": str(written)},
+        cure=cure,
+        severity=Severity.INFO,
     )

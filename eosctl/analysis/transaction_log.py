@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Final
 
+from eosctl.analysis.catalogue import transaction_log as kinds
+from eosctl.analysis.catalogue import transactions
 from eosctl.analysis.transactions import LAST_EPOCH, Ownership
 from eosctl.model.names import coordinator_partition
 from eosctl.model.report import Finding, Severity
@@ -129,13 +131,10 @@ def _misplaced(name: str, logged: LoggedId, partitions: int) -> list[Finding]:
     if logged.value is None or logged.last.partition == wanted:
         return []
     return [
-        Finding(
-            "transactional-id-misplaced",
-            Severity.ERROR,
+        kinds.MISPLACED.finding(
             name,
             f"it lies in partition {logged.last.partition}, but of {partitions} partitions {wanted} is its own: the "
             "coordinator there does not know it",
-            "the number of partitions of __transaction_state was changed; fence the producers and restart them",
             {"partition": logged.last.partition, "coordinator_partition": wanted},
         )
     ]
@@ -150,15 +149,16 @@ def _near_expiry(
     ours = owned is not None and bool(owned.owners)
     when = "is due to be forgotten" if left <= 0 else f"will be forgotten in {left / 3_600_000:.1f} h"
     return [
-        Finding(
-            "transactional-id-near-expiry",
-            Severity.WARNING if ours else Severity.INFO,
+        transactions.NEAR_EXPIRY.finding(
             name,
             f"idle for {(as_of - value.last_update_ms) / 3_600_000:.1f} h, it {when}; its producer's next transaction "
             "then fails with INVALID_PRODUCER_ID_MAPPING",
-            f"if {owned if ours else 'its producer'} is to go on later, restart it then (a task by REST), or "
-            "raise transactional.id.expiration.ms on the brokers",
             {"last_update_ms": value.last_update_ms, "expiration_ms": expiration_ms, "left_ms": left},
+            cure=(
+                f"if {owned if ours else 'its producer'} is to go on later, restart it then (a task by REST), or "
+                "raise transactional.id.expiration.ms on the brokers"
+            ),
+            severity=Severity.WARNING if ours else Severity.INFO,
         )
     ]
 
@@ -168,12 +168,9 @@ def _exhausted(name: str, value: TransactionLogValue) -> list[Finding]:
     if left >= EPOCHS_LEFT:
         return []
     return [
-        Finding(
-            "producer-epochs-near-end",
-            Severity.INFO,
+        kinds.EPOCHS_NEAR_END.finding(
             name,
             f"producer ID {value.producer.producer_id} has {max(0, left)} epochs left, then the ID gets another one",
-            "nothing: coordinators do that by themselves. Whoever follows producer IDs (an audit) must know of it",
             {"producer_epoch": value.producer.producer_epoch, "left": max(0, left)},
         )
     ]
@@ -181,12 +178,9 @@ def _exhausted(name: str, value: TransactionLogValue) -> list[Finding]:
 
 def _newer(folded: FoldedLog) -> list[Finding]:
     return [
-        Finding(
-            "newer-log-record",
-            Severity.WARNING,
+        kinds.NEWER_RECORD.finding(
             f"__transaction_state-{each.partition} offset {each.offset}",
             f"a record with key version {each.key_version}, which a newer Kafka wrote",
-            "use a newer eosctl",
             {"key_version": each.key_version},
         )
         for each in folded.newer

@@ -12,7 +12,8 @@
 from collections.abc import Iterator
 from typing import Final
 
-from eosctl.analysis.rules.registry import RULES, diagnose
+from eosctl.analysis.catalogue.workers import TWO_STEPS_AWAY
+from eosctl.analysis.rules.registry import EXPECTED_WHILE_ROLLING, RULES, diagnose
 from eosctl.model.counts import counted
 from eosctl.model.evidence import Evidence, WorkerEvidence, declared_support
 from eosctl.model.offset_stores import SourceSupport
@@ -22,7 +23,6 @@ from eosctl.model.skipped import Skipped
 from eosctl.model.upgrade import Phase, RollingStep, UpgradeCheck, Verdict, WorkerPhase
 
 RANK: Final = {Phase.DISABLED: 0, Phase.PREPARING: 1, Phase.ENABLED: 2}
-EXPECTED_WHILE_ROLLING: Final = frozenset({"EOS012", "EOS013"})
 IF_GIVEN: Final = frozenset({"worker_files", "acl_differences"})
 NEXT_UP: Final = {Phase.ENABLED: Phase.PREPARING, Phase.DISABLED: Phase.PREPARING}
 
@@ -76,14 +76,11 @@ def _two_steps_away(workers: tuple[WorkerPhase, ...], target: Phase) -> Iterator
     far = [each for each in workers if each.phase in RANK and abs(RANK[each.phase] - RANK[target]) > 1]
     if far:
         names = ", ".join(each.url for each in far)
-        yield Finding(
-            "two-steps-away",
-            Severity.ERROR,
+        yield TWO_STEPS_AWAY.finding(
             "workers",
             f"{names} {'is' if len(far) == 1 else 'are'} {far[0].phase}: between {far[0].phase} and {target} every "
             f"worker "
             "has to be preparing first, or a leader that is disabled meets tasks that rely on it",
-            "`eosctl upgrade-check --to preparing`, and roll to preparing first",
             {"workers": [each.url for each in far], "phase": far[0].phase.value},
         )
 
@@ -91,7 +88,7 @@ def _two_steps_away(workers: tuple[WorkerPhase, ...], target: Phase) -> Iterator
 def _blockers(diagnosis: Diagnosis) -> Iterator[Finding]:
     for answer in diagnosis.answers:
         for finding in answer.findings:
-            if finding.severity is Severity.ERROR or (finding.counts and answer.rule.severity is Severity.WARNING):
+            if finding.severity is Severity.ERROR or (finding.counts and answer.rule.kind.severity is Severity.WARNING):
                 yield finding
 
 

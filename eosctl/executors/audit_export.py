@@ -27,6 +27,7 @@ TABLES: Final[dict[str, Columns]] = {
     "connectors": (("name", TEXT), ("verdict", TEXT), ("evidence", WORDS), ("reasons", WORDS)),
     "findings": (
         ("id", TEXT),
+        ("name", TEXT),
         ("severity", TEXT),
         ("subject", TEXT),
         ("message", TEXT),
@@ -118,7 +119,15 @@ def _rows(report: AuditReport) -> dict[str, Iterable[Sequence[object]]]:
     return {
         "connectors": ((each.name, each.verdict.value, each.evidence, each.reasons) for each in report.connectors),
         "findings": (
-            (each.id, each.severity.value, each.subject, each.message, each.cure, json.dumps(dict(each.evidence)))
+            (
+                each.id,
+                each.name,
+                each.severity.value,
+                each.subject,
+                each.message,
+                each.cure,
+                json.dumps(dict(each.evidence)),
+            )
             for each in report.findings
         ),
         "ranges": (_range(each) for each in report.ranges),

@@ -1,7 +1,9 @@
-"""Errors of workers and clients: how each is recognised, what it means for Connect, and what to do next."""
+"""Errors of workers and clients, and findings: what each means for Connect, and what to do next."""
 
 import re
 from dataclasses import dataclass
+
+from eosctl.model.report import Severity
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +28,17 @@ class ErrorPattern:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """One error that was recognised, its commands with the names filled in that the text gives."""
+    """One error that was recognised, or one kind of finding.
+
+    The commands of an error have the names filled in that the text shows. name, severity and reported_by (commands of
+    eosctl) are those of a kind of finding; an error has none.
+    """
 
     id: str
     title: str
     cause: str
     commands: tuple[str, ...]
     source: str
+    name: str | None = None
+    severity: Severity | None = None
+    reported_by: tuple[str, ...] = ()

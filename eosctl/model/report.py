@@ -1,14 +1,16 @@
-"""What a pure function concluded: findings, each with a stable ID, and what to do about them."""
+"""What a pure function concluded: findings, each of a kind with a stable ID, and what to do about them."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Self
+from types import MappingProxyType
+from typing import Final, Self
 
 from eosctl.errors import EXIT_FINE, EXIT_FOUND, EosctlError
 from eosctl.model.coverage import Coverage
 
 Evidence = Mapping[str, object]
+NO_EVIDENCE: Final[Evidence] = MappingProxyType({})
 
 
 class Severity(StrEnum):
@@ -19,20 +21,70 @@ class Severity(StrEnum):
     INFO = "info"
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing worth telling.
+SEVERITIES: Final = tuple(Severity)
+"""The worst first."""
 
-    id is stable (lower-case words joined by dashes); subject is the connector, topic or transactional ID concerned;
-    message says what was found; cure what to do next; evidence holds the figures behind it, ready for JSON.
+
+@dataclass(frozen=True, slots=True)
+class FindingKind:
+    """What a finding can be about; every kind is declared once, in analysis/catalogue.
+
+    id (EOS001) is stable and never used for another kind. name is its readable form, stable too; kinds of one fault in
+    several topics share it. severity is the worst that its findings have. cause says why it matters, fix which commands
+    help, with <connector>, <topic> and the like where a finding has names; source says where the facts are from.
+    commands are those that report it, beside doctor and upgrade-check where a rule asks for it.
     """
 
     id: str
+    name: str
+    title: str
+    severity: Severity
+    cause: str
+    fix: str
+    source: str
+    commands: tuple[str, ...] = ()
+
+    def finding(
+        self,
+        subject: str,
+        message: str,
+        evidence: Evidence = NO_EVIDENCE,
+        *,
+        cure: str | None = None,
+        severity: Severity | None = None,
+    ) -> "Finding":
+        """A finding of this kind, with the kind's own severity and fix unless others are given."""
+        return Finding(self, severity or self.severity, subject, message, cure or self.fix, evidence)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing worth reporting.
+
+    subject is the connector, topic or transactional ID concerned; message says what was found; cure what to do next;
+    evidence holds the figures behind it, ready for JSON. ValueError where it is worse than its kind can be.
+    """
+
+    kind: FindingKind
     severity: Severity
     subject: str
     message: str
     cure: str
     evidence: Evidence = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if SEVERITIES.index(self.severity) < SEVERITIES.index(self.kind.severity):
+            raise ValueError(f"{self.kind.id} is at most of severity {self.kind.severity}, not {self.severity}")
+
+    @property
+    def id(self) -> str:
+        """The ID of its kind."""
+        return self.kind.id
+
+    @property
+    def name(self) -> str:
+        """The name of its kind."""
+        return self.kind.name
 
     @property
     def counts(self) -> bool:

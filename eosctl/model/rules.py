@@ -1,10 +1,10 @@
-"""Rules as data: a question about the evidence with a stable ID, and what to do when the answer is bad."""
+"""Rules as data: a question about the evidence, and the kind of finding where the answer is bad."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from eosctl.model.evidence import Evidence
-from eosctl.model.report import Finding, Severity
+from eosctl.model.report import SEVERITIES, Finding, FindingKind
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import KafkaVersion
 
@@ -13,42 +13,28 @@ Check = Callable[[Evidence], Iterable[Finding | Skipped]]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule.
+    """One rule: what it finds is of one kind, and nothing else is asked by it.
 
-    id is stable (EOS001); severity is the worst that it finds; needs names the facts of Evidence without which it
-    cannot tell; check finds, and yields Skipped for what it could not tell although its needs were read. cause, cure
-    and source are for people: why it matters, commands that fix it, where it is stated. since and until bound the
-    Kafka versions of the workers that it concerns (until: the first that it does not). blocks names the phases
-    (preparing, enabled, disabled) that a rolling step must not go to while an error of this rule stands. unproven says
-    why no test makes the condition on a real cluster, sees it found, cures it as printed and sees it gone; None: one
-    does.
+    question is what it asks of the evidence; needs names the facts of Evidence without which it cannot tell; check
+    finds, and yields Skipped for what it could not tell although its needs were read. since and until bound the Kafka
+    versions of the workers that it concerns (until: the first that it does not). blocks names the phases (preparing,
+    enabled, disabled) that a rolling step must not go to while an error of this rule stands. unproven says why no test
+    makes the condition on a real cluster, sees it found, fixes it as printed and sees it gone; None: one does.
     """
 
-    id: str
-    title: str
-    severity: Severity
+    kind: FindingKind
     question: str
     needs: tuple[str, ...]
-    cause: str
-    cure: str
-    source: str
     check: Check
     since: KafkaVersion | None = None
     until: KafkaVersion | None = None
     blocks: frozenset[str] = frozenset()
     unproven: str | None = None
 
-    def finding(
-        self,
-        subject: str,
-        message: str,
-        *,
-        cure: str | None = None,
-        severity: Severity | None = None,
-        **evidence: object,
-    ) -> Finding:
-        """A finding of this rule; the rule's own severity and cure unless others are given."""
-        return Finding(self.id, severity or self.severity, subject, message, cure or self.cure, evidence)
+    @property
+    def id(self) -> str:
+        """The ID of the kind that it finds."""
+        return self.kind.id
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +62,8 @@ class Diagnosis:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """All findings, the worst first."""
-        order = list(Severity)
         found = (finding for answer in self.answers for finding in answer.findings)
-        return tuple(sorted(found, key=lambda finding: order.index(finding.severity)))
+        return tuple(sorted(found, key=lambda finding: SEVERITIES.index(finding.severity)))
 
     @property
     def verdict(self) -> str:

@@ -13,6 +13,7 @@
 from collections.abc import Collection, Iterable, Iterator
 
 from eosctl.analysis.authorizer import ANYBODY, Authorizer, allows
+from eosctl.analysis.catalogue import acls as kinds
 from eosctl.analysis.connector_stores import connector_offsets_topic
 from eosctl.model.acl_plan import (
     AclDifference,
@@ -27,7 +28,7 @@ from eosctl.model.acl_plan import (
 from eosctl.model.acls import WILDCARD, AclBinding, Operation, Permission, ResourceType
 from eosctl.model.client_roles import ConnectCluster
 from eosctl.model.names import leader_transactional_id
-from eosctl.model.report import Finding, Severity
+from eosctl.model.report import Finding
 from eosctl.model.skipped import Skipped
 
 
@@ -63,12 +64,9 @@ def _compare(planned: PlannedBinding, authorizer: Authorizer, cluster: frozenset
 def _denied(compared: Iterable[ComparedBinding]) -> Iterator[Finding]:
     for each in compared:
         if each.status is BindingStatus.MISSING and each.by is not None:
-            yield Finding(
-                "acl-denied",
-                Severity.ERROR,
+            yield kinds.DENIED.finding(
                 str(each.planned.binding.pattern),
                 f"{each.planned.binding} is needed, but denied: {each.by}",
-                "remove the denial; adding the binding does not help, because a denial wins",
                 {"denied_by": str(each.by)},
             )
 
@@ -79,12 +77,9 @@ def _partly_denied(planned: Iterable[PlannedBinding], existing: Iterable[AclBind
         binding = wanted.binding
         for denial in denials:
             if _hurts(denial, binding):
-                yield Finding(
-                    "acl-partly-denied",
-                    Severity.WARNING,
+                yield kinds.PARTLY_DENIED.finding(
                     str(binding.pattern),
                     f"{binding} is needed; a denial stands against part of it: {denial}",
-                    "remove the denial, or be sure that it never meets Connect's clients",
                     {"denied_by": str(denial)},
                 )
 

@@ -14,12 +14,13 @@ from typing import Final
 
 from eosctl.analysis.acl_findings import find_in_acls
 from eosctl.analysis.authorizer import allows
+from eosctl.analysis.catalogue.acls import REFERENCE_UNRESOLVED
 from eosctl.codecs.config_providers import REFERENCE
 from eosctl.codecs.principals import SubjectOf
 from eosctl.model.acl_plan import AclPlan, AclRequest, Need, PlannedBinding, Reason
 from eosctl.model.acls import IMPLIED_BY, AclBinding, ResourcePattern
 from eosctl.model.client_roles import ConnectCluster, ConnectorConfig
-from eosctl.model.report import Finding, Severity
+from eosctl.model.report import Finding
 from eosctl.planning.acl_clients import Planner, PrincipalBook
 from eosctl.planning.eosctl_acls import plan_eosctl
 from eosctl.planning.mirror_acls import plan_mirror
@@ -55,12 +56,9 @@ def _is_reference(need: Need) -> bool:
 def _references(needs: Iterable[Need]) -> Iterator[Finding]:
     places = dict.fromkeys((each.reason.connector or "a worker", each.binding.pattern) for each in needs)
     for connector, pattern in places:
-        yield Finding(
-            "reference-unresolved",
-            Severity.WARNING,
+        yield REFERENCE_UNRESOLVED.finding(
             connector,
             f"it names {pattern}, a reference that only a worker resolves: no ACL on it is planned",
-            "give its config with the value in its place: --connector-config FILE",
             {"resource": str(pattern)},
         )
 

@@ -15,6 +15,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from eosctl.analysis.catalogue.migration import WORKERS_ANSWER_OTHERWISE
 from eosctl.codecs.offsets_topic import (
     canonical_partition,
     decode_offsets_value,
@@ -111,14 +112,11 @@ def _is_found(key: OffsetKey) -> bool:
 
 def _finding(move: Move, told: str) -> Finding:
     """A topic that the user named is the user's request, even if the workers do not use it."""
-    return Finding(
-        "workers-answer-otherwise",
-        Severity.WARNING if move.named else Severity.ERROR,
+    return WORKERS_ANSWER_OTHERWISE.finding(
         move.connector,
         f"of topic {move.source_topic} the workers of connector {move.connector} answer {told} (GET "
         f"{connector_path(move.connector)}/offsets): they keep its offsets somewhere else",
-        "name the topic that the workers use: --worker-offsets-topic is their offset.storage.topic; --offsets-topic "
-        "takes the offsets from that topic whatever they answer",
+        severity=Severity.WARNING if move.named else Severity.ERROR,
     )
 
 

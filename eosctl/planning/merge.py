@@ -13,6 +13,8 @@ import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from eosctl.analysis.catalogue import migration as kinds
+from eosctl.analysis.catalogue.offsets import KEY_IN_TWO_PARTITIONS
 from eosctl.codecs.offsets_topic import rename_key
 from eosctl.model.migration import MergeRule, Move
 from eosctl.model.offsets import KeyRecords
@@ -108,27 +110,24 @@ def _two_values(move: Move, topic: str, raw: bytes, places: Sequence[KeyRecords]
     if len({_value([each]) for each in places}) < 2:
         return None
     where = ", ".join(f"{each.topic_partition.partition}: {text(_value([each]))}" for each in places)
-    return Finding(
-        "key-in-two-partitions",
-        Severity.ERROR,
+    return KEY_IN_TWO_PARTITIONS.finding(
         move.connector,
         f"{text(raw)} has different offsets in partitions of topic {topic}: {where}",
-        "a worker starts from the one that it happens to read last; write the right one to both (`eosctl offsets "
-        f"restore FILE --connector {shlex.quote(move.connector)}`), and have a tombstone compacted away "
-        "(delete.retention.ms=0)",
         {"topic": topic, "partitions": [each.topic_partition.partition for each in places]},
+        cure=(
+            "a worker starts from the one that it happens to read last; write the right one to both (`eosctl offsets "
+            f"restore FILE --connector {shlex.quote(move.connector)}`), and have a tombstone compacted away "
+            "(delete.retention.ms=0)"
+        ),
     )
 
 
 def _elsewhere(move: Move, key: bytes, held: KeyRecords, partition: int) -> Finding:
     found = held.topic_partition
-    return Finding(
-        "key-in-foreign-partition",
-        Severity.ERROR,
+    return kinds.KEY_IN_FOREIGN_PARTITION.finding(
         move.new_name,
         f"{text(key)} lies in partition {found.partition} of topic {found.topic}, a Java producer writes it to "
         f"{partition}: both values would live on",
-        "move to a new topic",
         {"topic": found.topic, "partition": found.partition, "java_partition": partition},
     )
 
@@ -139,13 +138,11 @@ def _conflict(move: Move, key: bytes, value: bytes | None, there: bytes, rule: M
         MergeRule.KEEP_TARGET: "the target's stays",
         MergeRule.KEEP_SOURCE: "the source's replaces it",
     }[rule]
-    return Finding(
-        "offsets-conflict",
-        Severity.ERROR if rule is MergeRule.FAIL else Severity.WARNING,
+    return kinds.OFFSETS_CONFLICT.finding(
         move.new_name,
         f"{text(key)} is {text(value)} in {move.source_topic} and {text(there)} in {move.target_topic}: {kept}",
-        "--merge keep-source or keep-target says which is right",
         {"key": text(key), "source": text(value), "target": text(there)},
+        severity=Severity.ERROR if rule is MergeRule.FAIL else Severity.WARNING,
     )
 
 
@@ -154,14 +151,12 @@ def _only_in_target(move: Move, held: Held, rule: MergeRule) -> list[Finding]:
     if not left:
         return []
     return [
-        Finding(
-            "offsets-only-in-target",
-            Severity.ERROR if rule is MergeRule.FAIL else Severity.WARNING,
+        kinds.OFFSETS_ONLY_IN_TARGET.finding(
             move.new_name,
             f"topic {move.target_topic} holds {len(left)} source partitions of connector {move.new_name} that topic "
             f"{move.source_topic} does not, such as {text(left[0])}",
-            "--merge keep-source or keep-target leaves them as they are; the connector will start from them",
             {"keys": len(left)},
+            severity=Severity.ERROR if rule is MergeRule.FAIL else Severity.WARNING,
         )
     ]
 

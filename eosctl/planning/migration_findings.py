@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from eosctl.analysis.catalogue import migration as kinds
 from eosctl.codecs.offsets_topic import decode_offsets_key
 from eosctl.model.counts import counted
 from eosctl.model.migration import MigrationFacts, MigrationRequest, Move
@@ -35,24 +36,18 @@ def find_all(
 
 
 def _nothing_there(move: Move) -> Finding:
-    return Finding(
-        "no-offsets",
-        Severity.WARNING,
+    return kinds.NO_OFFSETS.finding(
         move.connector,
         f"topic {move.source_topic} holds no offset of connector {move.connector}: it will begin from nothing",
-        "is this the topic that the connector uses? --offsets-topic names another",
     )
 
 
 def _assumed(move: Move) -> Finding:
-    return Finding(
-        "source-topic-assumed",
-        Severity.WARNING,
+    return kinds.SOURCE_TOPIC_ASSUMED.finding(
         move.connector,
         f"connector {move.connector} does not exist and the config topic does not hold its config any more: that its "
         f"offsets are in the workers' topic {move.source_topic} is assumed; if it had a topic of its own, these are "
         "copies that may be older",
-        "--offsets-topic names the topic that it used",
     )
 
 
@@ -61,12 +56,9 @@ def _foreign_keys(facts: MigrationFacts, topic: str) -> Iterator[Finding]:
     raws = () if held is None else held.raw_keys()
     foreign = sum(1 for raw in raws if isinstance(decode_offsets_key(raw), MalformedKey))
     if foreign:
-        yield Finding(
-            "foreign-keys",
-            Severity.ERROR,
+        yield kinds.FOREIGN_KEYS.finding(
             topic,
             f"topic {topic} holds {counted(foreign, 'key that is', 'keys that are')} not of source offsets",
-            "take a topic of its own: workers of 3.5.0, 3.5.1 and 3.6.0 lose offsets over such keys (KAFKA-15800)",
             {"keys": foreign},
         )
 
@@ -75,12 +67,9 @@ def _unknown_targets(request: MigrationRequest, facts: MigrationFacts) -> Iterat
     for name in dict.fromkeys(move.new_name for move in request.moves):
         now = facts.connectors.get((Side.TARGET, name))
         if request.elsewhere and isinstance(now, Skipped):
-            yield Finding(
-                "target-connector-unknown",
-                Severity.WARNING,
+            yield kinds.TARGET_CONNECTOR_UNKNOWN.finding(
                 name,
                 f"whether connector {name} runs in Connect cluster {request.target_group_id} is unknown: {now.reason}",
-                "--to-connect-url or --to-config-topic lets eosctl look; if it runs there, stop it first",
             )
 
 
@@ -89,13 +78,11 @@ def _existing_targets(request: MigrationRequest, facts: MigrationFacts) -> Itera
     for move in request.moves:
         now = facts.connectors.get((request.new_side, move.new_name))
         if (move.renamed or request.elsewhere) and isinstance(now, ConnectorFacts) and now.state is not None:
-            yield Finding(
-                "target-connector-exists",
-                Severity.WARNING,
+            yield kinds.TARGET_CONNECTOR_EXISTS.finding(
                 move.new_name,
                 f"connector {move.new_name} exists already: it keeps its own config, and goes on where "
                 f"{move.connector} was",
-                f"does it read what {move.connector} reads? If it does not, take another name, or delete it first",
+                cure=f"does it read what {move.connector} reads? If it does not, take another name, or delete it first",
             )
 
 

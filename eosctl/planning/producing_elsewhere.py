@@ -11,6 +11,9 @@
 
 from collections.abc import Iterator
 
+from eosctl.analysis.catalogue.group import NO_GROUP
+from eosctl.analysis.catalogue.offsets import PRODUCES_ELSEWHERE
+from eosctl.analysis.catalogue.workers import OTHER_KAFKA
 from eosctl.model.migration import MigrationFacts, MigrationRequest, Move
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.plan import Side
@@ -18,9 +21,6 @@ from eosctl.model.plan_facts import ConnectorFacts
 from eosctl.model.report import Finding, Severity
 from eosctl.model.skipped import Skipped
 
-PRODUCES_ELSEWHERE = "produces-elsewhere"
-WORKERS_ELSEWHERE = "workers-elsewhere"
-NO_SUCH_GROUP = "no-such-group"
 NO_MEMBERS = frozenset({"Dead", "Empty"})
 SETTING = "producer.override.bootstrap.servers"
 
@@ -40,13 +40,11 @@ def find_clusters(request: MigrationRequest, facts: MigrationFacts) -> Iterator[
 
 
 def _no_group(request: MigrationRequest) -> Finding:
-    return Finding(
-        NO_SUCH_GROUP,
-        Severity.ERROR,
+    return NO_GROUP.finding(
         request.source_group_id,
         f"workers answer over REST, and no worker is in group {request.source_group_id}: their group.id is another "
         "one, and so are the transactional IDs of their tasks",
-        "--group-id is the workers' group.id",
+        cure="--group-id is the workers' group.id",
     )
 
 
@@ -55,15 +53,16 @@ def _among_the_workers(move: Move, facts: MigrationFacts) -> Iterator[Finding]:
     now = facts.connectors.get((Side.SOURCE, move.connector))
     gone = isinstance(now, ConnectorFacts) and now.state is None
     if not isinstance(workers, Skipped) and workers != source:
-        yield Finding(
-            WORKERS_ELSEWHERE,
-            # Where one that was deleted produced to is not known any more: the user says it with -b and the topic.
-            Severity.WARNING if gone and move.named else Severity.ERROR,
+        yield OTHER_KAFKA.finding(
             move.connector,
             f"the workers of connector {move.connector} keep their topics in Kafka cluster {workers}; this is {source}",
-            "give the brokers of the workers' cluster with -b; of a connector that was deleted and produced to another "
-            "one, name the topic as well: --offsets-topic",
             {"workers": workers, "source": source},
+            cure=(
+                "give the brokers of the workers' cluster with -b; of a connector that was deleted and produced to "
+                "another one, name the topic as well: --offsets-topic"
+            ),
+            # Where one that was deleted produced to is not known any more: the user says it with -b and the topic.
+            severity=Severity.WARNING if gone and move.named else Severity.ERROR,
         )
 
 
@@ -122,13 +121,12 @@ def _servers(move: Move, facts: MigrationFacts) -> str:
 
 def _finding(move: Move, facts: MigrationFacts, severity: Severity, effect: str, cure: str) -> Finding:
     producer = facts.clusters.producers[move.connector]
-    return Finding(
-        PRODUCES_ELSEWHERE,
-        severity,
+    return PRODUCES_ELSEWHERE.finding(
         move.connector,
         f"connector {move.connector} produces to Kafka cluster {producer} ({SETTING}{_equals(move, facts)}): {effect}",
-        cure,
         {"producer": producer, "workers": facts.clusters.workers},
+        cure=cure,
+        severity=severity,
     )
 
 
@@ -138,11 +136,10 @@ def _equals(move: Move, facts: MigrationFacts) -> str:
 
 
 def _unknown(move: Move, reason: Skipped) -> Finding:
-    return Finding(
-        PRODUCES_ELSEWHERE,
-        Severity.WARNING,
+    return PRODUCES_ELSEWHERE.finding(
         move.connector,
         f"where connector {move.connector} produces to is not known ({reason.reason}): with exactly-once enabled, or "
         "with an offsets topic of its own, its offsets are there",
-        f"see {SETTING} of its config; -b must lead to the cluster where its offsets are",
+        cure=f"see {SETTING} of its config; -b must lead to the cluster where its offsets are",
+        severity=Severity.WARNING,
     )

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from eosctl.analysis.catalogue.migration import CONNECTOR_UNKNOWN, SOURCE_PARTITION_UNCLEAR
 from eosctl.codecs.offsets_topic import canonical, encode_offsets_key, encode_offsets_value
 from eosctl.model.connectors import connector_path
 from eosctl.model.exported_offsets import ConnectorOffset
@@ -134,28 +135,16 @@ class _Planner:
         return partition, len(partition) < 2 or self._wish.create_keys
 
     def _object(self, key: bytes, what: str) -> None:
-        self.findings.append(
-            Finding(
-                "source-partition-unclear",
-                Severity.ERROR,
-                self._wish.connector,
-                f"{text(key)} {what}",
-                "leave it out of the file, or let the connector commit it once itself; --create-keys takes the order "
-                "of the file, which is that of the topic where eosctl exported it",
-            )
-        )
+        self.findings.append(SOURCE_PARTITION_UNCLEAR.finding(self._wish.connector, f"{text(key)} {what}"))
 
     def misspelt(self) -> Iterator[Finding]:
         """A name that nobody knows."""
         nobody = isinstance(self._now, ConnectorFacts) and self._now.state is None
         if nobody and not any(self._entries.values()):
-            yield Finding(
-                "connector-unknown",
-                Severity.WARNING,
+            yield CONNECTOR_UNKNOWN.finding(
                 self._wish.connector,
                 f"connector {self._wish.connector} does not exist and has no offsets: one of this name will begin from "
                 "these",
-                "is the name spelt as it is?",
             )
 
     def objections(self) -> Iterator[tuple[str, str]]:

@@ -1,5 +1,5 @@
 """Writes what is generated from the tree of commands: man pages, shell completions, the README's table of commands, the
-command reference in docs/reference, and docs/rules.md, from the registry of rules.
+command reference in docs/reference, and docs/rules.md, from the catalogue of findings.
 
     python -m eosctl.reference           write them
     python -m eosctl.reference --check   fail, naming them, where one is not what the tree says
@@ -12,12 +12,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from eosctl.analysis.rules.registry import THEMES
+from eosctl.analysis.catalogue.index import THEMES
+from eosctl.analysis.rules.registry import RULES, commands_reporting
 from eosctl.cli import PROGRAM, root_command
 from eosctl.reference.man_pages import man_page
 from eosctl.reference.markdown import overview, pages
 from eosctl.reference.shell_scripts import SCRIPTS
-from eosctl.render.views.rules import rules_page
+from eosctl.render.views.rules import findings_page
 from eosctl.shell.command_tree import page_name, walk
 
 BEGIN: Final = "<!-- reference -->"
@@ -31,8 +32,16 @@ def generated(readme: str) -> dict[Path, str]:
     files = {Path("completions", name): text.format(generated=GENERATED) for name, text in SCRIPTS.items()}
     files |= {Path("man", f"{page_name(each.path)}.1"): man_page(each, GENERATED) for each in commands}
     files |= {Path("docs", "reference", f"{name}.md"): text for name, text in pages(commands, GENERATED).items()}
-    files |= {Path("docs", "rules.md"): rules_page(THEMES)}
+    files |= {Path("docs", "rules.md"): _findings_page()}
     return files | {Path("README.md"): with_reference(readme, overview(commands, "docs/reference/"))}
+
+
+def _findings_page() -> str:
+    rules = {rule.id: rule for rule in RULES}
+    themes = {
+        theme.title: [(kind, rules.get(kind.id), commands_reporting(kind)) for kind in theme.kinds] for theme in THEMES
+    }
+    return findings_page(themes, {theme.title: theme.numbers for theme in THEMES})
 
 
 def with_reference(readme: str, reference: str) -> str:
@@ -67,4 +76,4 @@ def _has(path: Path, text: str) -> bool:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:], Path(__file__).resolve().parents[1]))
+    sys.exit(main(sys.argv[1:], Path(__file__).resolve().parents[2]))

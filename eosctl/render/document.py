@@ -76,7 +76,7 @@ class Fields:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """The findings at `rows` in the data: severity, id, subject, message and cure of each, on wish the evidence."""
+    """The findings at `rows` in the data: severity, id, name, subject, message, cure, and evidence on request."""
 
     rows: str = "findings"
     title: str = "Findings"

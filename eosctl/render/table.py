@@ -84,10 +84,11 @@ def _findings(rows: Tree, block: Findings, page: Page) -> Iterator[str]:
     for number, row in enumerate(rows):
         if number:
             yield ""
-        severity, name, subject, message, cure = (
-            cell(look_up(row, path)) for path in ("severity", "id", "subject", "message", "cure")
+        severity, finding_id, name, subject, message, cure = (
+            cell(look_up(row, path)) for path in ("severity", "id", "name", "subject", "message", "cure")
         )
-        yield f"{page.paint(severity, SEVERITIES.get(severity))} {page.paint(name, HEADING)} {subject}"
+        level = page.paint(severity, SEVERITIES.get(severity))
+        yield f"{level} {page.paint(finding_id, HEADING)} {page.paint(name, HEADING)} {subject}"
         yield from (INDENT + line for line in fold(message, room))
         if block.evidence:
             yield from (INDENT + line for told in _evidence(look_up(row, "evidence")) for line in fold(told, room))

@@ -63,8 +63,8 @@ def test_an_unmoved_producer_disproves_it() -> None:
 
 def test_an_old_producer_that_is_not_refused_disproves_it() -> None:
     proof = only(prove(fenced(), {"a-0": description(NEW)}, {"a-0": ""}))
-    assert [(each.id, each.message) for each in find_unproved([proof])] == [
-        ("fencing-not-proved", "the coordinator did not refuse the old producer")
+    assert [(each.id, each.name, each.message) for each in find_unproved([proof])] == [
+        ("EOS032", "fencing-not-proved", "the coordinator did not refuse the old producer")
     ]
 
 

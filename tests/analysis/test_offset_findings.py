@@ -13,7 +13,7 @@ OWN = {"c": {"offsets.storage.topic": "own"}}
 
 
 def found(*topics: OffsetsTopic, **more: object) -> dict[str, Finding]:
-    return {each.id: each for each in report(*topics, **more).findings}  # type: ignore[arg-type]
+    return {each.name: each for each in report(*topics, **more).findings}  # type: ignore[arg-type]
 
 
 def test_a_healthy_topic_gives_no_finding() -> None:

@@ -35,7 +35,7 @@ def log(*values, name=NAME, partition=HOME) -> list[TransactionLogRecord]:
 def findings(records, as_of=NOW, expiration_ms=WEEK, partitions=50):
     folded = fold_transaction_log(records)
     owners = {name: ownership(name, NAMES) for name in folded.ids}
-    return [(each.id, each.severity.value) for each in log_findings(folded, owners, as_of, expiration_ms, partitions)]
+    return [(each.name, each.severity.value) for each in log_findings(folded, owners, as_of, expiration_ms, partitions)]
 
 
 def test_the_last_record_of_an_id_is_its_state_and_a_tombstone_ends_it():

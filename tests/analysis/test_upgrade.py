@@ -44,7 +44,7 @@ def test_a_roll_may_start_when_no_worker_is_two_steps_away(target, phases) -> No
         assert {step.url for step in check.steps} == to_do
         assert all(f"{SUPPORT}={target} " in step.action for step in check.steps)
     else:
-        assert [each.id for each in check.blockers] == ["two-steps-away"]
+        assert [(each.id, each.name) for each in check.blockers] == [("EOS018", "two-steps-away")]
         assert all(f"{SUPPORT}=preparing " in step.action for step in check.steps)
 
 

@@ -159,7 +159,9 @@ def test_workers_of_several_clusters_are_planned_and_their_collisions_told(eosct
         args += ["--worker-config", str(worker), "--connector-config", f"{group}={config}"]
     ran = eosctl("acl-plan", *args, "--phase", "enabled", "-o", "json")
     assert ran.exit_code == 1
-    equal = [each for each in json.loads(ran.stdout)["data"]["findings"] if each["id"] == "transactional-id-collision"]
+    equal = [
+        each for each in json.loads(ran.stdout)["data"]["findings"] if each["name"] == "transactional-id-collision"
+    ]
     assert [each["subject"] for each in equal] == ["a-b-c-"]
 
 

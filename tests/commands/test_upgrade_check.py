@@ -23,7 +23,7 @@ def test_disabled_is_two_steps_from_enabled(eosctl):
         args = [part for url in urls for part in ("--connect-url", url)]
         ran = eosctl("upgrade-check", "--to", "disabled", *args, "-o", "json")
     data = json.loads(ran.stdout)["data"]
-    assert (ran.exit_code, data["verdict"], data["blockers"]) == (1, "no", ["two-steps-away"])
+    assert (ran.exit_code, data["verdict"], data["blockers"]) == (1, "no", ["EOS018"])
     assert [each["url"] for each in data["steps"]] == list(urls)
 
 

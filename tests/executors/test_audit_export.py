@@ -36,7 +36,7 @@ def test_only_the_owner_may_read_them(exported):
 
 def test_findings_come_back_whole(exported):
     found = rows(exported, "findings")
-    assert [each["id"] for each in found] == [each.id for each in rich_report().findings]
+    assert [(each["id"], each["name"]) for each in found] == [(each.id, each.name) for each in rich_report().findings]
     assert [json.loads(each["evidence_json"]) for each in found] == [
         dict(each.evidence) for each in rich_report().findings
     ]
@@ -47,7 +47,7 @@ def test_verdicts_come_back_with_their_lists(exported):
     assert rows(exported, "connectors")[2] == {
         "name": "invoices-cdc",
         "verdict": "broken",
-        "evidence": ["start-without-fencing", "two-producers-at-once"],
+        "evidence": ["EOS220", "EOS203"],
         "reasons": ["its tasks started at 09:14 without a round of fencing, and two producers wrote at once"],
     }
 
@@ -125,7 +125,7 @@ def test_hostile_names_are_only_names(tmp_path):
     assert any("\ud800" in name for name in HOSTILE_NAMES)
     report = rich_report()
     findings = tuple(
-        type(each)(each.id, each.severity, name, name, name, {name: name})
+        type(each)(each.kind, each.severity, name, name, name, {name: name})
         for name in HOSTILE_NAMES
         for each in report.findings[:1]
     )

@@ -44,7 +44,7 @@ class Audited:
     @property
     def findings(self) -> dict[str, dict[str, Any]]:
         """Findings above info, by ID."""
-        return {each["id"]: each for each in self.data["findings"] if each["severity"] != "info"}
+        return {each["name"]: each for each in self.data["findings"] if each["severity"] != "info"}
 
     @property
     def places(self) -> dict[str, list[dict[str, Any]]]:

@@ -85,7 +85,7 @@ def test_what_brokers_keep_to_themselves_is_told_where_something_is_missing(
     args = ["-b", connect_sandbox.bootstrap_servers, "--worker-config", worker_file, "--connector", connector]
     more = ["--principal", "admin=User:overridden", "-o", "json"]
     told = [
-        {each["subject"] for each in json.loads(ran.stdout)["data"]["findings"] if not each["id"].startswith("trans")}
+        {each["subject"] for each in json.loads(ran.stdout)["data"]["findings"] if not each["name"].startswith("trans")}
         for ran in (eosctl("acl-plan", *args, *more), eosctl("acl-plan", *args, *more, "--super-user", "User:x"))
     ]
     assert told == [{"super.users", "allow.everyone.if.no.acl.found"}, {"allow.everyone.if.no.acl.found"}]

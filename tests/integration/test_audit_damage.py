@@ -79,7 +79,7 @@ def spoil(segment: Path, damage: Damage) -> None:
 
 def damages_of(report: AuditReport) -> list[tuple[int, int]]:
     found = [each for each in report.findings if each.counts]
-    assert {each.id for each in found} == {"unreadable-range"}
+    assert {each.name for each in found} == {"unreadable-range"}
     return [(each.evidence["offset"], each.evidence["end"]) for each in found]  # type: ignore[misc]
 
 

@@ -64,7 +64,7 @@ def test_a_topic_that_is_created_again_between_plan_and_reading(sandbox: Sandbox
     create_topic(servers, topic)
     fill(servers, topic, 5)
     [finding] = [each for each in carry_out(servers, plan).findings if each.counts]
-    assert finding.id == "unreadable-range"
+    assert finding.name == "unreadable-range"
     assert "deleted and created again" in finding.message
 
 
@@ -77,7 +77,7 @@ def test_a_topic_that_is_deleted_between_plan_and_reading(sandbox: Sandbox, fres
     admin.delete_topics([topic])[topic].result(30)
     eventually(lambda: topic not in admin.list_topics(timeout=30).topics, "the topic gone")
     [finding] = [each for each in carry_out(servers, plan).findings if each.counts]
-    assert (finding.id, "deleted" in finding.message) == ("unreadable-range", True)
+    assert (finding.name, "deleted" in finding.message) == ("unreadable-range", True)
 
 
 def test_records_that_are_deleted_between_plan_and_reading(sandbox: Sandbox, fresh_name: FreshName):
@@ -92,7 +92,7 @@ def test_records_that_are_deleted_between_plan_and_reading(sandbox: Sandbox, fre
     admin.delete_records([place])[place].result(30)
     report = carry_out(servers, plan)
     [finding] = [each for each in report.findings if each.counts]
-    assert (finding.id, finding.evidence["offset"]) == ("unreadable-range", 0)
+    assert (finding.name, finding.evidence["offset"]) == ("unreadable-range", 0)
     assert "deleted while being read" in finding.message
     assert [each.records for each in report.ranges] == [12]
 
@@ -141,7 +141,7 @@ def test_a_damaged_batch_is_told_and_passed_over(
     ran = eosctl("audit", "--log-dir", tmp_path, "--topic", topic, "-o", "json")
     report = json.loads(ran.stdout)["data"]
     [finding] = [each for each in report["findings"] if each["severity"] != "info"]
-    assert (finding["id"], finding["evidence"]["offset"], finding["subject"]) == ("unreadable-range", 4, f"{topic}-0")
+    assert (finding["name"], finding["evidence"]["offset"], finding["subject"]) == ("unreadable-range", 4, f"{topic}-0")
     assert why in finding["message"]
     assert [each["records"] for each in report["ranges"]] == [19]
     assert [each["verdict"] for each in report["connectors"]] == ["cannot-tell"]

@@ -43,7 +43,7 @@ def test_binary_keys_in_a_file_are_told_as_invalid_keys(eosctl: Eosctl, tmp_path
     ran = eosctl("inspect-config", "--records", file, "-o", "json")
     assert ran.exit_code == 0, ran.stderr
     findings = json.loads(ran.stdout)["data"]["findings"]
-    assert {each["id"]: each["severity"] for each in findings} == {"orphan-records": "info", "invalid-keys": "info"}
+    assert {each["name"]: each["severity"] for each in findings} == {"orphan-records": "info", "invalid-keys": "info"}
 
 
 @pytest.mark.parametrize(

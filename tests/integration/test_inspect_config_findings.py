@@ -62,7 +62,7 @@ class Spoilt:
         """Findings by ID, of an inspection that found something."""
         ran = self.inspect()
         assert ran.exit_code == 1, ran.stdout + ran.stderr
-        return {each["id"]: each for each in json.loads(ran.stdout)["data"]["findings"]}
+        return {each["name"]: each for each in json.loads(ran.stdout)["data"]["findings"]}
 
 
 @pytest.fixture

@@ -92,6 +92,6 @@ def test_the_way_from_disabled_to_enabled_and_back(
     (connector,) = data["connectors"]
     assert code == 1
     assert (connector["next_start"]["rule"], connector["next_start"]["fences"]) == ("fence", 2)
-    found = {each["id"]: each["severity"] for each in data["findings"]}
+    found = {each["name"]: each["severity"] for each in data["findings"]}
     assert found["mixed-writers"] == "error", "the leader's last record is plain"
     assert found["pending-fencing-with-running-tasks"] == "error"

@@ -88,7 +88,7 @@ def test_its_offsets_are_said_to_be_there_and_moved_there(
         lambda found: [row["kafka_effective"]["value"] for row in found["offsets"] if row["kafka_effective"]] == [end],
         "the offset of the last line",
     )
-    [finding] = [each for each in data["findings"] if each["id"] == "produces-elsewhere"]
+    [finding] = [each for each in data["findings"] if each["name"] == "produces-elsewhere"]
     assert (
         f"producer.override.bootstrap.servers={servers}: that is another Kafka cluster, {there.cluster_id}"
         in (finding["message"])

@@ -135,7 +135,7 @@ def check_what_is_shown(home: Home, eosctl: Eosctl) -> None:
     is_lost = home.version >= NULL_PARTITION_IS_LOST
     assert len(own) == PARTITIONS
     assert lost == ([None] if is_lost else [])
-    assert ("null-partition-lost" in {each["id"] for each in found["findings"]}) is is_lost
+    assert ("null-partition-lost" in {each["name"] for each in found["findings"]}) is is_lost
 
 
 def _connector(raw: bytes | None) -> str:

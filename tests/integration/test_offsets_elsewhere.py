@@ -45,7 +45,7 @@ def test_with_only_the_producer_elsewhere_every_start_begins_from_nothing(
         "--connector", name, "-o", "json",
     )  # fmt: skip
     data = json.loads(ran.stdout)["data"]
-    [finding] = [each for each in data["findings"] if each["id"] == "offsets-written-elsewhere"]
+    [finding] = [each for each in data["findings"] if each["name"] == "offsets-written-elsewhere"]
     assert finding["evidence"] == {"written_to": f"{name}-own on {other}", "read_from": f"{name}-own"}
     assert [row["kafka_effective"] for row in data["offsets"]] == [None]
 

@@ -66,8 +66,8 @@ def data(ran: Ran) -> dict[str, Any]:
     return found
 
 
-def finding_ids(ran: Ran) -> list[str]:
-    return sorted(each["id"] for each in data(ran)["findings"])
+def finding_names(ran: Ran) -> list[str]:
+    return sorted(each["name"] for each in data(ran)["findings"])
 
 
 def test_an_own_topic_is_named_by_a_flag_and_its_null_shadow_is_seen(
@@ -107,7 +107,7 @@ def test_servers_that_do_not_answer_are_said_and_the_rest_is_shown(
         "--worker-offsets-topic", worker, "--exactly-once", support, "--worker-bootstrap-servers",
         sandbox.bootstrap_servers, "--timeout", "1",
     )  # fmt: skip
-    [finding] = [each for each in data(ran)["findings"] if each["id"] == "produces-elsewhere"]
+    [finding] = [each for each in data(ran)["findings"] if each["name"] == "produces-elsewhere"]
     assert f"producer.override.bootstrap.servers={away}: whether that is another Kafka cluster" in finding["message"]
     rows = {row["connector"]: row for row in data(ran)["offsets"]}
     assert rows["d"]["kafka_effective"]["value"] == {"p": 3}
@@ -125,7 +125,7 @@ def test_a_key_that_another_partitioner_put_elsewhere_is_found(
     topics.write(worker, (key, '{"p":2}'))
     ran = show("--worker-offsets-topic", worker, "--exactly-once", "enabled")
     assert ran.exit_code == 1
-    [found] = [each for each in data(ran)["findings"] if each["id"] == "key-in-two-partitions"]
+    [found] = [each for each in data(ran)["findings"] if each["name"] == "key-in-two-partitions"]
     assert sorted(found["evidence"]["examples"][0]["partitions"]) == sorted([home, (home + 1) % PARTITIONS])
     [row] = data(ran)["offsets"]
     assert "read last wins" in row["provenance"]
@@ -154,7 +154,7 @@ def test_an_open_transaction_hides_its_offsets_and_an_aborted_one_is_not_used(
     [plain] = data(show(*ask, "--exactly-once", "disabled"))["offsets"]
     assert plain["connector"] == "c"
     ran = show(*ask, "--exactly-once", "enabled")
-    assert "open-transaction" in finding_ids(ran)
+    assert "open-transaction" in finding_names(ran)
     producer.commit_transaction(30)
     [after] = data(show(*ask, "--exactly-once", "enabled", "--offsets-topic", worker))["offsets"]
     assert (after["kafka_effective"]["value"], after["kafka_effective"]["state"]) == ({"p": 3}, "committed")
@@ -167,7 +167,7 @@ def test_what_is_wrong_with_a_topic_is_found(
     topics.write(worker, ("foreign", "x"), ('["c",{"f":1}]', '{"p":1}'), ('["c", {"f":1}]', '{"p":1}'))
     ran = show("--worker-offsets-topic", worker, "--exactly-once", "enabled", "--offsets-topic", worker)
     assert ran.exit_code == 1
-    assert {"malformed-offsets-key", "logical-duplicates", "wrong-cleanup-policy"} <= set(finding_ids(ran))
+    assert {"malformed-offsets-key", "logical-duplicates", "wrong-cleanup-policy"} <= set(finding_names(ran))
 
 
 def test_tombstones_are_counted_and_shown_when_asked_for(

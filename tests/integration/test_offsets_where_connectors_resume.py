@@ -161,7 +161,7 @@ def assert_foretold(case: Case, file: Path, shown: Shown, connectors: FileConnec
     raw = base64.b64decode(row["key_base64"])
     assert raw == encode_offsets_key(case.name, row["partition"]), "the bytes that the connector wrote"
     assert row["worker_global"]["topic_partition"] == java_partition(raw, 25), "the partition that it wrote them to"
-    shadowed = [each["subject"] for each in shown.findings if each["id"] == "shadowed-offset"]
+    shadowed = [each["subject"] for each in shown.findings if each["name"] == "shadowed-offset"]
     assert (case.name in shadowed) is case.shadowed
     if shown.rest:
         assert shown.rest[case.name] == [{"partition": row["partition"], "offset": effective}]

@@ -112,4 +112,5 @@ def test_idle_ids_near_expiry_are_found_with_their_owner(sandbox: Sandbox, eosct
     ran = eosctl("transactions", "log", name, "-b", sandbox.bootstrap_servers, "--expiration-ms", "1", "-o", "json")
     assert ran.exit_code == 0, "nobody that is known owns it"
     (finding,) = json.loads(ran.stdout)["data"]["findings"]
-    assert (finding["id"], finding["severity"], finding["subject"]) == ("transactional-id-near-expiry", "info", name)
+    assert (finding["id"], finding["severity"], finding["subject"]) == ("EOS117", "info", name)
+    assert finding["name"] == "transactional-id-near-expiry"

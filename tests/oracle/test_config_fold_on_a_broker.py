@@ -158,4 +158,4 @@ def test_a_null_key_keeps_a_worker_from_starting_and_is_reported(bench):
 
 def _found(bench, records, topic):
     survey = survey_config_topic(decode_config_records(records), Reader(bench.version))
-    return {(finding.id, finding.subject) for finding in inspect(survey, topic=topic).findings}
+    return {(finding.name, finding.subject) for finding in inspect(survey, topic=topic).findings}

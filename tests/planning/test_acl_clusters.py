@@ -104,7 +104,7 @@ def test_a_connector_that_nobody_asked_for_is_a_neighbour_all_the_same():
     [cluster] = request().clusters
     asked = AclRequest((replace(cluster, others=("c-eu", "unlike")),), SourceSupport.ENABLED)
     [finding] = plan_acls(asked, _no_certificate).findings
-    assert (finding.id, finding.subject) == ("transactional-id-prefix", "g-c-")
+    assert (finding.name, finding.subject) == ("transactional-id-prefix", "g-c-")
     assert "connector c-eu of group g" in finding.message
 
 
@@ -112,7 +112,7 @@ def test_two_clusters_of_one_group_are_both_looked_at_for_collisions():
     first = ConnectCluster((at("a:9092"),), (SOURCE,))
     second = ConnectCluster((at("b:9092"),), (connector_of({"name": "c-x", "connector.class": "X"}, "x"),))
     found = plan_acls(AclRequest((first, second), SourceSupport.ENABLED), _no_certificate).findings
-    assert "transactional-id-prefix" in {each.id for each in found}
+    assert "transactional-id-prefix" in {each.name for each in found}
 
 
 def test_eosctl_looks_after_a_connector_where_it_writes():

@@ -66,14 +66,14 @@ def test_a_denied_binding_is_missing_and_is_not_created():
     denial = AclBinding("User:*", Operation.WRITE, topic("out"), Permission.DENY)
     existing = (NEEDED - {written}) | {denial}
     assert status_of(compare(existing), written) is BindingStatus.MISSING
-    assert [each.id for each in compare(existing).findings] == ["acl-denied"]
+    assert [each.name for each in compare(existing).findings] == ["acl-denied"]
     assert changes(existing, prune=True).steps == ()
 
 
 def test_a_denial_of_describing_is_told_though_writing_stays_allowed():
     denial = AclBinding("User:producer", Operation.DESCRIBE, topic("out"), Permission.DENY)
     [finding] = compare(NEEDED | {denial}).findings
-    assert (finding.id, finding.subject) == ("acl-partly-denied", "Topic out")
+    assert (finding.name, finding.subject) == ("acl-partly-denied", "Topic out")
 
 
 def test_a_super_user_lacks_nothing():

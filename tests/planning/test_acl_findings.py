@@ -42,7 +42,7 @@ MIRROR = connector_of(
 def test_no_acl_is_planned_on_a_reference_that_only_a_worker_resolves(connector: ConnectorConfig, resource: str):
     found = plan(connector)
     assert not [each for each in found.bindings if "${" in each.binding.pattern.name]
-    assert [each.evidence["resource"] for each in found.findings if each.id == "reference-unresolved"] == [resource]
+    assert [each.evidence["resource"] for each in found.findings if each.name == "reference-unresolved"] == [resource]
 
 
 def test_a_connectors_own_name_is_no_reference():
@@ -60,7 +60,7 @@ def test_a_workers_names_must_be_told():
 def test_a_number_of_tasks_that_is_a_reference_is_planned_as_far_as_it_is_known():
     unknown = with_settings(SOURCE, tasks_max="${env:TASKS}")
     found = plan(unknown, headroom=2)
-    assert [(each.id, each.subject) for each in found.findings] == [("tasks-unknown", "c")]
+    assert [(each.name, each.subject) for each in found.findings] == [("tasks-unknown", "c")]
     assert "producer Write TransactionalId g-c-2" in lines(found)
     assert plan(unknown, pattern_type=PatternType.PREFIXED).findings == ()
 
@@ -76,7 +76,7 @@ def test_a_policy_of_somebody_elses_class_is_followed_and_told(policy: str):
     overriding = with_settings(SOURCE, **{key.replace(".", "_"): text for key, text in _overrides().items()})
     found = with_policy(policy, overriding)
     assert "other Write Topic out" in lines(found)
-    assert [each.id for each in found.findings] == ["override-policy-unknown"]
+    assert [each.name for each in found.findings] == ["override-policy-unknown"]
     assert policy in found.findings[0].message
     assert with_policy(policy, SOURCE).findings == (), "nothing is overridden"
 
@@ -96,7 +96,7 @@ def _overrides() -> dict[str, str]:
 def test_a_replication_policy_of_somebody_elses_class_has_its_topics_asked_for():
     own = with_settings(MIRROR, replication_policy_class="org.example.Own")
     found = plan(own)
-    assert [(each.id, each.subject) for each in found.findings] == [("topics-unknown", "m")]
+    assert [(each.name, each.subject) for each in found.findings] == [("topics-unknown", "m")]
     assert "org.example.Own names them" in found.findings[0].message
     assert not any("up.orders" in each for each in lines(found) | lines(found, optional=True))
 

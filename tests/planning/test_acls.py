@@ -205,7 +205,7 @@ def test_an_override_that_the_policy_refuses_is_told_and_not_followed():
     )
     found = plan_acls(AclRequest((ConnectCluster((worker,), (overriding,)),), SourceSupport.ENABLED), _no_certificate)
     assert "producer Write Topic out" in lines(found)
-    assert [each.id for each in found.findings] == ["override-refused"]
+    assert [each.name for each in found.findings] == ["override-refused"]
 
 
 @pytest.mark.parametrize("policy", ["All", "Principal", "org.example.AllConnectorClientConfigOverridePolicy"])
@@ -235,7 +235,7 @@ def test_a_principal_that_cannot_be_told_names_role_property_and_cure():
 def test_topics_that_the_config_does_not_tell_are_asked_for():
     unknown = connector_of({"name": "c", "connector.class": "org.example.Source"}, "c.json")
     [finding] = plan(unknown).findings
-    assert (finding.id, finding.subject) == ("topics-unknown", "c")
+    assert (finding.name, finding.subject) == ("topics-unknown", "c")
     named = replace(unknown, topics=("out", "more.*"))
     found = plan(named)
     assert found.findings == ()
@@ -244,7 +244,7 @@ def test_topics_that_the_config_does_not_tell_are_asked_for():
 
 def test_topics_that_a_transformation_renames_are_asked_for():
     routed = with_settings(SOURCE, transforms="r", transforms_r_type="org.apache.kafka.connect.transforms.RegexRouter")
-    assert [each.id for each in plan(routed).findings] == ["topics-unknown"]
+    assert [each.name for each in plan(routed).findings] == ["topics-unknown"]
 
 
 def test_eosctls_own_principal_is_planned_where_it_is_named():

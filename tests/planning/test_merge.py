@@ -22,8 +22,8 @@ def merge(source: OffsetsTopic, target: OffsetsTopic, rule: MergeRule = MergeRul
     return merge_offsets(move, entries, held, len(target.partitions), rule)
 
 
-def ids(merged: Merged) -> list[tuple[str, str]]:
-    return [(each.id, each.severity.value) for each in merged.findings]
+def names(merged: Merged) -> list[tuple[str, str]]:
+    return [(each.name, each.severity.value) for each in merged.findings]
 
 
 def test_bytes_are_copied_to_the_partition_that_java_chooses():
@@ -63,7 +63,7 @@ def test_the_same_value_needs_no_writing():
 def test_where_both_differ_the_rule_decides(rule: MergeRule, written: list[bytes], found: list[tuple[str, str]]):
     merged = merge(topic_of("old", 1, [(0, A, b"1")]), topic_of("new", 5, java(5, {A: b"2"})), rule)
     assert [each.value for each in merged.writes] == written
-    assert ids(merged) == found
+    assert names(merged) == found
 
 
 def test_a_deleted_offset_is_deleted_in_the_target_as_well_when_the_source_is_right():
@@ -75,24 +75,24 @@ def test_a_deleted_offset_is_deleted_in_the_target_as_well_when_the_source_is_ri
 
 def test_a_key_of_the_target_alone_stays():
     source, target = topic_of("old", 1, [(0, A, b"1")]), topic_of("new", 5, java(5, {B: b"2"}))
-    assert ids(merge(source, target)) == [("offsets-only-in-target", "error")]
+    assert names(merge(source, target)) == [("offsets-only-in-target", "error")]
     merged = merge(source, target, MergeRule.KEEP_SOURCE)
     assert [each.key for each in merged.writes] == [A]
-    assert ids(merged) == [("offsets-only-in-target", "warning")]
+    assert names(merged) == [("offsets-only-in-target", "warning")]
 
 
 @pytest.mark.parametrize("rule", MergeRule)
 def test_a_key_with_two_values_in_two_partitions_is_never_guessed_at(rule: MergeRule):
     merged = merge(topic_of("old", 2, [(0, A, b"1"), (1, A, b"2")]), EMPTY, rule)
     assert merged.writes == ()
-    assert ids(merged) == [("key-in-two-partitions", "error")]
+    assert names(merged) == [("key-in-two-partitions", "error")]
 
 
 @pytest.mark.parametrize("rule", MergeRule)
 def test_a_target_that_has_the_key_in_a_foreign_partition_is_refused(rule: MergeRule):
     foreign = (java_partition(A, 5) + 1) % 5
     merged = merge(topic_of("old", 1, [(0, A, b"1")]), topic_of("new", 5, [(foreign, A, b"1")]), rule)
-    assert ids(merged) == [("key-in-foreign-partition", "error")]
+    assert names(merged) == [("key-in-foreign-partition", "error")]
 
 
 keys = st.sampled_from([b'["c",{"f":%d}]' % number for number in range(4)])

@@ -115,14 +115,14 @@ def test_a_connect_cluster_that_cannot_be_seen_is_a_finding():
     request = replace(WISH, target_group_id="h")
     facts = replace(FACTS, connectors={**FACTS.connectors, (T, "c"): Skipped("not given")})
     migration = plan_migration(request, facts)
-    assert [each.id for each in migration.findings] == ["target-connector-unknown"]
+    assert [each.name for each in migration.findings] == ["target-connector-unknown"]
     assert migration.objections == ()
 
 
 def test_a_connector_without_offsets_is_a_finding():
     facts = replace(FACTS, offsets={(S, "old"): topic_of("old", 3, []), (T, "new"): topic_of("new", 0, [])})
     migration = plan_migration(WISH, facts)
-    assert [each.id for each in migration.findings] == ["no-offsets"]
+    assert [each.name for each in migration.findings] == ["no-offsets"]
     assert "WriteOffsets" not in kinds(migration.plan)
 
 
@@ -172,4 +172,4 @@ def test_a_config_that_is_not_there_cannot_be_set():
 def test_a_new_name_that_stands_for_a_connector_is_told():
     renamed = replace(ALL, moves=(replace(TO_OWN, new_name="d"),))
     facts = replace(FACTS, connectors={**FACTS.connectors, (S, "d"): ConnectorFacts("STOPPED")})
-    assert [each.id for each in plan_migration(renamed, facts).findings] == ["target-connector-exists"]
+    assert [each.name for each in plan_migration(renamed, facts).findings] == ["target-connector-exists"]

@@ -38,7 +38,7 @@ def found(
         clusters=ConnectClusters(workers, producers, dict.fromkeys(producers, "there:9092"), support),
     )
     request = MigrationRequest((move,), "g", "g", other_cluster=target not in {None, source}, stays=stays)
-    return [(each.id, each.severity.value, f"{each.message}; {each.cure}") for each in find_clusters(request, facts)]
+    return [(each.name, each.severity.value, f"{each.message}; {each.cure}") for each in find_clusters(request, facts)]
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from functools import cache
 
 from hypothesis import strategies as st
 
+from eosctl.analysis.catalogue import audit
 from eosctl.model.audit import (
     AuditedTopic,
     AuditPlan,
@@ -57,7 +58,7 @@ epochs = st.integers(0, 32767)
 scalars = st.one_of(st.none(), st.booleans(), st.integers(-(2**63), 2**63 - 1), names)
 findings = st.builds(
     Finding,
-    id=st.sampled_from(["offset-goes-back", "data-without-offsets", "start-without-fencing", "hanging-transaction"]),
+    kind=st.sampled_from([kind for kind in audit.KINDS if kind.severity is Severity.ERROR]),
     severity=st.sampled_from(list(Severity)),
     subject=names,
     message=names,
@@ -185,7 +186,7 @@ def large_report(connectors: int = 500, findings_count: int = 5000) -> AuditRepo
     report = build_report(names, days=8, restarts_a_day=3, seed=98)
     many = tuple(
         Finding(
-            id=("offset-goes-back", "data-without-offsets", "start-without-fencing")[number % 3],
+            kind=(audit.OFFSET_SET_BACK, audit.DATA_WITHOUT_OFFSETS, audit.START_WITHOUT_FENCING)[number % 3],
             severity=list(Severity)[number % 3],
             subject=names[number % len(names)],
             message=f"finding number {number}: offsets {number * 17} to {number * 17 + 9} were committed twice",
@@ -239,11 +240,11 @@ def build_report(names: tuple[str, ...], days: int, restarts_a_day: int, seed: i
 
 def _verdict(name: str, number: int) -> ConnectorVerdict:
     if number in (2, 4):
-        ids = ("start-without-fencing", "two-producers-at-once") if number == 2 else ("offset-goes-back",)
+        ids = ("EOS220", "EOS203") if number == 2 else ("EOS200",)
         return ConnectorVerdict(name, AuditVerdict.BROKEN, ids, (BROKEN_WORDS[number],))
     if number == 3:
         reason = "partition 2 of its topic begins at 18,211: 4,011 records expired before this audit"
-        return ConnectorVerdict(name, AuditVerdict.CANNOT_TELL, ("range-expired",), (reason,))
+        return ConnectorVerdict(name, AuditVerdict.CANNOT_TELL, ("EOS232",), (reason,))
     return ConnectorVerdict(name, AuditVerdict.HELD, (), ("every transaction has its offsets, no offset went back",))
 
 
@@ -357,7 +358,7 @@ def _stalls(names):
 
 RICH_FINDINGS = (
     Finding(
-        "start-without-fencing",
+        audit.START_WITHOUT_FENCING,
         Severity.ERROR,
         "invoices-cdc",
         "its tasks started after the commit at offset 111 of connect-configs, and no task-count record lies between: "
@@ -366,7 +367,7 @@ RICH_FINDINGS = (
         {"topic": "connect-configs", "partition": 0, "commit_offset": 111, "first_write_offset": 118},
     ),
     Finding(
-        "two-producers-at-once",
+        audit.ZOMBIE_WRITER,
         Severity.ERROR,
         "invoices-cdc",
         "producers 4020/3 and 9917/0 wrote offsets of one task in turns, from offset 41,208 to 41,266",
@@ -380,7 +381,7 @@ RICH_FINDINGS = (
         },
     ),
     Finding(
-        "offset-goes-back",
+        audit.OFFSET_SET_BACK,
         Severity.ERROR,
         "orders-cdc",
         'the offset of {"table":"lines"} went from 90,114 back to 88,102: 2,012 rows were read twice',
@@ -406,7 +407,7 @@ RICH_FINDINGS = (
         },
     ),
     Finding(
-        "hanging-transaction",
+        audit.HANGING_TRANSACTION,
         Severity.WARNING,
         "invoices-cdc-2",
         "the transaction of producer 9917 has been open for 5 hours; readers of committed records stand still",
@@ -414,7 +415,7 @@ RICH_FINDINGS = (
         {"topic": "invoices-cdc", "partition": 2, "start_offset": 88977, "producer_id": 9917},
     ),
     Finding(
-        "range-expired",
+        audit.EXPIRED_RANGE,
         Severity.WARNING,
         "legacy-import",
         "offsets 14,200 to 18,211 of legacy-import-2 expired before this audit",
@@ -422,7 +423,7 @@ RICH_FINDINGS = (
         {"topic": "legacy-import", "partition": 2, "start": 14200, "end": 18211},
     ),
     Finding(
-        "plain-records",
+        audit.DATA_OUTSIDE_TRANSACTION,
         Severity.INFO,
         "payments-cdc",
         "7 records lie outside any transaction, all from before the connector became transactional",

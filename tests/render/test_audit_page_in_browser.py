@@ -85,7 +85,7 @@ def test_words_and_severities_filter_findings(desktop):
 
 
 def test_evidence_of_a_connector_leads_to_its_findings(desktop):
-    desktop.evaluate("document.querySelector('[data-find=offset-goes-back]').click()")
+    desktop.evaluate("document.querySelector('[data-find=EOS200]').click()")
     assert desktop.evaluate(FINDINGS) == 1
     assert desktop.evaluate("location.hash") == "#findings"
 

@@ -40,7 +40,7 @@ def test_the_answer_leads_and_the_worst_verdict_comes_first():
 
 def test_a_finding_comes_with_its_evidence_and_its_cure():
     lines = lines_at(200)
-    begin = lines.index("error two-producers-at-once invoices-cdc")
+    begin = lines.index("error EOS203 zombie-writer invoices-cdc")
     assert lines[begin + 1 : begin + 4] == [
         "  producers 4020/3 and 9917/0 wrote offsets of one task in turns, from offset 41,208 to 41,266",
         "  evidence: topic connect-offsets, partition 1, first_offset 41208, last_offset 41266, writers 4020/3,9917/0",
@@ -50,7 +50,7 @@ def test_a_finding_comes_with_its_evidence_and_its_cure():
 
 def test_each_place_of_a_finding_has_its_line():
     lines = lines_at(200)
-    begin = lines.index("error offset-goes-back orders-cdc")
+    begin = lines.index("error EOS200 offset-set-back orders-cdc")
     assert lines[begin + 2 : begin + 5] == [
         "  evidence: connectors orders-cdc",
         '  places: topic connect-offsets, partition 4, offset 60113, before {"id": 90114}, after {"id": 88102}',
@@ -86,11 +86,11 @@ def test_programs_get_the_same_connectors_as_people():
     assert data["connectors"][0] == {
         "name": "invoices-cdc",
         "verdict": "broken",
-        "evidence": ["start-without-fencing", "two-producers-at-once"],
+        "evidence": ["EOS220", "EOS203"],
         "reasons": ["its tasks started at 09:14 without a round of fencing, and two producers wrote at once"],
         "words": "its tasks started at 09:14 without a round of fencing, and two producers wrote at once",
     }
-    assert set(data["findings"][0]) == {"id", "severity", "subject", "message", "cure", "evidence"}
+    assert set(data["findings"][0]) == {"id", "name", "severity", "subject", "message", "cure", "evidence"}
     assert data["plan"]["topics"][0] == {
         "name": "connect-offsets",
         "role": "offsets",

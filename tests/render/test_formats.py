@@ -48,7 +48,8 @@ DOCUMENT = Document(
         ],
         "findings": [
             {
-                "id": "count-mismatch",
+                "id": "EOS069",
+                "name": "task-count-mismatch",
                 "severity": "error",
                 "subject": "orders",
                 "message": "the task count record says 2, but there are 3 task configs",
@@ -69,7 +70,7 @@ orders                3  fence       yes      unknown
 a\tb\c\x1b[2J         -  none        no       12
 
 Findings
-error count-mismatch orders
+error EOS069 task-count-mismatch orders
   the task count record says 2, but there are 3 task configs
   cure: restart the connector
 

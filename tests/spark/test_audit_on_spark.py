@@ -122,7 +122,7 @@ def test_many_splits_on_spark_give_the_report_of_the_local_engine(bench, access,
 
 
 def test_the_audited_data_has_findings_of_every_kind_that_was_planted(bench: Bench):
-    found = {each["id"] for each in json.loads(bench.local(bench.plan))["data"]["findings"]}
+    found = {each["name"] for each in json.loads(bench.local(bench.plan))["data"]["findings"]}
 
     assert {"offset-set-back", "plain-offsets-write", "zombie-writer"} <= found
 

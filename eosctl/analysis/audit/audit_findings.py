@@ -8,28 +8,28 @@ from eosctl.analysis.audit.evidence import Evidence
 from eosctl.analysis.audit.finding_words import (
     CONFIG_WORDS,
     KEY_WORDS,
-    ORPHAN,
-    REMOVED,
     TRANSACTION_WORDS,
-    UNFENCED,
     UNFENCED_WORDS,
     Words,
 )
+from eosctl.analysis.catalogue.audit import OFFSETS_REMOVED
+from eosctl.analysis.catalogue.offsets import ORPHAN_OFFSETS
 from eosctl.model.audit import TopicRole
 from eosctl.model.audit_states import KEPT_PLACES
 from eosctl.model.audit_summaries import Anomaly, KeyAnomaly, Tally
 from eosctl.model.counts import counted
-from eosctl.model.report import Finding, Severity
+from eosctl.model.report import Finding
 
 SLACK_MS: Final = 5_000
 
 
-def _finding(kind: str, words: Words, subject: str, count: int, evidence: dict[str, object]) -> Finding:
+def _finding(words: Words, subject: str, count: int, evidence: dict[str, object]) -> Finding:
     one = count == 1
     message = words.message.format_map(
         {"n": count, "s": "" if one else "s", "is": "is" if one else "are", "was": "was" if one else "were"}
     )
-    return Finding(kind, words.severity, subject, message, words.cure, {"count": count, **evidence})
+    cure = words.cure or words.kind.fix.replace("<connector>", subject)
+    return words.kind.finding(subject, message, {"count": count, **evidence}, cure=cure, severity=words.severity)
 
 
 def key_findings(evidence: Evidence) -> Iterator[Finding]:
@@ -48,7 +48,6 @@ def key_findings(evidence: Evidence) -> Iterator[Finding]:
         named = [connector] if connector else []
         shown = [_key_place(each) for each in troubles[:KEPT_PLACES]]
         yield _finding(
-            kind,
             KEY_WORDS[kind],
             connector or troubles[0].topic,
             counts[kind, connector],
@@ -93,7 +92,7 @@ def _transaction_finding(tally: Tally, troubles: Iterable[Anomaly]) -> Finding:
     ]
     subject = ", ".join(tally.connectors) or tally.topic
     facts: dict[str, object] = {"connectors": list(tally.connectors), "topic": tally.topic, "records": tally.records}
-    return _finding(tally.kind, TRANSACTION_WORDS[tally.kind], subject, tally.transactions, {**facts, "places": places})
+    return _finding(TRANSACTION_WORDS[tally.kind], subject, tally.transactions, {**facts, "places": places})
 
 
 def config_findings(evidence: Evidence) -> Iterator[Finding]:
@@ -108,7 +107,7 @@ def config_findings(evidence: Evidence) -> Iterator[Finding]:
         named = sorted({connector for connector, _ in found if connector is not None})
         named = everybody if kind == ConfigAnomalyKind.INTERLEAVED_LEADERS else named
         places = [place for _, place in found[:KEPT_PLACES]]
-        yield _finding(kind, CONFIG_WORDS[kind], topic, len(found), {"connectors": named, "places": places})
+        yield _finding(CONFIG_WORDS[kind], topic, len(found), {"connectors": named, "places": places})
 
 
 def unfenced_findings(evidence: Evidence) -> Iterator[Finding]:
@@ -137,7 +136,6 @@ def unfenced_findings(evidence: Evidence) -> Iterator[Finding]:
             found.setdefault(session.connector, []).append(place)
     for connector, places in sorted(found.items()):
         yield _finding(
-            UNFENCED,
             UNFENCED_WORDS,
             connector,
             len(places),
@@ -146,14 +144,14 @@ def unfenced_findings(evidence: Evidence) -> Iterator[Finding]:
 
 
 def removed_findings(evidence: Evidence) -> Iterator[Finding]:
-    """Source offsets that were removed: who begins anew there reads again what was read before, as somebody wished."""
+    """Source offsets that were removed: who starts there reads again what was read before, as somebody asked."""
     for keys in evidence.keys.connectors:
         if keys.connector is not None and keys.tombstones:
             times = counted(keys.tombstones, "time")
             message = f"{times} a source offset was removed: what had been read there is read again"
-            cure = "nothing, if it was wished (DELETE on the connector's offsets, or null): readers have it twice"
-            facts: dict[str, object] = {"connectors": [keys.connector], "tombstones": keys.tombstones}
-            yield Finding(REMOVED, Severity.INFO, keys.connector, message, cure, facts)
+            yield OFFSETS_REMOVED.finding(
+                keys.connector, message, {"connectors": [keys.connector], "tombstones": keys.tombstones}
+            )
 
 
 def orphan_findings(evidence: Evidence) -> Iterator[Finding]:
@@ -162,7 +160,6 @@ def orphan_findings(evidence: Evidence) -> Iterator[Finding]:
         return
     for keys in evidence.keys.connectors:
         if keys.connector is not None and keys.connector not in evidence.known:
-            facts: dict[str, object] = {"connectors": [], "keys": keys.keys, "last_write": keys.last_write}
             message = (
                 f"{keys.keys} source offsets of connector {keys.connector}, which this Connect cluster does not have"
             )
@@ -170,4 +167,6 @@ def orphan_findings(evidence: Evidence) -> Iterator[Finding]:
                 "a connector created under this name goes on from them; eosctl offsets export keeps them. Where two "
                 "Connect clusters share the offsets topic, audit each with its own --group-id and --config-topic"
             )
-            yield Finding(ORPHAN, Severity.INFO, keys.connector, message, cure, facts)
+            yield ORPHAN_OFFSETS.finding(
+                keys.connector, message, {"connectors": [], "keys": keys.keys, "last_write": keys.last_write}, cure=cure
+            )

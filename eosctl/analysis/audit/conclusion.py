@@ -84,8 +84,8 @@ def _verdicts(findings: Sequence[Finding], evidence: Evidence) -> Iterator[Conne
 
 
 def _verdict(name: str, findings: Sequence[Finding], evidence: Evidence) -> ConnectorVerdict:
-    mine = [each for each in findings if each.id not in BESIDE and concerns(each, name)]
-    broken = tuple(dict.fromkeys(each.id for each in mine if each.id in BROKEN and each.severity is Severity.ERROR))
+    mine = [each for each in findings if each.kind not in BESIDE and concerns(each, name)]
+    broken = tuple(dict.fromkeys(each.id for each in mine if each.kind in BROKEN and each.severity is Severity.ERROR))
     if broken:
         said = dict.fromkeys(each.message for each in mine if each.id in broken)
         return ConnectorVerdict(name, AuditVerdict.BROKEN, broken, (*said, *evidence.coverage(name)))

@@ -1,4 +1,4 @@
-"""How the kinds of trouble are told: their severity, what was found, and what to do next."""
+"""How the kinds of anomalies are reported: the kind of finding, and the sentence that counts what was found."""
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple
@@ -6,150 +6,126 @@ from typing import Final, NamedTuple
 from eosctl.analysis.audit.config_history import ConfigAnomalyKind
 from eosctl.analysis.audit.key_anomalies import KeyAnomalyKind
 from eosctl.analysis.audit.transaction_owners import AnomalyKind
-from eosctl.model.report import Severity
-
-PLAIN_DATA: Final = "data-outside-transaction"
-UNFENCED: Final = "start-without-fencing"
-LOST: Final = "lost-range"
-DAMAGED: Final = "unreadable-range"
-EXPIRED: Final = "expired-range"
-EXPIRED_CURE: Final = "audit more often than the topic's retention, and find out who calls DeleteRecords"
-OPEN: Final = "open-transaction"
-HANGING: Final = "hanging-transaction"
-HANGING_CURE: Final = "eosctl transactions hanging --topic shows it, eosctl transactions abort ends it"
-ORPHAN: Final = "orphan-offsets"
-REMOVED: Final = "offsets-removed"
+from eosctl.analysis.catalogue import audit, config_topic, offsets
+from eosctl.model.report import FindingKind, Severity
 
 BROKEN: Final = frozenset(
     {
-        KeyAnomalyKind.SET_BACK.value,
-        KeyAnomalyKind.REPEATED.value,
-        KeyAnomalyKind.PLAIN_WRITE.value,
-        KeyAnomalyKind.ZOMBIE.value,
-        AnomalyKind.DATA_WITHOUT_OFFSETS.value,
-        AnomalyKind.MISSING_MARKER.value,
-        AnomalyKind.MIXED_MARKERS.value,
-        PLAIN_DATA,
-        HANGING,
-        UNFENCED,
+        audit.OFFSET_SET_BACK,
+        audit.OFFSET_REPEATED,
+        audit.PLAIN_OFFSETS_WRITE,
+        audit.ZOMBIE_WRITER,
+        audit.DATA_WITHOUT_OFFSETS,
+        audit.MISSING_MARKER,
+        audit.MIXED_MARKERS,
+        audit.DATA_OUTSIDE_TRANSACTION,
+        audit.HANGING_TRANSACTION,
+        audit.START_WITHOUT_FENCING,
     }
 )
 """Findings that exactly-once rules out."""
 
-BESIDE: Final = frozenset({AnomalyKind.OTHER_WRITER.value})
+BESIDE: Final = frozenset({audit.OTHER_WRITER})
 """Findings that count and say nothing about the connectors whose topics they are in."""
 
 
 class Words(NamedTuple):
-    """How a kind of trouble is told: {n} is how often; {s}, {is}, {was} follow from it."""
+    """How a kind is reported by an audit: {n} is how often; {s}, {is}, {was} follow from it.
 
-    severity: Severity
+    cure and severity are those of the kind unless an audit has others.
+    """
+
+    kind: FindingKind
     message: str
-    cure: str
+    cure: str | None = None
+    severity: Severity | None = None
 
 
 KEY_WORDS: Final[Mapping[str, Words]] = {
     KeyAnomalyKind.MALFORMED_KEY: Words(
-        Severity.INFO,
+        offsets.MALFORMED_OFFSETS_KEY,
         "{n} key{s} of no source partition: workers ignore them",
         "find out who writes them; connectors are not affected from Kafka 3.5.2, 3.6.1 and 3.7.0 on (KAFKA-15800)",
+        Severity.INFO,
     ),
     KeyAnomalyKind.TWO_PARTITIONS: Words(
-        Severity.WARNING,
+        offsets.KEY_IN_TWO_PARTITIONS,
         "{n} key{s} with a value in two partitions of one topic: which one a worker starts from is chance",
         "eosctl offsets show names them; remove the stale ones with a tombstone in their own partition",
+        Severity.WARNING,
     ),
     KeyAnomalyKind.SAME_PARTITION: Words(
-        Severity.WARNING,
+        offsets.LOGICAL_DUPLICATES,
         "{n} source partition{s} under two keys that differ in bytes: the connector uses one of them",
         "eosctl offsets show names them; remove the one that the connector does not write",
     ),
     KeyAnomalyKind.SET_BACK: Words(
-        Severity.ERROR,
-        "{n} source offset{s} went back: what lies between was read and written again",
-        "compare the records between both offsets in the output; find out who wrote the lower one",
+        audit.OFFSET_SET_BACK, "{n} source offset{s} went back: what lies between was read and written again"
     ),
     KeyAnomalyKind.REPEATED: Words(
-        Severity.ERROR,
+        audit.OFFSET_REPEATED,
         "{n} source offset{s} {was} committed again together with data, by another producer session: records were "
         "read again",
-        "compare the records of both transactions in the output; see eosctl explain shadowed-offset",
     ),
     KeyAnomalyKind.PLAIN_WRITE: Words(
-        Severity.ERROR,
+        audit.PLAIN_OFFSETS_WRITE,
         "{n} source offset{s} {was} written outside any transaction after the connector committed in transactions",
-        "find the writer: a worker with exactly-once support off (eosctl upgrade-check), or a tool",
     ),
     KeyAnomalyKind.ZOMBIE: Words(
-        Severity.ERROR,
+        audit.ZOMBIE_WRITER,
         "{n} time{s} a producer wrote on after another one had taken over its source partition: a zombie",
-        "eosctl fence --connector fences it; find out why no fencing round did",
     ),
 }
 TRANSACTION_WORDS: Final[Mapping[str, Words]] = {
     AnomalyKind.DATA_WITHOUT_OFFSETS: Words(
-        Severity.ERROR,
+        audit.DATA_WITHOUT_OFFSETS,
         "{n} transaction{s} committed data without source offsets: a restart reads and writes it again",
-        "find the writer by its producer ID: eosctl transactions list --producer-id",
     ),
     AnomalyKind.MISSING_MARKER: Words(
-        Severity.ERROR,
-        "{n} transaction{s} ended elsewhere and {is} open here: a marker is missing",
-        "eosctl transactions hanging --topic shows it; if the rest is committed, to abort here is to lose data",
+        audit.MISSING_MARKER, "{n} transaction{s} ended elsewhere and {is} open here: a marker is missing"
     ),
     AnomalyKind.MIXED_MARKERS: Words(
-        Severity.ERROR,
-        "{n} transaction{s} {was} committed in one partition and aborted in another",
-        "compare the markers with eosctl transactions log; part of the data is missing for readers",
+        audit.MIXED_MARKERS, "{n} transaction{s} {was} committed in one partition and aborted in another"
     ),
     AnomalyKind.UNCLEAR: Words(
-        Severity.WARNING,
+        audit.UNCLEAR,
         "{n} transaction{s} with data could not be matched with their offsets: markers of several brokers' clocks",
-        "transaction.version 2 (Kafka 4.0) makes it clear, and so does __transaction_state: let the audit read it",
     ),
     AnomalyKind.UNKNOWN_WRITER: Words(
-        Severity.WARNING,
+        audit.UNKNOWN_WRITER,
         "{n} transaction{s} with data, and no source offsets, by a producer whose transactional ID is not known",
-        "let the audit see all transactional IDs (Describe) and __transaction_state; IDs idle for long are forgotten",
     ),
     AnomalyKind.OTHER_WRITER: Words(
-        Severity.WARNING,
+        audit.OTHER_WRITER,
         "{n} transaction{s} with data that the connector did not write: another application writes to its topic",
-        "eosctl transactions list --producer-id names it; give each writer its own topic if readers expect one only",
     ),
     AnomalyKind.OFFSETS_WITHOUT_DATA: Words(
-        Severity.INFO,
+        audit.OFFSETS_WITHOUT_DATA,
         "{n} transaction{s} committed source offsets and no data: filtered records, altered or copied offsets",
-        "nothing to do where records are filtered or offsets were altered",
     ),
     AnomalyKind.UNJUDGED: Words(
-        Severity.INFO,
+        audit.UNJUDGED,
         "{n} transaction{s} with data {is} older than what is left of the offsets topics, and were not judged",
-        "audit more often than the topics are compacted: eosctl audit --store keeps what it saw",
     ),
 }
 CONFIG_WORDS: Final[Mapping[str, Words]] = {
     ConfigAnomalyKind.PLAIN_LEADER: Words(
-        Severity.ERROR,
+        audit.PLAIN_LEADER_WRITE,
         "{n} record{s} of the leader {was} written outside any transaction after transactional ones: a leader with "
         "exactly-once support off",
-        "eosctl upgrade-check --to enabled names the worker; enable it there and restart it",
     ),
     ConfigAnomalyKind.INTERLEAVED_LEADERS: Words(
-        Severity.ERROR,
+        config_topic.INTERLEAVED_LEADERS,
         "{n} time{s} two leaders wrote at once",
         "give each Connect cluster its own group ID and topics",
     ),
     ConfigAnomalyKind.INCONSISTENT: Words(
-        Severity.ERROR,
-        "{n} connector{s} without all task configs: no worker that reads the topic anew will run their tasks",
+        config_topic.INCONSISTENT_CONNECTOR,
+        "{n} connector{s} without all task configs: no worker that starts will run their tasks",
         "write the connector's config again over REST; the leader then publishes its tasks",
     ),
 }
-
-
 UNFENCED_WORDS: Final = Words(
-    Severity.ERROR,
+    audit.START_WITHOUT_FENCING,
     "{n} producer{s} began after a commit of task configs without a fencing round: zombies were not kept out",
-    "check that every worker has exactly-once support enabled: eosctl upgrade-check --to enabled",
 )

@@ -3,18 +3,9 @@
 from collections.abc import Iterator
 
 from eosctl.analysis.audit.evidence import Evidence, PartitionLog
-from eosctl.analysis.audit.finding_words import (
-    DAMAGED,
-    EXPIRED,
-    EXPIRED_CURE,
-    HANGING,
-    HANGING_CURE,
-    LOST,
-    OPEN,
-    PLAIN_DATA,
-)
 from eosctl.analysis.audit.log_scan import GapKind
 from eosctl.analysis.audit.transaction_owners import AnomalyKind
+from eosctl.analysis.catalogue import audit as kinds
 from eosctl.model.audit import OpenAtPlan, TopicRole
 from eosctl.model.counts import counted
 from eosctl.model.report import Finding, Severity
@@ -41,7 +32,7 @@ def _gaps(log: PartitionLog, evidence: Evidence) -> Iterator[Finding]:
         message = f"offsets below {bounds.audited_from} are gone from a topic that is never cut: records were deleted"
         cure = "find out who called DeleteRecords, or whether the topic had cleanup.policy=delete"
         facts: dict[str, object] = {**place, "connectors": named, "start": 0, "end": bounds.audited_from}
-        yield Finding(EXPIRED, Severity.WARNING, subject, message, cure, facts)
+        yield kinds.EXPIRED_RANGE.finding(subject, message, facts, cure=cure)
     for state in (log.settled, log.tail):
         if state is None:
             continue
@@ -49,20 +40,18 @@ def _gaps(log: PartitionLog, evidence: Evidence) -> Iterator[Finding]:
             if gap.kind == GapKind.LOST:
                 message = f"offsets {gap.start} to {gap.end - 1} are missing in the middle of the log"
                 facts = {**place, "connectors": named, "start": gap.start, "end": gap.end}
-                cure = "compare with another replica; the topic is not compacted, so nothing may be missing"
-                yield Finding(LOST, Severity.ERROR, subject, message, cure, facts)
+                yield kinds.LOST_RANGE.finding(subject, message, facts)
             elif gap.kind == GapKind.UNCLEAR:
                 message = f"offsets {gap.start} to {gap.end - 1} are missing: compacted or lost, it cannot be told"
                 facts = {**place, "connectors": named, "start": gap.start, "end": gap.end}
                 cure = "let the audit read cleanup.policy: DescribeConfigs on the topic, and a broker"
-                yield Finding(LOST, Severity.WARNING, subject, message, cure, facts)
+                yield kinds.LOST_RANGE.finding(subject, message, facts, cure=cure, severity=Severity.WARNING)
             elif gap.kind == GapKind.EXPIRED:
                 message = f"offsets {gap.start} to {gap.end - 1} were deleted before an audit read them"
                 facts = {**place, "connectors": named, "start": gap.start, "end": gap.end}
-                yield Finding(EXPIRED, Severity.WARNING, subject, message, EXPIRED_CURE, facts)
+                yield kinds.EXPIRED_RANGE.finding(subject, message, facts)
         for damage in state.damages:
             message = f"offsets {damage.offset} to {damage.next_offset - 1} could not be read: {damage.reason}"
-            cure = "compare with another replica: kafka-dump-log.sh, or eosctl transactions log on the segment"
             facts = {
                 **place,
                 "connectors": named,
@@ -70,7 +59,7 @@ def _gaps(log: PartitionLog, evidence: Evidence) -> Iterator[Finding]:
                 "end": damage.next_offset,
                 "reason": damage.reason,
             }
-            yield Finding(DAMAGED, Severity.WARNING, subject, message, cure, facts)
+            yield kinds.UNREADABLE_RANGE.finding(subject, message, facts)
 
 
 def _expired_output(log: PartitionLog, start: int, named: list[str], evidence: Evidence) -> Finding:
@@ -95,12 +84,12 @@ def _expired_output(log: PartitionLog, start: int, named: list[str], evidence: E
     inside = log.settled is not None and log.settled.first_base is not None and log.settled.first_base < start
     if not lost and not inside:
         message = f"offsets below {start} are gone, as the topic's retention wants it: they were not judged"
-        return Finding(EXPIRED, Severity.INFO, subject, message, EXPIRED_CURE, {**place, "connectors": named})
+        return kinds.EXPIRED_RANGE.finding(subject, message, {**place, "connectors": named}, severity=Severity.INFO)
     users = named if inside else sorted({name for each in lost for name in each.connectors if name in named})
     message = f"offsets below {start} were deleted by DeleteRecords, not by retention: data of transactions is gone"
     places = [{"topic": each.topic, "partition": each.partition, "offset": each.first} for each in lost]
-    facts: dict[str, object] = {**place, "connectors": users, "offsets": places}
-    return Finding(EXPIRED, Severity.WARNING, subject, message, "find out who called DeleteRecords", facts)
+    cure = "find out who called DeleteRecords"
+    return kinds.EXPIRED_RANGE.finding(subject, message, {**place, "connectors": users, "offsets": places}, cure=cure)
 
 
 def _plain_data(log: PartitionLog, evidence: Evidence) -> Iterator[Finding]:
@@ -123,7 +112,6 @@ def _plain_data(log: PartitionLog, evidence: Evidence) -> Iterator[Finding]:
                 f"{counted(count, 'record')} in {log.topic}-{log.partition} outside any transaction "
                 f"(producer ID {producer.producer_id}), the last at offset {producer.last_plain}"
             )
-            cure = "find the writer: a worker with exactly-once support off, or another application that writes here"
             facts: dict[str, object] = {
                 "connectors": named,
                 "topic": log.topic,
@@ -133,7 +121,7 @@ def _plain_data(log: PartitionLog, evidence: Evidence) -> Iterator[Finding]:
                 "producer_id": producer.producer_id,
                 "records": count,
             }
-            yield Finding(PLAIN_DATA, Severity.ERROR, ", ".join(named), message, cure, facts)
+            yield kinds.DATA_OUTSIDE_TRANSACTION.finding(", ".join(named), message, facts)
 
 
 def _open(log: PartitionLog, evidence: Evidence) -> Iterator[Finding]:
@@ -150,12 +138,11 @@ def _open(log: PartitionLog, evidence: Evidence) -> Iterator[Finding]:
     }
     for each in mine:
         if each.hangs and (each.topic, each.partition, each.producer_id) not in lacking:
-            yield Finding(HANGING, Severity.ERROR, subject, _hanging_words(each), HANGING_CURE, _facts(each, evidence))
+            yield kinds.HANGING_TRANSACTION.finding(subject, _hanging_words(each), _facts(each, evidence))
     if not any(each.hangs for each in mine):
         held = bounds.high_watermark - bounds.last_stable_offset
         waiting = counted(held, "offset waits", "offsets wait")
         message = f"a transaction is open from offset {bounds.last_stable_offset}: {waiting} for it"
-        cure = "audit again when it has ended; eosctl transactions hanging tells whether it ever will"
         facts: dict[str, object] = {
             "connectors": [],
             "topic": log.topic,
@@ -164,7 +151,7 @@ def _open(log: PartitionLog, evidence: Evidence) -> Iterator[Finding]:
             "end": bounds.high_watermark,
             "producers": [each.producer_id for each in log.tail.producers],
         }
-        yield Finding(OPEN, Severity.INFO, subject, message, cure, facts)
+        yield kinds.OPEN_TRANSACTION.finding(subject, message, facts)
 
 
 def _hanging_words(each: OpenAtPlan) -> str:

@@ -7,12 +7,13 @@ of their own, because their lack shows late: at the election of a leader, at the
 from collections.abc import Iterator
 from typing import Final
 
+from eosctl.analysis.catalogue import acls as kinds
 from eosctl.model.acl_plan import BindingStatus, PlannedBinding
 from eosctl.model.acls import AclBinding, PatternType, ResourceType
 from eosctl.model.client_roles import ClientRole
 from eosctl.model.evidence import UNKNOWN_PRINCIPAL, Evidence
 from eosctl.model.offset_stores import SourceSupport
-from eosctl.model.report import Finding, Severity
+from eosctl.model.report import Finding
 from eosctl.model.rules import Rule
 from eosctl.model.skipped import Skipped
 
@@ -58,7 +59,9 @@ def _leader(evidence: Evidence) -> Iterator[Finding | Skipped]:
             yield each
             continue
         name = each.binding.pattern.name
-        yield LEADER.finding(name, _message(each), cure=_command(each.binding), principal=each.binding.principal)
+        yield kinds.LEADER.finding(
+            name, _message(each), {"principal": each.binding.principal}, cure=_command(each.binding)
+        )
 
 
 def _tasks(evidence: Evidence) -> Iterator[Finding | Skipped]:
@@ -78,7 +81,9 @@ def _tasks(evidence: Evidence) -> Iterator[Finding | Skipped]:
             f"--resource-pattern-type prefixed --transactional-id {stem}-"
         )
         message = f"{_message(found[0])}{more}"
-        yield TASKS.finding(connector, message, cure=cure, principal=principal, transactional_ids=names[:SHOWN])
+        yield kinds.TASKS.finding(
+            connector, message, {"principal": principal, "transactional_ids": names[:SHOWN]}, cure=cure
+        )
 
 
 def _others(evidence: Evidence) -> Iterator[Finding | Skipped]:
@@ -88,8 +93,8 @@ def _others(evidence: Evidence) -> Iterator[Finding | Skipped]:
             continue
         subject = str(each.binding.pattern)
         principal, operation = each.binding.principal, str(each.binding.operation)
-        yield OTHERS.finding(
-            subject, _message(each), cure=_command(each.binding), principal=principal, operation=operation
+        yield kinds.OTHERS.finding(
+            subject, _message(each), {"principal": principal, "operation": operation}, cure=_command(each.binding)
         )
 
 
@@ -114,43 +119,26 @@ def _command(binding: AclBinding) -> str:
     )
 
 
-LEADER: Final = Rule(
-    id="EOS130",
-    title="leader may not claim its ID",
-    severity=Severity.ERROR,
-    question="May every worker claim the leader's transactional ID?",
-    needs=NEEDS,
-    cause="From preparing on, the leader writes the config topic in transactions. Any worker may be elected.",
-    cure="kafka-acls.sh --add --allow-principal <principal> --operation Write --transactional-id <leader's ID>",
-    source="KIP-618, `eosctl acl-plan`",
-    check=_leader,
-    blocks=frozenset({"preparing", "enabled"}),
+RULES: Final = (
+    Rule(
+        kinds.LEADER,
+        "May every worker claim the leader's transactional ID?",
+        needs=NEEDS,
+        check=_leader,
+        blocks=frozenset({"preparing", "enabled"}),
+    ),
+    Rule(
+        kinds.TASKS,
+        "May the connectors' principals claim, and fence, the ID of every task?",
+        needs=NEEDS,
+        check=_tasks,
+        blocks=frozenset({"enabled"}),
+    ),
+    Rule(
+        kinds.OTHERS,
+        "May workers and connectors use every topic and group that exactly-once has them use?",
+        needs=NEEDS,
+        check=_others,
+        blocks=frozenset({"enabled"}),
+    ),
 )
-TASKS: Final = Rule(
-    id="EOS131",
-    title="tasks may not claim their IDs",
-    severity=Severity.ERROR,
-    question="May the connectors' principals claim, and fence, the ID of every task?",
-    needs=NEEDS,
-    cause="A task's producer claims its ID when it starts, and the connector's admin client fences those of the last "
-    "task count record. The latter shows only at the first reconfiguration: all tasks turn FAILED.",
-    cure="kafka-acls.sh --add --allow-principal <principal> --operation Write --resource-pattern-type prefixed "
-    "--transactional-id <group.id>-<connector>-",
-    source="KIP-618, `eosctl acl-plan`",
-    check=_tasks,
-    blocks=frozenset({"enabled"}),
-)
-OTHERS: Final = Rule(
-    id="EOS132",
-    title="ACLs of workers or connectors are missing",
-    severity=Severity.ERROR,
-    question="May workers and connectors use every topic and group that exactly-once has them use?",
-    needs=NEEDS,
-    cause="Under exactly-once each task writes and reads the offsets topic with the connector's own clients, which "
-    "need ACLs that only the worker needed before.",
-    cure="`eosctl acl-plan --phase enabled --emit kafka-acls` prints all that are missing",
-    source="KIP-618, `eosctl acl-plan`",
-    check=_others,
-    blocks=frozenset({"enabled"}),
-)
-RULES: Final = (LEADER, TASKS, OTHERS)

@@ -3,15 +3,15 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from eosctl.analysis.catalogue import brokers as kinds
 from eosctl.model.counts import counted
 from eosctl.model.evidence import Evidence
-from eosctl.model.report import Finding, Severity
+from eosctl.model.report import Finding
 from eosctl.model.rules import Rule
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import KafkaVersion
 
 FACTOR: Final = "transaction.state.log.replication.factor"
-IN_SYNC: Final = "transaction.state.log.min.isr"
 MIN_ISR: Final = "min.insync.replicas"
 VERIFICATION: Final = "transaction.partition.verification.enable"
 EXPIRATION: Final = "transactional.id.expiration.ms"
@@ -49,7 +49,7 @@ def _unusable(evidence: Evidence) -> Iterator[Finding | Skipped]:
                     f"created, "
                     "so no transactional producer ever starts"
                 )
-                yield UNUSABLE.finding(f"broker {node}", message, live_brokers=live)
+                yield kinds.UNUSABLE.finding(f"broker {node}", message, {"live_brokers": live})
         return
     minimum = int(log.facts.settings.get(MIN_ISR, "1"))
     if minimum > log.facts.replication_factor:
@@ -59,7 +59,7 @@ def _unusable(evidence: Evidence) -> Iterator[Finding | Skipped]:
             "begin or end"
         )
         cure = f"kafka-configs.sh --alter --entity-type topics --entity-name {LOG} --add-config {MIN_ISR}=1"
-        yield UNUSABLE.finding(LOG, message, cure=cure, min_isr=minimum)
+        yield kinds.UNUSABLE.finding(LOG, message, {"min_isr": minimum}, cure=cure)
 
 
 def _leaderless(evidence: Evidence) -> Iterator[Finding]:
@@ -71,7 +71,7 @@ def _leaderless(evidence: Evidence) -> Iterator[Finding]:
         message = (
             f"{len(dead)} of {log.facts.partitions} partitions of {LOG} have no leader: their IDs have no coordinator"
         )
-        yield LEADERLESS.finding(LOG, message, partitions=dead)
+        yield kinds.LEADERLESS.finding(LOG, message, {"partitions": dead})
 
 
 def _thin(evidence: Evidence) -> Iterator[Finding]:
@@ -82,7 +82,7 @@ def _thin(evidence: Evidence) -> Iterator[Finding]:
     if factor < wanted:
         there = counted(len(brokers), "broker")
         message = f"{LOG} has replication factor {factor} on {there}: a broker that fails stops transactions"
-        yield THIN.finding(LOG, message, replication_factor=factor, brokers=len(brokers))
+        yield kinds.THIN.finding(LOG, message, {"replication_factor": factor, "brokers": len(brokers)})
 
 
 def _verification(evidence: Evidence) -> Iterator[Finding | Skipped]:
@@ -92,7 +92,7 @@ def _verification(evidence: Evidence) -> Iterator[Finding | Skipped]:
             yield _not_told(node, VERIFICATION)
         elif settings[VERIFICATION] == "false":
             message = f"{VERIFICATION} is false: a late batch of a zombie can open a transaction that nobody ends"
-            yield VERIFY.finding(f"broker {node}", message)
+            yield kinds.VERIFY.finding(f"broker {node}", message)
 
 
 def _expiration(evidence: Evidence) -> Iterator[Finding | Skipped]:
@@ -105,66 +105,41 @@ def _expiration(evidence: Evidence) -> Iterator[Finding | Skipped]:
             message = (
                 f"{EXPIRATION} is {limit}: a task that is idle for longer fails at its next write (InvalidPidMapping)"
             )
-            yield EXPIRES.finding(f"broker {node}", message, transactional_id_expiration_ms=int(limit))
+            yield kinds.EXPIRES.finding(f"broker {node}", message, {"transactional_id_expiration_ms": int(limit)})
 
 
-UNUSABLE: Final = Rule(
-    id="EOS040",
-    title="transaction log cannot be written",
-    severity=Severity.ERROR,
-    question="Can the transaction log be created and written with the brokers that live?",
-    needs=("brokers", "transaction_log"),
-    cause="The topic is created at the first use of a transactional ID, with the replication factor and min ISR of the "
-    "brokers' settings (3 and 2 by default), and written with acks=all.",
-    cure=f"start the missing brokers, or set {FACTOR} and {IN_SYNC} to what the brokers allow and restart them",
-    source="KIP-98",
-    check=_unusable,
-    blocks=UP,
+RULES: Final = (
+    Rule(
+        kinds.UNUSABLE,
+        "Can the transaction log be created and written with the brokers that live?",
+        needs=("brokers", "transaction_log"),
+        check=_unusable,
+        blocks=UP,
+    ),
+    Rule(
+        kinds.LEADERLESS,
+        "Does every partition of the transaction log have a leader?",
+        needs=("transaction_log",),
+        check=_leaderless,
+        blocks=UP,
+    ),
+    Rule(
+        kinds.THIN,
+        "Does the transaction log survive the loss of a broker?",
+        needs=("brokers", "transaction_log"),
+        check=_thin,
+    ),
+    Rule(
+        kinds.VERIFY,
+        "Do brokers verify that a batch belongs to an ongoing transaction?",
+        needs=("brokers",),
+        check=_verification,
+        since=KafkaVersion(3, 6),
+    ),
+    Rule(
+        kinds.EXPIRES,
+        "Do transactional IDs outlive a quiet day?",
+        needs=("brokers",),
+        check=_expiration,
+    ),
 )
-LEADERLESS: Final = Rule(
-    id="EOS041",
-    title="transaction log without leader",
-    severity=Severity.ERROR,
-    question="Does every partition of the transaction log have a leader?",
-    needs=("transaction_log",),
-    cause="The leader of an ID's partition is its coordinator. Without one, producers of these IDs wait for ever.",
-    cure=f"start the brokers that hold the replicas: kafka-topics.sh --describe --topic {LOG} names them",
-    source="KIP-98",
-    check=_leaderless,
-    blocks=UP,
-)
-THIN: Final = Rule(
-    id="EOS042",
-    title="transaction log is thinly replicated",
-    severity=Severity.WARNING,
-    question="Does the transaction log survive the loss of a broker?",
-    needs=("brokers", "transaction_log"),
-    cause="A transaction log that is lost takes every producer's epoch with it: zombies are no longer fenced.",
-    cure=f"raise its replication factor with kafka-reassign-partitions.sh, then set {MIN_ISR}=2 on it",
-    source="KIP-98",
-    check=_thin,
-)
-VERIFY: Final = Rule(
-    id="EOS043",
-    title="partition verification is off",
-    severity=Severity.WARNING,
-    question="Do brokers verify that a batch belongs to a transaction under way?",
-    needs=("brokers",),
-    cause="Verification (KIP-890) keeps a zombie's late batch from opening a hanging transaction.",
-    cure=f"kafka-configs.sh --alter --entity-type brokers --entity-default --add-config {VERIFICATION}=true",
-    source="KIP-890",
-    check=_verification,
-    since=KafkaVersion(3, 6),
-)
-EXPIRES: Final = Rule(
-    id="EOS044",
-    title="transactional IDs expire early",
-    severity=Severity.WARNING,
-    question="Do transactional IDs outlive a quiet day?",
-    needs=("brokers",),
-    cause="A coordinator forgets an ID that was not used for this long; the producer that holds it then fails.",
-    cure="set transactional.id.expiration.ms=604800000 (the default) on every broker and restart them one by one",
-    source="KIP-98",
-    check=_expiration,
-)
-RULES: Final = (UNUSABLE, LEADERLESS, THIN, VERIFY, EXPIRES)

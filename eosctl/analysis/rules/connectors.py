@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from eosctl.analysis.catalogue import connectors as kinds
 from eosctl.analysis.connect_requests import for_connector, restart_tasks
 from eosctl.model.connectors import connector_path
 from eosctl.model.evidence import Evidence
-from eosctl.model.report import Finding, Severity
+from eosctl.model.report import Finding
 from eosctl.model.rules import Rule
 from eosctl.model.skipped import Skipped
 
@@ -51,14 +52,14 @@ def _unsupported(evidence: Evidence) -> Iterator[Finding | Skipped]:
         told = [each for each in messages if SAYS_NOTHING not in each]
         if told:
             text = f"with exactly.once.support=required the worker would refuse it: {'; '.join(told)}"
-            yield UNSUPPORTED.finding(name, text, messages=told)
+            yield kinds.UNSUPPORTED.finding(name, text, {"messages": told})
 
 
 def _never_asked(evidence: Evidence) -> Iterator[Finding]:
     for name, config in _configs(evidence):
         if (_text(config, "exactly.once.support") or "requested").lower() != "required":
             text = "exactly.once.support is not `required`: the worker does not check whether the connector supports it"
-            yield NEVER_ASKED.finding(name, text, cure=for_connector(NEVER_ASKED.cure, name))
+            yield kinds.NEVER_ASKED.finding(name, text, cure=for_connector(kinds.NEVER_ASKED.fix, name))
 
 
 def _ignored(evidence: Evidence) -> Iterator[Finding]:
@@ -70,7 +71,7 @@ def _ignored(evidence: Evidence) -> Iterator[Finding]:
         keys += [key for key in ("consumer.override.isolation.level",) if _text(config, key) == "read_uncommitted"]
         for key in keys:
             cure = f"remove {key} from the config: PUT {connector_path(name)}/config"
-            yield IGNORED.finding(name, f"{key} is replaced by the worker's own value", cure=cure, key=key)
+            yield kinds.IGNORED.finding(name, f"{key} is replaced by the worker's own value", {"key": key}, cure=cure)
 
 
 def _breaking(evidence: Evidence) -> Iterator[Finding]:
@@ -84,7 +85,7 @@ def _breaking(evidence: Evidence) -> Iterator[Finding]:
                 f"{key}={value} contradicts idempotence: the tasks' producers cannot be made, all tasks turn FAILED"
             )
             cure = f"remove {key} from the config: PUT {connector_path(name)}/config"
-            yield BREAKING.finding(name, message, cure=cure, key=key, value=value)
+            yield kinds.BREAKING.finding(name, message, {"key": key, "value": value}, cure=cure)
 
 
 def _timeout(evidence: Evidence) -> Iterator[Finding | Skipped]:
@@ -99,7 +100,9 @@ def _timeout(evidence: Evidence) -> Iterator[Finding | Skipped]:
             message = (
                 f"its producers ask for {TIMEOUT}={timeout}, the brokers allow {min(limits)} at most: no task starts"
             )
-            yield TOO_LONG.finding(name, message, transaction_timeout_ms=timeout, broker_maximum_ms=min(limits))
+            yield kinds.TOO_LONG.finding(
+                name, message, {"transaction_timeout_ms": timeout, "broker_maximum_ms": min(limits)}
+            )
 
 
 def _limits(evidence: Evidence) -> tuple[list[int], list[Skipped]]:
@@ -129,7 +132,9 @@ def _interval(evidence: Evidence) -> Iterator[Finding | Skipped]:
                 f"set transaction.boundary.interval.ms below {timeout}, or raise {PRODUCER}{TIMEOUT}: PUT "
                 f"{connector_path(name)}/config"
             )
-            yield INTERVAL.finding(name, message, cure=cure, interval_ms=interval, transaction_timeout_ms=timeout)
+            yield kinds.INTERVAL.finding(
+                name, message, {"interval_ms": interval, "transaction_timeout_ms": timeout}, cure=cure
+            )
 
 
 def _mirror(evidence: Evidence) -> Iterator[Finding]:
@@ -142,7 +147,7 @@ def _mirror(evidence: Evidence) -> Iterator[Finding]:
                 "its consumer reads uncommitted: records of aborted transactions are mirrored as if they were committed"
             )
             cure = f"set source.consumer.isolation.level=read_committed: PUT {connector_path(name)}/config"
-            yield MIRROR.finding(name, message, cure=cure, isolation_levels=levels)
+            yield kinds.MIRROR.finding(name, message, {"isolation_levels": levels}, cure=cure)
 
 
 def _dedicated(evidence: Evidence) -> Iterator[Finding]:
@@ -154,7 +159,7 @@ def _dedicated(evidence: Evidence) -> Iterator[Finding]:
         )
         if "clusters" in properties and enabled and properties.get(DEDICATED_REST, "false").lower() != "true":
             message = f"exactly-once is enabled and {DEDICATED_REST} is not: nodes cannot ask the leader to fence"
-            yield DEDICATED.finding(name, message)
+            yield kinds.DEDICATED.finding(name, message)
 
 
 def _failed(evidence: Evidence) -> Iterator[Finding]:
@@ -164,118 +169,66 @@ def _failed(evidence: Evidence) -> Iterator[Finding]:
         if failed and name in evidence.sources():
             message = f"{len(failed)} of its {len(status.tasks)} tasks are FAILED"
             cure = f"read why: GET {connector_path(name)}/status; then restart them: {restart_tasks(name, failed)}"
-            yield FAILED.finding(name, message, cure=cure, tasks=failed)
+            yield kinds.FAILED.finding(name, message, {"tasks": failed}, cure=cure)
 
 
-UNSUPPORTED: Final = Rule(
-    id="EOS100",
-    title="connector does not support exactly-once",
-    severity=Severity.WARNING,
-    question="Does every source connector say that it supports exactly-once with its config?",
-    needs=("preflight",),
-    cause="A connector that does not keep its position in source offsets, or whose source cannot be read again from "
-    "there, writes duplicates whatever the worker does.",
-    cure="use a release or a mode of the connector that supports it; its validation says which setting is in the way",
-    source="KIP-618 (exactlyOnceSupport)",
-    check=_unsupported,
+RULES: Final = (
+    Rule(
+        kinds.UNSUPPORTED,
+        "Does every source connector say that it supports exactly-once with its config?",
+        needs=("preflight",),
+        check=_unsupported,
+    ),
+    Rule(
+        kinds.NEVER_ASKED,
+        "Is exactly-once required of every source connector?",
+        needs=("inspection",),
+        check=_never_asked,
+    ),
+    Rule(
+        kinds.IGNORED,
+        "Does every client override take effect?",
+        needs=("inspection",),
+        check=_ignored,
+    ),
+    Rule(
+        kinds.BREAKING,
+        "Can the tasks' producers be idempotent with the connector's overrides?",
+        needs=("inspection",),
+        check=_breaking,
+        blocks=frozenset({"enabled"}),
+    ),
+    Rule(
+        kinds.TOO_LONG,
+        "Do the brokers accept the transaction timeout of every connector?",
+        needs=("inspection", "brokers"),
+        check=_timeout,
+        blocks=frozenset({"enabled"}),
+    ),
+    Rule(
+        kinds.INTERVAL,
+        "Do transactions by interval end before they time out?",
+        needs=("inspection",),
+        check=_interval,
+        blocks=frozenset({"enabled"}),
+    ),
+    Rule(
+        kinds.MIRROR,
+        "Does every MirrorSourceConnector read committed?",
+        needs=("inspection",),
+        check=_mirror,
+    ),
+    Rule(
+        kinds.DEDICATED,
+        "Can the nodes of a dedicated MirrorMaker cluster ask their leader to fence?",
+        needs=("worker_files",),
+        check=_dedicated,
+        blocks=frozenset({"preparing", "enabled"}),
+    ),
+    Rule(
+        kinds.FAILED,
+        "Do the tasks of all source connectors run?",
+        needs=("statuses",),
+        check=_failed,
+    ),
 )
-NEVER_ASKED: Final = Rule(
-    id="EOS101",
-    title="connector was never asked",
-    severity=Severity.INFO,
-    question="Is exactly-once required of every source connector?",
-    needs=("inspection",),
-    cause="The default, `requested`, checks nothing.",
-    cure="set exactly.once.support=required: PUT /connectors/<connector>/config",
-    source="KIP-618",
-    check=_never_asked,
-)
-IGNORED: Final = Rule(
-    id="EOS102",
-    title="override is ignored",
-    severity=Severity.WARNING,
-    question="Does every client override take effect?",
-    needs=("inspection",),
-    cause="Workers with exactly-once set transactional.id, enable.idempotence and isolation.level themselves.",
-    cure="remove the setting from the connector's config",
-    source="KIP-618",
-    check=_ignored,
-)
-BREAKING: Final = Rule(
-    id="EOS103",
-    title="override breaks idempotence",
-    severity=Severity.ERROR,
-    question="Can the tasks' producers be idempotent with the connector's overrides?",
-    needs=("inspection",),
-    cause="An idempotent producer needs acks=all, at most 5 requests in flight and retries.",
-    cure="remove the setting from the connector's config",
-    source="KIP-98, KIP-618",
-    check=_breaking,
-    blocks=frozenset({"enabled"}),
-)
-TOO_LONG: Final = Rule(
-    id="EOS104",
-    title="transaction timeout above the brokers' maximum",
-    severity=Severity.ERROR,
-    question="Do the brokers accept the transaction timeout of every connector?",
-    needs=("inspection", "brokers"),
-    cause="InitProducerId with a longer timeout than transaction.max.timeout.ms is refused "
-    "(InvalidTxnTimeoutException).",
-    cure="lower producer.override.transaction.timeout.ms of the connector, or raise transaction.max.timeout.ms of the "
-    "brokers",
-    source="KIP-98",
-    check=_timeout,
-    blocks=frozenset({"enabled"}),
-)
-INTERVAL: Final = Rule(
-    id="EOS105",
-    title="interval longer than the transaction timeout",
-    severity=Severity.ERROR,
-    question="Do transactions by interval end before they time out?",
-    needs=("inspection",),
-    cause="A transaction that is open for longer than transaction.timeout.ms is aborted by its coordinator.",
-    cure="set transaction.boundary.interval.ms below producer.override.transaction.timeout.ms",
-    source="KIP-618, KIP-98",
-    check=_interval,
-    blocks=frozenset({"enabled"}),
-)
-MIRROR: Final = Rule(
-    id="EOS106",
-    title="MirrorMaker reads uncommitted",
-    severity=Severity.WARNING,
-    question="Does every MirrorSourceConnector read committed?",
-    needs=("inspection",),
-    cause="Exactly-once of a mirror holds for what its consumer reads.",
-    cure="set source.consumer.isolation.level=read_committed in the connector's config",
-    source="Kafka documentation, geo-replication",
-    check=_mirror,
-)
-DEDICATED: Final = Rule(
-    id="EOS107",
-    title="dedicated MirrorMaker without internal REST",
-    severity=Severity.ERROR,
-    question="Can the nodes of a dedicated MirrorMaker cluster ask their leader to fence?",
-    needs=("worker_files",),
-    cause="Nodes of a dedicated MirrorMaker open no REST server unless dedicated.mode.enable.internal.rest says so "
-    "(3.5).",
-    cure="set dedicated.mode.enable.internal.rest=true and listeners on every node, and restart them",
-    source="KIP-710",
-    check=_dedicated,
-    blocks=frozenset({"preparing", "enabled"}),
-)
-FAILED: Final = Rule(
-    id="EOS108",
-    title="tasks of a source failed",
-    severity=Severity.WARNING,
-    question="Do the tasks of all source connectors run?",
-    needs=("statuses",),
-    cause="Under exactly-once a task fails where fencing, its producer or its offsets topic fails; Connect does not "
-    "start "
-    "it again by itself.",
-    cure="read why: GET /connectors/<connector>/status; then restart each of them: POST "
-    "/connectors/<connector>/tasks/<task>/restart. `restart?includeTasks=true` does it with one request, but a leader "
-    "whose transactional ID expired or was fenced refuses that, and then every change until it is restarted (EOS110)",
-    source="KIP-618",
-    check=_failed,
-)
-RULES: Final = (UNSUPPORTED, NEVER_ASKED, IGNORED, BREAKING, TOO_LONG, INTERVAL, MIRROR, DEDICATED, FAILED)

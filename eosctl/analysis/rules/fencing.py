@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from eosctl.analysis.catalogue import fencing as kinds
 from eosctl.analysis.connect_requests import for_connector
 from eosctl.model.evidence import Evidence
 from eosctl.model.names import ConnectorTaskId, task_transactional_id
@@ -78,17 +79,14 @@ def _of_connector(evidence: Evidence, name: str, record: int, crowd: int) -> Ite
         else "none of its tasks runs meanwhile"
     )
     files = "" if not isinstance(evidence.worker_files, Skipped) else " (unless the workers set admin.retry.backoff.*)"
-    yield BUDGET.finding(
+    yield kinds.BUDGET.finding(
         name,
         f"fencing its {record} producers, up to {crowd} of them at one coordinator, takes about {seconds:.0f} s at "
         f"each "
         f"reconfiguration with {BACKOFF}={backoff:g} and {LONGEST_BACKOFF}={longest:g}{files}: {end}",
+        {"producers": record, "at_one_coordinator": crowd, "silence_s": round(seconds, 1), "budget_s": BUDGET_S},
         severity=severity,
-        cure=for_connector(BUDGET.cure, name),
-        producers=record,
-        at_one_coordinator=crowd,
-        silence_s=round(seconds, 1),
-        budget_s=BUDGET_S,
+        cure=for_connector(kinds.BUDGET.fix, name),
     )
 
 
@@ -127,42 +125,25 @@ def _limit(evidence: Evidence) -> Iterator[Finding | Skipped]:
                 f"which "
                 "the broker refuses (InvalidTxnTimeoutException): every round fails and all tasks turn FAILED"
             )
-            yield LIMIT.finding(
-                f"broker {node}", message, node=node, transaction_max_timeout_ms=int(settings[MAX_TIMEOUT])
+            yield kinds.LIMIT.finding(
+                f"broker {node}", message, {"node": node, "transaction_max_timeout_ms": int(settings[MAX_TIMEOUT])}
             )
 
 
-BUDGET: Final = Rule(
-    id="EOS030",
-    title="fencing takes longer than Connect waits",
-    severity=Severity.ERROR,
-    question="Can every connector be fenced within 90 s?",
-    needs=("group_id", "inspection", "transaction_log"),
-    cause="Admin.fenceProducers waits its retry back-off between two IDs of one coordinator: some 95 tasks at one "
-    "broker "
-    "exceed the 90 s that Connect gives a round. Measured: 100 IDs take 91 to 94 s by default and 0.16 s with a "
-    "back-off "
-    "of 1 ms.",
-    cure="set admin.override.retry.backoff.ms=5 and admin.override.retry.backoff.max.ms=5 in the connector's config "
-    "(PUT "
-    "/connectors/<connector>/config), or admin.retry.backoff.ms=5 and admin.retry.backoff.max.ms=5 on all workers",
-    source="KIP-580, KIP-618; measured with 3.9.2 and 4.3.1",
-    check=_budget,
-    blocks=frozenset({"enabled"}),
+RULES: Final = (
+    Rule(
+        kinds.BUDGET,
+        "Can every connector be fenced within 90 s?",
+        needs=("group_id", "inspection", "transaction_log"),
+        check=_budget,
+        blocks=frozenset({"enabled"}),
+    ),
+    Rule(
+        kinds.LIMIT,
+        "Do all brokers accept a transaction timeout of 90 s?",
+        needs=("brokers",),
+        check=_limit,
+        since=KafkaVersion(3, 7, 1),
+        blocks=frozenset({"enabled"}),
+    ),
 )
-LIMIT: Final = Rule(
-    id="EOS031",
-    title="brokers refuse Connect's fencing timeout",
-    severity=Severity.ERROR,
-    question="Do all brokers accept a transaction timeout of 90 s?",
-    needs=("brokers",),
-    cause="From 3.7.1 on workers send their 90 s as the transaction timeout of each InitProducerId (KAFKA-16047).",
-    cure="set transaction.max.timeout.ms=900000 (the default) in every broker's server.properties and restart the "
-    "brokers "
-    "one by one",
-    source="KAFKA-16047; measured with 3.9.2",
-    check=_limit,
-    since=KafkaVersion(3, 7, 1),
-    blocks=frozenset({"enabled"}),
-)
-RULES: Final = (BUDGET, LIMIT)

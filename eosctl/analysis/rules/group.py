@@ -4,9 +4,10 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
+from eosctl.analysis.catalogue import group as kinds
 from eosctl.analysis.rules.workers import ALL
 from eosctl.model.evidence import Evidence
-from eosctl.model.report import Finding, Severity
+from eosctl.model.report import Finding
 from eosctl.model.rules import Rule
 from eosctl.model.skipped import Skipped
 from eosctl.model.workers import TaskStatus
@@ -27,10 +28,10 @@ def _no_group(evidence: Evidence) -> Iterator[Finding]:
         return
     if group.members and group.protocol_type != "connect":
         message = f"the group is one of {group.protocol_type or 'unknown'} clients, not of Connect workers"
-        yield NO_GROUP.finding(str(evidence.group_id), message, protocol_type=group.protocol_type)
+        yield kinds.NO_GROUP.finding(str(evidence.group_id), message, {"protocol_type": group.protocol_type})
     elif not group.members and evidence.answering:
         message = f"the group has no member (state {group.state}), though workers answer"
-        yield NO_GROUP.finding(str(evidence.group_id), message, state=group.state)
+        yield kinds.NO_GROUP.finding(str(evidence.group_id), message, {"state": group.state})
 
 
 def _unnamed(evidence: Evidence) -> Iterator[Finding | Skipped]:
@@ -43,7 +44,7 @@ def _unnamed(evidence: Evidence) -> Iterator[Finding | Skipped]:
         elif place_of(member.url) not in given:
             message = f"the group has a member at {member.url} that is not among the given workers"
             cure = f"add --connect-url {member.url.rstrip('/')}: nothing is known about this worker"
-            yield UNNAMED.finding(member.url, message, cure=cure, member_id=member.member_id)
+            yield kinds.UNNAMED.finding(member.url, message, {"member_id": member.member_id}, cure=cure)
 
 
 def _stranger(evidence: Evidence) -> Iterator[Finding | Skipped]:
@@ -54,7 +55,9 @@ def _stranger(evidence: Evidence) -> Iterator[Finding | Skipped]:
         for url, names in told.items():
             if names != usual and (count > 1 or not names & usual):
                 message = f"the worker knows other connectors than the others: {_difference(names, usual)}"
-                yield STRANGER.finding(url, message, more=sorted(names - usual), fewer=sorted(usual - names))
+                yield kinds.STRANGER.finding(
+                    url, message, {"more": sorted(names - usual), "fewer": sorted(usual - names)}
+                )
 
 
 def _difference(names: frozenset[str], usual: frozenset[str]) -> str:
@@ -71,15 +74,15 @@ def _protocol(evidence: Evidence) -> Iterator[Finding | Skipped]:
     elif group.protocol != "sessioned":
         name = "eager" if group.protocol == "default" else group.protocol
         message = f"the group uses connect.protocol={name}: whoever reaches a worker's REST address can fence its tasks"
-        yield PROTOCOL.finding(str(evidence.group_id), message, protocol=name)
+        yield kinds.PROTOCOL.finding(str(evidence.group_id), message, {"protocol": name})
 
 
 def _moving(evidence: Evidence) -> Iterator[Finding]:
     group = evidence.group
     statuses = {} if isinstance(evidence.statuses, Skipped) else evidence.statuses
     if not isinstance(group, Skipped) and group.members and group.state != "Stable":
-        yield MOVING.finding(
-            str(evidence.group_id), f"the group is {group.state}: tasks move just now", state=group.state
+        yield kinds.MOVING.finding(
+            str(evidence.group_id), f"the group is {group.state}: tasks move just now", {"state": group.state}
         )
     gone = _places_that_left(evidence)
     waiting = [name for name, each in statuses.items() if any(_waits(task, gone) for task in each.tasks)]
@@ -87,7 +90,7 @@ def _moving(evidence: Evidence) -> Iterator[Finding]:
         message = (
             f"tasks of {', '.join(waiting[:10])} run on no worker: those of a worker that left are held back for it"
         )
-        yield MOVING.finding("tasks", message, connectors=waiting)
+        yield kinds.MOVING.finding("tasks", message, {"connectors": waiting})
 
 
 def _places_that_left(evidence: Evidence) -> frozenset[str]:
@@ -104,67 +107,39 @@ def _waits(task: TaskStatus, gone: frozenset[str]) -> bool:
     return task.state == "UNASSIGNED" or (task.state == "RUNNING" and task.worker_id in gone)
 
 
-NO_GROUP: Final = Rule(
-    id="EOS020",
-    title="no such group of workers",
-    severity=Severity.ERROR,
-    question="Do the workers form the group that was named?",
-    needs=("group",),
-    cause="Transactional IDs begin with the group.id: with a wrong one nothing that is said about them is right.",
-    cure="give --group-id the workers' group.id, and -b their brokers",
-    source="KIP-618",
-    check=_no_group,
-    blocks=ALL,
+RULES: Final = (
+    Rule(
+        kinds.NO_GROUP,
+        "Do the workers form the group that was named?",
+        needs=("group",),
+        check=_no_group,
+        blocks=ALL,
+    ),
+    Rule(
+        kinds.UNNAMED,
+        "Is every member of the group among the given workers?",
+        needs=("group", "workers"),
+        check=_unnamed,
+        blocks=ALL,
+    ),
+    Rule(
+        kinds.STRANGER,
+        "Do all given workers know the same connectors?",
+        needs=("workers",),
+        check=_stranger,
+        blocks=ALL,
+    ),
+    Rule(
+        kinds.PROTOCOL,
+        "Are requests between workers signed?",
+        needs=("group",),
+        check=_protocol,
+    ),
+    Rule(
+        kinds.MOVING,
+        "Is the group at rest, and does every task have a worker?",
+        needs=("group", "statuses"),
+        check=_moving,
+        blocks=ALL,
+    ),
 )
-UNNAMED: Final = Rule(
-    id="EOS021",
-    title="worker that was not named",
-    severity=Severity.ERROR,
-    question="Is every member of the group among the given workers?",
-    needs=("group", "workers"),
-    cause="One worker that is not enabled voids exactly-once for the tasks that it is given.",
-    cure="name every worker with --connect-url, as it advertises itself (rest.advertised.host.name and .port)",
-    source="KIP-618",
-    check=_unnamed,
-    blocks=ALL,
-)
-STRANGER: Final = Rule(
-    id="EOS022",
-    title="worker that knows other connectors",
-    severity=Severity.ERROR,
-    question="Do all given workers know the same connectors?",
-    needs=("workers",),
-    cause="The worker belongs to another Connect cluster, or does not keep up with the config topic.",
-    cure="give only workers of one Connect cluster; if it is of this one, look for errors of KafkaBasedLog in its log "
-    "and restart it",
-    source="Kafka Connect REST API",
-    check=_stranger,
-    blocks=ALL,
-)
-PROTOCOL: Final = Rule(
-    id="EOS023",
-    title="fencing endpoint is open",
-    severity=Severity.WARNING,
-    question="Are requests between workers signed?",
-    needs=("group",),
-    cause="Workers ask the leader to fence over REST. Only the protocol `sessioned` signs these requests (KIP-507), "
-    "and it is used only where every worker supports it.",
-    cure="set connect.protocol=sessioned (the default) on every worker and restart them one by one",
-    source="KIP-507",
-    check=_protocol,
-)
-MOVING: Final = Rule(
-    id="EOS024",
-    title="tasks are moving",
-    severity=Severity.WARNING,
-    question="Is the group at rest, and does every task have a worker?",
-    needs=("group", "statuses"),
-    cause="While a worker is down its tasks wait for it (scheduled.rebalance.max.delay.ms, 5 minutes); a second "
-    "restart "
-    "before that ends moves them twice.",
-    cure="wait: `eosctl upgrade-check --wait 300` ends when the group is at rest",
-    source="KIP-415",
-    check=_moving,
-    blocks=ALL,
-)
-RULES: Final = (NO_GROUP, UNNAMED, STRANGER, PROTOCOL, MOVING)

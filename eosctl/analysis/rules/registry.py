@@ -1,4 +1,4 @@
-"""The one registry of rules, and how they are asked."""
+"""The one registry of rules, how they are asked, and which commands report what they find."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -8,6 +8,7 @@ from eosctl.analysis.rules import (
     brokers,
     connectors,
     consumers,
+    delegated,
     fencing,
     group,
     offsets,
@@ -15,34 +16,26 @@ from eosctl.analysis.rules import (
     transactions,
     versions,
     workers,
-    wrapped,
 )
 from eosctl.model.evidence import Evidence
-from eosctl.model.report import Finding
+from eosctl.model.report import Finding, FindingKind, Severity
 from eosctl.model.rules import Diagnosis, Rule, RuleAnswer
 from eosctl.model.skipped import Skipped
 
-THEMES: Final = {
-    "Versions": versions.RULES,
-    "Workers": workers.RULES,
-    "The group": group.RULES,
-    "Fencing": fencing.RULES,
-    "Brokers and the transaction log": brokers.RULES,
-    "Internal topics": topics.RULES,
-    "Records of the config and offsets topics": tuple(
-        sorted((*wrapped.RULES, *offsets.RULES), key=lambda rule: rule.id)
-    ),
-    "Connectors": connectors.RULES,
-    "Transactional IDs": transactions.RULES,
-    "Consumers": consumers.RULES,
-    "ACLs": acls.RULES,
-}
-RULES: Final[tuple[Rule, ...]] = tuple(rule for rules in THEMES.values() for rule in rules)
+_BY_THEME: Final = (
+    *(versions.RULES, workers.RULES, group.RULES, fencing.RULES, brokers.RULES, topics.RULES, delegated.RULES),
+    *(offsets.RULES, connectors.RULES, transactions.RULES, consumers.RULES, acls.RULES),
+)
+RULES: Final = tuple(sorted((rule for rules in _BY_THEME for rule in rules), key=lambda rule: rule.id))
+EXPECTED_WHILE_ROLLING: Final = frozenset({"EOS012", "EOS013"})
+"""What upgrade-check does not report, because it is so during every rolling step."""
 
 
-def rule_by_id(rule_id: str) -> Rule | None:
-    """The rule of this ID, in any case; None where there is none."""
-    return next((rule for rule in RULES if rule.id == rule_id.upper()), None)
+def commands_reporting(kind: FindingKind) -> tuple[str, ...]:
+    """The commands whose findings may be of this kind; upgrade-check reports errors and warnings of rules."""
+    asked = any(rule.kind == kind for rule in RULES)
+    warned = asked and kind.severity is not Severity.INFO and kind.id not in EXPECTED_WHILE_ROLLING
+    return (*(("doctor",) if asked else ()), *(("upgrade-check",) if warned else ()), *kind.commands)
 
 
 def diagnose(evidence: Evidence, rules: Iterable[Rule] = RULES) -> Diagnosis:

@@ -3,13 +3,14 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from eosctl.analysis.catalogue import transactions as kinds
 from eosctl.analysis.connect_requests import restart_tasks
 from eosctl.analysis.rules.workers import probes
 from eosctl.model.counts import counted
 from eosctl.model.evidence import Evidence, declared_support
 from eosctl.model.names import ConnectorTaskId, leader_transactional_id, task_transactional_id
 from eosctl.model.offset_stores import SourceSupport
-from eosctl.model.report import Finding, Severity
+from eosctl.model.report import Finding
 from eosctl.model.rules import Rule
 from eosctl.model.skipped import Skipped
 from eosctl.model.transactions import TransactionDescription
@@ -41,7 +42,7 @@ def _no_leader_id(evidence: Evidence) -> Iterator[Finding | Skipped]:
             f"{claim[0]}, but no coordinator knows {leader}: no leader of group {evidence.group_id} ever prepared, or "
             "its ID expired"
         )
-        yield NO_LEADER_ID.finding(leader, message, claims=claim)
+        yield kinds.NO_LEADER_ID.finding(leader, message, {"claims": claim})
 
 
 def _no_task_id(evidence: Evidence) -> Iterator[Finding | Skipped]:
@@ -65,7 +66,7 @@ def _no_task_id(evidence: Evidence) -> Iterator[Finding | Skipped]:
                 "the tasks write to another Kafka cluster"
             )
             cure = restart_tasks(name, lost)
-            yield NO_TASK_ID.finding(name, message, cure=cure, tasks=lost)
+            yield kinds.NO_TASK_ID.finding(name, message, {"tasks": lost}, cure=cure)
 
 
 def _unknown(told: Iterable[object]) -> Iterator[Skipped]:
@@ -95,7 +96,7 @@ def _overdue(evidence: Evidence) -> Iterator[Finding | Skipped]:
                 "of its partitions stand still"
             )
             cure = f"eosctl fence --transactional-id {name}"
-            yield OVERDUE.finding(name, message, cure=cure, state=each.state.value, late_ms=late_ms)
+            yield kinds.OVERDUE.finding(name, message, {"state": each.state.value, "late_ms": late_ms}, cure=cure)
 
 
 def _forgotten_markers(evidence: Evidence) -> Iterator[Finding | Skipped]:
@@ -111,7 +112,9 @@ def _forgotten_markers(evidence: Evidence) -> Iterator[Finding | Skipped]:
                 f"its transaction is {each.state.value} and {places} has no leader: a transaction that ends now leaves "
                 "its records there open for ever"
             )
-            yield FORGOTTEN.finding(name, message, partitions=[str(place) for place in lost], state=each.state.value)
+            yield kinds.FORGOTTEN.finding(
+                name, message, {"partitions": [str(place) for place in lost], "state": each.state.value}
+            )
 
 
 def _near_expiry(evidence: Evidence) -> Iterator[Finding | Skipped]:
@@ -135,7 +138,9 @@ def _near_expiry(evidence: Evidence) -> Iterator[Finding | Skipped]:
                 f"{len(near)} of its tasks wrote nothing for long: their IDs ({ids[near[0]]}) expire in {hours:.1f} h"
             )
             cure = restart_tasks(name, near)
-            yield NEAR_EXPIRY.finding(name, message, cure=cure, tasks=near, transactional_id_expiration_ms=limit)
+            yield kinds.NEAR_EXPIRY.finding(
+                name, message, {"tasks": near, "transactional_id_expiration_ms": limit}, cure=cure
+            )
 
 
 def _expirations(evidence: Evidence) -> tuple[list[int], list[Skipped]]:
@@ -159,7 +164,7 @@ def _collision(evidence: Evidence) -> Iterator[Finding]:
                 message = (
                     f"task {task.task} has the ID {mine} of the leader of group {others[mine]}: they fence each other"
                 )
-                yield COLLISION.finding(name, message, transactional_id=mine, group_id=others[mine])
+                yield kinds.COLLISION.finding(name, message, {"transactional_id": mine, "group_id": others[mine]})
 
 
 def _prefix(evidence: Evidence) -> Iterator[Finding]:
@@ -168,7 +173,7 @@ def _prefix(evidence: Evidence) -> Iterator[Finding]:
         longer = [other for other in names if other.startswith(f"{name}-")]
         if longer:
             message = f"a prefixed ACL for its transactional IDs covers those of {', '.join(longer[:10])} too"
-            yield PREFIX.finding(name, message, connectors=longer)
+            yield kinds.PREFIX.finding(name, message, {"connectors": longer})
 
 
 def _foreign(evidence: Evidence) -> Iterator[Finding | Skipped]:
@@ -184,112 +189,58 @@ def _foreign(evidence: Evidence) -> Iterator[Finding | Skipped]:
             found.append(each)
     if found:
         message = f"{len(found)} IDs begin with {group_id}- and belong to no connector of it, {found[0]} first"
-        yield FOREIGN.finding(group_id, message, transactional_ids=sorted(found)[:20], count=len(found))
+        yield kinds.FOREIGN.finding(group_id, message, {"transactional_ids": sorted(found)[:20], "count": len(found)})
 
 
-NO_LEADER_ID: Final = Rule(
-    id="EOS110",
-    title="no leader ever prepared",
-    severity=Severity.ERROR,
-    question="Is the leader's transactional ID known where workers are preparing or enabled?",
-    needs=("group_id", "transactions"),
-    cause="A leader that is preparing or enabled claims connect-cluster-<group.id> as soon as it is elected. If the ID "
-    "expires, because nothing was written for transactional.id.expiration.ms, the leader's next write fails "
-    "(`Failed to perform fencable send to config topic`), and it claims the ID again only if that was a change of a "
-    "config. After a failed `restart?includeTasks=true` it never does, and refuses every change until it is restarted "
-    "(measured with 4.3.1).",
-    cure="check --group-id and -b; if they are right, PUT /connectors/<connector>/config with what it is, and again if "
-    "that is refused; if it stays refused, restart the leader's worker. If its log has authorization errors, the "
-    "worker's principal needs Write on TransactionalId connect-cluster-<group.id>",
-    source="KIP-618",
-    check=_no_leader_id,
-    blocks=frozenset({"enabled"}),
+RULES: Final = (
+    Rule(
+        kinds.NO_LEADER_ID,
+        "Is the leader's transactional ID known where workers are preparing or enabled?",
+        needs=("group_id", "transactions"),
+        check=_no_leader_id,
+        blocks=frozenset({"enabled"}),
+    ),
+    Rule(
+        kinds.NO_TASK_ID,
+        "Does a coordinator know the ID of every task that runs?",
+        needs=("group_id", "transactions", "statuses", "workers"),
+        check=_no_task_id,
+    ),
+    Rule(
+        kinds.OVERDUE,
+        "Do all transactions of Connect end by their timeout?",
+        needs=("transactions",),
+        check=_overdue,
+    ),
+    Rule(
+        kinds.COLLISION,
+        "Has no task the ID of another group's leader?",
+        needs=("group_id", "statuses", "groups"),
+        check=_collision,
+    ),
+    Rule(
+        kinds.PREFIX,
+        "Can IDs be granted by prefix to one connector alone?",
+        needs=("statuses",),
+        check=_prefix,
+    ),
+    Rule(
+        kinds.FOREIGN,
+        "Does every ID that begins with the group.id belong to one of its connectors?",
+        needs=("group_id", "transactional_ids", "inspection"),
+        check=_foreign,
+    ),
+    Rule(
+        kinds.FORGOTTEN,
+        "Do all partitions of Connect's open transactions have a leader?",
+        needs=("transactions", "leaderless"),
+        check=_forgotten_markers,
+        blocks=frozenset({"preparing", "enabled", "disabled"}),
+    ),
+    Rule(
+        kinds.NEAR_EXPIRY,
+        "Will the IDs of all tasks that run be known tomorrow?",
+        needs=("group_id", "idle_since", "statuses", "brokers"),
+        check=_near_expiry,
+    ),
 )
-NO_TASK_ID: Final = Rule(
-    id="EOS111",
-    title="tasks run without known IDs",
-    severity=Severity.WARNING,
-    question="Does a coordinator know the ID of every task that runs?",
-    needs=("group_id", "transactions", "statuses", "workers"),
-    cause="A task claims its ID before it starts. An ID that nobody used for transactional.id.expiration.ms (7 days) "
-    "is "
-    "forgotten, and the task's next write fails with InvalidPidMappingException.",
-    cure="restart each of them: POST /connectors/<connector>/tasks/<task>/restart, of which the leader writes nothing",
-    source="KIP-98, KIP-618",
-    check=_no_task_id,
-)
-OVERDUE: Final = Rule(
-    id="EOS112",
-    title="transaction outlives its timeout",
-    severity=Severity.ERROR,
-    question="Do all transactions of Connect end by their timeout?",
-    needs=("transactions",),
-    cause="A coordinator aborts what is open for longer than its timeout, unless a partition is offline or it is stuck "
-    "(KAFKA-16352).",
-    cure="eosctl fence --transactional-id <id>",
-    source="KIP-98",
-    check=_overdue,
-)
-COLLISION: Final = Rule(
-    id="EOS113",
-    title="task and leader share an ID",
-    severity=Severity.ERROR,
-    question="Has no task the ID of another group's leader?",
-    needs=("group_id", "statuses", "groups"),
-    cause="Connect joins names with dashes and escapes nothing: group `connect` with connector `cluster-x` makes IDs "
-    "that "
-    "begin as those of leaders do.",
-    cure="give the connector or the other group another name",
-    source="KIP-618",
-    check=_collision,
-)
-PREFIX: Final = Rule(
-    id="EOS114",
-    title="one connector's name begins another's",
-    severity=Severity.INFO,
-    question="Can IDs be granted by prefix to one connector alone?",
-    needs=("statuses",),
-    cause="Transactional IDs are <group.id>-<connector>-<task>, and ACLs know prefixes only.",
-    cure="grant literal IDs, or give the connectors names of which none begins another",
-    source="KIP-618, KIP-290",
-    check=_prefix,
-)
-FOREIGN: Final = Rule(
-    id="EOS115",
-    title="IDs of nobody under the group's name",
-    severity=Severity.INFO,
-    question="Does every ID that begins with the group.id belong to one of its connectors?",
-    needs=("group_id", "transactional_ids", "inspection"),
-    cause="They are left over from deleted connectors, or another group's name begins with this one's.",
-    cure="nothing for what is left over: it expires; give groups names of which none begins another",
-    source="KIP-618",
-    check=_foreign,
-)
-FORGOTTEN: Final = Rule(
-    id="EOS116",
-    title="open transaction on a partition without leader",
-    severity=Severity.ERROR,
-    question="Do all partitions of Connect's open transactions have a leader?",
-    needs=("transactions", "leaderless"),
-    cause="Brokers of 4.3 forget the marker of a partition without leader and call the transaction complete: when the "
-    "leader is back, its records hang there (up to 4.2 they wait for the leader). A restarted task, a new "
-    "leader and `eosctl fence` all end the open transaction of their ID.",
-    cure="start the brokers that hold its replicas (`kafka-topics.sh --describe --unavailable-partitions` names them); "
-    "restart and fence nothing before that. What hangs already: `eosctl transactions hanging`",
-    source="KIP-98; measured with 3.3.2, 3.6.2, 3.9.2, 4.0.0, 4.1.1, 4.2.0, 4.3.0 and 4.3.1",
-    check=_forgotten_markers,
-    blocks=frozenset({"preparing", "enabled", "disabled"}),
-)
-NEAR_EXPIRY: Final = Rule(
-    id="EOS117",
-    title="IDs of idle tasks are near expiry",
-    severity=Severity.WARNING,
-    question="Will the IDs of all tasks that run be known tomorrow?",
-    needs=("group_id", "idle_since", "statuses", "brokers"),
-    cause="A coordinator forgets an ID that nothing was written under for transactional.id.expiration.ms, and the next "
-    "write of the task that holds it fails (InvalidPidMappingException).",
-    cure="restart each of them: POST /connectors/<connector>/tasks/<task>/restart, which claims the ID again",
-    source="KIP-98",
-    check=_near_expiry,
-)
-RULES: Final = (NO_LEADER_ID, NO_TASK_ID, OVERDUE, COLLISION, PREFIX, FOREIGN, FORGOTTEN, NEAR_EXPIRY)

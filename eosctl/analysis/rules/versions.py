@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from eosctl.analysis.catalogue import versions as kinds
 from eosctl.model.evidence import Evidence
-from eosctl.model.report import Finding, Severity
+from eosctl.model.report import Finding
 from eosctl.model.rules import Rule
 from eosctl.model.versions import EXACTLY_ONCE_SOURCES, KafkaVersion
 
@@ -44,14 +45,14 @@ def _too_old(evidence: Evidence) -> Iterator[Finding]:
     for worker in evidence.answering:
         if worker.version < EXACTLY_ONCE_SOURCES:
             message = f"the worker runs Kafka {worker.version}, which ignores exactly.once.source.support"
-            yield TOO_OLD.finding(worker.url, message, version=str(worker.version))
+            yield kinds.TOO_OLD.finding(worker.url, message, {"version": str(worker.version)})
 
 
 def _mixed(evidence: Evidence) -> Iterator[Finding]:
     versions = {worker.url: str(worker.version) for worker in evidence.answering}
     if len(set(versions.values())) > 1:
         told = ", ".join(sorted(set(versions.values())))
-        yield MIXED.finding("workers", f"the workers run different versions: {told}", versions=versions)
+        yield kinds.MIXED.finding("workers", f"the workers run different versions: {told}", {"versions": versions})
 
 
 def _bugs(evidence: Evidence) -> Iterator[Finding]:
@@ -60,43 +61,28 @@ def _bugs(evidence: Evidence) -> Iterator[Finding]:
         if bugs:
             told = "; ".join(f"{bug.issue} ({bug.effect})" for bug in bugs)
             message = f"workers run Kafka {version}, which has bugs that concern exactly-once: {told}"
-            yield BUGS.finding(str(version), message, issues=[bug.issue for bug in bugs])
+            yield kinds.BUGS.finding(str(version), message, {"issues": [bug.issue for bug in bugs]})
 
 
-TOO_OLD: Final = Rule(
-    id="EOS001",
-    title="worker before 3.3",
-    severity=Severity.ERROR,
-    question="Does every worker know exactly.once.source.support?",
-    needs=("workers",),
-    cause="Workers know exactly-once sources from Kafka 3.3.0 on. An older one ignores the setting, and nothing fences "
-    "the tasks that it runs.",
-    cure="upgrade the worker to Kafka 3.3 or newer and restart it; this may be the same restart that sets preparing",
-    source="KIP-618",
-    check=_too_old,
-    blocks=UP,
-    unproven="the sandbox runs Kafka from 3.3.0 on, the first with exactly-once sources",
+RULES: Final = (
+    Rule(
+        kinds.TOO_OLD,
+        "Does every worker know exactly.once.source.support?",
+        needs=("workers",),
+        check=_too_old,
+        blocks=UP,
+        unproven="the sandbox runs Kafka from 3.3.0 on, the first with exactly-once sources",
+    ),
+    Rule(
+        kinds.MIXED,
+        "Do all workers run the same version?",
+        needs=("workers",),
+        check=_mixed,
+    ),
+    Rule(
+        kinds.BUGS,
+        "Do the workers have bugs of exactly-once that a newer release fixes?",
+        needs=("workers",),
+        check=_bugs,
+    ),
 )
-MIXED: Final = Rule(
-    id="EOS002",
-    title="mixed versions",
-    severity=Severity.WARNING,
-    question="Do all workers run the same version?",
-    needs=("workers",),
-    cause="Workers of different versions read some records of the config topic differently (KAFKA-16838, KIP-875).",
-    cure="finish the rolling upgrade of the workers before the next rolling step",
-    source="KIP-618, KIP-875",
-    check=_mixed,
-)
-BUGS: Final = Rule(
-    id="EOS003",
-    title="bugs that are fixed in newer releases",
-    severity=Severity.INFO,
-    question="Do the workers have bugs of exactly-once that a newer release fixes?",
-    needs=("workers",),
-    cause="Several bugs of exactly-once sources were fixed after 3.3.0.",
-    cure="upgrade the workers to the newest release of their branch, or to 3.9 or newer",
-    source="Kafka's issues that the finding names",
-    check=_bugs,
-)
-RULES: Final = (TOO_OLD, MIXED, BUGS)

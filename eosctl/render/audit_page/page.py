@@ -91,6 +91,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
     places = {str(name): value for name, value in finding.evidence.items() if _is_list_of_objects(value)}
     return {
         "id": finding.id,
+        "name": finding.name,
         "severity": finding.severity.value,
         "subject": finding.subject,
         "message": finding.message,

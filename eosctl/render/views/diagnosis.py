@@ -5,7 +5,7 @@ from typing import Any
 
 from eosctl.model.evidence import Evidence
 from eosctl.model.report import Severity
-from eosctl.model.rules import Diagnosis, Rule, RuleAnswer
+from eosctl.model.rules import Diagnosis, RuleAnswer
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import rfc3339
 from eosctl.render.document import Column, Document, Findings, Table, Tone
@@ -66,7 +66,12 @@ def worker_rows(evidence: Evidence) -> list[dict[str, Any]]:
 
 
 def _rule_row(answer: RuleAnswer) -> dict[str, Any]:
-    return {"id": answer.rule.id, "title": answer.rule.title, "outcome": answer.outcome}
+    return {
+        "id": answer.rule.id,
+        "name": answer.rule.kind.name,
+        "title": answer.rule.kind.title,
+        "outcome": answer.outcome,
+    }
 
 
 def _unknown_rows(answer: RuleAnswer) -> Iterator[dict[str, Any]]:
@@ -89,7 +94,7 @@ def prometheus_lines(diagnosis: Diagnosis, evidence: Evidence) -> Iterator[str]:
     for answer in diagnosis.answers:
         for severity in Severity:
             count = sum(each.severity is severity for each in answer.findings)
-            if count or severity is answer.rule.severity:
+            if count or severity is answer.rule.kind.severity:
                 yield f'eosctl_findings{{rule="{answer.rule.id}",severity="{severity.value}"}} {count}'
     yield "# HELP eosctl_rule_unknown Whether the rule cannot tell, or not all (1)."
     yield "# TYPE eosctl_rule_unknown gauge"
@@ -98,20 +103,3 @@ def prometheus_lines(diagnosis: Diagnosis, evidence: Evidence) -> Iterator[str]:
     yield "# HELP eosctl_doctor_as_of_seconds When the facts were read."
     yield "# TYPE eosctl_doctor_as_of_seconds gauge"
     yield f"eosctl_doctor_as_of_seconds {evidence.as_of / 1000:.3f}"
-
-
-def rule_row(rule: Rule) -> dict[str, Any]:
-    """One rule as data: all but its function."""
-    return {
-        "id": rule.id,
-        "title": rule.title,
-        "severity": rule.severity.value,
-        "question": rule.question,
-        "needs": list(rule.needs),
-        "cause": rule.cause,
-        "cure": rule.cure,
-        "since": None if rule.since is None else str(rule.since),
-        "until": None if rule.until is None else str(rule.until),
-        "blocks": sorted(rule.blocks),
-        "source": rule.source,
-    }

@@ -1,19 +1,34 @@
-"""Errors explained: cause and next step of each."""
+"""Findings and errors explained: cause and next step of each."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
 
 from eosctl.model.explanations import ErrorPattern, Explanation
+from eosctl.model.report import FindingKind
 from eosctl.render.document import Column, Document, Fields, Table
 
-EXPLAINED = (
-    Column("ERROR", "title", "what happened"),
-    Column("ID", "id", "its stable name"),
+ID: Final = Column("ID", "id", "its stable ID")
+NAME: Final = Column("NAME", "name", "its stable name")
+NEXT: Final = (
     Column("CAUSE", "cause", "what it means for Connect"),
     Column("NEXT", "next", "what to do next"),
     Column("SOURCE", "source", "where it comes from"),
 )
-KNOWN = Table("errors", (EXPLAINED[1], EXPLAINED[0]), title="Errors")
-RULES = Table("rules", (EXPLAINED[1], Column("TITLE", "title", "what the rule looks for")), title="Rules")
+ERROR: Final = (Column("ERROR", "title", "what happened"), ID, *NEXT)
+FINDING: Final = (
+    Column("FINDING", "title", "what was found"),
+    ID,
+    NAME,
+    Column("SEVERITY", "severity", "the worst that it can be"),
+    *NEXT,
+    Column("REPORTED_BY", "reporters", "commands that report it"),
+)
+ERRORS: Final = Table("errors", (ID, ERROR[0]), title="Errors")
+FINDINGS: Final = Table(
+    "rules",
+    (ID, NAME, Column("TITLE", "title", "what it is about"), Column("THEME", "theme", "what its theme is about")),
+    title="Findings",
+)
 
 
 def view_explanations(explanations: Sequence[Explanation]) -> Document:
@@ -21,11 +36,15 @@ def view_explanations(explanations: Sequence[Explanation]) -> Document:
     rows = [
         {
             "id": each.id,
+            "name": each.name,
             "title": each.title,
+            "severity": None if each.severity is None else each.severity.value,
             "cause": each.cause,
             "commands": list(each.commands),
             "next": "; ".join(each.commands),
             "source": each.source,
+            "reported_by": list(each.reported_by),
+            "reporters": ", ".join(each.reported_by),
         }
         for each in explanations
     ]
@@ -33,18 +52,23 @@ def view_explanations(explanations: Sequence[Explanation]) -> Document:
     return Document(
         kind="explain",
         data={"explanations": rows, "by_number": by_number},
-        blocks=tuple(Fields(EXPLAINED, at=f"by_number.{number}") for number in by_number),
+        blocks=tuple(
+            Fields(FINDING if row["reported_by"] else ERROR, at=f"by_number.{number}")
+            for number, row in by_number.items()
+        ),
     )
 
 
-def view_known(rules: Sequence[tuple[str, str]], patterns: Sequence[ErrorPattern]) -> Document:
-    """`explain --list`: rules by ID and title, and the errors that are recognised."""
+def view_known(themes: Mapping[str, Iterable[FindingKind]], patterns: Sequence[ErrorPattern]) -> Document:
+    """`explain --list`: the kinds of findings by theme, and the errors that are recognised."""
+    rows = [_kind_row(theme, kind) for theme, kinds in themes.items() for kind in kinds]
     return Document(
         kind="explain.list",
-        data={
-            "rules": [{"id": rule_id, "title": title} for rule_id, title in rules],
-            "errors": [{"id": each.id, "title": each.title} for each in patterns],
-        },
-        blocks=(RULES, KNOWN),
-        prose=(f"{len(rules)} rules of doctor, and {len(patterns)} errors that are recognised.",),
+        data={"rules": rows, "errors": [{"id": each.id, "title": each.title} for each in patterns]},
+        blocks=(FINDINGS, ERRORS),
+        prose=(f"{len(rows)} kinds of findings, and {len(patterns)} errors that are recognised.",),
     )
+
+
+def _kind_row(theme: str, kind: FindingKind) -> dict[str, Any]:
+    return {"id": kind.id, "name": kind.name, "title": kind.title, "severity": kind.severity.value, "theme": theme}

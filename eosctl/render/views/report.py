@@ -7,10 +7,11 @@ from eosctl.model.report import Finding
 
 
 def finding_rows(findings: Sequence[Finding]) -> list[dict[str, Any]]:
-    """`data.findings[]`: id, severity, subject, message, cure, evidence."""
+    """`data.findings[]`: id, name, severity, subject, message, cure, evidence."""
     return [
         {
             "id": each.id,
+            "name": each.name,
             "severity": each.severity.value,
             "subject": each.subject,
             "message": each.message,

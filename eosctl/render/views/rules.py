@@ -1,45 +1,64 @@
-"""docs/rules.md: the registry of rules as a page."""
+"""docs/rules.md: the catalogue of findings as a page."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from eosctl.model.report import FindingKind
 from eosctl.model.rules import Rule
 
 HEAD = """\
-# Rules
+# Findings
 
 <!-- made by `make reference`: do not edit -->
 
-`eosctl doctor` asks all of these, `eosctl upgrade-check` those that bear on the next rolling step. A rule that could
-not read what it needs answers "cannot tell", with the reason, and never "fine". An ID always means the same rule.
+Every finding of every command has one of these IDs. An ID always means the same; the name beside it is as stable.
+`eosctl explain EOS001`, or a name in its place, prints an entry of this page. The severity is the worst that it can be.
 
-The condition of every rule is made on a real cluster, found there, cured as printed and seen gone, by the tests in
+| IDs | theme |
+|---|---|
+{ranges}
+
+A finding with a question is a rule: `eosctl doctor` asks all rules, `eosctl upgrade-check` those that bear on the next
+rolling step. A rule that could not read what it needs answers "cannot tell", with the reason, and never "fine".
+
+The condition of every rule is made on a real cluster, found there, fixed as printed and seen gone, by the tests in
 `tests/integration`; a rule of which this is not so says why.
 """
+Entry = tuple[FindingKind, Rule | None, Sequence[str]]
+"""A kind, the rule that asks for it (None: there is none), and the commands that report it."""
 
 
-def rules_page(themes: Mapping[str, Sequence[Rule]]) -> str:
-    """The whole page: one section for each theme, one entry for each rule."""
-    parts = [HEAD, *(line for theme, rules in themes.items() for line in _theme(theme, rules))]
+def findings_page(themes: Mapping[str, Sequence[Entry]], numbers: Mapping[str, range]) -> str:
+    """The whole page: one section for each theme, one entry for each kind; numbers are the ranges of the themes."""
+    ranges = "\n".join(f"| EOS{each.start:03} to EOS{each.stop - 1:03} | {theme} |" for theme, each in numbers.items())
+    parts = [
+        HEAD.format(ranges=ranges),
+        *(line for theme, entries in themes.items() for line in _theme(theme, entries)),
+    ]
     return "\n".join(parts).rstrip() + "\n"
 
 
-def _theme(theme: str, rules: Sequence[Rule]) -> Iterator[str]:
+def _theme(theme: str, entries: Sequence[Entry]) -> Iterator[str]:
     yield f"## {theme}\n"
-    for rule in rules:
-        yield f"### {rule.id}: {rule.title}\n"
-        yield f"*{rule.severity.value}{_bounds(rule)}.* {rule.question}\n"
-        yield f"{rule.cause}\n"
-        yield f"Cure: {rule.cure}.\n"
-        yield _small_print(rule) + "\n"
+    for kind, rule, commands in entries:
+        yield f"### {kind.id}: {kind.title}\n"
+        yield f"`{kind.name}`, *{kind.severity.value}{_bounds(rule)}.*{f' {rule.question}' if rule else ''}\n"
+        yield f"{kind.cause}\n"
+        yield f"Fix: {kind.fix.rstrip('?.')}{'?' if kind.fix.endswith('?') else '.'}\n"
+        yield _small_print(kind, rule, commands) + "\n"
 
 
-def _bounds(rule: Rule) -> str:
+def _bounds(rule: Rule | None) -> str:
+    if rule is None:
+        return ""
     since = f", workers from {rule.since} on" if rule.since else ""
     return since + (f", workers before {rule.until}" if rule.until else "")
 
 
-def _small_print(rule: Rule) -> str:
+def _small_print(kind: FindingKind, rule: Rule | None, commands: Sequence[str]) -> str:
+    reported = f"Reported by: {', '.join(f'`{each}`' for each in commands)}. Source: {kind.source}."
+    if rule is None:
+        return reported
     needs = ", ".join(name.replace("_", " ") for name in rule.needs) or "whatever was read"
     blocks = f" Stands in the way of: {', '.join(sorted(rule.blocks))}." if rule.blocks else ""
     unproven = f" Not made on a real cluster: {rule.unproven}." if rule.unproven else ""
-    return f"Needs: {needs}.{blocks} Source: {rule.source}.{unproven}"
+    return f"Needs: {needs}.{blocks} {reported}{unproven}"

@@ -80,4 +80,4 @@ def text_of(report: AuditReport) -> str:
 
 def found(report: AuditReport) -> list[str]:
     """IDs of the findings that count, as often as they were found."""
-    return sorted(each.id for each in report.findings if each.counts)
+    return sorted(each.name for each in report.findings if each.counts)

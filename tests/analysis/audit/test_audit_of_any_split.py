@@ -95,5 +95,7 @@ def test_a_connector_that_becomes_known_later_answers_for_what_it_did_before():
     history.brokers.tick(100 * MINUTE)
     last = history.brokers.seen()
     report = audit_by_runs(history.brokers, [stranger, last])
-    assert [(each.id, each.subject) for each in report.findings if each.counts] == [("data-without-offsets", "orders")]
+    assert [(each.name, each.subject) for each in report.findings if each.counts] == [
+        ("data-without-offsets", "orders")
+    ]
     require_same(text_of(report), text_of(audit(history.brokers, last)))

@@ -110,7 +110,7 @@ def test_offsets_altered_or_reset_over_rest(cluster, orders, moved):
     orders.start()
     work(orders, range((moved or 0) + 1, (moved or 0) + 4))
     assert is_held(cluster)
-    told = [each.evidence["tombstones"] for each in audit(cluster.brokers).findings if each.id == "offsets-removed"]
+    told = [each.evidence["tombstones"] for each in audit(cluster.brokers).findings if each.name == "offsets-removed"]
     assert told == ([4] if moved is None else [])
 
 
@@ -267,7 +267,7 @@ def test_a_connector_that_is_deleted_leaves_offsets_that_are_told_and_do_not_cou
     cluster.brokers.connectors.remove("gone")
     report = audit(cluster.brokers)
     assert found(report) == []
-    assert [(each.id, each.subject) for each in report.findings] == [("orphan-offsets", "gone")]
+    assert [(each.name, each.subject) for each in report.findings] == [("orphan-offsets", "gone")]
 
 
 @pytest.mark.parametrize(("version", "skew"), [(2, 40), (2, 30_000), (1, 4)])

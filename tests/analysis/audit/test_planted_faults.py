@@ -60,7 +60,7 @@ def work(connector: Connector, positions: range) -> None:
 def only(report: AuditReport, kind: str, severity: Severity = Severity.ERROR) -> dict[str, Any]:
     """The evidence of the one finding that counts."""
     [finding] = [each for each in report.findings if each.counts]
-    assert (finding.id, finding.severity) == (kind, severity)
+    assert (finding.name, finding.severity) == (kind, severity)
     return dict(finding.evidence)
 
 
@@ -261,7 +261,7 @@ def test_a_batch_of_an_offsets_topic_that_cannot_be_read(planted, magic):
     planted.brokers.damage(at, index, magic=magic)
     stored = planted.brokers.logs[at].batches[index]
     report = planted.report()
-    damages = [each for each in report.findings if each.id == "unreadable-range"]
+    damages = [each for each in report.findings if each.name == "unreadable-range"]
     assert [(each.evidence["topic"], each.evidence["offset"], each.evidence["end"]) for each in damages] == [
         (OFFSETS, stored.base, stored.last + 1)
     ]
@@ -295,7 +295,7 @@ def test_a_key_of_no_source_partition_is_told_and_does_not_count(planted):
     offset = planted.brokers.append(TopicPartition(OFFSETS, 1), [(b"no json", b"{}")])
     report = planted.report()
     [finding] = report.findings
-    assert (finding.id, finding.severity, place_of(dict(finding.evidence))) == (
+    assert (finding.name, finding.severity, place_of(dict(finding.evidence))) == (
         "malformed-offsets-key",
         Severity.INFO,
         (OFFSETS, 1, offset),
@@ -337,7 +337,7 @@ def test_ranges_that_expired_before_an_audit_read_them(planted):
     log.batches = log.batches[-4:]
     report = audited(planted.brokers, planted.brokers.seen(), before.carried, lambda _: (), seen).report
     [finding] = [each for each in report.findings if each.counts]
-    assert finding.id == "expired-range"
+    assert finding.name == "expired-range"
     assert (finding.evidence["start"], finding.evidence["end"]) == (cursor, log.start)
     assert [(each.start, each.end) for each in report.ranges if each.topic == "orders" and each.partition == 0] == [
         (0, log.next)
@@ -348,7 +348,7 @@ def test_what_is_open_is_told_and_does_not_count(planted):
     planted.orders.data(planted.orders.tasks[0], 2)
     report = planted.report()
     [finding] = report.findings
-    assert (finding.id, finding.severity, finding.subject) == ("open-transaction", Severity.INFO, "orders-0")
+    assert (finding.name, finding.severity, finding.subject) == ("open-transaction", Severity.INFO, "orders-0")
 
 
 def test_without_offsets_topics_nothing_can_be_told(planted):
@@ -368,7 +368,7 @@ def test_data_that_was_deleted_from_an_output_before_its_time(planted, retention
     log = planted.brokers.logs[at]
     log.start, log.batches = log.batches[8].base, log.batches[8:]
     report = planted.report()
-    [finding] = [each for each in report.findings if each.id == "expired-range"]
+    [finding] = [each for each in report.findings if each.name == "expired-range"]
     assert (finding.subject, finding.evidence["start"], finding.evidence["end"]) == ("bills-1", 0, log.start)
     assert (finding.severity, verdicts(report)) == (
         Severity.WARNING if verdict is CANNOT_TELL else Severity.INFO,

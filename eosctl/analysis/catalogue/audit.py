@@ -1,0 +1,246 @@
+"""Findings of an audit: what the record batches themselves show."""
+
+from typing import Final
+
+from eosctl.model.report import FindingKind, Severity
+
+OFFSET_SET_BACK: Final = FindingKind(
+    id="EOS200",
+    name="offset-set-back",
+    title="source offset went back",
+    severity=Severity.ERROR,
+    cause="After a write no number of the source offset is higher and one is lower: what lies between was read and "
+    "written again.",
+    fix="compare the records between both offsets in the output; find out who wrote the lower one",
+    source="KIP-618",
+    commands=("audit",),
+)
+OFFSET_REPEATED: Final = FindingKind(
+    id="EOS201",
+    name="offset-repeated",
+    title="source offset committed again with data",
+    severity=Severity.ERROR,
+    cause="Another producer session committed the same source offset again, together with data: records were read "
+    "again.",
+    fix="compare the records of both transactions in the output; see `eosctl explain shadowed-offset`",
+    source="KIP-618",
+    commands=("audit",),
+)
+PLAIN_OFFSETS_WRITE: Final = FindingKind(
+    id="EOS202",
+    name="plain-offsets-write",
+    title="source offset outside any transaction",
+    severity=Severity.ERROR,
+    cause="The connector had committed in transactions before; a plain write is not atomic with its data.",
+    fix="find the writer: a worker with exactly-once support off (`eosctl upgrade-check`), or a tool",
+    source="KIP-618",
+    commands=("audit",),
+)
+ZOMBIE_WRITER: Final = FindingKind(
+    id="EOS203",
+    name="zombie-writer",
+    title="zombie wrote source offsets",
+    severity=Severity.ERROR,
+    cause="A producer went on within its session after another one had taken over its source partition.",
+    fix="`eosctl fence --connector <connector>` fences it; find out why no fencing round did",
+    source="KIP-618",
+    commands=("audit",),
+)
+OFFSETS_REMOVED: Final = FindingKind(
+    id="EOS204",
+    name="offsets-removed",
+    title="source offsets were removed",
+    severity=Severity.INFO,
+    cause="What had been read there is read again after a tombstone.",
+    fix="nothing, if it was intended (DELETE on the connector's offsets, or null): readers have it twice",
+    source="KIP-875",
+    commands=("audit",),
+)
+DATA_WITHOUT_OFFSETS: Final = FindingKind(
+    id="EOS210",
+    name="data-without-offsets",
+    title="data committed without source offsets",
+    severity=Severity.ERROR,
+    cause="A transaction with data and no source offsets: a restart reads and writes its records again.",
+    fix="find the writer by its producer ID: `eosctl transactions list --producer-id`",
+    source="KIP-618",
+    commands=("audit",),
+)
+MISSING_MARKER: Final = FindingKind(
+    id="EOS211",
+    name="missing-marker",
+    title="transaction without its marker",
+    severity=Severity.ERROR,
+    cause="The transaction ended in other partitions and is open in this one.",
+    fix="`eosctl transactions hanging --topic` shows it; if the rest is committed, to abort here is to lose data",
+    source="KIP-98, KIP-664",
+    commands=("audit",),
+)
+MIXED_MARKERS: Final = FindingKind(
+    id="EOS212",
+    name="mixed-markers",
+    title="transaction committed and aborted",
+    severity=Severity.ERROR,
+    cause="It was committed in one partition and aborted in another, so part of its data is missing for readers.",
+    fix="compare the markers with `eosctl transactions log`; part of the data is missing for readers",
+    source="KIP-98",
+    commands=("audit",),
+)
+DATA_OUTSIDE_TRANSACTION: Final = FindingKind(
+    id="EOS213",
+    name="data-outside-transaction",
+    title="data outside any transaction",
+    severity=Severity.ERROR,
+    cause="Records in an output topic that no transaction holds are repeated after a crash.",
+    fix="find the writer: a worker with exactly-once support off, or another application that writes here",
+    source="KIP-618",
+    commands=("audit",),
+)
+HANGING_TRANSACTION: Final = FindingKind(
+    id="EOS214",
+    name="hanging-transaction",
+    title="hanging transaction",
+    severity=Severity.ERROR,
+    cause="It is open, and no coordinator will ever end it: read_committed readers stop there.",
+    fix="`eosctl transactions hanging --topic` shows it, `eosctl transactions abort` ends it",
+    source="KIP-664",
+    commands=("audit",),
+)
+OTHER_WRITER: Final = FindingKind(
+    id="EOS215",
+    name="other-writer",
+    title="another application writes to the connector's topic",
+    severity=Severity.WARNING,
+    cause="The transactional ID of the producer is no task's. The verdict on the connector does not rest on it.",
+    fix="`eosctl transactions list --producer-id` names it; give each writer its own topic if readers expect one only",
+    source="KIP-618",
+    commands=("audit",),
+)
+UNKNOWN_WRITER: Final = FindingKind(
+    id="EOS216",
+    name="unknown-writer",
+    title="transactions of an unknown producer",
+    severity=Severity.WARNING,
+    cause="Nobody knows the producer's transactional ID any more, or the audit may not see it: whether the data "
+    "belongs to the connector cannot be decided.",
+    fix="let the audit see all transactional IDs (Describe) and __transaction_state; IDs idle for long are forgotten",
+    source="KIP-618",
+    commands=("audit",),
+)
+UNCLEAR: Final = FindingKind(
+    id="EOS217",
+    name="unclear",
+    title="data and offsets that cannot be matched",
+    severity=Severity.WARNING,
+    cause="Before transaction.version 2 nothing but the time of their markers joins the partitions of one transaction, "
+    "and the clocks of brokers differ.",
+    fix="transaction.version 2 (Kafka 4.0) makes it clear, and so does __transaction_state: let the audit read it",
+    source="KIP-98, KIP-890",
+    commands=("audit",),
+)
+UNJUDGED: Final = FindingKind(
+    id="EOS218",
+    name="unjudged",
+    title="transactions older than the offsets topics",
+    severity=Severity.INFO,
+    cause="Compaction removed the offsets that were committed with them.",
+    fix="audit more often than the topics are compacted: `eosctl audit --store` keeps what it saw",
+    source="KIP-618",
+    commands=("audit",),
+)
+OFFSETS_WITHOUT_DATA: Final = FindingKind(
+    id="EOS219",
+    name="offsets-without-data",
+    title="source offsets committed without data",
+    severity=Severity.INFO,
+    cause="Transformations dropped the records, or somebody altered or copied offsets.",
+    fix="nothing to do where records are filtered or offsets were altered",
+    source="KIP-618",
+    commands=("audit",),
+)
+START_WITHOUT_FENCING: Final = FindingKind(
+    id="EOS220",
+    name="start-without-fencing",
+    title="start without fencing",
+    severity=Severity.ERROR,
+    cause="A task's producer began after a commit of task configs without a fencing round in between: zombies were not "
+    "kept out.",
+    fix="check that every worker has exactly-once support enabled: `eosctl upgrade-check --to enabled`",
+    source="KIP-618",
+    commands=("audit",),
+)
+PLAIN_LEADER_WRITE: Final = FindingKind(
+    id="EOS221",
+    name="plain-leader-write",
+    title="leader wrote outside transactions",
+    severity=Severity.ERROR,
+    cause="Leaders had written in transactions before: one with exactly-once support off fences nobody.",
+    fix="`eosctl upgrade-check --to enabled` names the worker; enable it there and restart it",
+    source="KIP-618",
+    commands=("audit",),
+)
+LOST_RANGE: Final = FindingKind(
+    id="EOS230",
+    name="lost-range",
+    title="offsets missing in the log",
+    severity=Severity.ERROR,
+    cause="Batches are missing in the middle of the log. A warning where it cannot be known whether compaction removed "
+    "them.",
+    fix="compare with another replica; the topic is not compacted, so nothing may be missing",
+    source="KIP-98",
+    commands=("audit",),
+)
+UNREADABLE_RANGE: Final = FindingKind(
+    id="EOS231",
+    name="unreadable-range",
+    title="offsets that cannot be read",
+    severity=Severity.WARNING,
+    cause="Batches are damaged, or no broker serves them: nothing is judged there.",
+    fix="compare with another replica: kafka-dump-log.sh, or `eosctl transactions log` on the segment",
+    source="Kafka's record batch format",
+    commands=("audit",),
+)
+EXPIRED_RANGE: Final = FindingKind(
+    id="EOS232",
+    name="expired-range",
+    title="offsets were deleted",
+    severity=Severity.WARNING,
+    cause="Retention or DeleteRecords removed them before an audit read them. An info where the topic's retention "
+    "explains it.",
+    fix="audit more often than the topic's retention, and find out who calls DeleteRecords",
+    source="KIP-107",
+    commands=("audit",),
+)
+OPEN_TRANSACTION: Final = FindingKind(
+    id="EOS233",
+    name="open-transaction",
+    title="transaction open at the end of the log",
+    severity=Severity.INFO,
+    cause="What lies behind the last stable offset is judged when the transaction has ended.",
+    fix="audit again when it has ended; `eosctl transactions hanging` shows whether it ever will",
+    source="KIP-98",
+    commands=("audit",),
+)
+KINDS: Final = (
+    OFFSET_SET_BACK,
+    OFFSET_REPEATED,
+    PLAIN_OFFSETS_WRITE,
+    ZOMBIE_WRITER,
+    OFFSETS_REMOVED,
+    DATA_WITHOUT_OFFSETS,
+    MISSING_MARKER,
+    MIXED_MARKERS,
+    DATA_OUTSIDE_TRANSACTION,
+    HANGING_TRANSACTION,
+    OTHER_WRITER,
+    UNKNOWN_WRITER,
+    UNCLEAR,
+    UNJUDGED,
+    OFFSETS_WITHOUT_DATA,
+    START_WITHOUT_FENCING,
+    PLAIN_LEADER_WRITE,
+    LOST_RANGE,
+    UNREADABLE_RANGE,
+    EXPIRED_RANGE,
+    OPEN_TRANSACTION,
+)

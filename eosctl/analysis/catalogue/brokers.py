@@ -1,0 +1,61 @@
+"""Findings about brokers and the transaction log."""
+
+from typing import Final
+
+from eosctl.model.report import FindingKind, Severity
+
+UNUSABLE: Final = FindingKind(
+    id="EOS040",
+    name="transaction-log-unwritable",
+    title="transaction log cannot be written",
+    severity=Severity.ERROR,
+    cause="The topic is created at the first use of a transactional ID, with the replication factor and min ISR of the "
+    "brokers' settings (3 and 2 by default), and written with acks=all.",
+    fix="start the missing brokers, or set transaction.state.log.replication.factor and transaction.state.log.min.isr "
+    "to what the brokers allow and restart them",
+    source="KIP-98",
+)
+LEADERLESS: Final = FindingKind(
+    id="EOS041",
+    name="transaction-log-leaderless",
+    title="transaction log without leader",
+    severity=Severity.ERROR,
+    cause="The leader of an ID's partition is its coordinator. Without one, producers of these IDs wait for ever.",
+    fix="start the brokers that hold the replicas: kafka-topics.sh --describe --topic __transaction_state names them",
+    source="KIP-98",
+)
+THIN: Final = FindingKind(
+    id="EOS042",
+    name="transaction-log-thinly-replicated",
+    title="transaction log is thinly replicated",
+    severity=Severity.WARNING,
+    cause="A transaction log that is lost takes every producer's epoch with it: zombies are no longer fenced.",
+    fix="raise its replication factor with kafka-reassign-partitions.sh, then set min.insync.replicas=2 on it",
+    source="KIP-98",
+)
+VERIFY: Final = FindingKind(
+    id="EOS043",
+    name="partition-verification-off",
+    title="partition verification is off",
+    severity=Severity.WARNING,
+    cause="Verification (KIP-890) keeps a zombie's late batch from opening a hanging transaction.",
+    fix="kafka-configs.sh --alter --entity-type brokers --entity-default --add-config "
+    "transaction.partition.verification.enable=true",
+    source="KIP-890",
+)
+EXPIRES: Final = FindingKind(
+    id="EOS044",
+    name="transactional-ids-expire-early",
+    title="transactional IDs expire early",
+    severity=Severity.WARNING,
+    cause="A coordinator forgets an ID that was not used for this long; the producer that holds it then fails.",
+    fix="set transactional.id.expiration.ms=604800000 (the default) on every broker and restart them one by one",
+    source="KIP-98",
+)
+KINDS: Final = (
+    UNUSABLE,
+    LEADERLESS,
+    THIN,
+    VERIFY,
+    EXPIRES,
+)

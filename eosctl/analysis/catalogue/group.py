@@ -1,0 +1,62 @@
+"""Findings about the group that the workers form."""
+
+from typing import Final
+
+from eosctl.model.report import FindingKind, Severity
+
+NO_GROUP: Final = FindingKind(
+    id="EOS020",
+    name="no-such-group",
+    title="no such group of workers",
+    severity=Severity.ERROR,
+    cause="Transactional IDs begin with the group.id: with a wrong one nothing that is said about them is right.",
+    fix="give --group-id the workers' group.id, and -b their brokers",
+    source="KIP-618",
+    commands=("migrate-offsets", "offsets restore"),
+)
+UNNAMED: Final = FindingKind(
+    id="EOS021",
+    name="unnamed-worker",
+    title="worker that was not named",
+    severity=Severity.ERROR,
+    cause="One worker that is not enabled voids exactly-once for the tasks that it is given.",
+    fix="name every worker with --connect-url, as it advertises itself (rest.advertised.host.name and .port)",
+    source="KIP-618",
+)
+STRANGER: Final = FindingKind(
+    id="EOS022",
+    name="worker-knows-other-connectors",
+    title="worker that knows other connectors",
+    severity=Severity.ERROR,
+    cause="The worker belongs to another Connect cluster, or does not keep up with the config topic.",
+    fix="give only workers of one Connect cluster; if it is of this one, look for errors of KafkaBasedLog in its log "
+    "and restart it",
+    source="Kafka Connect REST API",
+)
+PROTOCOL: Final = FindingKind(
+    id="EOS023",
+    name="unsigned-requests",
+    title="fencing endpoint is open",
+    severity=Severity.WARNING,
+    cause="Workers ask the leader to fence over REST. Only the protocol `sessioned` signs these requests (KIP-507), "
+    "and it is used only where every worker supports it.",
+    fix="set connect.protocol=sessioned (the default) on every worker and restart them one by one",
+    source="KIP-507",
+)
+MOVING: Final = FindingKind(
+    id="EOS024",
+    name="tasks-moving",
+    title="tasks are moving",
+    severity=Severity.WARNING,
+    cause="While a worker is down its tasks wait for it (scheduled.rebalance.max.delay.ms, 5 minutes); a second "
+    "restart before that ends moves them twice.",
+    fix="wait: `eosctl upgrade-check --wait 300` ends when the group is at rest",
+    source="KIP-415",
+)
+KINDS: Final = (
+    NO_GROUP,
+    UNNAMED,
+    STRANGER,
+    PROTOCOL,
+    MOVING,
+)

@@ -1,0 +1,135 @@
+"""Findings of plans that move or restore offsets."""
+
+from typing import Final
+
+from eosctl.model.report import FindingKind, Severity
+
+NO_OFFSETS: Final = FindingKind(
+    id="EOS400",
+    name="no-offsets",
+    title="nothing to move",
+    severity=Severity.WARNING,
+    cause="The source topic holds no offset of the connector: it will begin from nothing.",
+    fix="is this the topic that the connector uses? --offsets-topic names another",
+    source="KIP-618",
+    commands=("migrate-offsets",),
+)
+SOURCE_TOPIC_ASSUMED: Final = FindingKind(
+    id="EOS401",
+    name="source-topic-assumed",
+    title="source topic is assumed",
+    severity=Severity.WARNING,
+    cause="The connector does not exist, and the config topic does not hold its config any more. If it had a topic of "
+    "its own, the offsets in the workers' topic are copies that may be older.",
+    fix="--offsets-topic names the topic that it used",
+    source="KIP-618",
+    commands=("migrate-offsets",),
+)
+FOREIGN_KEYS: Final = FindingKind(
+    id="EOS402",
+    name="foreign-keys",
+    title="target holds keys that are no source offsets",
+    severity=Severity.ERROR,
+    cause="Workers of 3.5.0, 3.5.1 and 3.6.0 lose offsets over such keys (KAFKA-15800).",
+    fix="take a topic of its own: workers of 3.5.0, 3.5.1 and 3.6.0 lose offsets over such keys (KAFKA-15800)",
+    source="KAFKA-15800",
+    commands=("migrate-offsets",),
+)
+TARGET_CONNECTOR_UNKNOWN: Final = FindingKind(
+    id="EOS403",
+    name="target-connector-unknown",
+    title="state of the target connector is unknown",
+    severity=Severity.WARNING,
+    cause="A connector that runs while its offsets are written goes on from those that it had.",
+    fix="--to-connect-url or --to-config-topic lets eosctl look; if it runs there, stop it first",
+    source="KIP-875",
+    commands=("migrate-offsets",),
+)
+TARGET_CONNECTOR_EXISTS: Final = FindingKind(
+    id="EOS404",
+    name="target-connector-exists",
+    title="target connector exists",
+    severity=Severity.WARNING,
+    cause="It keeps its own config, and goes on where the other connector was.",
+    fix="does it read what the other one reads? If it does not, take another name, or delete it first",
+    source="KIP-618",
+    commands=("migrate-offsets",),
+)
+WORKERS_ANSWER_OTHERWISE: Final = FindingKind(
+    id="EOS405",
+    name="workers-answer-otherwise",
+    title="workers answer other offsets",
+    severity=Severity.ERROR,
+    cause="The workers keep the connector's offsets somewhere else than in the topic that the plan reads.",
+    fix="name the topic that the workers use: --worker-offsets-topic is their offset.storage.topic; --offsets-topic "
+    "takes the offsets from that topic whatever they answer",
+    source="KIP-875",
+    commands=("migrate-offsets",),
+)
+KEY_IN_FOREIGN_PARTITION: Final = FindingKind(
+    id="EOS406",
+    name="key-in-foreign-partition",
+    title="target has the key in another partition",
+    severity=Severity.ERROR,
+    cause="A Java producer writes the key to the partition that murmur2 gives; both values would live on.",
+    fix="move to a new topic",
+    source="KIP-618",
+    commands=("migrate-offsets",),
+)
+OFFSETS_CONFLICT: Final = FindingKind(
+    id="EOS407",
+    name="offsets-conflict",
+    title="source and target differ",
+    severity=Severity.ERROR,
+    cause="Both topics hold an offset of the same source partition, with different values. A warning where --merge "
+    "decides.",
+    fix="--merge keep-source or keep-target says which is right",
+    source="KIP-618",
+    commands=("migrate-offsets",),
+)
+OFFSETS_ONLY_IN_TARGET: Final = FindingKind(
+    id="EOS408",
+    name="offsets-only-in-target",
+    title="offsets that only the target has",
+    severity=Severity.ERROR,
+    cause="The connector will start from them as well. A warning where --merge decides.",
+    fix="--merge keep-source or keep-target leaves them as they are; the connector will start from them",
+    source="KIP-618",
+    commands=("migrate-offsets",),
+)
+SOURCE_PARTITION_UNCLEAR: Final = FindingKind(
+    id="EOS409",
+    name="source-partition-unclear",
+    title="source partition without a key to write",
+    severity=Severity.ERROR,
+    cause="Connect compares keys byte for byte, so an offset has to be written under the bytes that the connector "
+    "writes.",
+    fix="leave it out of the file, or let the connector commit it once itself; --create-keys takes the order of the "
+    "file, which is that of the topic where eosctl exported it",
+    source="KIP-875",
+    commands=("offsets restore",),
+)
+CONNECTOR_UNKNOWN: Final = FindingKind(
+    id="EOS410",
+    name="connector-unknown",
+    title="connector does not exist",
+    severity=Severity.WARNING,
+    cause="No connector of this name exists, and it has no offsets: one of this name will begin from those that are "
+    "restored.",
+    fix="is the name spelt as it is?",
+    source="KIP-875",
+    commands=("offsets restore",),
+)
+KINDS: Final = (
+    NO_OFFSETS,
+    SOURCE_TOPIC_ASSUMED,
+    FOREIGN_KEYS,
+    TARGET_CONNECTOR_UNKNOWN,
+    TARGET_CONNECTOR_EXISTS,
+    WORKERS_ANSWER_OTHERWISE,
+    KEY_IN_FOREIGN_PARTITION,
+    OFFSETS_CONFLICT,
+    OFFSETS_ONLY_IN_TARGET,
+    SOURCE_PARTITION_UNCLEAR,
+    CONNECTOR_UNKNOWN,
+)

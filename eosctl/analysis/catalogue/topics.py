@@ -1,0 +1,62 @@
+"""Findings about the workers' internal topics."""
+
+from typing import Final
+
+from eosctl.model.report import FindingKind, Severity
+
+MISSING: Final = FindingKind(
+    id="EOS050",
+    name="missing-internal-topic",
+    title="internal topic is missing",
+    severity=Severity.ERROR,
+    cause="Workers create them at their first start; a topic of another name means that eosctl looks at the wrong one.",
+    fix="name the workers' topics: --config-topic, --worker-offsets-topic, --status-topic",
+    source="Kafka Connect configuration",
+)
+PARTITIONS: Final = FindingKind(
+    id="EOS051",
+    name="more-than-one-partition",
+    title="config topic with several partitions",
+    severity=Severity.ERROR,
+    cause="The order of its records is their meaning, and Kafka keeps order within a partition only.",
+    fix="create a topic with 1 partition and cleanup.policy=compact, copy the records of all partitions into it in the "
+    "order of their timestamps, and set config.storage.topic of all workers to it",
+    source="Kafka Connect configuration",
+    commands=("inspect-config",),
+)
+CLEANUP: Final = FindingKind(
+    id="EOS052",
+    name="wrong-cleanup-policy",
+    title="internal topic is not compacted",
+    severity=Severity.ERROR,
+    cause="With `delete` in its cleanup policy a topic loses connectors or offsets with time; workers that may read "
+    "the policy refuse to start.",
+    fix="kafka-configs.sh --alter --entity-type topics --entity-name <topic> --add-config cleanup.policy=compact",
+    source="Kafka Connect configuration",
+    commands=("inspect-config", "offsets show"),
+)
+WRITABLE: Final = FindingKind(
+    id="EOS053",
+    name="internal-topic-unwritable",
+    title="internal topic cannot be written",
+    severity=Severity.ERROR,
+    cause="Workers write with acks=all, which waits for min.insync.replicas.",
+    fix="kafka-configs.sh --alter --entity-type topics --entity-name <topic> --add-config min.insync.replicas=1",
+    source="Kafka broker configuration",
+)
+THIN: Final = FindingKind(
+    id="EOS054",
+    name="internal-topic-thinly-replicated",
+    title="internal topic is thinly replicated",
+    severity=Severity.WARNING,
+    cause="An offsets topic that is lost starts every source from nothing.",
+    fix="raise the replication factor with kafka-reassign-partitions.sh",
+    source="Kafka Connect configuration",
+)
+KINDS: Final = (
+    MISSING,
+    PARTITIONS,
+    CLEANUP,
+    WRITABLE,
+    THIN,
+)

@@ -1,0 +1,42 @@
+"""Findings about the records of the transaction log."""
+
+from typing import Final
+
+from eosctl.model.report import FindingKind, Severity
+
+MISPLACED: Final = FindingKind(
+    id="EOS300",
+    name="transactional-id-misplaced",
+    title="transactional ID in a foreign partition",
+    severity=Severity.ERROR,
+    cause="An ID belongs to the partition that its hash gives. The coordinator there does not know an ID of another "
+    "partition.",
+    fix="the number of partitions of __transaction_state was changed; fence the producers and restart them",
+    source="KIP-98",
+    commands=("transactions log",),
+)
+EPOCHS_NEAR_END: Final = FindingKind(
+    id="EOS301",
+    name="producer-epochs-near-end",
+    title="producer epochs are near their end",
+    severity=Severity.INFO,
+    cause="Epochs of a producer ID end at 32766; the coordinator then gives the transactional ID another producer ID.",
+    fix="nothing: coordinators do that by themselves. Whoever follows producer IDs (an audit) must know of it",
+    source="KIP-360, KIP-890",
+    commands=("transactions log",),
+)
+NEWER_RECORD: Final = FindingKind(
+    id="EOS302",
+    name="newer-log-record",
+    title="record of a newer Kafka",
+    severity=Severity.WARNING,
+    cause="Its key has a version that this eosctl does not know, so the record was not read.",
+    fix="use a newer eosctl",
+    source="KIP-915",
+    commands=("transactions log",),
+)
+KINDS: Final = (
+    MISPLACED,
+    EPOCHS_NEAR_END,
+    NEWER_RECORD,
+)

@@ -1,0 +1,105 @@
+"""Findings about what each worker is set to."""
+
+from typing import Final
+
+from eosctl.model.report import FindingKind, Severity
+
+SILENT: Final = FindingKind(
+    id="EOS010",
+    name="worker-silent",
+    title="worker does not answer",
+    severity=Severity.ERROR,
+    cause="What a worker is set to can only be asked of itself.",
+    fix="start the worker or correct its address (--connect-url); take it out of the group if it is gone for good",
+    source="Kafka Connect REST API",
+)
+OTHER_KAFKA: Final = FindingKind(
+    id="EOS011",
+    name="workers-elsewhere",
+    title="worker of another Kafka cluster",
+    severity=Severity.ERROR,
+    cause="Workers on different Kafka clusters do not form one Connect cluster: leader, config topic and fencing "
+    "differ.",
+    fix="give --connect-url only workers of one Connect cluster, and -b the brokers that are their bootstrap.servers",
+    source="KIP-238",
+    commands=("migrate-offsets", "offsets restore"),
+)
+MIXED: Final = FindingKind(
+    id="EOS012",
+    name="mixed-phases",
+    title="mixed phases",
+    severity=Severity.ERROR,
+    cause="A worker that is not enabled writes without transactions and is fenced by nothing; only its peers hold the "
+    "promise. During the second rolling restart this is so for a while.",
+    fix="finish the rolling step: `eosctl upgrade-check --to enabled` says which worker is next",
+    source="KIP-618",
+)
+NOWHERE: Final = FindingKind(
+    id="EOS013",
+    name="exactly-once-not-enabled",
+    title="exactly-once is not enabled",
+    severity=Severity.WARNING,
+    cause="exactly.once.source.support is disabled unless it is set; preparing alone gives no transactions to tasks.",
+    fix="`eosctl upgrade-check --to preparing`, then `eosctl upgrade-check --to enabled`",
+    source="KIP-618",
+)
+CONTRADICTION: Final = FindingKind(
+    id="EOS014",
+    name="file-contradicts-worker",
+    title="file and worker contradict each other",
+    severity=Severity.WARNING,
+    cause="A worker reads its properties file when it starts; a change has no effect before.",
+    fix="restart the workers whose file was changed, one after the other; or give the file that they run with",
+    source="Kafka Connect configuration",
+)
+INVALID: Final = FindingKind(
+    id="EOS015",
+    name="invalid-support-value",
+    title="value that no worker accepts",
+    severity=Severity.ERROR,
+    cause="A worker refuses to start with any other value.",
+    fix="set exactly.once.source.support to disabled, preparing or enabled",
+    source="Kafka Connect configuration",
+)
+DRAFT: Final = FindingKind(
+    id="EOS016",
+    name="draft-names",
+    title="names of KIP-618's draft",
+    severity=Severity.WARNING,
+    cause="The draft said exactly.once.source.enabled and tasks-count-<connector>; releases say "
+    "exactly.once.source.support and tasks-fencing-<connector>.",
+    fix="replace exactly.once.source.enabled=true by exactly.once.source.support=preparing, roll, then enabled, roll",
+    source="KIP-618",
+)
+DIFFER: Final = FindingKind(
+    id="EOS017",
+    name="worker-files-disagree",
+    title="workers' files disagree",
+    severity=Severity.ERROR,
+    cause="Workers of one group that use different internal topics overwrite each other's state; two groups that use "
+    "the same topics do too.",
+    fix="give all workers of one Connect cluster the same values, and each Connect cluster its own topics and group.id",
+    source="Kafka Connect configuration",
+)
+TWO_STEPS_AWAY: Final = FindingKind(
+    id="EOS018",
+    name="two-steps-away",
+    title="worker two steps away from the target",
+    severity=Severity.ERROR,
+    cause="Between disabled and enabled every worker has to be preparing first: a leader that is disabled neither "
+    "fences nor writes in transactions.",
+    fix="`eosctl upgrade-check --to preparing`, and roll to preparing first",
+    source="KIP-618",
+    commands=("upgrade-check",),
+)
+KINDS: Final = (
+    SILENT,
+    OTHER_KAFKA,
+    MIXED,
+    NOWHERE,
+    CONTRADICTION,
+    INVALID,
+    DRAFT,
+    DIFFER,
+    TWO_STEPS_AWAY,
+)

@@ -1,0 +1,54 @@
+"""`eosctl explain`: findings by ID and name, errors by their words, and the list of all."""
+
+import json
+
+from eosctl.analysis.catalogue.index import THEMES
+from eosctl.analysis.explanations import ERROR_PATTERNS
+
+
+def explained(ran):
+    assert ran.exit_code == 0, ran.stderr
+    return json.loads(ran.stdout)["data"]["explanations"]
+
+
+def test_a_finding_is_explained_by_its_id_and_by_its_name(eosctl):
+    [shadow] = explained(eosctl("explain", "eos080", "-o", "json"))
+    assert (shadow["id"], shadow["name"], shadow["title"]) == ("EOS080", "shadowed-offset", "null shadow")
+    assert shadow["severity"] == "error"
+    assert "eosctl migrate-offsets --connector <connector>" in shadow["commands"][0]
+    assert shadow["reported_by"] == ["doctor", "upgrade-check", "offsets show"]
+    assert explained(eosctl("explain", "shadowed-offset", "-o", "json")) == [shadow]
+
+
+def test_a_name_that_three_topics_share_explains_each(eosctl):
+    found = explained(eosctl("explain", "open-transaction", "-o", "json"))
+    assert [(each["id"], each["reported_by"][-1]) for each in found] == [
+        ("EOS063", "inspect-config"),
+        ("EOS088", "offsets show"),
+        ("EOS233", "audit"),
+    ]
+
+
+def test_people_read_the_fix_and_who_reports_it(eosctl):
+    lines = eosctl("explain", "EOS203").stdout.splitlines()
+    assert lines[0] == "FINDING      zombie wrote source offsets"
+    assert lines[-1] == "REPORTED_BY  audit"
+
+
+def test_an_error_is_explained_as_before_and_has_no_severity(eosctl):
+    [error] = explained(eosctl("explain", "InvalidPidMappingException", "-o", "json"))
+    assert (error["id"], error["name"], error["severity"], error["reported_by"]) == ("id-expired", None, None, [])
+    assert eosctl("explain", "InvalidPidMappingException").stdout.startswith("ERROR ")
+
+
+def test_what_nobody_knows_is_not_explained(eosctl):
+    ran = eosctl("explain", "EOS999", "-o", "json")
+    assert (ran.exit_code, json.loads(ran.stdout)["data"]["explanations"]) == (1, [])
+
+
+def test_the_list_has_every_finding_under_its_theme_and_every_error(eosctl):
+    data = json.loads(eosctl("explain", "--list", "-o", "json").stdout)["data"]
+    assert [(each["theme"], each["id"], each["name"]) for each in data["rules"]] == [
+        (theme.title, kind.id, kind.name) for theme in THEMES for kind in theme.kinds
+    ]
+    assert [each["id"] for each in data["errors"]] == [pattern.id for pattern in ERROR_PATTERNS]
