@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eosctl.codecs.completion_cache import NAMES
 from eosctl.codecs.json_nouns import JsonNoun
 from eosctl.codecs.plan import JournalEntry, JournalHead
 from eosctl.codecs.snapshot import LINES, SECTIONS
@@ -31,7 +30,7 @@ NOUNS: dict[str, tuple[JsonNoun[Any], Any]] = {
     **{name: (noun, noun._hint) for name, noun in LINES.values()},
     "journal": (JsonNoun(JournalEntry), JournalEntry),
     "journal head": (JsonNoun(JournalHead), JournalHead),
-    "cached names": (NAMES, CachedNames),
+    "cached names": (JsonNoun(CachedNames), CachedNames),
 }
 
 
