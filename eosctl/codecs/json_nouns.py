@@ -2,7 +2,7 @@
 
     dataclass, named tuple   object with a member for each field
     one of several of them   the same with `kind`, the name of the class: `stop-connector` for StopConnector
-    X | Skipped              X, or {"skipped": reason}
+    X | Skipped              X, or {"skipped": reason, "cause": cause}
     X | None                 X, or null
     str, int, bool, object   as they are; object is any JSON
     StrEnum                  its value; a value that is not known is UNKNOWN where the enumeration has it

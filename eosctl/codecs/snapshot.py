@@ -83,7 +83,8 @@ SECTIONS: Final[Mapping[str, JsonNoun[Any]]] = {
 
 def encode_snapshot(snapshot: Snapshot) -> Iterator[str]:
     """The lines of the file, without line ends."""
-    encode = JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
+    # ASCII alone: a JSON escape in Kafka may be half of a surrogate pair, which UTF-8 cannot hold.
+    encode = JSONEncoder(check_circular=False, separators=(",", ":")).encode
     count = 0
     for count, value in enumerate(_values(snapshot), 1):  # noqa: B007  # counted for the last line
         yield encode(value)

@@ -18,7 +18,7 @@ from eosctl.model.completion_cache import CachedNames
 from eosctl.model.config_topic import ConfigRecord
 from eosctl.model.names import TopicPartition
 from eosctl.model.partition_producers import PartitionProducers
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Cause, Skipped
 from eosctl.model.snapshot import Snapshot
 from eosctl.model.transaction_log import LogRecord
 from eosctl.model.transactions import TransactionState
@@ -74,6 +74,7 @@ class Branch(NamedTuple):
     by_place: Mapping[TopicPartition, bool]
 
 
+DENIED = {"skipped": "denied", "cause": "unknown"}
 BRANCH = JsonNoun[Branch](Branch)
 GOOD = Branch(
     (Leaf({"a": "b"}), Leaf(Skipped("denied"), Colour.BLUE)), {1: b"\xff", -2: None}, {TopicPartition("t", 0): True}
@@ -82,7 +83,7 @@ GOOD = Branch(
 
 def test_a_noun_is_an_object_with_its_fields() -> None:
     assert BRANCH.encode(GOOD) == {
-        "leaves": [{"names": {"a": "b"}, "colour": "red"}, {"names": {"skipped": "denied"}, "colour": "blue"}],
+        "leaves": [{"names": {"a": "b"}, "colour": "red"}, {"names": DENIED, "colour": "blue"}],
         "by_node": {"1": "/w==", "-2": None},
         "by_place": [[{"topic": "t", "partition": 0}, True]],
     }
@@ -100,10 +101,10 @@ def test_a_mapping_with_a_member_named_skipped_is_no_skipped() -> None:
         (["leaves"], {}, "leaves is an object, not a list"),
         (["leaves", 1], 5, "leaves[1] is a whole number, not an object"),
         (["leaves", 0, "names", "a"], 1, "leaves[0].names.a is a whole number, not text"),
-        (["leaves", 0, "names"], {"skipped": None}, "leaves[0].names.skipped is null, not text"),
+        (["leaves", 0, "names"], {**DENIED, "skipped": None}, "leaves[0].names.skipped is null, not text"),
         (
             ["leaves", 0, "names"],
-            {"skipped": "a", "b": "c"},
+            {**DENIED, "b": ""},
             "leaves[0].names has a member 'b' that does not belong there",
         ),
         (["leaves", 0, "colour"], "green", "leaves[0].colour is 'green', not red or blue"),
@@ -136,6 +137,13 @@ def test_a_record_is_of_one_of_the_kinds_that_are_known() -> None:
         JsonNoun(ConfigRecord).decode({"kind": "x"}, "line 3")
     with pytest.raises(Undecodable, match="line 3 lacks 'kind'"):
         JsonNoun(LogRecord).decode({}, "line 3")
+
+
+def test_the_cause_of_what_was_skipped_is_kept() -> None:
+    noun = JsonNoun[int | Skipped](int | Skipped)
+    read = noun.decode(noun.encode(Skipped("no answer", Cause.UNREACHABLE)), "x")
+    assert isinstance(read, Skipped)
+    assert (read.reason, read.cause) == ("no answer", Cause.UNREACHABLE)
 
 
 def test_a_name_that_a_newer_kafka_added_is_unknown() -> None:

@@ -170,6 +170,12 @@ def test_a_snapshot_is_read_back_as_it_was(snapshot: Snapshot) -> None:
     assert decode_snapshot(written(snapshot)) == snapshot
 
 
+def test_half_of_a_surrogate_pair_is_written_and_read() -> None:
+    half = TargetStateRecord(AT, "c", "\ud800", None)
+    snapshot = replace(EMPTY, config_topic=ConfigTopicLog("configs", Skipped("x"), Skipped("y"), (half,)))
+    assert decode_snapshot(line.encode("utf-8").decode("utf-8") for line in written(snapshot)) == snapshot
+
+
 def test_a_transactional_id_may_be_named_like_what_was_not_read() -> None:
     described = TransactionDescription("skipped", TransactionState.EMPTY, ProducerIdAndEpoch(7, 1), 1, None, (), 1)
     snapshot = replace(EMPTY, transactions={"skipped": described})
