@@ -8,7 +8,7 @@ A plan is one JSON object, indented so that it can be read and compared:
 
 1. The digest is that of the plan's own JSON without blanks and with its members sorted: an edited plan is refused,
    because what was shown and agreed to is no longer what it says. It also ties journal and undo file to the plan.
-2. Keys and values of offsets are base64 of their bytes. Configs of connectors are not in a plan, only changes to them.
+2. The plan is as codecs.json_nouns derives it. Configs of connectors are not in a plan, only changes to them.
 
 A journal has one JSON object per line, each on disk before the next action begins:
 
@@ -20,20 +20,37 @@ A last line without its line end was cut by a crash; what it would have said is 
 """
 
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
 from enum import StrEnum
 from hashlib import sha256
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from eosctl.codecs.json_fields import JsonFields
-from eosctl.codecs.plan_steps import decode_precondition, decode_step, encode_precondition, encode_step
-from eosctl.errors import Refused, Undecodable, Unsupported
-from eosctl.model.plan import Plan, PlannedStep
+from eosctl.codecs.file_versions import check_version
+from eosctl.codecs.json_nouns import JsonNoun
+from eosctl.errors import Refused, Undecodable
+from eosctl.model.plan import Plan
 
 KIND: Final = "eosctl.plan"
 JOURNAL_KIND: Final = "eosctl.journal"
 VERSION: Final = 1
+JOURNAL_VERSION: Final = 1
+
+
+class PlanFile(NamedTuple):
+    """A plan file: the plan and its digest."""
+
+    kind: str
+    version: int
+    digest: str
+    plan: Plan
+
+
+class JournalHead(NamedTuple):
+    """The first line of a journal; plan is the digest of the plan that it belongs to."""
+
+    kind: str
+    version: int
+    plan: str
 
 
 class JournalEvent(StrEnum):
@@ -44,8 +61,7 @@ class JournalEvent(StrEnum):
     FAILED = "failed"
 
 
-@dataclass(frozen=True, slots=True)
-class JournalEntry:
+class JournalEntry(NamedTuple):
     """One line: the step's number (from 1), what happened, and what was seen."""
 
     step: int
@@ -53,120 +69,83 @@ class JournalEntry:
     detail: str = ""
 
 
+_FILE: Final = JsonNoun[PlanFile](PlanFile)
+_HEAD: Final = JsonNoun[JournalHead](JournalHead)
+_ENTRY: Final = JsonNoun[JournalEntry](JournalEntry)
+
+
 def encode_plan(plan: Plan) -> str:
     """The text of a plan file."""
-    body = _body(plan)
-    envelope = {"kind": KIND, "version": VERSION, "digest": _digest(body), "plan": body}
-    return json.dumps(envelope, ensure_ascii=False, indent=1) + "\n"
+    file = PlanFile(KIND, VERSION, plan_digest(plan), plan)
+    return json.dumps(_FILE.encode(file), ensure_ascii=False, indent=1) + "\n"
 
 
 def plan_digest(plan: Plan) -> str:
     """What ties journal and undo file to the plan."""
-    return _digest(_body(plan))
+    body = _FILE.encode(PlanFile(KIND, VERSION, "", plan))["plan"]
+    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    return "sha256:" + sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def decode_plan(text: str) -> Plan:
     """The plan in a file's text.
 
-    Raises Undecodable (naming line or member) for what is no plan, Refused for one that was edited, Unsupported for a
-    newer version.
+    Raises Undecodable (naming line or member) for what is no plan, Refused for one that was edited, Unsupported for
+    another version.
     """
-    envelope = JsonFields(_json(text, "the plan"), "the plan file")
-    if not envelope.has("kind") or envelope.text("kind") != KIND:
-        raise Undecodable("this is not a plan file", hint="`eosctl migrate-offsets … --plan-file FILE` writes one")
-    _require_version(envelope, "plan")
-    body = envelope.inner("plan")
-    plan = Plan(
-        kind=body.text("kind"),
-        as_of=body.whole("as_of"),
-        steps=tuple(_decode_planned(each) for each in body.inners("steps")),
-    )
-    if envelope.text("digest") != plan_digest(plan):
+    value = _json(text, "the plan")
+    other = Undecodable("this is not a plan file", hint="`eosctl migrate-offsets … --plan-file FILE` writes one")
+    check_version(value, "plan", KIND, VERSION, other)
+    file = _FILE.decode(value, "the plan file")
+    if file.digest != plan_digest(file.plan):
         raise Refused(
             "the plan was changed after it was made: its digest is another one",
-            hint="make it anew; a plan is applied as it was shown, or not at all",
+            hint="make it again; a plan is applied as it was shown, or not at all",
         )
-    return plan
+    return file.plan
 
 
-def _body(plan: Plan) -> dict[str, Any]:
-    steps = [
-        {
-            "step": encode_step(planned.step),
-            "preconditions": [encode_precondition(each) for each in planned.preconditions],
-        }
-        for planned in plan.steps
-    ]
-    return {"kind": plan.kind, "as_of": plan.as_of, "steps": steps}
-
-
-def _decode_planned(value: JsonFields) -> PlannedStep:
-    return PlannedStep(
-        decode_step(value.inner("step")), tuple(decode_precondition(each) for each in value.inners("preconditions"))
-    )
-
-
-def _digest(body: Mapping[str, Any]) -> str:
-    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
-    return "sha256:" + sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _json(text: str, what: str) -> object:
+def _json(text: str, what: str) -> Any:  # noqa: ANN401  # any JSON
     try:
         return json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         where = f" at line {error.lineno} column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
         raise Undecodable(f"{what} is not JSON{where}", hint="is the file cut?") from error
 
 
-def _require_version(fields: JsonFields, noun: str) -> None:
-    version = fields.whole("version")
-    if version != VERSION:
-        raise Unsupported(
-            f"the {noun} has version {version}, this eosctl reads version {VERSION}",
-            hint="use the eosctl that wrote it, or a newer one",
-        )
-
-
 def encode_journal_head(digest: str) -> str:
     """The first line of a journal, with its line end."""
-    return json.dumps({"kind": JOURNAL_KIND, "version": VERSION, "plan": digest}) + "\n"
+    return json.dumps(_HEAD.encode(JournalHead(JOURNAL_KIND, JOURNAL_VERSION, digest))) + "\n"
 
 
 def encode_journal_entry(entry: JournalEntry) -> str:
     """One line of a journal, with its line end."""
-    return json.dumps({"step": entry.step, "event": entry.event.value, "detail": entry.detail}) + "\n"
+    return json.dumps(_ENTRY.encode(entry)) + "\n"
 
 
 def decode_journal(lines: Iterable[str], digest: str) -> tuple[JournalEntry, ...]:
     """The entries of a journal of the plan with this digest; none where it is empty.
 
-    Raises Undecodable for lines that are no journal's, or where it belongs to another plan.
+    Raises Undecodable for lines that are no journal's, or where it belongs to another plan, Unsupported for another
+    version.
     """
     entries = []
     for number, line in enumerate(lines, 1):
         if not line.endswith("\n"):
             break
-        value = JsonFields(_json(line, f"line {number} of the journal"), f"line {number} of the journal")
+        place = f"line {number} of the journal"
+        value = _json(line, place)
         if number == 1:
-            _check_head(value, digest)
+            _check_head(value, place, digest)
         else:
-            entries.append(_decode_entry(value))
+            entries.append(_ENTRY.decode(value, place))
     return tuple(entries)
 
 
-def _check_head(value: JsonFields, digest: str) -> None:
-    if not value.has("kind") or value.text("kind") != JOURNAL_KIND:
-        raise Undecodable("the file beside the plan is not its journal", hint="move it away if it is something else")
-    _require_version(value, "journal")
-    if value.text("plan") != digest:
+def _check_head(value: object, place: str, digest: str) -> None:
+    other = Undecodable("the file beside the plan is not its journal", hint="move it away if it is something else")
+    check_version(value, "journal", JOURNAL_KIND, JOURNAL_VERSION, other)
+    if _HEAD.decode(value, place).plan != digest:
         raise Undecodable(
             "the journal beside the plan belongs to another plan", hint="give the plan a file name of its own"
         )
-
-
-def _decode_entry(value: JsonFields) -> JournalEntry:
-    event = value.text("event")
-    if event not in set(JournalEvent):
-        raise Undecodable(f"{value.place}.event is {event!r}")
-    return JournalEntry(value.whole("step"), JournalEvent(event), value.text("detail"))

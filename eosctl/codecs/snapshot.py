@@ -1,240 +1,219 @@
 """Snapshot files: JSON lines, so that a cut file is noticed and a long config topic is written as it is read.
 
-    {"kind": "eosctl.snapshot", "version": 5, "as_of": 1790000000000, "group_id": "connect-cluster"}
-    {"cluster": {"cluster_id": …, "brokers": {"1": "host:9092"}, "transaction_max_timeout_ms": 900000}}
-    {"connect": {"workers": {url: {…}}, "connectors": {name: {…}}}}
-    {"transactions": {transactional ID: {"state": …, "producer_id": …, …}}}
-    {"unlisted": {"reasons": […]}}    since version 5: why other IDs may be missing there
-    {"config_topic": {"topic": …, "facts": {…}, "offsets": {…}}}
-    {"config_record": {…}}            one line for each record, as codecs.config_record_lines writes it
-    {"offsets": {…}}                  since version 2; and {"offsets_key": {…}} as codecs.snapshot_offsets writes them
-    {"transaction_log": {…}}          since version 3; and {"log_record": {…}} by codecs.snapshot_transactions
-    {"producers": {…}}                since version 3; and {"partition": {…}} from the same
-    {"evidence": {…}}                 since version 4, as codecs.snapshot_evidence writes it
+    {"kind": "eosctl.snapshot", "version": 1, "as_of": 1790000000000, "group_id": "connect-cluster"}
+    {"cluster": {…}}                  one line for each other field of Snapshot, as codecs.json_nouns derives it
+    {"config_topic": {…}}
+    {"config_record": {…}}            after the config topic a line for each record
+    {"offsets": {…}}
+    {"offsets_key": {…}}              after the offsets topics a line for each key of each partition
+    {"transaction_log": {…}}
+    {"log_record": {…}}               after the transaction log a line for each record
+    {"producers": {…}}
+    {"partition": {…}}                after the producers a line for each partition
     {"end": 7}                        the number of lines before this one
 
-Where a fact was not read, {"skipped": reason} stands in its place. Secrets are never in a snapshot: they end where the
-topic's bytes are decoded. A new version is written when an old eosctl could misread the file.
+Secrets are never in a snapshot: they end where the topic's bytes are decoded.
 """
 
-import json
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
-from typing import Any, Final, NamedTuple, TypeVar
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import groupby
+from json import JSONEncoder, loads
+from typing import Any, Final, NamedTuple, get_type_hints
 
-from eosctl.codecs.config_record_lines import decode_config_record, encode_config_record
-from eosctl.codecs.json_fields import JsonFields
-from eosctl.codecs.snapshot_evidence import decode_evidence, encode_evidence
-from eosctl.codecs.snapshot_facts import (
-    decode_cluster,
-    decode_connect,
-    decode_offsets,
-    decode_topic,
-    decode_transaction,
-    encode_cluster,
-    encode_connect,
-    encode_offsets,
-    encode_topic,
-    encode_transaction,
-)
-from eosctl.codecs.snapshot_offsets import (
-    OffsetsKeys,
-    decode_offsets_facts,
-    encode_offsets_facts,
-    encode_offsets_keys,
-)
-from eosctl.codecs.snapshot_transactions import (
-    decode_log_facts,
-    decode_log_record,
-    decode_partition_producers,
-    decode_producers,
-    encode_log_facts,
-    encode_log_record,
-    encode_partitions,
-    encode_producers,
-)
-from eosctl.errors import Undecodable, Unsupported
+from eosctl.codecs.file_versions import check_version
+from eosctl.codecs.json_nouns import JsonNoun
+from eosctl.errors import Undecodable
 from eosctl.model.config_topic import ConfigRecord
-from eosctl.model.partition_producers import PartitionProducers
-from eosctl.model.skipped import Skipped
-from eosctl.model.snapshot import ConfigTopicLog, Snapshot
-from eosctl.model.transaction_log import LogRecord
+from eosctl.model.offsets import KeyRecords, OffsetsPartition, OffsetsTopic
+from eosctl.model.partition_producers import PartitionProducers, ProducersFacts
+from eosctl.model.records import Record
+from eosctl.model.snapshot import ConfigTopicLog, OffsetsFacts, Snapshot
+from eosctl.model.transaction_log import LogRecord, TransactionLogFacts
 
 KIND: Final = "eosctl.snapshot"
-VERSION: Final = 5
-OLDEST: Final = 1
-ADDED: Final = {"offsets": 2, "transaction_log": 3, "producers": 3, "evidence": 4, "unlisted": 5}
-"""Sections that the first version did not have, and the version that brought them."""
-NOUNS: Final = {
-    "offsets": "offsets topics",
-    "transaction_log": "the transaction log",
-    "producers": "producers of partitions",
-    "evidence": "the settings of workers, brokers and topics",
-    "unlisted": "which coordinators did not answer",
-}
-SECTIONS: Final = frozenset({"cluster", "connect", "transactions", "config_topic", *ADDED})
+VERSION: Final = 1
 
-T = TypeVar("T")
+
+class SnapshotHeader(NamedTuple):
+    """The first line."""
+
+    kind: str
+    version: int
+    as_of: int
+    group_id: str | None
+
+
+class OffsetsKey(NamedTuple):
+    """KeyRecords of a partition of the offsets topic that stands at index `topic` in its section."""
+
+    topic: int
+    partition: int
+    committed: Record | None
+    open: Record | None
+    aborted: Record | None
+    records: int
+    tombstones: int
+
+
+LINES: Final[Mapping[type, tuple[str, JsonNoun[Any]]]] = {
+    ConfigTopicLog: ("config_record", JsonNoun(ConfigRecord)),
+    OffsetsFacts: ("offsets_key", JsonNoun(OffsetsKey)),
+    TransactionLogFacts: ("log_record", JsonNoun(LogRecord)),
+    ProducersFacts: ("partition", JsonNoun(PartitionProducers)),
+}
+"""Sections that are followed by a line for each of their items: the name of such a line and what it holds."""
+
+IN_LINES: Final[Mapping[type, Mapping[str, object]]] = {
+    ConfigTopicLog: {"records": ()},
+    OffsetsPartition: {"keys": {}},
+    TransactionLogFacts: {"records": ()},
+    ProducersFacts: {"partitions": {}},
+}
+"""The fields that these lines hold."""
+
+
+SECTIONS: Final[Mapping[str, JsonNoun[Any]]] = {
+    name: JsonNoun(hint, IN_LINES)
+    for name, hint in get_type_hints(Snapshot).items()
+    if name not in SnapshotHeader._fields
+}
+"""What the lines of sections hold: the fields of Snapshot, in the order of the file."""
 
 
 def encode_snapshot(snapshot: Snapshot) -> Iterator[str]:
     """The lines of the file, without line ends."""
+    # ASCII alone: a JSON escape in Kafka may be half of a surrogate pair, which UTF-8 cannot hold.
+    encode = JSONEncoder(check_circular=False, separators=(",", ":")).encode
     count = 0
     for count, value in enumerate(_values(snapshot), 1):  # noqa: B007  # counted for the last line
-        yield json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    yield json.dumps({"end": count})
+        yield encode(value)
+    yield encode({"end": count})
 
 
 def _values(snapshot: Snapshot) -> Iterator[dict[str, Any]]:
-    yield {"kind": KIND, "version": VERSION, "as_of": snapshot.as_of, "group_id": snapshot.group_id}
-    yield {"cluster": _or_skipped(snapshot.cluster, encode_cluster)}
-    yield {"connect": _or_skipped(snapshot.connect, encode_connect)}
-    yield {
-        "transactions": _or_skipped(
-            snapshot.transactions,
-            lambda all_: {name: _or_skipped(each, encode_transaction) for name, each in all_.items()},
-        )
+    yield SnapshotHeader(KIND, VERSION, snapshot.as_of, snapshot.group_id)._asdict()
+    for name, noun in SECTIONS.items():
+        section = getattr(snapshot, name)
+        yield {name: noun.encode(section)}
+        if type(section) in LINES:
+            line, item = LINES[type(section)]
+            for each in _taken_apart(section):
+                yield {line: item.encode(each)}
+
+
+def _taken_apart(section: object) -> Iterable[object]:
+    """What lines of their own hold."""
+    match section:
+        case ConfigTopicLog() | TransactionLogFacts():
+            return section.records
+        case ProducersFacts():
+            return section.partitions.values()
+        case OffsetsFacts():
+            return (
+                OffsetsKey(number, part.topic_partition.partition, *records[1:])
+                for number, topic in enumerate(section.topics.values())
+                if isinstance(topic, OffsetsTopic)
+                for part in topic.partitions
+                for records in part.keys.values()
+            )
+    return ()
+
+
+def _put_together(section: Any, items: Iterator[Any]) -> object:  # noqa: ANN401  # any section that has lines
+    match section:
+        case ConfigTopicLog():
+            return replace(section, records=tuple(items))
+        case TransactionLogFacts():
+            return replace(section, records=tuple(items))
+        case ProducersFacts():
+            return replace(section, partitions={each.topic_partition: each for each in items})
+    return _with_keys(section, items)
+
+
+def _with_keys(facts: OffsetsFacts, items: Iterator[OffsetsKey]) -> OffsetsFacts:
+    places = {
+        (number, part.topic_partition.partition): part.topic_partition
+        for number, topic in enumerate(facts.topics.values())
+        if isinstance(topic, OffsetsTopic)
+        for part in topic.partitions
     }
-    yield {"unlisted": {"reasons": list(snapshot.unlisted)}}
-    yield {"config_topic": _or_skipped(snapshot.config_topic, _encode_log)}
-    if not isinstance(snapshot.config_topic, Skipped):
-        for record in snapshot.config_topic.records:
-            yield {"config_record": encode_config_record(record)}
-    yield {"offsets": _or_skipped(snapshot.offsets, encode_offsets_facts)}
-    if not isinstance(snapshot.offsets, Skipped):
-        for key in encode_offsets_keys(snapshot.offsets):
-            yield {"offsets_key": key}
-    yield {"transaction_log": _or_skipped(snapshot.transaction_log, encode_log_facts)}
-    if not isinstance(snapshot.transaction_log, Skipped):
-        for logged in snapshot.transaction_log.records:
-            yield {"log_record": encode_log_record(logged)}
-    yield {"producers": _or_skipped(snapshot.producers, encode_producers)}
-    if not isinstance(snapshot.producers, Skipped):
-        for partition in encode_partitions(snapshot.producers):
-            yield {"partition": partition}
-    yield {"evidence": _or_skipped(snapshot.evidence, encode_evidence)}
+    keys: dict[tuple[int, int], dict[bytes | None, KeyRecords]] = {place: {} for place in places}
+    for each in items:
+        place, last = each[:2], each.committed or each.open or each.aborted
+        if last is None or place not in places:
+            raise Undecodable(f"the snapshot has an offsets_key line without record or partition: {place}")
+        keys[place][last.key] = KeyRecords(places[place], *each[2:])
 
+    def with_keys(number: int, topic: OffsetsTopic) -> OffsetsTopic:
+        parts = (replace(part, keys=keys[number, part.topic_partition.partition]) for part in topic.partitions)
+        return replace(topic, partitions=tuple(parts))
 
-def _encode_log(log: ConfigTopicLog) -> dict[str, Any]:
-    return {
-        "topic": log.topic,
-        "facts": _or_skipped(log.facts, encode_topic),
-        "offsets": _or_skipped(log.offsets, encode_offsets),
+    topics = {
+        place: with_keys(number, topic) if isinstance(topic, OffsetsTopic) else topic
+        for number, (place, topic) in enumerate(facts.topics.items())
     }
-
-
-def _or_skipped(value: T | Skipped, encode: Callable[[T], dict[str, Any]]) -> dict[str, Any]:
-    return {"skipped": value.reason} if isinstance(value, Skipped) else encode(value)
+    return replace(facts, topics=topics)
 
 
 def decode_snapshot(lines: Iterable[str]) -> Snapshot:
     """The snapshot in the lines of a file.
 
-    Raises Undecodable (naming the line) where the file is cut or is not a snapshot, Unsupported where its version is
-    newer than this eosctl.
+    Raises Undecodable (naming the line) where the file is cut or is not a snapshot, Unsupported where it has another
+    version.
     """
-    values = _numbered(lines)
-    _, head = next(values, (1, None))
-    header = _header(head)
-    sections: dict[str, JsonFields] = {}
-    records = []
-    logged: list[LogRecord] = []
-    partitions: list[PartitionProducers] = []
-    keys = OffsetsKeys()
-    for number, value in values:
-        place = f"line {number} of the snapshot"
-        match value:
-            case {"end": int(count)} if count == number - 1:
-                break
-            case {"config_record": record}:
-                records.append(decode_config_record(JsonFields(record, place)))
-            case {"offsets_key": key}:
-                keys.add(JsonFields(key, place))
-            case {"log_record": record}:
-                logged.append(decode_log_record(JsonFields(record, place)))
-            case {"partition": partition}:
-                partitions.append(decode_partition_producers(JsonFields(partition, place)))
-            case dict() if len(value) == 1 and value.keys() <= SECTIONS:
-                section = sections[next(iter(value))] = JsonFields(value, place)
-                if section.has("offsets") and section.inner("offsets").has("topics"):
-                    keys.name_topics(section.inner("offsets").inners("topics"))
-            case _:
-                raise Undecodable(f"{place} is no part of a snapshot")
+    numbered = _numbered(lines)
+    _, head = next(numbered, (1, None))
+    stranger = Undecodable("this is not a snapshot", hint="`eosctl snapshot save FILE` writes one")
+    check_version(head, "snapshot", KIND, VERSION, stranger)
+    header = JsonNoun[SnapshotHeader](SnapshotHeader).decode(head, "line 1 of the snapshot")
+    found: dict[str, Any] = {}
+    section = ""
+    for name, group in groupby(numbered, _name):
+        line, item = LINES.get(type(found.get(section)), ("", None))
+        if name == "end":
+            _check_end(*next(group))
+            break
+        if name == line and item is not None:
+            found[section] = _put_together(found[section], _decoded(item, name, group))
+        elif name in SECTIONS and name not in found:
+            section = name
+            found[section], *more = _decoded(SECTIONS[name], name, group)
+            if more:
+                raise Undecodable(f"the snapshot has {name} more than once")
+        else:
+            raise _no_part(next(group)[0])
     else:
         raise Undecodable("the snapshot is cut: its last line is missing", hint="save it again, or copy it whole")
-    return _snapshot(header, sections, _Lines(tuple(records), tuple(logged), tuple(partitions), keys))
-
-
-class _Lines(NamedTuple):
-    """What lines of their own hold."""
-
-    config: tuple[ConfigRecord, ...]
-    log: tuple[LogRecord, ...]
-    partitions: tuple[PartitionProducers, ...]
-    keys: OffsetsKeys
+    for name in SECTIONS:
+        if name not in found:
+            raise Undecodable(f"the snapshot lacks its {name} line")
+    return Snapshot(as_of=header.as_of, group_id=header.group_id, **found)
 
 
 def _numbered(lines: Iterable[str]) -> Iterator[tuple[int, object]]:
     for number, line in enumerate(lines, 1):
         try:
-            yield number, json.loads(line)
-        except ValueError as error:
+            yield number, loads(line)
+        except (ValueError, RecursionError) as error:
             cut = "" if line.endswith("\n") else ", perhaps because the file is cut"
             raise Undecodable(f"line {number} of the snapshot is not JSON{cut}") from error
 
 
-def _header(value: object) -> JsonFields:
-    if not isinstance(value, dict) or value.get("kind") != KIND:
-        raise Undecodable("this is not a snapshot", hint="`eosctl snapshot save FILE` writes one")
-    header = JsonFields(value, "line 1 of the snapshot")
-    version = header.whole("version")
-    if not OLDEST <= version <= VERSION:
-        raise Unsupported(
-            f"the snapshot has version {version}, this eosctl reads versions {OLDEST} to {VERSION}",
-            hint="use the eosctl that wrote it, or a newer one",
-        )
-    return header
+def _name(line: tuple[int, object]) -> str:
+    _, value = line
+    return next(iter(value)) if isinstance(value, dict) and len(value) == 1 else ""
 
 
-def _snapshot(header: JsonFields, sections: dict[str, JsonFields], lines: _Lines) -> Snapshot:
-    def section(name: str, decode: Callable[[JsonFields], T]) -> T | Skipped:
-        if name not in sections:
-            if header.whole("version") < ADDED.get(name, OLDEST):
-                return Skipped(f"the snapshot was saved by an eosctl that did not read {NOUNS[name]}")
-            raise Undecodable(f"the snapshot lacks its {name} line")
-        return _read(sections[name], name, decode)
-
-    unlisted = section("unlisted", lambda fields: fields.every_text("reasons"))
-    return Snapshot(
-        as_of=header.whole("as_of"),
-        group_id=header.optional("group_id", header.text),
-        cluster=section("cluster", decode_cluster),
-        connect=section("connect", decode_connect),
-        transactions=section(
-            "transactions",
-            lambda all_: {name: _read(all_, name, partial(decode_transaction, name)) for name in all_.members()},
-        ),
-        unlisted=() if isinstance(unlisted, Skipped) else unlisted,
-        config_topic=section(
-            "config_topic",
-            lambda log: ConfigTopicLog(
-                log.text("topic"),
-                _read(log, "facts", decode_topic),
-                _read(log, "offsets", decode_offsets),
-                lines.config,
-            ),
-        ),
-        offsets=section("offsets", lambda fields: decode_offsets_facts(fields, lines.keys)),
-        transaction_log=section("transaction_log", lambda fields: decode_log_facts(fields, lines.log)),
-        producers=section("producers", lambda fields: decode_producers(fields, lines.partitions)),
-        evidence=section("evidence", decode_evidence),
-    )
+def _decoded(noun: JsonNoun[Any], name: str, lines: Iterator[tuple[int, Any]]) -> Iterator[Any]:
+    for number, value in lines:
+        yield noun.decode(value[name], f"line {number} of the snapshot", name)
 
 
-def _read(fields: JsonFields, name: str, decode: Callable[[JsonFields], T]) -> T | Skipped:
-    inner = fields.inner(name)
-    # A transactional ID may be named `skipped` too: its value is no text.
-    match inner.members():
-        case {"skipped": str(reason), **more} if not more:
-            return Skipped(reason)
-    return decode(inner)
+def _check_end(number: int, line: object) -> None:
+    if line != {"end": number - 1}:
+        raise _no_part(number)
+
+
+def _no_part(number: int) -> Undecodable:
+    return Undecodable(f"line {number} of the snapshot is no part of a snapshot")

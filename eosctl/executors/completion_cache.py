@@ -5,13 +5,16 @@ from the cluster again.
 """
 
 import json
-from dataclasses import asdict
 from pathlib import Path
+from typing import Final
 
 from eosctl.atomic_write import write_atomic_file
+from eosctl.codecs.json_nouns import JsonNoun
+from eosctl.errors import Undecodable
 from eosctl.model.completion_cache import FORGOTTEN_MS, NOTHING, CachedNames
 
-VERSION = 1
+VERSION: Final = 1
+NAMES: Final = JsonNoun[CachedNames](CachedNames)
 
 
 def read_cached_names(path: Path) -> CachedNames:
@@ -25,22 +28,17 @@ def read_cached_names(path: Path) -> CachedNames:
 def decode_cached_names(text: str) -> CachedNames:
     """The names in a file's text, NOTHING where it is not one of ours."""
     try:
-        fields = json.loads(text)
-    except (ValueError, RecursionError):
+        value = json.loads(text)
+        if not isinstance(value, dict) or value.pop("version", None) != VERSION:
+            return NOTHING
+        return NAMES.decode(value, "the cache")
+    except (ValueError, RecursionError, Undecodable):
         return NOTHING
-    if not isinstance(fields, dict) or fields.get("version") != VERSION:
-        return NOTHING
-    names, read_at, asked_at = fields.get("names"), fields.get("read_at"), fields.get("asked_at")
-    if not isinstance(names, list) or not all(isinstance(each, str) for each in names):
-        return NOTHING
-    if type(read_at) is not int or type(asked_at) is not int:
-        return NOTHING
-    return CachedNames(tuple(names), read_at, asked_at)
 
 
 def encode_cached_names(cached: CachedNames) -> str:
     """A file's text: one JSON object."""
-    return json.dumps({"version": VERSION, **asdict(cached)})
+    return json.dumps({"version": VERSION, **NAMES.encode(cached)})
 
 
 def cache_names(path: Path, cached: CachedNames) -> None:

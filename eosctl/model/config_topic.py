@@ -205,11 +205,16 @@ class MalformedRecord(NamedTuple):
     """A value (or a null key) that a worker cannot use, what it does then, and why; no part of the value is kept."""
 
     origin: Origin
-    kind: RecordKind
+    key_kind: RecordKind
     key: str | None
     connector: str | None
     disposition: Disposition
     reason: str
+
+    @property
+    def kind(self) -> RecordKind:
+        """What it is by its key."""
+        return self.key_kind
 
 
 ConfigRecord = (

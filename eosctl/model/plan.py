@@ -1,7 +1,8 @@
 """Plans: what shall be written, step by step, and what must hold when it is.
 
 A plan is data: it can be shown, saved, read by somebody else, and applied later by another eosctl. To add a kind of
-step: a dataclass here, an entry in codecs.plan_steps, a performer in executors, and the preconditions it needs.
+step: a dataclass here, a performer in executors, and the preconditions it needs. Files and output name it as
+model.kinds does.
 """
 
 from collections.abc import Mapping

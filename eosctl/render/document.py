@@ -163,7 +163,8 @@ class RowStream(list[Any]):
 
 
 def tree(value: object) -> Tree:
-    """`value` in JSON's own types: tuples and sets become lists, enums their values, dataclasses objects.
+    """`value` in JSON's own types: tuples and sets become lists, enums their values, dataclasses and
+    named tuples objects.
 
     Skipped becomes {"skipped": reason}, so that unknown stays different from null. Raises TypeError on anything that
     has no one obvious form (bytes, times), because only the view knows what it means.
@@ -179,7 +180,7 @@ def tree(value: object) -> Tree:
         case Mapping():
             return {_key(key): tree(item) for key, item in value.items()}
         case list() | tuple() | frozenset() | set():
-            return _items(value)
+            return tree(value._asdict()) if hasattr(value, "_asdict") else _items(value)
     if is_dataclass(value) and not isinstance(value, type):
         return {each.name: tree(getattr(value, each.name)) for each in fields(value)}
     raise TypeError(f"{type(value).__name__} has no JSON form: {value!r}")

@@ -1,6 +1,4 @@
-"""Offsets topics in snapshot files: what is written is read back, and older files are still read."""
-
-import json
+"""Offsets topics in snapshot files: what is written is read back, and what was changed is noticed."""
 
 import pytest
 
@@ -51,19 +49,18 @@ def test_what_is_written_is_read_back(facts: OffsetsFacts | Skipped) -> None:
     assert decode_snapshot(written(facts)) == snapshot(facts)
 
 
-def test_a_snapshot_of_version_1_has_no_offsets_and_says_why() -> None:
-    lines = [json.loads(line) for line in written(UNREAD)]
-    old = [{**lines[0], "version": 1}, *(line for line in lines[1:-1] if "offsets" not in line)]
-    read = decode_snapshot([f"{json.dumps(line)}\n" for line in [*old, {"end": len(old)}]])
-    assert read.offsets == Skipped("the snapshot was saved by an eosctl that did not read offsets topics")
-
-
 @pytest.mark.parametrize(
     ("before", "after", "message"),
     [
-        ('"partition":0,"key":"', '"partition":0,"key":"!', "key of a key in the snapshot is not base64"),
-        ('"exactly_once":"preparing"', '"exactly_once":"perhaps"', "the worker settings in the snapshot are wrong"),
-        ('"records":2', '"records":"2"', r"records is a str, not int"),
+        ('"key":"', '"key":"!', r"offsets_key\.committed\.key is not base64"),
+        (
+            '"exactly_once":"preparing"',
+            '"exactly_once":"perhaps"',
+            "line 6 of the snapshot: offsets.worker.exactly_once is 'perhaps', not disabled, preparing or enabled",
+        ),
+        ('"partition":1,"committed"', '"partition":7,"committed"', "offsets_key line without record or partition"),
+        ('"open":{', '"open":null,"more":{', "line 7 of the snapshot: offsets_key has a member 'more' that does not"),
+        ('"records":2', '"records":"2"', "records is text, not a whole number"),
     ],
 )
 def test_what_was_changed_is_noticed(before: str, after: str, message: str) -> None:

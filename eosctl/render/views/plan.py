@@ -1,10 +1,11 @@
 """A plan before it is confirmed, and what came of it."""
 
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any, Final, assert_never
 
-from eosctl.codecs.plan_steps import encode_precondition, step_kind
 from eosctl.model.counts import counted
+from eosctl.model.kinds import kind_of
 from eosctl.model.plan import (
     AbortTransaction,
     CreateAcls,
@@ -15,6 +16,7 @@ from eosctl.model.plan import (
     OffsetsWrite,
     Plan,
     PlannedStep,
+    Precondition,
     ResumeConnector,
     SetConnectorConfig,
     Side,
@@ -90,10 +92,15 @@ def view_plan(
 def _step_row(number: int, planned: PlannedStep) -> dict[str, Any]:
     return {
         "number": number,
-        "kind": step_kind(planned.step),
+        "kind": kind_of(type(planned.step)),
         "what": describe_step(planned.step),
-        "preconditions": [encode_precondition(each) for each in planned.preconditions],
+        "preconditions": [_precondition_row(each) for each in planned.preconditions],
     }
+
+
+def _precondition_row(precondition: Precondition) -> dict[str, Any]:
+    members = {each.name: getattr(precondition, each.name) for each in fields(precondition)}
+    return {"kind": kind_of(type(precondition)), **members}
 
 
 def _offset_rows(step: Step) -> list[dict[str, Any]]:
@@ -196,7 +203,7 @@ def _can_be_undone(plan: Plan) -> bool:
 def _result_row(result: StepResult) -> dict[str, Any]:
     return {
         "number": result.number,
-        "kind": step_kind(result.step),
+        "kind": kind_of(type(result.step)),
         "what": describe_step(result.step),
         "outcome": result.outcome.value,
         "detail": result.detail,
