@@ -7,45 +7,16 @@ its identity. Folds of two stretches of one partition merge into the fold of bot
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import groupby, repeat
-from typing import NamedTuple, Protocol
 
 from eosctl.model.names import TopicPartition
 from eosctl.model.offsets import KeyRecords, OffsetsPartition
-from eosctl.model.records import Record, RecordState
+from eosctl.model.records import Entry, Record, RecordState, Writer
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.topics import PartitionOffsets
 
 NOT_ASKED = not_asked("not asked")
 
 Key = bytes | None
-
-
-class Entry(Protocol):
-    """A record without what its batch knows: as Record, and as the decoder of batches gives it."""
-
-    @property
-    def offset(self) -> int:
-        """Its offset."""
-
-    @property
-    def timestamp(self) -> int:
-        """Its timestamp, in ms since the epoch."""
-
-    @property
-    def key(self) -> bytes | None:
-        """Its key."""
-
-    @property
-    def value(self) -> bytes | None:
-        """Its value."""
-
-
-class Writer(NamedTuple):
-    """What a batch knows of all its records."""
-
-    transactional: bool
-    producer_id: int
-    producer_epoch: int
 
 
 Kept = tuple[Entry, Writer]

@@ -23,11 +23,11 @@ from collections.abc import Iterator
 from enum import IntEnum
 from struct import Struct
 from struct import error as StructError
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from eosctl.errors import Undecodable
 from eosctl.model.names import TopicPartition
-from eosctl.model.records import Record, RecordState
+from eosctl.model.records import Entry, Record, RecordState
 
 if TYPE_CHECKING:
     from aiokafka.record.default_records import DefaultRecordBatch
@@ -232,15 +232,6 @@ def decode_records(
         new(Record, (r.offset, r.timestamp, r.key, r.value, state, transactional, producer_id, epoch))
         for r in decode_entries(batch, check_crc=check_crc, topic_partition=topic_partition)
     ]
-
-
-class Entry(Protocol):
-    """What a record says by itself, without its batch: offset, timestamp (ms), key and value."""
-
-    offset: int
-    timestamp: int
-    key: bytes | None
-    value: bytes | None
 
 
 def decode_entries(

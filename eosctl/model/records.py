@@ -1,7 +1,7 @@
 """Records as they lie in a partition, with the transaction facts that no consumer API shows."""
 
 from enum import StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from eosctl.model.names import ProducerIdAndEpoch
 
@@ -19,6 +19,34 @@ class IsolationLevel(StrEnum):
 
     READ_COMMITTED = "read_committed"
     READ_UNCOMMITTED = "read_uncommitted"
+
+
+class Entry(Protocol):
+    """A record without what its batch knows: a Record, or what the decoder of batches gives."""
+
+    @property
+    def offset(self) -> int:
+        """Its offset."""
+
+    @property
+    def timestamp(self) -> int:
+        """Its timestamp, in ms since the epoch."""
+
+    @property
+    def key(self) -> bytes | None:
+        """Its key."""
+
+    @property
+    def value(self) -> bytes | None:
+        """Its value."""
+
+
+class Writer(NamedTuple):
+    """What a batch knows of all its records."""
+
+    transactional: bool
+    producer_id: int
+    producer_epoch: int
 
 
 class Record(NamedTuple):

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from eosctl.analysis.offsets import OffsetsFold
 from eosctl.errors import EosctlError
 from eosctl.model.offset_stores import StorePlace
 from eosctl.model.offsets import OffsetsTopic
@@ -84,5 +85,5 @@ def read_offsets_topic(session: Session, wire: "Wire", topic: str) -> OffsetsTop
     bounds = offsets_bounds(wire, topic, facts.partitions)
     total = sum(each.high_watermark - each.log_start_offset for each in bounds.values())
     with session.options.console.progress(f"reading {topic}", total, unit="records") as advance:
-        parts = read_offsets_partitions(wire, bounds, advance)
+        parts = read_offsets_partitions(wire, bounds, OffsetsFold, advance)
     return OffsetsTopic(topic, topic_facts_or_skipped(wire, topic), parts)

@@ -123,9 +123,10 @@ class Session:
             from eosctl.sources.snapshot_file import read_snapshot_file
 
             return SavedCluster(read_snapshot_file(self.options.snapshot), self.options.group_id)
+        from eosctl.analysis.offsets import OffsetsFold
         from eosctl.sources.live_cluster import LiveCluster
 
-        return LiveCluster(self, self.options.group_id, self.options.console.progress)
+        return LiveCluster(self, self.options.group_id, self.options.console.progress, OffsetsFold)
 
     @property
     def connect_urls(self) -> tuple[str, ...]:

@@ -142,11 +142,17 @@ class ClusterReader(Protocol):
         ...
 
     def cluster_ids(self, places: Iterable[Servers | None]) -> Mapping[Servers, str | Skipped]:
-        """The Kafka cluster behind each of these bootstrap.servers; None is not asked."""
+        """The Kafka cluster behind each of these bootstrap.servers; None is no request.
+
+        Servers that did not answer are not waited for again by this reader.
+        """
         ...
 
-    def offsets_topic(self, place: StorePlace) -> OffsetsTopic | None:
-        """The offsets topic there, folded; None where it does not exist. Raises where it cannot be read."""
+    def offsets_topic(self, place: StorePlace) -> OffsetsTopic | Skipped | None:
+        """The offsets topic there, folded; None where it does not exist. Raises where it cannot be read.
+
+        Skipped where a snapshot has no such topic.
+        """
         ...
 
     # -- transactions -------------------------------------------------------------------------------------------------

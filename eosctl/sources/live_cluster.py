@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 from eosctl.codecs.config_topic import decode_config_records
@@ -42,6 +42,8 @@ from eosctl.sources import (
 )
 from eosctl.sources.cluster_reader import CommitPlace, Described, Servers, Wanted, asked, wanted_of
 from eosctl.sources.live_connect import LiveConnect
+from eosctl.sources.offsets_topics import NewFold
+from eosctl.sources.other_clusters import OtherClusters
 
 if TYPE_CHECKING:
     from eosctl.clients.wire import Wire
@@ -79,16 +81,23 @@ class Connections(Protocol):
 
 
 class LiveCluster(LiveConnect):
-    """Asks the brokers and workers again at each question; `progress` shows how far long reads have come."""
+    """Asks the brokers and workers again at each question.
 
-    def __init__(self, connections: Connections, group_id: str | None, progress: Progress) -> None:
+    `progress` shows how far long reads have come; `new_fold` makes what a partition of an offsets topic is folded with.
+    """
+
+    def __init__(self, connections: Connections, group_id: str | None, progress: Progress, new_fold: NewFold) -> None:
         super().__init__(connections.connect_urls, connections.timeout_s)
-        self._connections, self._progress = connections, progress
+        self._connections, self._progress, self._new_fold = connections, progress, new_fold
         self.group_id = group_id
 
     @property
     def _wire(self) -> "Wire":
         return self._connections.wire
+
+    @cached_property
+    def _others(self) -> OtherClusters:
+        return OtherClusters(self._connections.client_properties, self._connections.timeout_s)
 
     @property
     def cluster_id(self) -> str | None:
@@ -165,32 +174,19 @@ class LiveCluster(LiveConnect):
 
     # -- offsets ------------------------------------------------------------------------------------------------------
 
-    @asked("the cluster at")
     def cluster_ids(self, places: Iterable[Servers | None]) -> Mapping[Servers, str | Skipped]:
-        """Asked with the identity of the cluster at hand."""
-        return {
-            servers: or_skipped(lambda servers=servers: self._cluster_id_at(servers))  # type: ignore[misc]  # a default
-            for servers in dict.fromkeys(places)
-            if servers is not None
-        }
-
-    def _cluster_id_at(self, servers: Servers) -> str:
-        with self._wire_to(servers) as wire:
-            return wire.cluster_id
-
-    def _wire_to(self, servers: Servers) -> "Wire":
-        from eosctl.clients.wire import Wire
-
-        properties = replace(self._connections.client_properties, bootstrap_servers=tuple(sorted(servers)))
-        return Wire(properties, timeout_s=self._connections.timeout_s)
+        """Requested with the identity of the cluster at hand."""
+        found = {servers: self._others.cluster_id(servers) for servers in dict.fromkeys(places) if servers is not None}
+        self.note("the cluster at", {",".join(sorted(servers)): each for servers, each in found.items()})
+        return found
 
     @asked("offsets topic {0}")
     def offsets_topic(self, place: StorePlace) -> OffsetsTopic | None:
         """Read from the cluster at hand, or from the one that its bootstrap.servers lead to."""
         if place.bootstrap_servers is None:
-            return offsets_topics.read_offsets_topic(self._wire, place.topic, self._progress)
-        with self._wire_to(place.bootstrap_servers) as wire:
-            return offsets_topics.read_offsets_topic(wire, place.topic, self._progress)
+            return offsets_topics.read_offsets_topic(self._wire, place.topic, self._new_fold, self._progress)
+        with self._others.wire_to(place.bootstrap_servers) as wire:
+            return offsets_topics.read_offsets_topic(wire, place.topic, self._new_fold, self._progress)
 
     # -- transactions -------------------------------------------------------------------------------------------------
 

@@ -1,16 +1,16 @@
 """Offsets topics, each partition folded as it is read."""
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Final
+from typing import Final, Protocol
 
-from eosctl.analysis.offsets import OffsetsFold, Writer
 from eosctl.clients.leaders import NO_LEADER, partition_leaders
 from eosctl.clients.wire import Wire
 from eosctl.codecs.record_batches import decode_entries
 from eosctl.model.names import TopicPartition
 from eosctl.model.offsets import OffsetsPartition, OffsetsTopic
+from eosctl.model.records import Entry, RecordState, Writer
 from eosctl.model.topics import PartitionOffsets
 from eosctl.sources.kafka_log import begin_reading, read_batches
 from eosctl.sources.kafka_offsets import partition_offsets
@@ -24,6 +24,21 @@ Advance = Callable[[int], object]
 Progress = Callable[..., AbstractContextManager[Advance]]
 
 
+class Fold(Protocol):
+    """What keeps the last record of each key while a partition is read: analysis.offsets.OffsetsFold."""
+
+    def add_batch(self, entries: Sequence[Entry], state: RecordState, writer: Writer) -> None:
+        """Take in records that follow each other and were written in one state by one writer."""
+        ...
+
+    def result(self, topic_partition: TopicPartition, offsets: PartitionOffsets) -> OffsetsPartition:
+        """What has been folded so far."""
+        ...
+
+
+NewFold = Callable[[], Fold]
+
+
 def offsets_bounds(wire: Wire, topic: str, partitions: int) -> dict[TopicPartition, PartitionOffsets]:
     """What bounds the reading of each partition of the topic, in their order."""
     bounds = partition_offsets(wire, [TopicPartition(topic, number) for number in range(partitions)])
@@ -31,9 +46,12 @@ def offsets_bounds(wire: Wire, topic: str, partitions: int) -> dict[TopicPartiti
 
 
 def read_offsets_partitions(
-    wire: Wire, bounds: Mapping[TopicPartition, PartitionOffsets], advance: Advance = lambda _: None
+    wire: Wire,
+    bounds: Mapping[TopicPartition, PartitionOffsets],
+    new_fold: NewFold,
+    advance: Advance = lambda _: None,
 ) -> tuple[OffsetsPartition, ...]:
-    """The partitions as they were when `bounds` was asked, folded. `advance` is told how many records were read.
+    """The partitions as they were when `bounds` was read, folded. `advance` is given the number of records read.
 
     While one partition is folded, the first batches of the next ones are on their way. Raises what read_log raises.
     """
@@ -45,14 +63,14 @@ def read_offsets_partitions(
             offsets = waiting.popleft()
             begun.append((offsets, begin_reading(wire, offsets, leaders.get(offsets.topic_partition, NO_LEADER))))
         offsets, reader = begun.popleft()
-        folded.append(_folded(wire, offsets, reader))
+        folded.append(_folded(wire, offsets, reader, new_fold()))
         advance(offsets.high_watermark - offsets.log_start_offset)
     return tuple(folded)
 
 
-def _folded(wire: Wire, offsets: PartitionOffsets, reader: LogReader) -> OffsetsPartition:
+def _folded(wire: Wire, offsets: PartitionOffsets, reader: LogReader, fold: Fold) -> OffsetsPartition:
     """Of each batch only what outlives it is made a record."""
-    fold, place = OffsetsFold(), offsets.topic_partition
+    place = offsets.topic_partition
     for part in read_batches(wire, place, offsets=offsets, begun=reader):
         header = part.batch.header
         entries = decode_entries(part.batch, topic_partition=place)
@@ -63,7 +81,7 @@ def _folded(wire: Wire, offsets: PartitionOffsets, reader: LogReader) -> Offsets
     return fold.result(place, offsets)
 
 
-def read_offsets_topic(wire: Wire, topic: str, progress: Progress) -> OffsetsTopic | None:
+def read_offsets_topic(wire: Wire, topic: str, new_fold: NewFold, progress: Progress) -> OffsetsTopic | None:
     """The topic's partitions, each folded as it is read; None where there is no such topic."""
     facts = topic_facts(wire, [topic])[topic]
     if facts is None:
@@ -71,5 +89,5 @@ def read_offsets_topic(wire: Wire, topic: str, progress: Progress) -> OffsetsTop
     bounds = offsets_bounds(wire, topic, facts.partitions)
     total = sum(each.high_watermark - each.log_start_offset for each in bounds.values())
     with progress(f"reading {topic}", total, unit="records") as advance:
-        parts = read_offsets_partitions(wire, bounds, advance)
+        parts = read_offsets_partitions(wire, bounds, new_fold, advance)
     return OffsetsTopic(topic, topic_facts_or_skipped(wire, topic), parts)

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Final
 
 from eosctl.analysis.config_topic import fold_config_topic
+from eosctl.analysis.offsets import OffsetsFold
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.messages import topics_metadata
 from eosctl.clients.rest import RestClient
@@ -96,7 +97,7 @@ def read_offsets_topic(access: ClusterAccess, topic: str) -> OffsetsTopic:
     if now is None:
         return OffsetsTopic(topic, Skipped(f"topic {topic} does not exist"), ())
     bounds = offsets_bounds(access.wire, topic, now.facts.partitions)
-    return OffsetsTopic(topic, now.facts, read_offsets_partitions(access.wire, bounds))
+    return OffsetsTopic(topic, now.facts, read_offsets_partitions(access.wire, bounds, OffsetsFold))
 
 
 def read_topic_now(access: ClusterAccess, topic: str) -> TopicNow | None:

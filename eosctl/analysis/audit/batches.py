@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, Protocol
 
-from eosctl.analysis.offsets import Entry
 from eosctl.model.audit_states import ReadKey
+from eosctl.model.records import Entry
 
 __all__ = [
     "BatchWriter",

@@ -1,0 +1,45 @@
+"""Kafka clusters that are reached by other bootstrap.servers, with the identity of the cluster at hand."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from eosctl.errors import EosctlError
+from eosctl.model.skipped import Skipped, or_skipped
+from eosctl.sources.cluster_reader import Servers
+
+if TYPE_CHECKING:
+    from eosctl.clients.wire import Wire
+    from eosctl.model.client_properties import ClientProperties
+
+
+class OtherClusters:
+    """Connections by bootstrap.servers. Servers that did not answer once are not waited for again."""
+
+    def __init__(self, identity: "ClientProperties", timeout_s: float) -> None:
+        self._identity, self._timeout_s = identity, timeout_s
+        self._failed: dict[Servers, EosctlError] = {}
+
+    @contextmanager
+    def wire_to(self, servers: Servers) -> Iterator["Wire"]:
+        """The brokers there, while the block runs. Raises the first error of servers that failed before."""
+        from eosctl.clients.wire import Wire
+
+        if servers in self._failed:
+            raise self._failed[servers]
+        there = replace(self._identity, bootstrap_servers=tuple(sorted(servers)))
+        with Wire(there, timeout_s=self._timeout_s) as wire:
+            yield wire
+
+    def cluster_id(self, servers: Servers) -> str | Skipped:
+        """The ID of the cluster behind these servers."""
+        return or_skipped(lambda: self._cluster_id(servers))
+
+    def _cluster_id(self, servers: Servers) -> str:
+        try:
+            with self.wire_to(servers) as wire:
+                return wire.cluster_id
+        except EosctlError as error:
+            self._failed[servers] = error
+            raise
