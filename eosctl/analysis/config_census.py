@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from eosctl.analysis.config_topic import ConfigTopicReplay, Effect
+from eosctl.analysis.config_topic import ConfigTopicReplay
 from eosctl.model.config_census import (
     SHOWN,
     ConfigTopicCensus,
@@ -13,6 +13,7 @@ from eosctl.model.config_census import (
     MalformedKey,
     PrivilegedWrites,
 )
+from eosctl.model.config_timeline import Effect
 from eosctl.model.config_topic import (
     PRIVILEGED_KINDS,
     ConfigRecord,

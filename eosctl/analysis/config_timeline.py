@@ -1,17 +1,15 @@
 """The history of a config topic: one entry per record, with what it did to the reader's state."""
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 
-from eosctl.analysis.config_topic import ConfigTopicReplay, Effect
+from eosctl.analysis.config_topic import ConfigTopicReplay
+from eosctl.model.config_timeline import Effect, TimelineEntry
 from eosctl.model.config_topic import (
     ConfigRecord,
     ConnectorConfigRecord,
     InvalidKeyRecord,
     LoggerLevelRecord,
     MalformedRecord,
-    Origin,
-    RecordKind,
     RestartRequestRecord,
     SessionKeyRecord,
     TargetStateRecord,
@@ -21,22 +19,6 @@ from eosctl.model.config_topic import (
 )
 from eosctl.model.connectors import Reader
 from eosctl.model.counts import counted
-
-
-@dataclass(frozen=True, slots=True)
-class TimelineEntry:
-    """One record: where it lies, what it says, and its effect; connector is None for records about none.
-
-    pending_fencing and inconsistent are those of its connector after the record, None where there is no connector.
-    """
-
-    origin: Origin
-    kind: RecordKind
-    connector: str | None
-    words: str
-    effect: Effect
-    pending_fencing: bool | None
-    inconsistent: bool | None
 
 
 def timeline(

@@ -21,9 +21,9 @@ Rules, applied record by record:
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Final
 
+from eosctl.model.config_timeline import Effect
 from eosctl.model.config_topic import (
     ConfigRecord,
     ConnectorConfigRecord,
@@ -46,20 +46,6 @@ TOMBSTONE_CLEARS_WAITING: Final = KafkaVersion(3, 4)
 
 COMMIT_NEEDS_CONFIG: Final = KafkaVersion(3, 7, 1)
 """KAFKA-16838 (3.7.1 and 3.8.0): a task commit of a connector whose config is unknown is not applied."""
-
-
-class Effect(StrEnum):
-    """What one record did to the reader's state."""
-
-    APPLIED = "applied"
-    LIVE_ONLY = "live-only"
-    IGNORED = "ignored"
-    UNCLAIMED = "unclaimed"
-    UNREADABLE = "unreadable"
-    POISON = "poison"
-    FATAL = "fatal"
-    ABORTED = "aborted"
-    HELD_BACK = "held-back"
 
 
 def fold_config_topic(records: Iterable[ConfigRecord], reader: Reader) -> ClusterConfigState:
