@@ -8,7 +8,7 @@ from typing import Final
 from eosctl.model.explanations import ErrorPattern
 
 RESTART: Final = "PUT the task back to work: POST {path}/tasks/{task}/restart"
-CONFIG: Final = "eosctl inspect-config {connector} --group-id {group}"
+CONFIG: Final = "eosctl inspect-config --connector {connector} --group-id {group}"
 DESCRIBE: Final = "eosctl transactions describe {transactional_id} --group-id {group}"
 HISTORY: Final = "eosctl transactions log {transactional_id} --history"
 FENCING: Final = r"zombie fencing"

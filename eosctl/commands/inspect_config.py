@@ -1,20 +1,50 @@
 """`eosctl inspect-config`: the config topic as a worker reads it."""
 
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
 import typer
 
 from eosctl.commands.connect_options import ConfigTopic
-from eosctl.commands.inspection_options import History, Isolation, NamedConnectors, ReaderVersion, RecordsFile
 from eosctl.model.records import IsolationLevel
+from eosctl.operations.session import Session
+from eosctl.shell.answering import answer
 from eosctl.shell.options import GlobalOptions, reading
 
 app = typer.Typer()
+
+Connectors: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--connector", metavar="NAME", help="Only this one. May be repeated.", show_default=False),
+]
+Positional: TypeAlias = Annotated[list[str] | None, typer.Argument(metavar="CONNECTOR", hidden=True)]
+Isolation: TypeAlias = Annotated[
+    IsolationLevel,
+    typer.Option(help="Read as a worker with exactly-once enabled does (read_committed), or as the others do."),
+]
+ReaderVersion: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="VERSION",
+        help="Read as a worker of this version; else as the oldest at --connect-url, else as 4.3.",
+    ),
+]
+RecordsFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="Read records from this file and not from a cluster; their form is described above."
+    ),
+]
+History: TypeAlias = Annotated[bool, typer.Option(help="Show every record and what it did, instead of the outcome.")]
 
 
 @app.command()
 @reading
 def inspect_config(
     options: GlobalOptions,
-    connectors: NamedConnectors = None,
+    connectors: Positional = None,
+    connector: Connectors = None,
     config_topic: ConfigTopic = "connect-configs",
     isolation_level: Isolation = IsolationLevel.READ_COMMITTED,
     worker_version: ReaderVersion = None,
@@ -32,7 +62,7 @@ def inspect_config(
 
     Examples:
       eosctl inspect-config -b broker:9092 --group-id connect-cluster --config-topic connect-configs
-      eosctl inspect-config orders -b broker:9092 --connect-url http://worker:8083
+      eosctl inspect-config --connector orders -b broker:9092 --connect-url http://worker:8083
       eosctl inspect-config --records dump.jsonl -o json
       eosctl inspect-config --snapshot monday.snapshot --history
 
@@ -52,11 +82,12 @@ def inspect_config(
       TXN         (--history) what became of its transaction; - outside transactions
       WHAT        (--history) what the record says and what it did
     """
-    from eosctl.operations.config_topic import ConfigTopicRequest, inspect_history, inspect_now
-    from eosctl.operations.session import Session
+    from eosctl.operations.config_topic import ConfigTopicRequest, config_topic_history, inspect_config_topic
+    from eosctl.render.views.inspection import view_history, view_inspection
 
-    request = ConfigTopicRequest(tuple(connectors or ()), config_topic, isolation_level, worker_version, records)
-    with Session(options) as session:
-        answer = inspect_history(session, request) if history else inspect_now(session, request)
-        options.console.result(answer.document)
-        return answer.exit_code
+    names = (*(connector or ()), *(connectors or ()))
+    request = ConfigTopicRequest(names, config_topic, isolation_level, worker_version)
+    with Session(replace(options, records=records)) as session:
+        if history:
+            return answer(options, config_topic_history(session, request), view_history)
+        return answer(options, inspect_config_topic(session, request), view_inspection)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from eosctl.model.config_census import ConfigTopicCensus
-from eosctl.model.connectors import ClusterConfigState, ConnectorState, ConnectorType
-from eosctl.model.report import Finding
+from eosctl.model.connectors import ClusterConfigState, ConnectorState, ConnectorType, Reader
+from eosctl.model.report import Answer, Finding, any_counts
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import TopicFacts
 
@@ -41,7 +41,7 @@ class InspectedConnector:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """The answer of inspect-config.
+    """What a config topic shows.
 
     connectors are those that exist and those of which leftovers remain, by name; absent are the names asked for that
     the topic does not mention. skipped says what could not be checked and why.
@@ -55,3 +55,23 @@ class Inspection:
     findings: tuple[Finding, ...]
     absent: tuple[str, ...]
     skipped: Mapping[str, Skipped]
+
+
+@dataclass(frozen=True, slots=True)
+class InspectedConfigTopic(Answer):
+    """The answer of inspect-config: the topic as `reader` reads it.
+
+    as_of is in ms since the epoch, None where the records are from a file; group_id is the Connect cluster's.
+    """
+
+    inspection: Inspection
+    reader: Reader
+    group_id: str | None
+    as_of: int | None
+    cluster_id: str | None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def found(self) -> bool:
+        """Whether a finding is more than information."""
+        return any_counts(self.inspection.findings)

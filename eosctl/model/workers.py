@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from eosctl.model.skipped import Skipped, not_asked
+from eosctl.model.skipped import Cause, Skipped, not_asked
 from eosctl.model.versions import KafkaVersion
 
 
@@ -71,5 +71,5 @@ def oldest_version(workers: Iterable[WorkerFacts | Skipped]) -> KafkaVersion | S
         try:
             found.append(KafkaVersion.parse(worker.version))
         except ValueError:
-            unknown = Skipped(f"{worker.url} names no version: {worker.version!r}")
+            unknown = Skipped(f"{worker.url} names no version: {worker.version!r}", Cause.UNDECODABLE)
     return min(found, default=unknown)

@@ -12,7 +12,7 @@ from eosctl.model.demo import DemoStep
 from eosctl.model.fencing import FencingRequest
 from eosctl.model.names import ConnectorTaskId, TopicPartition, task_transactional_id
 from eosctl.model.records import IsolationLevel, RecordState
-from eosctl.operations.config_topic import ConfigTopicRequest, inspect_now
+from eosctl.operations.config_topic import ConfigTopicRequest, inspect_config_topic
 from eosctl.operations.fencing import fence_and_prove, read_and_plan
 from eosctl.operations.migration import read_and_plan as read_and_plan_move
 from eosctl.operations.migration_request import MigrationOptions
@@ -20,6 +20,7 @@ from eosctl.operations.plan_flow import keep_plan, run_plan
 from eosctl.operations.session import Session
 from eosctl.operations.session_options import SessionOptions
 from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
+from eosctl.render.views.inspection import view_inspection
 from eosctl.render.views.plan import view_plan
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
@@ -127,8 +128,7 @@ class Acts:
         """What the config topic says about it."""
         self._say(f"\n4. $ eosctl inspect-config --group-id {self._group_id}")
         start = time.monotonic()
-        request = ConfigTopicRequest((), "connect-configs", IsolationLevel.READ_COMMITTED, None, None)
-        document = inspect_now(self._session, request).document
+        document = view_inspection(inspect_config_topic(self._session, ConfigTopicRequest()))
         self._session.options.console.preview(document)
         return DemoStep("inspect the config topic", document.prose[0], _since(start))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
 from eosctl.clients.rest_identity import WorkerUrl
-from eosctl.errors import ConfigError, Refused
+from eosctl.errors import ConfigError, Refused, UsageError
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.operations.session_options import SessionOptions
 
@@ -118,15 +118,27 @@ class Session:
     @cached_property
     def reader(self) -> "ClusterReader":
         """How the cluster is read: the one place that knows whether it is live or saved."""
-        if self.options.snapshot is not None:
+        snapshot, records = self.options.snapshot, self.options.records
+        if records is not None:
+            from eosctl.sources.records_file import read_records_file
             from eosctl.sources.saved_cluster import SavedCluster
-            from eosctl.sources.snapshot_file import read_snapshot_file
 
-            return SavedCluster(read_snapshot_file(self.options.snapshot), self.options.group_id)
+            if snapshot is not None:
+                raise UsageError("--records and --snapshot exclude each other")
+            return SavedCluster(read_records_file(records, self.options.group_id, self.read_connect()))
+        if snapshot is not None:
+            return self.saved(snapshot)
         from eosctl.analysis.offsets import OffsetsFold
         from eosctl.sources.live_cluster import LiveCluster
 
         return LiveCluster(self, self.options.group_id, self.options.console.progress, OffsetsFold)
+
+    def saved(self, snapshot: Path) -> "ClusterReader":
+        """A snapshot file as the cluster that is read."""
+        from eosctl.sources.saved_cluster import SavedCluster
+        from eosctl.sources.snapshot_file import read_snapshot_file
+
+        return SavedCluster(read_snapshot_file(snapshot), self.options.group_id)
 
     @property
     def connect_urls(self) -> tuple[str, ...]:

@@ -19,9 +19,9 @@ class SessionOptions:
     """What the user said with the shared options; those that a command does not take keep their default.
 
     console is how an operation speaks while it works; properties are those of `-X`, in Java's names; timeout_s bounds
-    each request; snapshot is the file to read instead of the cluster. sources says where a value that a profile can
-    give came from. writes: the command changes the cluster, unless dry_run. worker_configs are workers' properties
-    files.
+    each request; snapshot is the file to read instead of the cluster, records a file of config topic records. sources
+    says where a value that a profile can give came from. writes: the command changes the cluster, unless dry_run.
+    worker_configs are workers' properties files.
     """
 
     console: Reporter
@@ -32,6 +32,7 @@ class SessionOptions:
     group_id: str | None = None
     timeout_s: float = 30.0
     snapshot: Path | None = None
+    records: Path | None = None
     dry_run: bool = False
     yes: bool = False
     profile: "Profile | None" = None

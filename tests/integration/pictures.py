@@ -88,6 +88,8 @@ def _set_the_stage(sandbox: Sandbox, directory: Path, cluster: dict[str, str]) -
                 lambda name=name: "1001" in bash.run(f"eosctl transactions lso {name} || true"), f"lines in {name}"
             )
         bash.run("rest PUT /connectors/payments/stop")
-        eventually(lambda: "STOPPED" in bash.run("eosctl inspect-config payments || true"), "payments to stop")
+        eventually(
+            lambda: "STOPPED" in bash.run("eosctl inspect-config --connector payments || true"), "payments to stop"
+        )
     with Wire(client_properties(bootstrap_server=sandbox.bootstrap_servers), timeout_s=30) as wire:
         hang(wire, TopicPartition("payments", 0), "connect-cluster-payments-0")

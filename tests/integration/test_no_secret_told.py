@@ -24,7 +24,7 @@ NAME = "orders"
 OPEN = {"allow.everyone.if.no.acl.found": "true"}
 COMMANDS = {
     "profile": ["profile list", "profile show site", "profile explain", "profile check"],
-    "config": ["inspect-config", "inspect-config --history", f"inspect-config {NAME}"],
+    "config": ["inspect-config", "inspect-config --history", f"inspect-config --connector {NAME}"],
     "offsets": [
         "offsets show",
         "offsets export offsets.json --connector orders",

@@ -1,12 +1,10 @@
 """The config topic inspected: connectors with their next start, findings, and the history."""
 
-from collections.abc import Iterable
 from typing import Any
 
-from eosctl.analysis.config_timeline import TimelineEntry
-from eosctl.model.connectors import Reader
+from eosctl.model.config_timeline import ConfigTopicHistory, TimelineEntry
 from eosctl.model.counts import counted
-from eosctl.model.inspection import InspectedConnector, Inspection
+from eosctl.model.inspection import InspectedConfigTopic, InspectedConnector, Inspection
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import rfc3339
 from eosctl.render.document import Column, Document, Findings, Table, Tone, figure
@@ -42,18 +40,17 @@ HISTORY = Table(
 )
 
 
-def view_inspection(
-    inspection: Inspection, reader: Reader, group_id: str | None, as_of: str | None, cluster_id: str | None
-) -> Document:
+def view_inspection(inspected: InspectedConfigTopic) -> Document:
     """Connectors and findings, led by what the whole topic shows."""
-    state = inspection.state
+    inspection, reader = inspected.inspection, inspected.reader
+    state, unchecked = inspection.state, sorted(inspection.skipped.items())
     return Document(
         kind="inspect-config",
-        as_of=as_of,
-        cluster_id=cluster_id,
+        as_of=_time(inspected.as_of),
+        cluster_id=inspected.cluster_id,
         data={
             "topic": inspection.topic,
-            "group_id": group_id,
+            "group_id": inspected.group_id,
             "reader": {"kafka_version": str(reader.version), "isolation_level": reader.isolation_level.value},
             "offset": state.offset,
             "records": inspection.census.records,
@@ -73,8 +70,12 @@ def view_inspection(
         },
         blocks=(CONNECTORS, Findings()),
         prose=(_summary(inspection),),
-        notes=tuple(f"not checked: {name}: {each.reason}" for name, each in sorted(inspection.skipped.items())),
+        notes=(*(f"not checked: {name}: {each.reason}" for name, each in unchecked), *inspected.notes),
     )
+
+
+def _time(as_of: int | None) -> str | None:
+    return None if as_of is None else rfc3339(as_of)
 
 
 def connector_row(connector: InspectedConnector) -> dict[str, Any]:
@@ -114,14 +115,15 @@ def _summary(inspection: Inspection) -> str:
     return f"{inspection.topic}: {records}; connectors: {known}; next start: {starts}."
 
 
-def view_history(entries: Iterable[TimelineEntry], topic: str, as_of: str | None, cluster_id: str | None) -> Document:
+def view_history(history: ConfigTopicHistory) -> Document:
     """Every record in offset order, with what it did to a worker's state."""
     return Document(
         kind="inspect-config.history",
-        as_of=as_of,
-        cluster_id=cluster_id,
-        data={"topic": topic, "history": [history_row(each) for each in entries]},
+        as_of=_time(history.as_of),
+        cluster_id=history.cluster_id,
+        data={"topic": history.topic, "history": [history_row(each) for each in history.entries]},
         blocks=(HISTORY,),
+        notes=history.notes,
     )
 
 

@@ -1,0 +1,29 @@
+"""Which version a Connect cluster is read as."""
+
+from typing import NamedTuple
+
+from eosctl.errors import UsageError
+from eosctl.model.skipped import Cause, Skipped
+from eosctl.model.versions import NEWEST, KafkaVersion
+from eosctl.sources.cluster_reader import ClusterReader
+
+
+class WorkerVersion(NamedTuple):
+    """The version, and what the user ought to know about it."""
+
+    version: KafkaVersion
+    notes: tuple[str, ...] = ()
+
+
+def worker_version(reader: ClusterReader, given: str | None) -> WorkerVersion:
+    """The given version, else the oldest that the workers name, else the newest; UsageError for one that is none."""
+    if given is not None:
+        try:
+            return WorkerVersion(KafkaVersion.parse(given))
+        except ValueError as error:
+            raise UsageError(f"--worker-version {error}") from error
+    known = reader.connect_version()
+    if not isinstance(known, Skipped):
+        return WorkerVersion(known)
+    unnamed = known.cause is Cause.UNDECODABLE
+    return WorkerVersion(NEWEST, (f"read as {NEWEST}: {known.reason}; see --worker-version",) if unnamed else ())
