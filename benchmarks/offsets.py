@@ -101,15 +101,17 @@ def eosctl(servers: str) -> None:
     from io import StringIO
 
     from eosctl.model.offset_stores import SourceSupport
+    from eosctl.operations.gc_paused import gc_paused
+    from eosctl.operations.offset_stores import OffsetsRequest
     from eosctl.operations.offsets import show_offsets
-    from eosctl.operations.offsets_reading import OffsetsRequest
     from eosctl.operations.session import Session
     from eosctl.render.console import Console, OutputOptions, Stream, Terminal
+    from eosctl.render.views.offsets import view_offsets
     from eosctl.shell.options import GlobalOptions
 
     console = Console(Terminal(*(Stream(StringIO(), None) for _ in range(3))), OutputOptions())
-    with Session(GlobalOptions(console, bootstrap_servers=servers)) as session:
-        show_offsets(session, OffsetsRequest(exactly_once=SourceSupport.ENABLED), tombstones=False)
+    with Session(GlobalOptions(console, bootstrap_servers=servers)) as session, gc_paused():
+        view_offsets(show_offsets(session, OffsetsRequest(exactly_once=SourceSupport.ENABLED)))
 
 
 def _consume(servers: str, take):

@@ -113,6 +113,9 @@ def report_offsets(
         findings=tuple(sorted(found, key=_worst_first)),
         absent=tuple(sorted(set(selected) - names)),
         skipped=dict(_skipped(topics, worker, connectors)),
+        worker=worker,
+        as_of=as_of,
+        cluster_id=clusters.workers,
     )
 
 

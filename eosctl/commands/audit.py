@@ -21,12 +21,12 @@ from eosctl.commands.audit_options import (
     SparkMaster,
     SparkRemote,
 )
-from eosctl.commands.offsets_options import about_offsets
+from eosctl.commands.offsets.options import about_offsets
 from eosctl.errors import UsageError
 from eosctl.shell.options import GlobalOptions, connecting
 
 if TYPE_CHECKING:
-    from eosctl.operations.offsets_reading import OffsetsRequest
+    from eosctl.operations.offset_stores import OffsetsRequest
 
 app = typer.Typer()
 

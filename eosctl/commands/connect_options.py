@@ -1,10 +1,14 @@
-"""Options that name Connect's internal topics."""
+"""Options that name connectors and Connect's internal topics."""
 
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
 import typer
 
+ConnectorNames: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--connector", metavar="NAME", help="Only this one. May be repeated.", show_default=False),
+]
 ConfigTopic: TypeAlias = Annotated[
     str,
     typer.Option(

@@ -6,7 +6,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from eosctl.commands.connect_options import ConfigTopic
+from eosctl.commands.connect_options import ConfigTopic, ConnectorNames
 from eosctl.model.records import IsolationLevel
 from eosctl.operations.session import Session
 from eosctl.shell.answering import answer
@@ -14,10 +14,6 @@ from eosctl.shell.options import GlobalOptions, reading
 
 app = typer.Typer()
 
-Connectors: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option("--connector", metavar="NAME", help="Only this one. May be repeated.", show_default=False),
-]
 Positional: TypeAlias = Annotated[list[str] | None, typer.Argument(metavar="CONNECTOR", hidden=True)]
 Isolation: TypeAlias = Annotated[
     IsolationLevel,
@@ -44,7 +40,7 @@ History: TypeAlias = Annotated[bool, typer.Option(help="Show every record and wh
 def inspect_config(
     options: GlobalOptions,
     connectors: Positional = None,
-    connector: Connectors = None,
+    connector: ConnectorNames = None,
     config_topic: ConfigTopic = "connect-configs",
     isolation_level: Isolation = IsolationLevel.READ_COMMITTED,
     worker_version: ReaderVersion = None,

@@ -50,7 +50,8 @@ def save(
     from eosctl.model.skipped import or_skipped
     from eosctl.operations.evidence.read import read_cluster_evidence
     from eosctl.operations.evidence.request import EvidenceRequest
-    from eosctl.operations.offsets_reading import OffsetsRequest, read_offsets_facts
+    from eosctl.operations.offset_stores import OffsetsRequest
+    from eosctl.operations.offsets import read_offsets_facts
     from eosctl.operations.session import Session
     from eosctl.operations.snapshot import read_everything
     from eosctl.render.views.snapshot import view_snapshot
@@ -61,7 +62,7 @@ def save(
         config_topic=config_topic, worker_offsets_topic=worker_offsets_topic, worker_config=worker_config
     )
     with Session(options) as session:
-        read = read_everything(session, config_topic, lambda: read_offsets_facts(session, request))
+        read = read_everything(session, config_topic, lambda: read_offsets_facts(session.reader, request))
         asked = EvidenceRequest({"config": config_topic, "offsets": worker_offsets_topic}, worker_files)
         snapshot_ = replace(read, evidence=or_skipped(lambda: read_cluster_evidence(session, asked, read.transactions)))
         write_snapshot_file(file, encode_snapshot(snapshot_))

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from eosctl.model.offsets import SourceOffset, SourcePartition
+from eosctl.model.report import Answer
 from eosctl.model.skipped import Skipped
 
 
@@ -36,6 +37,32 @@ class Store(StrEnum):
     CONNECTOR_SPECIFIC = "connector-specific"
 
 
+@dataclass(frozen=True, slots=True)
+class ExportedFile:
+    """A file that was written, how many offsets are in it, and what could not be expressed."""
+
+    connector: str
+    file: str
+    offsets: int
+    left_out: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetsExport(Answer):
+    """The files that were written, with the offsets of `store` as of as_of (ms since the epoch)."""
+
+    files: tuple[ExportedFile, ...]
+    store: Store
+    as_of: int
+    cluster_id: str | None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def found(self) -> bool:
+        """Whether something could not be expressed."""
+        return any(each.left_out for each in self.files)
+
+
 class Change(StrEnum):
     """How one offset differs between A and B."""
 
@@ -56,10 +83,15 @@ class OffsetChange:
 
 
 @dataclass(frozen=True, slots=True)
-class OffsetsDifference:
+class OffsetsDifference(Answer):
     """What differs between A and B; same counts the offsets that do not."""
 
     a: str
     b: str
     changes: tuple[OffsetChange, ...]
     same: int
+
+    @property
+    def found(self) -> bool:
+        """Whether anything differs."""
+        return bool(self.changes)

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from eosctl.model.names import TopicPartition
-from eosctl.model.offset_stores import OffsetStores, StorePlace
+from eosctl.model.offset_stores import OffsetStores, StorePlace, WorkerSettings
 from eosctl.model.offsets import MalformedValue, OffsetKey, OffsetsTopic, SourceOffset
 from eosctl.model.records import Record
-from eosctl.model.report import Finding
+from eosctl.model.report import Answer, Finding, any_counts
 from eosctl.model.skipped import Skipped
 
 
@@ -64,8 +64,8 @@ class ConnectorOffsets:
 
 
 @dataclass(frozen=True, slots=True)
-class OffsetsReport:
-    """The answer of `offsets show`.
+class OffsetsReport(Answer):
+    """The answer of `offsets show`: offsets as of as_of (ms since the epoch), by the settings of the workers.
 
     topics are those that were to be read: None for one that does not exist. absent are connectors asked for that
     neither exist nor have offsets. skipped says what could not be read or checked and why.
@@ -76,3 +76,12 @@ class OffsetsReport:
     findings: tuple[Finding, ...]
     absent: tuple[str, ...]
     skipped: Mapping[str, Skipped]
+    worker: WorkerSettings
+    as_of: int
+    cluster_id: str | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def found(self) -> bool:
+        """Whether a finding is more than information."""
+        return any_counts(self.findings)

@@ -7,23 +7,32 @@ from typing import Final
 from urllib.parse import quote, unquote
 
 from eosctl.analysis.offsets_difference import compare_offsets
+from eosctl.atomic_write import write_atomic_file
 from eosctl.codecs.kip875 import decode_kip875, encode_kip875
 from eosctl.codecs.offsets_topic import canonical_partition
-from eosctl.errors import EXIT_FINE, EXIT_FOUND, ConfigError, UsageError
-from eosctl.executors.snapshot_file import write_snapshot_file
-from eosctl.model.exported_offsets import ConnectorOffset, OffsetId, OffsetsById, Store
+from eosctl.errors import ConfigError, UsageError
+from eosctl.model.coverage import Coverage
+from eosctl.model.exported_offsets import (
+    ConnectorOffset,
+    ExportedFile,
+    OffsetId,
+    OffsetsById,
+    OffsetsDifference,
+    OffsetsExport,
+    Store,
+)
 from eosctl.model.merged_offsets import ConnectorOffsets, MergedOffset, StoredOffset
 from eosctl.model.offsets import MalformedValue, SourceOffset
 from eosctl.model.skipped import Skipped
-from eosctl.model.times import rfc3339
-from eosctl.operations.offsets import Answer, report_of
-from eosctl.operations.offsets_reading import OffsetsRead, OffsetsRequest, offsets_in, read_offsets
+from eosctl.operations.offset_stores import OffsetsRequest
+from eosctl.operations.offsets import read_offsets, report_of, show_offsets
 from eosctl.operations.session import Session
-from eosctl.render.views.exported_offsets import ExportedFile, view_difference, view_export
+from eosctl.sources.cluster_reader import ClusterReader
 from eosctl.sources.files import read_text
 
 LIVE: Final = "live"
 SUFFIX: Final = ".json"
+Compared = tuple[OffsetsById, Coverage]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,21 +43,23 @@ class _Sorted:
     left_out: tuple[str, ...]
 
 
-def export_offsets(session: Session, request: OffsetsRequest, target: Path, store: Store) -> Answer:
-    """Writes a file for each connector with offsets, and says what could not be expressed."""
-    read = read_offsets(session, request)
-    chosen = [(each.name, _sorted(each, store)) for each in report_of(read, request).connectors]
-    chosen = [(name, found) for name, found in chosen if found.offsets or found.left_out]
+def export_offsets(session: Session, request: OffsetsRequest, target: Path, store: Store) -> OffsetsExport:
+    """Writes a file for each connector with offsets, and names what cannot be expressed there.
+
+    target is the file where one connector is named, else a directory. ConfigError where it cannot be written.
+    """
+    report = show_offsets(session, request)
+    sorted_offsets = [(each.name, _sorted(each, store)) for each in report.connectors]
+    chosen = [(name, found) for name, found in sorted_offsets if found.offsets or found.left_out]
     single = len(request.connectors) == 1 and not target.is_dir()
     if not single:
         _make_directory(target)
     files = []
     for name, found in chosen:
         path = target if single else target / f"{quote(name, safe='')}{SUFFIX}"
-        write_snapshot_file(path, [encode_kip875(found.offsets).rstrip("\n")])
+        write_atomic_file(path, encode_kip875(found.offsets))
         files.append(ExportedFile(name, str(path), len(found.offsets), found.left_out))
-    document = view_export(tuple(files), store.value, rfc3339(read.as_of), read.cluster_id)
-    return Answer(document, EXIT_FOUND if any(each.left_out for each in files) else EXIT_FINE)
+    return OffsetsExport(tuple(files), store, report.as_of, report.cluster_id, report.notes, coverage=report.coverage)
 
 
 def _make_directory(target: Path) -> None:
@@ -90,41 +101,39 @@ def _value(merged: MergedOffset, store: Store) -> SourceOffset | Skipped | None:
     return Skipped(stored.value.reason) if isinstance(stored.value, MalformedValue) else stored.value
 
 
-def diff_offsets(session: Session, request: OffsetsRequest, a: str, b: str, store: Store) -> Answer:
-    """Two sets of offsets compared; exit code 1 where they differ."""
-    sides = [_side(session, request, name, store) for name in (a, b)]
-    if request.connectors:
-        wanted = set(request.connectors)
-        sides = [{each: value for each, value in side.items() if each.connector in wanted} for side in sides]
-    difference = compare_offsets(a, sides[0], b, sides[1])
-    return Answer(view_difference(difference), EXIT_FOUND if difference.changes else EXIT_FINE)
+def diff_offsets(session: Session, request: OffsetsRequest, a: str, b: str, store: Store) -> OffsetsDifference:
+    """Two sets of offsets compared: `live` is the cluster that is read; other names are files or directories."""
+    (offsets_a, read_a), (offsets_b, read_b) = (_side(session, request, name, store) for name in (a, b))
+    wanted = frozenset(request.connectors)
+    return compare_offsets(a, _only(wanted, offsets_a), b, _only(wanted, offsets_b)).covering(read_a + read_b)
 
 
-def _side(session: Session, request: OffsetsRequest, name: str, store: Store) -> OffsetsById:
-    everything = replace(request, connectors=())
+def _only(connectors: frozenset[str], offsets: OffsetsById) -> OffsetsById:
+    return {each: value for each, value in offsets.items() if not connectors or each.connector in connectors}
+
+
+def _side(session: Session, request: OffsetsRequest, name: str, store: Store) -> Compared:
     if name == LIVE:
-        return dict(_by_id(read_offsets(session, everything), everything, store))
+        return _offsets_of(session.reader, request, store)
     path = Path(name)
     if path.is_dir():
         files = sorted(path.glob(f"*{SUFFIX}"))
-        return {key: value for file in files for key, value in _exported(file, unquote(file.stem))}
-    text = read_text(path, "offsets")
-    if '"eosctl.snapshot"' in text.partition("\n")[0]:
-        from eosctl.sources.snapshot_file import read_snapshot_file
-
-        return dict(_by_id(offsets_in(read_snapshot_file(path), everything), everything, store))
+        return {key: value for file in files for key, value in _exported(file, unquote(file.stem))}, Coverage()
+    if '"eosctl.snapshot"' in read_text(path, "offsets").partition("\n")[0]:
+        return _offsets_of(session.saved(path), request, store)
     connector = request.connectors[0] if len(request.connectors) == 1 else unquote(path.stem)
-    return dict(_exported(path, connector))
+    return dict(_exported(path, connector)), Coverage()
 
 
-def _by_id(
-    read: OffsetsRead, request: OffsetsRequest, store: Store
-) -> Iterator[tuple[OffsetId, SourceOffset | Skipped | None]]:
-    for connector in report_of(read, request).connectors:
-        for merged in connector.offsets:
-            value = _value(merged, store)
-            if value is not None:
-                yield OffsetId(connector.name, canonical_partition(merged.key.partition)), value
+def _offsets_of(reader: ClusterReader, request: OffsetsRequest, store: Store) -> Compared:
+    everything = replace(request, connectors=())
+    report = report_of(read_offsets(reader, everything), everything)
+    values = {
+        OffsetId(connector.name, canonical_partition(merged.key.partition)): _value(merged, store)
+        for connector in report.connectors
+        for merged in connector.offsets
+    }
+    return {key: value for key, value in values.items() if value is not None}, reader.coverage
 
 
 def _exported(file: Path, connector: str) -> Iterator[tuple[OffsetId, SourceOffset | None]]:

@@ -12,7 +12,7 @@ from eosctl.engines.scanning import COMPACT
 from eosctl.model.audit import AuditedTopic, AuditPlan, OffsetRange, PartitionBounds, TopicRole
 from eosctl.model.skipped import not_asked
 from eosctl.operations.audit.topics import FoundTopics
-from eosctl.operations.offsets_reading import DEFAULT_OFFSETS_TOPIC, OffsetsRequest
+from eosctl.operations.offset_stores import DEFAULT_OFFSETS_TOPIC, OffsetsRequest
 from eosctl.operations.session import Session
 from eosctl.sources.audit_log import DataBatch
 from eosctl.sources.audit_plan import AuditScope, guess_role, read_bounds

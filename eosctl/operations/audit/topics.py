@@ -11,8 +11,9 @@ from eosctl.model.client_properties import Property
 from eosctl.model.client_roles import ConnectorConfig
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Skipped
-from eosctl.operations.offsets_reading import OffsetsRequest, source_connectors, worker_settings
+from eosctl.operations.offset_stores import OffsetsRequest, source_connectors, worker_settings
 from eosctl.operations.session import Session
+from eosctl.operations.worker_version import worker_version
 
 if TYPE_CHECKING:
     from eosctl.analysis.offsets_report import Connectors
@@ -27,8 +28,9 @@ class FoundTopics:
         self._question = request
         self._topics: dict[str, AuditedTopic] = {}
         self.unread: dict[str, Skipped] = {}
-        worker = worker_settings(session, request)
-        self._connectors = source_connectors(session, request, worker.version)
+        version = worker_version(session.reader, request.worker_version).version
+        worker = worker_settings(session.reader, request, version)
+        self._connectors = source_connectors(session.reader, request, version)
         self._existing = self._all_topics()
         self._add_internal(worker)
         self._add_named(tuple(named))

@@ -21,8 +21,7 @@ from eosctl.operations.evidence.request import (
     worker_files_of,
 )
 from eosctl.operations.evidence.transactions import with_transactions
-from eosctl.operations.offsets import report_of
-from eosctl.operations.offsets_reading import read_offsets
+from eosctl.operations.offsets import read_offsets, report_of
 from eosctl.operations.reading import (
     read_config_topic,
     read_leaderless,
@@ -146,7 +145,7 @@ def _offset_findings(
 ) -> tuple[Finding, ...]:
     """Those of `offsets show`."""
     asked = offsets_request(request, known, topics)
-    return report_of(read_offsets(_quick(session, known), asked), asked).findings
+    return report_of(read_offsets(_quick(session, known).reader, asked), asked).findings
 
 
 def _quick(session: Session, known: Evidence) -> Session:

@@ -17,7 +17,7 @@ from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.skipped import Cause, Skipped, not_asked
 from eosctl.model.snapshot import ConfigTopicLog
 from eosctl.model.versions import NEWEST, KafkaVersion
-from eosctl.operations.offsets_reading import OffsetsRequest
+from eosctl.operations.offset_stores import OffsetsRequest
 
 NO_GROUP = not_asked("no --group-id was given")
 NO_FILES = not_asked("no --worker-config was given")

@@ -21,8 +21,8 @@ from eosctl.operations.evidence.request import (
     without_brokers,
     worker_files_of,
 )
-from eosctl.operations.offsets import report_of
-from eosctl.operations.offsets_reading import offsets_in
+from eosctl.operations.offsets import read_offsets, report_of
+from eosctl.sources.saved_cluster import SavedCluster
 
 
 def evidence_in(snapshot: Snapshot, request: EvidenceRequest) -> Evidence:
@@ -52,7 +52,8 @@ def evidence_in(snapshot: Snapshot, request: EvidenceRequest) -> Evidence:
         known = replace(known, group=saved.group, transaction_log=saved.transaction_log, leaderless=saved.leaderless)
     known = replace(known, inspection=log if isinstance(log, Skipped) else inspection_of(log, known))
     asked = offsets_request(request, known, names)
-    return replace(known, offset_findings=or_skipped(lambda: report_of(offsets_in(snapshot, asked), asked).findings))
+    reader = SavedCluster(snapshot)
+    return replace(known, offset_findings=or_skipped(lambda: report_of(read_offsets(reader, asked), asked).findings))
 
 
 def _workers(snapshot: Snapshot) -> Mapping[str, WorkerEvidence | Skipped] | Skipped:

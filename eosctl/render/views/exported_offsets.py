@@ -1,12 +1,12 @@
 """Offsets exported, and two sets of them compared."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from eosctl.model.counts import counted
-from eosctl.model.exported_offsets import OffsetChange, OffsetsDifference
+from eosctl.model.exported_offsets import OffsetChange, OffsetsDifference, OffsetsExport
 from eosctl.model.offsets import SourceOffset
 from eosctl.model.skipped import Skipped
+from eosctl.model.times import rfc3339
 from eosctl.render.document import Column, Document, Table, Tone, figure
 from eosctl.render.views.offsets import finite
 
@@ -43,28 +43,20 @@ CHANGES = Table(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ExportedFile:
-    """A file that was written, how many offsets are in it, and what could not be expressed."""
-
-    connector: str
-    file: str
-    offsets: int
-    left_out: tuple[str, ...]
-
-
-def view_export(files: tuple[ExportedFile, ...], store: str, as_of: str, cluster_id: str | None) -> Document:
+def view_export(export: OffsetsExport) -> Document:
     """The files written."""
+    files = export.files
     return Document(
         kind="offsets.export",
-        as_of=as_of,
-        cluster_id=cluster_id,
+        as_of=rfc3339(export.as_of),
+        cluster_id=export.cluster_id,
         data={
-            "store": store,
+            "store": export.store,
             "files": [{"connector": each.connector, "offsets": each.offsets, "file": each.file} for each in files],
             "left_out": [{"connector": each.connector, "what": what} for each in files for what in each.left_out],
         },
-        blocks=(FILES, LEFT_OUT) if any(each.left_out for each in files) else (FILES,),
+        blocks=(FILES, LEFT_OUT) if export.found else (FILES,),
+        notes=export.notes,
     )
 
 

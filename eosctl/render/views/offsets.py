@@ -10,6 +10,7 @@ from eosctl.model.merged_offsets import ConnectorOffsets, MergedOffset, OffsetsR
 from eosctl.model.offset_stores import OffsetStores, StorePlace, WorkerSettings
 from eosctl.model.offsets import MalformedValue, OffsetsTopic
 from eosctl.model.skipped import Skipped
+from eosctl.model.times import rfc3339
 from eosctl.render.document import Column, Document, Findings, Rows, Table, figure
 from eosctl.render.views.report import finding_rows
 
@@ -40,14 +41,7 @@ CONNECTORS = Table(
 )
 
 
-def view_offsets(
-    report: OffsetsReport,
-    worker: WorkerSettings,
-    as_of: str | None,
-    cluster_id: str | None,
-    *,
-    tombstones: bool = False,
-) -> Document:
+def view_offsets(report: OffsetsReport, *, tombstones: bool = False) -> Document:
     """Every offset in every store, connectors and findings; keys that hold nothing but tombstones on request."""
     rows = [(each.name, merged) for each in report.connectors for merged in each.offsets]
     shown = [(name, merged) for name, merged in rows if tombstones or merged.live]
@@ -57,10 +51,10 @@ def view_offsets(
         notes.append(f"{counted(hidden, 'key holds', 'keys hold')} nothing but tombstones: --tombstones shows them")
     return Document(
         kind="offsets.show",
-        as_of=as_of,
-        cluster_id=cluster_id,
+        as_of=rfc3339(report.as_of),
+        cluster_id=report.cluster_id,
         data={
-            "worker": _worker(worker),
+            "worker": _worker(report.worker),
             "topics": [_topic(place, topic) for place, topic in report.topics.items()],
             "offsets": Rows(offset_row(merged) for _, merged in shown),
             "connectors": [_connector(each) for each in report.connectors],
@@ -70,7 +64,7 @@ def view_offsets(
         },
         blocks=(OFFSETS, CONNECTORS, Findings()),
         prose=(_summary(report, len(shown)),),
-        notes=tuple(notes),
+        notes=(*notes, *report.notes),
     )
 
 

@@ -1,27 +1,22 @@
-"""The options of the commands that ask about offsets, and the decorator that makes them one request."""
+"""The options of commands that read offsets, and the decorator that makes them one request."""
 
 import inspect
 from collections.abc import Callable
 from functools import wraps
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Concatenate, Final, ParamSpec, TypeAlias
 
 import typer
 
-from eosctl.commands.connect_options import ConfigTopic, WorkerConfig, WorkerOffsetsTopic
+from eosctl.commands.connect_options import ConfigTopic, ConnectorNames, WorkerConfig, WorkerOffsetsTopic
 from eosctl.model.exported_offsets import Store
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.shell.options import GlobalOptions
 
 if TYPE_CHECKING:
-    from eosctl.operations.offsets_reading import OffsetsRequest
+    from eosctl.operations.offset_stores import OffsetsRequest
 
 P = ParamSpec("P")
 
-ConnectorNames: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option("--connector", metavar="NAME", help="Only this one. May be repeated.", show_default=False),
-]
 OffsetsTopic: TypeAlias = Annotated[
     str | None,
     typer.Option(
@@ -46,28 +41,12 @@ WorkerServers: TypeAlias = Annotated[
     str | None,
     typer.Option(
         metavar="HOST:PORT,…",
-        help="The workers' bootstrap.servers, letter for letter: needed for connectors that override theirs.",
+        help="The workers' bootstrap.servers, exactly: needed for connectors that override theirs.",
     ),
 ]
 
-Tombstones: TypeAlias = Annotated[
-    bool, typer.Option("--tombstones", help="Show keys whose every value was deleted, too.")
-]
 StoreName: TypeAlias = Annotated[
     Store, typer.Option(metavar="STORE", help=f"Which offset of each source partition: {', '.join(Store)}.")
-]
-ExportTarget: TypeAlias = Annotated[Path, typer.Argument(metavar="FILE|DIRECTORY", help="Where to write.")]
-FirstOffsets: TypeAlias = Annotated[
-    str, typer.Argument(metavar="A", help="live, a snapshot, an export file or a directory of them.")
-]
-SecondOffsets: TypeAlias = Annotated[str, typer.Argument(metavar="B", help="The same.")]
-RestoredFile: TypeAlias = Annotated[
-    Path, typer.Argument(metavar="FILE", help="An export of one connector, or KIP-875's body.")
-]
-RestoredConnector: TypeAlias = Annotated[str, typer.Option(metavar="NAME", help="The connector.")]
-CreateKeys: TypeAlias = Annotated[
-    bool,
-    typer.Option("--create-keys", help="Write partitions that the topic lacks with their members as in FILE."),
 ]
 
 
@@ -90,19 +69,19 @@ REQUEST_OPTIONS: Final = (
 def about_offsets(
     command: "Callable[Concatenate[GlobalOptions, OffsetsRequest, P], int]",
 ) -> Callable[Concatenate[GlobalOptions, ...], int]:
-    """A command that is given the request which these options put, after its GlobalOptions."""
+    """A command that takes the request which these options make, after its GlobalOptions."""
     names = [parameter.name for parameter in REQUEST_OPTIONS]
-    ask: Callable[..., int] = command
+    run: Callable[..., int] = command
 
     @wraps(command)
-    def with_question(options: GlobalOptions, **values: Any) -> int:  # noqa: ANN401  # what the options say
-        from eosctl.operations.offsets_reading import OffsetsRequest
+    def with_request(options: GlobalOptions, **values: Any) -> int:  # noqa: ANN401  # what the options say
+        from eosctl.operations.offset_stores import OffsetsRequest
 
-        asked = {name: values.pop(name) for name in names}
-        request = OffsetsRequest(tuple(asked.pop("connector") or ()), **asked)
-        return ask(options, request, **values)
+        given = {name: values.pop(name) for name in names}
+        request = OffsetsRequest(tuple(given.pop("connector") or ()), **given)
+        return run(options, request, **values)
 
     first, _, *own = inspect.signature(command).parameters.values()
     keywords = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own]
-    with_question.__signature__ = inspect.Signature([first, *keywords, *REQUEST_OPTIONS])  # type: ignore[attr-defined]  # PEP 362
-    return with_question
+    with_request.__signature__ = inspect.Signature([first, *keywords, *REQUEST_OPTIONS])  # type: ignore[attr-defined]  # PEP 362
+    return with_request

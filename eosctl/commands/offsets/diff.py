@@ -1,0 +1,52 @@
+"""`eosctl offsets diff`: two sets of offsets compared."""
+
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from eosctl.commands.offsets.options import StoreName, about_offsets
+from eosctl.model.exported_offsets import Store
+from eosctl.operations.session import Session
+from eosctl.shell.answering import answer
+from eosctl.shell.options import GlobalOptions, reading
+
+if TYPE_CHECKING:
+    from eosctl.operations.offset_stores import OffsetsRequest
+
+FirstOffsets: TypeAlias = Annotated[
+    str, typer.Argument(metavar="A", help="live, a snapshot, an export file or a directory of them.")
+]
+SecondOffsets: TypeAlias = Annotated[str, typer.Argument(metavar="B", help="The same.")]
+
+
+@reading
+@about_offsets
+def diff(
+    options: GlobalOptions,
+    request: "OffsetsRequest",
+    a: FirstOffsets,
+    b: SecondOffsets,
+    store: StoreName = Store.KAFKA_EFFECTIVE,
+) -> int:
+    """Compare offsets: the cluster now, a snapshot, or files that were exported.
+
+    Use it to see what a change did, or whether two clusters stand at the same place. The exit code is 1 if anything
+    differs. An export file is of the connector that it is named after, or of the one --connector.
+
+    Examples:
+      eosctl offsets diff before/ live -b broker:9092
+      eosctl offsets diff monday.snapshot tuesday.snapshot
+      eosctl offsets diff orders.json live -b broker:9092 --connector orders
+
+    Columns:
+      CONNECTOR  the connector's name
+      PARTITION  the source partition
+      CHANGE     only-in-a, only-in-b, different, or unknown if one of them cannot be told
+      A          its offset in A
+      B          its offset in B
+    """
+    from eosctl.operations.offsets_export import diff_offsets
+    from eosctl.render.views.exported_offsets import view_difference
+
+    with Session(options) as session:
+        return answer(options, diff_offsets(session, request, a, b, store), view_difference)

@@ -1,0 +1,49 @@
+"""`eosctl offsets export`: offsets as files that Connect's REST interface takes."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from eosctl.commands.offsets.options import StoreName, about_offsets
+from eosctl.model.exported_offsets import Store
+from eosctl.operations.session import Session
+from eosctl.shell.answering import answer
+from eosctl.shell.options import GlobalOptions, reading
+
+if TYPE_CHECKING:
+    from eosctl.operations.offset_stores import OffsetsRequest
+
+ExportTarget: TypeAlias = Annotated[Path, typer.Argument(metavar="FILE|DIRECTORY", help="Where to write.")]
+
+
+@reading
+@about_offsets
+def export(
+    options: GlobalOptions,
+    request: "OffsetsRequest",
+    target: ExportTarget,
+    store: StoreName = Store.KAFKA_EFFECTIVE,
+) -> int:
+    """Write offsets to files that Connect's REST interface takes, a file for each connector.
+
+    Use it to keep offsets before a change, or to carry them elsewhere. Each file is the body of KIP-875, as
+    GET /connectors/NAME/offsets answers and PATCH takes it. With one --connector the target is a file; else a directory
+    of files named after the connectors. What cannot be expressed there is listed, and the exit code is 1.
+
+    Examples:
+      eosctl offsets export orders.json -b broker:9092 --connector orders
+      eosctl offsets export before/ -b broker:9092 --connect-url http://worker:8083
+      eosctl offsets export own.json -b broker:9092 --connector orders --store connector-specific
+
+    Columns:
+      CONNECTOR  the connector's name
+      OFFSETS    source partitions written
+      FILE       the file
+      LEFT-OUT   a key that is not in the file, and why
+    """
+    from eosctl.operations.offsets_export import export_offsets
+    from eosctl.render.views.exported_offsets import view_export
+
+    with Session(options) as session:
+        return answer(options, export_offsets(session, request, target, store), view_export)

@@ -1,0 +1,58 @@
+"""`eosctl offsets restore`: a connector's offsets as an export file has them."""
+
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+from eosctl.commands.connect_options import ConfigTopic, WorkerOffsetsTopic
+from eosctl.commands.offsets.options import OffsetsTopic
+from eosctl.commands.plan_options import PlanFile, ResumeAfter, StopFirst
+from eosctl.shell.options import GlobalOptions, writing
+
+RestoredFile: TypeAlias = Annotated[
+    Path, typer.Argument(metavar="FILE", help="An export of one connector, or KIP-875's body.")
+]
+RestoredConnector: TypeAlias = Annotated[str, typer.Option(metavar="NAME", help="The connector.")]
+CreateKeys: TypeAlias = Annotated[
+    bool,
+    typer.Option("--create-keys", help="Write partitions that the topic lacks with their members as in FILE."),
+]
+
+
+@writing
+def restore(
+    options: GlobalOptions,
+    file: RestoredFile,
+    connector: RestoredConnector,
+    stop: StopFirst = False,
+    resume: ResumeAfter = False,
+    create_keys: CreateKeys = False,
+    offsets_topic: OffsetsTopic = None,
+    worker_offsets_topic: WorkerOffsetsTopic = None,
+    plan_file: PlanFile = None,
+    config_topic: ConfigTopic = "connect-configs",
+) -> int:
+    """Put a connector's offsets back to those of an export file.
+
+    Use it to go back to a position that was exported before, or to set one by hand. Source partitions are found by
+    what they say, and the bytes of their keys in the topic are written again. An offset of null deletes; partitions
+    that the file does not name keep theirs. A partition that the topic lacks is written if the order of its members is
+    known, from the connector's other keys, or else, with --create-keys, from the file. As with migrate-offsets the
+    connector must be STOPPED, nothing may have changed meanwhile, all is written in one transaction, and there is an
+    undo file.
+
+    Examples:
+      eosctl offsets restore orders.json --connector orders -b broker:9092 --group-id connect-cluster --dry-run
+      eosctl offsets restore orders.json --connector orders -b broker:9092 --group-id connect-cluster --stop --resume \
+--connect-url http://worker:8083
+    """
+    from eosctl.operations.restore import RestoreOptions, restore
+    from eosctl.operations.session import Session
+    from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
+
+    asked = RestoreOptions(
+        file, connector, stop, resume, offsets_topic, worker_offsets_topic or "connect-offsets", plan_file, create_keys
+    )
+    with Session(options) as session, SourceAndTarget(session, config_topic, TargetOptions()) as sides:
+        return restore(session, sides, asked)

@@ -1,0 +1,56 @@
+"""`eosctl offsets show`: every source offset, in each store."""
+
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from eosctl.commands.offsets.options import about_offsets
+from eosctl.operations.session import Session
+from eosctl.shell.answering import answer
+from eosctl.shell.options import GlobalOptions, reading
+
+if TYPE_CHECKING:
+    from eosctl.operations.offset_stores import OffsetsRequest
+
+Tombstones: TypeAlias = Annotated[
+    bool, typer.Option("--tombstones", help="Show keys whose every value was deleted, too.")
+]
+
+
+@reading
+@about_offsets
+def show(
+    options: GlobalOptions,
+    request: "OffsetsRequest",
+    tombstones: Tombstones = False,
+) -> int:
+    """Show every source offset: in each store, the one Kafka will use, and the one KIP-618 promises.
+
+    Use it before a connector starts again, and above all after giving it an offsets topic of its own: Kafka does not
+    look into the worker's topic then, whatever KIP-618 says. Connectors that no longer exist are shown too. Connectors
+    and their configs come from --connect-url, else from the config topic; no worker has to run.
+
+    Examples:
+      eosctl offsets show -b broker:9092 --connect-url http://worker:8083
+      eosctl offsets show -b broker:9092 --connector orders --exactly-once enabled
+      eosctl offsets show -b broker:9092 --connector orders --offsets-topic orders-offsets
+
+    Columns:
+      CONNECTOR      the connector's name, as the key has it
+      PARTITION      the source partition
+      WORKER-GLOBAL  the offset in the worker's topic
+      OWN            the offset in the connector's own topic
+      KAFKA-USES     the offset that the next start begins from; - from nothing; unknown if that cannot be told
+      KIP-618        the offset that KIP-618 promises
+      PROVENANCE     where the one that Kafka uses comes from, or why there is none
+      EXISTS         no if only offsets are left of the connector
+      OFFSETS        source partitions with an offset
+      STORES         which of Kafka's rules decides where its offsets are
+    """
+    from eosctl.operations.gc_paused import gc_paused
+    from eosctl.operations.offsets import show_offsets
+    from eosctl.render.views.offsets import view_offsets
+
+    with Session(options) as session, gc_paused():
+        return answer(options, show_offsets(session, request), partial(view_offsets, tombstones=tombstones))

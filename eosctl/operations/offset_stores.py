@@ -1,0 +1,118 @@
+"""What decides where offsets of source connectors are kept: the workers' settings and the connectors' configs."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from eosctl.analysis.config_topic import fold_config_topic
+from eosctl.analysis.offsets_report import Configs, Connectors
+from eosctl.analysis.source_stores import OFFSETS_TOPIC, SERVERS, server_set
+from eosctl.codecs.properties import decode_properties
+from eosctl.errors import EosctlError, UsageError
+from eosctl.model.config_topic import ConfigRecord, ConnectorConfigRecord
+from eosctl.model.connectors import Reader
+from eosctl.model.offset_stores import SourceSupport, WorkerSettings
+from eosctl.model.records import RecordState
+from eosctl.model.skipped import Skipped
+from eosctl.model.snapshot import ConfigTopicLog
+from eosctl.model.versions import KafkaVersion
+from eosctl.sources.cluster_reader import ClusterReader
+from eosctl.sources.files import read_text
+
+DEFAULT_OFFSETS_TOPIC: Final = "connect-offsets"
+WORKER_OFFSETS_TOPIC: Final = "offset.storage.topic"
+SOURCE_SUPPORT: Final = "exactly.once.source.support"
+INHERITED: Final = frozenset({"producer.bootstrap.servers", "consumer.bootstrap.servers", "consumer.isolation.level"})
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetsRequest:
+    """Which connectors (none: all), and what the user says of the workers; None is not said.
+
+    worker_config is a worker's properties file; what the other members say wins over it.
+    """
+
+    connectors: tuple[str, ...] = ()
+    offsets_topic: str | None = None
+    config_topic: str = "connect-configs"
+    worker_offsets_topic: str | None = None
+    exactly_once: SourceSupport | None = None
+    worker_version: str | None = None
+    worker_bootstrap_servers: str | None = None
+    worker_config: Path | None = None
+
+
+def worker_settings(reader: ClusterReader, request: OffsetsRequest, version: KafkaVersion) -> WorkerSettings:
+    """The workers' settings: what the user says, else their properties file, else what the reader knows.
+
+    The reader is asked only for what nobody said. UsageError for a value in the file that no worker accepts.
+    """
+    file = _properties_in(request.worker_config)
+    servers = request.worker_bootstrap_servers or file.get(SERVERS)
+    given_topic = request.worker_offsets_topic or file.get(WORKER_OFFSETS_TOPIC)
+    return WorkerSettings(
+        offsets_topic=given_topic or reader.worker_offsets_topic() or DEFAULT_OFFSETS_TOPIC,
+        exactly_once=request.exactly_once or _source_support_in(file, request.worker_config) or reader.source_support(),
+        bootstrap_servers=server_set(servers) if servers else reader.worker_servers(),
+        version=version,
+        clients={key: value for key, value in file.items() if key in INHERITED} if file else reader.worker_clients(),
+    )
+
+
+def _properties_in(file: Path | None) -> Mapping[str, str]:
+    return {} if file is None else decode_properties(read_text(file, "--worker-config"), origin=str(file))
+
+
+def _source_support_in(properties: Mapping[str, str], file: Path | None) -> SourceSupport | None:
+    """A file that does not name it leaves it at its default, disabled; None where there is no file."""
+    if file is None:
+        return None
+    text = properties.get(SOURCE_SUPPORT, SourceSupport.DISABLED.value).lower()
+    if text not in set(SourceSupport):
+        raise UsageError(f"{file}: {SOURCE_SUPPORT} is {text!r}, which no worker accepts")
+    return SourceSupport(text)
+
+
+def source_connectors(reader: ClusterReader, request: OffsetsRequest, version: KafkaVersion) -> Connectors:
+    """Connectors and configs as Connect REST has them, else as the config topic has them; --offsets-topic wins."""
+    configs, former = _configs(reader, request, version)
+    own = {} if request.offsets_topic is None else {OFFSETS_TOPIC: request.offsets_topic}
+    if isinstance(configs, Skipped):
+        unknown = Skipped(f"where its offsets are kept is not known: {configs.reason}", configs.cause)
+        return Connectors(configs, own or unknown)
+    gone = {name: {**config, **own} for name, config in former.items() if name not in configs}
+    return Connectors({name: {**config, **own} for name, config in configs.items()}, own, gone)
+
+
+def _configs(
+    reader: ClusterReader, request: OffsetsRequest, version: KafkaVersion
+) -> tuple[Configs | Skipped, Configs]:
+    """Configs of the source connectors that exist, and the last one of every connector that ever did."""
+    running = reader.connector_configs()
+    try:
+        configured, last = _configs_in(reader.config_topic(request.config_topic), version)
+    except EosctlError as error:
+        return Skipped.of(error) if running is None else running, {}
+    if running is not None:
+        return running, last
+    connect = reader.connect()
+    types = {} if isinstance(connect, Skipped) else connect.types
+    return {name: config for name, config in configured.items() if types.get(name) != "sink"}, last
+
+
+def _configs_in(log: ConfigTopicLog, version: KafkaVersion) -> tuple[Configs, Configs]:
+    """Configs of the connectors that exist by this config topic, and the last one of every connector, all masked.
+
+    Sinks are among them; a last one is the last that was committed, whatever became of the connector.
+    """
+    last: dict[str, Mapping[str, object]] = {}
+
+    def remembered() -> Iterator[ConfigRecord]:
+        for record in log.records:
+            if isinstance(record, ConnectorConfigRecord) and record.origin.state is RecordState.COMMITTED:
+                last.update({} if record.properties is None else {record.connector: record.properties})
+            yield record
+
+    states = fold_config_topic(remembered(), Reader(version)).states
+    return {name: state.config for name, state in states.items() if state.config is not None}, last

@@ -1,0 +1,135 @@
+"""What decides where offsets are read, and as which workers: the user, then a worker's file, then the cluster."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eosctl.errors import Unreachable, UsageError
+from eosctl.model.config_topic import ConnectorConfigRecord, Origin
+from eosctl.model.offset_stores import SourceSupport, StorePlace
+from eosctl.model.offsets import OffsetsTopic
+from eosctl.model.skipped import Cause, Skipped, not_asked
+from eosctl.model.snapshot import ConfigTopicLog
+from eosctl.model.versions import NEWEST, KafkaVersion
+from eosctl.model.workers import ConnectFacts, ConnectorStatus
+from eosctl.operations.offset_stores import OffsetsRequest, worker_settings
+from eosctl.operations.offsets import read_offsets, report_of
+from tests.analysis.offset_records import record, topic
+from tests.fake_cluster import FakeCluster
+
+SERVERS = frozenset({"b:9092"})
+UNNAMED = Skipped("http://w:8083 names no version: 'unknown'", Cause.UNDECODABLE)
+OWN = {"orders": {"offsets.storage.topic": "own"}}
+
+
+def cluster(**facts: Any) -> FakeCluster:
+    """A cluster whose workers have exactly-once enabled, with one connector and its offsets."""
+    topics = {"global": topic("global", [record(0, '["orders",{}]', '{"p":1}')]), "own": topic("own")}
+    known: dict[str, Any] = {
+        "connect_version": KafkaVersion(4, 0, 0),
+        "source_support": SourceSupport.ENABLED,
+        "worker_offsets_topic": "global",
+        "worker_servers": SERVERS,
+        "worker_clients": {},
+        "connector_configs": OWN,
+        "config_topic": config_topic(),
+        "cluster_ids": {},
+        "offsets_topic": lambda place: topics[place.topic],
+    }
+    return FakeCluster(**known | facts)
+
+
+def config_topic(**connectors: dict[str, object]) -> ConfigTopicLog:
+    unread = not_asked("the test gives none")
+    records = [
+        ConnectorConfigRecord(Origin(offset, 1), name, properties)
+        for offset, (name, properties) in enumerate(connectors.items())
+    ]
+    return ConfigTopicLog("configs", unread, unread, records)
+
+
+def test_a_cluster_says_what_nobody_else_does():
+    worker = worker_settings(cluster(), OffsetsRequest(), NEWEST)
+    assert (worker.offsets_topic, worker.exactly_once, worker.bootstrap_servers) == (
+        "global",
+        SourceSupport.ENABLED,
+        SERVERS,
+    )
+
+
+def test_a_worker_s_file_wins_over_the_cluster_and_the_user_over_both(tmp_path: Path):
+    file = tmp_path / "worker.properties"
+    file.write_text("offset.storage.topic=of-file\nbootstrap.servers=f:1\nproducer.bootstrap.servers=p:1\n")
+    reader = cluster(source_support=Unreachable("nobody may ask"))
+    worker = worker_settings(reader, OffsetsRequest(worker_config=file), NEWEST)
+    assert (worker.offsets_topic, worker.exactly_once) == ("of-file", SourceSupport.DISABLED)
+    assert (worker.bootstrap_servers, worker.clients) == (frozenset({"f:1"}), {"producer.bootstrap.servers": "p:1"})
+    said = OffsetsRequest(worker_config=file, worker_offsets_topic="said", exactly_once=SourceSupport.ENABLED)
+    worker = worker_settings(reader, said, NEWEST)
+    assert (worker.offsets_topic, worker.exactly_once) == ("said", SourceSupport.ENABLED)
+    assert reader.coverage.asked == ()
+
+
+def test_a_setting_that_no_worker_accepts_is_a_usage_error(tmp_path: Path):
+    file = tmp_path / "worker.properties"
+    file.write_text("exactly.once.source.support=maybe\n")
+    with pytest.raises(UsageError, match=r"exactly\.once\.source\.support is 'maybe', which no worker accepts"):
+        worker_settings(cluster(), OffsetsRequest(worker_config=file), NEWEST)
+
+
+def test_workers_that_name_no_version_are_taken_for_the_newest_and_said():
+    reader, request = cluster(connect_version=UNNAMED), OffsetsRequest()
+    report = report_of(read_offsets(reader, request), request)
+    assert report.worker.version == NEWEST
+    assert report.notes == (f"read as {NEWEST}: {UNNAMED.reason}; see --worker-version",)
+    assert [each.reason for each in reader.coverage.gaps] == [UNNAMED.reason]
+
+
+def test_nobody_asks_for_the_version_that_the_user_gave():
+    reader = cluster(connect_version=UNNAMED)
+    read = read_offsets(reader, OffsetsRequest(worker_version="3.3.2"))
+    assert (read.worker.version, read.notes) == (KafkaVersion(3, 3, 2), ())
+    assert "connect_version" not in reader.coverage.asked
+
+
+def test_without_rest_the_config_topic_names_the_connectors_less_the_known_sinks():
+    sink = ConnectorStatus("sinky", "sink", "RUNNING", ())
+    log = config_topic(orders={"offsets.storage.topic": "own"}, sinky={"offsets.storage.topic": "elsewhere"})
+    reader = cluster(connector_configs=None, config_topic=log, connect=ConnectFacts({}, {"sinky": sink}))
+    read = read_offsets(reader, OffsetsRequest(connectors=("orders",)))
+    assert not isinstance(read.connectors.configs, Skipped)
+    assert set(read.connectors.configs) == {"orders"}
+    assert list(read.topics) == [StorePlace("global"), StorePlace("own")]
+
+
+def test_a_config_topic_that_cannot_be_read_leaves_connectors_unknown():
+    reader = cluster(connector_configs=None, config_topic=Unreachable("no leader"))
+    read = read_offsets(reader, OffsetsRequest())
+    assert read.connectors.configs == Skipped("no leader")
+    assert isinstance(read.topics[StorePlace("global")], OffsetsTopic)
+
+
+def fails_for(name: str) -> Any:
+    """An offsets_topic that cannot be read where it has this name."""
+
+    def read(place: StorePlace) -> OffsetsTopic:
+        if place.topic == name:
+            raise Unreachable("no leader")
+        return topic(place.topic)
+
+    return read
+
+
+def test_an_own_topic_that_cannot_be_read_is_skipped_unless_its_connector_is_asked_for():
+    reader = cluster(offsets_topic=fails_for("own"))
+    assert read_offsets(reader, OffsetsRequest()).topics[StorePlace("own")] == Skipped("no leader")
+    with pytest.raises(Unreachable):
+        read_offsets(reader, OffsetsRequest(connectors=("orders",)))
+
+
+def test_the_workers_topic_is_always_required():
+    with pytest.raises(Unreachable):
+        read_offsets(cluster(offsets_topic=fails_for("global")), OffsetsRequest())
+    with pytest.raises(UsageError, match="topic global does not exist"):
+        read_offsets(cluster(offsets_topic=lambda _: None), OffsetsRequest())
