@@ -4,7 +4,8 @@ from typing import Annotated
 
 import typer
 
-from eosctl.errors import EXIT_FINE, EXIT_FOUND
+from eosctl.operations.session import Session
+from eosctl.shell.answering import answer
 from eosctl.shell.options import GlobalOptions, connecting, printing
 
 app = typer.Typer()
@@ -38,10 +39,10 @@ def list_(options: GlobalOptions) -> None:
       PROTECTED         whether --yes needs --profile beside it
       FILE              that describes it
     """
+    from eosctl.operations.profiles import known_profiles
     from eosctl.render.views.profile import view_profiles
-    from eosctl.sources.profiles import read_profiles
 
-    options.console.result(view_profiles(read_profiles()))
+    options.console.result(view_profiles(known_profiles()))
 
 
 @app.command("use")
@@ -54,13 +55,9 @@ def use(options: GlobalOptions, name: Annotated[str, typer.Argument(metavar="NAM
     Examples:
       eosctl profile use staging
     """
-    from eosctl.executors.profile_file import set_current
-    from eosctl.operations.profiles import chosen_profile
-    from eosctl.sources.profiles import user_file
+    from eosctl.operations.profiles import use_profile
 
-    chosen_profile(name)
-    set_current(user_file(), name)
-    options.console.result(f"profile {name} is in use ({user_file()})")
+    options.console.result(f"profile {name} is in use ({use_profile(name)})")
 
 
 @app.command("show")
@@ -83,7 +80,7 @@ def show(options: GlobalOptions, name: Annotated[str, typer.Argument(metavar="NA
 
 @app.command("explain")
 @connecting
-def explain_(options: GlobalOptions) -> None:
+def explain_(options: GlobalOptions) -> int:
     """Show every setting that a command would connect with, and where it comes from.
 
     Use it when a command talks to another cluster, or as somebody else, than you thought. It connects to nothing.
@@ -98,12 +95,11 @@ def explain_(options: GlobalOptions) -> None:
       VALUE    what it is
       SOURCE   where it was given
     """
-    from eosctl.operations.effective_settings import explain
-    from eosctl.operations.session import Session
-    from eosctl.render.views.profile import view_explained
+    from eosctl.operations.effective_settings import effective_settings
+    from eosctl.render.views.profile import view_settings
 
     with Session(options) as session:
-        options.console.result(view_explained(list(explain(session))))
+        return answer(options, effective_settings(session), view_settings)
 
 
 @app.command("check")
@@ -126,14 +122,8 @@ def check(options: GlobalOptions) -> int:
       DETAIL   what was seen
       HINT     what to do
     """
-    from eosctl.clients.checks import check_connections
-    from eosctl.operations.session import Session
+    from eosctl.operations.connection_check import check_connection
     from eosctl.render.views.profile import view_connection_check
 
     with Session(options) as session:
-        if not session.client_properties.bootstrap_servers:
-            options.need_bootstrap_servers()
-        steps = list(check_connections(session.client_properties, session.options.connect_urls, options.timeout_s))
-    document = view_connection_check(steps)
-    options.console.result(document)
-    return EXIT_FINE if document.data["verdict"] == "ok" else EXIT_FOUND
+        return answer(options, check_connection(session), view_connection_check)

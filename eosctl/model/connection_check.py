@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from eosctl.model.report import Answer
+
 
 class CheckStep(StrEnum):
     """The steps of a connection, in their order."""
@@ -33,3 +35,15 @@ class CheckedStep:
     outcome: CheckOutcome
     detail: str
     hint: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionCheck(Answer):
+    """The answer of `profile check`: every step that was tried."""
+
+    steps: tuple[CheckedStep, ...]
+
+    @property
+    def found(self) -> bool:
+        """Whether a step failed."""
+        return any(each.outcome is CheckOutcome.FAILED for each in self.steps)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from eosctl.model.client_properties import Property
+from eosctl.model.report import Answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,3 +53,19 @@ class Profiles:
     def over(self, other: "Profiles") -> "Profiles":
         """These, and those of `other` that have another name."""
         return Profiles({**other.profiles, **self.profiles}, self.current or other.current)
+
+
+@dataclass(frozen=True, slots=True)
+class EffectiveSetting:
+    """A setting, its value (None: there is none; a secret is hidden already) and where it was given."""
+
+    setting: str
+    value: str | None
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class EffectiveSettings(Answer):
+    """The answer of `profile explain`: every setting that a command would connect with."""
+
+    settings: tuple[EffectiveSetting, ...]

@@ -7,9 +7,15 @@ from pathlib import Path
 from eosctl.codecs.properties import ENCODING
 from eosctl.codecs.worker_properties import decode_worker_properties
 from eosctl.errors import ConfigError
-from eosctl.model.profile import Profile
+from eosctl.executors.profile_file import set_current
+from eosctl.model.profile import Profile, Profiles
 from eosctl.sources.files import read_content
 from eosctl.sources.profiles import project_file, read_profiles, user_file
+
+
+def known_profiles() -> Profiles:
+    """Every profile of the user and the project."""
+    return read_profiles()
 
 
 def chosen_profile(name: str | None) -> Profile | None:
@@ -25,6 +31,14 @@ def chosen_profile(name: str | None) -> Profile | None:
         hint = f"did you mean {meant[0]}?" if meant else "`eosctl profile list` shows those that there are"
         raise ConfigError(f"there is no profile {wanted}", hint=hint)
     return known.profiles[wanted]
+
+
+def use_profile(name: str) -> Path:
+    """Makes `name` the profile in use, and returns the file that says so; ConfigError where it does not exist."""
+    chosen_profile(name)
+    file = user_file()
+    set_current(file, name)
+    return file
 
 
 def worker_settings_in(file: Path) -> Mapping[str, str]:

@@ -1,21 +1,10 @@
 """Profiles, where values come from, and how connecting goes."""
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
-from eosctl.model.connection_check import CheckedStep, CheckOutcome
-from eosctl.model.profile import Profile, Profiles
+from eosctl.model.connection_check import ConnectionCheck
+from eosctl.model.profile import EffectiveSettings, Profile, Profiles
 from eosctl.render.document import Column, Document, Fields, Table, Tone
-
-
-@dataclass(frozen=True, slots=True)
-class Explained:
-    """A setting, its value (None: there is none; a secret is hidden already) and where it was given."""
-
-    setting: str
-    value: str | None
-    source: str
-
 
 PROFILES = Table(
     "profiles",
@@ -50,15 +39,14 @@ def view_profiles(profiles: Profiles) -> Document:
     return Document("profiles", {"profiles": rows, "current": profiles.current}, blocks=(PROFILES,))
 
 
-def view_explained(settings: Sequence[Explained]) -> Document:
+def view_settings(effective: EffectiveSettings) -> Document:
     """Each setting with its value and source."""
-    return Document("settings", {"settings": [asdict(each) for each in settings]}, blocks=(SETTINGS,))
+    return Document("settings", {"settings": [asdict(each) for each in effective.settings]}, blocks=(SETTINGS,))
 
 
-def view_connection_check(steps: Sequence[CheckedStep]) -> Document:
+def view_connection_check(check: ConnectionCheck) -> Document:
     """Each step of each client, and whether all went well."""
-    failed = any(each.outcome is CheckOutcome.FAILED for each in steps)
-    data = {"verdict": "failed" if failed else "ok", "steps": [asdict(each) for each in steps]}
+    data = {"verdict": "failed" if check.found else "ok", "steps": [asdict(each) for each in check.steps]}
     return Document("connection-check", data, blocks=(STEPS,))
 
 
