@@ -51,7 +51,7 @@ def connector_of(record: ConfigRecord) -> str | None:
 
 
 def _words(record: ConfigRecord, effect: Effect, missing: tuple[int, ...]) -> str:
-    words = _said(record)
+    words = _summary(record)
     if effect is Effect.APPLIED and isinstance(record, TaskCommitRecord):
         words += "; fencing pending"
         if missing:
@@ -59,38 +59,40 @@ def _words(record: ConfigRecord, effect: Effect, missing: tuple[int, ...]) -> st
     return words + _EFFECT_WORDS.get(effect, "")
 
 
-def _said(record: ConfigRecord) -> str:
+def _summary(record: ConfigRecord) -> str:
     match record:
         case ConnectorConfigRecord():
-            said = "connector deleted" if record.properties is None else f"connector config {_class(record)}".rstrip()
+            summary = (
+                "connector deleted" if record.properties is None else f"connector config {_class(record)}".rstrip()
+            )
         case TaskConfigRecord():
-            said = f"config of task {record.task}, waiting for a commit"
+            summary = f"config of task {record.task}, waiting for a commit"
         case TaskCommitRecord():
-            said = f"commit of {counted(record.tasks, 'task')}"
+            summary = f"commit of {counted(record.tasks, 'task')}"
         case TaskCountRecord():
-            said = f"fencing done, {counted(record.task_count, 'task')} recorded"
+            summary = f"fencing done, {counted(record.task_count, 'task')} recorded"
         case TargetStateRecord():
-            said = "target state removed" if record.removed else f"target state {record.state_v2 or record.state}"
+            summary = "target state removed" if record.removed else f"target state {record.state_v2 or record.state}"
         case _:
-            said = _said_of_the_cluster(record)
-    return said
+            summary = _cluster_summary(record)
+    return summary
 
 
-def _said_of_the_cluster(record: ConfigRecord) -> str:
+def _cluster_summary(record: ConfigRecord) -> str:
     match record:
         case SessionKeyRecord():
-            said = f"session key ({record.algorithm})"
+            summary = f"session key ({record.algorithm})"
         case RestartRequestRecord():
-            said = f"restart, tasks included: {record.include_tasks}, only failed: {record.only_failed}"
+            summary = f"restart, tasks included: {record.include_tasks}, only failed: {record.only_failed}"
         case LoggerLevelRecord():
-            said = f"logger {record.namespace} at {record.level}"
+            summary = f"logger {record.namespace} at {record.level}"
         case InvalidKeyRecord():
-            said = f"invalid key {record.key[:100]}"
+            summary = f"invalid key {record.key[:100]}"
         case MalformedRecord():
-            said = f"malformed {record.kind.value}: {record.reason}"
+            summary = f"malformed {record.kind.value}: {record.reason}"
         case _:
-            said = record.kind.value
-    return said
+            summary = record.kind.value
+    return summary
 
 
 def _class(record: ConnectorConfigRecord) -> object:

@@ -28,10 +28,10 @@ def inspect(
 ) -> Inspection:
     """Connectors with their next start, and findings, of all connectors or of those `selected`.
 
-    types and running_tasks are what Connect REST says (name to "source" or "sink", name to number of RUNNING tasks); a
+    types and running_tasks are those of Connect REST (name to "source" or "sink", name to number of RUNNING tasks); a
     name missing from running_tasks has none. Where types were skipped, a task count record still proves a source.
     """
-    names = [name for name in sorted(survey.state.states) if _is_worth_telling(survey.state.state(name))]
+    names = [name for name in sorted(survey.state.states) if _is_relevant(survey.state.state(name))]
     chosen = [name for name in names if not selected or name in selected]
     connectors = tuple(_inspected(survey.state.state(name), types, running_tasks, group_id) for name in chosen)
     has_records = any(state.task_count_record is not None for state in survey.state.states.values())
@@ -57,7 +57,7 @@ def _worst_first(finding: Finding) -> int:
     return list(Severity).index(finding.severity)
 
 
-def _is_worth_telling(state: ConnectorState) -> bool:
+def _is_relevant(state: ConnectorState) -> bool:
     """It exists, or records remain that would matter to a new connector of this name."""
     remains = (state.commit_offset, state.unclaimed_commit_offset, state.task_count_offset)
     return state.known or any(offset is not None for offset in remains) or bool(state.deferred)
@@ -75,9 +75,9 @@ def _inspected(
 
 
 def _type_of(state: ConnectorState, types: Mapping[str, str] | Skipped) -> ConnectorType | None:
-    told = None if isinstance(types, Skipped) else types.get(state.name)
-    if told in set(ConnectorType):
-        return ConnectorType(told)
+    reported = None if isinstance(types, Skipped) else types.get(state.name)
+    if reported in set(ConnectorType):
+        return ConnectorType(reported)
     return None if state.task_count_record is None else ConnectorType.SOURCE
 
 

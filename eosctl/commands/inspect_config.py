@@ -64,7 +64,7 @@ def inspect_config(
 
     Columns:
       CONNECTOR   the connector's name
-      TYPE        source or sink; - if neither Connect REST nor a task count record tells
+      TYPE        source or sink; - if neither Connect REST nor a task count record shows it
       TARGET      STARTED, PAUSED or STOPPED; - if the connector does not exist (only leftovers of it remain)
       TASKS       tasks in the last task commit
       RECORD      the last task count record: how many producers a round of zombie fencing would fence

@@ -28,9 +28,9 @@ INHERITED: Final = frozenset({"producer.bootstrap.servers", "consumer.bootstrap.
 
 @dataclass(frozen=True, slots=True)
 class OffsetsRequest:
-    """Which connectors (none: all), and what the user says of the workers; None is not said.
+    """Which connectors (none: all), and the workers' settings as far as they are given; None: not given.
 
-    worker_config is a worker's properties file; what the other members say wins over it.
+    worker_config is a worker's properties file; the other members win over it.
     """
 
     connectors: tuple[str, ...] = ()
@@ -44,9 +44,9 @@ class OffsetsRequest:
 
 
 def worker_settings(reader: ClusterReader, request: OffsetsRequest, version: KafkaVersion) -> WorkerSettings:
-    """The workers' settings: what the user says, else their properties file, else what the reader knows.
+    """The workers' settings: as given, else from their properties file, else from the reader.
 
-    The reader is asked only for what nobody said. UsageError for a value in the file that no worker accepts.
+    The reader is asked only for what neither gives. UsageError for a value in the file that no worker accepts.
     """
     file = _properties_in(request.worker_config)
     servers = request.worker_bootstrap_servers or file.get(SERVERS)

@@ -1,4 +1,4 @@
-"""Reading for the commands: the cluster, or a snapshot of it, as the same nouns."""
+"""Reading for the operations that do not read through session.reader yet."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
@@ -7,8 +7,8 @@ from eosctl.codecs.config_topic import decode_config_records
 from eosctl.errors import EosctlError
 from eosctl.model.names import TopicPartition
 from eosctl.model.records import Record
-from eosctl.model.skipped import Skipped, not_asked
-from eosctl.model.snapshot import ClusterFacts, ConfigTopicLog, Snapshot
+from eosctl.model.skipped import Skipped
+from eosctl.model.snapshot import ClusterFacts, ConfigTopicLog
 from eosctl.model.transactions import TransactionDescription
 from eosctl.operations.session import Session
 
@@ -17,22 +17,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 SHOWN: Final = 3
-
-
-def read_snapshot(session: Session, config_topic: str) -> Snapshot:
-    """The cluster now, or the file given with --snapshot. The config topic's records are a stream to be read once."""
-    if session.options.snapshot is not None:
-        from eosctl.sources.snapshot_file import read_snapshot_file
-
-        return read_snapshot_file(session.options.snapshot)
-    return Snapshot(
-        as_of=session.now(),
-        cluster=read_cluster(session),
-        group_id=session.options.group_id,
-        config_topic=read_config_topic(session, config_topic),
-        transactions=not_asked("not asked"),
-        connect=session.read_connect(),
-    )
 
 
 class ListedIds(NamedTuple):

@@ -1,14 +1,12 @@
 """The options that many commands share, and the decorators that give them to one.
 
-A command is four lines: read, decide, show, exit.
+A command runs an operation, shows its answer, and ends with its exit code.
 
     @app.command("inspect-config")
     @reading
-    def inspect_config(options: GlobalOptions, connectors: ...) -> int:
-        snapshot = read_snapshot(options)                # read
-        report = inspect(snapshot)                       # decide
-        options.console.result(config_document(report))  # show
-        return report.exit_code                          # exit
+    def inspect_config(options: GlobalOptions, connector: ...) -> int:
+        with Session(options) as session:
+            return answer(options, inspect_config_topic(session, request), view_inspection)
 """
 
 import inspect

@@ -17,7 +17,7 @@ GOOD = '{"offset":0,"timestamp":1,"key":"commit-orders","value":{"tasks":3}}\n'
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         (GOOD + '{"offset":1,"timestamp":1,"key":"commit-or\n', "line 2: the line is not JSON"),
         (GOOD + "[1,2]\n", "line 2: the line is not a JSON object"),
@@ -27,17 +27,17 @@ GOOD = '{"offset":0,"timestamp":1,"key":"commit-orders","value":{"tasks":3}}\n'
     ],
 )
 def test_lines_that_are_no_records_are_undecodable_and_named(
-    content: str, told: str, eosctl: Eosctl, tmp_path: Path
+    content: str, message: str, eosctl: Eosctl, tmp_path: Path
 ) -> None:
     file = tmp_path / "records.jsonl"
     file.write_text(content)
     ran = eosctl("inspect-config", "--records", file, "-o", "json")
     assert ran.exit_code == 7, ran.stderr
-    assert told in ran.stderr
+    assert message in ran.stderr
     assert json.loads(ran.stdout)["error"]["exit_code"] == 7
 
 
-def test_binary_keys_in_a_file_are_told_as_invalid_keys(eosctl: Eosctl, tmp_path: Path) -> None:
+def test_binary_keys_in_a_file_are_reported_as_invalid_keys(eosctl: Eosctl, tmp_path: Path) -> None:
     file = tmp_path / "printed.txt"
     file.write_bytes(b'\xff\xfe\x80\t{}\ncommit-orders\t{"tasks":1}\n')
     ran = eosctl("inspect-config", "--records", file, "-o", "json")
@@ -47,7 +47,7 @@ def test_binary_keys_in_a_file_are_told_as_invalid_keys(eosctl: Eosctl, tmp_path
 
 
 @pytest.mark.parametrize(
-    ("content", "code", "told"),
+    ("content", "code", "message"),
     [
         ("", 7, "snapshot"),
         ('{"kind":"eosctl.snap', 7, "line 1 of the snapshot is not JSON, perhaps because the file is cut"),
@@ -59,13 +59,13 @@ def test_binary_keys_in_a_file_are_told_as_invalid_keys(eosctl: Eosctl, tmp_path
 )
 @pytest.mark.parametrize("command", [("inspect-config", "--snapshot"), ("snapshot", "show")], ids=["inspect", "show"])
 def test_files_that_are_no_whole_snapshot_are_refused(
-    content: str, code: int, told: str, command: tuple[str, ...], eosctl: Eosctl, tmp_path: Path
+    content: str, code: int, message: str, command: tuple[str, ...], eosctl: Eosctl, tmp_path: Path
 ) -> None:
     file = tmp_path / "some.snapshot"
     file.write_text(content)
     ran = eosctl(*command, file, "-o", "json")
     assert ran.exit_code == code, ran.stderr
-    assert told in ran.stderr
+    assert message in ran.stderr
     assert json.loads(ran.stdout)["error"]["exit_code"] == code
 
 

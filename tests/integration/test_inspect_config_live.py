@@ -48,11 +48,11 @@ def row(ran: Ran) -> dict[str, Any]:
 
 
 def start_of(ran: Ran) -> tuple[str, int]:
-    told = row(ran)["next_start"]
-    return told["rule"], told["fences"]
+    reported = row(ran)["next_start"]
+    return reported["rule"], reported["fences"]
 
 
-def test_each_start_falls_under_the_rule_that_was_told_before(
+def test_each_start_falls_under_the_rule_that_was_reported_before(
     mirror: Mirror, worker: Worker, inspect: Inspect, eosctl: Callable[..., Ran], tmp_path: Path
 ) -> None:
     name = mirror.name
@@ -96,12 +96,12 @@ def predictions(mirror: Mirror, eosctl: Callable[..., Ran], directory: Path) -> 
 
 def test_counts_and_offsets_are_those_of_the_topic(mirror: Mirror, inspect: Inspect) -> None:
     mirror.start(3)
-    told, records = row(inspect(mirror.name)), read_topic(mirror.servers)
-    assert told["last_commit_offset"] == last_offset(records, f"commit-{mirror.name}")
-    assert told["last_task_count_offset"] == last_offset(records, f"tasks-fencing-{mirror.name}")
-    assert (told["type"], told["target_state"], told["known"]) == ("source", "STARTED", True)
-    assert (told["task_count"], told["task_count_record"], told["visible_tasks"]) == (3, 3, [0, 1, 2])
-    assert (told["pending_fencing"], told["inconsistent"]) == (False, False)
+    reported, records = row(inspect(mirror.name)), read_topic(mirror.servers)
+    assert reported["last_commit_offset"] == last_offset(records, f"commit-{mirror.name}")
+    assert reported["last_task_count_offset"] == last_offset(records, f"tasks-fencing-{mirror.name}")
+    assert (reported["type"], reported["target_state"], reported["known"]) == ("source", "STARTED", True)
+    assert (reported["task_count"], reported["task_count_record"], reported["visible_tasks"]) == (3, 3, [0, 1, 2])
+    assert (reported["pending_fencing"], reported["inconsistent"]) == (False, False)
 
 
 @pytest.mark.parametrize("isolation", ["read_committed", "read_uncommitted"])
@@ -126,15 +126,15 @@ def test_the_history_is_every_record_of_the_connector_in_order(mirror: Mirror, i
     assert all(each["transaction"] == "committed" and each["pending_fencing"] is False for each in fenced)
 
 
-def test_a_deleted_connector_s_count_is_told_for_a_new_one_of_its_name(
+def test_a_deleted_connector_s_count_is_reported_for_a_new_one_of_its_name(
     worker: Worker, inspect: Inspect, fresh_name: Callable[[str], str]
 ) -> None:
     mirror = Mirror(worker, fresh_name("again"))
     mirror.start(3)
     mirror.delete()
-    told = row(inspect(mirror.name))
-    assert (told["known"], told["task_count_record"]) == (False, 3)
-    assert "would fence 3 producers" in told["next_start"]["words"]
+    reported = row(inspect(mirror.name))
+    assert (reported["known"], reported["task_count_record"]) == (False, 3)
+    assert "would fence 3 producers" in reported["next_start"]["words"]
     mirror.start(1)
     assert worker.rounds(mirror.name)[-1] == ("fence", 3)
     mirror.delete()

@@ -93,16 +93,16 @@ def test_offsets_of_a_connector_that_was_deleted_go_where_it_had_them(ground: Gr
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "message"),
     [
         ('{"offsets": [\n{"partition": {"f": 1}, "offset": [1]}]}', "line 2: offsets[0].offset is not an object"),
         ("{", "line 1: not JSON"),
     ],
 )
-def test_a_file_with_an_error_is_told_by_line_and_field(restore: Callable[..., Ran], body: str, told: str):
+def test_a_file_with_an_error_is_reported_by_line_and_field(restore: Callable[..., Ran], body: str, message: str):
     ran = restore(body)
     assert ran.exit_code == 7
-    assert told in ran.stderr
+    assert message in ran.stderr
 
 
 def test_a_connector_that_runs_is_left_alone(ground: Ground, restore: Callable[..., Ran]):

@@ -41,7 +41,7 @@ def diff(
     Columns:
       CONNECTOR  the connector's name
       PARTITION  the source partition
-      CHANGE     only-in-a, only-in-b, different, or unknown if one of them cannot be told
+      CHANGE     only-in-a, only-in-b, different, or unknown if one of them cannot be determined
       A          its offset in A
       B          its offset in B
     """

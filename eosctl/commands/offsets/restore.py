@@ -51,8 +51,8 @@ def restore(
     from eosctl.operations.session import Session
     from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
 
-    asked = RestoreOptions(
+    request = RestoreOptions(
         file, connector, stop, resume, offsets_topic, worker_offsets_topic or "connect-offsets", plan_file, create_keys
     )
     with Session(options) as session, SourceAndTarget(session, config_topic, TargetOptions()) as sides:
-        return restore(session, sides, asked)
+        return restore(session, sides, request)

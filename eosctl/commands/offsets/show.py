@@ -41,7 +41,7 @@ def show(
       PARTITION      the source partition
       WORKER-GLOBAL  the offset in the worker's topic
       OWN            the offset in the connector's own topic
-      KAFKA-USES     the offset that the next start begins from; - from nothing; unknown if that cannot be told
+      KAFKA-USES     the offset that the next start begins from; - from nothing; unknown if that cannot be determined
       KIP-618        the offset that KIP-618 promises
       PROVENANCE     where the one that Kafka uses comes from, or why there is none
       EXISTS         no if only offsets are left of the connector

@@ -14,7 +14,7 @@ CONNECTORS = Table(
     "connectors",
     (
         Column("CONNECTOR", "name", "the connector's name"),
-        Column("TYPE", "type", "source or sink; - if neither REST nor a task count record tells"),
+        Column("TYPE", "type", "source or sink; - if neither REST nor a task count record shows it"),
         Column("TARGET", "target_state", "STARTED, PAUSED or STOPPED; - if the connector does not exist"),
         figure("TASKS", "task_count", "tasks in the last task commit"),
         figure("RECORD", "task_count_record", "the last task count record: how many producers a round would fence"),
