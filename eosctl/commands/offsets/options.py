@@ -41,7 +41,7 @@ WorkerServers: TypeAlias = Annotated[
     str | None,
     typer.Option(
         metavar="HOST:PORT,…",
-        help="The workers' bootstrap.servers, exactly: needed for connectors that override theirs.",
+        help="The workers' bootstrap.servers, exactly as configured: needed for connectors that override theirs.",
     ),
 ]
 
