@@ -49,7 +49,10 @@ class TransactionDescription:
     coordinator: int
 
 
-def why_undescribed(descriptions: Mapping[str, TransactionDescription | Skipped]) -> Skipped | None:
+Descriptions = Mapping[str, TransactionDescription | Skipped]
+
+
+def why_undescribed(descriptions: Descriptions) -> Skipped | None:
     """One reason for all IDs of which no coordinator gave a description; None where there are none."""
     skipped = [each for each in descriptions.values() if isinstance(each, Skipped)]
     if not skipped:

@@ -127,6 +127,10 @@ class Session:
 
         return LiveCluster(self, self.options.group_id, self.options.console.progress)
 
+    def ask_again(self) -> None:
+        """Forgets the reader: the next one asks all workers, those too that did not answer this one."""
+        vars(self).pop("reader", None)
+
     @property
     def connect_urls(self) -> tuple[str, ...]:
         """The Connect workers' REST addresses."""
