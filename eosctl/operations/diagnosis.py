@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from eosctl.analysis.rules.registry import diagnose
+from eosctl.atomic_write import write_atomic_file
 from eosctl.codecs.prometheus import encode_diagnosis
-from eosctl.executors.atomic_write import write_atomic_file
 from eosctl.model.rules import Diagnosis
 from eosctl.operations.evidence.read import read_evidence
 from eosctl.operations.evidence.request import EvidenceRequest
