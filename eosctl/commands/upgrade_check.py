@@ -25,7 +25,7 @@ WaitSeconds: TypeAlias = Annotated[
 
 
 class Target(StrEnum):
-    """What exactly.once.source.support shall be next, on every worker."""
+    """The next exactly.once.source.support of every worker."""
 
     PREPARING = "preparing"
     ENABLED = "enabled"
@@ -51,8 +51,8 @@ def upgrade_check(
     live cluster, disabled to preparing and preparing to enabled, and taken back the same way. The answer is yes, no or
     cannot tell, with what stands in the way first, and then what to do with each worker. Only yes ends with 0.
 
-    A worker tells by itself only whether it is enabled. Give each worker's file with --worker-config, which tells
-    preparing from disabled; without them the roll to enabled cannot be judged. Nothing is written.
+    A worker reports only whether it is enabled. Give each worker's file with --worker-config, which says preparing or
+    disabled; without them the roll to enabled cannot be judged. Nothing is written.
 
     Examples:
       eosctl upgrade-check --to preparing -b broker:9092 --group-id connect-cluster --connect-url http://worker:8083
