@@ -19,8 +19,8 @@ def with_transactions(reader: ClusterReader, known: Evidence) -> Evidence:
     ids = tuple(_connect_ids(known))
     if not ids:
         return replace(known, transactions=NO_GROUP, leaderless=NO_GROUP, idle_since=NO_GROUP)
-    known = replace(known, idle_since=or_skipped(lambda: _idle_since(reader, ids)))
     transactions = or_skipped(lambda: descriptions(reader, ids))
+    known = replace(known, idle_since=or_skipped(lambda: _idle_since(reader, ids)))
     if isinstance(transactions, Skipped):
         return replace(known, transactions=transactions, leaderless=transactions)
     why = why_undescribed(transactions)
