@@ -4,9 +4,9 @@
    workers are at two values; they must never be at disabled and enabled at once, because a leader that is disabled
    neither fences the leader before it nor writes transactions (KIP-618). So a roll may start when no worker is two
    steps away from the target.
-2. An error of a rule that stands in the way of the target is a `no`; such a rule that cannot tell, or a worker of
-   which is not known what it is at where that matters, is a `cannot tell`.
-3. preparing cannot be told from disabled by asking a worker: its properties file tells, and the leader's ID.
+2. An error of a rule that stands in the way of the target is a `no`; such a rule that cannot tell, or a worker whose
+   phase is not known where that matters, is a `cannot tell`.
+3. A worker does not report whether it is preparing or disabled: its properties file does, and the leader's ID.
 """
 
 from collections.abc import Iterator
@@ -38,6 +38,7 @@ def check_upgrade(evidence: Evidence, target: Phase) -> UpgradeCheck:
     warnings = tuple(each for each in others if each.counts and each not in blockers)
     steps = tuple(_steps(workers, target)) if verdict is Verdict.YES else tuple(_first_steps(workers, target))
     return UpgradeCheck(
+        evidence=evidence,
         target=target,
         verdict=verdict,
         done=_done(workers, target),
@@ -51,7 +52,7 @@ def check_upgrade(evidence: Evidence, target: Phase) -> UpgradeCheck:
 
 
 def worker_phases(evidence: Evidence) -> Iterator[WorkerPhase]:
-    """What each worker is at: its own answer first, then its properties file."""
+    """The phase of each worker: its own answer first, then its properties file."""
     for worker in evidence.answering:
         yield _phase(evidence, worker)
     for url, reason in evidence.silent.items():

@@ -81,11 +81,12 @@ class WorkerUrl(str):
         """The address in `url`, whose `user:password@` is taken out of the text."""
         found = _USER_INFO.match(url)
         made = super().__new__(cls, (url if found is None else found[1] + found[3]).rstrip("/"))
-        made._credentials = url._credentials if isinstance(url, WorkerUrl) else None
+        made._credentials, made._properties = None, properties
+        if isinstance(url, WorkerUrl):
+            made._credentials, made._properties = url._credentials, properties or url._properties
         if found is not None:
             user, _, password = found[2].partition(":")
             made._credentials = (unquote(user), unquote(password))
-        made._properties = properties
         return made
 
     @property

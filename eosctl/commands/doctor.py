@@ -1,22 +1,32 @@
 """`eosctl doctor`: all rules on what there is now."""
 
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
 import typer
 
 from eosctl.commands.evidence_options import (
     ConfigTopicName,
     OffsetsTopicName,
-    Preflight,
     Principals,
-    PrometheusFile,
     StatusTopicName,
     SuperUsers,
     WorkerConfigs,
-    principals_by_role,
 )
-from eosctl.errors import EXIT_FINE, EXIT_FOUND
+from eosctl.operations.session import Session
+from eosctl.shell.answering import answer
 from eosctl.shell.options import GlobalOptions, reading
 
 app = typer.Typer()
+
+Preflight: TypeAlias = Annotated[
+    bool,
+    typer.Option(help="Have each source connector's config validated as if it required exactly-once."),
+]
+PrometheusFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Write the findings there too, for Prometheus' textfile collector."),
+]
 
 
 @app.command()
@@ -35,10 +45,10 @@ def doctor(
     """Ask every rule whether exactly-once holds here, and will.
 
     Use it after every change of workers, brokers or connectors, and from cron: it ends with 1 where a rule finds an
-    error or a warning. Each finding has a stable ID, its cause in docs/rules.md, and commands that mend it. A rule
+    error or a warning. Each finding has a stable ID, its cause in docs/rules.md, and commands that fix it. A rule
     whose facts could not be read says that it cannot tell, and why; it never says that all is fine. Nothing is written.
 
-    Name every worker with --connect-url. Workers do not tell their settings: give their files with --worker-config too.
+    Name every worker with --connect-url. Workers do not report their settings: give their --worker-config files too.
 
     Examples:
       eosctl doctor -b broker:9092 --group-id connect-cluster --connect-url http://worker:8083
@@ -54,20 +64,12 @@ def doctor(
       QUESTION      what it asks
       REASON        what could not be read
     """
-    from eosctl.analysis.rules.registry import diagnose
-    from eosctl.executors.snapshot_file import write_snapshot_file
-    from eosctl.operations.evidence.read import read_evidence
+    from eosctl.operations.diagnosis import diagnose_cluster
     from eosctl.operations.evidence.request import EvidenceRequest
-    from eosctl.operations.session import Session
-    from eosctl.render.views.diagnosis import prometheus_lines, view_diagnosis
+    from eosctl.render.views.diagnosis import view_diagnosis
 
     topics = {"config": config_topic, "offsets": worker_offsets_topic, "status": status_topic}
-    files = tuple(worker_config or ())
-    request = EvidenceRequest(topics, files, preflight, principals_by_role(principal), tuple(super_user or ()))
+    files, principals, super_users = tuple(worker_config or ()), tuple(principal or ()), tuple(super_user or ())
+    request = EvidenceRequest(topics, files, preflight, principals, super_users)
     with Session(options) as session:
-        evidence = read_evidence(session, request)
-        diagnosis = diagnose(evidence)
-        if prometheus is not None:
-            write_snapshot_file(prometheus, prometheus_lines(diagnosis, evidence))
-        options.console.result(view_diagnosis(diagnosis, evidence))
-        return EXIT_FOUND if diagnosis.verdict == "found" else EXIT_FINE
+        return answer(options, diagnose_cluster(session, request, prometheus), view_diagnosis)

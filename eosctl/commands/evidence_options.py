@@ -1,11 +1,9 @@
-"""Options of the commands that ask the rules."""
+"""Options of the commands that ask the rules: doctor and upgrade-check."""
 
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
 import typer
-
-from eosctl.errors import UsageError
 
 ConfigTopicName: TypeAlias = Annotated[
     str | None,
@@ -47,9 +45,10 @@ Principals: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
         "--principal",
-        metavar="ROLE=USER",
+        metavar="ROLE=User:NAME",
         show_default=False,
-        help="Whose ACLs to check: worker=User:NAME, connector=User:NAME. May be repeated.",
+        help="Whose ACLs to check: worker=User:NAME, connector=User:NAME for all clients of connectors, or one of "
+        "their roles as in acl-plan; CONNECTOR/ROLE=User:NAME for one connector. May be repeated.",
     ),
 ]
 SuperUsers: TypeAlias = Annotated[
@@ -58,31 +57,6 @@ SuperUsers: TypeAlias = Annotated[
         "--super-user",
         metavar="User:NAME",
         show_default=False,
-        help="One of the brokers' super.users, which they do not tell: needs no ACL. May be repeated.",
+        help="One of the brokers' super.users, which they do not report: needs no ACL. May be repeated.",
     ),
 ]
-Preflight: TypeAlias = Annotated[
-    bool,
-    typer.Option(help="Have each source connector's config validated as if it required exactly-once."),
-]
-PrometheusFile: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Write the findings there too, for Prometheus' textfile collector."),
-]
-WaitSeconds: TypeAlias = Annotated[
-    float, typer.Option(metavar="SECONDS", min=0.0, help="Ask again until the answer is yes, for so long.")
-]
-
-
-def principals_by_role(given: list[str] | None) -> dict[str, str]:
-    """Role (worker, connector) to principal; UsageError for what is neither."""
-    found = {}
-    for text in given or ():
-        role, equals, principal = text.partition("=")
-        if not equals or role not in {"worker", "connector"} or ":" not in principal:
-            raise UsageError(
-                f"--principal {text}: expected ROLE=TYPE:NAME with ROLE worker or connector",
-                hint="for example --principal worker=User:connect",
-            )
-        found[role] = principal
-    return found

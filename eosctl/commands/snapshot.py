@@ -1,12 +1,13 @@
 """`eosctl snapshot`: keep what the reading commands read."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from eosctl.commands.connect_options import ConfigTopic, WorkerConfig, WorkerOffsetsTopic
+from eosctl.operations.session import Session
+from eosctl.shell.answering import answer
 from eosctl.shell.options import GlobalOptions, connecting, printing
 
 app = typer.Typer()
@@ -31,7 +32,7 @@ def save(
     config_topic: ConfigTopic = "connect-configs",
     worker_offsets_topic: WorkerOffsetsTopic = None,
     worker_config: WorkerConfig = None,
-) -> None:
+) -> int:
     """Write everything that the reading commands need into one file.
 
     Use it before a change, or where the answer has to be looked at elsewhere. What cannot be read is noted in the file
@@ -45,33 +46,17 @@ def save(
       SECTION  what was read
       SEEN     how much of it, or why it was not read
     """
-    from eosctl.codecs.snapshot import encode_snapshot
-    from eosctl.executors.snapshot_file import write_snapshot_file
-    from eosctl.model.skipped import or_skipped
-    from eosctl.operations.evidence.read import read_cluster_evidence
-    from eosctl.operations.evidence.request import EvidenceRequest
-    from eosctl.operations.offset_stores import OffsetsRequest
-    from eosctl.operations.offsets import read_offsets_facts
-    from eosctl.operations.session import Session
-    from eosctl.operations.snapshot import read_everything
+    from eosctl.operations.snapshot import SnapshotRequest, save_snapshot
     from eosctl.render.views.snapshot import view_snapshot
-    from eosctl.sources.snapshot_file import read_snapshot_file
 
-    worker_files = () if worker_config is None else (worker_config,)
-    request = OffsetsRequest(
-        config_topic=config_topic, worker_offsets_topic=worker_offsets_topic, worker_config=worker_config
-    )
+    request = SnapshotRequest(file, config_topic, worker_offsets_topic, worker_config)
     with Session(options) as session:
-        read = read_everything(session, config_topic, lambda: read_offsets_facts(session.reader, request))
-        asked = EvidenceRequest({"config": config_topic, "offsets": worker_offsets_topic}, worker_files)
-        snapshot_ = replace(read, evidence=or_skipped(lambda: read_cluster_evidence(session, asked, read.transactions)))
-        write_snapshot_file(file, encode_snapshot(snapshot_))
-        options.console.result(view_snapshot(read_snapshot_file(file), str(file)))
+        return answer(options, save_snapshot(session, request), view_snapshot)
 
 
 @app.command()
 @printing
-def show(options: GlobalOptions, file: File) -> None:
+def show(options: GlobalOptions, file: File) -> int:
     """Say what a snapshot file holds.
 
     Use it to see when a snapshot was taken, of which cluster, and what could not be read then.
@@ -84,7 +69,7 @@ def show(options: GlobalOptions, file: File) -> None:
       SECTION  what was read
       SEEN     how much of it, or why it was not read
     """
+    from eosctl.operations.snapshot import show_snapshot
     from eosctl.render.views.snapshot import view_snapshot
-    from eosctl.sources.snapshot_file import read_snapshot_file
 
-    options.console.result(view_snapshot(read_snapshot_file(file), str(file)))
+    return answer(options, show_snapshot(file), view_snapshot)

@@ -1,7 +1,7 @@
 """`eosctl upgrade-check`: may the next rolling step start?"""
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import typer
 
@@ -11,18 +11,21 @@ from eosctl.commands.evidence_options import (
     Principals,
     StatusTopicName,
     SuperUsers,
-    WaitSeconds,
     WorkerConfigs,
-    principals_by_role,
 )
-from eosctl.errors import EXIT_FINE, EXIT_FOUND
+from eosctl.operations.session import Session
+from eosctl.shell.answering import answer
 from eosctl.shell.options import GlobalOptions, reading
 
 app = typer.Typer()
 
+WaitSeconds: TypeAlias = Annotated[
+    float, typer.Option(metavar="SECONDS", min=0.0, help="Ask again until the answer is yes, for so long.")
+]
+
 
 class Target(StrEnum):
-    """What exactly.once.source.support shall be next, on every worker."""
+    """The next exactly.once.source.support of every worker."""
 
     PREPARING = "preparing"
     ENABLED = "enabled"
@@ -48,8 +51,8 @@ def upgrade_check(
     live cluster, disabled to preparing and preparing to enabled, and taken back the same way. The answer is yes, no or
     cannot tell, with what stands in the way first, and then what to do with each worker. Only yes ends with 0.
 
-    A worker tells by itself only whether it is enabled. Give each worker's file with --worker-config, which tells
-    preparing from disabled; without them the roll to enabled cannot be judged. Nothing is written.
+    A worker reports only whether it is enabled. Give each worker's file with --worker-config, which says preparing or
+    disabled; without them the roll to enabled cannot be judged. Nothing is written.
 
     Examples:
       eosctl upgrade-check --to preparing -b broker:9092 --group-id connect-cluster --connect-url http://worker:8083
@@ -62,16 +65,13 @@ def upgrade_check(
       KNOWN-BY  how that is known
       ACTION    what to do with it, one worker after the other
     """
-    from eosctl.model.upgrade import Phase, Verdict
+    from eosctl.model.upgrade import Phase
     from eosctl.operations.evidence.request import EvidenceRequest
-    from eosctl.operations.session import Session
-    from eosctl.operations.upgrade import check_now
+    from eosctl.operations.upgrade import wait_for_upgrade
     from eosctl.render.views.upgrade import view_upgrade
 
     topics = {"config": config_topic, "offsets": worker_offsets_topic, "status": status_topic}
-    files, principals = tuple(worker_config or ()), principals_by_role(principal)
-    request = EvidenceRequest(topics, files, False, principals, tuple(super_user or ()))
+    files, principals, super_users = tuple(worker_config or ()), tuple(principal or ()), tuple(super_user or ())
+    request = EvidenceRequest(topics, files, False, principals, super_users)
     with Session(options) as session:
-        check, evidence = check_now(session, request, Phase(to.value), wait)
-        options.console.result(view_upgrade(check, evidence))
-        return EXIT_FINE if check.verdict is Verdict.YES else EXIT_FOUND
+        return answer(options, wait_for_upgrade(session, request, Phase(to.value), wait), view_upgrade)

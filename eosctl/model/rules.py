@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from eosctl.model.evidence import Evidence
-from eosctl.model.report import SEVERITIES, Finding, FindingKind
+from eosctl.model.report import SEVERITIES, Answer, Finding, FindingKind
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import KafkaVersion
 
@@ -54,10 +54,16 @@ class RuleAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class Diagnosis:
-    """The answers of all rules that were asked, in the order of the registry."""
+class Diagnosis(Answer):
+    """The answers of all rules that were asked of the evidence, in the order of the registry."""
 
+    evidence: Evidence
     answers: tuple[RuleAnswer, ...]
+
+    @property
+    def found(self) -> bool:
+        """Whether a rule found an error or a warning."""
+        return self.verdict == "found"
 
     @property
     def findings(self) -> tuple[Finding, ...]:

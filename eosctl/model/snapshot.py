@@ -1,14 +1,16 @@
 """Everything that one command read, and when. What could not be read is Skipped with a reason, never empty."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Final
 
 from eosctl.model.config_topic import ConfigRecord
+from eosctl.model.coverage import Coverage, unread_in
 from eosctl.model.evidence import ClusterEvidence
 from eosctl.model.offset_stores import StorePlace, WorkerSettings
 from eosctl.model.offsets import OffsetsTopic
 from eosctl.model.partition_producers import ProducersFacts
+from eosctl.model.report import Answer
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.topics import PartitionOffsets, TopicFacts
 from eosctl.model.transaction_log import TransactionLogFacts
@@ -19,6 +21,7 @@ __all__ = ["ClusterFacts", "ConfigTopicLog", "OffsetsFacts", "Skipped", "Snapsho
 
 
 NOT_ASKED: Final = not_asked("not asked")
+NO_SECTIONS: Final = frozenset({"as_of", "group_id", "unlisted"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,3 +75,18 @@ class Snapshot:
     producers: ProducersFacts | Skipped = NOT_ASKED
     evidence: ClusterEvidence | Skipped = NOT_ASKED
     unlisted: tuple[str, ...] = ()
+
+    @property
+    def coverage(self) -> Coverage:
+        """Its sections, and what of each was not read."""
+        sections = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in NO_SECTIONS}
+        unread = (each for name, fact in sections.items() for each in unread_in(name.replace("_", " "), fact))
+        return Coverage(tuple(sections), tuple(unread))
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotFile(Answer):
+    """A snapshot and the path of the file that holds it."""
+
+    snapshot: Snapshot
+    file: str

@@ -3,9 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+from eosctl.model.counts import counted
 from eosctl.model.names import ConnectorTaskId, ProducerIdAndEpoch, TopicPartition
+from eosctl.model.skipped import Skipped
+
+REASONS_SHOWN: Final = 3
 
 
 class TransactionState(StrEnum):
@@ -43,6 +47,20 @@ class TransactionDescription:
     start_ms: int | None
     partitions: tuple[TopicPartition, ...]
     coordinator: int
+
+
+Descriptions = Mapping[str, TransactionDescription | Skipped]
+
+
+def why_undescribed(descriptions: Descriptions) -> Skipped | None:
+    """One reason for all IDs of which no coordinator gave a description; None where there are none."""
+    skipped = [each for each in descriptions.values() if isinstance(each, Skipped)]
+    if not skipped:
+        return None
+    reasons = list(dict.fromkeys(each.reason for each in skipped))
+    more = f"; and {len(reasons) - REASONS_SHOWN} more reasons" if len(reasons) > REASONS_SHOWN else ""
+    ids = counted(len(skipped), "transactional ID is", "transactional IDs are")
+    return Skipped(f"{ids} unknown: {'; '.join(reasons[:REASONS_SHOWN])}{more}", skipped[0].cause)
 
 
 class TransactionListing(NamedTuple):

@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from eosctl.model.report import Finding
+from eosctl.model.counts import counted
+from eosctl.model.evidence import Evidence
+from eosctl.model.report import Answer, Finding
 
 
 class Phase(StrEnum):
@@ -47,14 +49,15 @@ class RollingStep:
 
 
 @dataclass(frozen=True, slots=True)
-class UpgradeCheck:
-    """The answer of upgrade-check.
+class UpgradeCheck(Answer):
+    """The answer of upgrade-check to the evidence.
 
     done says whether every worker is at the target already (None: not known). blockers are findings that stand in the
-    way, warnings those that do not; unknown are the reasons for which it is not known; steps come in the order in
-    which to take them; consequences are those of a step down.
+    way, warnings those that do not; unknown are the reasons for which the verdict is not known; steps come in the order
+    in which to take them; consequences are those of a step down.
     """
 
+    evidence: Evidence
     target: Phase
     verdict: Verdict
     done: bool | None
@@ -64,3 +67,20 @@ class UpgradeCheck:
     unknown: tuple[str, ...]
     steps: tuple[RollingStep, ...]
     consequences: tuple[str, ...]
+
+    @property
+    def found(self) -> bool:
+        """Whether the roll may not start, as far as is known."""
+        return self.verdict is not Verdict.YES
+
+    @property
+    def summary(self) -> str:
+        """The verdict in one sentence."""
+        if self.verdict is Verdict.YES:
+            if self.done:
+                return f"yes: every worker is {self.target} already"
+            return f"yes: the roll to {self.target} may go on, one worker after the other"
+        if self.verdict is Verdict.NO:
+            stand = counted(len(self.blockers), "finding stands", "findings stand")
+            return f"no: {stand} in the way of {self.target}: {self.blockers[0].message}"
+        return f"cannot tell, which is not a yes: {self.unknown[0]}"

@@ -1,7 +1,7 @@
 """Reading for the operations that do not read through session.reader yet."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from eosctl.codecs.config_topic import decode_config_records
 from eosctl.errors import EosctlError
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from eosctl.model.topics import PartitionOffsets
 
 T = TypeVar("T")
-SHOWN: Final = 3
 
 
 class ListedIds(NamedTuple):
@@ -32,26 +31,6 @@ def read_listed_ids(session: Session) -> ListedIds:
 
     listings = list_transactional_ids(session.wire)
     return ListedIds(tuple(each.transactional_id for each in listings.transactions), unlisted(session.wire, listings))
-
-
-def read_transactions(
-    session: Session, transactional_ids: Iterable[str]
-) -> dict[str, TransactionDescription | Skipped]:
-    """Descriptions of the IDs that coordinators know. Those that nobody described are all Skipped for one reason."""
-    from eosctl.sources.kafka_transactions import describe_transactional_ids
-
-    described = describe_transactional_ids(session.wire, transactional_ids)
-    failures = {name: told for name, told in described.items() if isinstance(told, EosctlError)}
-    unknown = Skipped(_why_unknown(tuple(dict.fromkeys(each.message for each in failures.values())), len(failures)))
-    return {
-        name: unknown if isinstance(told, EosctlError) else told for name, told in described.items() if told is not None
-    }
-
-
-def _why_unknown(reasons: Sequence[str], count: int) -> str:
-    more = f"; and {len(reasons) - SHOWN} more reasons" if len(reasons) > SHOWN else ""
-    ids = "1 transactional ID is unknown" if count == 1 else f"{count} transactional IDs are unknown"
-    return f"{ids}: {'; '.join(reasons[:SHOWN])}{more}"
 
 
 def read_descriptions(session: Session, transactional_ids: Iterable[str]) -> dict[str, TransactionDescription]:

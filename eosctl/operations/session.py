@@ -140,6 +140,10 @@ class Session:
 
         return SavedCluster(read_snapshot_file(snapshot), self.options.group_id)
 
+    def ask_again(self) -> None:
+        """Forgets the reader: the next one asks all workers, those too that did not answer this one."""
+        vars(self).pop("reader", None)
+
     @property
     def connect_urls(self) -> tuple[str, ...]:
         """The Connect workers' REST addresses."""

@@ -1,35 +1,168 @@
-"""Reading everything that a snapshot keeps."""
+"""Snapshots: every question to one reader, and the answers in a file."""
 
-from collections.abc import Callable
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
 
+from eosctl.analysis.hanging import join_open_transactions
+from eosctl.analysis.transaction_log import last_records
+from eosctl.codecs.snapshot import encode_snapshot
+from eosctl.executors.snapshot_file import write_snapshot_file
+from eosctl.model.hanging import PendingCommit
+from eosctl.model.names import TopicPartition
+from eosctl.model.partition_producers import NO_LEADER, PartitionProducers, ProducersFacts
+from eosctl.model.producers import ActiveProducer
 from eosctl.model.skipped import Skipped, or_skipped
-from eosctl.model.snapshot import OffsetsFacts, Snapshot
-from eosctl.operations.reading import read_cluster, read_config_topic, read_listed_ids, read_transactions
+from eosctl.model.snapshot import OffsetsFacts, Snapshot, SnapshotFile
+from eosctl.model.transaction_log import TransactionLogFacts
+from eosctl.operations.evidence.read import read_cluster_evidence
+from eosctl.operations.evidence.request import EvidenceRequest
+from eosctl.operations.evidence.transactions import descriptions
+from eosctl.operations.offset_stores import OffsetsRequest
+from eosctl.operations.offsets import read_offsets_facts
 from eosctl.operations.session import Session
-from eosctl.operations.snapshot_transactions import look_at_producers, read_log_facts, read_producers_facts
+from eosctl.sources.cluster_reader import ClusterReader
+from eosctl.sources.snapshot_file import read_snapshot_file
+
+Commits = Mapping[TopicPartition, Mapping[int, tuple[PendingCommit, ...]] | Skipped]
 
 
-def read_everything(session: Session, config_topic: str, read_offsets: Callable[[], OffsetsFacts]) -> Snapshot:
+@dataclass(frozen=True, slots=True)
+class SnapshotRequest:
+    """Where to write, and which internal topics the workers have; None: as worker_config says, else the samples'."""
+
+    file: Path
+    config_topic: str
+    worker_offsets_topic: str | None = None
+    worker_config: Path | None = None
+
+
+def save_snapshot(session: Session, request: SnapshotRequest) -> SnapshotFile:
+    """Reads all that the reading commands need, writes the file, and returns what it holds."""
+    write_snapshot_file(request.file, encode_snapshot(take_snapshot(session, request)))
+    return show_snapshot(request.file)
+
+
+def show_snapshot(file: Path) -> SnapshotFile:
+    """What the file holds. Raises Undecodable where it is no snapshot."""
+    snapshot = read_snapshot_file(file)
+    return SnapshotFile(snapshot, str(file), coverage=snapshot.coverage)
+
+
+def take_snapshot(session: Session, request: SnapshotRequest) -> Snapshot:
     """The cluster with all that any command reads; what cannot be read is Skipped, the cluster itself excepted.
 
-    Producers are looked at before transactional IDs are described and once more afterwards: only then is it known
-    which of the open transactions hang.
+    Producers are read before transactional IDs are described and once more afterwards: only then is it known which of
+    the open transactions hang.
     """
-    as_of, cluster = session.now(), read_cluster(session)
-    first = or_skipped(lambda: look_at_producers(session))
-    listed = or_skipped(lambda: read_listed_ids(session))
-    ids = () if isinstance(listed, Skipped) else listed.transactional_ids
-    transactions = listed if isinstance(listed, Skipped) else or_skipped(lambda: read_transactions(session, ids))
-    producers = first if isinstance(first, Skipped) else or_skipped(lambda: read_producers_facts(session, first))
+    reader = session.reader
+    as_of, cluster = reader.now(), reader.cluster()
+    if isinstance(cluster, Skipped):
+        session.options.need_bootstrap_servers()
+    first = or_skipped(lambda: _first_producers(reader))
+    listed = or_skipped(reader.transactional_ids)
+    ids = () if isinstance(listed, Skipped) else [each.transactional_id for each in listed.transactions]
+    transactions = listed if isinstance(listed, Skipped) else or_skipped(lambda: descriptions(reader, ids))
+    producers = first if isinstance(first, Skipped) else or_skipped(lambda: _producers_facts(reader, first))
+    files = () if request.worker_config is None else (request.worker_config,)
+    topics = {"config": request.config_topic, "offsets": request.worker_offsets_topic}
     return Snapshot(
         as_of=as_of,
         cluster=cluster,
-        group_id=session.options.group_id,
-        config_topic=or_skipped(lambda: read_config_topic(session, config_topic)),
+        group_id=reader.group_id,
+        config_topic=or_skipped(lambda: reader.config_topic(request.config_topic)),
         transactions=transactions,
-        connect=or_skipped(session.read_connect),
-        offsets=or_skipped(read_offsets),
-        transaction_log=or_skipped(lambda: read_log_facts(session)),
+        connect=or_skipped(reader.connect),
+        offsets=or_skipped(lambda: _offsets_facts(reader, request)),
+        transaction_log=or_skipped(lambda: _log_facts(reader)),
         producers=producers,
+        evidence=or_skipped(lambda: read_cluster_evidence(reader, EvidenceRequest(topics, files), transactions)),
         unlisted=() if isinstance(listed, Skipped) else listed.unlisted,
     )
+
+
+def _offsets_facts(reader: ClusterReader, request: SnapshotRequest) -> OffsetsFacts:
+    return read_offsets_facts(
+        reader,
+        OffsetsRequest(
+            config_topic=request.config_topic,
+            worker_offsets_topic=request.worker_offsets_topic,
+            worker_config=request.worker_config,
+        ),
+    )
+
+
+def _log_facts(reader: ClusterReader) -> TransactionLogFacts:
+    """The last records of each ID, of the partitions that some broker answers for."""
+    log = reader.transaction_log()
+    count, records = last_records(log.records)
+    return TransactionLogFacts(log.leaders, log.expiration_ms, count, records, log.unread)
+
+
+@dataclass(frozen=True, slots=True)
+class _Producers:
+    """Leaders of all partitions (NO_LEADER: none answers), and the producers that they remember."""
+
+    leaders: Mapping[TopicPartition, int]
+    producers: tuple[ActiveProducer, ...]
+
+
+def _first_producers(reader: ClusterReader) -> _Producers:
+    leaders = reader.partitions({})
+    answered = reader.producers(leaders)
+    return _Producers({**leaders, **dict.fromkeys(answered.unanswered, NO_LEADER)}, answered.producers)
+
+
+def _still_open(reader: ClusterReader, first: _Producers) -> _Producers:
+    """The same without transactions that have ended since, and without partitions that no leader answers for."""
+    opened = {each.topic_partition for each in first.producers if each.transaction_start_offset is not None}
+    if not opened:
+        return first
+    again = reader.producers({each: first.leaders[each] for each in sorted(opened)}, quiet=True)
+    now = {(each.topic_partition, each.producer.producer_id, each.transaction_start_offset) for each in again.producers}
+    producers = tuple(
+        each
+        if (each.topic_partition, each.producer.producer_id, each.transaction_start_offset) in now
+        else replace(each, transaction_start_offset=None)
+        for each in first.producers
+        if each.topic_partition not in again.unanswered
+    )
+    return _Producers({**first.leaders, **dict.fromkeys(again.unanswered, NO_LEADER)}, producers)
+
+
+def _producers_facts(reader: ClusterReader, first: _Producers) -> ProducersFacts:
+    """Every partition, after the IDs were described."""
+    now = _still_open(reader, first)
+    read = reader.offsets([place for place, leader in now.leaders.items() if leader != NO_LEADER])
+    offsets = {place: each for place, each in read.items() if not isinstance(each, Skipped)}
+    held = {place: each for place, each in offsets.items() if each.held_back > 0}
+    since = reader.first_timestamps({place: each.last_stable_offset for place, each in held.items()}, now.leaders)
+    waiting, commits = reader.waiting_groups(held), _commits(reader, now.producers)
+    by_partition: dict[TopicPartition, list[ActiveProducer]] = {}
+    for each in now.producers:
+        by_partition.setdefault(each.topic_partition, []).append(each)
+    found = {
+        place: PartitionProducers(
+            place,
+            leader if place in offsets else NO_LEADER,
+            offsets.get(place),
+            tuple(by_partition.get(place, ())),
+            since.get(place),
+            waiting if isinstance(waiting, Skipped) else waiting.get(place, ()),
+            commits.get(place, {}),
+        )
+        for place, leader in now.leaders.items()
+    }
+    return ProducersFacts(found, reader.access(), reader.groups())
+
+
+def _commits(reader: ClusterReader, producers: tuple[ActiveProducer, ...]) -> Commits:
+    """Offset commits of open transactions, by partition and producer ID; Skipped where those of one were not read."""
+    found: dict[TopicPartition, dict[int, tuple[PendingCommit, ...]]] = {}
+    unread: dict[TopicPartition, Skipped] = {}
+    for (place, producer_id, _), commits in reader.pending_commits(join_open_transactions(producers, {}, {})).items():
+        if isinstance(commits, Skipped):
+            unread[place] = commits
+        else:
+            found.setdefault(place, {})[producer_id] = commits
+    return {**found, **unread}

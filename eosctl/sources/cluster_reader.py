@@ -4,8 +4,9 @@ A method returns a fact, or Skipped with the reason where an answer can do witho
 the fact is what was asked for. Both are kept: `coverage` says what was asked for and what of it was not read.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import wraps
+from threading import Lock
 from typing import Any, Protocol, TypeVar
 
 from eosctl.errors import EosctlError, UsageError
@@ -33,6 +34,7 @@ Wanted = Mapping[str, frozenset[int] | None]
 Servers = frozenset[str]
 CommitPlace = tuple[TopicPartition, int, int]
 F = TypeVar("F", bound=Callable[..., Any])
+R = TypeVar("R")
 
 
 class ClusterReader(Protocol):
@@ -220,10 +222,10 @@ class ClusterReader(Protocol):
 
 
 class CoverageLog:
-    """What a reader was asked for, in the order of asking. Readers inherit it."""
+    """What a reader was asked for, in the order of asking. Readers inherit it; threads may share one."""
 
     def __init__(self) -> None:
-        self._coverage = Coverage()
+        self._coverage, self._lock = Coverage(), Lock()
 
     @property
     def coverage(self) -> Coverage:
@@ -232,7 +234,16 @@ class CoverageLog:
 
     def note(self, what: str, fact: object) -> None:
         """Keep that `what` was asked for, and what of `fact` is Skipped."""
-        self._coverage += Coverage((what,), tuple(unread_in(what, fact)))
+        with self._lock:
+            self._coverage += Coverage((what,), tuple(unread_in(what, fact)))
+
+    def noted(self, what: str, records: Iterable[R]) -> Iterator[R]:
+        """The same records; the error that ends them is kept in the coverage as `what`."""
+        try:
+            yield from records
+        except EosctlError as error:
+            self.note(what, Skipped.of(error))
+            raise
 
 
 def asked(what: str) -> Callable[[F], F]:

@@ -1,12 +1,11 @@
-"""The group that Connect workers form, and the groups beside it, as the brokers know them."""
+"""The group that Connect workers form, as its coordinator describes it."""
 
-from collections.abc import Mapping
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Final
 
 from eosctl.clients.codes import COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR
 from eosctl.clients.errors import protocol_error
-from eosctl.clients.group_messages import find_group_coordinators, list_groups
+from eosctl.clients.group_messages import find_group_coordinators
 from eosctl.clients.messages import Request, Response
 from eosctl.codecs.connect_protocol import decode_leader_url, decode_member_url
 from eosctl.errors import TimedOut, Undecodable
@@ -76,17 +75,3 @@ def _leader(assignment: bytes) -> str | None:
         return decode_leader_url(assignment)
     except Undecodable:
         return None
-
-
-def read_groups(wire: "Wire") -> Mapping[str, str]:
-    """Protocol type (consumer, connect, …) of every group that the principal may Describe, by name."""
-    found = {}
-    for broker in wire.brokers():
-        response = wire.request(broker.node_id, list_groups())
-        if response.error_code and response.error_code not in RETRIABLE:
-            resource = f"broker {broker.node_id}"
-            raise protocol_error(
-                response.error_code, principal=wire.principal, operation="ListGroups", resource=resource
-            )
-        found.update({group.group_id: group.protocol_type for group in response.groups})
-    return found

@@ -41,7 +41,7 @@ from eosctl.sources import (
     transactional_id_access,
 )
 from eosctl.sources.cluster_reader import CommitPlace, Described, Servers, Wanted, asked, wanted_of
-from eosctl.sources.live_connect import LiveConnect
+from eosctl.sources.live_connect import NO_BROKERS, LiveConnect
 from eosctl.sources.offsets_topics import NewFold
 from eosctl.sources.other_clusters import OtherClusters
 
@@ -118,6 +118,8 @@ class LiveCluster(LiveConnect):
     @asked("the cluster")
     def cluster(self) -> ClusterFacts | Skipped:
         """Raises Unreachable where no broker answers."""
+        if not self._connections.client_properties.bootstrap_servers:
+            return NO_BROKERS
         addresses = {broker.node_id: f"{broker.host}:{broker.port}" for broker in self._wire.brokers()}
         return ClusterFacts(self._wire.cluster_id, addresses, kafka_topics.max_transaction_timeout_ms(self._wire))
 
@@ -158,7 +160,8 @@ class LiveCluster(LiveConnect):
         records = self._counted(kafka_log.read_log(self._wire, place, offsets=offsets), offsets)
         mask = mask_all_but_principals(mask_properties) if principals else mask_properties
         facts = kafka_topics.topic_facts_or_skipped(self._wire, topic)
-        return ConfigTopicLog(topic, facts, offsets, decode_config_records(records, mask))
+        decoded = self.noted("the config topic", decode_config_records(records, mask))
+        return ConfigTopicLog(topic, facts, offsets, decoded)
 
     def _counted(self, records: Iterator[Record], offsets: PartitionOffsets) -> Iterator[Record]:
         total = offsets.high_watermark - offsets.log_start_offset
@@ -222,7 +225,7 @@ class LiveCluster(LiveConnect):
         leaders = transaction_log.transaction_log_leaders(self._wire)
         wanted = {coordinator_partition(name, len(leaders)) for name in transactional_ids} if leaders else ()
         offsets, unread = transaction_log.transaction_log_offsets(self._wire, sorted(wanted or leaders))
-        records = transaction_log.read_transaction_log(self._wire, offsets)
+        records = self.noted("the transaction log", transaction_log.read_transaction_log(self._wire, offsets))
         return TransactionLogRecords(dict(leaders), kafka_topics.id_expiration_ms(self._wire), records, unread)
 
     @asked("leaders of open partitions")

@@ -1,7 +1,8 @@
 """A Connect cluster as its workers' REST interfaces answer now."""
 
 from collections.abc import Mapping
-from typing import Final
+from dataclasses import replace
+from typing import Final, TypeVar
 
 from eosctl.model.evidence import WorkerEvidence
 from eosctl.model.offset_stores import SourceSupport
@@ -11,7 +12,10 @@ from eosctl.model.workers import ConnectFacts, ConnectorStatus, oldest_version
 from eosctl.sources import connect_evidence, connect_offsets, connect_rest
 from eosctl.sources.cluster_reader import Configs, CoverageLog, Servers, asked
 
+NO_BROKERS: Final = not_asked("no -b/--bootstrap-server was given")
 NO_WORKERS: Final = not_asked("no --connect-url was given")
+
+F = TypeVar("F")
 
 
 class LiveConnect(CoverageLog):
@@ -19,10 +23,18 @@ class LiveConnect(CoverageLog):
 
     def __init__(self, connect_urls: tuple[str, ...], timeout_s: float) -> None:
         super().__init__()
-        self._answering, self._timeout_s = connect_urls, timeout_s
+        self._urls, self._timeout_s = connect_urls, timeout_s
+        self._silent: dict[str, Skipped] = {}
 
-    def _keep(self, workers: Mapping[str, object]) -> None:
-        self._answering = tuple(url for url, each in workers.items() if not isinstance(each, Skipped))
+    @property
+    def _answering(self) -> tuple[str, ...]:
+        return tuple(url for url in self._urls if url not in self._silent)
+
+    def _with_silent(self, workers: Mapping[str, F | Skipped]) -> Mapping[str, F | Skipped]:
+        """The same with the workers that did not answer before, in the order given."""
+        self._silent |= {url: each for url, each in workers.items() if isinstance(each, Skipped)}
+        known = {**workers, **self._silent}
+        return {url: known[url] for url in self._urls}
 
     @asked("Connect workers")
     def connect(self) -> ConnectFacts | Skipped:
@@ -30,8 +42,7 @@ class LiveConnect(CoverageLog):
         if not self._answering:
             return NO_WORKERS
         facts = connect_rest.read_connect(self._answering, self._timeout_s)
-        self._keep(facts.workers)
-        return facts
+        return replace(facts, workers=self._with_silent(facts.workers))
 
     @asked("the workers' version")
     def connect_version(self) -> KafkaVersion | Skipped:
@@ -51,9 +62,7 @@ class LiveConnect(CoverageLog):
         """Raises the first error where no worker answers."""
         if not self._answering:
             return NO_WORKERS
-        found = connect_evidence.read_worker_evidence(self._answering, self._timeout_s)
-        self._keep(found)
-        return found
+        return self._with_silent(connect_evidence.read_worker_evidence(self._answering, self._timeout_s))
 
     @asked("connector statuses")
     def connector_statuses(self) -> Mapping[str, ConnectorStatus] | Skipped:

@@ -22,6 +22,7 @@ from eosctl.model.transactions import (
     TransactionDescription,
     TransactionListing,
     TransactionState,
+    why_undescribed,
 )
 from eosctl.sources.cluster_reader import (
     CommitPlace,
@@ -140,8 +141,9 @@ class SavedCluster(SavedConnect):
             if (not wanted_states or each.state in wanted_states)
             and (not wanted_ids or each.producer.producer_id in wanted_ids)
         )
-        undescribed = (each.reason for each in self._described.values() if isinstance(each, Skipped))
-        return ListedTransactions(tuple(listed), {}, tuple(dict.fromkeys((*self._snapshot.unlisted, *undescribed))))
+        undescribed = why_undescribed(self._described)
+        reasons = (*self._snapshot.unlisted, *(() if undescribed is None else (undescribed.reason,)))
+        return ListedTransactions(tuple(listed), {}, reasons)
 
     @asked("transactional IDs")
     def describe(self, transactional_ids: Iterable[str]) -> Mapping[str, Described]:

@@ -73,8 +73,9 @@ class SavedConnect(CoverageLog):
         return self._worker.exactly_once
 
     def worker_offsets_topic(self) -> str | None:
-        """The one that was saved."""
-        return self._worker.offsets_topic
+        """The one that was saved; None where no offsets were."""
+        offsets = self._snapshot.offsets
+        return None if isinstance(offsets, Skipped) else offsets.worker.offsets_topic
 
     def worker_servers(self) -> Servers | Skipped:
         """As they were saved."""

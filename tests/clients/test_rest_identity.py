@@ -175,3 +175,9 @@ def test_a_redirect_is_not_followed_with_a_password():
 def test_basic_auth_without_a_colon_is_refused():
     with pytest.raises(ConfigError, match=r"basic\.auth\.user\.info from -X is not user:password"):
         assert RestIdentity(properties("basic.auth.user.info=geheim")()).basic_auth
+
+
+def test_an_address_made_of_an_address_keeps_whom_to_ask_it_as():
+    given = properties("basic.auth.user.info=user:geheim")
+    assert WorkerUrl(WorkerUrl("http://w:8083", given)).identity.basic_auth == ("user", "geheim")
+    assert WorkerUrl(WorkerUrl("http://me:mine@w:8083", given)).identity.basic_auth == ("me", "mine")

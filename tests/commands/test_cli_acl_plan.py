@@ -109,6 +109,17 @@ def test_the_first_role_with_a_principal_behind_it_is_named(text, role, connecto
     assert principals_by_role([text], [cluster]) == {(ClientRole(role), connector): principal}
 
 
+def test_connector_stands_for_all_clients_of_connectors_but_those_that_are_named():
+    clients = set(ClientRole) - {ClientRole.WORKER, ClientRole.EOSCTL}
+    found = principals_by_role(["producer=User:p", "connector=User:c", "worker=User:w"], [])
+    assert found == {(role, None): "User:c" for role in clients} | {
+        (ClientRole.PRODUCER, None): "User:p",
+        (ClientRole.WORKER, None): "User:w",
+    }
+    cluster = ConnectCluster((), (ConnectorConfig("x", {}),))
+    assert set(principals_by_role(["x/connector=User:c"], [cluster])) == {(role, "x") for role in clients}
+
+
 def test_flows_of_mirrormaker_into_two_clusters_are_both_planned(eosctl, tmp_path):
     path = tmp_path / "mm2.properties"
     third = "C.bootstrap.servers = c:9092\nA->C.enabled = true\nA->C.topics = invoices\n"

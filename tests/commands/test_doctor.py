@@ -73,7 +73,7 @@ def test_prometheus_gets_a_series_for_every_rule(eosctl, tmp_path):
     ("args", "code", "words"),
     [
         ((), 2, "no cluster was named"),
-        (("--principal", "boss=User:x"), 2, "ROLE worker or connector"),
+        (("--principal", "boss=User:x"), 2, "--principal boss=User:x names no role"),
         (("--connect-url", "http://127.0.0.1:9"), 4, "no Connect worker answers"),
         (("--connect-url", "127.0.0.1:9"), 2, "is not a URL"),
         (("--connect-url", "http://127.0.0.1:9", "--snapshot", "/nowhere"), 2, "nowhere"),

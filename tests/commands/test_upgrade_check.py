@@ -38,6 +38,18 @@ def test_it_can_wait_for_workers_that_restart(eosctl):
     assert "cannot tell" in ran.stdout
 
 
+def test_a_worker_that_was_silent_for_a_moment_is_asked_again(eosctl):
+    slow = FakeWorker(hangs=True)
+    with serve(FakeWorker(), slow) as urls:
+        Timer(1.0, lambda: setattr(slow, "hangs", False)).start()
+        args = [part for url in urls for part in ("--connect-url", url)]
+        ran = eosctl("upgrade-check", "--to", "enabled", *args, "--timeout", 0.5, "--wait", 4, "-o", "json")
+    assert "got no answer within 0.5 s" in ran.stderr
+    data = json.loads(ran.stdout)["data"]
+    assert {each["url"]: each["phase"] for each in data["workers"]} == dict.fromkeys(urls, "enabled")
+    assert data["unread"] == [{"what": "the cluster", "reason": "no -b/--bootstrap-server was given"}]
+
+
 @pytest.mark.parametrize("args", [(), ("--to", "sideways")])
 def test_a_target_is_needed(eosctl, args):
     assert eosctl("upgrade-check", *args).exit_code == 2

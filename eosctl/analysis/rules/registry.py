@@ -40,7 +40,7 @@ def commands_reporting(kind: FindingKind) -> tuple[str, ...]:
 
 def diagnose(evidence: Evidence, rules: Iterable[Rule] = RULES) -> Diagnosis:
     """The answer of every rule to this evidence."""
-    return Diagnosis(tuple(ask(rule, evidence) for rule in rules))
+    return Diagnosis(evidence, tuple(ask(rule, evidence) for rule in rules))
 
 
 def ask(rule: Rule, evidence: Evidence) -> RuleAnswer:

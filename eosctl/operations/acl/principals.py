@@ -1,4 +1,4 @@
-"""Who a client is, where a flag or a certificate tells."""
+"""Who a client is, where a flag or a certificate names it."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -8,36 +8,58 @@ from eosctl.errors import UsageError
 from eosctl.model.client_properties import Property
 from eosctl.model.client_roles import ClientRole, ConnectCluster
 
-_NAMING: Final = rf"(?:(?P<connector>.+?)/)?(?P<role>{'|'.join(ClientRole)})="
+CONNECTOR: Final = "connector"
+"""Stands for every client of a connector."""
+OTHER: Final = frozenset({ClientRole.WORKER, ClientRole.EOSCTL})
+"""Roles that are no client of a connector."""
+_NAMING: Final = rf"(?:(?P<connector>.+?)/)?(?P<role>{'|'.join((*ClientRole, CONNECTOR))})="
 _PRINCIPAL: Final = re.compile(rf"{_NAMING}(?P<principal>[A-Za-z]\w*:.+)", re.DOTALL)
 _ROLE: Final = re.compile(rf"{_NAMING}(?P<rest>.*)", re.DOTALL)
+Principals = Mapping[tuple[ClientRole, str | None], str]
+"""Principal by role and connector (None: every connector)."""
 
 
-def principals_by_role(
-    texts: Iterable[str], clusters: Iterable[ConnectCluster]
-) -> dict[tuple[ClientRole, str | None], str]:
-    """`ROLE=User:x` and `CONNECTOR/ROLE=User:x` as a lookup. Raises UsageError naming what is wrong."""
-    found = dict(_named(text) for text in texts)
+def principals_by_role(texts: Iterable[str], clusters: Iterable[ConnectCluster]) -> Principals:
+    """The principals in these texts. Raises UsageError naming what is wrong, or a connector that is not known."""
+    found = named_principals(texts)
+    require_known(found, clusters)
+    return found
+
+
+def named_principals(texts: Iterable[str]) -> Principals:
+    """`ROLE=TYPE:NAME` and `CONNECTOR/ROLE=TYPE:NAME` as a lookup. Raises UsageError naming what is wrong.
+
+    The role `connector` stands for every client of connectors; a principal given for one of their roles wins over it.
+    """
+    named = [_named(text) for text in texts]
+    every = {
+        (role, of): who for name, of, who in named if name == CONNECTOR for role in ClientRole if role not in OTHER
+    }
+    return every | {(ClientRole(name), of): who for name, of, who in named if name != CONNECTOR}
+
+
+def require_known(principals: Principals, clusters: Iterable[ConnectCluster]) -> None:
+    """Raises UsageError where a principal is that of a connector of none of these clusters."""
     known = {each.name for cluster in clusters for each in cluster.connectors}
-    for role, connector in found:
+    for role, connector in principals:
         if connector is not None and connector not in known:
             raise UsageError(
                 f"--principal {connector}/{role}=… names connector {connector}, which is not known",
                 hint=f"known are {', '.join(sorted(known)[:10]) or 'none'}; without a connector it is {role}=User:NAME",
             )
-    return found
 
 
-def _named(text: str) -> tuple[tuple[ClientRole, str | None], str]:
+def _named(text: str) -> tuple[str, str | None, str]:
     # A principal may hold `=` and `/` (CN=…), a connector's name too: the first role with a principal behind it counts.
     found = _PRINCIPAL.fullmatch(text)
     if found is not None:
-        return (ClientRole(found["role"]), found["connector"]), found["principal"]
+        return found["role"], found["connector"], found["principal"]
     named = _ROLE.fullmatch(text)
     if named is not None:
         raise UsageError(f"--principal {text}: {named['rest']!r} is not TYPE:NAME", hint="for example User:connect")
     raise UsageError(
-        f"--principal {text} names no role", hint=f"ROLE=User:NAME, where ROLE is one of {', '.join(ClientRole)}"
+        f"--principal {text} names no role",
+        hint=f"ROLE=User:NAME, where ROLE is one of {', '.join(ClientRole)}, or {CONNECTOR} for all of a connector",
     )
 
 

@@ -1,4 +1,4 @@
-"""What the ACL planner says of the cluster, as evidence for the rules, which know no planner."""
+"""The ACL planner's difference with the cluster, as evidence for the rules, which know no planner."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,36 +12,36 @@ from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.operations.acl.cluster_acls import place_of, read_cluster_acls
 from eosctl.operations.acl.inputs import AclInputs, internal_topics, read_connect_clusters
-from eosctl.operations.acl.principals import certificate_subject
+from eosctl.operations.acl.principals import Principals, certificate_subject, require_known
 from eosctl.operations.evidence.request import EvidenceRequest
 from eosctl.operations.session import Session
 from eosctl.planning.acl_difference import compare_acls
 from eosctl.planning.acls import plan_acls
 
 NO_PRINCIPALS: Final = not_asked("neither --principal nor --worker-config was given")
-Principals = Mapping[tuple[ClientRole, str | None], str]
 
 
 def read_acl_differences(
-    session: Session, evidence_request: EvidenceRequest, topics: Mapping[str, str]
+    session: Session, evidence_request: EvidenceRequest, principals: Principals, topics: Mapping[str, str]
 ) -> Mapping[SourceSupport, AclDifference] | Skipped:
     """For preparing and enabled, every binding that is needed against those of the cluster.
 
-    A principal that neither the user nor a worker's file names is UNKNOWN_PRINCIPAL.
+    A principal that neither the user nor a worker's file names is UNKNOWN_PRINCIPAL. Raises UsageError for a principal
+    of a connector that is not known.
     """
-    if not evidence_request.principals and not evidence_request.worker_files:
+    if not principals and not evidence_request.worker_files:
         return NO_PRINCIPALS
     inputs = AclInputs(evidence_request.worker_files, internal_topics=internal_topics(**topics))
     clusters = read_connect_clusters(session, inputs)
     acls = read_cluster_acls(session, clusters)
-    named = _by_role(evidence_request.principals)
+    require_known(principals, clusters)
     place = place_of(clusters, acls.addresses)
     found = {}
     for phase in (SourceSupport.PREPARING, SourceSupport.ENABLED):
         request = AclRequest(
             clusters,
             phase,
-            principals=named,
+            principals=principals,
             topics_known=acls.topics,
             here=place,
             broker_version=acls.broker_version,
@@ -55,17 +55,7 @@ def read_acl_differences(
 def _planned(request: AclRequest) -> tuple[AclRequest, AclPlan]:
     try:
         return request, plan_acls(request, certificate_subject)
-    except ConfigError:  # some principal cannot be told: then those that nobody named are unknown
+    except ConfigError:  # neither flag nor file names some principal: then those that nobody named are unknown
         unknown: Principals = {(role, None): UNKNOWN_PRINCIPAL for role in ClientRole}
         request = replace(request, principals={**unknown, **request.principals})
         return request, plan_acls(request, certificate_subject)
-
-
-def _by_role(principals: Mapping[str, str]) -> Principals:
-    """`connector` stands for every client of a connector."""
-    found: dict[tuple[ClientRole, str | None], str] = {}
-    for role in ClientRole:
-        name = "worker" if role is ClientRole.WORKER else "connector"
-        if name in principals and role is not ClientRole.EOSCTL:
-            found[role, None] = principals[name]
-    return found

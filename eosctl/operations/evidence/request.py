@@ -1,7 +1,7 @@
-"""What the user says of the evidence that the rules ask for, and what follows from it."""
+"""What the user gives for the evidence that the rules need, and what follows from it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from eosctl.analysis.config_census import survey_config_topic
@@ -14,30 +14,34 @@ from eosctl.model.connectors import Reader
 from eosctl.model.evidence import Evidence, WorkerEvidence
 from eosctl.model.inspection import Inspection
 from eosctl.model.offset_stores import SourceSupport
-from eosctl.model.skipped import Cause, Skipped, not_asked
+from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.snapshot import ConfigTopicLog
 from eosctl.model.versions import NEWEST, KafkaVersion
 from eosctl.operations.offset_stores import OffsetsRequest
+from eosctl.sources.files import read_text
 
 NO_GROUP = not_asked("no --group-id was given")
 NO_FILES = not_asked("no --worker-config was given")
-NOT_SAVED = Skipped("snapshots do not hold it", Cause.NOT_SAVED)
 ROLES = {"config": "connect-configs", "offsets": "connect-offsets", "status": "connect-status"}
 
 
 @dataclass(frozen=True, slots=True)
 class EvidenceRequest:
-    """What the user says: topics and principals by role, workers' files, and whether to ask connectors."""
+    """What the user gives.
+
+    topics are names of internal topics by role (config, offsets, status); principals are texts as --principal takes
+    them; preflight: have each source connector's config validated.
+    """
 
     topics: Mapping[str, str | None]
     worker_files: tuple[Path, ...] = ()
     preflight: bool = True
-    principals: Mapping[str, str] = field(default_factory=dict)
+    principals: tuple[str, ...] = ()
     super_users: tuple[str, ...] = ()
 
 
 def without_brokers(evidence: Evidence, reason: Skipped) -> Evidence:
-    """The same with this reason in place of all that brokers tell."""
+    """The same with this reason in place of all that is read from brokers."""
     return replace(
         evidence,
         cluster_id=reason,
@@ -56,22 +60,21 @@ def without_brokers(evidence: Evidence, reason: Skipped) -> Evidence:
     )
 
 
-def topics_of(request: EvidenceRequest, known: Evidence) -> dict[str, str]:
-    """Name of each internal topic: as the user says, else as a worker's file says, else as Kafka's samples have it."""
+def topics_of(request: EvidenceRequest, known: Evidence, offsets_topic: str | None) -> dict[str, str]:
+    """Name of each internal topic: the user's, else that of a worker's file, else the reader's, else the samples'."""
     keys = {"config": "config.storage.topic", "offsets": "offset.storage.topic", "status": "status.storage.topic"}
+    names = ROLES if offsets_topic is None else {**ROLES, "offsets": offsets_topic}
     return {
         role: request.topics.get(role) or next(iter(known.configured(keys[role]).values()), name)
-        for role, name in ROLES.items()
+        for role, name in names.items()
     }
 
 
-def inspection_of(log: ConfigTopicLog, known: Evidence) -> Inspection:
-    """What inspect-config says of the config topic, with what the workers say of the connectors."""
-    statuses = known.statuses
-    version = min((each.version for each in known.answering), default=NEWEST)
-    group_id = known.group_id
+def inspection_of(log: ConfigTopicLog, known: Evidence, version: KafkaVersion | Skipped) -> Inspection:
+    """The inspection of the config topic as workers of this version read it, with the workers' connector statuses."""
+    statuses, group_id = known.statuses, known.group_id
     return inspect(
-        survey_config_topic(log.records, Reader(version)),
+        survey_config_topic(log.records, Reader(NEWEST if isinstance(version, Skipped) else version)),
         topic=log.topic,
         topic_facts=log.facts,
         offsets=log.offsets,
@@ -85,26 +88,25 @@ def inspection_of(log: ConfigTopicLog, known: Evidence) -> Inspection:
     )
 
 
-def offsets_request(request: EvidenceRequest, known: Evidence, topics: Mapping[str, str]) -> OffsetsRequest:
-    """What offsets show is asked, by what is known of the workers."""
+def offsets_request(known: Evidence, topics: Mapping[str, str], version: KafkaVersion | Skipped) -> OffsetsRequest:
+    """The request to `offsets show`, by what is known of the workers."""
     enabled, others, unknown = probes(known)
     agreed = None if (enabled and others) or unknown else SourceSupport.ENABLED if enabled else SourceSupport.DISABLED
     servers = set(known.configured("bootstrap.servers").values())
-    versions = [str(each.version) for each in known.answering]
     return OffsetsRequest(
         config_topic=topics["config"],
         worker_offsets_topic=topics["offsets"],
         exactly_once=agreed if enabled or others else None,
-        worker_version=min(versions, key=KafkaVersion.parse) if versions else None,
+        worker_version=None if isinstance(version, Skipped) else str(version),
         worker_bootstrap_servers=next(iter(servers)) if len(servers) == 1 else None,
     )
 
 
-def group_id_of(told: str | None, files: Mapping[str, Mapping[str, str]] | Skipped) -> str | Skipped:
-    """The group that the user named, else the one that all files name; Skipped where neither tells."""
+def group_id_of(given: str | None, files: Mapping[str, Mapping[str, str]] | Skipped) -> str | Skipped:
+    """The group that is given, else the one that all files name; Skipped where there is neither."""
     named = {each["group.id"] for each in files.values() if "group.id" in each} if isinstance(files, Mapping) else set()
-    if told is not None:
-        return told
+    if given is not None:
+        return given
     return named.pop() if len(named) == 1 else NO_GROUP
 
 
@@ -112,8 +114,6 @@ def worker_files_of(
     request: EvidenceRequest, workers: Mapping[str, WorkerEvidence | Skipped] | Skipped
 ) -> Mapping[str, Mapping[str, str]] | Skipped:
     """Each file's settings, by the address of the worker that advertises what the file says, else by its path."""
-    from eosctl.sources.files import read_text
-
     if not request.worker_files:
         return NO_FILES
     urls = {} if isinstance(workers, Skipped) else {place_of(url): url for url in workers}

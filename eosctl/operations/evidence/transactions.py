@@ -1,27 +1,48 @@
-"""Reading what coordinators know of the transactional IDs of a Connect cluster, for the rules."""
+"""What coordinators know of the transactional IDs of a Connect cluster, for the rules."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from eosctl.analysis.transaction_log import fold_transaction_log, idle_since
+from eosctl.errors import EosctlError
 from eosctl.model.evidence import Evidence
-from eosctl.model.names import ConnectorTaskId, coordinator_partition, leader_transactional_id, task_transactional_id
+from eosctl.model.names import ConnectorTaskId, TopicPartition, leader_transactional_id, task_transactional_id
 from eosctl.model.skipped import Skipped, not_asked, or_skipped
-from eosctl.operations.reading import read_leaderless, read_transactions
-from eosctl.operations.session import Session
+from eosctl.model.transactions import Descriptions, why_undescribed
+from eosctl.sources.cluster_reader import ClusterReader
 
 NO_GROUP = not_asked("no --group-id was given")
 
 
-def with_transactions(session: Session, known: Evidence) -> Evidence:
+def with_transactions(reader: ClusterReader, known: Evidence) -> Evidence:
     """The same with the descriptions of the leader's and the tasks' IDs, as far as their coordinators answer."""
     ids = tuple(_connect_ids(known))
-    transactions = NO_GROUP if not ids else or_skipped(lambda: read_transactions(session, ids))
-    known = replace(known, idle_since=NO_GROUP if not ids else or_skipped(lambda: _idle_since(session, ids)))
+    if not ids:
+        return replace(known, transactions=NO_GROUP, leaderless=NO_GROUP, idle_since=NO_GROUP)
+    transactions = or_skipped(lambda: descriptions(reader, ids))
+    known = replace(known, idle_since=or_skipped(lambda: _idle_since(reader, ids)))
     if isinstance(transactions, Skipped):
         return replace(known, transactions=transactions, leaderless=transactions)
-    leaderless = or_skipped(lambda: read_leaderless(session, transactions.values()))
-    return replace(known, transactions=transactions, leaderless=leaderless)
+    why = why_undescribed(transactions)
+    if why is not None:
+        transactions = {name: why if isinstance(each, Skipped) else each for name, each in transactions.items()}
+    return replace(known, transactions=transactions, leaderless=leaderless(reader, transactions))
+
+
+def descriptions(reader: ClusterReader, transactional_ids: Iterable[str]) -> Descriptions:
+    """Descriptions of the IDs that coordinators know; Skipped for an ID whose coordinator did not answer."""
+    found = reader.describe(transactional_ids)
+    return {
+        name: Skipped.of(each) if isinstance(each, EosctlError) else each
+        for name, each in found.items()
+        if each is not None
+    }
+
+
+def leaderless(reader: ClusterReader, transactions: Descriptions) -> frozenset[TopicPartition] | Skipped:
+    """Partitions of the open ones among these transactions that have no leader now."""
+    opened = (each.partitions for each in transactions.values() if not isinstance(each, Skipped) and each.state.is_open)
+    return reader.leaderless(partition for partitions in opened for partition in partitions)
 
 
 def _connect_ids(known: Evidence) -> Iterator[str]:
@@ -39,15 +60,6 @@ def _connect_ids(known: Evidence) -> Iterator[str]:
         yield from (task_transactional_id(known.group_id, ConnectorTaskId(name, task)) for task in range(max(counts)))
 
 
-def _idle_since(session: Session, ids: Sequence[str]) -> Mapping[str, int | Skipped]:
-    """By the partitions of the transaction log that these IDs belong into."""
-    from eosctl.sources.transaction_log import (
-        read_transaction_log,
-        transaction_log_leaders,
-        transaction_log_offsets,
-    )
-
-    leaders = transaction_log_leaders(session.wire)
-    partitions = {coordinator_partition(name, len(leaders)) for name in ids} if leaders else set()
-    offsets, unread = transaction_log_offsets(session.wire, sorted(partitions))
-    return idle_since(fold_transaction_log(read_transaction_log(session.wire, offsets)), ids, len(leaders), unread)
+def _idle_since(reader: ClusterReader, ids: Sequence[str]) -> Mapping[str, int | Skipped]:
+    log = reader.transaction_log(ids)
+    return idle_since(fold_transaction_log(log.records), ids, len(log.leaders), log.unread)

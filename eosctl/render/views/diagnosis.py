@@ -1,4 +1,4 @@
-"""What the rules found: for people, for scripts, and for Prometheus."""
+"""What the rules found: for people and for scripts."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -32,8 +32,9 @@ UNKNOWN = Table(
 )
 
 
-def view_diagnosis(diagnosis: Diagnosis, evidence: Evidence) -> Document:
-    """Findings first, then the workers, then what no rule could tell."""
+def view_diagnosis(diagnosis: Diagnosis) -> Document:
+    """Findings first, then the workers, then the rules without an answer."""
+    evidence = diagnosis.evidence
     unknown = [row for answer in diagnosis.answers for row in _unknown_rows(answer)]
     return Document(
         kind="doctor",
@@ -57,9 +58,9 @@ def worker_rows(evidence: Evidence) -> list[dict[str, Any]]:
     rows = []
     for worker in evidence.answering:
         unknown = isinstance(worker.enabled, Skipped)
-        told = "unknown" if unknown else "enabled" if worker.enabled else "not enabled"
+        answered = "unknown" if unknown else "enabled" if worker.enabled else "not enabled"
         reason = worker.enabled.reason if isinstance(worker.enabled, Skipped) else None
-        rows.append({"url": worker.url, "version": str(worker.version), "exactly_once": told, "reason": reason})
+        rows.append({"url": worker.url, "version": str(worker.version), "exactly_once": answered, "reason": reason})
     for url, skipped in evidence.silent.items():
         rows.append({"url": url, "version": None, "exactly_once": "unknown", "reason": skipped.reason})
     return rows
@@ -83,23 +84,5 @@ def _summary(diagnosis: Diagnosis) -> str:
     counts = {severity: sum(each.severity is severity for each in diagnosis.findings) for severity in Severity}
     unknown = sum(bool(answer.cannot_tell) for answer in diagnosis.answers)
     found = ", ".join(f"{counts[each]} {each.value}{'s' if counts[each] != 1 else ''}" for each in list(Severity)[:2])
-    told = f"{len(diagnosis.answers)} rules: {found}, {counts[Severity.INFO]} info"
-    return told + (f"; {unknown} rules cannot tell or not all" if unknown else "")
-
-
-def prometheus_lines(diagnosis: Diagnosis, evidence: Evidence) -> Iterator[str]:
-    """The diagnosis in Prometheus' text format, for the textfile collector; every rule has a series, found or not."""
-    yield "# HELP eosctl_findings Findings of each rule by severity."
-    yield "# TYPE eosctl_findings gauge"
-    for answer in diagnosis.answers:
-        for severity in Severity:
-            count = sum(each.severity is severity for each in answer.findings)
-            if count or severity is answer.rule.kind.severity:
-                yield f'eosctl_findings{{rule="{answer.rule.id}",severity="{severity.value}"}} {count}'
-    yield "# HELP eosctl_rule_unknown Whether the rule cannot tell, or not all (1)."
-    yield "# TYPE eosctl_rule_unknown gauge"
-    for answer in diagnosis.answers:
-        yield f'eosctl_rule_unknown{{rule="{answer.rule.id}"}} {int(bool(answer.cannot_tell))}'
-    yield "# HELP eosctl_doctor_as_of_seconds When the facts were read."
-    yield "# TYPE eosctl_doctor_as_of_seconds gauge"
-    yield f"eosctl_doctor_as_of_seconds {evidence.as_of / 1000:.3f}"
+    rules = f"{len(diagnosis.answers)} rules: {found}, {counts[Severity.INFO]} info"
+    return rules + (f"; {unknown} rules cannot tell or not all" if unknown else "")

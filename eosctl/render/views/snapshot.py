@@ -1,6 +1,6 @@
 """What a snapshot holds."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from eosctl.model.counts import counted
@@ -8,10 +8,10 @@ from eosctl.model.evidence import ClusterEvidence
 from eosctl.model.offsets import OffsetsTopic
 from eosctl.model.partition_producers import NO_LEADER, ProducersFacts
 from eosctl.model.skipped import Skipped
-from eosctl.model.snapshot import OffsetsFacts, Snapshot
+from eosctl.model.snapshot import OffsetsFacts, Snapshot, SnapshotFile
 from eosctl.model.times import rfc3339
 from eosctl.model.transaction_log import TransactionLogFacts
-from eosctl.model.transactions import TransactionDescription
+from eosctl.model.transactions import Descriptions, why_undescribed
 from eosctl.model.workers import ConnectFacts
 from eosctl.render.document import Column, Document, Table
 
@@ -26,35 +26,36 @@ SECTIONS = Table(
 )
 
 
-def view_snapshot(snapshot: Snapshot, file: str) -> Document:
+def view_snapshot(answer: SnapshotFile) -> Document:
     """Each section with how much of it there is, or why it was not read."""
+    snapshot = answer.snapshot
     return Document(
         kind="snapshot",
         as_of=rfc3339(snapshot.as_of),
         cluster_id=None if isinstance(snapshot.cluster, Skipped) else snapshot.cluster.cluster_id,
-        data={"file": file, "group_id": snapshot.group_id, "sections": _sections(snapshot)},
+        data={"file": answer.file, "group_id": snapshot.group_id, "sections": _sections(snapshot)},
         blocks=(SECTIONS,),
     )
 
 
 def _sections(snapshot: Snapshot) -> list[dict[str, Any]]:
     seen: dict[str, str | Skipped] = {
-        "cluster": _told(snapshot.cluster, lambda it: f"{it.cluster_id}, {counted(len(it.brokers), 'broker')}"),
-        "connect": _told(snapshot.connect, _connect),
-        "transactions": _told(snapshot.transactions, lambda it: _transactions(it, snapshot.unlisted)),
-        "config-topic": _told(
+        "cluster": _or_reason(snapshot.cluster, lambda it: f"{it.cluster_id}, {counted(len(it.brokers), 'broker')}"),
+        "connect": _or_reason(snapshot.connect, _connect),
+        "transactions": _or_reason(snapshot.transactions, lambda it: _transactions(it, snapshot.unlisted)),
+        "config-topic": _or_reason(
             snapshot.config_topic, lambda it: f"{it.topic}: {counted(len(list(it.records)), 'record')}"
         ),
-        "offsets": _told(snapshot.offsets, _offsets),
-        "transaction-log": _told(snapshot.transaction_log, _log),
-        "producers": _told(snapshot.producers, _producers),
-        "evidence": _told(snapshot.evidence, _evidence),
+        "offsets": _or_reason(snapshot.offsets, _offsets),
+        "transaction-log": _or_reason(snapshot.transaction_log, _log),
+        "producers": _or_reason(snapshot.producers, _producers),
+        "evidence": _or_reason(snapshot.evidence, _evidence),
     }
     return [{"section": name, "seen": value} for name, value in seen.items()]
 
 
-def _connect(told: ConnectFacts) -> str:
-    return f"{counted(len(told.workers), 'worker')}, {counted(len(told.connectors), 'connector')}"
+def _connect(facts: ConnectFacts) -> str:
+    return f"{counted(len(facts.workers), 'worker')}, {counted(len(facts.connectors), 'connector')}"
 
 
 def _evidence(evidence: ClusterEvidence) -> str:
@@ -63,9 +64,10 @@ def _evidence(evidence: ClusterEvidence) -> str:
     return ", ".join((*known, counted(len(evidence.internal_topics), "internal topic")))
 
 
-def _transactions(told: Mapping[str, TransactionDescription | Skipped], unlisted: Sequence[str]) -> str:
-    unknown = [each.reason for each in told.values() if isinstance(each, Skipped)]
-    return "; ".join((counted(len(told), "transactional ID"), *dict.fromkeys(unknown), *unlisted))
+def _transactions(descriptions: Descriptions, unlisted: Sequence[str]) -> str:
+    unknown = why_undescribed(descriptions)
+    reasons = () if unknown is None else (unknown.reason,)
+    return "; ".join((counted(len(descriptions), "transactional ID"), *reasons, *unlisted))
 
 
 def _log(log: TransactionLogFacts) -> str:
@@ -76,8 +78,8 @@ def _log(log: TransactionLogFacts) -> str:
 def _producers(facts: ProducersFacts) -> str:
     count = sum(len(each.producers) for each in facts.partitions.values())
     lost = sum(1 for each in facts.partitions.values() if each.leader == NO_LEADER)
-    told = f"{count:,} in {counted(len(facts.partitions), 'partition')}"
-    return f"{told}; {lost} of them had no leader that answered" if lost else told
+    known = f"{count:,} in {counted(len(facts.partitions), 'partition')}"
+    return f"{known}; {lost} of them had no leader that answered" if lost else known
 
 
 def _offsets(facts: OffsetsFacts) -> str:
@@ -89,5 +91,5 @@ def _offsets(facts: OffsetsFacts) -> str:
     return ", ".join(f"{place}: {counted(count, 'key')}" for place, count in keys.items()) or "no topic"
 
 
-def _told(value: T | Skipped, tell: Callable[[T], str]) -> str | Skipped:
-    return value if isinstance(value, Skipped) else tell(value)
+def _or_reason(value: T | Skipped, describe: Callable[[T], str]) -> str | Skipped:
+    return value if isinstance(value, Skipped) else describe(value)

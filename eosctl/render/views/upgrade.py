@@ -1,10 +1,8 @@
 """The verdict on a rolling step."""
 
-from eosctl.model.counts import counted
-from eosctl.model.evidence import Evidence
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import rfc3339
-from eosctl.model.upgrade import UpgradeCheck, Verdict
+from eosctl.model.upgrade import UpgradeCheck
 from eosctl.render.document import Column, Document, Findings, Table, Tone
 from eosctl.render.views.report import finding_rows
 
@@ -25,8 +23,9 @@ STEPS = Table(
 )
 
 
-def view_upgrade(check: UpgradeCheck, evidence: Evidence) -> Document:
-    """Verdict, blockers first, then what could not be told, and the next rolling step worker by worker."""
+def view_upgrade(check: UpgradeCheck) -> Document:
+    """Verdict, blockers first, then what is not known, and the next rolling step worker by worker."""
+    evidence = check.evidence
     return Document(
         kind="upgrade-check",
         as_of=rfc3339(evidence.as_of),
@@ -49,18 +48,6 @@ def view_upgrade(check: UpgradeCheck, evidence: Evidence) -> Document:
             *([Findings()] if check.blockers or check.warnings else []),
             *([STEPS] if check.steps else []),
         ),
-        prose=(summary(check),),
+        prose=(check.summary,),
         notes=(*(f"cannot tell: {each}" for each in check.unknown), *(f"note: {each}" for each in check.consequences)),
     )
-
-
-def summary(check: UpgradeCheck) -> str:
-    """The verdict in one sentence."""
-    if check.verdict is Verdict.YES:
-        if check.done:
-            return f"yes: every worker is {check.target} already"
-        return f"yes: the roll to {check.target} may go on, one worker after the other"
-    if check.verdict is Verdict.NO:
-        stand = counted(len(check.blockers), "finding stands", "findings stand")
-        return f"no: {stand} in the way of {check.target}: {check.blockers[0].message}"
-    return f"cannot tell, which is not a yes: {check.unknown[0]}"

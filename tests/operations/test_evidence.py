@@ -1,0 +1,122 @@
+"""What evidence is made of, from readers that lack one thing or another."""
+
+from dataclasses import fields
+
+import pytest
+
+from eosctl.errors import Unreachable, UsageError
+from eosctl.model.evidence import Evidence, InternalTopic, WorkerEvidence
+from eosctl.model.groups import ListedGroup
+from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
+from eosctl.model.skipped import Skipped
+from eosctl.model.snapshot import ClusterFacts, ConfigTopicLog
+from eosctl.model.topics import TopicFacts
+from eosctl.model.transaction_log import TransactionLogRecords
+from eosctl.model.transactions import (
+    ListedTransactions,
+    TransactionDescription,
+    TransactionListing,
+    TransactionState,
+)
+from eosctl.model.versions import KafkaVersion
+from eosctl.operations.evidence.read import read_evidence
+from eosctl.operations.evidence.request import EvidenceRequest
+from eosctl.sources.live_connect import NO_BROKERS, NO_WORKERS
+from tests.fake_cluster import FakeCluster
+from tests.operations.quiet import session_with
+
+URL = "http://a:8083"
+CLUSTER = ClusterFacts("K", {1: "b:9092"}, 900_000)
+WORKERS = {URL: WorkerEvidence(URL, KafkaVersion(4, 3), "K", True, frozenset())}
+LEADER = "connect-cluster-g"
+OPEN = TransactionDescription(
+    LEADER, TransactionState.ONGOING, ProducerIdAndEpoch(1, 0), 60_000, 5, (TopicPartition("t", 0),), 1
+)
+
+
+def evidence(request=None, **facts) -> Evidence:
+    """Of a cluster with these facts."""
+    given = {
+        "cluster": CLUSTER,
+        "worker_evidence": WORKERS,
+        "connector_statuses": {},
+        "preflight": {},
+        "connect_version": KafkaVersion(4, 3),
+        "worker_offsets_topic": lambda: None,
+        "internal_topic": lambda role, name: InternalTopic(role, name, None),
+        "transactional_ids": ListedTransactions((), {}),
+        "transaction_log": lambda names: TransactionLogRecords({}, 1, (), {}),
+        "describe": dict.fromkeys,
+        "config_topic": lambda name: ConfigTopicLog(name, TopicFacts(name, 1, 3, {}), Skipped("-"), ()),
+    }
+    reader = FakeCluster(as_of=7, group_id="g", **(given | facts))
+    return read_evidence(session_with(reader), request or EvidenceRequest({}))
+
+
+def skipped(found: Evidence) -> dict[str, Skipped]:
+    return {each.name: fact for each in fields(found) if isinstance(fact := getattr(found, each.name), Skipped)}
+
+
+def test_without_brokers_each_of_their_facts_says_so_and_no_other() -> None:
+    found = evidence(cluster=NO_BROKERS)
+    assert (found.as_of, found.group_id, found.workers, found.statuses) == (7, "g", WORKERS, {})
+    names = {"cluster_id", "group", "inspection", "brokers", "internal_topics", "transaction_log", "transactions"}
+    names |= {"leaderless", "transactional_ids", "idle_since", "offset_findings", "groups", "acl_differences"}
+    assert skipped(found) == {
+        **dict.fromkeys(names, NO_BROKERS),
+        "worker_files": Skipped("no --worker-config was given"),
+    }
+
+
+def test_with_neither_brokers_nor_workers_there_is_nothing_to_read() -> None:
+    with pytest.raises(UsageError, match="no cluster was named"):
+        evidence(cluster=NO_BROKERS, worker_evidence=NO_WORKERS)
+
+
+def test_an_unreachable_cluster_ends_it_and_unreachable_workers_too() -> None:
+    for what in ("cluster", "worker_evidence"):
+        with pytest.raises(Unreachable, match="gone"):
+            evidence(**{what: Unreachable("gone")})
+
+
+def test_what_one_question_lacks_leaves_the_others_as_they_are() -> None:
+    found = evidence(
+        config_topic=UsageError("topic connect-configs does not exist"),
+        transactional_ids=ListedTransactions(
+            (TransactionListing("x-0", 1, TransactionState.EMPTY, 1),), {2: "gone"}, ("broker 2 is gone",)
+        ),
+        groups={"g": ListedGroup("g", "connect", "Stable")},
+        broker_settings={1: {"transaction.max.timeout.ms": "1"}},
+    )
+    assert found.inspection == Skipped("topic connect-configs does not exist")
+    assert (found.transactional_ids, found.unlisted) == (("x-0",), ("broker 2 is gone",))
+    assert (found.groups, found.brokers) == ({"g": "connect"}, {1: {"transaction.max.timeout.ms": "1"}})
+
+
+def test_the_leaders_id_is_described_and_partitions_of_its_open_transaction_are_looked_for() -> None:
+    found = evidence(
+        describe=lambda names: {name: OPEN if name == LEADER else None for name in names},
+        leaderless=frozenset,
+    )
+    assert found.transactions == {LEADER: OPEN}
+    assert found.leaderless == {TopicPartition("t", 0)}
+
+
+def test_ids_that_nobody_describes_have_one_reason() -> None:
+    found = evidence(describe=lambda names: {name: Unreachable("its coordinator is gone") for name in names})
+    assert found.transactions == {LEADER: Skipped("1 transactional ID is unknown: its coordinator is gone")}
+
+
+def test_internal_topics_are_those_of_the_request_then_of_files_then_those_that_the_reader_knows(tmp_path) -> None:
+    file = tmp_path / "worker.properties"
+    file.write_text("group.id=g\nstatus.storage.topic=by-file\noffset.storage.topic=by-file-too\n")
+    request = EvidenceRequest({"offsets": "asked-for"}, (file,))
+    known = ConfigTopicLog("saved-configs", TopicFacts("saved-configs", 1, 3, {}), Skipped("-"), ())
+    found = evidence(request, config_topic=lambda name: known)
+    assert [each.name for each in found.internal_topics] == ["saved-configs", "asked-for", "by-file"]
+    reader_knows = evidence(worker_offsets_topic=lambda: "saved-offsets")
+    assert [each.name for each in reader_knows.internal_topics] == [
+        "connect-configs",
+        "saved-offsets",
+        "connect-status",
+    ]
