@@ -19,6 +19,7 @@ from eosctl.commands.offsets_options import (
 )
 from eosctl.commands.plan_options import PlanFile, ResumeAfter, StopFirst
 from eosctl.model.exported_offsets import Store
+from eosctl.shell import answering
 from eosctl.shell.options import GlobalOptions, reading, writing
 
 if TYPE_CHECKING:
@@ -175,12 +176,14 @@ def restore(
       eosctl offsets restore orders.json --connector orders -b broker:9092 --group-id connect-cluster --stop --resume \
 --connect-url http://worker:8083
     """
-    from eosctl.operations.restore import RestoreOptions, restore
+    from eosctl.operations import restore as operation
     from eosctl.operations.session import Session
     from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
+    from eosctl.render.views.plan import view_plan, view_plan_answer
 
-    asked = RestoreOptions(
+    request = operation.RestoreOptions(
         file, connector, stop, resume, offsets_topic, worker_offsets_topic or "connect-offsets", plan_file, create_keys
     )
-    with Session(options) as session, SourceAndTarget(session, config_topic, TargetOptions()) as sides:
-        return restore(session, sides, asked)
+    with Session(options) as session, SourceAndTarget(session, config_topic, TargetOptions()) as clusters:
+        restored = operation.restore(session, clusters, request, answering.previewing(options, view_plan))
+        return answering.answer(options, restored, view_plan_answer)

@@ -9,9 +9,8 @@ from eosctl.codecs.offsets_topic import canonical, decode_offsets_key, decode_of
 from eosctl.errors import EXIT_FINE, EXIT_FOUND, UsageError
 from eosctl.model.merged_offsets import OffsetsReport
 from eosctl.model.times import rfc3339
-from eosctl.operations.gc_paused import gc_paused
 from eosctl.operations.offsets_reading import OffsetsRead, OffsetsRequest, read_offsets
-from eosctl.operations.session import Session
+from eosctl.operations.session import Session, gc_paused
 from eosctl.render.document import Document
 from eosctl.render.views.offsets import view_offsets
 

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from eosctl.analysis.catalogue.migration import WORKERS_ANSWER_OTHERWISE
+from eosctl.codecs.offsets_digest import entries_by_connector
 from eosctl.codecs.offsets_topic import (
     canonical_partition,
     decode_offsets_value,
@@ -26,10 +27,9 @@ from eosctl.model.connectors import connector_path
 from eosctl.model.counts import counted
 from eosctl.model.exported_offsets import ConnectorOffset
 from eosctl.model.migration import MigrationFacts, MigrationRequest, Move
-from eosctl.model.offsets import MalformedValue, OffsetKey, SourceOffset, SourcePartition
+from eosctl.model.offsets import Entry, MalformedValue, OffsetKey, SourceOffset, SourcePartition
 from eosctl.model.plan import Side
 from eosctl.model.report import Finding, Severity
-from eosctl.planning.offsets_digest import Entry, entries_by_connector
 
 SHOWN = 200
 
