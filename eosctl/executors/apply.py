@@ -57,7 +57,7 @@ LASTING: Final = (
 
 
 class ApplyRun:
-    """One plan being applied. `on_result` is told of each step as it ends."""
+    """One plan being applied. `on_result` is called with each step as it ends."""
 
     def __init__(
         self,

@@ -28,7 +28,7 @@ class FencingRequest:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing at all was asked for."""
+        """Whether it names nothing."""
         return not (self.transactional_ids or self.names_connectors or self.prefixes)
 
     @property

@@ -38,7 +38,7 @@ class Client:
 
 
 class PrincipalBook:
-    """Principals of clients: named ones first, then what their properties tell. Gathers those that neither tells."""
+    """Principals of clients: named ones first, then those in their properties. Gathers those that neither names."""
 
     def __init__(self, request: AclRequest, subject_of: SubjectOf) -> None:
         self._request = request

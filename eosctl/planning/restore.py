@@ -1,7 +1,7 @@
 """The plan that puts a connector's offsets back to those of an export file (KIP-875).
 
 1. A source partition is found among the connector's keys by what its JSON says, and that key's bytes are written again:
-   made anew they may come in another order, and then the connector would not find them.
+   encoded again they may come in another order, and then the connector would not find them.
 2. A partition that no key stands for is written only if it is known how: it has one member or none, or the connector's
    other keys with these members have them all in one order, or the user says that the file has the right order.
 3. An offset of null deletes. Where the connector has two stores, deletions go to the workers' topic first and must have
@@ -159,9 +159,9 @@ class _Planner:
             yield reason, STOP_HINT
         for topic in self._request.topics:
             now = self._facts.topics[Side.SOURCE, topic]
-            told = f"topic {topic} does not exist" if now is None else not_compact(now.facts)
-            if told is not None:
-                yield told, "an offsets topic has to exist and to be compact"
+            objection = f"topic {topic} does not exist" if now is None else not_compact(now.facts)
+            if objection is not None:
+                yield objection, "an offsets topic has to exist and to be compact"
 
     @property
     def _stopped(self) -> ConnectorStopped:

@@ -1,4 +1,4 @@
-"""Who a client is, where a flag or a certificate tells."""
+"""Who a client is, where a flag or a certificate names it."""
 
 import re
 from collections.abc import Iterable, Mapping
