@@ -41,7 +41,7 @@ from eosctl.sources import (
     transactional_id_access,
 )
 from eosctl.sources.cluster_reader import CommitPlace, Described, Servers, Wanted, asked, wanted_of
-from eosctl.sources.live_connect import LiveConnect
+from eosctl.sources.live_connect import NO_BROKERS, LiveConnect
 
 if TYPE_CHECKING:
     from eosctl.clients.wire import Wire
@@ -109,6 +109,8 @@ class LiveCluster(LiveConnect):
     @asked("the cluster")
     def cluster(self) -> ClusterFacts | Skipped:
         """Raises Unreachable where no broker answers."""
+        if not self._connections.client_properties.bootstrap_servers:
+            return NO_BROKERS
         addresses = {broker.node_id: f"{broker.host}:{broker.port}" for broker in self._wire.brokers()}
         return ClusterFacts(self._wire.cluster_id, addresses, kafka_topics.max_transaction_timeout_ms(self._wire))
 

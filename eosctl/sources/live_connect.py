@@ -12,6 +12,7 @@ from eosctl.model.workers import ConnectFacts, ConnectorStatus, oldest_version
 from eosctl.sources import connect_evidence, connect_offsets, connect_rest
 from eosctl.sources.cluster_reader import Configs, CoverageLog, Servers, asked
 
+NO_BROKERS: Final = not_asked("no -b/--bootstrap-server was given")
 NO_WORKERS: Final = not_asked("no --connect-url was given")
 
 
