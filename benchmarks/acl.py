@@ -23,7 +23,7 @@ from benchmarks.measure import write_result
 from eosctl.cli import tune_gc
 from eosctl.codecs.connector_files import connector_of
 from eosctl.codecs.worker_files import worker_of
-from eosctl.model.acl_plan import AclDifference, AclRequest
+from eosctl.model.acl_plan import AclDifference, AclPlan, AclReport, AclRequest
 from eosctl.model.acls import AclBinding, Operation, transactional_id
 from eosctl.model.client_roles import ConnectCluster
 from eosctl.model.offset_stores import SourceSupport
@@ -121,7 +121,10 @@ def measure(connectors: int) -> dict[str, Any]:
 def _shown(difference: AclDifference) -> tuple[int, float, int]:
     """The whole answer as json: its characters, CPU seconds, and by how many KiB the process's peak memory grew."""
     before, cpu = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
-    document = view_acl_plan(difference, ["connect"], None, None)
+    report = AclReport(
+        group_ids=("connect",), as_of=0, cluster_id=None, cluster=HERE, plan=AclPlan((), ()), difference=difference
+    )
+    document = view_acl_plan(report)
     size = sum(map(len, pieces_of(document, Output.JSON, Page(None, colour=False))))
     return size, time.process_time() - cpu, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
 

@@ -19,15 +19,16 @@ from benchmarks.measure import write_result
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.transactional import PartitionRecord, TransactionalProducer
 from eosctl.clients.wire import Wire
+from eosctl.codecs.offsets_digest import offsets_now, value_digest
 from eosctl.executors.offsets import verify_offsets, write_offsets
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.partitioner import java_partition
 from eosctl.model.plan import OffsetsWrite, Side, VerifyOffsets, WriteOffsets
-from eosctl.operations.gc_paused import gc_paused
-from eosctl.operations.plan_flow import describer
-from eosctl.planning.offsets_digest import offsets_now, value_digest
+from eosctl.model.plan_facts import OffsetsNow
+from eosctl.operations.plan_flow import describe_known
+from eosctl.operations.session import gc_paused
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sources.plan_facts import read_offsets_now
+from eosctl.sources.plan_facts import read_entries
 
 PARTITIONS = 25
 TIMEOUT_S = 300.0
@@ -132,8 +133,8 @@ class Copy:
             Side.SOURCE, topic, "mirror", f"id-{topic}", 60_000, records, before.records, before.values, after
         )
 
-        def read(side: Side, name: str, connector: str) -> object:
-            return read_offsets_now(lambda _: self._access, side, name, connector)
+        def read(side: Side, name: str, connector: str) -> OffsetsNow:
+            return offsets_now(read_entries(lambda _: self._access, side, name, connector))
 
         write_offsets(
             step,
@@ -147,7 +148,7 @@ class Copy:
         verify_offsets(verify, lambda: None, read_offsets=read, timeout_s=TIMEOUT_S)
 
     def _is_decided(self, transactional_id: str) -> bool:
-        [described] = describer()(self._access, [transactional_id]).values()
+        [described] = describe_known(self._access, [transactional_id]).values()
         return not described.state.is_open
 
 

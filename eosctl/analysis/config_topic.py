@@ -19,7 +19,7 @@ Rules, applied record by record:
  9. What is malformed changes nothing, except that a commit still forgets under rule 5.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -39,7 +39,7 @@ from eosctl.model.config_topic import (
 )
 from eosctl.model.connectors import ClusterConfigState, ConnectorState, Properties, Reader, SessionKey, TargetState
 from eosctl.model.records import IsolationLevel, RecordState
-from eosctl.model.versions import KafkaVersion
+from eosctl.model.versions import NEWEST, KafkaVersion
 
 TOMBSTONE_CLEARS_WAITING: Final = KafkaVersion(3, 4)
 """KAFKA-14147: a deleted connector's task configs no longer wait for a commit."""
@@ -54,6 +54,11 @@ def fold_config_topic(records: Iterable[ConfigRecord], reader: Reader) -> Cluste
     for record in records:
         replay.apply(record)
     return replay.state()
+
+
+def connector_states(records: Iterable[ConfigRecord]) -> Mapping[str, ConnectorState]:
+    """Every connector that the records mention, as a worker of the newest version knows it."""
+    return fold_config_topic(records, Reader(NEWEST)).states
 
 
 @dataclass(slots=True)

@@ -9,7 +9,6 @@
 from collections.abc import Mapping, Sequence
 
 from eosctl.analysis.catalogue.fencing import NOT_PROVED
-from eosctl.errors import EosctlError, Interrupted, NotAuthorized, PartlyApplied, Refused, TimedOut
 from eosctl.model.fencing import FenceOutcome, FenceResult, FencingOutcome, Proof
 from eosctl.model.report import Finding
 from eosctl.model.transactions import TransactionDescription
@@ -57,51 +56,3 @@ def _doubt(proof: Proof) -> str:
     if proof.open:
         return "a transaction of the fenced producer is still under way"
     return "the coordinator did not refuse the old producer"
-
-
-def failure_of(outcome: FencingOutcome, principal: str) -> EosctlError | None:
-    """How a command ends whose fencing had this outcome; None if every ID was fenced or left alone on purpose.
-
-    1. Interrupted, if the user stopped it.
-    2. PartlyApplied, if some were fenced and some were not.
-    3. If none was fenced: NotAuthorized, TimedOut or Refused, by what happened to the first one; PartlyApplied where a
-       coordinator failed within and nobody knows how far it came.
-    """
-    failed = [result for result in outcome.results if result.outcome is FenceOutcome.FAILED]
-    fenced, total = outcome.count(FenceOutcome.FENCED), len(outcome.results)
-    if outcome.interrupted:
-        return Interrupted(
-            f"stopped: {fenced} of {total} IDs are fenced, {len(failed)} were under way; the result lists them"
-        )
-    if not failed:
-        return None
-    if fenced:
-        return PartlyApplied(
-            f"{fenced} of {total} IDs are fenced, {len(failed)} are not; first: {_told(failed[0])}",
-            hint="the result lists them all; run the same command again, fencing twice does no harm",
-        )
-    return _failure_of_first(failed[0], principal)
-
-
-def _failure_of_first(result: FenceResult, principal: str) -> EosctlError:
-    name, cause = result.step.transactional_id, result.error.name if result.error is not None else ""
-    match cause:
-        case "TRANSACTIONAL_ID_AUTHORIZATION_FAILED":
-            return NotAuthorized(principal=principal, operation="Write", resource=f"TransactionalId {name}")
-        case "UNKNOWN_SERVER_ERROR":
-            look = f"eosctl transactions describe {name}"
-            told = f"`{look}` tells its state and epoch; the log of {_coordinator(result)} says why"
-            return PartlyApplied(f"no ID was fenced for certain; first: {_told(result)}", hint=told)
-        case "TIMED_OUT" | "Unreachable":
-            return TimedOut(f"no ID was fenced in time; first: {_told(result)}")
-        case _:
-            return Refused(f"no ID was fenced; first: {_told(result)}")
-
-
-def _coordinator(result: FenceResult) -> str:
-    return "its coordinator" if result.coordinator is None else f"broker {result.coordinator}"
-
-
-def _told(result: FenceResult) -> str:
-    error = result.error
-    return result.step.transactional_id + ("" if error is None else f": {error.name}: {error.message}")

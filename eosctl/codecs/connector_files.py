@@ -7,12 +7,16 @@ workers take it.
 
 import json
 from collections.abc import Iterator, Mapping
+from typing import Final
 
 from eosctl.codecs.config_providers import REFERENCE
 from eosctl.codecs.properties import decode_properties
 from eosctl.errors import ConfigError, Undecodable
 from eosctl.model.client_properties import Property
 from eosctl.model.client_roles import ConnectorConfig
+
+UNKNOWN_CLASS: Final = {"connector.class": "unknown"}
+"""For connectors whose config is not known."""
 
 
 def decode_connectors(text: str, origin: str) -> tuple[ConnectorConfig, ...]:

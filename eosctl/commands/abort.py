@@ -9,6 +9,11 @@ from eosctl.commands.transactions_options import (
     RefuseYounger,
     StartOffset,
 )
+from eosctl.model.aborting import AbortRequest
+from eosctl.model.names import TopicPartition
+from eosctl.operations.session import Session
+from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
+from eosctl.shell.answering import answer, previewing
 from eosctl.shell.options import GlobalOptions, writing
 
 
@@ -42,13 +47,11 @@ def abort(
       OUTCOME  done, failed or not-begun
       DETAIL   how the last stable offset moved, or why it failed
     """
-    from eosctl.model.names import TopicPartition
-    from eosctl.operations import abort as operation
-    from eosctl.operations.session import Session
-    from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
-    from eosctl.planning.aborting import AbortRequest
+    from eosctl.operations.abort import abort as operation
+    from eosctl.render.views.plan import view_plan, view_plan_answer
 
     place = TopicPartition(topic, partition)
     request = AbortRequest(place, start_offset, producer_id, int(60_000 * max_transaction_timeout), force)
-    with Session(options) as session, SourceAndTarget(session, "", TargetOptions()) as sides:
-        return operation.abort(session, sides, request, plan_file)
+    with Session(options) as session, SourceAndTarget(session, "", TargetOptions()) as clusters:
+        aborted = operation(session, clusters, request, plan_file, previewing(options, view_plan))
+        return answer(options, aborted, view_plan_answer)

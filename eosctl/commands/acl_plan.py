@@ -1,35 +1,112 @@
 """`eosctl acl-plan`: which ACLs a Connect cluster needs, and which of them it has."""
 
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
 import typer
 
-from eosctl.commands.acl_options import (
-    BrokerVersion,
-    Check,
-    ClusterAddresses,
-    ConnectorFiles,
-    ConnectorTopics,
-    Emit,
-    Explain,
-    Headroom,
-    IdPattern,
-    MappingRules,
-    MskCluster,
-    OffsetStorageTopic,
-    OnlyConnectors,
-    Phase,
-    Prune,
-    RolePrincipals,
-    StatusStorageTopic,
-    StrimziCluster,
-    WorkerFiles,
-)
-from eosctl.commands.connect_options import ConfigTopic
+from eosctl.commands.connect_options import ConfigTopic, WorkerOffsetsTopic
 from eosctl.commands.evidence_options import SuperUsers
 from eosctl.commands.plan_options import PlanFile
+from eosctl.model.acl_plan import AclReport
 from eosctl.model.acls import PatternType
+from eosctl.model.offset_stores import SourceSupport
+from eosctl.operations.session import Session
+from eosctl.render.acl_documents import AclFormat
+from eosctl.render.acl_lines import EmitOptions
+from eosctl.render.document import Document
+from eosctl.shell.answering import answer
 from eosctl.shell.options import GlobalOptions, reading
 
 app = typer.Typer()
+
+WorkerFiles: TypeAlias = Annotated[
+    list[Path] | None,
+    typer.Option(
+        metavar="FILE",
+        help="Properties of a worker, or of MirrorMaker 2. May be repeated, for workers of several clusters too.",
+        show_default=False,
+    ),
+]
+ConnectorFiles: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="[GROUP=]FILE",
+        help="Config of a connector, JSON or properties, that need not exist yet. May be repeated.",
+        show_default=False,
+    ),
+]
+OnlyConnectors: TypeAlias = Annotated[
+    list[str] | None, typer.Option(metavar="NAME", help="Only this connector. May be repeated.", show_default=False)
+]
+Phase: TypeAlias = Annotated[
+    SourceSupport | None,
+    typer.Option(
+        metavar="|".join(SourceSupport),
+        help="Plan for this exactly.once.source.support. [default: each worker's own]",
+        show_default=False,
+    ),
+]
+RolePrincipals: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="ROLE=User:NAME",
+        help="Who a role is, where no config tells: worker, producer, consumer, admin, sink-consumer, "
+        "dead-letter-queue, sink-admin, eosctl, … or CONNECTOR/ROLE=User:NAME. May be repeated.",
+        show_default=False,
+    ),
+]
+IdPattern: TypeAlias = Annotated[
+    PatternType,
+    typer.Option(metavar="|".join(PatternType), help="How tasks' transactional IDs are named: each one, or by prefix."),
+]
+Headroom: TypeAlias = Annotated[
+    int, typer.Option(metavar="N", min=0, help="Literal IDs for so many tasks more than are known of.")
+]
+ConnectorTopics: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="CONNECTOR=TOPIC",
+        help="A topic that the connector writes or reads, where its config does not tell; PREFIX* for those that "
+        "begin so. May be repeated.",
+        show_default=False,
+    ),
+]
+Check: TypeAlias = Annotated[bool, typer.Option("--check", help="End with 1 where a required binding is missing.")]
+Prune: TypeAlias = Annotated[
+    bool, typer.Option("--prune", help="Show, and plan to remove, bindings of these kinds that nothing needs.")
+]
+Explain: TypeAlias = Annotated[
+    bool, typer.Option("--explain", help="Say why each is needed, in which phases, and how its absence looks.")
+]
+Emit: TypeAlias = Annotated[
+    AclFormat | None,
+    typer.Option(metavar="|".join(AclFormat), help="Write the bindings for another tool.", show_default=False),
+]
+ClusterAddresses: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="HOST:PORT,…",
+        help="How configs name the cluster that -b leads to. [default: the workers' bootstrap.servers]",
+        show_default=False,
+    ),
+]
+BrokerVersion: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="VERSION", help="The brokers' version, where no cluster is read.")
+]
+MappingRules: TypeAlias = Annotated[
+    str | None,
+    typer.Option(metavar="RULES", help="The brokers' ssl.principal.mapping.rules. [default: as the brokers say]"),
+]
+StrimziCluster: TypeAlias = Annotated[
+    str, typer.Option(metavar="NAME", help="The strimzi.io/cluster label of --emit strimzi.")
+]
+MskCluster: TypeAlias = Annotated[str, typer.Option(metavar="ARN", help="The cluster's ARN for --emit msk.")]
+StatusStorageTopic: TypeAlias = Annotated[
+    str, typer.Option(metavar="TOPIC", help="The workers' status.storage.topic, without --worker-config.")
+]
 
 
 @app.command()
@@ -56,7 +133,7 @@ def acl_plan(
     strimzi_cluster: StrimziCluster = "my-cluster",
     msk_cluster: MskCluster = "arn:aws:kafka:REGION:ACCOUNT:cluster/NAME/UUID",
     config_topic: ConfigTopic = "connect-configs",
-    offsets_topic: OffsetStorageTopic = "connect-offsets",
+    worker_offsets_topic: WorkerOffsetsTopic = None,
     status_topic: StatusStorageTopic = "connect-status",
 ) -> int:
     """Plan the ACLs that a Connect cluster and its connectors need.
@@ -87,15 +164,12 @@ def acl_plan(
       STATUS      present, missing, extra, or unknown where the cluster's ACLs were not read
       OPTIONAL    yes if nothing fails without it
     """
-    from eosctl.operations.acl.answer import answer
     from eosctl.operations.acl.inputs import AclInputs, internal_topics
-    from eosctl.operations.acl.plan import AclOptions, Emission
-    from eosctl.operations.session import Session
+    from eosctl.operations.acl.plan import AclOptions, plan_cluster_acls
 
-    internal = internal_topics(config_topic, offsets_topic, status_topic)
-    inputs = AclInputs(worker_config or (), connector_config or (), connector or (), topic or (), internal, cluster)
+    internal = internal_topics(config_topic, worker_offsets_topic or "connect-offsets", status_topic)
     request = AclOptions(
-        inputs=inputs,
+        AclInputs(worker_config or (), connector_config or (), connector or (), topic or (), internal, cluster),
         phase=phase,
         principals=tuple(principal or ()),
         pattern_type=pattern,
@@ -106,8 +180,22 @@ def acl_plan(
         check=check,
         prune=prune,
         explain=explain,
-        emission=None if emit is None else Emission(emit, strimzi_cluster, msk_cluster),
+        emit=emit is not None,
         plan_file=plan_file,
     )
     with Session(options) as session:
-        return answer(session, request)
+        report = plan_cluster_acls(session, request)
+    return answer(options, report, _view(options, emit, strimzi_cluster, msk_cluster))
+
+
+def _view(
+    options: GlobalOptions, form: AclFormat | None, strimzi_cluster: str, msk_cluster: str
+) -> Callable[[AclReport], Document | str]:
+    """How the plan is shown: as a document, or as text for another tool."""
+    from eosctl.render.views.acls import emit_acl_plan, view_acl_plan
+
+    if form is None:
+        return view_acl_plan
+    config = None if options.command_config is None else str(options.command_config)
+    around = EmitOptions(options.bootstrap_servers or "", config, strimzi_cluster, msk_cluster)
+    return partial(emit_acl_plan, form=form, around=around, warn=options.console.warn)

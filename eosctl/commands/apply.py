@@ -7,6 +7,9 @@ import typer
 
 from eosctl.commands.connect_options import ConfigTopic
 from eosctl.commands.plan_options import ToBootstrapServer, ToCommandConfig, ToConfigTopic, ToConnectUrl
+from eosctl.operations.session import Session
+from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
+from eosctl.shell.answering import answer, previewing
 from eosctl.shell.options import GlobalOptions, writing
 
 app = typer.Typer()
@@ -47,9 +50,8 @@ def apply(
       DETAIL     what was seen
     """
     from eosctl.operations.plan_flow import apply_file
-    from eosctl.operations.session import Session
-    from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
+    from eosctl.render.views.plan import view_plan, view_plan_answer
 
     target = TargetOptions(to_bootstrap_server, to_command_config, tuple(to_connect_url or ()), to_config_topic)
-    with Session(options) as session, SourceAndTarget(session, config_topic, target) as sides:
-        return apply_file(session, sides, plan, f"Apply {plan}?")
+    with Session(options) as session, SourceAndTarget(session, config_topic, target) as clusters:
+        return answer(options, apply_file(session, clusters, plan, previewing(options, view_plan)), view_plan_answer)

@@ -1,9 +1,10 @@
 """`eosctl demo`: the story of a lost position and of a zombie."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from eosctl.shell.answering import answer
 from eosctl.shell.options import GlobalOptions, printing
 
 app = typer.Typer()
@@ -33,8 +34,11 @@ def demo(
       SECONDS  how long it took
     """
     from eosctl.operations.demo import demonstrate
-    from eosctl.render.views.demo import view_demo
+    from eosctl.render.views.demo import view_act, view_demo
 
-    steps = demonstrate(options.console, kafka_version)
-    options.console.result(view_demo(steps, kafka_version))
-    return 0
+    def show(act: Any) -> str:  # noqa: ANN401  # what view_act takes
+        document = view_act(act)
+        options.console.preview(document)
+        return document.prose[0]
+
+    return answer(options, demonstrate(options.console, kafka_version, show), view_demo)

@@ -1,29 +1,58 @@
-"""`eosctl fence`: put producers out, and prove it."""
+"""`eosctl fence`: fence producers, and prove it."""
+
+from pathlib import Path
+from typing import Annotated, TypeAlias
 
 import typer
 
 from eosctl.commands.connect_options import ConfigTopic
-from eosctl.commands.fencing_options import (
-    AllConnectors,
-    CreateMissing,
-    FencedConnectors,
-    Force,
-    IdsFile,
-    Prefixes,
-    TransactionalIds,
-    TransactionTimeout,
-)
-from eosctl.errors import EXIT_FINE
+from eosctl.model.fencing import FencingRequest
+from eosctl.operations.session import Session
+from eosctl.shell.answering import answer, previewing
 from eosctl.shell.options import GlobalOptions, writing
 
 app = typer.Typer()
+
+ConnectorNames: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME", help="The producers of this connector's tasks. May be repeated.", show_default=False),
+]
+AllConnectors: TypeAlias = Annotated[
+    bool, typer.Option("--all-connectors", help="The producers of every source connector in the config topic.")
+]
+TransactionalIds: TypeAlias = Annotated[
+    list[str] | None, typer.Option(metavar="ID", help="This one. May be repeated.", show_default=False)
+]
+IdsFile: TypeAlias = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="The IDs in this file, one a line; - is standard input.")
+]
+Prefixes: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(metavar="TEXT", help="Every ID that begins so and exists. May be repeated.", show_default=False),
+]
+CreateMissing: TypeAlias = Annotated[
+    bool, typer.Option("--create-missing", help="Fence IDs that do not exist, too; that creates them for 7 days.")
+]
+Force: TypeAlias = Annotated[
+    bool, typer.Option("--force", help="Fence although tasks run (they turn FAILED) or a partition has no leader.")
+]
+TransactionTimeout: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        metavar="MS",
+        min=1,
+        help="Transaction timeout to leave behind with each ID; at most the broker's transaction.max.timeout.ms. "
+        "[default: 60000]",
+        show_default=False,
+    ),
+]
 
 
 @app.command()
 @writing
 def fence(
     options: GlobalOptions,
-    connector: FencedConnectors = None,
+    connector: ConnectorNames = None,
     all_connectors: AllConnectors = False,
     transactional_id: TransactionalIds = None,
     ids_file: IdsFile = None,
@@ -66,13 +95,11 @@ def fence(
       PROOF             what was seen afterwards
       ERROR             why it failed or was skipped
     """
-    from eosctl.model.fencing import FencingRequest
-    from eosctl.operations.fencing import agree, carry_out, read_and_plan
-    from eosctl.operations.session import Session
-    from eosctl.operations.transactional_ids_file import read_ids
+    from eosctl.operations import fencing
+    from eosctl.render.views.fencing import view_fencing_answer, view_fencing_plan
 
     request = FencingRequest(
-        transactional_ids=(*(transactional_id or ()), *(read_ids(ids_file) if ids_file is not None else ())),
+        transactional_ids=tuple(transactional_id or ()),
         connectors=tuple(connector or ()),
         all_connectors=all_connectors,
         prefixes=tuple(prefix or ()),
@@ -81,9 +108,5 @@ def fence(
         transaction_timeout_ms=transaction_timeout_ms,
     )
     with Session(options) as session:
-        planned = read_and_plan(session, request, config_topic)
-        if options.dry_run:
-            options.console.result(planned.document)
-            planned.require()
-            return EXIT_FINE
-        return carry_out(session, agree(session, request, config_topic, planned))
+        fenced = fencing.fence(session, request, ids_file, config_topic, previewing(options, view_fencing_plan))
+        return answer(options, fenced, view_fencing_answer)

@@ -1,21 +1,11 @@
 """`eosctl migrate-offsets`: move a connector's position without losing it."""
 
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
 import typer
 
 from eosctl.commands.connect_options import ConfigTopic, WorkerOffsetsTopic
-from eosctl.commands.migration_options import (
-    Merge,
-    MovedConnectors,
-    Partitions,
-    RenameMap,
-    RenameTo,
-    ReplicationFactor,
-    SetConfig,
-    SourceTopic,
-    ToGroupId,
-    ToTopic,
-    ToWorkerTopic,
-)
 from eosctl.commands.plan_options import (
     PlanFile,
     ResumeAfter,
@@ -26,9 +16,52 @@ from eosctl.commands.plan_options import (
     ToConnectUrl,
 )
 from eosctl.model.migration import MergeRule
+from eosctl.operations.session import Session
+from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
+from eosctl.shell.answering import answer, previewing
 from eosctl.shell.options import GlobalOptions, writing
 
 app = typer.Typer()
+
+MovedConnectors: TypeAlias = Annotated[
+    list[str] | None, typer.Option(metavar="NAME", help="The connector. May be repeated.", show_default=False)
+]
+ToTopic: TypeAlias = Annotated[
+    str | None, typer.Option("--to-topic", metavar="TOPIC", help="Give it this offsets topic of its own.")
+]
+ToWorkerTopic: TypeAlias = Annotated[
+    bool, typer.Option("--to-worker-topic", help="Put it back to the workers' offsets topic.")
+]
+RenameTo: TypeAlias = Annotated[
+    str | None, typer.Option("--rename-to", metavar="NAME", help="The connector's new name.")
+]
+RenameMap: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--rename-map", metavar="FILE", help='Old names to new ones, as JSON: {"old": "new"}.'),
+]
+ToGroupId: TypeAlias = Annotated[
+    str | None, typer.Option("--to-group-id", metavar="ID", help="Move to the Connect cluster with this group.id.")
+]
+SetConfig: TypeAlias = Annotated[
+    bool, typer.Option("--set-config", help="Change the connector's config afterwards, or create it (REST).")
+]
+Merge: TypeAlias = Annotated[
+    MergeRule,
+    typer.Option(metavar="|".join(MergeRule), help="What to do if the target holds other offsets of it already."),
+]
+Partitions: TypeAlias = Annotated[
+    int, typer.Option(metavar="N", min=1, help="Partitions of a topic that has to be created.")
+]
+ReplicationFactor: TypeAlias = Annotated[
+    int, typer.Option(metavar="N", min=-1, help="Its replication factor; -1 is the broker's default.")
+]
+SourceTopic: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TOPIC",
+        help="Where its offsets are now; else offsets.storage.topic of its config, else the workers'.",
+    ),
+]
 
 
 @app.command()
@@ -86,11 +119,11 @@ def migrate_offsets(
       OUTCOME    done, done-before (by an earlier run), by-hand, failed or not-begun
       DETAIL     what was seen
     """
-    from eosctl.operations.migration import MigrationOptions, migrate
-    from eosctl.operations.session import Session
-    from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
+    from eosctl.operations.migration import migrate
+    from eosctl.operations.migration_request import MigrationOptions
+    from eosctl.render.views.plan import view_plan, view_plan_answer
 
-    asked = MigrationOptions(
+    request = MigrationOptions(
         connectors=tuple(connector or ()),
         to_topic=to_topic,
         to_worker_topic=to_worker_topic,
@@ -108,5 +141,6 @@ def migrate_offsets(
         worker_offsets_topic=worker_offsets_topic or "connect-offsets",
         plan_file=plan_file,
     )
-    with Session(options) as session, SourceAndTarget(session, config_topic, asked.target) as sides:
-        return migrate(session, sides, asked)
+    with Session(options) as session, SourceAndTarget(session, config_topic, request.target) as clusters:
+        moved = migrate(session, clusters, request, previewing(options, view_plan))
+        return answer(options, moved, view_plan_answer)

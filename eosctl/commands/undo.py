@@ -7,6 +7,9 @@ import typer
 
 from eosctl.commands.connect_options import ConfigTopic
 from eosctl.commands.plan_options import ToBootstrapServer, ToCommandConfig, ToConfigTopic, ToConnectUrl
+from eosctl.operations.session import Session
+from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
+from eosctl.shell.answering import answer, previewing
 from eosctl.shell.options import GlobalOptions, writing
 
 app = typer.Typer()
@@ -40,11 +43,9 @@ def undo(
       OUTCOME    done, done-before (by an earlier run), by-hand, failed or not-begun
       DETAIL     what was seen
     """
-    from eosctl.operations.plan_flow import apply_file
-    from eosctl.operations.session import Session
-    from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
-    from eosctl.planning.undo import KIND
+    from eosctl.operations.plan_flow import undo_file
+    from eosctl.render.views.plan import view_plan, view_plan_answer
 
     target = TargetOptions(to_bootstrap_server, to_command_config, tuple(to_connect_url or ()), to_config_topic)
-    with Session(options) as session, SourceAndTarget(session, config_topic, target) as sides:
-        return apply_file(session, sides, file, f"Undo with {file}?", kinds=(KIND,))
+    with Session(options) as session, SourceAndTarget(session, config_topic, target) as clusters:
+        return answer(options, undo_file(session, clusters, file, previewing(options, view_plan)), view_plan_answer)

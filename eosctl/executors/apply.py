@@ -1,7 +1,7 @@
 """Applying a plan: check, journal, act, journal, step after step.
 
 1. Steps that the journal calls done are not done again. Of the others every precondition must hold before anything is
-   done (planning.preconditions).
+   done (model.preconditions).
 2. Immediately before each step its own preconditions are read again and must hold: compare and set.
 3. `begun` is on disk before a step acts, `done` before the next one begins. Every performer can be repeated: one that
    finds its work done leaves it, so a run that was killed at any point is finished by the next one.
@@ -32,7 +32,7 @@ from eosctl.model.plan import (
 )
 from eosctl.model.plan_facts import PlanFacts
 from eosctl.model.plan_outcome import ApplyOutcome, StepOutcome, StepResult
-from eosctl.planning.preconditions import cure, needed_first, violations
+from eosctl.model.preconditions import cure, needed_first, violations
 
 Recheck = Callable[[], None]
 """Reads a step's preconditions again and raises Refused where one no longer holds."""
@@ -57,7 +57,7 @@ LASTING: Final = (
 
 
 class ApplyRun:
-    """One plan being applied. `on_result` is told of each step as it ends."""
+    """One plan being applied. `on_result` is called with each step as it ends."""
 
     def __init__(
         self,

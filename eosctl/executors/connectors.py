@@ -2,9 +2,10 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
-from eosctl.analysis.explanations import is_overtaken
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.rest import RestClient
 from eosctl.clients.rest_offsets import answered_offsets
@@ -12,10 +13,10 @@ from eosctl.errors import Refused, TimedOut, Undecodable, Unsupported
 from eosctl.executors.apply import Recheck
 from eosctl.model.connectors import connector_path
 from eosctl.model.counts import counted
+from eosctl.model.exported_offsets import ConnectorOffset
+from eosctl.model.offsets import Entry
 from eosctl.model.plan import ResumeConnector, SetConnectorConfig, Side, StopConnector
 from eosctl.model.versions import STOPPED_STATE, KafkaVersion
-from eosctl.planning.answered_offsets import contradiction
-from eosctl.planning.offsets_digest import Entry
 
 POLL_S: Final = 0.2
 ANSWER_S: Final = 20.0
@@ -26,6 +27,21 @@ Access = Callable[[Side], ClusterAccess]
 
 ReadEntries = Callable[[Side, str, str], Sequence[Entry]]
 """What a topic holds of a connector, read now: side, topic, connector."""
+
+IsRestarted = Callable[[str], bool]
+"""Whether Connect itself starts a task again that is FAILED with this trace."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResumeChecks:
+    """What decides whether a connector may be resumed, and whether it runs then.
+
+    contradiction is what a worker's answer has otherwise than the entries of a topic, in words; None: nothing.
+    """
+
+    read_entries: ReadEntries
+    contradiction: Callable[[Sequence[ConnectorOffset], Sequence[Entry]], str | None]
+    is_restarted: IsRestarted
 
 
 def stop_connector(step: StopConnector, _: Recheck, *, access: ClusterAccess) -> str:
@@ -48,30 +64,33 @@ def by_hand(connector: str) -> str:
     )
 
 
-def resume_connector(step: ResumeConnector, _: Recheck, *, access: ClusterAccess, read_entries: ReadEntries) -> str:
+def resume_connector(step: ResumeConnector, _: Recheck, *, access: ClusterAccess, checks: ResumeChecks) -> str:
     """PUT resume, then wait until all its tasks run; Refused where a task fails or would begin somewhere else."""
 
     def resume(rest: RestClient) -> str:
         if step.offsets_topic is not None:
-            entries = read_entries(step.offsets_side, step.offsets_topic, step.connector)
-            _await_answer(rest, step, entries, access.timeout_s)
+            _await_answer(rest, step, checks, access.timeout_s)
         rest.request("PUT", f"{connector_path(step.connector)}/resume")
-        tasks = await_state(rest, step.connector, is_running, "to run", access.timeout_s)
+        tasks = await_state(
+            rest, step.connector, partial(is_running, is_restarted=checks.is_restarted), "to run", access.timeout_s
+        )
         return f"connector {step.connector} runs with {counted(len(tasks), 'task')}"
 
     return access.ask_worker(resume)
 
 
-def _await_answer(rest: RestClient, step: ResumeConnector, entries: Sequence[Entry], timeout_s: float) -> None:
+def _await_answer(rest: RestClient, step: ResumeConnector, checks: ResumeChecks, timeout_s: float) -> None:
     """The worker must answer the offsets in the topic; it may have to read its topics first."""
+    assert step.offsets_topic is not None
+    entries = checks.read_entries(step.offsets_side, step.offsets_topic, step.connector)
     deadline = time.monotonic() + min(timeout_s, ANSWER_S)
     while (answer := answered_offsets(rest, step.connector)) is not None:
-        told = contradiction(answer, entries, nulls=False)
-        if told is None:
+        different = checks.contradiction(answer, entries)
+        if different is None:
             return
         if time.monotonic() > deadline:
             raise Refused(
-                f"of topic {step.offsets_topic} the worker at {rest.url} answers {told} for connector "
+                f"of topic {step.offsets_topic} the worker at {rest.url} answers {different} for connector "
                 f"{step.connector}: it keeps its offsets somewhere else",
                 hint="it was not resumed, for it would not go on where it was; are the offsets topic, the group.id and "
                 "the cluster those of its workers? Then move its offsets from where they are now",
@@ -90,7 +109,7 @@ def set_connector_config(step: SetConnectorConfig, _: Recheck, *, access: Access
         if wanted == current:
             return f"connector {step.connector} is configured so already"
         rest.request("PUT", f"{connector_path(step.connector)}/config", wanted)
-        return f"connector {step.connector}: {_told(step.changes)}"
+        return f"connector {step.connector}: {_listed(step.changes)}"
 
     def create(rest: RestClient) -> str:
         if step.copied_from is None:
@@ -116,7 +135,7 @@ def changed(config: Mapping[str, str], changes: Mapping[str, str | None]) -> dic
     return {key: value for key, value in merged.items() if value is not None}
 
 
-def _told(changes: Mapping[str, str | None]) -> str:
+def _listed(changes: Mapping[str, str | None]) -> str:
     return ", ".join(f"{key} removed" if value is None else f"{key}={value}" for key, value in changes.items())
 
 
@@ -164,12 +183,12 @@ def _is_stopped(connector: str, state: str, tasks: Tasks) -> bool:
     return state == "STOPPED" and not tasks
 
 
-def is_running(connector: str, state: str, tasks: Tasks) -> bool:
+def is_running(connector: str, state: str, tasks: Tasks, *, is_restarted: IsRestarted) -> bool:
     """Whether all tasks are RUNNING; Refused where one is FAILED, unless Connect itself starts it again."""
     for number, task_state, trace in tasks:
-        if task_state == "FAILED" and not is_overtaken(trace):
-            told = trace.strip().splitlines()[0] if trace.strip() else "no trace"
-            raise Refused(f"task {number} of connector {connector} FAILED: {told}")
+        if task_state == "FAILED" and not is_restarted(trace):
+            cause = trace.strip().splitlines()[0] if trace.strip() else "no trace"
+            raise Refused(f"task {number} of connector {connector} FAILED: {cause}")
     return state == "RUNNING" and bool(tasks) and all(task_state == "RUNNING" for _, task_state, _ in tasks)
 
 

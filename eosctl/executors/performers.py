@@ -5,9 +5,10 @@ from functools import partial
 from typing import Any
 
 from eosctl.clients.access import ClusterAccess
+from eosctl.codecs.offsets_digest import offsets_now
 from eosctl.executors.acls import perform_create_acls, perform_delete_acls
 from eosctl.executors.apply import Performer, Recheck
-from eosctl.executors.connectors import ReadEntries, resume_connector, set_connector_config, stop_connector
+from eosctl.executors.connectors import ResumeChecks, resume_connector, set_connector_config, stop_connector
 from eosctl.executors.failpoints import Failpoint, no_failpoint
 from eosctl.executors.offsets import verify_offsets, write_offsets
 from eosctl.executors.producers import Describe, fence_producers
@@ -27,19 +28,18 @@ from eosctl.model.plan import (
     WriteOffsets,
 )
 from eosctl.model.plan_facts import OffsetsNow
-from eosctl.planning.offsets_digest import offsets_now
 
 
 def performers(
     access: Callable[[Side], ClusterAccess],
-    read_entries: ReadEntries,
     describe: Describe,
+    checks: ResumeChecks,
     failpoint: Failpoint = no_failpoint,
 ) -> Mapping[type, Performer]:
     """The performer of each kind of step, on the clusters that `access` leads to."""
 
     def read_offsets(side: Side, topic: str, connector: str) -> OffsetsNow:
-        return offsets_now(read_entries(side, topic, connector))
+        return offsets_now(checks.read_entries(side, topic, connector))
 
     def on_its_side(perform: Callable[..., str]) -> Performer:
         def performer(step: Any, recheck: Recheck) -> str:  # noqa: ANN401  # each performer takes its own kind
@@ -69,7 +69,7 @@ def performers(
         WriteOffsets: write,
         VerifyOffsets: verify,
         SetConnectorConfig: partial(set_connector_config, access=access),
-        ResumeConnector: on_its_side(partial(resume_connector, read_entries=read_entries)),
+        ResumeConnector: on_its_side(partial(resume_connector, checks=checks)),
         AbortTransaction: on_its_side(abort_in_partition),
         CreateAcls: on_its_side(perform_create_acls),
         DeleteAcls: on_its_side(perform_delete_acls),

@@ -2,12 +2,11 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from eosctl.analysis.fencing import failure_of
 from eosctl.clients.access import ClusterAccess
 from eosctl.executors.apply import Recheck
 from eosctl.executors.fencing import FencingRun
 from eosctl.model.counts import counted
-from eosctl.model.fencing import Candidate, FenceStep, FencingPlan
+from eosctl.model.fencing import Candidate, FenceStep, FencingPlan, failure_of
 from eosctl.model.plan import FenceProducers
 from eosctl.model.transactions import TransactionDescription
 
@@ -22,13 +21,11 @@ def fence_producers(step: FenceProducers, _: Recheck, *, access: ClusterAccess, 
         FenceStep(Candidate(each, named=True), known[each]) for each in step.transactional_ids if each in known
     )
     missing = len(step.transactional_ids) - len(steps)
-    told = counted(len(steps), "producer") + (
-        f"; {counted(missing, 'ID was', 'IDs were')} never used or expired" if missing else ""
-    )
     if steps:
         plan = FencingPlan(steps, (), (), (), step.transaction_timeout_ms)
         outcome = FencingRun(access.wire, plan, access.timeout_s, lambda _: None).run()
         failure = failure_of(outcome, access.wire.principal)
         if failure is not None:
             raise failure
-    return told
+    unknown = f"; {counted(missing, 'ID was', 'IDs were')} never used or expired" if missing else ""
+    return counted(len(steps), "producer") + unknown

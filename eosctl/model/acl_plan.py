@@ -3,7 +3,7 @@
 What there is one of for each binding is a tuple: large clusters have hundreds of thousands.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from typing import NamedTuple
 from eosctl.model.acls import AclBinding, PatternType
 from eosctl.model.client_roles import ClientRole, ConnectCluster
 from eosctl.model.offset_stores import SourceSupport
-from eosctl.model.report import Finding
+from eosctl.model.report import Answer, Finding, any_counts
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import NEWEST, KafkaVersion
 
@@ -133,3 +133,34 @@ class AclDifference:
     def missing_required(self) -> tuple[PlannedBinding, ...]:
         """Those of the missing without which something fails."""
         return tuple(each for each in self.missing if not each.is_optional)
+
+
+Phases = Mapping[AclBinding, Sequence[SourceSupport]]
+"""In which phases each binding is needed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AclReport(Answer):
+    """The plan for Connect clusters with these group IDs, against the ACLs of the Kafka cluster.
+
+    cluster is how configs name that cluster; difference is what decides, explained the same over all phases, with
+    those that need each binding. is_check: a required binding that is missing was found. is_for_tools: the plan is to
+    be written for another tool, whatever was found.
+    """
+
+    group_ids: tuple[str, ...]
+    as_of: int
+    cluster_id: str | None
+    cluster: frozenset[str]
+    plan: AclPlan
+    difference: AclDifference
+    explained: AclDifference | None = None
+    phases: Phases | None = None
+    is_check: bool = False
+    is_for_tools: bool = False
+
+    @property
+    def found(self) -> bool:
+        """Whether a finding counts or, in a check, something is missing that is required."""
+        missing = self.is_check and bool(self.difference.missing_required)
+        return not self.is_for_tools and (missing or any_counts(self.difference.findings))

@@ -1,6 +1,8 @@
-"""The demo's steps."""
+"""The demo's report."""
 
 from dataclasses import dataclass
+
+from eosctl.model.report import Answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -10,3 +12,11 @@ class DemoStep:
     step: str
     seen: str
     elapsed_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemoReport(Answer):
+    """All steps, on Kafka and Connect of this version."""
+
+    kafka_version: str
+    steps: tuple[DemoStep, ...]

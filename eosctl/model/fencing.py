@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from eosctl.errors import EosctlError, Interrupted, NotAuthorized, PartlyApplied, Refused, TimedOut
 from eosctl.model.names import ProducerIdAndEpoch
+from eosctl.model.report import Answer, Finding
 from eosctl.model.transactions import Owner, TransactionDescription
 
 
@@ -26,7 +28,7 @@ class FencingRequest:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing at all was asked for."""
+        """Whether it names nothing."""
         return not (self.transactional_ids or self.names_connectors or self.prefixes)
 
     @property
@@ -139,6 +141,35 @@ class FencingOutcome:
         return sum(1 for result in self.results if result.outcome is outcome)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedFencing(Answer):
+    """A plan, and the cluster and time (ms since the epoch) it was made for."""
+
+    plan: FencingPlan
+    cluster_id: str
+    as_of: int
+
+    @property
+    def transactional_ids(self) -> frozenset[str]:
+        """The IDs to fence."""
+        return frozenset(step.transactional_id for step in self.plan.steps)
+
+    @property
+    def objections(self) -> tuple[str, ...]:
+        """What speaks against the plan."""
+        return tuple(each.message for each in self.plan.objections)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the user should know although the plan can be carried out."""
+        return self.plan.warnings
+
+    @property
+    def failure(self) -> EosctlError | None:
+        """Refused where anything speaks against the plan."""
+        return Refused("; ".join(self.objections), hint=self.plan.objections[0].hint) if self.objections else None
+
+
 @dataclass(frozen=True, slots=True)
 class Proof:
     """What was seen afterwards about one fenced ID.
@@ -156,3 +187,75 @@ class Proof:
     def holds(self) -> bool:
         """Whether the old producer is out: nothing open, identity moved, and refused where it was asked."""
         return not self.open and self.moved and self.refusal != ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fenced(Answer):
+    """What became of a plan: the outcome of each ID, its proof, and findings where a proof does not hold.
+
+    principal is who fenced, as the brokers name the user.
+    """
+
+    planned: PlannedFencing
+    outcome: FencingOutcome
+    proofs: tuple[Proof, ...]
+    findings: tuple[Finding, ...]
+    principal: str
+
+    @property
+    def found(self) -> bool:
+        """Whether a proof does not hold."""
+        return bool(self.findings)
+
+    @property
+    def failure(self) -> EosctlError | None:
+        """The error that the command ends with where not all IDs were fenced."""
+        return failure_of(self.outcome, self.principal)
+
+
+def failure_of(outcome: FencingOutcome, principal: str) -> EosctlError | None:
+    """How a command ends whose fencing had this outcome; None if every ID was fenced or left alone on purpose.
+
+    1. Interrupted, if the user stopped it.
+    2. PartlyApplied, if some were fenced and some were not.
+    3. If none was fenced: NotAuthorized, TimedOut or Refused, by what happened to the first one; PartlyApplied where a
+       coordinator failed within and nobody knows how far it came.
+    """
+    failed = [result for result in outcome.results if result.outcome is FenceOutcome.FAILED]
+    fenced, total = outcome.count(FenceOutcome.FENCED), len(outcome.results)
+    if outcome.interrupted:
+        return Interrupted(
+            f"stopped: {fenced} of {total} IDs are fenced, {len(failed)} were under way; the result lists them"
+        )
+    if not failed:
+        return None
+    if fenced:
+        return PartlyApplied(
+            f"{fenced} of {total} IDs are fenced, {len(failed)} are not; first: {_reason(failed[0])}",
+            hint="the result lists them all; run the same command again, fencing twice does no harm",
+        )
+    return _failure_of_first(failed[0], principal)
+
+
+def _failure_of_first(result: FenceResult, principal: str) -> EosctlError:
+    name, cause = result.step.transactional_id, result.error.name if result.error is not None else ""
+    match cause:
+        case "TRANSACTIONAL_ID_AUTHORIZATION_FAILED":
+            return NotAuthorized(principal=principal, operation="Write", resource=f"TransactionalId {name}")
+        case "UNKNOWN_SERVER_ERROR":
+            look = f"eosctl transactions describe {name}"
+            hint = f"`{look}` tells its state and epoch; the log of {_coordinator(result)} says why"
+            return PartlyApplied(f"no ID was fenced for certain; first: {_reason(result)}", hint=hint)
+        case "TIMED_OUT" | "Unreachable":
+            return TimedOut(f"no ID was fenced in time; first: {_reason(result)}")
+        case _:
+            return Refused(f"no ID was fenced; first: {_reason(result)}")
+
+
+def _coordinator(result: FenceResult) -> str:
+    return "its coordinator" if result.coordinator is None else f"broker {result.coordinator}"
+
+
+def _reason(result: FenceResult) -> str:
+    error = result.error
+    return result.step.transactional_id + ("" if error is None else f": {error.name}: {error.message}")

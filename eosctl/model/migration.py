@@ -1,4 +1,4 @@
-"""Moving a connector's offsets: what is wished, what was read, and what is planned."""
+"""Moving a connector's offsets: the request, and what was read for it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,9 +8,8 @@ from eosctl.model.exported_offsets import ConnectorOffset
 from eosctl.model.names import ConnectorTaskId, task_transactional_id
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.offsets import OffsetsTopic
-from eosctl.model.plan import ConnectorStopped, Plan, Side
+from eosctl.model.plan import ConnectorStopped, Side
 from eosctl.model.plan_facts import ConnectorFacts, TopicNow
-from eosctl.model.report import Finding
 from eosctl.model.skipped import Skipped, not_asked
 
 
@@ -122,13 +121,3 @@ class MigrationFacts:
     transaction_timeout_ms: int = 60_000
     clusters: ConnectClusters = field(default_factory=ConnectClusters)
     answers: Mapping[str, tuple[ConnectorOffset, ...]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Migration:
-    """The plan, what was found on the way, and the reasons (if any) for which it must not be applied."""
-
-    plan: Plan
-    findings: tuple[Finding, ...]
-    objections: tuple[str, ...]
-    hint: str | None = None

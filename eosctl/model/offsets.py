@@ -71,6 +71,10 @@ class KeyRecords(NamedTuple):
         return self.committed if isolation_level is IsolationLevel.READ_COMMITTED else self.last
 
 
+Entry = tuple[OffsetKey, KeyRecords]
+"""A key, and what one partition holds under it."""
+
+
 @dataclass(frozen=True, slots=True)
 class OffsetsPartition:
     """One partition of an offsets topic, folded: records by raw key, None standing for a null key."""

@@ -68,7 +68,7 @@ class WriteOffsets:
     """All records of one connector in one transaction, under the transactional ID of its task 0.
 
     The transaction leads from before to after; before_values is what an undo leads back to. All three are digests of
-    planning.offsets_digest. Whoever initialises the ID next fences this producer, so of two that write one commits.
+    codecs.offsets_digest. Whoever initialises the ID next fences this producer, so of two that write one commits.
     """
 
     side: Side
@@ -216,7 +216,7 @@ class TopicIsCompactOrAbsent:
 class OffsetsUnchanged:
     """The last committed record of every key of the connector is the one that was read, by digest.
 
-    digest is of records or of values only (planning.offsets_digest). allowed is that of the offsets as the plan leaves
+    digest is of records or of values only (codecs.offsets_digest). allowed is that of the offsets as the plan leaves
     them: they are accepted too, so that a plan that was cut short after its commit can be finished.
     """
 

@@ -1,14 +1,14 @@
-"""The demo, act by act, on a sandbox of its own. Every figure it tells was counted on the cluster."""
+"""The demo, act by act, on a sandbox of its own. Every figure in it was counted on the cluster."""
 
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from eosctl.clients.librdkafka import OpenTransaction
 from eosctl.clients.rest import RestClient
 from eosctl.errors import TimedOut, UsageError
-from eosctl.model.demo import DemoStep
+from eosctl.model.demo import DemoReport, DemoStep
 from eosctl.model.fencing import FencingRequest
 from eosctl.model.names import ConnectorTaskId, TopicPartition, task_transactional_id
 from eosctl.model.records import IsolationLevel, RecordState
@@ -17,20 +17,18 @@ from eosctl.operations.fencing import fence_and_prove, read_and_plan
 from eosctl.operations.migration import read_and_plan as read_and_plan_move
 from eosctl.operations.migration_request import MigrationOptions
 from eosctl.operations.plan_flow import keep_plan, run_plan
+from eosctl.operations.reporter import Reporter
 from eosctl.operations.session import Session
 from eosctl.operations.session_options import SessionOptions
 from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
-from eosctl.render.views.inspection import view_inspection
-from eosctl.render.views.plan import view_plan
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
 from eosctl.sources.connect_rest import read_connectors
 from eosctl.sources.kafka_log import read_log
 
-if TYPE_CHECKING:
-    from eosctl.render.console import Console
-
 T = TypeVar("T")
+Show = Callable[[Any], str]
+"""Shows an answer on the terminal, and returns the sentence that leads it."""
 
 LINES: Final = 1000
 CONNECTOR: Final = "lines"
@@ -43,7 +41,7 @@ DEADLINE_S: Final = 60.0
 POLL_S: Final = 0.2
 
 
-def demonstrate(console: "Console", kafka_version: str) -> tuple[DemoStep, ...]:
+def demonstrate(console: Reporter, kafka_version: str, show: Show) -> DemoReport:
     """All acts on a fresh sandbox, which is gone afterwards."""
     start = time.monotonic()
     with Sandbox(SandboxSpec(kafka_version=kafka_version, workers=1), narrate=console.narrate) as sandbox:
@@ -57,9 +55,10 @@ def demonstrate(console: "Console", kafka_version: str) -> tuple[DemoStep, ...]:
             group_id=sandbox.spec.group_id,
         )
         with Session(options) as session, RestClient(sandbox.connect_urls[0], DEADLINE_S) as rest:
-            acts = Acts(session, rest, sandbox.directory)
+            acts = Acts(session, rest, sandbox.directory, show)
             lost = acts.copy_once(), acts.give_own_offsets_topic()
-            return ready, *lost, acts.migrate(), acts.inspect(), *acts.fence_a_zombie()
+            steps = (ready, *lost, acts.migrate(), acts.inspect(), *acts.fence_a_zombie())
+    return DemoReport(kafka_version=kafka_version, steps=steps)
 
 
 def _since(start: float) -> float:
@@ -69,9 +68,10 @@ def _since(start: float) -> float:
 class Acts:
     """The acts in their order; each returns what was seen."""
 
-    def __init__(self, session: Session, rest: RestClient, directory: Path) -> None:
+    def __init__(self, session: Session, rest: RestClient, directory: Path, show: Show) -> None:
         self._session = session
         self._rest = rest
+        self._show = show
         self._file = directory / "lines.txt"
         self._group_id = session.options.need_group_id()
 
@@ -110,11 +110,11 @@ class Acts:
         self._wait_for(lambda: self._tasks(MOVED), lambda state: state == "gone", "the connector to stop")
         start = time.monotonic()
         self._say(f"   $ eosctl migrate-offsets --connector {MOVED} --to-topic {MOVED}-offsets --set-config --resume")
-        asked = MigrationOptions((MOVED,), to_topic=f"{MOVED}-offsets", set_config=True, resume=True)
-        with SourceAndTarget(self._session, "connect-configs", TargetOptions()) as sides:
-            planned = read_and_plan_move(self._session, sides, asked)
-            self._session.options.console.preview(view_plan(planned.plan, planned.cluster_id))
-            _, failure = run_plan(self._session, sides, keep_plan(planned.plan, self._file.with_name("moved.plan")))
+        request = MigrationOptions((MOVED,), to_topic=f"{MOVED}-offsets", set_config=True, resume=True)
+        with SourceAndTarget(self._session, "connect-configs", TargetOptions()) as clusters:
+            planned = read_and_plan_move(self._session, clusters, request)
+            self._show(planned)
+            _, failure = run_plan(self._session, clusters, keep_plan(planned.plan, self._file.with_name("moved.plan")))
         if failure is not None:
             raise failure
         with self._file.open("a", encoding="utf-8") as file:
@@ -128,9 +128,8 @@ class Acts:
         """What the config topic says about it."""
         self._say(f"\n4. $ eosctl inspect-config --group-id {self._group_id}")
         start = time.monotonic()
-        document = view_inspection(inspect_config_topic(self._session, ConfigTopicRequest()))
-        self._session.options.console.preview(document)
-        return DemoStep("inspect the config topic", document.prose[0], _since(start))
+        seen = self._show(inspect_config_topic(self._session, ConfigTopicRequest()))
+        return DemoStep("inspect the config topic", seen, _since(start))
 
     def fence_a_zombie(self) -> tuple[DemoStep, DemoStep]:
         """A producer with the task's ID and an open transaction is fenced, and then tries to commit."""
@@ -145,10 +144,9 @@ class Acts:
         self._say(f"   $ eosctl fence --group-id {self._group_id} --connector {CONNECTOR}")
         start = time.monotonic()
         planned = read_and_plan(self._session, FencingRequest(connectors=(CONNECTOR,)), "connect-configs")
-        self._session.options.console.preview(planned.document)
-        document, _ = fence_and_prove(self._session, planned)
-        self._session.options.console.preview(document)
-        fenced = DemoStep(f"fence connector {CONNECTOR}", document.prose[0], _since(start))
+        self._show(planned)
+        seen = self._show(fence_and_prove(self._session, planned))
+        fenced = DemoStep(f"fence connector {CONNECTOR}", seen, _since(start))
         start = time.monotonic()
         answer = zombie.commit() or "accepted"
         self._say(f"   Now the zombie commits. The broker's answer: {answer}")

@@ -1,57 +1,59 @@
-"""What fence reads, decides and carries out."""
+"""Fencing producers: read, plan, show, ask, fence, prove."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from pathlib import Path
 
-from eosctl.analysis.config_topic import fold_config_topic
-from eosctl.analysis.fencing import failure_of, find_unproved, prove
+from eosctl.analysis.config_topic import connector_states
+from eosctl.analysis.fencing import find_unproved, prove
 from eosctl.analysis.owners import KnownNames
-from eosctl.errors import EXIT_FINE, EXIT_FOUND, EosctlError, Refused, Unreachable, UsageError
+from eosctl.errors import EosctlError, Refused, Unreachable, UsageError
 from eosctl.executors.fencing import FencingRun
 from eosctl.executors.old_producers import challenge_old_producers
-from eosctl.model.connectors import ConnectorState, Reader
-from eosctl.model.fencing import FenceOutcome, FencingOutcome, FencingPlan, FencingRequest, Proof
+from eosctl.model.connectors import ConnectorState
+from eosctl.model.fencing import Fenced, FenceOutcome, FencingOutcome, FencingRequest, PlannedFencing, Proof
+from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Skipped
-from eosctl.model.snapshot import ClusterFacts
-from eosctl.model.times import rfc3339
-from eosctl.model.versions import NEWEST
+from eosctl.model.transactions import TransactionDescription
 from eosctl.model.workers import ConnectFacts
-from eosctl.operations.reading import (
-    read_cluster,
-    read_config_topic,
-    read_descriptions,
-    read_leaderless,
-    read_listed_ids,
-)
+from eosctl.operations.plan_flow import Show, agree, known
 from eosctl.operations.session import Session
 from eosctl.planning.fencing import choose_transaction_timeout, plan_fencing, select_candidates
-from eosctl.render.document import Document
-from eosctl.render.views.fencing import view_fencing_outcome, view_fencing_plan
+from eosctl.sources.files import read_ids
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedFencing:
-    """A plan, and the cluster and time it was made for."""
+def fence(
+    session: Session,
+    request: FencingRequest,
+    ids_file: Path | None,
+    config_topic: str,
+    show: Show[PlannedFencing],
+) -> PlannedFencing | Fenced:
+    """The plan with --dry-run, else what became of each ID; ids_file holds more IDs to fence.
 
-    plan: FencingPlan
-    cluster: ClusterFacts
-    as_of: int
+    A person takes time to answer, so the plan is made again afterwards and must still be the one that was shown.
+    """
+    if ids_file is not None:
+        request = replace(request, transactional_ids=(*request.transactional_ids, *read_ids(ids_file)))
+    planned = read_and_plan(session, request, config_topic)
+    if session.options.dry_run:
+        return planned
+    if not planned.plan.steps:
+        _require(planned)
+        return fence_and_prove(session, planned)
+    agree(session, planned, f"Fence {len(planned.plan.steps)} transactional IDs?", show)
+    if not session.options.yes:
+        now = read_and_plan(session, request, config_topic)
+        _require(now)
+        if now.transactional_ids != planned.transactional_ids:
+            raise Refused("the plan changed while you were asked, nothing was fenced", hint="run the command again")
+        planned = now
+    return fence_and_prove(session, planned)
 
-    @property
-    def document(self) -> Document:
-        """The plan as it is shown."""
-        return view_fencing_plan(self.plan, rfc3339(self.as_of), self.cluster.cluster_id)
 
-    @property
-    def transactional_ids(self) -> frozenset[str]:
-        """The IDs to fence."""
-        return frozenset(step.transactional_id for step in self.plan.steps)
-
-    def require(self) -> None:
-        """Raise Refused where anything speaks against the plan."""
-        objections = self.plan.objections
-        if objections:
-            raise Refused("; ".join(each.message for each in objections), hint=objections[0].hint)
+def _require(planned: PlannedFencing) -> None:
+    if planned.failure is not None:
+        raise planned.failure
 
 
 def read_and_plan(session: Session, request: FencingRequest, config_topic: str) -> PlannedFencing:
@@ -63,23 +65,34 @@ def read_and_plan(session: Session, request: FencingRequest, config_topic: str) 
         )
     if "" in request.prefixes or "" in request.transactional_ids:
         raise UsageError("an empty transactional ID or prefix would mean all of them or none")
-    as_of, cluster = session.now(), read_cluster(session)
+    reader = session.reader
+    as_of, cluster_id, cluster = reader.now(), reader.cluster_id or "", reader.cluster()
     connectors = _read_connectors(session, request, config_topic)
-    connect = session.read_connect()
+    connect = reader.connect()
     names = _known_names(session, connectors, connect)
     listed = _read_listed(session, request) if request.needs_listing else ()
     counts = _task_counts(request, connectors)
     candidates = select_candidates(request, session.options.group_id or "", counts, listed, names)
-    descriptions = read_descriptions(session, [each.transactional_id for each in candidates])
+    descriptions = known(reader.describe([each.transactional_id for each in candidates]))
+    longest = cluster if isinstance(cluster, Skipped) else cluster.transaction_max_timeout_ms
     plan = plan_fencing(
         request,
         candidates,
         descriptions,
         _running_tasks(connect),
-        choose_transaction_timeout(request, cluster.transaction_max_timeout_ms),
-        read_leaderless(session, descriptions.values()),
+        choose_transaction_timeout(request, longest),
+        _leaderless(session, descriptions),
     )
-    return PlannedFencing(plan, cluster, as_of)
+    return PlannedFencing(plan=plan, cluster_id=cluster_id, as_of=as_of, coverage=reader.coverage)
+
+
+def _leaderless(session: Session, descriptions: Mapping[str, TransactionDescription]) -> frozenset[TopicPartition]:
+    """Partitions of the open transactions that have no leader now."""
+    opened = {place for each in descriptions.values() if each.state.is_open for place in each.partitions}
+    found = session.reader.leaderless(opened)
+    if isinstance(found, Skipped):
+        raise Unreachable(f"whether open partitions have leaders is unknown: {found.reason}")
+    return found
 
 
 def _read_listed(session: Session, request: FencingRequest) -> tuple[str, ...]:
@@ -87,7 +100,7 @@ def _read_listed(session: Session, request: FencingRequest) -> tuple[str, ...]:
 
     Of a connector's IDs only leftovers can be missed so: those of its tasks are known by their numbers.
     """
-    listed = read_listed_ids(session)
+    listed = session.reader.transactional_ids()
     if listed.unlisted and request.prefixes:
         raise Unreachable(
             "; ".join(listed.unlisted),
@@ -97,18 +110,18 @@ def _read_listed(session: Session, request: FencingRequest) -> tuple[str, ...]:
         session.options.console.warn(
             f"leftovers of earlier, larger generations may be missed: {'; '.join(listed.unlisted)}"
         )
-    return listed.transactional_ids
+    return tuple(each.transactional_id for each in listed.transactions)
 
 
 def _read_connectors(session: Session, request: FencingRequest, config_topic: str) -> Mapping[str, ConnectorState]:
     """Connectors as the config topic has them: needed to derive IDs from, else only to name their owners."""
     if request.names_connectors:
         session.options.need_group_id()
-        return fold_config_topic(read_config_topic(session, config_topic).records, Reader(NEWEST)).states
+        return connector_states(session.reader.config_topic(config_topic).records)
     if session.options.group_id is None:
         return {}
     try:
-        return fold_config_topic(read_config_topic(session, config_topic).records, Reader(NEWEST)).states
+        return connector_states(session.reader.config_topic(config_topic).records)
     except EosctlError as error:
         session.options.console.narrate(f"owners stay unknown: {error.message}")
         return {}
@@ -149,38 +162,8 @@ def _running_tasks(connect: ConnectFacts | Skipped) -> Mapping[str, Sequence[int
     return {name: status.running_tasks for name, status in connect.connectors.items()}
 
 
-def agree(session: Session, request: FencingRequest, config_topic: str, planned: PlannedFencing) -> PlannedFencing:
-    """The plan to carry out; raises Refused where something speaks against it or nobody agrees.
-
-    A person takes time to answer, so the plan is made again afterwards and must still be the one that was shown.
-    """
-    options = session.options
-    if not planned.plan.steps or options.yes:
-        planned.require()
-        for warning in planned.plan.warnings:
-            options.console.warn(warning)
-        return planned
-    options.console.preview(planned.document)
-    planned.require()
-    options.console.confirm(f"Fence {len(planned.plan.steps)} transactional IDs?", yes=False)
-    now = read_and_plan(session, request, config_topic)
-    now.require()
-    if now.transactional_ids != planned.transactional_ids:
-        raise Refused("the plan changed while you were asked, nothing was fenced", hint="run the command again")
-    return now
-
-
-def carry_out(session: Session, planned: PlannedFencing) -> int:
-    """Fences, proves, shows; raises the error that the command ends with where not all IDs were fenced."""
-    document, failure = fence_and_prove(session, planned)
-    session.options.console.result(document)
-    if failure is not None:
-        raise failure
-    return EXIT_FOUND if document.data["findings"] else EXIT_FINE
-
-
-def fence_and_prove(session: Session, planned: PlannedFencing) -> tuple[Document, EosctlError | None]:
-    """The result of carrying the plan out, with its proof, and the error it ends with, if any."""
+def fence_and_prove(session: Session, planned: PlannedFencing) -> Fenced:
+    """What became of each ID, and the proof that the old producers are out."""
     plan, console = planned.plan, session.options.console
     with console.progress("fencing", len(plan.steps), unit="IDs") as advance:
         outcome = FencingRun(session.wire, plan, session.options.timeout_s, lambda _: advance(1)).run()
@@ -189,15 +172,19 @@ def fence_and_prove(session: Session, planned: PlannedFencing) -> tuple[Document
         proofs = () if outcome.interrupted else _prove(session, outcome)
     except KeyboardInterrupt:
         outcome = replace(outcome, interrupted=True)
-    except EosctlError as error:  # what was fenced has to be told all the same
+    except EosctlError as error:  # what was fenced is the answer all the same
         console.warn(f"whether the fenced producers are refused could not be seen: {error.message}")
-    findings = find_unproved(proofs)
-    as_of, cluster_id = rfc3339(planned.as_of), planned.cluster.cluster_id
-    document = view_fencing_outcome(plan, outcome, proofs, findings, as_of, cluster_id)
-    return document, failure_of(outcome, session.wire.principal)
+    return Fenced(
+        planned=planned,
+        outcome=outcome,
+        proofs=proofs,
+        findings=find_unproved(proofs),
+        principal=session.reader.principal,
+        coverage=session.reader.coverage,
+    )
 
 
 def _prove(session: Session, outcome: FencingOutcome) -> tuple[Proof, ...]:
     fenced = [each.step.transactional_id for each in outcome.results if each.outcome is FenceOutcome.FENCED]
     refusals = challenge_old_producers(session.wire, outcome, session.options.timeout_s)
-    return prove(outcome, read_descriptions(session, fenced), refusals)
+    return prove(outcome, known(session.reader.describe(fenced)), refusals)

@@ -1,4 +1,4 @@
-"""What the flags of migrate-offsets ask for, as a request; flags that contradict one another are refused here."""
+"""The flags of migrate-offsets as a request; flags that contradict one another are refused here."""
 
 import json
 from collections.abc import Mapping
@@ -87,7 +87,7 @@ def _check_flags(options: MigrationOptions) -> None:
     wanted = (options.to_topic, options.to_worker_topic, options.rename_to, options.rename_map, options.goes_elsewhere)
     if not any(wanted):
         raise UsageError(
-            "it was not said where to",
+            "no target given",
             hint="--to-topic, --to-worker-topic, --rename-to, --rename-map, --to-group-id or --to-bootstrap-server",
         )
     if options.resume and not options.set_config:

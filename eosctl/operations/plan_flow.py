@@ -1,34 +1,74 @@
-"""Applying plans: the files beside a plan, the run, and its answer."""
+"""Show, ask, apply: the one flow of all commands that write.
+
+1. A plan is shown before the question (to whoever gave --yes only where something speaks against it). With --dry-run
+   or --plan-file it is the answer, and nothing is written.
+2. Only a stopped connector's offsets stay as they are: where a plan stops connectors, they are stopped first, and the
+   rest is planned again with what is there then.
+3. A plan is applied from its file. Its journal and its undo file lie beside it, so that a run that was cut short can
+   be finished and taken back.
+"""
 
 import os
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol, TypeVar
 
+from eosctl.analysis.config_topic import connector_states
+from eosctl.analysis.explanations import is_overtaken
+from eosctl.clients.access import ClusterAccess
 from eosctl.codecs.plan import decode_plan, plan_digest
-from eosctl.errors import EosctlError, UsageError
-from eosctl.executors.apply import ApplyRun
+from eosctl.errors import EosctlError, PartlyApplied, Refused, UsageError
+from eosctl.executors.apply import ApplyRun, Performer
+from eosctl.executors.connectors import ResumeChecks
 from eosctl.executors.failpoints import Failpoint, no_failpoint
 from eosctl.executors.journal import Journal, write_plan_file
-from eosctl.model.plan import Plan, Side
+from eosctl.executors.performers import performers
+from eosctl.model.counts import counted
+from eosctl.model.plan import ConnectorStopped, Plan, Side, StopConnector
 from eosctl.model.plan_outcome import ApplyOutcome
-from eosctl.model.report import Finding
-from eosctl.operations.gc_paused import gc_paused
-from eosctl.operations.session import Session
+from eosctl.model.planned import Applied, Planned
+from eosctl.model.skipped import Skipped, or_skipped
+from eosctl.model.step_descriptions import describe_step
+from eosctl.model.transactions import TransactionDescription
+from eosctl.operations.reporter import Reporter
+from eosctl.operations.session import Session, gc_paused
 from eosctl.operations.two_clusters import SourceAndTarget
-from eosctl.planning.undo import undo_plan
-from eosctl.render.views.plan import describe_step, view_apply_outcome, view_plan
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from eosctl.clients.access import ClusterAccess
-    from eosctl.model.transactions import TransactionDescription
+from eosctl.planning import undo as undoing
+from eosctl.planning.answered_offsets import contradiction
+from eosctl.sources.files import read_text
+from eosctl.sources.kafka_transactions import describe_transactional_ids
+from eosctl.sources.plan_facts import read_entries, read_plan_facts
 
 JOURNAL_SUFFIX: Final = ".journal"
 UNDO_SUFFIX: Final = ".undo"
+
+
+class Proposal(Protocol):
+    """What the user is asked about."""
+
+    @property
+    def objections(self) -> tuple[str, ...]:
+        """What speaks against it."""
+        ...
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the user should know although it can be carried out."""
+        ...
+
+    @property
+    def failure(self) -> EosctlError | None:
+        """Refused where anything speaks against it."""
+        ...
+
+
+P = TypeVar("P", bound=Proposal)
+Show = Callable[[P], None]
+"""Shows on the terminal what the question that follows is about."""
+MakePlan = Callable[[tuple[ConnectorStopped, ...]], Planned]
+"""Reads and plans; its argument is the connectors that this command has stopped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +89,166 @@ class PlanFile:
         return self.path.with_name(self.path.name + UNDO_SUFFIX)
 
 
+def agree(session: Session, proposal: P, question: str, show: Show[P]) -> None:
+    """Shows the proposal and asks; raises Refused where something speaks against it or the user does not agree."""
+    options = session.options
+    if proposal.objections or not options.yes:
+        show(proposal)
+    if proposal.failure is not None:
+        raise proposal.failure
+    if options.yes:
+        for warning in proposal.warnings:
+            options.console.warn(warning)
+    options.console.confirm(question, yes=options.yes)
+
+
+def plan_and_apply(
+    session: Session,
+    clusters: SourceAndTarget,
+    make_plan: MakePlan,
+    show: Show[Planned],
+    *,
+    plan_file: Path | None,
+    question: Callable[[Plan], str] = lambda plan: f"Apply {counted(len(plan.steps), 'step')}?",
+) -> Planned | Applied:
+    """The plan where it is only to be shown or kept in plan_file, else what became of its steps."""
+    options = session.options
+    with gc_paused():
+        planned = make_plan(()).covering(session.reader.coverage)
+    if plan_file is not None:
+        return _kept(options.console, planned, plan_file)
+    if options.dry_run:
+        return planned
+    agree(session, planned, question(planned.plan), show)
+    if planned.stops:
+        planned = _stop_and_plan_again(session, clusters, make_plan, planned)
+    file = keep_plan(planned.plan, own_plan_path(planned.plan))
+    options.console.narrate(f"the plan is kept in {file.path}; if this is cut short, `eosctl apply` finishes it")
+    applied = apply_plan(session, clusters, file)
+    return replace(applied, findings=planned.findings, coverage=session.reader.coverage)
+
+
+def _kept(console: Reporter, planned: Planned, path: Path) -> Planned:
+    """The plan, written to `path` if nothing speaks against it; with the error where it is not."""
+    if planned.objections:
+        return planned
+    try:
+        if planned.stops:
+            raise Refused(
+                "a running connector moves on, so a plan of its offsets would be stale at once; no plan was written",
+                hint="stop it first (PUT /connectors/NAME/stop) and plan then, or leave out --plan-file",
+            )
+        keep_plan(planned.plan, path)
+    except EosctlError as error:
+        return replace(planned, error=error)
+    console.narrate(f"plan written to {path}; `eosctl apply {path}` carries it out")
+    return planned
+
+
+def _stop_and_plan_again(session: Session, clusters: SourceAndTarget, make_plan: MakePlan, planned: Planned) -> Planned:
+    """Rule 2."""
+    stop_plan = Plan(planned.plan.kind, planned.plan.as_of, planned.stops)
+    _, failure = run_plan(session, clusters, keep_plan(stop_plan, own_plan_path(stop_plan)))
+    if failure is not None:
+        raise failure
+    stopped = [each.step for each in planned.stops if isinstance(each.step, StopConnector)]
+    try:
+        now = make_plan(tuple(ConnectorStopped(step.side, step.connector) for step in stopped))
+        if now.failure is not None:
+            raise now.failure
+    except EosctlError as error:
+        names = ", ".join(step.connector for step in stopped)
+        raise PartlyApplied(
+            f"connector {names} was stopped, then: {error.message}",
+            hint=f"nothing else was changed; resume with PUT /connectors/{names}/resume, or run this again",
+        ) from error
+    return now
+
+
+def apply_file(session: Session, clusters: SourceAndTarget, path: Path, show: Show[Planned]) -> Planned | Applied:
+    """`eosctl apply`: the plan in the file, shown, agreed to and applied."""
+    return _apply(session, clusters, read_plan(path), f"Apply {path}?", show)
+
+
+def undo_file(session: Session, clusters: SourceAndTarget, path: Path, show: Show[Planned]) -> Planned | Applied:
+    """`eosctl undo`: the same for an undo file; UsageError for another plan."""
+    file = read_plan(path)
+    if file.plan.kind != undoing.KIND:
+        raise UsageError(f"{path} is a plan of kind {file.plan.kind}", hint=f"`eosctl apply {path}` applies it")
+    return _apply(session, clusters, file, f"Undo with {path}?", show)
+
+
+def _apply(
+    session: Session, clusters: SourceAndTarget, file: PlanFile, question: str, show: Show[Planned]
+) -> Planned | Applied:
+    planned = Planned(plan=file.plan, cluster_id=clusters.access(Side.SOURCE).wire.cluster_id)
+    if session.options.dry_run:
+        return planned
+    agree(session, planned, question, show)
+    return apply_plan(session, clusters, file)
+
+
+def apply_plan(session: Session, clusters: SourceAndTarget, file: PlanFile) -> Applied:
+    """What became of each step, and the error that the run ended with, if any."""
+    outcome, error = run_plan(session, clusters, file)
+    cluster_id = or_skipped(lambda: clusters.access(Side.SOURCE).wire.cluster_id)
+    return Applied(
+        plan=file.plan,
+        cluster_id="" if isinstance(cluster_id, Skipped) else cluster_id,
+        outcome=outcome,
+        undo_file=str(file.undo),
+        error=error,
+    )
+
+
+def run_plan(
+    session: Session, clusters: SourceAndTarget, file: PlanFile, *, failpoint: Failpoint = no_failpoint
+) -> tuple[ApplyOutcome, EosctlError | None]:
+    """Leaves the undo file, then performs the steps that are not done yet."""
+    console = session.options.console
+    with Journal(file.journal, plan_digest(file.plan)) as journal, gc_paused():
+        if not file.undo.exists():
+            write_plan_file(file.undo, undoing.undo_plan(file.plan))
+        return ApplyRun(
+            file.plan,
+            journal,
+            lambda preconditions: read_plan_facts(clusters.access, preconditions, connector_states),
+            performers_on(clusters.access, failpoint),
+            on_result=lambda result: console.narrate(
+                f"{result.number}. {result.outcome.value}: {result.detail or describe_step(result.step)}"
+            ),
+            failpoint=failpoint,
+        ).run()
+
+
+def performers_on(
+    access: Callable[[Side], ClusterAccess], failpoint: Failpoint = no_failpoint
+) -> Mapping[type, Performer]:
+    """The performer of each kind of step, with what it reads and decides by."""
+    checks = ResumeChecks(partial(read_entries, access), partial(contradiction, nulls=False), is_overtaken)
+    return performers(access, describe_known, checks, failpoint)
+
+
+def describe_known(access: ClusterAccess, transactional_ids: Sequence[str]) -> Mapping[str, TransactionDescription]:
+    """Descriptions of the IDs that coordinators know; raises the error of one that did not answer."""
+    return known(describe_transactional_ids(access.wire, transactional_ids))
+
+
+def known(
+    described: Mapping[str, TransactionDescription | EosctlError | None],
+) -> dict[str, TransactionDescription]:
+    """Those that are known; raises the first error among them."""
+    found = {}
+    for name, answer in described.items():
+        if isinstance(answer, EosctlError):
+            raise answer
+        if answer is not None:
+            found[name] = answer
+    return found
+
+
 def read_plan(path: Path) -> PlanFile:
     """The plan in this file."""
-    from eosctl.sources.files import read_text
-
     return PlanFile(decode_plan(read_text(path, "the plan")), path)
 
 
@@ -70,90 +266,3 @@ def own_plan_path(plan: Plan) -> Path:
     base = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
     digest = plan_digest(plan).partition(":")[2]
     return Path(base) / "eosctl" / "plans" / f"{plan.as_of}-{digest[:12]}.plan"
-
-
-def apply_plan(
-    session: Session,
-    sides: SourceAndTarget,
-    file: PlanFile,
-    *,
-    findings: Sequence[Finding] = (),
-    failpoint: Failpoint = no_failpoint,
-) -> int:
-    """Applies the plan, shows what became of each step, and raises the error that it ended with, if any."""
-    outcome, failure = run_plan(session, sides, file, failpoint=failpoint)
-    cluster_id = sides.access(Side.SOURCE).wire.cluster_id if failure is None else _known_cluster(sides)
-    session.options.console.result(
-        view_apply_outcome(file.plan, outcome, cluster_id, str(file.undo), findings=findings)
-    )
-    if failure is not None:
-        raise failure
-    return 0
-
-
-def _known_cluster(sides: SourceAndTarget) -> str:
-    with suppress(EosctlError):
-        return sides.access(Side.SOURCE).wire.cluster_id
-    return ""
-
-
-def run_plan(
-    session: Session, sides: SourceAndTarget, file: PlanFile, *, failpoint: Failpoint = no_failpoint
-) -> tuple[ApplyOutcome, EosctlError | None]:
-    """Leaves the undo file, then performs the steps that are not done yet."""
-    from eosctl.executors.performers import performers
-    from eosctl.sources.plan_facts import read_entries, read_plan_facts
-
-    console = session.options.console
-    with Journal(file.journal, plan_digest(file.plan)) as journal, gc_paused():
-        if not file.undo.exists():
-            write_plan_file(file.undo, undo_plan(file.plan))
-        return ApplyRun(
-            file.plan,
-            journal,
-            lambda preconditions: read_plan_facts(sides.access, preconditions),
-            performers(
-                sides.access,
-                lambda side, topic, connector: read_entries(sides.access, side, topic, connector),
-                describer(),
-                failpoint,
-            ),
-            on_result=lambda result: console.narrate(
-                f"{result.number}. {result.outcome.value}: {result.detail or describe_step(result.step)}"
-            ),
-            failpoint=failpoint,
-        ).run()
-
-
-def describer() -> "Callable[[ClusterAccess, Sequence[str]], Mapping[str, TransactionDescription]]":
-    """What describes transactional IDs for the performers: those that coordinators know."""
-    from eosctl.sources.kafka_transactions import describe_transactional_ids
-
-    def describe(access: "ClusterAccess", ids: Sequence[str]) -> "Mapping[str, TransactionDescription]":
-        found = {}
-        for name, described in describe_transactional_ids(access.wire, ids).items():
-            if isinstance(described, EosctlError):
-                raise described
-            if described is not None:
-                found[name] = described
-        return found
-
-    return describe
-
-
-def apply_file(
-    session: Session, sides: SourceAndTarget, path: Path, question: str, *, kinds: Sequence[str] = ()
-) -> int:
-    """`eosctl apply` and `eosctl undo`: the plan shown, agreed to, applied. kinds limits what the file may hold."""
-    options = session.options
-    file = read_plan(path)
-    if kinds and file.plan.kind not in kinds:
-        raise UsageError(f"{path} is a plan of kind {file.plan.kind}", hint=f"`eosctl apply {path}` applies it")
-    document = view_plan(file.plan, sides.access(Side.SOURCE).wire.cluster_id)
-    if options.dry_run:
-        options.console.result(document)
-        return 0
-    if not options.yes:
-        options.console.preview(document)
-    options.console.confirm(question, yes=options.yes)
-    return apply_plan(session, sides, file)

@@ -1,19 +1,23 @@
-"""What `offsets restore` reads, decides and carries out."""
+"""Restoring a connector's offsets from an export: read, plan, show, ask, apply."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
+from eosctl.analysis.config_topic import connector_states
 from eosctl.codecs.kip875 import decode_kip875
 from eosctl.model.migration import ConnectClusters, MigrationFacts, MigrationRequest
 from eosctl.model.plan import ConnectorStopped, Side
+from eosctl.model.planned import Applied, Planned
 from eosctl.model.skipped import Skipped
-from eosctl.operations.migration import Planned, connector_configs, fenced_ids, present, transaction_timeout_ms
+from eosctl.operations.migration import connector_configs, fenced_ids, transaction_timeout_ms
 from eosctl.operations.migration_clusters import known_or_former_configs, read_clusters
+from eosctl.operations.migration_request import OFFSETS_TOPIC_SETTING
+from eosctl.operations.plan_flow import Show, plan_and_apply
 from eosctl.operations.session import Session
 from eosctl.operations.two_clusters import SourceAndTarget
 from eosctl.planning.restore import RestoreRequest, plan_restore
-
-OFFSETS_TOPIC_SETTING = "offsets.storage.topic"
+from eosctl.sources.files import read_text
+from eosctl.sources.plan_facts import read_connector_facts, read_offsets_topic, read_topic_now
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,69 +34,65 @@ class RestoreOptions:
     create_keys: bool = False
 
 
-def restore(session: Session, sides: SourceAndTarget, asked: RestoreOptions) -> int:
-    """The whole command: plan, show, ask, apply. Returns the exit code."""
+def restore(
+    session: Session, clusters: SourceAndTarget, options: RestoreOptions, show: Show[Planned]
+) -> Planned | Applied:
+    """Restores the offsets: the plan where it is only to be shown or kept, else what became of its steps."""
 
-    def plan(just_stopped: tuple[ConnectorStopped, ...]) -> Planned:
-        return _read_and_plan(session, sides, asked, just_stopped)
+    def make_plan(just_stopped: tuple[ConnectorStopped, ...]) -> Planned:
+        return _read_and_plan(session, clusters, options, just_stopped)
 
-    return present(session, sides, plan, asked.plan_file)
+    return plan_and_apply(session, clusters, make_plan, show, plan_file=options.plan_file)
 
 
 def _read_and_plan(
-    session: Session, sides: SourceAndTarget, asked: RestoreOptions, just_stopped: tuple[ConnectorStopped, ...]
+    session: Session, clusters: SourceAndTarget, options: RestoreOptions, just_stopped: tuple[ConnectorStopped, ...]
 ) -> Planned:
-    from eosctl.sources.files import read_text
-    from eosctl.sources.plan_facts import (
-        read_connector_facts,
-        read_connector_states,
-        read_offsets_topic,
-        read_topic_now,
-    )
-
-    offsets = decode_kip875(read_text(asked.file, "the export file"), str(asked.file))
+    offsets = decode_kip875(read_text(options.file, "the export file"), str(options.file))
     group_id = session.options.need_group_id()
-    access = sides.access(Side.SOURCE)
-    states = read_connector_states(access)
+    access = clusters.access(Side.SOURCE)
+    states = clusters.connector_states(Side.SOURCE)
     configs = connector_configs(session, states)
-    known = known_or_former_configs(sides, (asked.connector,), configs)
-    config = known.get(asked.connector, {})
-    own = asked.offsets_topic or config.get(OFFSETS_TOPIC_SETTING)
-    clusters = read_clusters(sides, {asked.connector: config}, group_id)
-    topics = _topics(asked, own, clusters, access.wire.cluster_id)
+    known = known_or_former_configs(clusters, (options.connector,), configs)
+    config = known.get(options.connector, {})
+    own = options.offsets_topic or config.get(OFFSETS_TOPIC_SETTING)
+    places = read_clusters(session, clusters, {options.connector: config}, group_id)
+    topics = _topics(options, own, places, access.wire.cluster_id)
     request = RestoreRequest(
-        asked.connector,
+        options.connector,
         group_id,
         topics,
         offsets,
-        asked.stop,
-        asked.resume,
+        options.stop,
+        options.resume,
         just_stopped,
-        create_keys=asked.create_keys,
+        create_keys=options.create_keys,
         own_topic=own is not None,
-        named=asked.offsets_topic is not None,
+        named=options.offsets_topic is not None,
     )
     facts = MigrationFacts(
         as_of=session.now(),
         cluster_ids=dict.fromkeys(Side, access.wire.cluster_id),
         connectors={
             (Side.SOURCE, name): each
-            for name, each in read_connector_facts(access, [asked.connector], lived_here=True).items()
+            for name, each in read_connector_facts(
+                access, [options.connector], connector_states, lived_here=True
+            ).items()
         },
         topics={(Side.SOURCE, topic): read_topic_now(access, topic) for topic in topics},
         offsets={(Side.SOURCE, topic): read_offsets_topic(access, topic) for topic in topics},
-        fenced_ids=fenced_ids(sides, MigrationRequest((), group_id, group_id), states, {asked.connector}),
+        fenced_ids=fenced_ids(clusters, MigrationRequest((), group_id, group_id), states, {options.connector}),
         transaction_timeout_ms=transaction_timeout_ms(access),
-        clusters=clusters,
+        clusters=places,
     )
-    return Planned(plan_restore(request, facts), facts.cluster_ids[Side.SOURCE])
+    return plan_restore(request, facts)
 
 
-def _topics(asked: RestoreOptions, own: object, clusters: ConnectClusters, cluster_id: str) -> tuple[str, ...]:
+def _topics(options: RestoreOptions, own: object, places: ConnectClusters, cluster_id: str) -> tuple[str, ...]:
     """The topics of its stores in this cluster. The workers' topic is not where only the connector produces to."""
-    first = asked.worker_offsets_topic if own is None else str(own)
-    producer = clusters.producers.get(asked.connector)
-    workers = clusters.workers
+    first = options.worker_offsets_topic if own is None else str(own)
+    producer = places.producers.get(options.connector)
+    workers = places.workers
     if producer == cluster_id and not isinstance(workers, Skipped) and workers != cluster_id:
         return (first,)
-    return tuple(dict.fromkeys((asked.worker_offsets_topic, first)))
+    return tuple(dict.fromkeys((options.worker_offsets_topic, first)))

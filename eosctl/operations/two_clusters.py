@@ -1,22 +1,27 @@
-"""The two sides of a plan, as the command line names them: -b and its like, and --to-… for the target."""
+"""Source and target of a plan, as the command line names them: -b and its like, and --to-… for the target."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from eosctl.clients.rest_identity import WorkerUrl
+from eosctl.model.connectors import ConnectorState
 from eosctl.model.plan import Side
+from eosctl.model.skipped import Skipped
 from eosctl.operations.session import Session
 
 if TYPE_CHECKING:
     from eosctl.clients.access import ClusterAccess
 
+States = Mapping[str, ConnectorState] | Skipped
+"""Every connector that a config topic mentions; Skipped where it was not read."""
+
 
 @dataclass(frozen=True, slots=True)
 class TargetOptions:
-    """What the user said of the target; nothing where it is the same as the source."""
+    """The user's options for the target; nothing where it is the same as the source."""
 
     bootstrap_server: str | None = None
     command_config: Path | None = None
@@ -30,7 +35,7 @@ class TargetOptions:
 
 
 class SourceAndTarget:
-    """Access to source and target. The target's Connect cluster is reached by what was said of the target only."""
+    """Access to source and target. The target's Connect cluster is reached by the options of the target only."""
 
     def __init__(self, session: Session, config_topic: str, target: TargetOptions) -> None:
         self._session = session
@@ -64,3 +69,10 @@ class SourceAndTarget:
         target = self._target_session
         urls = tuple(WorkerUrl(url.rstrip("/"), lambda: target.client_properties) for url in self._target.connect_urls)
         return ClusterAccess(self._target_session.wire, urls, self._target.config_topic, options.timeout_s)
+
+    def connector_states(self, side: Side) -> States:
+        """The connectors of one side's Connect cluster, as its config topic has them."""
+        from eosctl.analysis.config_topic import connector_states
+        from eosctl.sources.plan_facts import read_connector_states
+
+        return read_connector_states(self.access(side), connector_states)

@@ -2,45 +2,25 @@
 
 1. Without a start offset or producer ID all that hang in the partition are aborted; these narrow it down.
 2. Only what hangs by KIP-664's rule is aborted, and only when it is older than the longest transaction timeout.
-3. Where the producer has another transaction under way, or its coordinator is ending one, it may write to the partition
-   again: that is refused. So is a transaction that does not hang, and one that is younger.
+3. Where the producer has another transaction in progress, or its coordinator is ending one, it may write to the
+   partition again: that is refused. So is a transaction that does not hang, and one that is younger.
 4. With force 2 and 3 do not refuse. The marker passes the coordinator by: a client may commit all the same, and then a
    part of its transaction is committed and this part is lost.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Final
 
+from eosctl.model.aborting import AbortRequest
 from eosctl.model.hanging import Advice, OpenTransaction, Verdict
-from eosctl.model.names import TopicPartition
 from eosctl.model.plan import AbortTransaction, ClusterIs, Plan, PlannedStep, Side, TransactionHangs
+from eosctl.model.planned import Planned
 
 KIND: Final = "transactions.abort"
 
 
-@dataclass(frozen=True, slots=True)
-class AbortRequest:
-    """What to abort, how old it must be, and whether to do so although it does not hang."""
-
-    topic_partition: TopicPartition
-    start_offset: int | None
-    producer_id: int | None
-    max_timeout_ms: int
-    force: bool
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedAbort:
-    """The plan, what speaks against it, and what to do then; warnings are for those who force it."""
-
-    plan: Plan
-    objections: tuple[str, ...]
-    hint: str | None
-    warnings: tuple[str, ...]
-
-
-def plan_abort(request: AbortRequest, verdicts: Sequence[Verdict], as_of: int, cluster_id: str) -> PlannedAbort:
+def plan_abort(request: AbortRequest, verdicts: Sequence[Verdict], as_of: int, cluster_id: str) -> Planned:
     """The plan by the rules above. verdicts are on everything open in the partition, whatever its age."""
     named = request.start_offset is not None or request.producer_id is not None
     chosen = [each for each in verdicts if _is_named(request, each.transaction)]
@@ -51,11 +31,14 @@ def plan_abort(request: AbortRequest, verdicts: Sequence[Verdict], as_of: int, c
     if not chosen:
         where = request.topic_partition if not named else f"{request.topic_partition} of that producer or offset"
         nothing = f"no transaction is open in {where}, so there is nothing to abort"
-        return PlannedAbort(Plan(KIND, as_of, ()), (nothing,), "`eosctl transactions hanging` finds what hangs", ())
+        hint = "`eosctl transactions hanging` finds what hangs"
+        return Planned(plan=Plan(KIND, as_of, ()), cluster_id=cluster_id, objections=(nothing,), hint=hint)
+    planned = Planned(plan=Plan(KIND, as_of, steps), cluster_id=cluster_id)
     if request.force:
-        return PlannedAbort(Plan(KIND, as_of, steps), (), None, tuple(_danger(why) for why, _ in objections))
-    hint = _hint(objections[0][1]) if objections else None
-    return PlannedAbort(Plan(KIND, as_of, steps), tuple(why for why, _ in objections), hint, ())
+        return replace(planned, warnings=tuple(_danger(why) for why, _ in objections))
+    if not objections:
+        return planned
+    return replace(planned, objections=tuple(why for why, _ in objections), hint=_hint(objections[0][1]))
 
 
 def _is_named(request: AbortRequest, transaction: OpenTransaction) -> bool:

@@ -38,16 +38,16 @@ class Client:
 
 
 class PrincipalBook:
-    """Principals of clients: named ones first, then what their properties tell. Gathers those that neither tells."""
+    """Principals of clients: named ones first, then those in their properties. Gathers those that neither names."""
 
     def __init__(self, request: AclRequest, subject_of: SubjectOf) -> None:
-        self._wish = request
+        self._request = request
         self._subject_of = subject_of
         self._unresolved: dict[tuple[ClientRole, str | None], Unresolved] = {}
 
     def client(self, config: ClientConfig) -> Client:
         """The client with its principal; an unresolved one is remembered for `require`."""
-        named = self._wish.principals
+        named = self._request.principals
         principal = named.get((config.role, config.connector)) or named.get((config.role, None))
         if principal is None:
             found = self._resolve(config)
@@ -59,7 +59,7 @@ class PrincipalBook:
 
     def _resolve(self, config: ClientConfig) -> str | Unresolved:
         try:
-            return resolve_principal(config.properties, self._subject_of, self._wish.mapping_rules)
+            return resolve_principal(config.properties, self._subject_of, self._request.mapping_rules)
         except ConfigError as error:
             raise ConfigError(
                 f"no principal can be told for {_who(config.role, config.connector)}: {error.message}",

@@ -2,7 +2,7 @@
 
 1. A planned binding is present where the authorizer allows all of it: its whole pattern, from every host. Bindings for
    single hosts or single names within a prefix do not add up to it.
-2. A denial that covers a planned binding makes it missing, and adding it would not help; one of a part is told.
+2. A denial that covers a planned binding makes it missing, and adding it would not help; one of a part is reported.
 3. Extra are bindings of the plan's own kinds that decide nothing that is planned. The plan's own kinds are allowances
    of planned principals on the Connect group, the internal and offsets topics, and transactional IDs of the group's.
    Bindings of `User:*`, on all names, or for principals outside the plan are nobody's business here. So is what lies
@@ -103,7 +103,7 @@ def _extras(
         ours = binding.permission is Permission.ALLOW and binding.principal in principals
         if not ours or binding in used or binding in wanted or binding.pattern.is_wildcard:
             continue
-        why = next((told for kind in kinds if (told := kind.why(binding)) is not None), None)
+        why = next((each for kind in kinds if (each := kind.why(binding)) is not None), None)
         if why is not None:
             yield ExtraBinding(binding, why)
 

@@ -5,7 +5,7 @@
    share an address are clients of one cluster.
 3. A need is dropped where the same principal has a binding on the same pattern that implies it (Write implies Describe)
    and that is at least as much required. Its reasons move there.
-4. Names that are references to a config provider are told as findings: only a worker knows what they stand for.
+4. Names that are references to a config provider are findings: only a worker knows what they stand for.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -35,13 +35,13 @@ _CAN_BE_IMPLIED: Final = frozenset(IMPLIED_BY)
 
 
 def plan_acls(request: AclRequest, subject_of: SubjectOf) -> AclPlan:
-    """The bindings that the clusters of `request` need; raises ConfigError where a principal cannot be told."""
+    """The bindings that the clusters of `request` need; raises ConfigError where a principal is not known."""
     book = PrincipalBook(request, subject_of)
     needs = [need for cluster in request.clusters for need in _needs_of(request, book, cluster)]
     book.require()
-    told = [each for each in needs if not _is_reference(each)]
+    named = [each for each in needs if not _is_reference(each)]
     findings = (*find_in_acls(request), *_references(each for each in needs if _is_reference(each)))
-    return AclPlan(tuple(merge_needs(told, request.here or frozenset())), findings)
+    return AclPlan(tuple(merge_needs(named, request.here or frozenset())), findings)
 
 
 def _is_reference(need: Need) -> bool:
@@ -100,7 +100,7 @@ def merge_needs(needs: Sequence[Need], here: frozenset[str] = frozenset()) -> It
 
 
 def united(clusters: Iterable[frozenset[str]]) -> dict[frozenset[str], frozenset[str]]:
-    """For each set of bootstrap servers all addresses of its cluster, as far as the sets tell by overlapping."""
+    """For each set of bootstrap servers all addresses of its cluster, as far as the sets overlap."""
     given = tuple(clusters)
     known: dict[str, frozenset[str]] = {}
     for addresses in given:

@@ -3,7 +3,7 @@
 Settings can be misread: another offsets topic, another Connect cluster with a connector of the same name. The workers
 answer from where they look, so their answer is compared with the topic before a move and before a connector is resumed.
 
-1. Workers list the source partitions of all stores, and look each of them up under the key that they write anew. They
+1. Workers list the source partitions of all stores, and look each of them up under the key that they encode. They
    answer null where the first store has none (the null shadow), and where the connector writes its key in other bytes:
    members in another order than a HashMap's.
 2. A null source partition is not listed, nor one that was deleted. Doubles come back changed (-0.0 as 0.0), so source
@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from eosctl.analysis.catalogue.migration import WORKERS_ANSWER_OTHERWISE
+from eosctl.codecs.offsets_digest import entries_by_connector
 from eosctl.codecs.offsets_topic import (
     canonical_partition,
     decode_offsets_value,
@@ -26,10 +27,9 @@ from eosctl.model.connectors import connector_path
 from eosctl.model.counts import counted
 from eosctl.model.exported_offsets import ConnectorOffset
 from eosctl.model.migration import MigrationFacts, MigrationRequest, Move
-from eosctl.model.offsets import MalformedValue, OffsetKey, SourceOffset, SourcePartition
+from eosctl.model.offsets import Entry, MalformedValue, OffsetKey, SourceOffset, SourcePartition
 from eosctl.model.plan import Side
 from eosctl.model.report import Finding, Severity
-from eosctl.planning.offsets_digest import Entry, entries_by_connector
 
 SHOWN = 200
 
@@ -38,7 +38,7 @@ SHOWN = 200
 class _Held:
     """Source partitions of a topic as canonical JSON: the offsets that were ever written, and which are live.
 
-    found are live ones that workers find: they write the same bytes anew.
+    found are live ones that workers find: they encode the same bytes.
     """
 
     seen: dict[str, set[str]]
@@ -52,9 +52,9 @@ def contradictions(request: MigrationRequest, facts: MigrationFacts) -> Iterator
         answer = facts.answers.get(move.connector)
         held = facts.offsets.get((Side.SOURCE, move.source_topic))
         if answer is not None and held is not None:
-            told = contradiction(answer, entries_by_connector(held).get(move.connector, []))
-            if told is not None:
-                yield _finding(move, told)
+            different = contradiction(answer, entries_by_connector(held).get(move.connector, []))
+            if different is not None:
+                yield _finding(move, different)
 
 
 def contradiction(answer: Sequence[ConnectorOffset], entries: Iterable[Entry], *, nulls: bool = True) -> str | None:
@@ -65,14 +65,14 @@ def contradiction(answer: Sequence[ConnectorOffset], entries: Iterable[Entry], *
     held = _held(entries)
     if held is None:
         return None
-    told = {canonical_partition(each.partition): each.offset for each in answer if _is_exact(each.partition)}
+    answered = {canonical_partition(each.partition): each.offset for each in answer if _is_exact(each.partition)}
     others = [
         f"{partition} is {_plain(offset)}"
-        for partition, offset in told.items()
+        for partition, offset in answered.items()
         if offset is not None and _plain(offset) not in held.seen.get(partition, ())
     ]
-    unheard = sorted(held.live - told.keys())
-    begun = [] if nulls else sorted(partition for partition in held.found if told.get(partition) is None)
+    unheard = sorted(held.live - answered.keys())
+    begun = [] if nulls else sorted(partition for partition in held.found if answered.get(partition) is None)
     lost = unheard or begun
     wrong = counted(len(others), "offset that is not there", "offsets that are not there")
     for found, what in ((others, wrong), (lost, f"none for {counted(len(lost), 'source partition')}")):
@@ -110,11 +110,11 @@ def _is_found(key: OffsetKey) -> bool:
     return encode_offsets_key(key.connector, hash_map_order(partition)) == key.raw
 
 
-def _finding(move: Move, told: str) -> Finding:
+def _finding(move: Move, different: str) -> Finding:
     """A topic that the user named is the user's request, even if the workers do not use it."""
     return WORKERS_ANSWER_OTHERWISE.finding(
         move.connector,
-        f"of topic {move.source_topic} the workers of connector {move.connector} answer {told} (GET "
+        f"of topic {move.source_topic} the workers of connector {move.connector} answer {different} (GET "
         f"{connector_path(move.connector)}/offsets): they keep its offsets somewhere else",
         severity=Severity.WARNING if move.named else Severity.ERROR,
     )

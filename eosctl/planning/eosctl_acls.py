@@ -58,7 +58,7 @@ def _beside(planner: Planner, client: Client, connector: ConnectorConfig) -> Ite
 
 
 def _auditing(client: Client, connector: ConnectorConfig) -> Iterator[Need]:
-    """What the connector wrote, as far as its config tells where."""
+    """What the connector wrote, as far as its config names the topics."""
     for pattern in output_topics(connector):
         yield client.needs(
             Operation.READ,

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 
 from eosctl.analysis.catalogue import migration as kinds
 from eosctl.analysis.catalogue.offsets import KEY_IN_TWO_PARTITIONS
+from eosctl.codecs.offsets_digest import Value, value_digest
 from eosctl.codecs.offsets_topic import rename_key
 from eosctl.model.migration import MergeRule, Move
-from eosctl.model.offsets import KeyRecords
+from eosctl.model.offsets import Entry, KeyRecords
 from eosctl.model.partitioner import java_partition
 from eosctl.model.plan import OffsetsWrite
 from eosctl.model.report import Finding, Severity
-from eosctl.planning.offsets_digest import Entry, Value, value_digest
 
 SHOWN = 200
 

@@ -4,7 +4,7 @@
 2. The producers of its tasks are fenced, old and new: what a zombie left open is aborted and it cannot commit again.
 3. Target topics that do not exist are created: compact, because Connect refuses others.
 4. Each connector's offsets are written in one transaction in the name of its task 0, and read back.
-5. Its config is changed and it is resumed, where that was asked for; else a person is told what is left to do. It is
+5. Its config is changed and it is resumed, where that was requested; else the plan names what is left to do. It is
    resumed only if the workers answer the offsets that were written: then they look where these were written.
 
 Between reading and writing nothing may have changed: cluster, topics, the records of every key that was read.
@@ -13,8 +13,10 @@ Between reading and writing nothing may have changed: cluster, topics, the recor
 from collections.abc import Iterator
 from typing import Final
 
+from eosctl.codecs.offsets_digest import entries_by_connector, offsets_now
 from eosctl.model.connectors import connector_path
-from eosctl.model.migration import Migration, MigrationFacts, MigrationRequest, Move
+from eosctl.model.migration import MigrationFacts, MigrationRequest, Move
+from eosctl.model.offsets import Entry
 from eosctl.model.plan import (
     ClusterIs,
     ConnectorStopped,
@@ -36,29 +38,35 @@ from eosctl.model.plan import (
     WriteOffsets,
 )
 from eosctl.model.plan_facts import ConnectorFacts, OffsetsNow
+from eosctl.model.planned import Planned
 from eosctl.model.skipped import Skipped
 from eosctl.planning.merge import Merged, merge_offsets
 from eosctl.planning.migration_findings import find_all, objections
-from eosctl.planning.offsets_digest import Entry, entries_by_connector, offsets_now
 
 KIND: Final = "migrate-offsets"
 SETTING: Final = "offsets.storage.topic"
 
 
-def plan_migration(request: MigrationRequest, facts: MigrationFacts) -> Migration:
+def plan_migration(request: MigrationRequest, facts: MigrationFacts) -> Planned:
     """The plan by the rules above, with everything that was found and everything that speaks against it."""
     planner = _Planner(request, facts)
     findings = find_all(request, facts, planner.merged, [move for move in request.moves if planner.is_empty(move)])
     against = dict(objections(request, facts, planner.stopped(), findings))
     plan = Plan(KIND, facts.as_of, planner.steps())
-    return Migration(plan, findings, tuple(against), next(iter(against.values()), None))
+    return Planned(
+        plan=plan,
+        cluster_id=facts.cluster_ids[Side.SOURCE],
+        findings=findings,
+        objections=tuple(against),
+        hint=next(iter(against.values()), None),
+    )
 
 
 class _Planner:
     """One migration being planned: the merge of each move, made once."""
 
     def __init__(self, request: MigrationRequest, facts: MigrationFacts) -> None:
-        self._wish = request
+        self._request = request
         self._facts = facts
         self._entries = {place: entries_by_connector(topic) for place, topic in facts.offsets.items()}
         self.merged = {move: self._merge(move) for move in request.moves}
@@ -77,10 +85,10 @@ class _Planner:
 
     def _partitions(self, move: Move) -> int:
         now = self._facts.topics[Side.TARGET, move.target_topic]
-        return self._wish.partitions if now is None else now.facts.partitions
+        return self._request.partitions if now is None else now.facts.partitions
 
     def _merge(self, move: Move) -> Merged:
-        return merge_offsets(move, self._source(move), self._target(move), self._partitions(move), self._wish.merge)
+        return merge_offsets(move, self._source(move), self._target(move), self._partitions(move), self._request.merge)
 
     def is_empty(self, move: Move) -> bool:
         """Whether the source topic holds nothing of the connector."""
@@ -92,13 +100,13 @@ class _Planner:
 
     def stopped(self) -> tuple[ConnectorStopped, ...]:
         """The connectors that have to be stopped; those of a Connect cluster that cannot be seen are left out."""
-        wanted = [ConnectorStopped(Side.SOURCE, move.connector) for move in self._wish.moves]
-        side = self._wish.new_side
+        wanted = [ConnectorStopped(Side.SOURCE, move.connector) for move in self._request.moves]
+        side = self._request.new_side
         wanted += [
             ConnectorStopped(side, move.new_name)
-            for move in self._wish.moves
-            if (self._wish.elsewhere and not self._unknown(move.new_name))
-            or (move.renamed and not self._wish.elsewhere)
+            for move in self._request.moves
+            if (self._request.elsewhere and not self._unknown(move.new_name))
+            or (move.renamed and not self._request.elsewhere)
         ]
         return tuple(dict.fromkeys(wanted))
 
@@ -106,7 +114,7 @@ class _Planner:
         return isinstance(self._facts.connectors.get((Side.TARGET, new_name)), Skipped)
 
     def _stopped_for(self, move: Move) -> Iterator[ConnectorStopped]:
-        wanted = {(Side.SOURCE, move.connector), (self._wish.new_side, move.new_name)}
+        wanted = {(Side.SOURCE, move.connector), (self._request.new_side, move.new_name)}
         return (each for each in self.stopped() if (each.side, each.connector) in wanted)
 
     def _cluster(self, side: Side) -> ClusterIs:
@@ -118,8 +126,8 @@ class _Planner:
         for each in self.stopped():
             now = self._facts.connectors[each.side, each.connector]
             stopped = isinstance(now, ConnectorFacts) and now.state == "STOPPED" and now.tasks == 0
-            to_stop = self._wish.stop and self._exists(each.side, each.connector) and not stopped
-            if to_stop or each in self._wish.just_stopped:
+            to_stop = self._request.stop and self._exists(each.side, each.connector) and not stopped
+            if to_stop or each in self._request.just_stopped:
                 yield PlannedStep(StopConnector(each.side, each.connector), (self._cluster(each.side),))
 
     def _fences(self) -> Iterator[PlannedStep]:
@@ -129,14 +137,14 @@ class _Planner:
                 yield PlannedStep(FenceProducers(side, ids, self._facts.transaction_timeout_ms), preconditions)
 
     def _topics(self) -> Iterator[PlannedStep]:
-        for topic in dict.fromkeys(move.target_topic for move in self._wish.moves):
+        for topic in dict.fromkeys(move.target_topic for move in self._request.moves):
             if self._facts.topics[Side.TARGET, topic] is None:
-                step = CreateTopic(Side.TARGET, topic, self._wish.partitions, self._wish.replication_factor)
-                absent = TopicIsCompactOrAbsent(Side.TARGET, topic, self._wish.partitions)
+                step = CreateTopic(Side.TARGET, topic, self._request.partitions, self._request.replication_factor)
+                absent = TopicIsCompactOrAbsent(Side.TARGET, topic, self._request.partitions)
                 yield PlannedStep(step, (self._cluster(Side.TARGET), absent))
 
     def _writes(self) -> Iterator[PlannedStep]:
-        for move in self._wish.moves:
+        for move in self._request.moves:
             yield from self._write(move)
 
     def _write(self, move: Move) -> Iterator[PlannedStep]:
@@ -147,7 +155,7 @@ class _Planner:
                     Side.TARGET,
                     topic,
                     move.new_name,
-                    self._wish.target_id(move),
+                    self._request.target_id(move),
                     self._facts.transaction_timeout_ms,
                     merged.writes,
                     before.records,
@@ -178,33 +186,33 @@ class _Planner:
         )
 
     def _configs(self) -> Iterator[PlannedStep]:
-        side = self._wish.new_side
-        for move in self._wish.moves if self._wish.set_config else ():
+        side = self._request.new_side
+        for move in self._request.moves if self._request.set_config else ():
             changes = {} if move.unchanged else {SETTING: move.setting}
             before = {} if move.unchanged else {SETTING: move.former_setting}
-            if changes or move.renamed or self._wish.elsewhere:
-                copied = move.connector if move.renamed or self._wish.elsewhere else None
+            if changes or move.renamed or self._request.elsewhere:
+                copied = move.connector if move.renamed or self._request.elsewhere else None
                 step = SetConnectorConfig(side, move.new_name, changes, before, copied)
                 yield PlannedStep(step, (self._cluster(side), *self._stopped_for(move)))
-        for move in self._wish.moves if self._wish.resume else ():
+        for move in self._request.moves if self._request.resume else ():
             resume = ResumeConnector(side, move.new_name, move.target_topic, Side.TARGET)
             yield PlannedStep(resume, (self._cluster(side),))
 
     def _by_hand(self) -> Iterator[PlannedStep]:
-        for move in self._wish.moves:
+        for move in self._request.moves:
             for instruction in self._instructions(move):
                 yield PlannedStep(ManualStep(instruction))
 
     def _instructions(self, move: Move) -> Iterator[str]:
-        new, moved = move.new_name, move.renamed or self._wish.elsewhere
-        place = f" in Connect cluster {self._wish.target_group_id}" if self._wish.elsewhere else ""
-        if not self._wish.set_config and moved:
+        new, moved = move.new_name, move.renamed or self._request.elsewhere
+        place = f" in Connect cluster {self._request.target_group_id}" if self._request.elsewhere else ""
+        if not self._request.set_config and moved:
             yield f"create connector {new}{place} with the config of {move.connector}{_setting(move, ', and with ')}"
-        elif not self._wish.set_config and not move.unchanged:
+        elif not self._request.set_config and not move.unchanged:
             exists = self._exists(Side.SOURCE, move.connector)
             verb = "configure connector" if exists else "create connector"
             yield f"{verb} {new} {_setting(move, '')} (PUT {connector_path(new)}/config)"
-        if not self._wish.resume:
+        if not self._request.resume:
             yield f"resume connector {new}{place} (PUT {connector_path(new)}/resume)"
         if moved and self._exists(Side.SOURCE, move.connector):
             yield f"delete connector {move.connector} once {new}{place} runs; never let both run"
@@ -213,5 +221,5 @@ class _Planner:
 def _setting(move: Move, lead: str) -> str:
     if move.unchanged:
         return ""
-    told = f"with {SETTING}={move.setting}" if move.setting else f"without {SETTING}"
-    return lead.replace("with ", "") + told if lead else told
+    setting = f"with {SETTING}={move.setting}" if move.setting else f"without {SETTING}"
+    return lead.replace("with ", "") + setting if lead else setting

@@ -9,11 +9,11 @@ from eosctl.model.migration import MigrationFacts, MigrationRequest, Move
 from eosctl.model.offsets import MalformedKey
 from eosctl.model.plan import ConnectorStopped, Side
 from eosctl.model.plan_facts import ConnectorFacts, PlanFacts
+from eosctl.model.preconditions import not_compact, violation
 from eosctl.model.report import Finding, Severity
 from eosctl.model.skipped import Skipped
 from eosctl.planning.answered_offsets import contradictions
 from eosctl.planning.merge import Merged
-from eosctl.planning.preconditions import not_compact, violation
 from eosctl.planning.producing_elsewhere import find_clusters
 
 STOP_HINT = "stop it first (--stop with --connect-url does that); PAUSED is not enough, its tasks keep their place"

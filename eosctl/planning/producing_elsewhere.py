@@ -5,7 +5,7 @@
 2. Otherwise they are in the cluster where the workers keep their topics, wherever its records go.
 3. So a move has to read there, and has to write where the connector will look afterwards. Offsets may be left behind in
    the workers' cluster by a connector that has only now been sent elsewhere: then the target is the producer's cluster.
-4. A cluster that could not be asked is unknown, which is told and does not stop the move; a different one does.
+4. A cluster that did not answer is unknown, which is reported and does not stop the move; a different one does.
 5. Workers that answer over REST are in their group: one without members is another, and its IDs would fence nobody.
 """
 

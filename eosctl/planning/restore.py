@@ -1,7 +1,7 @@
 """The plan that puts a connector's offsets back to those of an export file (KIP-875).
 
 1. A source partition is found among the connector's keys by what its JSON says, and that key's bytes are written again:
-   made anew they may come in another order, and then the connector would not find them.
+   encoded again they may come in another order, and then the connector would not find them.
 2. A partition that no key stands for is written only if it is known how: it has one member or none, or the connector's
    other keys with these members have them all in one order, or the user says that the file has the right order.
 3. An offset of null deletes. Where the connector has two stores, deletions go to the workers' topic first and must have
@@ -14,12 +14,13 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from eosctl.analysis.catalogue.migration import CONNECTOR_UNKNOWN, SOURCE_PARTITION_UNCLEAR
+from eosctl.codecs.offsets_digest import entries_by_connector, offsets_now, value_digest
 from eosctl.codecs.offsets_topic import canonical, encode_offsets_key, encode_offsets_value
 from eosctl.model.connectors import connector_path
 from eosctl.model.exported_offsets import ConnectorOffset
-from eosctl.model.migration import Migration, MigrationFacts, MigrationRequest, Move
+from eosctl.model.migration import MigrationFacts, MigrationRequest, Move
 from eosctl.model.names import ConnectorTaskId, task_transactional_id
-from eosctl.model.offsets import OffsetKey, SourcePartition
+from eosctl.model.offsets import Entry, OffsetKey, SourcePartition
 from eosctl.model.partitioner import java_partition
 from eosctl.model.plan import (
     ClusterIs,
@@ -39,11 +40,11 @@ from eosctl.model.plan import (
     WriteOffsets,
 )
 from eosctl.model.plan_facts import ConnectorFacts, PlanFacts
+from eosctl.model.planned import Planned
+from eosctl.model.preconditions import not_compact, violation
 from eosctl.model.report import Finding, Severity
 from eosctl.planning.merge import after_writing, text
 from eosctl.planning.migration_findings import STOP_HINT
-from eosctl.planning.offsets_digest import Entry, entries_by_connector, offsets_now, value_digest
-from eosctl.planning.preconditions import not_compact, violation
 from eosctl.planning.producing_elsewhere import find_clusters
 
 KIND: Final = "offsets.restore"
@@ -69,15 +70,19 @@ class RestoreRequest:
     named: bool = False
 
 
-def plan_restore(request: RestoreRequest, facts: MigrationFacts) -> Migration:
+def plan_restore(request: RestoreRequest, facts: MigrationFacts) -> Planned:
     """The plan by the rules above, with what speaks against it."""
     planner = _Planner(request, facts)
     findings = (*planner.findings, *planner.misspelt(), *find_clusters(_in_place(request), facts))
     against = list(planner.objections())
     against += [(each.message, each.cure) for each in findings if each.severity is Severity.ERROR]
     hint = against[0][1] if against else None
-    return Migration(
-        Plan(KIND, facts.as_of, tuple(planner.steps())), findings, tuple(told for told, _ in against), hint
+    return Planned(
+        plan=Plan(KIND, facts.as_of, tuple(planner.steps())),
+        cluster_id=facts.cluster_ids[Side.SOURCE],
+        findings=findings,
+        objections=tuple(objection for objection, _ in against),
+        hint=hint,
     )
 
 
@@ -91,7 +96,7 @@ def _in_place(request: RestoreRequest) -> MigrationRequest:
 
 class _Planner:
     def __init__(self, request: RestoreRequest, facts: MigrationFacts) -> None:
-        self._wish = request
+        self._request = request
         self._facts = facts
         self._entries = {topic: self._of(topic) for topic in request.topics}
         self.findings: list[Finding] = []
@@ -105,14 +110,14 @@ class _Planner:
 
     def _of(self, topic: str) -> list[Entry]:
         held = self._facts.offsets.get((Side.SOURCE, topic))
-        return [] if held is None else entries_by_connector(held).get(self._wish.connector, [])
+        return [] if held is None else entries_by_connector(held).get(self._request.connector, [])
 
     def _resolved(self, known: dict[str, dict[bytes, OffsetKey]]) -> Iterator[tuple[bytes, bytes | None]]:
         """Raw key to value, for every offset of the file that can be written."""
-        for each in self._wish.offsets:
+        for each in self._request.offsets:
             partition, is_sure = self._ordered(each.partition)
-            made = encode_offsets_key(self._wish.connector, partition)
-            found = list(known.get(canonical(OffsetKey(made, self._wish.connector, each.partition)), {}))
+            made = encode_offsets_key(self._request.connector, partition)
+            found = list(known.get(canonical(OffsetKey(made, self._request.connector, each.partition)), {}))
             value = encode_offsets_value(each.offset)
             if len(found) > 1:
                 self._object(made, "stands in the topic in several ways: which one the connector uses is not known")
@@ -132,39 +137,39 @@ class _Planner:
         orders = self._orders.get(frozenset(partition), set())
         if len(orders) == 1:
             return {name: partition[name] for name in next(iter(orders))}, True
-        return partition, len(partition) < 2 or self._wish.create_keys
+        return partition, len(partition) < 2 or self._request.create_keys
 
     def _object(self, key: bytes, what: str) -> None:
-        self.findings.append(SOURCE_PARTITION_UNCLEAR.finding(self._wish.connector, f"{text(key)} {what}"))
+        self.findings.append(SOURCE_PARTITION_UNCLEAR.finding(self._request.connector, f"{text(key)} {what}"))
 
     def misspelt(self) -> Iterator[Finding]:
         """A name that nobody knows."""
         nobody = isinstance(self._now, ConnectorFacts) and self._now.state is None
         if nobody and not any(self._entries.values()):
             yield CONNECTOR_UNKNOWN.finding(
-                self._wish.connector,
-                f"connector {self._wish.connector} does not exist and has no offsets: one of this name will begin from "
-                "these",
+                self._request.connector,
+                f"connector {self._request.connector} does not exist and has no offsets: one of this name will begin "
+                "from these",
             )
 
     def objections(self) -> Iterator[tuple[str, str]]:
         """Why nothing may be written, each with what to do."""
         reason = violation(self._stopped, PlanFacts(connectors=self._facts.connectors))
-        if reason is not None and not (self._wish.stop and isinstance(self._now, ConnectorFacts)):
+        if reason is not None and not (self._request.stop and isinstance(self._now, ConnectorFacts)):
             yield reason, STOP_HINT
-        for topic in self._wish.topics:
+        for topic in self._request.topics:
             now = self._facts.topics[Side.SOURCE, topic]
-            told = f"topic {topic} does not exist" if now is None else not_compact(now.facts)
-            if told is not None:
-                yield told, "an offsets topic has to exist and to be compact"
+            objection = f"topic {topic} does not exist" if now is None else not_compact(now.facts)
+            if objection is not None:
+                yield objection, "an offsets topic has to exist and to be compact"
 
     @property
     def _stopped(self) -> ConnectorStopped:
-        return ConnectorStopped(Side.SOURCE, self._wish.connector)
+        return ConnectorStopped(Side.SOURCE, self._request.connector)
 
     @property
     def _now(self) -> object:
-        return self._facts.connectors[Side.SOURCE, self._wish.connector]
+        return self._facts.connectors[Side.SOURCE, self._request.connector]
 
     @property
     def _cluster(self) -> ClusterIs:
@@ -172,20 +177,20 @@ class _Planner:
 
     def steps(self) -> Iterator[PlannedStep]:
         """Stop, fence, write each store, resume."""
-        connector = self._wish.connector
+        connector = self._request.connector
         running = isinstance(self._now, ConnectorFacts) and self._now.state not in {None, "STOPPED"}
-        if (self._wish.stop and running) or self._wish.just_stopped:
+        if (self._request.stop and running) or self._request.just_stopped:
             yield PlannedStep(StopConnector(Side.SOURCE, connector), (self._cluster,))
         ids = self._facts.fenced_ids.get(Side.SOURCE, ())
         if ids:
             fence = FenceProducers(Side.SOURCE, ids, self._facts.transaction_timeout_ms)
             yield PlannedStep(fence, (self._cluster, self._stopped))
-        for topic in self._wish.topics:
-            only_deletions = topic != self._wish.topics[-1]
+        for topic in self._request.topics:
+            only_deletions = topic != self._request.topics[-1]
             wanted = {key: value for key, value in self._wanted.items() if value is None or not only_deletions}
             yield from self._write(topic, wanted)
-        if self._wish.resume:
-            yield PlannedStep(ResumeConnector(Side.SOURCE, connector, self._wish.topics[-1]), (self._cluster,))
+        if self._request.resume:
+            yield PlannedStep(ResumeConnector(Side.SOURCE, connector, self._request.topics[-1]), (self._cluster,))
         else:
             yield PlannedStep(ManualStep(f"resume connector {connector} (PUT {connector_path(connector)}/resume)"))
 
@@ -198,7 +203,7 @@ class _Planner:
         if not writes:
             return
         before, after = offsets_now(entries), value_digest(after_writing(entries, writes))
-        connector = self._wish.connector
+        connector = self._request.connector
         guards = (
             self._cluster,
             self._stopped,
@@ -208,7 +213,7 @@ class _Planner:
             Side.SOURCE,
             topic,
             connector,
-            task_transactional_id(self._wish.group_id, ConnectorTaskId(connector, 0)),
+            task_transactional_id(self._request.group_id, ConnectorTaskId(connector, 0)),
             self._facts.transaction_timeout_ms,
             writes,
             before.records,

@@ -121,11 +121,11 @@ def _snake(name: str) -> str:
 def _yaml(documents: Iterable[Mapping[str, Any]]) -> str:
     import yaml
 
-    told = list(documents)
+    every = list(documents)
 
     def dumped(*, allow_unicode: bool) -> str:
         options: dict[str, Any] = {"explicit_start": True, "sort_keys": False, "width": 1 << 20}
-        return str(yaml.safe_dump_all(told, allow_unicode=allow_unicode, **options))
+        return str(yaml.safe_dump_all(every, allow_unicode=allow_unicode, **options))
 
     text = dumped(allow_unicode=True)
     return text if _LINE_BREAKS.isdisjoint(text) else dumped(allow_unicode=False)

@@ -147,7 +147,7 @@ _TERRAFORM_TYPE: Final = {ResourceType.TRANSACTIONAL_ID: "TransactionalID"}
 
 def _hcl(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    # `$${` is a literal `${`; what a sign before it would mean differs from reader to reader, so it is told by number.
+    # `$${` is a literal `${`; what a sign before it would mean differs between readers, so it is written as a number.
     templated = _TEMPLATE.sub(lambda found: _by_number(found[1]) + f"{found[2] * 2}{{", escaped)
     return '"' + _CONTROL.sub(lambda found: _by_number(found[0]), templated) + '"'
 

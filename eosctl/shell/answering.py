@@ -12,9 +12,15 @@ if TYPE_CHECKING:
 A = TypeVar("A", bound=Answer)
 
 
-def answer(options: "GlobalOptions", result: A, view: "Callable[[A], Document]") -> int:
+def answer(options: "GlobalOptions", result: A, view: "Callable[[A], Document | str]") -> int:
     """Shows the result, with what was not read for it, and returns its exit code; raises the error it ended with."""
-    options.console.result(view(result).with_unread(result.coverage))
+    shown = view(result)
+    options.console.result(shown if isinstance(shown, str) else shown.with_unread(result.coverage))
     if result.failure is not None:
         raise result.failure
     return exit_code(result)
+
+
+def previewing(options: "GlobalOptions", view: "Callable[[A], Document]") -> Callable[[A], None]:
+    """What shows on the terminal what the question that follows is about."""
+    return lambda proposal: options.console.preview(view(proposal))

@@ -10,6 +10,7 @@ from threading import Lock
 from typing import Any, Protocol, TypeVar
 
 from eosctl.errors import EosctlError, UsageError
+from eosctl.model.client_roles import ConnectorConfig
 from eosctl.model.cluster_acls import ClusterAcls
 from eosctl.model.coverage import Coverage, unread_in
 from eosctl.model.evidence import ConnectGroup, InternalTopic, TransactionLog, WorkerEvidence
@@ -107,6 +108,10 @@ class ClusterReader(Protocol):
 
     def connector_configs(self) -> Configs | Skipped | None:
         """Source connectors' configs as Connect REST has them, masked; None where no worker was named."""
+        ...
+
+    def client_configs(self) -> Mapping[str, ConnectorConfig] | None:
+        """Each connector's config with its secrets, to find principals in; None where no worker was named."""
         ...
 
     def connect_group(self, group_id: str) -> ConnectGroup | Skipped:

@@ -1,43 +1,70 @@
 """What Connect's REST interface says about where offsets are kept: connector configs, and exactly-once support."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
-from typing import Final
+from typing import Any, Final, TypeVar
 from urllib.parse import quote
 
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.rest import RestClient
 from eosctl.clients.rest_offsets import answered_offsets
+from eosctl.codecs.connector_files import UNKNOWN_CLASS, connector_of
 from eosctl.codecs.secrets import mask_properties
 from eosctl.errors import EosctlError, Undecodable
+from eosctl.model.client_roles import ConnectorConfig
 from eosctl.model.exported_offsets import ConnectorOffset
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.plan_facts import ConnectorFacts
 from eosctl.model.skipped import Skipped
 
+T = TypeVar("T")
+Infos = Mapping[str, Mapping[str, Any]]
+"""Type and config of each connector, by name."""
+
 NOT_ENABLED: Final = "does not have exactly-once source support enabled"
 
 
 def read_connector_configs(urls: Sequence[str], timeout_s: float) -> Mapping[str, Mapping[str, object]]:
-    """`GET /connectors?expand=info`: source connectors' configs by name, masked, from the first worker that answers."""
+    """Source connectors' configs by name, masked, from the first worker that answers."""
+
+    def decode(infos: Infos, _: str) -> Mapping[str, Mapping[str, object]]:
+        return {name: mask_properties(info["config"]) for name, info in infos.items() if info.get("type") != "sink"}
+
+    return _first_infos(urls, timeout_s, decode)
+
+
+def read_client_configs(urls: Sequence[str], timeout_s: float) -> Mapping[str, ConnectorConfig]:
+    """Every connector's config by name, with its secrets, from the first worker that answers."""
+
+    def decode(infos: Infos, url: str) -> Mapping[str, ConnectorConfig]:
+        return {name: _client_config(name, info, url) for name, info in sorted(infos.items())}
+
+    return _first_infos(urls, timeout_s, decode)
+
+
+def _client_config(name: str, info: Mapping[str, Any], url: str) -> ConnectorConfig:
+    connector = connector_of({**UNKNOWN_CLASS, **info["config"]}, url, name=name)
+    # A worker that lacks the connector's plugin calls the type unknown; then its settings decide.
+    return replace(connector, type=info["type"] if info.get("type") in {"source", "sink"} else None)
+
+
+def _first_infos(urls: Sequence[str], timeout_s: float, decode: Callable[[Infos, str], T]) -> T:
+    """What `decode` makes of `GET /connectors?expand=info` at the first worker that answers."""
     failure: EosctlError | None = None
     for url in urls:
         try:
             with RestClient(url, timeout_s) as rest:
-                return _configs(rest.get("/connectors?expand=info"), url)
+                body: Any = rest.get("/connectors?expand=info")
+            return decode({name: entry["info"] for name, entry in dict(body).items()}, url)
         except EosctlError as error:
             failure = failure or error
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            failure = failure or Undecodable(f"{url}/connectors answered an entry that is not a connector's")
+            failure.__cause__ = error
     assert failure is not None
     raise failure
-
-
-def _configs(body: object, url: str) -> Mapping[str, Mapping[str, object]]:
-    try:
-        infos = {name: entry["info"] for name, entry in dict(body).items()}  # type: ignore[call-overload]  # any shape
-        return {name: mask_properties(info["config"]) for name, info in infos.items() if info.get("type") != "sink"}
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise Undecodable(f"{url}/connectors answered an entry that is not a connector's") from error
 
 
 def read_answers(

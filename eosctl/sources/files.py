@@ -1,5 +1,6 @@
 """Files that the user names: read whole or line by line, with errors that name the file."""
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,6 +34,22 @@ def open_lines(path: Path, what: str) -> Iterator[Iterator[bytes]]:
         raise _unreadable(path, what, error) from error
     with file:
         yield iter(file)
+
+
+def read_ids(path: Path) -> tuple[str, ...]:
+    """Transactional IDs, one a line, in order; blank lines are passed over. `-` is standard input."""
+    if str(path) == "-":
+        return _ids(sys.stdin.buffer.readlines(), "standard input")
+    with open_lines(path, "--ids-file") as lines:
+        return _ids(list(lines), str(path))
+
+
+def _ids(lines: list[bytes], source: str) -> tuple[str, ...]:
+    try:
+        text = [line.decode("utf-8").rstrip("\r\n") for line in lines]
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{source} is not UTF-8 text, so it holds no transactional IDs") from error
+    return tuple(line for line in text if line.strip())
 
 
 def _unreadable(path: Path, what: str, error: OSError) -> ConfigError:

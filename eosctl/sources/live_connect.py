@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final, TypeVar
 
+from eosctl.model.client_roles import ConnectorConfig
 from eosctl.model.evidence import WorkerEvidence
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.skipped import Skipped, not_asked, or_skipped
@@ -56,6 +57,12 @@ class LiveConnect(CoverageLog):
         """From the first worker that answers; raises the first error where none does."""
         urls = self._answering
         return connect_offsets.read_connector_configs(urls, self._timeout_s) if urls else None
+
+    @asked("connector configs")
+    def client_configs(self) -> Mapping[str, ConnectorConfig] | None:
+        """From the first worker that answers; raises the first error where none does."""
+        urls = self._answering
+        return connect_offsets.read_client_configs(urls, self._timeout_s) if urls else None
 
     @asked("worker")
     def worker_evidence(self) -> Mapping[str, WorkerEvidence | Skipped] | Skipped:

@@ -1,21 +1,22 @@
 """Reading again what a plan's preconditions speak of."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from eosctl.analysis.config_topic import fold_config_topic
 from eosctl.analysis.offsets import OffsetsFold
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.messages import topics_metadata
 from eosctl.clients.rest import RestClient
 from eosctl.codecs.config_topic import decode_config_records
+from eosctl.codecs.offsets_digest import entries_by_connector, offsets_now
 from eosctl.errors import NotAuthorized, Refused, UsageError
-from eosctl.model.connectors import ConnectorState, Reader, TargetState, connector_path
+from eosctl.model.config_topic import ConfigRecord
+from eosctl.model.connectors import ConnectorState, TargetState, connector_path
 from eosctl.model.names import TopicPartition
-from eosctl.model.offsets import OffsetsTopic
+from eosctl.model.offsets import Entry, OffsetsTopic
 from eosctl.model.plan import (
     AclsPresent,
     ClusterIs,
@@ -30,8 +31,6 @@ from eosctl.model.plan import (
 )
 from eosctl.model.plan_facts import ConnectorFacts, OffsetsNow, PlanFacts, TopicNow
 from eosctl.model.skipped import Skipped, not_asked
-from eosctl.model.versions import NEWEST
-from eosctl.planning.offsets_digest import Entry, entries_by_connector, offsets_now
 from eosctl.sources.connect_rest import read_connectors
 from eosctl.sources.kafka_acls import read_acls
 from eosctl.sources.kafka_log import read_log
@@ -41,12 +40,15 @@ from eosctl.sources.open_transactions import read_open_now
 
 Access = Callable[[Side], ClusterAccess]
 
+Fold = Callable[[Iterable[ConfigRecord]], Mapping[str, ConnectorState]]
+"""What the records of a config topic say of each connector."""
+
 ENDED: Final = frozenset({"UNASSIGNED", "FAILED", "DESTROYED", "STOPPED"})
 PAUSE_S: Final = 0.1
 NO_TOPIC_ID: Final = "00000000-0000-0000-0000-000000000000"
 
 
-def read_plan_facts(access: Access, preconditions: Sequence[Precondition]) -> PlanFacts:
+def read_plan_facts(access: Access, preconditions: Sequence[Precondition], fold: Fold) -> PlanFacts:
     """Everything that these preconditions need, read now, each topic once."""
     offsets = [each for each in preconditions if isinstance(each, OffsetsUnchanged | NoOpenTransaction)]
     stopped = [each for each in preconditions if isinstance(each, ConnectorStopped)]
@@ -67,6 +69,7 @@ def read_plan_facts(access: Access, preconditions: Sequence[Precondition]) -> Pl
             for name, facts in read_connector_facts(
                 access(side),
                 [each.connector for each in stopped if each.side is side],
+                fold,
                 lived_here=side is Side.SOURCE,
             ).items()
         },
@@ -113,14 +116,14 @@ def read_topic_now(access: ClusterAccess, topic: str) -> TopicNow | None:
 
 
 def read_connector_facts(
-    access: ClusterAccess, names: Iterable[str], *, lived_here: bool = False
+    access: ClusterAccess, names: Iterable[str], fold: Fold, *, lived_here: bool = False
 ) -> dict[str, ConnectorFacts | Skipped]:
     """State and number of tasks of each connector: from REST where an address is known, else from the config topic.
 
     lived_here: one of them at least is or was a connector of these workers; a config topic that never held any of them
     is another's, and nothing is known. Raises UsageError for one that REST calls a sink.
-    Tasks of a connector that was deleted just now may still be ending, and commit offsets as they do: REST tells, and
-    their end is waited for. The config topic does not tell.
+    Tasks of a connector that was deleted just now may still be ending, and commit offsets as they do: REST
+    reports them, and their end is waited for. The config topic does not.
     """
     wanted = list(names)
     if access.connect_urls:
@@ -132,7 +135,7 @@ def read_connector_facts(
             else access.ask_worker(partial(_await_end, name, access.timeout_s))
             for name in wanted
         }
-    states = read_connector_states(access)
+    states = read_connector_states(access, fold)
     if isinstance(states, Skipped):
         return dict.fromkeys(wanted, states)
     if lived_here and not states.keys() & set(wanted):
@@ -176,14 +179,14 @@ def _tasks_left(name: str, rest: RestClient) -> list[str]:
     return [str(each["id"]) for each in tasks if each["state"] not in ENDED]
 
 
-def read_connector_states(access: ClusterAccess) -> dict[str, ConnectorState] | Skipped:
+def read_connector_states(access: ClusterAccess, fold: Fold) -> Mapping[str, ConnectorState] | Skipped:
     """Every connector that the config topic mentions; Skipped where there is no such topic or it may not be read."""
     topic = access.config_topic
     if topic is None:
         return not_asked("neither a worker's address nor a config topic was given")
     try:
         records = read_log(access.wire, TopicPartition(topic, 0))
-        return dict(fold_config_topic(decode_config_records(records), Reader(NEWEST)).states)
+        return fold(decode_config_records(records))
     except (UsageError, NotAuthorized, Refused) as error:
         return Skipped.of(error)
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Final, TypeVar
 
 from eosctl.errors import UsageError
+from eosctl.model.client_roles import ConnectorConfig
 from eosctl.model.evidence import ClusterEvidence, WorkerEvidence
 from eosctl.model.offset_stores import SourceSupport, WorkerSettings
 from eosctl.model.skipped import Cause, Skipped
@@ -45,6 +46,10 @@ class SavedConnect(CoverageLog):
 
     def connector_configs(self) -> Configs | Skipped | None:
         """The config topic has them."""
+        return None
+
+    def client_configs(self) -> Mapping[str, ConnectorConfig] | None:
+        """No snapshot holds secrets."""
         return None
 
     @asked("worker")

@@ -2,9 +2,18 @@
 
 import pytest
 
-from eosctl.analysis.fencing import failure_of, find_unproved, prove
+from eosctl.analysis.fencing import find_unproved, prove
 from eosctl.errors import EosctlError, Interrupted, NotAuthorized, PartlyApplied, Refused, TimedOut
-from eosctl.model.fencing import Candidate, FenceError, FenceOutcome, FenceResult, FenceStep, FencingOutcome, Proof
+from eosctl.model.fencing import (
+    Candidate,
+    FenceError,
+    FenceOutcome,
+    FenceResult,
+    FenceStep,
+    FencingOutcome,
+    Proof,
+    failure_of,
+)
 from eosctl.model.names import ProducerIdAndEpoch
 from eosctl.model.transactions import TransactionDescription, TransactionState
 

@@ -91,6 +91,19 @@ def test_a_named_principal_needs_no_worker_config(eosctl, tmp_path):
     assert "User:worker Read Topic connect-configs" in bindings(ran.stdout)
 
 
+def test_the_workers_offsets_topic_is_named_as_in_other_commands(eosctl):
+    roles = ["--principal", "worker=User:worker"]
+    ran = eosctl("acl-plan", "--group-id", "g", *roles, "--worker-offsets-topic", "offsets-of-g", "-o", "json")
+    assert ran.exit_code == 0
+    assert "User:worker Write Topic offsets-of-g" in bindings(ran.stdout)
+    assert not any("connect-offsets" in each for each in bindings(ran.stdout))
+
+
+def test_the_plan_names_what_was_not_read(eosctl, files):
+    unread = json.loads(eosctl("acl-plan", *files(), "-o", "json").stdout)["data"]["unread"]
+    assert {"what": "ACLs: bindings", "reason": "no cluster was named with -b"} in unread
+
+
 def test_a_principal_of_one_connector_may_hold_an_equals_sign(eosctl, files):
     ran = eosctl("acl-plan", *files(), "--principal", "c/producer=User:CN=orders,O=x", "-o", "json")
     assert "User:CN=orders,O=x Write Topic out" in bindings(ran.stdout)

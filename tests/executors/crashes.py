@@ -12,6 +12,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.wire import Wire
+from eosctl.codecs.offsets_digest import entries_by_connector
 from eosctl.codecs.plan import encode_plan
 from eosctl.errors import EosctlError
 from eosctl.executors.journal import write_plan_file
@@ -21,7 +22,6 @@ from eosctl.model.partitioner import java_partition
 from eosctl.model.plan import Plan, Side
 from eosctl.model.plan_facts import ConnectorFacts
 from eosctl.planning.migration import plan_migration
-from eosctl.planning.offsets_digest import entries_by_connector
 from eosctl.planning.undo import undo_plan
 from eosctl.sources.kafka_transactions import describe_transactional_ids
 from eosctl.sources.plan_facts import read_offsets_topic, read_topic_now

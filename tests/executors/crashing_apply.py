@@ -11,6 +11,7 @@ import signal
 import sys
 from pathlib import Path
 
+from eosctl.analysis.config_topic import connector_states
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.transactional import PartitionRecord, TransactionalProducer
 from eosctl.clients.wire import Wire
@@ -19,11 +20,10 @@ from eosctl.errors import EosctlError
 from eosctl.executors.apply import ApplyRun, Recheck
 from eosctl.executors.failpoints import Failpoint
 from eosctl.executors.journal import Journal
-from eosctl.executors.performers import performers
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.plan import WriteOffsets
-from eosctl.operations.plan_flow import describer
-from eosctl.sources.plan_facts import read_entries, read_plan_facts
+from eosctl.operations.plan_flow import performers_on
+from eosctl.sources.plan_facts import read_plan_facts
 
 CONFIG_TOPIC = "connect-configs"
 
@@ -35,21 +35,14 @@ def main(path: str, bootstrap: str, wanted: str, *more: str) -> int:
     with Wire(ClientProperties(tuple(bootstrap.split(","))), timeout_s=60) as wire:
         access = ClusterAccess(wire, (), CONFIG_TOPIC, 60)
         failpoint = _failpoint(wanted)
-        table = dict(
-            performers(
-                lambda _: access,
-                lambda side, topic, connector: read_entries(lambda _: access, side, topic, connector),
-                describer(),
-                failpoint,
-            )
-        )
+        table = dict(performers_on(lambda _: access, failpoint))
         if more:
             table[WriteOffsets] = _record_by_record(wire.properties, failpoint)
         with Journal(file.with_name(file.name + ".journal"), plan_digest(plan)) as journal:
             run = ApplyRun(
                 plan,
                 journal,
-                lambda preconditions: read_plan_facts(lambda _: access, preconditions),
+                lambda preconditions: read_plan_facts(lambda _: access, preconditions, connector_states),
                 table,
                 failpoint=failpoint,
             )

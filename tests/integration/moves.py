@@ -13,9 +13,10 @@ import httpx
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.librdkafka import producer
 from eosctl.clients.wire import Wire
+from eosctl.codecs.offsets_digest import entries_by_connector
 from eosctl.model.client_properties import ClientProperties
+from eosctl.model.offsets import Entry
 from eosctl.model.versions import KafkaVersion
-from eosctl.planning.offsets_digest import Entry, entries_by_connector
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sources.plan_facts import read_offsets_topic
 from tests.commands.conftest import Ran

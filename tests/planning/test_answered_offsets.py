@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 
+from eosctl.codecs.offsets_digest import entries_by_connector
 from eosctl.model.exported_offsets import ConnectorOffset
 from eosctl.model.migration import MigrationFacts, MigrationRequest, Move
 from eosctl.model.offsets import OffsetsTopic
 from eosctl.model.plan import Side
 from eosctl.model.records import RecordState
 from eosctl.planning.answered_offsets import contradiction, contradictions
-from eosctl.planning.offsets_digest import entries_by_connector
 from tests.planning.offsets_topics import topic_of
 
 MOVE = Move("c", "c", "old", "new", "new")

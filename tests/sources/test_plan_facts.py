@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from eosctl.analysis.config_topic import connector_states
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.wire import Wire
 from eosctl.errors import UsageError
@@ -30,7 +31,7 @@ def facts(replies: Iterator[Reply], timeout_s: float = 5.0) -> ConnectorFacts | 
         return next(replies) if path == "/connectors/c/status" else (200, b"{}")
 
     with worker(answer) as url, Wire(ClientProperties(("localhost:1",))) as wire:
-        return read_connector_facts(ClusterAccess(wire, (url,), None, timeout_s), ["c"])["c"]
+        return read_connector_facts(ClusterAccess(wire, (url,), None, timeout_s), ["c"], connector_states)["c"]
 
 
 def test_the_end_of_a_deleted_connector_s_tasks_is_waited_for():
@@ -56,4 +57,4 @@ def test_a_sink_has_no_source_offsets():
         Wire(ClientProperties(("localhost:1",))) as wire,
         pytest.raises(UsageError, match="connector c is a sink"),
     ):
-        read_connector_facts(ClusterAccess(wire, (url,), None, 5), ["c"])
+        read_connector_facts(ClusterAccess(wire, (url,), None, 5), ["c"], connector_states)

@@ -8,6 +8,7 @@ import typer
 from eosctl.commands.connect_options import ConfigTopic, WorkerOffsetsTopic
 from eosctl.commands.offsets.options import OffsetsTopic
 from eosctl.commands.plan_options import PlanFile, ResumeAfter, StopFirst
+from eosctl.shell import answering
 from eosctl.shell.options import GlobalOptions, writing
 
 RestoredFile: TypeAlias = Annotated[
@@ -47,12 +48,14 @@ def restore(
       eosctl offsets restore orders.json --connector orders -b broker:9092 --group-id connect-cluster --stop --resume \
 --connect-url http://worker:8083
     """
-    from eosctl.operations.restore import RestoreOptions, restore
+    from eosctl.operations import restore as operation
     from eosctl.operations.session import Session
     from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
+    from eosctl.render.views.plan import view_plan, view_plan_answer
 
-    request = RestoreOptions(
+    request = operation.RestoreOptions(
         file, connector, stop, resume, offsets_topic, worker_offsets_topic or "connect-offsets", plan_file, create_keys
     )
-    with Session(options) as session, SourceAndTarget(session, config_topic, TargetOptions()) as sides:
-        return restore(session, sides, request)
+    with Session(options) as session, SourceAndTarget(session, config_topic, TargetOptions()) as clusters:
+        restored = operation.restore(session, clusters, request, answering.previewing(options, view_plan))
+        return answering.answer(options, restored, view_plan_answer)

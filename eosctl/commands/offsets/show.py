@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from eosctl.commands.offsets.options import about_offsets
-from eosctl.operations.session import Session
+from eosctl.operations.session import Session, gc_paused
 from eosctl.shell.answering import answer
 from eosctl.shell.options import GlobalOptions, reading
 
@@ -48,7 +48,6 @@ def show(
       OFFSETS        source partitions with an offset
       STORES         which of Kafka's rules decides where its offsets are
     """
-    from eosctl.operations.gc_paused import gc_paused
     from eosctl.operations.offsets import show_offsets
     from eosctl.render.views.offsets import view_offsets
 

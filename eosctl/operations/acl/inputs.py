@@ -1,35 +1,28 @@
-"""What acl-plan is told about Connect clusters: files, workers' REST interfaces, config topic or snapshot."""
+"""Connect clusters with their connectors, from files, flags, workers and the config topic."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
 
-from eosctl.analysis.config_topic import fold_config_topic
+from eosctl.analysis.config_topic import connector_states
+from eosctl.analysis.connect_clusters import place_of
 from eosctl.analysis.source_stores import server_set
-from eosctl.codecs.config_topic import decode_config_records
-from eosctl.codecs.connector_files import connector_of, decode_connectors
-from eosctl.codecs.principals import mask_all_but_principals
-from eosctl.codecs.secrets import HIDDEN, mask_properties
+from eosctl.codecs.connector_files import UNKNOWN_CLASS, connector_of, decode_connectors
+from eosctl.codecs.secrets import HIDDEN
 from eosctl.codecs.worker_files import decode_worker_file, worker_of
 from eosctl.errors import UsageError
 from eosctl.model.acl_plan import same_cluster
 from eosctl.model.client_properties import Property
 from eosctl.model.client_roles import ConnectCluster, ConnectorConfig, WorkerConfig
-from eosctl.model.connectors import ConnectorState, Reader
-from eosctl.model.names import TopicPartition
+from eosctl.model.connectors import ConnectorState
 from eosctl.model.skipped import Skipped
-from eosctl.model.versions import NEWEST
-from eosctl.operations.acl.cluster_acls import addresses_of, place_of
 from eosctl.operations.session import Session
 from eosctl.sources.files import read_text
-
-UNKNOWN_CLASS: Final = {"connector.class": "unknown"}
 
 
 @dataclass(frozen=True, slots=True)
 class AclInputs:
-    """What was said about the Connect clusters and the Kafka cluster at -b.
+    """The options about the Connect clusters and the Kafka cluster at -b.
 
     internal_topics are for workers without a config; cluster is how configs name the cluster at -b, None: as place_of.
     """
@@ -78,7 +71,7 @@ def _workers(session: Session, inputs: AclInputs) -> tuple[ConnectCluster, ...]:
 
 
 def _worker_by_flags(session: Session, inputs: AclInputs) -> WorkerConfig:
-    """A worker of which only names are known; nothing tells its principals, so they have to be named."""
+    """A worker of which only names are known; no config names its principals, so they have to be named."""
     if session.options.group_id is None:
         raise UsageError("no Connect cluster was named", hint="give --worker-config FILE, or --group-id")
     settings = {"group.id": session.options.group_id, **inputs.internal_topics}
@@ -112,16 +105,17 @@ def _group_and_path(text: str, groups: list[str]) -> tuple[str, Path]:
 def _known_connectors(
     session: Session, clusters: tuple[ConnectCluster, ...], inputs: AclInputs
 ) -> dict[str, dict[str, ConnectorConfig]]:
-    """Connectors of the Connect clusters that -b, --connect-url or --snapshot leads to, by group and name.
+    """Connectors of the Connect clusters that the reader and the workers lead to, by group and name.
 
-    A group whose connectors nothing tells is not among them. Raises UsageError where it is not clear which is meant.
+    A group whose connectors are not known is not among them. Raises UsageError where it is not clear which is meant.
     """
     found = {}
     for cluster in _reachable(session, clusters, inputs):
         known = _from_config_topic(session, cluster)
-        if session.options.connect_urls:
+        running = session.reader.client_configs()
+        if running is not None:
             before = known or {}
-            known = {name: _alike(each, before.get(name)) for name, each in _from_rest(session).items()}
+            known = {name: _alike(each, before.get(name)) for name, each in running.items()}
         if known is not None:
             found[cluster.group_id] = known
     return found
@@ -131,8 +125,8 @@ def _reachable(session: Session, clusters: tuple[ConnectCluster, ...], inputs: A
     """The cluster that --group-id names, or the only one; of several those whose workers use the cluster at -b."""
     options = session.options
     # Without the flag options.group_id is that of the first --worker-config.
-    told_by_file = options.sources.get("group_id") in {str(each) for each in inputs.worker_configs}
-    wanted = None if told_by_file else options.group_id
+    is_a_file_s = options.sources.get("group_id") in {str(each) for each in inputs.worker_configs}
+    wanted = None if is_a_file_s else options.group_id
     if wanted is not None:
         named = tuple(each for each in clusters if each.group_id == wanted)
         if not named:
@@ -141,37 +135,30 @@ def _reachable(session: Session, clusters: tuple[ConnectCluster, ...], inputs: A
         return named[:1]
     if len(clusters) == 1:
         return clusters
-    for flag, given in (("--connect-url", options.connect_urls), ("--snapshot", options.snapshot)):
-        if given:
-            raise UsageError(
-                f"{flag} does not say which of {len(clusters)} Connect clusters it is of", hint="name it: --group-id"
-            )
-    if not session.client_properties.bootstrap_servers:
+    if options.connect_urls:
+        raise UsageError(
+            f"--connect-url does not say which of {len(clusters)} Connect clusters it is of", hint="name it: --group-id"
+        )
+    brokers = session.reader.cluster()
+    if isinstance(brokers, Skipped):
         return ()
-    here = place_of(clusters, addresses_of(session), inputs.cluster)
+    addresses = frozenset((*session.client_properties.bootstrap_servers, *brokers.brokers.values()))
+    here = place_of(clusters, addresses, inputs.cluster)
     return tuple(each for each in clusters if same_cluster(server_set(each.workers[0].get("bootstrap.servers")), here))
 
 
-def _from_rest(session: Session) -> dict[str, ConnectorConfig]:
-    from eosctl.clients.rest import RestClient
-
-    url = session.options.connect_urls[0]
-    with RestClient(url, session.options.timeout_s) as rest:
-        body = rest.get("/connectors?expand=info")
-    found = {}
-    for name, entry in sorted(body.items()) if isinstance(body, dict) else ():
-        info = entry["info"]
-        connector = connector_of({**UNKNOWN_CLASS, **info["config"]}, url, name=name)
-        # A worker that lacks the connector's plugin calls the type unknown; then its settings tell.
-        found[name] = replace(connector, type=info["type"] if info.get("type") in {"source", "sink"} else None)
-    return found
-
-
 def _from_config_topic(session: Session, cluster: ConnectCluster) -> dict[str, ConnectorConfig] | None:
-    """None where no config topic could be asked for; no connector where it does not exist."""
-    states = _states(session, cluster.workers[0].config_topic)
-    if states is None:
+    """None where no cluster was named to read it from; no connector where it does not exist: no worker has started."""
+    reader, topic = session.reader, cluster.workers[0].config_topic
+    if isinstance(reader.cluster(), Skipped):
         return None
+    try:
+        states = connector_states(reader.config_topic(topic, principals=True).records)
+    except UsageError as error:
+        if reader.internal_topic("config", topic).facts is not None:
+            raise
+        session.options.console.narrate(f"no connector is known from the config topic: {error.message}")
+        return {}
     return {name: _from_state(state) for name, state in sorted(states.items()) if state.known}
 
 
@@ -182,34 +169,13 @@ def _from_state(state: ConnectorState) -> ConnectorConfig:
     return replace(connector, task_count=state.task_count, task_count_record=state.task_count_record)
 
 
-def _states(session: Session, topic: str) -> Mapping[str, ConnectorState] | None:
-    if session.options.snapshot is not None:
-        from eosctl.sources.snapshot_file import read_snapshot_file
-
-        log = read_snapshot_file(session.options.snapshot).config_topic
-        if isinstance(log, Skipped):
-            raise UsageError(f"the snapshot holds no config topic: {log.reason}")
-        return fold_config_topic(log.records, Reader(NEWEST)).states
-    if session.options.bootstrap_servers is None and session.options.command_config is None:
-        return None
-    from eosctl.sources.kafka_log import read_log
-
-    try:
-        records = read_log(session.wire, TopicPartition(topic, 0))
-        masked = decode_config_records(records, mask_all_but_principals(mask_properties))
-        return fold_config_topic(masked, Reader(NEWEST)).states
-    except UsageError as error:  # the topic does not exist: no worker has started yet
-        session.options.console.narrate(f"no connector is known from the config topic: {error.message}")
-        return {}
-
-
-def _alike(told: ConnectorConfig, before: ConnectorConfig | None) -> ConnectorConfig:
-    """The connector as REST or a file tells it, with what the config topic knows of its tasks."""
+def _alike(given: ConnectorConfig, before: ConnectorConfig | None) -> ConnectorConfig:
+    """The connector as REST or a file has it, with what the config topic knows of its tasks."""
     if before is None:
-        return told
+        return given
     return replace(
-        told,
-        type=told.type or before.type,
+        given,
+        type=given.type or before.type,
         task_count=before.task_count,
         task_count_record=before.task_count_record,
     )
@@ -238,9 +204,9 @@ def _selected(clusters: tuple[ConnectCluster, ...], names: Sequence[str]) -> tup
 
 
 def _with_only(cluster: ConnectCluster, names: Iterable[str]) -> ConnectCluster:
-    asked = tuple(each for each in cluster.connectors if each.name in names)
-    others = tuple(each.name for each in cluster.connectors if each not in asked and not each.is_sink)
-    return replace(cluster, connectors=asked, others=others, all_known=len(asked) == len(cluster.connectors))
+    wanted = tuple(each for each in cluster.connectors if each.name in names)
+    others = tuple(each.name for each in cluster.connectors if each not in wanted and not each.is_sink)
+    return replace(cluster, connectors=wanted, others=others, all_known=len(wanted) == len(cluster.connectors))
 
 
 def _with_topics(clusters: tuple[ConnectCluster, ...], topics: Sequence[str]) -> tuple[ConnectCluster, ...]:

@@ -1,38 +1,34 @@
-"""What acl-plan reads and decides."""
+"""Planning the ACLs of Connect clusters, and comparing them with those of the Kafka cluster."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 from eosctl.analysis.acl_findings import find_hidden
+from eosctl.analysis.connect_clusters import place_of, topics_of
 from eosctl.errors import ConfigError, UsageError
-from eosctl.model.acl_plan import AclDifference, AclPlan, AclRequest
-from eosctl.model.acls import SUPER_USERS, PatternType
+from eosctl.model.acl_plan import AclDifference, AclPlan, AclReport, AclRequest
+from eosctl.model.acls import SUPER_USERS, AclBinding, PatternType
 from eosctl.model.cluster_acls import ClusterAcls
 from eosctl.model.counts import counted
 from eosctl.model.offset_stores import SourceSupport
-from eosctl.model.skipped import Skipped, not_asked
+from eosctl.model.skipped import Cause, Skipped
 from eosctl.model.versions import KafkaVersion
-from eosctl.operations.acl.cluster_acls import place_of, read_cluster_acls
 from eosctl.operations.acl.inputs import AclInputs, read_connect_clusters
 from eosctl.operations.acl.principals import certificate_subject, principals_by_role
+from eosctl.operations.plan_flow import keep_plan
 from eosctl.operations.session import Session
+from eosctl.planning.acl_changes import plan_acl_changes
 from eosctl.planning.acl_difference import compare_acls
 from eosctl.planning.acls import plan_acls
-from eosctl.render.acl_documents import AclFormat
 
-
-@dataclass(frozen=True, slots=True)
-class Emission:
-    """Another tool's format, and the names that its documents take."""
-
-    form: AclFormat
-    strimzi_cluster: str
-    msk_cluster: str
+NOT_READ: Final = frozenset({Cause.NOT_ASKED, Cause.NOT_SAVED})
 
 
 @dataclass(frozen=True, slots=True)
 class AclOptions:
-    """What was asked. phase, broker_version and mapping_rules None: as the workers and brokers say."""
+    """The command line. phase, broker_version and mapping_rules None: as the workers and brokers say."""
 
     inputs: AclInputs
     phase: SourceSupport | None = None
@@ -45,33 +41,22 @@ class AclOptions:
     check: bool = False
     prune: bool = False
     explain: bool = False
-    emission: Emission | None = None
+    emit: bool = False
     plan_file: Path | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """A request, its plan, and how that differs from the cluster's ACLs."""
+def plan_cluster_acls(session: Session, options: AclOptions) -> AclReport:
+    """Reads what the options need, and plans; keeps the changes in the plan file.
 
-    request: AclRequest
-    plan: AclPlan
-    difference: AclDifference
-    cluster: frozenset[str]
-    acls: ClusterAcls
-    as_of: int
-
-
-def plan_for(session: Session, options: AclOptions) -> Planned:
-    """Reads what the options needs and plans. Raises UsageError for flags that contradict each other."""
-    online = _is_online(session)
-    _require_sense(options, online=online)
-    as_of = session.now()
+    Raises UsageError for flags that contradict each other, ConfigError where there are no ACLs to check or change.
+    """
+    _check_flags(options)
+    reader = session.reader
+    as_of = reader.now()
     clusters = read_connect_clusters(session, options.inputs)
     principals = principals_by_role(options.principals, clusters)
-    acls = read_cluster_acls(session, clusters) if online else ClusterAcls(not_asked("no cluster was named with -b"))
-    for name, asked in (("check", options.check), ("change", options.plan_file)):
-        if asked and isinstance(acls.bindings, Skipped):
-            raise ConfigError(f"there are no ACLs to {name}: {acls.bindings.reason}")
+    acls = reader.acls(topics_of(clusters))
+    _require_acls(options, acls)
     place = place_of(clusters, acls.addresses, options.inputs.cluster)
     request = AclRequest(
         clusters,
@@ -85,15 +70,60 @@ def plan_for(session: Session, options: AclOptions) -> Planned:
         options.mapping_rules or acls.mapping_rules,
     )
     plan = plan_acls(request, certificate_subject)
-    difference = compare_acls(request, plan, acls.bindings, place, options.super_users)
+    difference = _compare(request, options, plan, acls)
+    _name_other_clusters(session, options, difference, place)
+    report = AclReport(
+        group_ids=tuple(each.group_id for each in clusters),
+        as_of=as_of,
+        cluster_id=acls.cluster_id,
+        cluster=place,
+        plan=plan,
+        difference=difference,
+        is_check=options.check,
+        is_for_tools=options.emit,
+        coverage=reader.coverage,
+    )
+    if options.plan_file is not None:
+        _keep(session, report, acls, options.plan_file, prune=options.prune)
+    return _explained(report, request, acls, options.super_users) if options.explain else report
+
+
+def _compare(request: AclRequest, options: AclOptions, plan: AclPlan, acls: ClusterAcls) -> AclDifference:
+    assert request.here is not None
+    difference = compare_acls(request, plan, acls.bindings, request.here, options.super_users)
     if difference.missing:
-        untold = acls.hidden - ({SUPER_USERS} if options.super_users else set())
-        difference = replace(difference, findings=(*difference.findings, *find_hidden(untold)))
-    _tell_what_is_elsewhere(session, options, difference, place)
-    return Planned(request, plan, difference, place, acls, as_of)
+        hidden = acls.hidden - ({SUPER_USERS} if options.super_users else set())
+        difference = replace(difference, findings=(*difference.findings, *find_hidden(hidden)))
+    return difference if options.prune else replace(difference, extra=())
 
 
-def _tell_what_is_elsewhere(
+def _keep(session: Session, report: AclReport, acls: ClusterAcls, path: Path, *, prune: bool) -> None:
+    assert not isinstance(acls.bindings, Skipped), "_require_acls refuses a plan file without ACLs"
+    assert acls.cluster_id is not None
+    changes = plan_acl_changes(
+        report.difference, report.plan, acls.bindings, acls.cluster_id, report.as_of, prune=prune
+    )
+    keep_plan(changes, path)
+    session.options.console.narrate(f"the plan is in {path}; eosctl apply {path} carries it out")
+
+
+def _explained(report: AclReport, request: AclRequest, acls: ClusterAcls, super_users: Sequence[str]) -> AclReport:
+    """With the bindings of all phases together, and which of them need each."""
+    phases: dict[AclBinding, list[SourceSupport]] = {}
+    every = {(each.cluster, each.binding): each for each in report.plan.bindings}
+    for phase in SourceSupport:
+        for each in plan_acls(replace(request, phase=phase), certificate_subject).bindings:
+            phases.setdefault(each.binding, []).append(phase)
+            every.setdefault((each.cluster, each.binding), each)
+    bindings = tuple(sorted(every.values(), key=lambda each: each.binding))
+    if request.phase is not None:
+        bindings = report.plan.bindings
+    plan = AclPlan(bindings, report.plan.findings)
+    explained = compare_acls(request, plan, acls.bindings, report.cluster, super_users)
+    return replace(report, explained=explained, phases=phases)
+
+
+def _name_other_clusters(
     session: Session, options: AclOptions, difference: AclDifference, place: frozenset[str]
 ) -> None:
     """Warns of bindings of other clusters, which are not checked; raises ConfigError where all are."""
@@ -112,20 +142,15 @@ def _tell_what_is_elsewhere(
         )
 
 
-def _is_online(session: Session) -> bool:
-    options = session.options
-    return options.snapshot is None and bool(session.client_properties.bootstrap_servers)
-
-
-def _require_sense(options: AclOptions, *, online: bool) -> None:
-    if options.emission is not None:
-        for name, asked, purpose in (
+def _check_flags(options: AclOptions) -> None:
+    if options.emit:
+        for name, given, purpose in (
             ("--check", options.check, "one answers yes or no"),
             ("--explain", options.explain, "one is for people"),
             ("--prune", options.prune, "one plans removals"),
             ("--plan-file", options.plan_file, "one is for eosctl apply"),
         ):
-            if asked:
+            if given:
                 raise UsageError(f"{name} and --emit exclude each other: {purpose}, the other is for another tool")
     if options.prune and options.inputs.connectors:
         raise UsageError(
@@ -134,9 +159,21 @@ def _require_sense(options: AclOptions, *, online: bool) -> None:
         )
     if options.headroom and options.pattern_type is PatternType.PREFIXED:
         raise UsageError("--headroom and --pattern prefixed exclude each other: a prefix holds the ID of every task")
-    for name, asked in (("--check", options.check), ("--prune", options.prune), ("--plan-file", options.plan_file)):
-        if asked and not online:
-            raise UsageError(f"{name} needs the cluster's ACLs", hint="give -b HOST:PORT")
+
+
+def _require_acls(options: AclOptions, acls: ClusterAcls) -> None:
+    """Raises UsageError for a flag that needs ACLs which nobody named a cluster for, ConfigError where it has none."""
+    if not isinstance(acls.bindings, Skipped):
+        return
+    for flag, verb, given in (
+        ("--check", "check", options.check),
+        ("--prune", None, options.prune),
+        ("--plan-file", "change", options.plan_file),
+    ):
+        if given and acls.bindings.cause in NOT_READ:
+            raise UsageError(f"{flag} needs the cluster's ACLs", hint="give -b HOST:PORT")
+        if given and verb is not None:
+            raise ConfigError(f"there are no ACLs to {verb}: {acls.bindings.reason}")
 
 
 def _broker_version(options: AclOptions, acls: ClusterAcls) -> KafkaVersion:

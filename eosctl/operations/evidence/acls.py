@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
+from eosctl.analysis.connect_clusters import place_of, topics_of
 from eosctl.errors import ConfigError
 from eosctl.model.acl_plan import AclDifference, AclPlan, AclRequest
 from eosctl.model.client_roles import ClientRole
 from eosctl.model.evidence import UNKNOWN_PRINCIPAL
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.skipped import Skipped, not_asked
-from eosctl.operations.acl.cluster_acls import place_of, read_cluster_acls
 from eosctl.operations.acl.inputs import AclInputs, internal_topics, read_connect_clusters
 from eosctl.operations.acl.principals import Principals, certificate_subject, require_known
 from eosctl.operations.evidence.request import EvidenceRequest
@@ -33,7 +33,7 @@ def read_acl_differences(
         return NO_PRINCIPALS
     inputs = AclInputs(evidence_request.worker_files, internal_topics=internal_topics(**topics))
     clusters = read_connect_clusters(session, inputs)
-    acls = read_cluster_acls(session, clusters)
+    acls = session.reader.acls(topics_of(clusters))
     require_known(principals, clusters)
     place = place_of(clusters, acls.addresses)
     found = {}

@@ -1,13 +1,26 @@
 """An ACL plan: bindings with their status, why each is needed and how it shows when it is missing."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
-from eosctl.model.acl_plan import AclDifference, BindingStatus, ComparedBinding, ExtraBinding
+from eosctl.model.acl_plan import (
+    AclDifference,
+    AclReport,
+    BindingStatus,
+    ComparedBinding,
+    ExtraBinding,
+    Phases,
+    PlannedBinding,
+    same_cluster,
+)
 from eosctl.model.acls import AclBinding
 from eosctl.model.counts import counted
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.skipped import Skipped
+from eosctl.model.times import rfc3339
+from eosctl.render.acl_documents import AclFormat, emit_acls, iam_can_say, no_kafka_user
+from eosctl.render.acl_lines import EmitOptions
 from eosctl.render.document import Column, Document, Findings, RowStream, Table, Tone
 from eosctl.render.views.report import finding_rows
 
@@ -27,26 +40,19 @@ PLAN_TABLE: Final = Table(
     (PRINCIPAL, OPERATION, *PLACE, STATUS, Column("OPTIONAL", "optional", "yes if nothing fails without it")),
     empty="nothing is needed",
 )
-Phases = Mapping[AclBinding, Sequence[SourceSupport]]
 
 
-def view_acl_plan(
-    difference: AclDifference,
-    groups: Sequence[str],
-    as_of: str | None,
-    cluster_id: str | None,
-    *,
-    phases: Phases | None = None,
-) -> Document:
-    """The plan against the cluster; with `phases` (of each binding) explained for people."""
+def view_acl_plan(report: AclReport) -> Document:
+    """The plan against the cluster; with phases (of each binding) explained for people."""
+    difference, phases = report.explained or report.difference, report.phases
     count = len(difference.compared) + len(difference.extra)
     rows = RowStream(count, lambda: _rows(difference, phases))
     return Document(
         kind=KIND,
-        as_of=as_of,
-        cluster_id=cluster_id,
+        as_of=rfc3339(report.as_of),
+        cluster_id=report.cluster_id,
         data={
-            "group_ids": list(groups),
+            "group_ids": list(report.group_ids),
             "bindings": rows,
             "counts": _counts(difference),
             "findings": finding_rows(difference.findings),
@@ -55,6 +61,31 @@ def view_acl_plan(
         prose=(_verdict(difference),),
         notes=() if phases is None else tuple(_explanation(list(rows))),
     )
+
+
+def emit_acl_plan(report: AclReport, form: AclFormat, around: EmitOptions, warn: Callable[[str], None]) -> str:
+    """The bindings of the cluster at hand as text for another tool; warns of what the text cannot hold."""
+    here = [each for each in report.plan.bindings if same_cluster(each.cluster, report.cluster)]
+    elsewhere = len(report.plan.bindings) - len(here)
+    if elsewhere:
+        warn(f"{counted(elsewhere, 'binding belongs', 'bindings belong')} to other clusters: see --cluster")
+    for each in report.difference.findings:
+        if each.counts:
+            warn(f"{each.subject}: {each.message}")
+    servers = around.bootstrap_servers or ",".join(sorted(report.cluster)) or "localhost:9092"
+    return emit_acls(list(_emitted(here, form, warn)), form, replace(around, bootstrap_servers=servers))
+
+
+def _emitted(planned: Sequence[PlannedBinding], form: AclFormat, warn: Callable[[str], None]) -> Iterator[AclBinding]:
+    for each in planned:
+        if form is AclFormat.MSK and each.is_optional and not iam_can_say(each.binding):
+            warn(f"left out, IAM has no action for it: {each.binding} ({each.loss})")
+        else:
+            yield each.binding
+    if form is AclFormat.STRIMZI:
+        for name in sorted({each.binding.principal for each in planned}):
+            if no_kafka_user(name):
+                warn(f"{name} is no KafkaUser's principal: Kubernetes does not take such a name")
 
 
 def _rows(difference: AclDifference, phases: Phases | None) -> Iterator[dict[str, Any]]:
@@ -122,9 +153,9 @@ def _phases(phases: Sequence[SourceSupport]) -> str:
     return "all" if len(phases) == len(SourceSupport) else ",".join(each.value for each in phases)
 
 
-def _sentences(whys: Any) -> str:  # noqa: ANN401  # an iterable of text
-    told = list(dict.fromkeys(whys))
-    return "; ".join(told[:3]) + (f"; and {len(told) - 3} more reasons" if len(told) > 3 else "")
+def _sentences(whys: Iterable[str]) -> str:
+    given = list(dict.fromkeys(whys))
+    return "; ".join(given[:3]) + (f"; and {len(given) - 3} more reasons" if len(given) > 3 else "")
 
 
 def _counts(difference: AclDifference) -> dict[str, int]:

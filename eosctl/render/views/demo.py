@@ -1,9 +1,11 @@
 """What the demo did and saw."""
 
-from collections.abc import Sequence
-
-from eosctl.model.demo import DemoStep
+from eosctl.model.demo import DemoReport
+from eosctl.model.fencing import Fenced, PlannedFencing
+from eosctl.model.planned import Planned
 from eosctl.render.document import Column, Document, Table, figure
+from eosctl.render.views.fencing import view_fencing_answer
+from eosctl.render.views.plan import view_plan
 
 STEPS = Table(
     "steps",
@@ -15,7 +17,14 @@ STEPS = Table(
 )
 
 
-def view_demo(steps: Sequence[DemoStep], kafka_version: str) -> Document:
+def view_demo(report: DemoReport) -> Document:
     """The steps as a table."""
-    rows = [{"step": each.step, "seen": each.seen, "elapsed_s": round(each.elapsed_s, 1)} for each in steps]
-    return Document("demo", {"kafka_version": kafka_version, "steps": rows}, blocks=(STEPS,))
+    rows = [{"step": each.step, "seen": each.seen, "elapsed_s": round(each.elapsed_s, 1)} for each in report.steps]
+    return Document("demo", {"kafka_version": report.kafka_version, "steps": rows}, blocks=(STEPS,))
+
+
+def view_act(answer: Planned | PlannedFencing | Fenced | Document) -> Document:
+    """What an act shows on the way."""
+    if isinstance(answer, Document):
+        return answer
+    return view_plan(answer) if isinstance(answer, Planned) else view_fencing_answer(answer)

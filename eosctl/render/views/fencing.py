@@ -3,8 +3,18 @@
 from collections.abc import Sequence
 from typing import Any
 
-from eosctl.model.fencing import Candidate, FenceOutcome, FenceResult, FenceStep, FencingOutcome, FencingPlan, Proof
-from eosctl.model.report import Finding
+from eosctl.model.fencing import (
+    Candidate,
+    Fenced,
+    FenceOutcome,
+    FenceResult,
+    FenceStep,
+    FencingOutcome,
+    FencingPlan,
+    PlannedFencing,
+    Proof,
+)
+from eosctl.model.times import rfc3339
 from eosctl.model.transactions import TransactionDescription, TransactionState
 from eosctl.render.document import Column, Document, Findings, Table, Tone, figure
 from eosctl.render.views.report import finding_rows
@@ -46,12 +56,18 @@ RESULT_TABLE = Table(
 )
 
 
-def view_fencing_plan(plan: FencingPlan, as_of: str, cluster_id: str) -> Document:
+def view_fencing_answer(answer: PlannedFencing | Fenced) -> Document:
+    """The plan, or what came of it."""
+    return view_fencing_plan(answer) if isinstance(answer, PlannedFencing) else view_fenced(answer)
+
+
+def view_fencing_plan(planned: PlannedFencing) -> Document:
     """The plan, for `--dry-run` and before the question."""
+    plan = planned.plan
     return Document(
         kind="fence.plan",
-        as_of=as_of,
-        cluster_id=cluster_id,
+        as_of=rfc3339(planned.as_of),
+        cluster_id=planned.cluster_id,
         data={
             "steps": [_step_row(step) for step in plan.steps],
             "skipped": [
@@ -67,30 +83,24 @@ def view_fencing_plan(plan: FencingPlan, as_of: str, cluster_id: str) -> Documen
     )
 
 
-def view_fencing_outcome(
-    plan: FencingPlan,
-    outcome: FencingOutcome,
-    proofs: Sequence[Proof],
-    findings: Sequence[Finding],
-    as_of: str,
-    cluster_id: str,
-) -> Document:
+def view_fenced(fenced: Fenced) -> Document:
     """Each ID with its outcome and its proof, in the order of the plan; the skipped ones last."""
-    proved = {proof.transactional_id: proof for proof in proofs}
+    plan, outcome = fenced.planned.plan, fenced.outcome
+    proved = {proof.transactional_id: proof for proof in fenced.proofs}
     rows = [_result_row(result, proved.get(result.step.transactional_id)) for result in outcome.results]
     rows += [_skipped_row(each.candidate, each.reason) for each in plan.skipped]
     return Document(
         kind="fence",
-        as_of=as_of,
-        cluster_id=cluster_id,
+        as_of=rfc3339(fenced.planned.as_of),
+        cluster_id=fenced.planned.cluster_id,
         data={
             "results": rows,
             "elapsed_ms": round(outcome.elapsed_ms, 3),
             "interrupted": outcome.interrupted,
-            "findings": finding_rows(findings),
+            "findings": finding_rows(fenced.findings),
         },
-        blocks=(RESULT_TABLE, *([Findings()] if findings else [])),
-        prose=(_verdict(outcome, len(plan.skipped), proofs),),
+        blocks=(RESULT_TABLE, *([Findings()] if fenced.findings else [])),
+        prose=(_verdict(outcome, len(plan.skipped), fenced.proofs),),
     )
 
 

@@ -3,7 +3,7 @@
 1. Only live offsets count: of each raw key in each partition the last committed record, unless it is a tombstone. A
    tombstone and no record are the same to a worker, and compaction turns the one into the other at any time.
 2. The digest of records includes their offsets in the partition: a value that went away and came back is noticed.
-3. The digest of values does not: it can be told before the records are written.
+3. The digest of values does not: it is known before the records are written.
 """
 
 from collections.abc import Iterable
@@ -12,16 +12,13 @@ from struct import Struct
 from typing import Final
 
 from eosctl.codecs.offsets_topic import decode_offsets_key
-from eosctl.model.offsets import KeyRecords, OffsetKey, OffsetsTopic
+from eosctl.model.offsets import Entry, OffsetKey, OffsetsTopic
 from eosctl.model.plan_facts import OffsetsNow
 
 _LENGTH: Final = Struct(">I").pack
 
 Value = tuple[bytes, int, bytes]
 """Raw key, partition, value."""
-
-Entry = tuple[OffsetKey, KeyRecords]
-"""A key, and what one partition holds under it."""
 
 
 def entries_by_connector(topic: OffsetsTopic) -> dict[str, list[Entry]]:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from eosctl.codecs.offsets_digest import entries_by_connector, offsets_now
 from eosctl.model.plan import (
     ClusterIs,
     ConnectorStopped,
@@ -17,11 +18,10 @@ from eosctl.model.plan import (
     TopicIsCompactOrAbsent,
 )
 from eosctl.model.plan_facts import ConnectorFacts, OffsetsNow, PlanFacts, TopicNow
+from eosctl.model.preconditions import cure, needed_first, violation
 from eosctl.model.records import RecordState
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import TopicFacts
-from eosctl.planning.offsets_digest import entries_by_connector, offsets_now
-from eosctl.planning.preconditions import cure, needed_first, violation
 from tests.planning.offsets_topics import topic_of
 
 S, T = Side.SOURCE, Side.TARGET

@@ -1,0 +1,55 @@
+"""A plan before it is applied, and what became of it: the answers of the commands that write."""
+
+from dataclasses import dataclass
+
+from eosctl.errors import EosctlError, Refused
+from eosctl.model.plan import Plan, PlannedStep, StopConnector
+from eosctl.model.plan_outcome import ApplyOutcome
+from eosctl.model.report import Answer, Finding
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned(Answer):
+    """A plan for the source cluster with this ID, what was found on the way, and why it must not be applied, if so.
+
+    hint says what to do about the objections; warnings are for a plan that was forced. error is why the plan could not
+    be written to its file.
+    """
+
+    plan: Plan
+    cluster_id: str
+    findings: tuple[Finding, ...] = ()
+    objections: tuple[str, ...] = ()
+    hint: str | None = None
+    warnings: tuple[str, ...] = ()
+    error: EosctlError | None = None
+
+    @property
+    def stops(self) -> tuple[PlannedStep, ...]:
+        """Its steps that stop connectors."""
+        return tuple(each for each in self.plan.steps if isinstance(each.step, StopConnector))
+
+    @property
+    def failure(self) -> EosctlError | None:
+        """Refused where anything speaks against the plan, else the error of its file."""
+        return Refused("; ".join(self.objections), hint=self.hint) if self.objections else self.error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Applied(Answer):
+    """A plan that was applied: what became of each step, the undo file, and the error that it ended with, if any.
+
+    cluster_id is empty where the cluster no longer answers.
+    """
+
+    plan: Plan
+    cluster_id: str
+    outcome: ApplyOutcome
+    undo_file: str
+    findings: tuple[Finding, ...] = ()
+    error: EosctlError | None = None
+
+    @property
+    def failure(self) -> EosctlError | None:
+        """The error that the run ended with: it says what became of the steps before it."""
+        return self.error

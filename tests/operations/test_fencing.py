@@ -1,0 +1,101 @@
+"""What fence decides from what it read: whether IDs may be missed, and whether the plan is still the one agreed to."""
+
+from collections.abc import Callable, Iterable
+
+import pytest
+
+from eosctl.errors import Refused, Unreachable, UsageError
+from eosctl.model.fencing import FencingRequest
+from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
+from eosctl.model.skipped import Skipped
+from eosctl.model.snapshot import ClusterFacts, ConfigTopicLog
+from eosctl.model.transactions import ListedTransactions, TransactionDescription, TransactionListing, TransactionState
+from eosctl.operations.fencing import fence, read_and_plan
+from tests.fake_cluster import FakeCluster
+from tests.operations.conversation import Conversation, session_on
+
+PLACE = TopicPartition("orders", 0)
+
+
+def described(name: str) -> TransactionDescription:
+    return TransactionDescription(
+        name, TransactionState.ONGOING, ProducerIdAndEpoch(9, 1), 60_000, 1, frozenset({PLACE}), 1
+    )
+
+
+def listed(*names: str, unlisted: tuple[str, ...] = ()) -> ListedTransactions:
+    listings = tuple(TransactionListing(name, 9, TransactionState.ONGOING, 1) for name in names)
+    return ListedTransactions(listings, {}, unlisted)
+
+
+def cluster(**facts: object) -> FakeCluster:
+    def describe(names: Iterable[str]) -> dict[str, TransactionDescription]:
+        return {name: described(name) for name in names}
+
+    usual: dict[str, object] = {
+        "cluster": ClusterFacts("fake", {1: "b:9092"}, 30_000),
+        "describe": describe,
+        "transactional_ids": listed("a-0", "a-1", "b-0"),
+        "leaderless": frozenset(),
+        "config_topic": ConfigTopicLog("connect-configs", Skipped("no"), Skipped("no"), ()),
+    }
+    return FakeCluster(as_of=7, **(usual | facts))
+
+
+def test_a_prefix_stands_for_the_ids_that_coordinators_list() -> None:
+    planned = read_and_plan(session_on(cluster(), Conversation()), FencingRequest(prefixes=("a-",)), "connect-configs")
+    assert planned.transactional_ids == {"a-0", "a-1"}
+    assert (planned.as_of, planned.cluster_id, planned.plan.transaction_timeout_ms) == (7, "fake", 30_000)
+
+
+def test_a_prefix_is_refused_where_a_coordinator_does_not_list_its_ids() -> None:
+    silent = cluster(transactional_ids=listed("a-0", unlisted=("broker 2 did not answer",)))
+    with pytest.raises(Unreachable, match=r"^broker 2 did not answer$"):
+        read_and_plan(session_on(silent, Conversation()), FencingRequest(prefixes=("a-",)), "connect-configs")
+
+
+def test_whether_partitions_have_leaders_must_be_known() -> None:
+    unknown = cluster(leaderless=Skipped("denied"))
+    with pytest.raises(Unreachable, match="is unknown: denied"):
+        read_and_plan(session_on(unknown, Conversation()), FencingRequest(("a-0",)), "connect-configs")
+
+
+def test_an_open_transaction_without_a_leader_speaks_against_the_plan() -> None:
+    headless = cluster(leaderless=frozenset({PLACE}))
+    planned = read_and_plan(session_on(headless, Conversation()), FencingRequest(("a-0",)), "connect-configs")
+    assert isinstance(planned.failure, Refused)
+    assert "orders-0" in planned.failure.message
+
+
+def test_owners_stay_unknown_where_the_config_topic_cannot_be_read() -> None:
+    said = Conversation()
+    silent = cluster(config_topic=Unreachable("no leader"))
+    planned = read_and_plan(session_on(silent, said, group_id="g"), FencingRequest(("a-0",)), "connect-configs")
+    assert said.said == ["owners stay unknown: no leader"]
+    assert [(each.what, each.reason) for each in planned.coverage.gaps] == [("config_topic", "no leader")]
+
+
+def test_connectors_cannot_be_fenced_where_the_config_topic_cannot_be_read() -> None:
+    silent = cluster(config_topic=Unreachable("no leader"))
+    session = session_on(silent, Conversation(), group_id="g")
+    with pytest.raises(Unreachable, match="no leader"):
+        read_and_plan(session, FencingRequest(connectors=("orders",)), "connect-configs")
+
+
+def growing(*answers: ListedTransactions) -> Callable[[], ListedTransactions]:
+    remaining = iter(answers)
+    return lambda: next(remaining)
+
+
+def test_a_plan_that_changed_while_a_person_was_asked_is_not_carried_out() -> None:
+    said = Conversation()
+    session = session_on(cluster(transactional_ids=growing(listed("a-0"), listed("a-0", "a-1"))), said)
+    with pytest.raises(Refused, match="the plan changed while you were asked"):
+        fence(session, FencingRequest(prefixes=("a-",)), None, "connect-configs", said.show)
+    assert said.said == ["Fence 1 transactional IDs?"]
+    assert [each.transactional_ids for each in said.shown] == [{"a-0"}]
+
+
+def test_nothing_named_is_a_usage_error() -> None:
+    with pytest.raises(UsageError, match="nothing to fence was named"):
+        read_and_plan(session_on(cluster(), Conversation()), FencingRequest(), "connect-configs")

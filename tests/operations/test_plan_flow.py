@@ -1,0 +1,104 @@
+"""The one flow of all commands that write: show, ask, apply. What is decided before anything is written."""
+
+from pathlib import Path
+
+import pytest
+
+from eosctl.codecs.plan import decode_plan
+from eosctl.errors import Refused, UsageError
+from eosctl.executors.journal import write_plan_file
+from eosctl.model.plan import ManualStep, Plan, PlannedStep, Side, StopConnector
+from eosctl.model.planned import Planned
+from eosctl.model.report import exit_code
+from eosctl.operations.plan_flow import plan_and_apply, undo_file
+from eosctl.operations.session import Session
+from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
+from tests.fake_cluster import FakeCluster
+from tests.operations.conversation import Conversation, session_on
+
+PLAN = Plan("migrate-offsets", 1, (PlannedStep(ManualStep("restart it")),))
+STOPPING = Plan("migrate-offsets", 1, (PlannedStep(StopConnector(Side.SOURCE, "orders")),))
+FINE = Planned(plan=PLAN, cluster_id="c")
+DOUBTFUL = Planned(plan=PLAN, cluster_id="c", objections=("it runs", "it is a sink"), hint="stop it")
+
+
+@pytest.fixture(autouse=True)
+def state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """The folder of plans that no file was given for."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    return tmp_path / "eosctl" / "plans"
+
+
+def ran(session: Session, conversation: Conversation, planned: Planned, plan_file: Path | None = None) -> Planned:
+    clusters = SourceAndTarget(session, "connect-configs", TargetOptions())
+    answer = plan_and_apply(session, clusters, lambda _: planned, conversation.show, plan_file=plan_file)
+    assert isinstance(answer, Planned)
+    return answer
+
+
+def test_a_dry_run_answers_the_plan_and_asks_nothing(state: Path) -> None:
+    said = Conversation()
+    answer = ran(session_on(FakeCluster(), said, dry_run=True), said, FINE)
+    assert (answer.plan, exit_code(answer)) == (PLAN, 0)
+    assert (said.said, said.shown, state.exists()) == ([], [], False)
+
+
+def test_a_dry_run_of_a_plan_that_something_speaks_against_ends_as_refused() -> None:
+    said = Conversation()
+    answer = ran(session_on(FakeCluster(), said, dry_run=True), said, DOUBTFUL)
+    assert isinstance(answer.failure, Refused)
+    assert (answer.failure.message, answer.failure.hint) == ("it runs; it is a sink", "stop it")
+    assert exit_code(answer) == 8
+
+
+@pytest.mark.parametrize("yes", [True, False])
+def test_what_speaks_against_a_plan_is_shown_to_everybody_and_nobody_is_asked(yes: bool, state: Path) -> None:
+    said = Conversation()
+    with pytest.raises(Refused, match=r"^it runs; it is a sink$"):
+        ran(session_on(FakeCluster(), said, yes=yes), said, DOUBTFUL)
+    assert (said.shown, said.said, state.exists()) == ([DOUBTFUL], [], False)
+
+
+def test_a_plan_is_shown_before_the_question_and_nothing_is_kept_without_a_yes(state: Path) -> None:
+    said = Conversation(agrees=False)
+    with pytest.raises(Refused, match="not confirmed"):
+        ran(session_on(FakeCluster(), said), said, FINE)
+    assert (said.shown, said.said, state.exists()) == ([FINE], ["Apply 1 step?"], False)
+
+
+def test_a_plan_file_is_written_and_said_and_nothing_is_asked(tmp_path: Path) -> None:
+    said, path = Conversation(), tmp_path / "orders.plan"
+    answer = ran(session_on(FakeCluster(), said), said, FINE, path)
+    assert exit_code(answer) == 0
+    assert decode_plan(path.read_text()) == PLAN
+    assert said.said == [f"plan written to {path}; `eosctl apply {path}` carries it out"]
+
+
+def test_a_plan_that_something_speaks_against_gets_no_file(tmp_path: Path) -> None:
+    said, path = Conversation(), tmp_path / "orders.plan"
+    assert exit_code(ran(session_on(FakeCluster(), said), said, DOUBTFUL, path)) == 8
+    assert not path.exists()
+
+
+def test_a_plan_of_a_running_connector_gets_no_file(tmp_path: Path) -> None:
+    said, path = Conversation(), tmp_path / "orders.plan"
+    answer = ran(session_on(FakeCluster(), said), said, Planned(plan=STOPPING, cluster_id="c"), path)
+    assert isinstance(answer.failure, Refused)
+    assert "would be stale at once" in answer.failure.message
+    assert not path.exists()
+
+
+def test_a_plan_file_is_not_overwritten(tmp_path: Path) -> None:
+    said, path = Conversation(), tmp_path / "orders.plan"
+    path.write_text("mine")
+    answer = ran(session_on(FakeCluster(), said), said, FINE, path)
+    assert isinstance(answer.failure, UsageError)
+    assert (exit_code(answer), path.read_text()) == (2, "mine")
+
+
+def test_undo_takes_undo_files_only(tmp_path: Path) -> None:
+    said, path = Conversation(), tmp_path / "orders.plan"
+    write_plan_file(path, PLAN)
+    session = session_on(FakeCluster(), said)
+    with pytest.raises(UsageError, match="is a plan of kind migrate-offsets"):
+        undo_file(session, SourceAndTarget(session, "connect-configs", TargetOptions()), path, said.show)
