@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+from eosctl.errors import EosctlError
 from eosctl.model.names import ConnectorTaskId, ProducerIdAndEpoch, TopicPartition
 
 
@@ -43,6 +44,10 @@ class TransactionDescription:
     start_ms: int | None
     partitions: tuple[TopicPartition, ...]
     coordinator: int
+
+
+Described = TransactionDescription | EosctlError | None
+"""One ID's description; None where its coordinator does not know the ID; else why there is no description."""
 
 
 class TransactionListing(NamedTuple):
@@ -89,3 +94,24 @@ class TaskOwner:
 
 
 Owner = LeaderOwner | TaskOwner
+
+
+@dataclass(frozen=True, slots=True)
+class Ownership:
+    """Who uses a transactional ID: owners by known group IDs and connectors (several: ambiguous), and shapes as hints.
+
+    Shapes are looked at only where no owner is known.
+    """
+
+    owners: tuple[Owner, ...]
+    shapes: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """One line: the owners, or that they are unknown with the shapes that the ID has."""
+        if self.owners:
+            return " or ".join(map(str, self.owners))
+        return f"unknown, shape of {' or '.join(self.shapes)}" if self.shapes else "unknown"
+
+
+NO_OWNER: Final = Ownership((), ())
+"""That of a producer whose transactional ID is not known."""

@@ -4,7 +4,7 @@ A method returns a fact, or Skipped with the reason where an answer can do witho
 the fact is what was asked for. Both are kept: `coverage` says what was asked for and what of it was not read.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import wraps
 from typing import Any, Protocol, TypeVar
 
@@ -22,12 +22,11 @@ from eosctl.model.skipped import Skipped
 from eosctl.model.snapshot import ClusterFacts, ConfigTopicLog
 from eosctl.model.topics import PartitionOffsets
 from eosctl.model.transaction_log import TransactionLogRecords
-from eosctl.model.transactions import ListedTransactions, TransactionDescription, TransactionState
+from eosctl.model.transactions import Described, ListedTransactions, TransactionState
 from eosctl.model.versions import KafkaVersion
 from eosctl.model.workers import ConnectFacts, ConnectorStatus
 
 Configs = Mapping[str, Mapping[str, object]]
-Described = TransactionDescription | EosctlError | None
 Wanted = Mapping[str, frozenset[int] | None]
 """Topic to the partitions wanted of it; None for all."""
 Servers = frozenset[str]
@@ -58,6 +57,10 @@ class ClusterReader(Protocol):
 
     def now(self) -> int:
         """The time that facts are judged at, in ms since the epoch."""
+        ...
+
+    def every(self, seconds: float) -> Iterator[None]:
+        """Gives the turn back after each so many seconds; raises UsageError where facts never change."""
         ...
 
     # -- brokers ------------------------------------------------------------------------------------------------------
@@ -161,7 +164,12 @@ class ClusterReader(Protocol):
         """What coordinators know of each ID: None where they do not know it, the error of one that did not answer."""
         ...
 
-    def access(self) -> TransactionalIdAccess:
+    @property
+    def unknown_id(self) -> str:
+        """What it means that `describe` does not know an ID."""
+        ...
+
+    def access(self) -> TransactionalIdAccess | Skipped:
         """Whether brokers show every transactional ID to this principal."""
         ...
 
