@@ -2,15 +2,14 @@
 
 from pathlib import Path
 
+from eosctl.analysis.hanging import ALL_AGES
 from eosctl.errors import EXIT_FINE, Refused, UsageError
-from eosctl.operations.hanging_search import search
+from eosctl.operations.hanging import search
 from eosctl.operations.plan_flow import apply_plan, keep_plan, own_plan_path
 from eosctl.operations.session import Session
 from eosctl.operations.two_clusters import SourceAndTarget
 from eosctl.planning.aborting import AbortRequest, PlannedAbort, plan_abort
 from eosctl.render.views.plan import view_plan
-
-ALL_AGES = -(1 << 62)
 
 
 def abort(session: Session, sides: SourceAndTarget, request: AbortRequest, plan_file: Path | None) -> int:
@@ -42,7 +41,7 @@ def _plan(session: Session, request: AbortRequest) -> PlannedAbort:
     leaders = cluster_partitions(session.wire, [place.topic])
     if place not in leaders:
         raise UsageError(f"topic {place.topic} has no partition {place.partition}")
-    searched = search(session, {place: leaders[place]}, ALL_AGES)
+    searched = search(session.reader, {place: leaders[place]}, ALL_AGES)
     searched.require_all()
     return plan_abort(request, searched.verdicts, searched.as_of, session.wire.cluster_id)
 

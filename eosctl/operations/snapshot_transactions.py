@@ -3,20 +3,17 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from eosctl.analysis.hanging import join_open_transactions
 from eosctl.analysis.transaction_log import last_records
 from eosctl.errors import EosctlError
 from eosctl.model.groups import ListedGroup
 from eosctl.model.hanging import PendingCommit
+from eosctl.model.joined_transactions import join_open_transactions
 from eosctl.model.names import TopicPartition
 from eosctl.model.partition_producers import NO_LEADER, PartitionProducers, ProducersFacts
 from eosctl.model.producers import ActiveProducer
 from eosctl.model.skipped import Skipped
 from eosctl.model.transaction_log import TransactionLogFacts
-from eosctl.operations.blocked_consumers import read_waiting
-from eosctl.operations.hanging_search import read_producers
 from eosctl.operations.session import Session
-from eosctl.operations.transaction_log import expiration_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +29,7 @@ def read_log_facts(session: Session) -> TransactionLogFacts:
 
     Raises NotAuthorized where Read on the transaction log is missing.
     """
+    from eosctl.sources.kafka_topics import id_expiration_ms
     from eosctl.sources.transaction_log import (
         read_transaction_log,
         transaction_log_leaders,
@@ -42,7 +40,7 @@ def read_log_facts(session: Session) -> TransactionLogFacts:
     leaders = transaction_log_leaders(wire)
     offsets, unread = transaction_log_offsets(wire, leaders)
     count, records = last_records(read_transaction_log(wire, offsets))
-    return TransactionLogFacts(dict(leaders), expiration_of(session), count, records, unread)
+    return TransactionLogFacts(dict(leaders), id_expiration_ms(wire), count, records, unread)
 
 
 def look_at_producers(session: Session) -> FirstLook:
@@ -51,7 +49,7 @@ def look_at_producers(session: Session) -> FirstLook:
 
     leaders = cluster_partitions(session.wire, None)
     led = {partition: leader for partition, leader in leaders.items() if leader != NO_LEADER}
-    told = read_producers(session, led)
+    told = session.reader.producers(led)
     return FirstLook(dict(leaders) | dict.fromkeys(told.unanswered, NO_LEADER), told.producers)
 
 
@@ -70,7 +68,7 @@ def read_producers_facts(session: Session, first: FirstLook) -> ProducersFacts:
     held = {partition: each for partition, each in offsets.items() if each.held_back > 0}
     since = first_timestamps(wire, {each: held[each].last_stable_offset for each in held}, leaders)
     groups = _groups(session)
-    waiting = read_waiting(session, held, groups)
+    waiting = session.reader.waiting_groups(held)
     commits = _commits(session, producers)
     by_partition: dict[TopicPartition, list[ActiveProducer]] = {}
     for each in producers:
@@ -95,7 +93,7 @@ def _still_open(session: Session, first: FirstLook) -> FirstLook:
     opened = {each.topic_partition for each in first.producers if each.transaction_start_offset is not None}
     if not opened:
         return first
-    again = read_producers(session, {each: first.leaders[each] for each in sorted(opened)}, quiet=True)
+    again = session.reader.producers({each: first.leaders[each] for each in sorted(opened)}, quiet=True)
     now = {(each.topic_partition, each.producer.producer_id, each.transaction_start_offset) for each in again.producers}
     producers = tuple(
         each

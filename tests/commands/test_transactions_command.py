@@ -13,7 +13,8 @@ from eosctl.model.skipped import Skipped
 from eosctl.model.snapshot import Snapshot
 from eosctl.model.transactions import TransactionDescription, TransactionState
 from eosctl.model.workers import ConnectFacts, ConnectorStatus
-from eosctl.operations.partitions import chosen, wanted_partitions
+from eosctl.operations.partitions import wanted_partitions
+from eosctl.sources.cluster_reader import wanted_of
 from tests.commands.conftest import Ran
 
 Eosctl = Callable[..., Ran]
@@ -111,14 +112,14 @@ def test_partitions_are_written_as_topic_and_numbers():
     assert wanted_partitions(["a", "b:0,3", "b:1"]) == {"a": None, "b": frozenset({0, 1, 3})}
     assert wanted_partitions(["b:0", "b"]) == {"b": None}
     leaders = {TopicPartition("a", 0): 1, TopicPartition("b", 0): 2, TopicPartition("b", 1): 3}
-    assert chosen(leaders, {"b": frozenset({1})}) == {TopicPartition("b", 1): 3}
+    assert wanted_of(leaders, {"b": frozenset({1})}) == {TopicPartition("b", 1): 3}
     with pytest.raises(UsageError, match="topic b has no partition 7"):
-        chosen(leaders, {"b": frozenset({7})})
+        wanted_of(leaders, {"b": frozenset({7})})
 
 
 @pytest.mark.parametrize("argument", ["", ":0", "a:", "a:x", "a:1,", "a:-1", "a:²"])
 def test_other_forms_are_refused(argument: str):
-    with pytest.raises(UsageError, match=r"is no TOPIC or TOPIC:PARTITION"):
+    with pytest.raises(UsageError, match=r"expected TOPIC\[:N,…\]"):
         wanted_partitions([argument])
 
 
