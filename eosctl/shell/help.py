@@ -93,6 +93,12 @@ class EosctlCommand(_Help, TyperCommand):
         leading = ctx.meta.pop(LEADING, [])
         return super().parse_args(ctx, [*leading, *args])
 
+    def collect_usage_pieces(self, ctx: "Context") -> list[str]:
+        """The usage line without arguments that are accepted and not shown."""
+        shown = (each for each in self.get_params(ctx) if not getattr(each, "hidden", False))
+        options = [self.options_metavar] if self.options_metavar else []
+        return [*options, *(piece for each in shown for piece in each.get_usage_pieces(ctx))]
+
 
 class EosctlGroup(_Help, TyperGroup):
     """A group of commands; shared options given before the command are handed on to it."""
