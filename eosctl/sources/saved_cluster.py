@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
-from eosctl.errors import Unreachable, UsageError
+from eosctl.errors import EosctlError, Unreachable, UsageError
 from eosctl.model.cluster_acls import ClusterAcls
 from eosctl.model.evidence import ConnectGroup, InternalTopic, TransactionLog
 from eosctl.model.groups import ListedGroup
@@ -108,9 +108,9 @@ class SavedCluster(SavedConnect):
 
     # -- Connect ------------------------------------------------------------------------------------------------------
 
-    @asked("the config topic")
     def config_topic(self, topic: str, *, principals: bool = False) -> ConfigTopicLog:  # the port's
-        """The one that was saved, whatever its name."""
+        """The one that was saved, whatever its name. Coverage keeps why it was not read then."""
+        self.note("the config topic", self._snapshot.config_topic)
         return section_of(self._snapshot.config_topic, "config topic")
 
     @asked("group {0}")
@@ -155,11 +155,13 @@ class SavedCluster(SavedConnect):
         undescribed = (each.reason for each in self._described.values() if isinstance(each, Skipped))
         return tuple(dict.fromkeys((*self._snapshot.unlisted, *undescribed)))
 
-    @asked("transactional IDs")
     def describe(self, transactional_ids: Iterable[str]) -> Mapping[str, Described]:
         """None where the snapshot has no such ID; Unreachable where a coordinator that may know it did not answer."""
         found = {name: self._described.get(name) for name in transactional_ids}
-        return {name: self._absent if each is None else _unreachable(each) for name, each in found.items()}
+        answers = {name: self._absent if each is None else _unreachable(each) for name, each in found.items()}
+        failed = {name: Skipped.of(each) for name, each in answers.items() if isinstance(each, EosctlError)}
+        self.note("transactional ID", failed)
+        return answers
 
     @property
     def _absent(self) -> Unreachable | None:
