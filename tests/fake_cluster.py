@@ -15,6 +15,7 @@ class FakeCluster(CoverageLog):
 
     cluster_id = "fake"
     principal = "User:test"
+    unknown_id = "no coordinator knows it"
 
     def __init__(self, *, as_of: int = 0, group_id: str | None = None, **facts: object) -> None:
         super().__init__()

@@ -32,7 +32,7 @@ CONNECT_ERRORS: Final = (
         "A worker cannot read one of its topics to the end",
         "A worker with exactly-once reads committed records only, and to the high watermark: an open transaction in "
         "the config or offsets topic stops it until that ends. One that hangs never ends by itself.",
-        ("eosctl transactions lso connect-configs connect-offsets --group-id {group}", HANGING),
+        ("eosctl transactions lso --topic connect-configs --topic connect-offsets --group-id {group}", HANGING),
         "KIP-618, KIP-664",
     ),
     ErrorPattern(

@@ -6,22 +6,24 @@
 3. The coordinator of that ID does not know it: hanging.
 4. The partition is not among those of the ID's transaction: hanging. In Ongoing a coordinator lists all partitions that
    were added, in Prepare* those that still lack their marker, so to any other partition it will write none.
-5. Otherwise the transaction is under way. State and epoch are not looked at.
+5. Otherwise the transaction is in progress. State and epoch are not looked at.
 
 The lookups take time, in which a transaction may end. One that was a candidate and has ended looks like case 4, so what
 hangs must be seen still open, at the same offset, after the coordinators were asked: a marker is written before the
 transaction is complete. TransactionsCommand does not look again.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
-from eosctl.model.hanging import Advice, HangingReason, OpenTransaction, Verdict
+from eosctl.model.hanging import Advice, OpenTransaction, Verdict
 from eosctl.model.producers import ActiveProducer
-from eosctl.model.transactions import TransactionDescription, TransactionListing, TransactionState
+from eosctl.model.transactions import TransactionState
 
 TIMEOUT_SCAN_MS: Final = 10_000
 """Default of transaction.abort.timed.out.transaction.cleanup.interval.ms: how late a coordinator aborts on timeout."""
+ALL_AGES: Final = -(1 << 62)
+"""A longest transaction timeout that every open transaction is older than."""
 
 
 def find_candidates(
@@ -36,48 +38,17 @@ def find_candidates(
     )
 
 
-def transactional_ids_by_producer(listings: Iterable[TransactionListing]) -> dict[int, str]:
-    """Producer ID to the transactional ID that holds it; a producer ID belongs to one transactional ID."""
-    return {listing.producer_id: listing.transactional_id for listing in listings}
-
-
-def join_open_transactions(
-    candidates: Iterable[ActiveProducer],
-    transactional_ids: Mapping[int, str],
-    descriptions: Mapping[str, TransactionDescription],
-) -> tuple[OpenTransaction, ...]:
-    """Candidates with what coordinators know of them, in the order of partitions and offsets."""
-    found = []
-    for each in candidates:
-        name = transactional_ids.get(each.producer.producer_id)
-        described = None if name is None else descriptions.get(name)
-        if each.transaction_start_offset is not None:
-            found.append(OpenTransaction(each, each.transaction_start_offset, name, described))
-    return tuple(sorted(found, key=lambda each: each.place))
-
-
-def reason_of(transaction: OpenTransaction) -> HangingReason | None:
-    """Why it hangs, by rules 2 to 5; None where it is under way."""
-    if transaction.transactional_id is None:
-        return HangingReason.NO_TRANSACTIONAL_ID
-    if transaction.description is None:
-        return HangingReason.NOT_DESCRIBED
-    if transaction.topic_partition not in transaction.description.partitions:
-        return HangingReason.NOT_LISTED
-    return None
-
-
 def judge(transactions: Iterable[OpenTransaction], as_of: int) -> tuple[Verdict, ...]:
     """A verdict on each candidate, with advice by `advise`."""
-    return tuple(Verdict(each, reason_of(each), advise(each, as_of)) for each in transactions)
+    return tuple(Verdict(each, each.reason, advise(each, as_of)) for each in transactions)
 
 
 def advise(transaction: OpenTransaction, as_of: int) -> Advice:
     """What to do about an open transaction, whether it hangs or not.
 
     1. The coordinator is writing markers for the producer (Prepare*): wait. If it hangs, look again afterwards.
-    2. It is under way and younger than its own timeout: wait, its coordinator aborts it then.
-    3. The producer has a transaction under way, this one or another: fence the ID, for it may write here again.
+    2. It is in progress and younger than its own timeout: wait, its coordinator aborts it then.
+    3. The producer has a transaction in progress, this one or another: fence the ID, for it may write here again.
     4. Else nobody will end it: abort.
     """
     described = transaction.description
@@ -88,7 +59,7 @@ def advise(transaction: OpenTransaction, as_of: int) -> Advice:
     if described.state is not TransactionState.ONGOING:
         return Advice.ABORT
     in_time = described.start_ms is not None and as_of <= described.start_ms + described.timeout_ms + TIMEOUT_SCAN_MS
-    return Advice.WAIT if in_time and reason_of(transaction) is None else Advice.FENCE
+    return Advice.WAIT if in_time and transaction.reason is None else Advice.FENCE
 
 
 def still_open(verdicts: Sequence[Verdict], producers: Iterable[ActiveProducer]) -> tuple[Verdict, ...]:

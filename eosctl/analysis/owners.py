@@ -1,4 +1,4 @@
-"""Who uses a transactional ID, as far as known group IDs and connector names tell.
+"""Who uses a transactional ID, as far as known group IDs and connector names show.
 
 Connect joins group ID, connector and task with dashes and escapes nothing, so an ID can be read in several ways:
 group `a` with connector `b-c` and group `a-b` with connector `c` share `a-b-c-0`, and group `connect` with connector
@@ -9,8 +9,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
+from eosctl.analysis.id_shapes import shapes_of
 from eosctl.model.names import ConnectorTaskId, leader_transactional_id
-from eosctl.model.transactions import LeaderOwner, Owner, TaskOwner
+from eosctl.model.transactions import LeaderOwner, Owner, Ownership, TaskOwner
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,3 +44,14 @@ class KnownNames:
                 TaskOwner(group, ConnectorTaskId(connector, task)) for group, connector in self._stems.get(stem, ())
             ]
         return tuple(found)
+
+
+def ownership(transactional_id: str, names: KnownNames) -> Ownership:
+    """Who uses the ID, or the shapes that it has where no owner is known."""
+    owners = names.owners(transactional_id)
+    return Ownership(owners, () if owners else shapes_of(transactional_id))
+
+
+def owners_of(transactional_ids: Iterable[str | None], names: KnownNames) -> dict[str, Ownership]:
+    """The ownership of each of these IDs; None, an ID that is not known, is left out."""
+    return {each: ownership(each, names) for each in transactional_ids if each is not None}

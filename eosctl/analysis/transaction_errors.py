@@ -167,7 +167,7 @@ TRANSACTION_ERRORS: Final = (
         (r"OutOfOrderSequence|OUT_OF_ORDER_SEQUENCE_NUMBER",),
         "Batches of an idempotent producer are missing before this one",
         "An earlier batch failed, or the leader lost records in an unclean election.",
-        (RESTART, "eosctl transactions producers {topic}"),
+        (RESTART, "eosctl transactions producers --topic {topic}"),
         "KIP-98",
     ),
     ErrorPattern(
@@ -186,7 +186,10 @@ TRANSACTION_ERRORS: Final = (
         "A consumer that reads committed asks for stable offsets (KIP-447) and does not begin until the transaction "
         "that commits them has ended. Mostly that takes moments; where it stays so, the transaction is long or hangs "
         "in __consumer_offsets.",
-        ("eosctl transactions hanging --topic __consumer_offsets", "eosctl transactions lso __consumer_offsets"),
+        (
+            "eosctl transactions hanging --topic __consumer_offsets",
+            "eosctl transactions lso --topic __consumer_offsets",
+        ),
         "KIP-447, KIP-664",
     ),
     ErrorPattern(
@@ -195,7 +198,7 @@ TRANSACTION_ERRORS: Final = (
         "A marker came from a coordinator that has been replaced",
         "The partition has seen a newer coordinator epoch of this producer ID. The new coordinator writes the marker; "
         "an abort by hand is refused until its epoch is the one that the leader has.",
-        ("eosctl transactions producers {topic}", "eosctl transactions hanging --topic {topic}"),
+        ("eosctl transactions producers --topic {topic}", "eosctl transactions hanging --topic {topic}"),
         "KIP-98, KIP-664",
     ),
     ErrorPattern(

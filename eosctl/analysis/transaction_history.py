@@ -1,19 +1,10 @@
 """The history of transactional IDs: what each record of the transaction log says, given the one before it."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from eosctl.model.counts import counted
-from eosctl.model.transaction_log import LogRecord, TransactionLogRecord, TransactionLogValue
+from eosctl.model.transaction_log import HistoryEntry, LogRecord, TransactionLogRecord, TransactionLogValue
 from eosctl.model.transactions import TransactionState
-
-
-@dataclass(frozen=True, slots=True)
-class HistoryEntry:
-    """One record of an ID and what happened by it, in words."""
-
-    record: TransactionLogRecord
-    words: str
 
 
 def history(records: Iterable[LogRecord]) -> Iterator[HistoryEntry]:

@@ -11,52 +11,25 @@
 
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import Final
 
 from eosctl.analysis.catalogue import transaction_log as kinds
 from eosctl.analysis.catalogue import transactions
-from eosctl.analysis.transactions import LAST_EPOCH, Ownership
 from eosctl.model.names import coordinator_partition
 from eosctl.model.report import Finding, Severity
 from eosctl.model.skipped import Skipped
-from eosctl.model.transaction_log import (
-    LogRecord,
-    NewerLogRecord,
-    TransactionLogRecord,
-    TransactionLogValue,
-)
-from eosctl.model.transactions import TransactionState
+from eosctl.model.transaction_log import FoldedLog, LoggedId, LogRecord, NewerLogRecord, TransactionLogValue
+from eosctl.model.transactions import Ownership, TransactionState
 
+LAST_EPOCH: Final = 32_766
+"""The last epoch a coordinator gives out under one producer ID."""
 EPOCHS_LEFT: Final = 1000
 KEPT: Final = 10
 """How many records of each ID a snapshot keeps: two or three transactions."""
 NEAR_EXPIRY: Final = 7
 """An ID whose last seventh of transactional.id.expiration.ms has begun is near expiry: a day of the default week."""
 EXPIRING: Final = frozenset({TransactionState.EMPTY, TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT})
-
-
-@dataclass(frozen=True, slots=True)
-class LoggedId:
-    """One transactional ID: its last record, and how many records of it the log still holds."""
-
-    last: TransactionLogRecord
-    records: int
-
-    @property
-    def value(self) -> TransactionLogValue | None:
-        """Its state; None where the last record is a tombstone."""
-        return self.last.value
-
-
-@dataclass(frozen=True, slots=True)
-class FoldedLog:
-    """All IDs by name, how many records were read, and those of newer versions that were passed over."""
-
-    ids: Mapping[str, LoggedId]
-    records: int
-    newer: tuple[NewerLogRecord, ...]
 
 
 def fold_transaction_log(records: Iterable[LogRecord]) -> FoldedLog:

@@ -4,12 +4,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from eosctl.errors import Unreachable
+from eosctl.errors import EosctlError, NotAuthorized, Unreachable
+from eosctl.model.counts import counted
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.producers import ActiveProducer
+from eosctl.model.report import Answer
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import PartitionOffsets
-from eosctl.model.transactions import TransactionDescription
+from eosctl.model.transactions import Ownership, TransactionDescription
+
+Place = tuple[TopicPartition, int, int]
+"""A partition, a producer ID, and the offset at which its transaction begins there."""
 
 
 class HangingReason(StrEnum):
@@ -52,29 +57,18 @@ class OpenTransaction:
         return self.active.producer
 
     @property
-    def place(self) -> tuple[TopicPartition, int, int]:
-        """What distinguishes it from every other one: partition, producer ID, start offset."""
+    def place(self) -> Place:
+        """What distinguishes it from every other one."""
         return self.topic_partition, self.producer.producer_id, self.start_offset
 
-
-@dataclass(frozen=True, slots=True)
-class JoinedTransactions:
-    """Open transactions with what coordinators know; undecided are those that a coordinator without answer might know.
-
-    reasons say which coordinators did not answer, where it matters.
-    """
-
-    transactions: tuple[OpenTransaction, ...]
-    undecided: tuple[OpenTransaction, ...]
-    reasons: tuple[str, ...]
-
-    def require(self) -> None:
-        """Raise Unreachable where it is not known of every one whether it hangs."""
-        if self.undecided:
-            raise Unreachable(
-                "; ".join(self.reasons),
-                hint="without its answer it cannot be told whether a transaction hangs; bring its broker back first",
-            )
+    @property
+    def reason(self) -> HangingReason | None:
+        """Why it hangs, by rules 2 to 5 of eosctl.analysis.hanging; None where it is in progress."""
+        if self.transactional_id is None:
+            return HangingReason.NO_TRANSACTIONAL_ID
+        if self.description is None:
+            return HangingReason.NOT_DESCRIBED
+        return None if self.topic_partition in self.description.partitions else HangingReason.NOT_LISTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +129,7 @@ class HeldBack:
 
 @dataclass(frozen=True, slots=True)
 class TransactionalIdAccess:
-    """Whether brokers show every transactional ID to this principal: they leave the others out without a word.
+    """Whether brokers show every transactional ID to this principal: they leave the others out silently.
 
     denied are the IDs and prefixes tried that were refused; none were where it may Describe all that could be tried.
     unknown says what could not be ruled out, None where nothing is left.
@@ -148,6 +142,18 @@ class TransactionalIdAccess:
     def granted(self) -> bool:
         """Whether nothing that was tried was refused."""
         return not self.denied
+
+    def require(self, principal: str) -> None:
+        """Raise NotAuthorized where some transactional IDs are kept from this principal."""
+        if not self.granted:
+            more = f" and {len(self.denied) - 3} more" if len(self.denied) > 3 else ""
+            raise NotAuthorized(
+                principal=principal,
+                operation="Describe",
+                resource="TransactionalId *",
+                hint="without it every open transaction of an ID that may not be seen would look as if it hung; "
+                f"refused: {', '.join(self.denied[:3])}{more}",
+            )
 
 
 def waiting_groups(
@@ -164,3 +170,48 @@ def waiting_groups(
         if offset <= offsets.last_stable_offset < offsets.high_watermark
     ]
     return tuple(sorted(waiting, key=lambda each: (-each.lag, each.group_id)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HangingTransactions(Answer):
+    """What a search for hanging transactions found; as_of is in ms since the epoch.
+
+    verdicts are those on transactions that are old enough, held_back what each keeps from readers; undecided those that
+    cannot be judged because of undecided_reasons; owners those of transactional IDs. searched counts partitions,
+    not_searched are those that no leader answers for.
+    """
+
+    as_of: int
+    cluster_id: str | None
+    verdicts: tuple[Verdict, ...]
+    held_back: Mapping[Place, HeldBack]
+    undecided: tuple[OpenTransaction, ...]
+    undecided_reasons: tuple[str, ...]
+    owners: Mapping[str, Ownership]
+    access: TransactionalIdAccess
+    searched: int
+    not_searched: tuple[TopicPartition, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def found(self) -> bool:
+        """Whether something hangs."""
+        return any(each.hangs for each in self.verdicts)
+
+    @property
+    def failure(self) -> EosctlError | None:
+        """Unreachable where nothing hangs in what was seen, but not all was seen or could be judged."""
+        if self.found:
+            return None
+        if self.undecided:
+            return Unreachable(
+                f"of {counted(len(self.undecided), 'open transaction')} it cannot be told whether they hang: "
+                f"{'; '.join(self.undecided_reasons)}",
+                hint="bring the brokers of these coordinators back first, then run the command again",
+            )
+        if self.not_searched:
+            return Unreachable(
+                "nothing hangs where it could be seen, but no leader answers for "
+                f"{counted(len(self.not_searched), 'partition')}"
+            )
+        return None

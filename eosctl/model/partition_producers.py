@@ -41,5 +41,5 @@ class ProducersFacts:
     """
 
     partitions: Mapping[TopicPartition, PartitionProducers]
-    access: TransactionalIdAccess
+    access: TransactionalIdAccess | Skipped
     groups: Mapping[str, ListedGroup] | Skipped

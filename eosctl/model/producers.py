@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from eosctl.errors import Unreachable
+from eosctl.model.counts import counted
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 
 
@@ -29,3 +31,10 @@ class AnsweredProducers(NamedTuple):
 
     producers: tuple[ActiveProducer, ...]
     unanswered: tuple[TopicPartition, ...]
+
+
+def no_leader_answers(partitions: tuple[TopicPartition, ...]) -> Unreachable | None:
+    """The error of an answer that lacks these partitions; None where it lacks none."""
+    if not partitions:
+        return None
+    return Unreachable(f"no leader answers for {counted(len(partitions), 'partition')}, {partitions[0]} first")

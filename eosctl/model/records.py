@@ -69,3 +69,26 @@ class Record(NamedTuple):
     def producer(self) -> ProducerIdAndEpoch | None:
         """The idempotent producer that wrote it, if one did."""
         return ProducerIdAndEpoch(self.producer_id, self.producer_epoch) if self.producer_id >= 0 else None
+
+
+class BatchTimes(Protocol):
+    """The timestamps in the header of a record batch, in ms since the epoch."""
+
+    @property
+    def base_timestamp(self) -> int:
+        """See first_time."""
+
+    @property
+    def max_timestamp(self) -> int:
+        """The latest of its records."""
+
+
+def first_time(header: BatchTimes) -> int:
+    """The timestamp of a batch's first record, in ms; -1 where none of its records has one.
+
+    Compaction may put another one into its place, in either case that of the latest record is taken:
+    1. -1 in a batch whose records are all gone. It is kept where its producer wrote no later one.
+    2. The time from which on tombstones and markers may go (KIP-534). It is later than the records unless their
+       timestamps lie ahead.
+    """
+    return header.base_timestamp if 0 <= header.base_timestamp <= header.max_timestamp else header.max_timestamp

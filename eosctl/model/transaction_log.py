@@ -4,12 +4,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from eosctl.errors import EosctlError, Unreachable
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
+from eosctl.model.report import Answer, Finding, any_counts
 from eosctl.model.skipped import Skipped
-from eosctl.model.transactions import TransactionState
+from eosctl.model.transactions import Ownership, TransactionState
 
 TRANSACTION_LOG: Final = "__transaction_state"
 NO_TIMESTAMP: Final = -1
+REASONS_SHOWN: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,7 @@ class TransactionLogRecord:
 
 @dataclass(frozen=True, slots=True)
 class NewerLogRecord:
-    """A record whose key has a version that a newer Kafka brought: brokers pass over it, and so do we, aloud."""
+    """A record whose key has a version that a newer Kafka brought: brokers pass over it; here it is a finding."""
 
     partition: int
     offset: int
@@ -88,3 +91,91 @@ class TransactionLogRecords:
     records: Iterable[LogRecord]
     unread: Mapping[int, Skipped] = field(default_factory=dict)
     left_out: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedId:
+    """One transactional ID: its last record, and how many records of it the log still holds."""
+
+    last: TransactionLogRecord
+    records: int
+
+    @property
+    def value(self) -> TransactionLogValue | None:
+        """Its state; None where the last record is a tombstone."""
+        return self.last.value
+
+
+@dataclass(frozen=True, slots=True)
+class FoldedLog:
+    """All IDs by name, how many records were read, and those of newer versions that were passed over."""
+
+    ids: Mapping[str, LoggedId]
+    records: int
+    newer: tuple[NewerLogRecord, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryEntry:
+    """One record of an ID and what happened by it, in words."""
+
+    record: TransactionLogRecord
+    words: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogAnswer(Answer):
+    """What the two answers about the transaction log have in common; as_of is in ms since the epoch.
+
+    unread says of partitions why they could not be read; notes say what makes the answer less certain.
+    """
+
+    as_of: int
+    cluster_id: str | None
+    unread: Mapping[int, Skipped]
+    notes: tuple[str, ...]
+
+    @property
+    def all_notes(self) -> tuple[str, ...]:
+        """The notes, and which partitions could not be read."""
+        return (*self.notes, f"not read: {self._reasons}") if self.unread else self.notes
+
+    @property
+    def failure(self) -> EosctlError | None:
+        """Unreachable where nothing was found in a log that was not read as a whole."""
+        if not self.unread or self.found:
+            return None
+        return Unreachable(f"the transaction log was not read as a whole: {self._reasons}")
+
+    @property
+    def _reasons(self) -> str:
+        reasons = [each.reason for each in self.unread.values()]
+        more = f" and {len(reasons) - REASONS_SHOWN} more" if len(reasons) > REASONS_SHOWN else ""
+        return f"{', '.join(reasons[:REASONS_SHOWN])}{more}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransactionLogReport(LogAnswer):
+    """The last state of each ID with its owner, and what is wrong with it or will be.
+
+    leaders maps a partition of the log to its leader; absent are IDs that were asked for and of which a log that was
+    read as far as they need has no record.
+    """
+
+    log: FoldedLog
+    owners: Mapping[str, Ownership]
+    leaders: Mapping[int, int] | Skipped
+    findings: tuple[Finding, ...]
+    absent: frozenset[str]
+
+    @property
+    def found(self) -> bool:
+        """Whether an ID is absent, or a finding is more than information."""
+        return bool(self.absent) or any_counts(self.findings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransactionHistory(LogAnswer):
+    """Every record that the log still holds, partition by partition in offset order."""
+
+    entries: tuple[HistoryEntry, ...]

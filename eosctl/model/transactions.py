@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+from eosctl.errors import EosctlError
 from eosctl.model.counts import counted
 from eosctl.model.names import ConnectorTaskId, ProducerIdAndEpoch, TopicPartition
 from eosctl.model.skipped import Skipped
@@ -63,6 +64,10 @@ def why_undescribed(descriptions: Descriptions) -> Skipped | None:
     return Skipped(f"{ids} unknown: {'; '.join(reasons[:REASONS_SHOWN])}{more}", skipped[0].cause)
 
 
+Described = TransactionDescription | EosctlError | None
+"""One ID's description; None where its coordinator does not know the ID; else why there is no description."""
+
+
 class TransactionListing(NamedTuple):
     """One transactional ID as ListTransactions shows it: producer ID, state, and the coordinator that said so."""
 
@@ -107,3 +112,24 @@ class TaskOwner:
 
 
 Owner = LeaderOwner | TaskOwner
+
+
+@dataclass(frozen=True, slots=True)
+class Ownership:
+    """Who uses a transactional ID: owners by known group IDs and connectors (several: ambiguous), and shapes as hints.
+
+    Shapes are looked at only where no owner is known.
+    """
+
+    owners: tuple[Owner, ...]
+    shapes: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """One line: the owners, or that they are unknown with the shapes that the ID has."""
+        if self.owners:
+            return " or ".join(map(str, self.owners))
+        return f"unknown, shape of {' or '.join(self.shapes)}" if self.shapes else "unknown"
+
+
+NO_OWNER: Final = Ownership((), ())
+"""That of a producer whose transactional ID is not known."""

@@ -2,17 +2,16 @@
 
 from pathlib import Path
 
+from eosctl.analysis.hanging import ALL_AGES
 from eosctl.model.aborting import AbortRequest
 from eosctl.model.counts import counted
 from eosctl.model.plan import ConnectorStopped
 from eosctl.model.planned import Applied, Planned
-from eosctl.operations.hanging_search import search
+from eosctl.operations.hanging import search
 from eosctl.operations.plan_flow import Show, plan_and_apply
 from eosctl.operations.session import Session
 from eosctl.operations.two_clusters import SourceAndTarget
 from eosctl.planning.aborting import plan_abort
-
-ALL_AGES = -(1 << 62)
 
 
 def abort(
@@ -36,6 +35,6 @@ def abort(
 def _read_and_plan(session: Session, request: AbortRequest) -> Planned:
     place = request.topic_partition
     leaders = session.reader.partitions({place.topic: frozenset({place.partition})})
-    searched = search(session, leaders, ALL_AGES)
+    searched = search(session.reader, leaders, ALL_AGES)
     searched.require_all()
     return plan_abort(request, searched.verdicts, searched.as_of, session.wire.cluster_id)

@@ -1,138 +1,151 @@
-"""What `transactions hanging` decides and shows."""
+"""What `transactions hanging` answers: open transactions that no coordinator will end, and who waits for them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Final
 
-from eosctl.analysis.connect_waits import ConnectTopics
-from eosctl.analysis.hanging import judge
-from eosctl.analysis.transactions import ownership
-from eosctl.errors import EXIT_FINE, EXIT_FOUND, Unreachable, UsageError
-from eosctl.model.counts import counted
-from eosctl.model.hanging import HeldBack, JoinedTransactions, Verdict
-from eosctl.model.skipped import Skipped
-from eosctl.model.times import rfc3339
-from eosctl.operations.blocked_consumers import connect_topics, read_held_back
-from eosctl.operations.hanging_search import NO_LEADER, partitions_to_search, search
+from eosctl.analysis.connect_waits import ConnectTopics, waiting_parts
+from eosctl.analysis.hanging import find_candidates, judge, still_open
+from eosctl.analysis.last_stable import held_back
+from eosctl.analysis.owners import owners_of
+from eosctl.errors import Unreachable
+from eosctl.model.hanging import (
+    HangingTransactions,
+    HeldBack,
+    OpenTransaction,
+    Place,
+    TransactionalIdAccess,
+    Verdict,
+    WaitingGroup,
+)
+from eosctl.model.joined_transactions import JoinedTransactions, join_answers, transactional_ids_by_producer
+from eosctl.model.names import TopicPartition
+from eosctl.model.producers import ActiveProducer
+from eosctl.model.skipped import Skipped, or_skipped
 from eosctl.operations.owners import ConnectNames, read_connect_names
 from eosctl.operations.partitions import wanted_partitions
-from eosctl.operations.saved_transactions import (
-    Saved,
-    read_saved,
-    saved_held_back,
-    saved_joined,
-    saved_partitions,
-)
-from eosctl.operations.session import Session
-from eosctl.render.document import Document
-from eosctl.render.views.hanging import hanging_row, undecided_row, view_hanging
+from eosctl.sources.cluster_reader import ClusterReader
+
+DEFAULT_OFFSETS_TOPIC: Final = "connect-offsets"
+
+Waiting = Mapping[TopicPartition, tuple[WaitingGroup, ...] | Skipped]
 
 
 @dataclass(frozen=True, slots=True)
 class HangingRequest:
-    """Where to search, how old a transaction must be, and which internal topics Connect has."""
+    """Where to search, how old a transaction must be, and which internal topics Connect has.
+
+    worker_offsets_topic None is the one that the reader knows, else the default.
+    """
 
     topics: tuple[str, ...]
     broker: int | None
     max_timeout_ms: int
     config_topic: str
-    offsets_topic: str
+    worker_offsets_topic: str | None
 
 
-def find_hanging(session: Session, request: HangingRequest) -> Document:
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """What a search for hanging transactions found: verdicts on all that were old enough, and how sure they are.
+
+    joined has those too that cannot be judged; unanswered are the partitions whose leaders did not answer.
+    """
+
+    as_of: int
+    verdicts: tuple[Verdict, ...]
+    joined: JoinedTransactions
+    unanswered: tuple[TopicPartition, ...]
+    access: TransactionalIdAccess
+
+    def require_all(self) -> None:
+        """Raise Unreachable where something could not be seen or judged."""
+        if self.unanswered:
+            raise Unreachable(f"no leader answered for {', '.join(map(str, self.unanswered))}")
+        self.joined.require()
+
+
+def find_hanging(reader: ClusterReader, request: HangingRequest) -> HangingTransactions:
     """All that hangs in the partitions asked for, with what it holds back and who owns it."""
-    if session.options.snapshot is not None:
-        return _find_saved(session.options.snapshot, session.options.group_id, request)
-    partitions = partitions_to_search(session, wanted_partitions(request.topics), request.broker)
-    led = {partition: leader for partition, leader in partitions.items() if leader != NO_LEADER}
-    searched = search(session, led, request.max_timeout_ms)
-    connect = read_connect_names(session, request.config_topic)
-    topics = connect_topics(session, connect, request.config_topic, request.offsets_topic)
-    held = read_held_back(session, [each.transaction for each in searched.verdicts], connect, topics)
-    rows = _rows(searched.verdicts, held, connect, searched.as_of)
-    missing = [str(each) for each in partitions if each not in led or each in searched.unanswered]
-    return view_hanging(
-        rows,
-        undecided_rows(searched.joined, connect, searched.as_of),
-        searched.access,
-        len(partitions) - len(missing),
-        missing,
-        connect.notes,
-        rfc3339(searched.as_of),
-        session.wire.cluster_id,
+    partitions = reader.partitions(wanted_partitions(request.topics), request.broker)
+    searched = search(reader, partitions, request.max_timeout_ms)
+    connect = read_connect_names(reader, request.config_topic)
+    judged = [each.transaction for each in searched.verdicts]
+    undecided = searched.joined.undecided
+    return HangingTransactions(
+        as_of=searched.as_of,
+        cluster_id=reader.cluster_id,
+        verdicts=searched.verdicts,
+        held_back=_read_held_back(reader, judged, _connect_topics(reader, connect, request)) if judged else {},
+        undecided=undecided,
+        undecided_reasons=searched.joined.reasons,
+        owners=owners_of([each.transactional_id for each in (*judged, *undecided)], connect.names),
+        access=searched.access,
+        searched=len(partitions) - len(searched.unanswered),
+        not_searched=searched.unanswered,
+        notes=connect.notes,
+        coverage=reader.coverage,
     )
 
 
-def undecided_rows(joined: JoinedTransactions, connect: ConnectNames, as_of: int) -> list[dict[str, Any]]:
-    """Those of which it cannot be told whether they hang."""
-    reason = "; ".join(joined.reasons)
-    return [
-        undecided_row(each, ownership(each.transactional_id, connect.names), reason, as_of) for each in joined.undecided
-    ]
+def search(reader: ClusterReader, leaders: Mapping[TopicPartition, int], max_timeout_ms: int) -> Searched:
+    """Finds hanging transactions in these partitions by KIP-664's rule, confirmed by a second look.
+
+    Raises NotAuthorized where Describe on some transactional ID is missing: brokers leave out what may not be seen, and
+    without it every candidate would look as if it hung.
+    """
+    access = reader.access()
+    if isinstance(access, Skipped):
+        raise Unreachable(access.reason)
+    access.require(reader.principal)
+    seen = reader.producers(leaders)
+    as_of = reader.now()
+    joined = join_with_coordinators(reader, find_candidates(seen.producers, as_of, max_timeout_ms))
+    verdicts, unanswered = judge(joined.transactions, as_of), set(seen.unanswered)
+    suspected = {each.transaction.topic_partition for each in verdicts if each.hangs}
+    if suspected:
+        again = reader.producers({each: leaders[each] for each in sorted(suspected)}, quiet=True)
+        verdicts = still_open(verdicts, again.producers)
+        unanswered |= set(again.unanswered)
+    return Searched(as_of, verdicts, joined, tuple(sorted(unanswered)), access)
 
 
-def _rows(
-    verdicts: Sequence[Verdict], held: Sequence[HeldBack], connect: ConnectNames, as_of: int
-) -> list[tuple[Verdict, dict[str, Any]]]:
-    return [
-        (
-            verdict,
-            hanging_row(verdict, back, ownership(verdict.transaction.transactional_id, connect.names), as_of),
-        )
-        for verdict, back in zip(verdicts, held, strict=True)
-    ]
+def join_with_coordinators(reader: ClusterReader, candidates: Collection[ActiveProducer]) -> JoinedTransactions:
+    """Producers with an open transaction and what coordinators know of them, as far as coordinators answer."""
+    if not candidates:
+        return JoinedTransactions((), (), ())
+    listed = reader.transactional_ids(producer_ids={each.producer.producer_id for each in candidates})
+    names = transactional_ids_by_producer(listed.transactions)
+    return join_answers(candidates, listed, reader.describe(sorted(set(names.values()))))
 
 
-def _find_saved(path: Path, group_id: str | None, request: HangingRequest) -> Document:
-    """All that hung when the snapshot was saved."""
-    if request.broker is not None:
-        raise UsageError("a snapshot does not say which brokers have replicas, so --broker cannot be answered from one")
-    saved = read_saved(path, group_id)
-    partitions = saved_partitions(saved, wanted_partitions(request.topics))
-    joined = saved_joined(saved, partitions, request.max_timeout_ms)
-    verdicts = judge(joined.transactions, saved.snapshot.as_of)
-    topics = _saved_connect_topics(saved, group_id, request)
-    held = saved_held_back(saved, [each.transaction for each in verdicts], topics)
-    missing = [str(place) for place, each in partitions.items() if each.leader == NO_LEADER]
-    return view_hanging(
-        _rows(verdicts, held, saved.connect, saved.snapshot.as_of),
-        undecided_rows(joined, saved.connect, saved.snapshot.as_of),
-        saved.producers.access,
-        len(partitions) - len(missing),
-        missing,
-        saved.connect.notes,
-        rfc3339(saved.snapshot.as_of),
-        saved.cluster_id,
-    )
-
-
-def _saved_connect_topics(saved: Saved, group_id: str | None, request: HangingRequest) -> ConnectTopics | None:
-    """The internal topics of the Connect cluster that the snapshot is about; None where it is about none."""
-    group_id = group_id or saved.snapshot.group_id
-    if group_id is None:
+def _connect_topics(reader: ClusterReader, connect: ConnectNames, request: HangingRequest) -> ConnectTopics | None:
+    """The internal topics of the Connect cluster whose group ID is known; None where none is."""
+    if reader.group_id is None:
         return None
-    connectors = {} if isinstance(saved.connect.connectors, Skipped) else saved.connect.connectors
-    log = saved.snapshot.config_topic
-    config_topic = request.config_topic if isinstance(log, Skipped) else log.topic
-    offsets = saved.snapshot.offsets
-    offsets_topic = request.offsets_topic if isinstance(offsets, Skipped) else offsets.worker.offsets_topic
-    return ConnectTopics(group_id, config_topic, offsets_topic, connectors)
+    connectors = {} if isinstance(connect.connectors, Skipped) else connect.connectors
+    known = request.worker_offsets_topic or or_skipped(reader.worker_offsets_topic)
+    offsets_topic = known if isinstance(known, str) else DEFAULT_OFFSETS_TOPIC
+    return ConnectTopics(reader.group_id, connect.config_topic, offsets_topic, connectors)
 
 
-def answer(document: Document) -> int:
-    """The exit code, once the document is shown: 1 where something hangs; raises Unreachable where not all was seen."""
-    if document.data["transactions"]:
-        return EXIT_FOUND
-    missing, undecided = document.data["not_searched"], document.data["undecided"]
-    if undecided:
-        raise Unreachable(
-            f"of {counted(len(undecided), 'open transaction')} it cannot be told whether they hang: "
-            f"{undecided[0]['reason']}",
-            hint="bring the brokers of these coordinators back first, then run the command again",
-        )
-    if missing:
-        raise Unreachable(
-            f"nothing hangs where it could be seen, but no leader answers for {counted(len(missing), 'partition')}"
-        )
-    return EXIT_FINE
+def _read_held_back(
+    reader: ClusterReader, transactions: Collection[OpenTransaction], topics: ConnectTopics | None
+) -> dict[Place, HeldBack]:
+    """What each open transaction keeps from readers, by its place; what cannot be read is Skipped."""
+    offsets = reader.offsets(sorted({each.topic_partition for each in transactions}))
+    waiting = reader.waiting_groups({place: each for place, each in offsets.items() if not isinstance(each, Skipped)})
+    commits = reader.pending_commits(transactions)
+    found = {}
+    for each in transactions:
+        partition = each.topic_partition
+        here = offsets[partition]
+        groups = here if isinstance(here, Skipped) else _at(waiting, partition)
+        names = () if isinstance(groups, Skipped) else [group.group_id for group in groups]
+        parts = waiting_parts(partition.topic, names, topics)
+        found[each.place] = held_back(each, here, groups, parts, commits.get(each.place, ()))
+    return found
+
+
+def _at(waiting: Waiting | Skipped, partition: TopicPartition) -> tuple[WaitingGroup, ...] | Skipped:
+    return waiting if isinstance(waiting, Skipped) else waiting.get(partition, ())

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from eosctl.analysis.hanging import join_open_transactions
+from eosctl.model.joined_transactions import join_open_transactions
 from eosctl.analysis.transaction_log import last_records
 from eosctl.codecs.snapshot import encode_snapshot
 from eosctl.executors.snapshot_file import write_snapshot_file

@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from eosctl.analysis.hanging import reason_of
 from eosctl.clients.leaders import partition_leaders
 from eosctl.clients.wire import Wire
 from eosctl.codecs.audit_states import read_offsets_key
@@ -20,7 +19,7 @@ from eosctl.sources.kafka_offsets import partition_offsets
 from eosctl.sources.kafka_producers import active_producers
 from eosctl.sources.kafka_topics import topic_facts, topic_ids, topic_settings
 from eosctl.sources.kafka_transactions import list_transactional_ids
-from eosctl.sources.open_transactions import join_with_coordinators, require_access
+from eosctl.sources.open_transactions import join_with_coordinators
 from eosctl.sources.transactional_id_access import transactional_id_access
 
 CLEANUP_POLICY: Final = "cleanup.policy"
@@ -114,14 +113,14 @@ def _judged(wire: Wire, places: Collection[TopicPartition]) -> Iterator[OpenAtPl
     known = partition_leaders(wire, {place.topic for place in places})
     leaders = {place: known[place] for place in places}
     candidates = [each for each in active_producers(wire, leaders) if each.transaction_start_offset is not None]
-    require_access(transactional_id_access(wire), wire.principal)
+    transactional_id_access(wire).require(wire.principal)
     found = join_with_coordinators(wire, candidates)
     again = {
         (each.topic_partition, each.producer.producer_id, each.transaction_start_offset)
         for each in active_producers(wire, leaders)
     }
     for each in found:
-        reason = reason_of(each) if each.place in again else None
+        reason = each.reason if each.place in again else None
         yield OpenAtPlan(
             each.topic_partition.topic,
             each.topic_partition.partition,

@@ -24,12 +24,11 @@ from eosctl.model.skipped import Skipped
 from eosctl.model.snapshot import ClusterFacts, ConfigTopicLog
 from eosctl.model.topics import PartitionOffsets
 from eosctl.model.transaction_log import TransactionLogRecords
-from eosctl.model.transactions import ListedTransactions, TransactionDescription, TransactionState
+from eosctl.model.transactions import Described, ListedTransactions, TransactionState
 from eosctl.model.versions import KafkaVersion
 from eosctl.model.workers import ConnectFacts, ConnectorStatus
 
 Configs = Mapping[str, Mapping[str, object]]
-Described = TransactionDescription | EosctlError | None
 Wanted = Mapping[str, frozenset[int] | None]
 """Topic to the partitions wanted of it; None for all."""
 Servers = frozenset[str]
@@ -61,6 +60,10 @@ class ClusterReader(Protocol):
 
     def now(self) -> int:
         """The time that facts are judged at, in ms since the epoch."""
+        ...
+
+    def every(self, seconds: float) -> Iterator[None]:
+        """Gives the turn back after each so many seconds; raises UsageError where facts never change."""
         ...
 
     # -- brokers ------------------------------------------------------------------------------------------------------
@@ -174,7 +177,12 @@ class ClusterReader(Protocol):
         """What coordinators know of each ID: None where they do not know it, the error of one that did not answer."""
         ...
 
-    def access(self) -> TransactionalIdAccess:
+    @property
+    def unknown_id(self) -> str:
+        """What it means that `describe` does not know an ID."""
+        ...
+
+    def access(self) -> TransactionalIdAccess | Skipped:
         """Whether brokers show every transactional ID to this principal."""
         ...
 

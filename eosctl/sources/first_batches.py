@@ -4,13 +4,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Final
 
-from eosctl.analysis.audit.batches import first_time
 from eosctl.clients.leaders import NO_LEADER
 from eosctl.clients.messages import fetch
 from eosctl.clients.wire import Wire
 from eosctl.codecs.record_batches import iter_batches
 from eosctl.model.names import TopicPartition
-from eosctl.model.records import IsolationLevel
+from eosctl.model.records import IsolationLevel, first_time
 from eosctl.sources.kafka_log import read_log
 
 MOST_KEYS: Final = 10

@@ -10,8 +10,10 @@ from eosctl.clients.messages import Response
 from eosctl.clients.wire import Wire
 from eosctl.errors import EosctlError, TimedOut, Unreachable
 from eosctl.model.groups import ListedGroup
+from eosctl.model.hanging import WaitingGroup, waiting_groups
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Skipped
+from eosctl.model.topics import PartitionOffsets
 
 GROUPS_PER_REQUEST: Final = 500
 PAUSE_S: Final = 0.2
@@ -64,6 +66,21 @@ def committed_offsets(
         return {}
     reading = _Reading(wire, sorted(partitions))
     return reading.result(sorted(group_ids))
+
+
+def waiting_groups_of(
+    wire: Wire, groups: Mapping[str, ListedGroup], offsets: Mapping[TopicPartition, PartitionOffsets]
+) -> Mapping[TopicPartition, tuple[WaitingGroup, ...]]:
+    """Those of the groups that may wait at the last stable offset of each partition, by their committed offsets."""
+    states = {each.group_id: each.state for each in groups.values() if not each.is_connect}
+    committed = committed_offsets(wire, states, offsets)
+    known = {group_id: each for group_id, each in committed.items() if not isinstance(each, Skipped)}
+    return {
+        place: waiting_groups(
+            bounds, {group_id: each[place] for group_id, each in known.items() if place in each}, states
+        )
+        for place, bounds in offsets.items()
+    }
 
 
 class _Reading:

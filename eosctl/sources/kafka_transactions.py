@@ -14,7 +14,13 @@ from eosctl.errors import EosctlError, Unreachable, UsageError
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition, coordinator_partition
 from eosctl.model.skipped import Skipped
 from eosctl.model.transaction_log import TRANSACTION_LOG
-from eosctl.model.transactions import TransactionDescription, TransactionListing, TransactionState
+from eosctl.model.transactions import (
+    Described,
+    ListedTransactions,
+    TransactionDescription,
+    TransactionListing,
+    TransactionState,
+)
 from eosctl.sources.kafka_offsets import LEADERLESS_PATIENCE_S
 from eosctl.sources.transaction_log import leaderless_log_partitions, transaction_log_leaders
 
@@ -26,9 +32,6 @@ LONGEST_PAUSE_S: Final = 0.5
 RETRIABLE: Final = frozenset(
     {codes.COORDINATOR_LOAD_IN_PROGRESS, codes.COORDINATOR_NOT_AVAILABLE, codes.NOT_COORDINATOR}
 )
-
-Described = TransactionDescription | None | EosctlError
-"""One ID's description; None where its coordinator does not know the ID; else why there is no description."""
 
 
 def describe_transactional_ids(
@@ -198,6 +201,15 @@ def unlisted(wire: Wire, listings: TransactionListings) -> tuple[str, ...]:
     more = f" and {len(lost) - SHOWN} more" if len(lost) > SHOWN else ""
     no_leader = "has no leader, so its" if len(lost) == 1 else "have no leader, so their"
     return (*silent, f"{partitions}{more} {no_leader} transactional IDs are not listed")
+
+
+def listed_transactions(
+    wire: Wire, *, states: Iterable[TransactionState] = (), producer_ids: Iterable[int] = ()
+) -> ListedTransactions:
+    """What `list_transactional_ids` answers, with the reasons why IDs may be missing."""
+    found = list_transactional_ids(wire, states=states, producer_ids=producer_ids)
+    unanswered = {node_id: error.message for node_id, error in found.unanswered.items()}
+    return ListedTransactions(found.transactions, unanswered, unlisted(wire, found))
 
 
 def list_transactional_ids(

@@ -1,5 +1,6 @@
 """A cluster as its brokers and Connect workers answer now."""
 
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from functools import cached_property
@@ -12,7 +13,7 @@ from eosctl.errors import EosctlError
 from eosctl.model.cluster_acls import ClusterAcls
 from eosctl.model.evidence import ConnectGroup, InternalTopic, TransactionLog
 from eosctl.model.groups import ListedGroup
-from eosctl.model.hanging import OpenTransaction, PendingCommit, TransactionalIdAccess, WaitingGroup, waiting_groups
+from eosctl.model.hanging import OpenTransaction, PendingCommit, TransactionalIdAccess, WaitingGroup
 from eosctl.model.names import TopicPartition, coordinator_partition
 from eosctl.model.offset_stores import StorePlace
 from eosctl.model.offsets import OffsetsTopic
@@ -23,7 +24,7 @@ from eosctl.model.skipped import Skipped, not_asked, or_skipped
 from eosctl.model.snapshot import ClusterFacts, ConfigTopicLog
 from eosctl.model.topics import PartitionOffsets
 from eosctl.model.transaction_log import TransactionLogRecords
-from eosctl.model.transactions import ListedTransactions, TransactionState
+from eosctl.model.transactions import Described, ListedTransactions, TransactionState
 from eosctl.sources import (
     cluster_acls,
     connect_group,
@@ -40,7 +41,7 @@ from eosctl.sources import (
     transaction_log,
     transactional_id_access,
 )
-from eosctl.sources.cluster_reader import CommitPlace, Described, Servers, Wanted, asked, wanted_of
+from eosctl.sources.cluster_reader import CommitPlace, Servers, Wanted, asked, wanted_of
 from eosctl.sources.live_connect import NO_BROKERS, LiveConnect
 from eosctl.sources.offsets_topics import NewFold
 from eosctl.sources.other_clusters import OtherClusters
@@ -112,6 +113,12 @@ class LiveCluster(LiveConnect):
     def now(self) -> int:
         """The clock, in ms since the epoch."""
         return self._connections.now()
+
+    def every(self, seconds: float) -> Iterator[None]:
+        """Sleeps in between."""
+        while True:
+            time.sleep(seconds)
+            yield
 
     # -- brokers ------------------------------------------------------------------------------------------------------
 
@@ -198,9 +205,7 @@ class LiveCluster(LiveConnect):
         self, *, states: Iterable[TransactionState] = (), producer_ids: Iterable[int] = ()
     ) -> ListedTransactions:
         """All brokers are asked at once."""
-        listed = kafka_transactions.list_transactional_ids(self._wire, states=states, producer_ids=producer_ids)
-        unanswered = {node_id: error.message for node_id, error in listed.unanswered.items()}
-        return ListedTransactions(listed.transactions, unanswered, kafka_transactions.unlisted(self._wire, listed))
+        return kafka_transactions.listed_transactions(self._wire, states=states, producer_ids=producer_ids)
 
     def describe(self, transactional_ids: Iterable[str]) -> Mapping[str, Described]:
         """All coordinators are asked at once."""
@@ -208,6 +213,11 @@ class LiveCluster(LiveConnect):
         failed = {name: Skipped.of(each) for name, each in described.items() if isinstance(each, EosctlError)}
         self.note("transactional ID", failed)
         return described
+
+    @property
+    def unknown_id(self) -> str:
+        """No coordinator holds it."""
+        return "its coordinator does not know it: never used, or expired"
 
     @asked("access to transactional IDs")
     def access(self) -> TransactionalIdAccess:
@@ -272,17 +282,7 @@ class LiveCluster(LiveConnect):
         groups = self.groups()
         if isinstance(groups, Skipped):
             return groups
-        states = {each.group_id: each.state for each in groups.values() if not each.is_connect}
-        committed = or_skipped(lambda: kafka_groups.committed_offsets(self._wire, states, offsets))
-        if isinstance(committed, Skipped):
-            return committed
-        known = {group_id: each for group_id, each in committed.items() if not isinstance(each, Skipped)}
-        return {
-            place: waiting_groups(
-                bounds, {group_id: each[place] for group_id, each in known.items() if place in each}, states
-            )
-            for place, bounds in offsets.items()
-        }
+        return or_skipped(lambda: kafka_groups.waiting_groups_of(self._wire, groups, offsets))
 
     @asked("pending offset commits in")
     def pending_commits(

@@ -1,9 +1,9 @@
 """A cluster as a snapshot keeps it."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
-from eosctl.errors import Unreachable, UsageError
+from eosctl.errors import EosctlError, Unreachable, UsageError
 from eosctl.model.cluster_acls import ClusterAcls
 from eosctl.model.evidence import ConnectGroup, InternalTopic, TransactionLog
 from eosctl.model.groups import ListedGroup
@@ -18,6 +18,7 @@ from eosctl.model.snapshot import ClusterFacts, ConfigTopicLog, Snapshot
 from eosctl.model.topics import PartitionOffsets
 from eosctl.model.transaction_log import TransactionLogRecords
 from eosctl.model.transactions import (
+    Described,
     ListedTransactions,
     TransactionDescription,
     TransactionListing,
@@ -26,7 +27,6 @@ from eosctl.model.transactions import (
 )
 from eosctl.sources.cluster_reader import (
     CommitPlace,
-    Described,
     Servers,
     Wanted,
     asked,
@@ -58,6 +58,10 @@ class SavedCluster(SavedConnect):
     def now(self) -> int:
         """When the snapshot was saved."""
         return self._snapshot.as_of
+
+    def every(self, seconds: float) -> Iterator[None]:  # the port's signature
+        """Raises UsageError."""
+        raise UsageError("a snapshot does not change, so it cannot be watched")
 
     @property
     def _producers(self) -> ProducersFacts:
@@ -105,9 +109,9 @@ class SavedCluster(SavedConnect):
 
     # -- Connect ------------------------------------------------------------------------------------------------------
 
-    @asked("the config topic")
     def config_topic(self, topic: str, *, principals: bool = False) -> ConfigTopicLog:  # the port's
-        """The one that was saved, whatever its name."""
+        """The one that was saved, whatever its name. Coverage keeps why it was not read then."""
+        self.note("the config topic", self._snapshot.config_topic)
         return section_of(self._snapshot.config_topic, "config topic")
 
     @asked("group {0}")
@@ -141,20 +145,38 @@ class SavedCluster(SavedConnect):
             if (not wanted_states or each.state in wanted_states)
             and (not wanted_ids or each.producer.producer_id in wanted_ids)
         )
-        undescribed = why_undescribed(self._described)
-        reasons = (*self._snapshot.unlisted, *(() if undescribed is None else (undescribed.reason,)))
-        return ListedTransactions(tuple(listed), {}, reasons)
+        return ListedTransactions(tuple(sorted(listed)), {}, self._unlisted)
 
-    @asked("transactional IDs")
+    @property
+    def _unlisted(self) -> tuple[str, ...]:
+        """Why IDs may be missing or not described."""
+        undescribed = why_undescribed(self._described)
+        return (*self._snapshot.unlisted, *(() if undescribed is None else (undescribed.reason,)))
+
     def describe(self, transactional_ids: Iterable[str]) -> Mapping[str, Described]:
-        """None where the snapshot has no such ID; Unreachable where its coordinator did not answer then."""
+        """None where the snapshot has no such ID; Unreachable where a coordinator that may know it did not answer."""
         found = {name: self._described.get(name) for name in transactional_ids}
-        return {name: Unreachable(each.reason) if isinstance(each, Skipped) else each for name, each in found.items()}
+        answers = {name: self._absent if each is None else _unreachable(each) for name, each in found.items()}
+        failed = {name: Skipped.of(each) for name, each in answers.items() if isinstance(each, EosctlError)}
+        self.note("transactional ID", failed)
+        return answers
+
+    @property
+    def _absent(self) -> Unreachable | None:
+        for reason in self._unlisted:
+            return Unreachable(f"{self.unknown_id}, or its coordinator did not answer: {reason}")
+        return None
+
+    @property
+    def unknown_id(self) -> str:
+        """It was not listed when the snapshot was saved."""
+        return "the snapshot does not have it: no coordinator knew it, or whoever saved it might not see it"
 
     @asked("access to transactional IDs")
-    def access(self) -> TransactionalIdAccess:
+    def access(self) -> TransactionalIdAccess | Skipped:
         """As it was tried by whoever saved the snapshot."""
-        return self._producers.access
+        producers = self._snapshot.producers
+        return producers if isinstance(producers, Skipped) else producers.access
 
     def logged_ids(self) -> int | Skipped:
         """A snapshot keeps the last records of each ID only."""
@@ -236,3 +258,7 @@ class SavedCluster(SavedConnect):
             each.place: here if isinstance(here, Skipped) else here.get(each.producer.producer_id, ())
             for each, here in commits.items()
         }
+
+
+def _unreachable(described: TransactionDescription | Skipped) -> Described:
+    return Unreachable(described.reason) if isinstance(described, Skipped) else described

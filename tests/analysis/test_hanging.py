@@ -8,13 +8,11 @@ from hypothesis import strategies as st
 
 from eosctl.analysis.hanging import (
     find_candidates,
-    join_open_transactions,
     judge,
-    reason_of,
     still_open,
-    transactional_ids_by_producer,
 )
 from eosctl.model.hanging import Advice, HangingReason
+from eosctl.model.joined_transactions import join_open_transactions, transactional_ids_by_producer
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.producers import ActiveProducer
 from eosctl.model.transactions import TransactionDescription, TransactionListing, TransactionState
@@ -147,6 +145,6 @@ def test_the_rule_is_that_of_the_java_tool(producers, names, descriptions, limit
         if told is None or each.topic_partition not in told.partitions:
             hanging.append(each)
     joined = join_open_transactions(find_candidates(producers, NOW, limit), names, descriptions)
-    ours = [each.active for each in joined if reason_of(each) is not None]
+    ours = [each.active for each in joined if each.reason is not None]
     key = repr
     assert sorted(ours, key=key) == sorted(hanging, key=key)

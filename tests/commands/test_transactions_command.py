@@ -8,12 +8,17 @@ import pytest
 
 from eosctl.codecs.snapshot import encode_snapshot
 from eosctl.errors import UsageError
+from eosctl.model.hanging import TransactionalIdAccess
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
+from eosctl.model.partition_producers import PartitionProducers, ProducersFacts
+from eosctl.model.producers import ActiveProducer
 from eosctl.model.skipped import Skipped
 from eosctl.model.snapshot import Snapshot
+from eosctl.model.topics import PartitionOffsets
 from eosctl.model.transactions import TransactionDescription, TransactionState
 from eosctl.model.workers import ConnectFacts, ConnectorStatus
-from eosctl.operations.partitions import chosen, wanted_partitions
+from eosctl.operations.partitions import wanted_partitions
+from eosctl.sources.cluster_reader import wanted_of
 from tests.commands.conftest import Ran
 
 Eosctl = Callable[..., Ran]
@@ -47,6 +52,59 @@ def saved(tmp_path: Path) -> Path:
     path = tmp_path / "monday.snapshot"
     path.write_text("".join(f"{line}\n" for line in encode_snapshot(snapshot)))
     return path
+
+
+@pytest.fixture
+def hanging_in_offsets(tmp_path: Path) -> Path:
+    """A snapshot in which a transaction hangs in topic offsets-of-file; worker settings were not read."""
+    place = TopicPartition("offsets-of-file", 0)
+    active = ActiveProducer(place, ProducerIdAndEpoch(9, 0), 3, NOW - 3_600_000, None, 5)
+    partition = PartitionProducers(place, 1, PartitionOffsets(place, 0, 5, 9), (active,))
+    snapshot = Snapshot(
+        as_of=NOW,
+        cluster=NOT_READ,
+        group_id="connect-cluster",
+        config_topic=NOT_READ,
+        transactions={},
+        connect=NOT_READ,
+        producers=ProducersFacts({place: partition}, TransactionalIdAccess((), None), {}),
+    )
+    path = tmp_path / "hanging.snapshot"
+    path.write_text("".join(f"{line}\n" for line in encode_snapshot(snapshot)))
+    return path
+
+
+def test_a_worker_s_file_names_the_offsets_topic_that_its_connectors_wait_for(
+    hanging_in_offsets: Path, tmp_path: Path, eosctl: Eosctl
+):
+    worker = tmp_path / "worker.properties"
+    worker.write_text("group.id=connect-cluster\noffset.storage.topic=offsets-of-file\n")
+    hanging = ("transactions", "hanging", "--snapshot", hanging_in_offsets, "-o", "json")
+
+    def waiting(*more: object) -> list[str]:
+        ran = eosctl(*hanging, *more)
+        assert ran.exit_code == 1, ran.stderr
+        (row,) = json.loads(ran.stdout)["data"]["transactions"]
+        return list(row["waiting_connect"])
+
+    wait = "source connectors of Connect cluster connect-cluster: offsets topic; none starts its tasks"
+    assert waiting() == []
+    assert waiting("--worker-config", worker) == [wait]
+    assert waiting("--worker-offsets-topic", "offsets-of-file") == [wait]
+
+
+def test_topics_are_named_by_option_and_positional_ones_are_accepted(hanging_in_offsets: Path, eosctl: Eosctl):
+    for command in ("producers", "lso"):
+        ran = [
+            eosctl("transactions", command, *topic, "--snapshot", hanging_in_offsets, "-o", "json")
+            for topic in (("--topic", "offsets-of-file:0"), ("offsets-of-file:0",))
+        ]
+        assert ran[0].exit_code == 0, ran[0].stderr
+        assert ran[0].stdout == ran[1].stdout
+        shown = eosctl("transactions", command, "--help").stdout
+        assert "[TOPIC" not in shown
+    ran = eosctl("transactions", "producers", "--snapshot", hanging_in_offsets)
+    assert (ran.exit_code, "give --topic" in ran.stderr) == (2, True)
 
 
 def ids(ran: Ran) -> list[str]:
@@ -111,14 +169,14 @@ def test_partitions_are_written_as_topic_and_numbers():
     assert wanted_partitions(["a", "b:0,3", "b:1"]) == {"a": None, "b": frozenset({0, 1, 3})}
     assert wanted_partitions(["b:0", "b"]) == {"b": None}
     leaders = {TopicPartition("a", 0): 1, TopicPartition("b", 0): 2, TopicPartition("b", 1): 3}
-    assert chosen(leaders, {"b": frozenset({1})}) == {TopicPartition("b", 1): 3}
+    assert wanted_of(leaders, {"b": frozenset({1})}) == {TopicPartition("b", 1): 3}
     with pytest.raises(UsageError, match="topic b has no partition 7"):
-        chosen(leaders, {"b": frozenset({7})})
+        wanted_of(leaders, {"b": frozenset({7})})
 
 
 @pytest.mark.parametrize("argument", ["", ":0", "a:", "a:x", "a:1,", "a:-1", "a:²"])
 def test_other_forms_are_refused(argument: str):
-    with pytest.raises(UsageError, match=r"is no TOPIC or TOPIC:PARTITION"):
+    with pytest.raises(UsageError, match=r"expected TOPIC\[:N,…\]"):
         wanted_partitions([argument])
 
 

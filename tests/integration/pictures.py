@@ -85,7 +85,8 @@ def _set_the_stage(sandbox: Sandbox, directory: Path, cluster: dict[str, str]) -
             config = f'{{"connector.class": "{SOURCE}", "file": "{name}.txt", "topic": "{name}"}}'
             bash.run(f"rest PUT /connectors/{name}/config '{config}'")
             eventually(
-                lambda name=name: "1001" in bash.run(f"eosctl transactions lso {name} || true"), f"lines in {name}"
+                lambda name=name: "1001" in bash.run(f"eosctl transactions lso --topic {name} || true"),
+                f"lines in {name}",
             )
         bash.run("rest PUT /connectors/payments/stop")
         eventually(

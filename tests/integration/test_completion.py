@@ -17,6 +17,7 @@ def test_topics_and_connectors_of_the_cluster_are_offered(connect_sandbox: Sandb
     worker = Worker(connect_sandbox)
     try:
         worker.ask("PUT", f"/connectors/{name}/config", _idle(name, tmp_path))
+        assert CONFIG_TOPIC in offers(f"eosctl transactions producers {cluster} --topic ", **user)
         assert CONFIG_TOPIC in offers(f"eosctl transactions producers {cluster} ", **user)
         assert CONFIG_TOPIC in offers(f"eosctl fence {cluster} --config-topic connect-", **user)
         assert name in offers(f"eosctl fence {cluster} --connector off", **user)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple, Protocol
 
 from eosctl.model.audit_states import ReadKey
-from eosctl.model.records import Entry
+from eosctl.model.records import Entry, first_time
 
 __all__ = [
     "BatchWriter",
@@ -57,17 +57,6 @@ class Header(Protocol):
     @property
     def is_transactional(self) -> bool:
         """Whether it belongs to a transaction."""
-
-
-def first_time(header: Header) -> int:
-    """The timestamp of a batch's first record, in ms; -1 where none of its records has one.
-
-    Compaction may put another one into its place, in either case that of the latest record is taken:
-    1. -1 in a batch whose records are all gone. It is kept where its producer wrote no later one.
-    2. The time from which on tombstones and markers may go (KIP-534). It is later than the records unless their
-       timestamps lie ahead.
-    """
-    return header.base_timestamp if 0 <= header.base_timestamp <= header.max_timestamp else header.max_timestamp
 
 
 class Marker(Protocol):

@@ -1,20 +1,20 @@
 """Hanging transactions: each with why it hangs, what it holds back, and what to do about it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from eosctl.analysis.transactions import Ownership
 from eosctl.model.counts import counted
 from eosctl.model.hanging import (
     Advice,
     HangingReason,
+    HangingTransactions,
     HeldBack,
     OpenTransaction,
-    TransactionalIdAccess,
     Verdict,
 )
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import rfc3339
+from eosctl.model.transactions import NO_OWNER
 from eosctl.render.document import Column, Document, Table, Tone, figure
 from eosctl.render.views.transactions import owner_fields
 
@@ -57,10 +57,11 @@ REASONS = {
 }
 
 
-def hanging_row(verdict: Verdict, held: HeldBack, owned: Ownership, as_of: int) -> dict[str, Any]:
-    """One of `data.transactions[]` or `data.in_progress[]`."""
-    transaction, active = verdict.transaction, verdict.transaction.active
-    described = transaction.description
+def _transaction_fields(transaction: OpenTransaction, found: HangingTransactions) -> dict[str, Any]:
+    """The transaction itself, its age and its owner."""
+    active, name = transaction.active, transaction.transactional_id
+    last = active.last_timestamp
+    open_ms = None if last is None else max(0, found.as_of - last)
     return {
         "topic": transaction.topic_partition.topic,
         "partition": transaction.topic_partition.partition,
@@ -68,37 +69,34 @@ def hanging_row(verdict: Verdict, held: HeldBack, owned: Ownership, as_of: int) 
         "producer_epoch": transaction.producer.producer_epoch,
         "coordinator_epoch": -1 if active.coordinator_epoch is None else active.coordinator_epoch,
         "start_offset": transaction.start_offset,
-        "last_timestamp": active.last_timestamp,
-        "last_time": None if active.last_timestamp is None else rfc3339(active.last_timestamp),
-        "open_ms": None if active.last_timestamp is None else max(0, as_of - active.last_timestamp),
-        "open_s": None if active.last_timestamp is None else round(max(0, as_of - active.last_timestamp) / 1000, 1),
-        "transactional_id": transaction.transactional_id,
-        **owner_fields(owned),
+        "last_timestamp": last,
+        "last_time": None if last is None else rfc3339(last),
+        "open_ms": open_ms,
+        "open_s": None if open_ms is None else round(open_ms / 1000, 1),
+        "transactional_id": name,
+        **owner_fields(NO_OWNER if name is None else found.owners[name]),
+    }
+
+
+def _judged_row(verdict: Verdict, found: HangingTransactions) -> dict[str, Any]:
+    """One of `data.transactions[]` or `data.in_progress[]`."""
+    described = verdict.transaction.description
+    return {
+        **_transaction_fields(verdict.transaction, found),
         "state": None if described is None else described.state.value,
         "reason": "under way" if verdict.reason is None else REASONS[verdict.reason],
         "reason_id": None if verdict.reason is None else verdict.reason.value,
         "advice": verdict.advice.value,
-        "next": next_step(verdict),
-        **_held_fields(held),
+        "next": _next_step(verdict),
+        **_held_fields(found.held_back[verdict.transaction.place]),
     }
 
 
-def undecided_row(transaction: OpenTransaction, owned: Ownership, reason: str, as_of: int) -> dict[str, Any]:
+def _undecided_row(transaction: OpenTransaction, found: HangingTransactions) -> dict[str, Any]:
     """One of `data.undecided[]`."""
-    last = transaction.active.last_timestamp
-    return {
-        "topic": transaction.topic_partition.topic,
-        "partition": transaction.topic_partition.partition,
-        "producer_id": transaction.producer.producer_id,
-        "producer_epoch": transaction.producer.producer_epoch,
-        "start_offset": transaction.start_offset,
-        "last_timestamp": last,
-        "open_ms": None if last is None else max(0, as_of - last),
-        "open_s": None if last is None else round(max(0, as_of - last) / 1000, 1),
-        "transactional_id": transaction.transactional_id,
-        **owner_fields(owned),
-        "reason": reason,
-    }
+    fields = _transaction_fields(transaction, found)
+    del fields["coordinator_epoch"], fields["last_time"]
+    return {**fields, "reason": "; ".join(found.undecided_reasons)}
 
 
 def _held_fields(held: HeldBack) -> dict[str, Any]:
@@ -123,7 +121,7 @@ def _waiting(held: HeldBack) -> dict[str, Any]:
     }
 
 
-def next_step(verdict: Verdict) -> str:
+def _next_step(verdict: Verdict) -> str:
     """What to do about it, as a sentence with the command."""
     transaction = verdict.transaction
     where = f"--topic {transaction.topic_partition.topic} --partition {transaction.topic_partition.partition}"
@@ -142,37 +140,31 @@ def next_step(verdict: Verdict) -> str:
             return "wait: its coordinator ends it, or aborts it when its transaction timeout has passed"
 
 
-def view_hanging(
-    rows: Sequence[tuple[Verdict, dict[str, Any]]],
-    undecided: Sequence[dict[str, Any]],
-    access: TransactionalIdAccess,
-    partitions: int,
-    not_searched: Sequence[str],
-    notes: Iterable[str],
-    as_of: str | None,
-    cluster_id: str | None,
-) -> Document:
+def view_hanging(found: HangingTransactions) -> Document:
     """What hangs, and below it what is old and does not hang, and what cannot be judged."""
-    hanging = [row for verdict, row in rows if verdict.hangs]
-    waiting = [row for verdict, row in rows if not verdict.hangs]
+    hanging = [_judged_row(each, found) for each in found.verdicts if each.hangs]
+    waiting = [_judged_row(each, found) for each in found.verdicts if not each.hangs]
+    undecided = [_undecided_row(each, found) for each in found.undecided]
     steps = [f"{row['topic']}-{row['partition']} from {row['start_offset']}: {row['next']}" for row in hanging]
-    unsure = [] if access.unknown is None else [f"not certain: {access.unknown}"]
-    unsure += [f"not searched, because no leader answers for them: {', '.join(not_searched)}"] if not_searched else []
+    lost = [str(each) for each in found.not_searched]
+    unsure = [] if found.access.unknown is None else [f"not certain: {found.access.unknown}"]
+    unsure += [f"not searched, because no leader answers for them: {', '.join(lost)}"] if lost else []
+    count = counted(found.searched, "partition")
     return Document(
         kind="transactions.hanging",
-        as_of=as_of,
-        cluster_id=cluster_id,
+        as_of=rfc3339(found.as_of),
+        cluster_id=found.cluster_id,
         data={
             "transactions": hanging,
             "in_progress": waiting,
-            "undecided": list(undecided),
-            "searched_partitions": partitions,
-            "not_searched": list(not_searched),
-            "uncertain": access.unknown,
+            "undecided": undecided,
+            "searched_partitions": found.searched,
+            "not_searched": lost,
+            "uncertain": found.access.unknown,
         },
         blocks=(HANGING, *([IN_PROGRESS] if waiting else []), *([UNDECIDED] if undecided else [])),
-        prose=(f"{counted(len(hanging), 'hanging transaction')} in {counted(partitions, 'partition')} searched.",),
-        notes=(*steps, *_who_waits(hanging), *unsure, *notes),
+        prose=(f"{counted(len(hanging), 'hanging transaction')} in {count} searched.",),
+        notes=(*steps, *_who_waits(hanging), *unsure, *found.notes),
     )
 
 

@@ -1,15 +1,15 @@
 """Last stable offsets: how far readers of committed records come, and who keeps them from the rest."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from eosctl.analysis.transactions import Ownership
 from eosctl.model.counts import counted
 from eosctl.model.hanging import OpenTransaction
-from eosctl.model.last_stable import PartitionStability
+from eosctl.model.last_stable import LastStableOffsets, PartitionStability
 from eosctl.model.times import rfc3339
+from eosctl.model.transactions import NO_OWNER, Ownership
 from eosctl.render.document import Column, Document, Table, Tone, figure
-from eosctl.render.views.transactions import owner_fields
+from eosctl.render.views.transactions import owner_fields, unseen
 
 PARTITIONS = Table(
     "partitions",
@@ -28,35 +28,29 @@ PARTITIONS = Table(
 )
 
 
-def view_stability(
-    partitions: Sequence[tuple[PartitionStability, Sequence[tuple[OpenTransaction, Ownership]]]],
-    free: int,
-    not_searched: Sequence[str],
-    notes: Iterable[str],
-    as_of: int,
-    cluster_id: str | None,
-) -> Document:
+def view_stability(found: LastStableOffsets) -> Document:
     """`transactions lso`: the partitions shown, how many others hold nothing back, and of which it is not known."""
-    rows = [_row(each, owned, as_of) for each, owned in partitions]
+    rows = [_row(each, found) for each in found.partitions]
     held = [row for row in rows if row["held_back"]]
-    lost = [f"not seen, because no leader answers for them: {', '.join(not_searched)}"] if not_searched else []
     return Document(
         kind="transactions.lso",
-        as_of=rfc3339(as_of),
-        cluster_id=cluster_id,
-        data={"partitions": rows, "partitions_not_held_back": free, "not_searched": list(not_searched)},
+        as_of=rfc3339(found.as_of),
+        cluster_id=found.cluster_id,
+        data={
+            "partitions": rows,
+            "partitions_not_held_back": found.free,
+            "not_searched": [str(each) for each in found.not_searched],
+        },
         blocks=(PARTITIONS,),
-        prose=(f"{counted(len(held), 'partition is', 'partitions are')} held back, {free:,} not.",),
-        notes=(*lost, *notes),
+        prose=(f"{counted(len(held), 'partition is', 'partitions are')} held back, {found.free:,} not.",),
+        notes=(*unseen(found.not_searched), *found.notes),
     )
 
 
-def _row(
-    stability: PartitionStability, owned: Sequence[tuple[OpenTransaction, Ownership]], as_of: int
-) -> dict[str, Any]:
+def _row(stability: PartitionStability, found: LastStableOffsets) -> dict[str, Any]:
     offsets = stability.offsets
-    held_ms = None if stability.since_ms is None else max(0, as_of - stability.since_ms)
-    holders = [_holder(each, owner) for each, owner in owned]
+    held_ms = None if stability.since_ms is None else max(0, found.as_of - stability.since_ms)
+    holders = [_holder(each, found.owners) for each in stability.holders]
     return {
         "topic": offsets.topic_partition.topic,
         "partition": offsets.topic_partition.partition,
@@ -72,8 +66,9 @@ def _row(
     }
 
 
-def _holder(transaction: OpenTransaction, owned: Ownership) -> dict[str, Any]:
+def _holder(transaction: OpenTransaction, owners: Mapping[str, Ownership]) -> dict[str, Any]:
     name = transaction.transactional_id
+    owned = NO_OWNER if name is None else owners[name]
     producer = f"producer {transaction.producer}"
     return {
         "producer_id": transaction.producer.producer_id,

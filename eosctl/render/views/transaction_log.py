@@ -1,16 +1,17 @@
 """The transaction log: the last state of each ID, or its history."""
 
-from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from eosctl.analysis.transaction_history import HistoryEntry
-from eosctl.analysis.transaction_log import FoldedLog, LoggedId
-from eosctl.analysis.transactions import Ownership
 from eosctl.model.counts import counted
-from eosctl.model.report import Finding
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import rfc3339
-from eosctl.model.transaction_log import TransactionLogRecord, TransactionLogValue
+from eosctl.model.transaction_log import (
+    LoggedId,
+    TransactionHistory,
+    TransactionLogRecord,
+    TransactionLogReport,
+    TransactionLogValue,
+)
 from eosctl.render.document import Column, Document, Findings, Table, figure
 from eosctl.render.views.report import finding_rows
 from eosctl.render.views.transactions import STATE_TONES, owner_fields
@@ -97,51 +98,51 @@ def _place(record: TransactionLogRecord) -> dict[str, Any]:
     }
 
 
-def _id_row(logged: LoggedId, owned: Ownership, leaders: Mapping[int, int] | Skipped) -> dict[str, Any]:
-    coordinator = leaders if isinstance(leaders, Skipped) else leaders.get(logged.last.partition)
+def _id_row(name: str, logged: LoggedId, found: TransactionLogReport) -> dict[str, Any]:
+    leaders = found.leaders
     return {
         **_place(logged.last),
         **_value_fields(logged.value),
-        "coordinator": coordinator,
+        "coordinator": leaders if isinstance(leaders, Skipped) else leaders.get(logged.last.partition),
         "records": logged.records,
-        **owner_fields(owned),
+        **owner_fields(found.owners[name]),
     }
 
 
-def view_transaction_log(
-    folded: FoldedLog,
-    owners: Mapping[str, Ownership],
-    leaders: Mapping[int, int] | Skipped,
-    findings: Sequence[Finding],
-    notes: Iterable[str],
-    as_of: str | None,
-    cluster_id: str | None,
-) -> Document:
+def view_transaction_log(found: TransactionLogReport) -> Document:
     """Every ID with its last state, and the findings."""
-    rows = [_id_row(each, owners[name], leaders) for name, each in sorted(folded.ids.items())]
-    live = sum(1 for each in folded.ids.values() if each.value is not None)
-    records = counted(folded.records, "record")
+    log = found.log
+    live = sum(1 for each in log.ids.values() if each.value is not None)
     return Document(
         kind="transactions.log",
-        as_of=as_of,
-        cluster_id=cluster_id,
-        data={"transactional_ids": rows, "records": folded.records, "findings": finding_rows(findings)},
+        as_of=rfc3339(found.as_of),
+        cluster_id=found.cluster_id,
+        data={
+            "transactional_ids": [_id_row(name, each, found) for name, each in sorted(log.ids.items())],
+            "records": log.records,
+            "findings": finding_rows(found.findings),
+        },
         blocks=(IDS, Findings()),
-        prose=(f"{records} of {counted(len(rows), 'transactional ID')}, {live:,} of them known to coordinators.",),
-        notes=tuple(notes),
+        prose=(
+            f"{counted(log.records, 'record')} of {counted(len(log.ids), 'transactional ID')}, "
+            f"{live:,} of them known to coordinators.",
+        ),
+        notes=found.all_notes,
     )
 
 
-def view_transaction_history(
-    entries: Iterable[HistoryEntry], notes: Iterable[str], as_of: str | None, cluster_id: str | None
-) -> Document:
+def view_transaction_history(found: TransactionHistory) -> Document:
     """Every record, partition by partition in offset order, with what happened."""
-    rows = [{**_place(each.record), **_value_fields(each.record.value), "words": each.words} for each in entries]
     return Document(
         kind="transactions.log.history",
-        as_of=as_of,
-        cluster_id=cluster_id,
-        data={"history": rows},
+        as_of=rfc3339(found.as_of),
+        cluster_id=found.cluster_id,
+        data={
+            "history": [
+                {**_place(each.record), **_value_fields(each.record.value), "words": each.words}
+                for each in found.entries
+            ]
+        },
         blocks=(HISTORY,),
-        notes=tuple(notes),
+        notes=found.all_notes,
     )

@@ -1,13 +1,20 @@
 """Transactions with their owners: listed, described, and the producers of partitions."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from eosctl.analysis.transactions import ListedTransaction, Ownership, open_ids
 from eosctl.model.counts import counted
+from eosctl.model.listed_transactions import (
+    ListedTransaction,
+    ProducerList,
+    TransactionDescriptions,
+    TransactionList,
+    UndescribedId,
+)
+from eosctl.model.names import TopicPartition
 from eosctl.model.producers import ActiveProducer
 from eosctl.model.times import rfc3339
-from eosctl.model.transactions import LeaderOwner, Owner, TaskOwner, TransactionDescription
+from eosctl.model.transactions import NO_OWNER, LeaderOwner, Owner, Ownership, TaskOwner, TransactionDescription
 from eosctl.render.document import Column, Document, Table, Tone, figure
 
 STATE_TONES = {"Ongoing": Tone.WARN, "PrepareCommit": Tone.WARN, "PrepareAbort": Tone.WARN}
@@ -19,7 +26,7 @@ LISTED = Table(
         Column("STATE", "state", "the coordinator's state of it", tones=STATE_TONES),
         figure("PRODUCER-ID", "producer_id", "the producer that holds it"),
         figure("EPOCH", "producer_epoch", "its epoch"),
-        figure("RUNNING_S", "running_s", "how long its transaction is under way"),
+        figure("RUNNING_S", "running_s", "how long its transaction has been open"),
         figure("TIMEOUT_S", "timeout_s", "its transaction timeout"),
         figure("PARTITIONS", "partition_count", "partitions in its open transaction"),
         figure("COORDINATOR", "coordinator", "the broker that coordinates it"),
@@ -76,7 +83,7 @@ def _owner(owner: Owner) -> dict[str, Any]:
             return {"kind": "connect-task", "group_id": group_id, "connector": task.connector, "task": task.task}
 
 
-def listed_row(listed: ListedTransaction) -> dict[str, Any]:
+def _listed_row(listed: ListedTransaction) -> dict[str, Any]:
     """One of `data.transactions[]` of list and describe."""
     described = listed.description
     return {
@@ -107,68 +114,57 @@ def _described_fields(described: TransactionDescription | None) -> dict[str, Any
     }
 
 
-def view_transactions(
-    listed: Sequence[ListedTransaction],
-    hidden: Mapping[str, Any],
-    unanswered: Mapping[int, str],
-    missing: Sequence[str],
-    notes: Iterable[str],
-    as_of: str | None,
-    cluster_id: str | None,
-) -> Document:
-    """`transactions list`. hidden says whether and how many IDs the brokers may keep from this principal.
-
-    unanswered are brokers that did not list theirs, missing says of all coordinators that did not answer why.
-    """
+def view_transactions(found: TransactionList) -> Document:
+    """`transactions list`."""
+    open_now = sum(1 for each in found.transactions if each.state.is_open)
     return Document(
         kind="transactions.list",
-        as_of=as_of,
-        cluster_id=cluster_id,
+        as_of=rfc3339(found.as_of),
+        cluster_id=found.cluster_id,
         data={
-            "transactions": [listed_row(each) for each in listed],
-            "hidden": hidden,
-            "unanswered": [{"broker": node_id, "reason": reason} for node_id, reason in unanswered.items()],
-            "missing": list(missing),
+            "transactions": [_listed_row(each) for each in found.transactions],
+            "hidden": found.hidden,
+            "unanswered": [{"broker": node_id, "reason": reason} for node_id, reason in found.unanswered.items()],
+            "missing": list(found.missing),
         },
         blocks=(LISTED,),
-        prose=(f"{len(listed)} transactional IDs, {open_ids(listed)} with a transaction under way.",),
-        notes=(
-            *missing,
-            *notes,
-        ),
+        prose=(f"{len(found.transactions)} transactional IDs, {open_now} with a transaction under way.",),
+        notes=(*found.missing, *found.notes),
     )
 
 
-def unknown_row(transactional_id: str, ownership: Ownership, coordinator: int | None, error: str) -> dict[str, Any]:
-    """A row of describe for an ID that has no description."""
+def _undescribed_row(unknown: UndescribedId) -> dict[str, Any]:
     return {
-        "transactional_id": transactional_id,
+        "transactional_id": unknown.transactional_id,
         "state": None,
         "producer_id": None,
-        "coordinator": coordinator,
+        "coordinator": None,
         "running_ms": None,
         "running_s": None,
         **_described_fields(None),
-        **owner_fields(ownership),
-        "error": error,
+        **owner_fields(unknown.ownership),
+        "error": unknown.reason,
     }
 
 
-def view_descriptions(
-    rows: Sequence[Mapping[str, Any]], notes: Iterable[str], as_of: str | None, cluster_id: str | None
-) -> Document:
-    """`transactions describe`: one row for each ID asked for, in their order."""
+def view_descriptions(found: TransactionDescriptions) -> Document:
+    """`transactions describe`: one row for each ID that was asked for, in their order."""
     return Document(
         kind="transactions.describe",
-        as_of=as_of,
-        cluster_id=cluster_id,
-        data={"transactions": list(rows)},
+        as_of=rfc3339(found.as_of),
+        cluster_id=found.cluster_id,
+        data={
+            "transactions": [
+                _undescribed_row(each) if isinstance(each, UndescribedId) else _listed_row(each)
+                for each in found.transactions
+            ]
+        },
         blocks=(DESCRIBED,),
-        notes=tuple(notes),
+        notes=found.notes,
     )
 
 
-def producer_fields(active: ActiveProducer) -> dict[str, Any]:
+def _producer_fields(active: ActiveProducer) -> dict[str, Any]:
     """A producer of a partition in the protocol's own fields."""
     return {
         "topic": active.topic_partition.topic,
@@ -183,28 +179,31 @@ def producer_fields(active: ActiveProducer) -> dict[str, Any]:
     }
 
 
-def view_producers(
-    producers: Sequence[tuple[ActiveProducer, str | None, Ownership]],
-    not_searched: Sequence[str],
-    notes: Iterable[str],
-    as_of: str | None,
-    cluster_id: str | None,
-) -> Document:
+def view_producers(found: ProducerList) -> Document:
     """`transactions producers`: each with the transactional ID that holds its producer ID, and that ID's owner."""
-    lost = [f"not seen, because no leader answers for them: {', '.join(not_searched)}"] if not_searched else []
-    open_now = sum(1 for active, _, _ in producers if active.transaction_start_offset is not None)
+    open_now = sum(1 for each in found.producers if each.transaction_start_offset is not None)
     return Document(
         kind="transactions.producers",
-        as_of=as_of,
-        cluster_id=cluster_id,
+        as_of=rfc3339(found.as_of),
+        cluster_id=found.cluster_id,
         data={
-            "producers": [
-                {**producer_fields(active), "transactional_id": name, **owner_fields(owned)}
-                for active, name, owned in producers
-            ],
-            "not_searched": list(not_searched),
+            "producers": [_producer_row(each, found) for each in found.producers],
+            "not_searched": [str(each) for each in found.not_searched],
         },
         blocks=(PRODUCERS,),
-        prose=(f"{counted(len(producers), 'producer')}, {open_now} with a transaction open in the partition.",),
-        notes=(*lost, *notes),
+        prose=(f"{counted(len(found.producers), 'producer')}, {open_now} with a transaction open in the partition.",),
+        notes=(*unseen(found.not_searched), *found.notes),
     )
+
+
+def _producer_row(active: ActiveProducer, found: ProducerList) -> dict[str, Any]:
+    name = found.transactional_ids.get(active.producer.producer_id)
+    owned = NO_OWNER if name is None else found.owners[name]
+    return {**_producer_fields(active), "transactional_id": name, **owner_fields(owned)}
+
+
+def unseen(partitions: Sequence[TopicPartition]) -> tuple[str, ...]:
+    """The note on partitions that an answer lacks because no leader answers for them."""
+    if not partitions:
+        return ()
+    return (f"not seen, because no leader answers for them: {', '.join(map(str, partitions))}",)

@@ -1,8 +1,28 @@
 """`eosctl transactions log`: what coordinators wrote."""
 
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
 from eosctl.commands.connect_options import ConfigTopic
-from eosctl.commands.transactions_options import ExpirationMs, LoggedIds, LogHistory, LogPartitions, SegmentFiles
+from eosctl.shell.answering import answer
 from eosctl.shell.options import GlobalOptions, reading
+
+LoggedIds: TypeAlias = Annotated[
+    list[str] | None, typer.Argument(metavar="[ID]...", help="Only these; all if none is named.")
+]
+LogHistory: TypeAlias = Annotated[bool, typer.Option("--history", help="Show every record and what happened by it.")]
+SegmentFiles: TypeAlias = Annotated[
+    list[Path] | None,
+    typer.Option(metavar="FILE", help="Read this segment file, no broker. May be repeated.", show_default=False),
+]
+LogPartitions: TypeAlias = Annotated[
+    int | None, typer.Option(metavar="N", min=1, help="How many partitions __transaction_state has.")
+]
+ExpirationMs: TypeAlias = Annotated[
+    int | None, typer.Option(metavar="MS", min=1, help="The brokers' transactional.id.expiration.ms.")
+]
 
 
 @reading
@@ -44,9 +64,12 @@ def log(
       WHAT              (--history) what happened
     """
     from eosctl.operations.session import Session
-    from eosctl.operations.transaction_log import LogRequest, log_history, log_now
+    from eosctl.operations.transaction_log import LogRequest, fold_log, log_history
+    from eosctl.render.views.transaction_log import view_transaction_history, view_transaction_log
 
     names = frozenset(transactional_ids or ())
     request = LogRequest(names, tuple(segment or ()), partitions, expiration_ms, config_topic)
     with Session(options) as session:
-        return log_history(session, request) if history else log_now(session, request)
+        if history:
+            return answer(options, log_history(session, request), view_transaction_history)
+        return answer(options, fold_log(session, request), view_transaction_log)

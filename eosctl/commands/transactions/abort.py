@@ -1,20 +1,30 @@
 """`eosctl transactions abort`: end what hangs."""
 
-from eosctl.commands.transactions_options import (
-    AbortPartition,
-    AbortPlanFile,
-    AbortTopic,
-    ForceAbort,
-    OfProducer,
-    RefuseYounger,
-    StartOffset,
-)
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
 from eosctl.model.aborting import AbortRequest
 from eosctl.model.names import TopicPartition
 from eosctl.operations.session import Session
 from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
 from eosctl.shell.answering import answer, previewing
 from eosctl.shell.options import GlobalOptions, writing
+
+AbortTopic: TypeAlias = Annotated[str, typer.Option(metavar="TOPIC", help="The topic.")]
+AbortPartition: TypeAlias = Annotated[int, typer.Option(metavar="N", min=0, help="The partition.")]
+StartOffset: TypeAlias = Annotated[
+    int | None, typer.Option(metavar="OFFSET", min=0, help="Only the one that begins there.")
+]
+OfProducer: TypeAlias = Annotated[int | None, typer.Option(metavar="ID", min=0, help="Only that of this producer.")]
+RefuseYounger: TypeAlias = Annotated[float, typer.Option(metavar="MINUTES", min=0, help="Refuse younger ones.")]
+ForceAbort: TypeAlias = Annotated[
+    bool, typer.Option("--force", help="Abort although it does not hang; its transaction may break in two.")
+]
+AbortPlanFile: TypeAlias = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write the plan there for `eosctl apply`, and do nothing.")
+]
 
 
 @writing

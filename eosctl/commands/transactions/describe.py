@@ -1,0 +1,48 @@
+"""`eosctl transactions describe`: single transactional IDs."""
+
+from typing import Annotated, TypeAlias
+
+import typer
+
+from eosctl.commands.connect_options import ConfigTopic
+from eosctl.shell.answering import answer
+from eosctl.shell.options import GlobalOptions, reading
+
+DescribedIds: TypeAlias = Annotated[list[str], typer.Argument(metavar="ID...", help="The transactional IDs.")]
+
+
+@reading
+def describe(
+    options: GlobalOptions,
+    transactional_ids: DescribedIds,
+    config_topic: ConfigTopic = "connect-configs",
+) -> int:
+    """Describe transactional IDs: state, producer, partitions of the open transaction, owner.
+
+    Use it when you know the ID, from an error or a listing. An ID that no coordinator knows was never used, or was idle
+    for transactional.id.expiration.ms and is forgotten; the exit code is 1 then.
+
+    Examples:
+      eosctl transactions describe -b broker:9092 connect-cluster-orders-0
+      eosctl transactions describe -b broker:9092 --group-id connect-cluster connect-cluster-orders-0 -o json
+
+    Columns:
+      TRANSACTIONAL-ID  the ID
+      STATE             the coordinator's state of it
+      PRODUCER-ID       the producer that holds it
+      EPOCH             the producer's epoch
+      RUNNING_S         how long its transaction has been open
+      TIMEOUT_S         its transaction timeout
+      STARTED           when its open transaction began, UTC
+      OPEN-IN           partitions of the open transaction; in Prepare* those that lack their marker
+      COORDINATOR       the broker that coordinates it
+      OWNER             who uses it, or the shape of its name
+      ERROR             why there is no description
+    """
+    from eosctl.operations.session import Session
+    from eosctl.operations.transactions import DescribeRequest, describe_transactions
+    from eosctl.render.views.transactions import view_descriptions
+
+    request = DescribeRequest(tuple(transactional_ids), config_topic)
+    with Session(options) as session:
+        return answer(options, describe_transactions(session.reader, request), view_descriptions)

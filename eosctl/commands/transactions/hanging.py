@@ -1,0 +1,65 @@
+"""`eosctl transactions hanging`: what nobody will end."""
+
+from typing import Annotated, TypeAlias
+
+import typer
+
+from eosctl.commands.connect_options import ConfigTopic, WorkerOffsetsTopic
+from eosctl.commands.transactions.options import Partitions
+from eosctl.shell.answering import answer
+from eosctl.shell.options import GlobalOptions, reading
+
+SearchedBroker: TypeAlias = Annotated[
+    int | None, typer.Option(metavar="ID", help="Only partitions with a replica there.")
+]
+LeaveYounger: TypeAlias = Annotated[
+    float, typer.Option(metavar="MINUTES", min=0, help="Leave younger transactions alone.")
+]
+
+
+@reading
+def hanging(
+    options: GlobalOptions,
+    topic: Partitions = None,
+    broker: SearchedBroker = None,
+    max_transaction_timeout: LeaveYounger = 15.0,
+    config_topic: ConfigTopic = "connect-configs",
+    worker_offsets_topic: WorkerOffsetsTopic = None,
+) -> int:
+    """Find hanging transactions: open in a partition, and no coordinator will end them.
+
+    Use it when readers of committed records do not advance, when connectors do not start although their workers run, or
+    from cron: the exit code is 1 where something hangs. All topics of the cluster are searched, internal ones too, by
+    the rule of KIP-664: a transaction hangs where it is older than any transaction may be, and its coordinator does not
+    know the producer or has no such partition in its transaction. Each is shown with what it holds back, who may wait,
+    and whether to abort it, to fence its producer, or to wait.
+
+    It needs Read and Describe on topics and Describe on every TransactionalId, and looks whether it has the latter:
+    brokers leave out the IDs that it may not see, and then everything would look as if it hung.
+
+    Examples:
+      eosctl transactions hanging -b broker:9092 --group-id connect-cluster
+      eosctl transactions hanging -b broker:9092 --topic connect-offsets --max-transaction-timeout 5 -o json
+      eosctl transactions hanging --snapshot monday.snapshot
+
+    Columns:
+      TOPIC             the topic
+      PARTITION         the partition
+      PRODUCER-ID       the producer that wrote it
+      EPOCH             its epoch
+      START-OFFSET      where the transaction begins
+      OPEN_S            since its last batch
+      HELD-BACK         offsets that readers of committed records do not see
+      TRANSACTIONAL-ID  the ID that holds the producer ID; - where none does
+      OWNER             who uses it, or the shape of its name
+      REASON            why it hangs
+      ADVICE            abort, fence or wait
+    """
+    from eosctl.operations.hanging import HangingRequest, find_hanging
+    from eosctl.operations.session import Session
+    from eosctl.render.views.hanging import view_hanging
+
+    max_timeout_ms = int(60_000 * max_transaction_timeout)
+    request = HangingRequest(tuple(topic or ()), broker, max_timeout_ms, config_topic, worker_offsets_topic)
+    with Session(options) as session:
+        return answer(options, find_hanging(session.reader, request), view_hanging)

@@ -1,0 +1,85 @@
+"""`eosctl transactions list`: every transactional ID."""
+
+import re
+from typing import Annotated, TypeAlias
+
+import typer
+
+from eosctl.commands.connect_options import ConfigTopic
+from eosctl.errors import UsageError
+from eosctl.model.transactions import TransactionState
+from eosctl.shell.answering import answer
+from eosctl.shell.options import GlobalOptions, reading
+
+States: TypeAlias = Annotated[
+    list[TransactionState] | None,
+    typer.Option(metavar="STATE", help="Ongoing, Empty, … May be repeated.", show_default=False),
+]
+ProducerIds: TypeAlias = Annotated[
+    list[int] | None, typer.Option(metavar="ID", help="Held by this producer. May be repeated.", show_default=False)
+]
+IdExpression: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="REGEX", help="IDs that this regular expression matches as a whole.")
+]
+LongerThan: TypeAlias = Annotated[
+    float | None, typer.Option(metavar="SECONDS", min=0, help="Open for longer than this.")
+]
+OwnerName: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Of this connector, group ID or task (orders-0), or shape.")
+]
+
+
+@reading
+def list_(
+    options: GlobalOptions,
+    state: States = None,
+    producer_id: ProducerIds = None,
+    pattern: IdExpression = None,
+    longer_than: LongerThan = None,
+    owner: OwnerName = None,
+    config_topic: ConfigTopic = "connect-configs",
+) -> int:
+    """List every transactional ID, with its transaction and its owner.
+
+    Use it to see which producers write in transactions, how long each transaction has been open, and whose it is.
+    Owners are known by --group-id and the connectors in its config topic and at --connect-url; where an ID can be read
+    in several ways, all are shown. For other IDs their shape is shown, which proves nothing.
+
+    Examples:
+      eosctl transactions list -b broker:9092 --group-id connect-cluster
+      eosctl transactions list -b broker:9092 --state Ongoing --longer-than 60
+      eosctl transactions list -b broker:9092 --group-id connect-cluster --owner orders -o json
+      eosctl transactions list --snapshot monday.snapshot
+
+    Columns:
+      TRANSACTIONAL-ID  the ID
+      STATE             the coordinator's state of it
+      PRODUCER-ID       the producer that holds it
+      EPOCH             the producer's epoch
+      RUNNING_S         how long its transaction has been open
+      TIMEOUT_S         its transaction timeout, after which the coordinator aborts
+      PARTITIONS        partitions in its open transaction
+      COORDINATOR       the broker that coordinates it
+      OWNER             who uses it, or the shape of its name
+    """
+    from eosctl.model.listed_transactions import Selection
+    from eosctl.operations.session import Session
+    from eosctl.operations.transactions import list_transactions
+    from eosctl.render.views.transactions import view_transactions
+
+    selection = Selection(
+        states=tuple(state or ()),
+        producer_ids=tuple(producer_id or ()),
+        pattern=None if pattern is None else _compiled(pattern),
+        longer_than_ms=None if longer_than is None else int(1000 * longer_than),
+        owner=owner,
+    )
+    with Session(options) as session:
+        return answer(options, list_transactions(session.reader, selection, config_topic), view_transactions)
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    try:
+        return re.compile(pattern)
+    except re.error as error:
+        raise UsageError(f"--pattern {pattern!r} is no regular expression: {error}") from error

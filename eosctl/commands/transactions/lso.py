@@ -1,0 +1,61 @@
+"""`eosctl transactions lso`: how far readers of committed records come."""
+
+from typing import Annotated, TypeAlias
+
+import typer
+
+from eosctl.commands.connect_options import ConfigTopic
+from eosctl.commands.transactions.options import NamedPartitions, Partitions
+from eosctl.shell.answering import answer
+from eosctl.shell.options import GlobalOptions, reading
+
+Watch: TypeAlias = Annotated[
+    float | None, typer.Option(metavar="SECONDS", min=0.05, help="Look again every so many seconds, until Ctrl-C.")
+]
+Looks: TypeAlias = Annotated[
+    int | None, typer.Option(metavar="N", min=1, help="With --watch: look so often, then end.")
+]
+
+
+@reading
+def lso(
+    options: GlobalOptions,
+    topics: NamedPartitions = None,
+    topic: Partitions = None,
+    watch: Watch = None,
+    looks: Looks = None,
+    config_topic: ConfigTopic = "connect-configs",
+) -> int:
+    """Show how far readers of committed records come, and who keeps them from the rest.
+
+    Use it when such readers lag although records arrive: they end at the last stable offset, where the first open
+    transaction begins. Without a topic, all partitions of the cluster that are held back are shown. --watch draws on
+    the terminal, and the last look is the answer.
+
+    Examples:
+      eosctl transactions lso -b broker:9092
+      eosctl transactions lso -b broker:9092 --topic orders --topic connect-offsets:3 --group-id connect-cluster
+      eosctl transactions lso -b broker:9092 --topic orders --watch 2
+
+    Columns:
+      TOPIC           the topic
+      PARTITION       the partition
+      LOG-START       its first offset
+      LAST-STABLE     the last stable offset: where readers of committed records end
+      HIGH-WATERMARK  where its records end
+      HELD-BACK       offsets between the two
+      HELD_S          since the first of them was written
+      STATE           the coordinator's state of the transaction that holds it back
+      BY              its transactional ID and owner, or its producer ID/epoch
+    """
+    from eosctl.operations.last_stable import StabilityRequest, watch_last_stable_offsets
+    from eosctl.operations.session import Session
+    from eosctl.render.views.last_stable import view_stability
+
+    console = options.console
+    request = StabilityRequest((*(topic or ()), *(topics or ())), config_topic, watch, looks)
+    with Session(options) as session:
+        found = watch_last_stable_offsets(
+            session.reader, request, lambda look: console.redraw(view_stability(look)), console
+        )
+        return answer(options, found, view_stability)

@@ -1,0 +1,43 @@
+"""`eosctl transactions producers`: the producers of partitions."""
+
+from eosctl.commands.connect_options import ConfigTopic
+from eosctl.commands.transactions.options import NamedPartitions, Partitions
+from eosctl.shell.answering import answer
+from eosctl.shell.options import GlobalOptions, reading
+
+
+@reading
+def producers(
+    options: GlobalOptions,
+    topics: NamedPartitions = None,
+    topic: Partitions = None,
+    config_topic: ConfigTopic = "connect-configs",
+) -> int:
+    """Show the producers that partitions remember, and the transactions open there.
+
+    Use it to see who wrote to a partition recently, under which producer ID and epoch, and what is open. A leader
+    forgets an idle producer after producer.id.expiration.ms (1 day). Needs Read on the topics.
+
+    Examples:
+      eosctl transactions producers -b broker:9092 --topic orders
+      eosctl transactions producers -b broker:9092 --topic orders:0,3 --topic connect-offsets
+
+    Columns:
+      TOPIC             the topic
+      PARTITION         the partition
+      PRODUCER-ID       a producer that the leader remembers
+      EPOCH             its epoch
+      SEQUENCE          the sequence number of its last record
+      LAST-TIME         the timestamp of its last batch, UTC
+      MARKER-EPOCH      the coordinator epoch of its last marker; - where there was none
+      OPEN-FROM         where its open transaction begins; - where none is open
+      TRANSACTIONAL-ID  the ID that holds the producer ID now; - where none does
+      OWNER             who uses it, or the shape of its name
+    """
+    from eosctl.operations.session import Session
+    from eosctl.operations.transactions import ProducersRequest, list_producers
+    from eosctl.render.views.transactions import view_producers
+
+    request = ProducersRequest((*(topic or ()), *(topics or ())), config_topic)
+    with Session(options) as session:
+        return answer(options, list_producers(session.reader, request), view_producers)

@@ -1,0 +1,96 @@
+"""What `transactions hanging` decides: what hangs, what cannot be judged, and the exit code."""
+
+import pytest
+
+from eosctl.errors import NotAuthorized, Unreachable
+from eosctl.model.config_topic import ConfigRecord
+from eosctl.model.hanging import HangingReason, TransactionalIdAccess
+from eosctl.model.partition_producers import NO_LEADER
+from eosctl.model.report import exit_code
+from eosctl.model.skipped import Skipped
+from eosctl.model.snapshot import ConfigTopicLog
+from eosctl.operations.hanging import HangingRequest, find_hanging
+from tests.operations.transactions import HERE, THERE, active, cluster, described
+
+ALL = HangingRequest((), None, 900_000, "connect-configs", None)
+
+
+def test_what_no_coordinator_knows_hangs_and_the_exit_code_is_1():
+    found = find_hanging(cluster([active()], [active()]), ALL)
+    assert [(each.transaction.start_offset, each.reason) for each in found.verdicts] == [
+        (5, HangingReason.NO_TRANSACTIONAL_ID)
+    ]
+    assert found.held_back[HERE, 9, 5].holds_lso
+    assert exit_code(found) == 1
+
+
+def test_what_has_ended_at_the_second_look_does_not_hang():
+    found = find_hanging(cluster([active()], [active(start=None)]), ALL)
+    assert found.verdicts == ()
+    assert exit_code(found) == 0
+
+
+def test_a_transaction_that_its_coordinator_knows_in_the_partition_is_in_progress():
+    reader = cluster([active()], listed={"task-0": 9}, answers={"task-0": described("task-0", 9, HERE)})
+    found = find_hanging(reader, ALL)
+    assert [each.hangs for each in found.verdicts] == [False]
+    assert str(found.owners["task-0"]).startswith("unknown")
+    assert exit_code(found) == 0
+
+
+def test_where_no_leader_answers_nothing_found_ends_with_4_and_something_found_with_1():
+    leaders = {HERE: 1, THERE: NO_LEADER}
+    nothing = find_hanging(cluster([], partitions=leaders), ALL)
+    assert (nothing.searched, nothing.not_searched) == (1, (THERE,))
+    assert (exit_code(nothing), type(nothing.failure)) == (4, Unreachable)
+    assert exit_code(find_hanging(cluster([active()], [active()], partitions=leaders), ALL)) == 1
+
+
+def test_a_producer_that_a_silent_coordinator_may_know_is_undecided():
+    found = find_hanging(cluster([active()], unlisted=("broker 3 did not list its transactional IDs",)), ALL)
+    assert (found.verdicts, len(found.undecided)) == ((), 1)
+    assert found.undecided_reasons == ("broker 3 did not list its transactional IDs",)
+    assert exit_code(found) == 4
+
+
+def test_an_id_whose_coordinator_does_not_answer_is_undecided_and_others_are_judged():
+    reader = cluster(
+        [active(9), active(10)],
+        listed={"lost": 9, "known": 10},
+        answers={"lost": Unreachable("broker 3 does not answer"), "known": described("known", 10, HERE)},
+    )
+    found = find_hanging(reader, ALL)
+    assert [each.transaction.transactional_id for each in found.verdicts] == ["known"]
+    assert [each.transactional_id for each in found.undecided] == ["lost"]
+    assert exit_code(found) == 4
+
+
+def test_nothing_is_judged_where_ids_are_hidden():
+    reader = cluster([active()], access=TransactionalIdAccess(("live-…",), None))
+    with pytest.raises(NotAuthorized, match="User:test may not Describe on TransactionalId"):
+        find_hanging(reader, ALL)
+
+
+def test_what_is_not_read_of_waiting_groups_is_named():
+    found = find_hanging(cluster([active()], [active()], waiting_groups=Skipped("denied")), ALL)
+    assert found.held_back[HERE, 9, 5].groups == Skipped("denied")
+    assert "waiting_groups" in {each.what for each in found.coverage.unread}
+
+
+@pytest.mark.parametrize(
+    ("given", "known", "waits"),
+    [
+        ("orders", "other", True),
+        (None, "orders", True),
+        ("other", "orders", False),
+        (None, None, False),
+    ],
+)
+def test_the_offsets_topic_is_the_one_given_else_the_one_that_the_reader_knows(given, known, waits):
+    records: tuple[ConfigRecord, ...] = ()
+    log = ConfigTopicLog("connect-configs", Skipped("-"), Skipped("-"), records)
+    facts = {"group_id": "g", "groups": {}, "config_topic": log, "worker_offsets_topic": lambda: known}
+    found = find_hanging(
+        cluster([active()], [active()], **facts), HangingRequest((), None, 900_000, "connect-configs", given)
+    )
+    assert bool(found.held_back[HERE, 9, 5].connect) is waits
