@@ -44,6 +44,8 @@ def cluster(**facts) -> FakeCluster:
         "transaction_log": TransactionLogRecords({}, 1, ()),
         "config_topic": lambda name: ConfigTopicLog(name, Skipped("-"), Skipped("-"), ()),
         "connect": NO_WORKERS,
+        "worker_offsets_topic": None,
+        "worker_clients": {},
         "worker_evidence": NO_WORKERS,
         "internal_topic": lambda role, name: InternalTopic(role, name, None),
     }
