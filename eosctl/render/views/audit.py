@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
-from eosctl.analysis.histograms import quantile
 from eosctl.model.audit_report import (
     AuditReport,
     AuditVerdict,
@@ -15,6 +14,7 @@ from eosctl.model.audit_report import (
     TransactionStatistics,
 )
 from eosctl.model.counts import counted
+from eosctl.model.histograms import quantile
 from eosctl.model.report import Severity
 from eosctl.model.times import rfc3339
 from eosctl.render.document import Column, Document, Findings, Rows, Table, Tone, figure
