@@ -28,7 +28,7 @@ from eosctl.ledger.ledger import open_ledger
 from eosctl.ledger.sqlite import SqliteStore
 from eosctl.ledger.url import ledger_store
 from eosctl.sources.config_providers import look_up
-from tests.executors.ledgers import CLUSTER, advanced, read_up_to, row, run_of
+from tests.ledger.ledgers import CLUSTER, advanced, read_up_to, row, run_of
 from tests.postgresql import PASSWORD, PostgreSQL
 
 SECRET = "hunter%22"
@@ -177,7 +177,7 @@ CUT_SHORT = """
 import resource, signal, sys
 from eosctl.ledger.ledger import open_ledger
 from eosctl.errors import EosctlError
-from tests.executors.ledgers import CLUSTER, advanced, row, run_of
+from tests.ledger.ledgers import CLUSTER, advanced, row, run_of
 ledger = open_ledger(sys.argv[1])
 state = ledger.state("job", CLUSTER)
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
