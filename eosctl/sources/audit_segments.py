@@ -4,7 +4,7 @@
     <topic>-<partition>/00000000000000000000.log.swap  what a cleaner puts in the place of segments
     <topic>-<partition>/partition.metadata             version: 0, topic_id: <ID> (KIP-516)
 
-1. Nobody tells which transactions were aborted, so the segments are gone through twice: once for their markers.
+1. No broker reports which transactions were aborted, so the segments are gone through twice: once for their markers.
 2. The end of the last segment stands for the high watermark; what a copy cut in the middle of a batch is not there.
 3. The last stable offset is the first offset of the earliest transaction without a marker.
 4. A `.swap` file is whole. A broker that starts puts it in the place of the segments that it covers, so it is read
@@ -21,13 +21,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 
 from eosctl.codecs.record_batches import Batch, DamagedOffsets, MarkerType, decode_marker
 from eosctl.errors import ConfigError, Undecodable, UsageError
-from eosctl.model.audit import OffsetRange
+from eosctl.model.audit import AuditPlan, OffsetRange
 from eosctl.model.names import TopicPartition
-from eosctl.sources.audit_log import ControlBatch, DataBatch, LogItem
+from eosctl.sources.audit_log import ControlBatch, DataBatch, LogItem, LogSource
 from eosctl.sources.log_checkpoints import CLEANER, LOG_START, read_checkpoint
 from eosctl.sources.log_segment import DIRECTORY, SegmentBatches, SegmentGone
 
@@ -225,3 +225,32 @@ class _Log:
                 reached, self.cut_bytes = max(reached, segment.next_offset), segment.cut_bytes
         if self._end is not None and reached < self._end:
             yield DamagedOffsets(reached, self._end, SHORTER)
+
+
+@dataclass(frozen=True)
+class SegmentSource(LogSource):
+    """Reads the segments of the partitions that it was given."""
+
+    segments: tuple[PartitionSegments, ...]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """There is nothing to close."""
+
+    def read(self, plan: AuditPlan, offsets: OffsetRange) -> Iterator[LogItem]:
+        """Everything in the range, in offset order."""
+        mine = next(each for each in self.segments if each.topic_partition == offsets.topic_partition)
+        return read_segments(mine, offsets)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSegments:
+    """Opens a SegmentSource."""
+
+    segments: tuple[PartitionSegments, ...]
+
+    def __call__(self) -> SegmentSource:
+        """A source of its own."""
+        return SegmentSource(self.segments)

@@ -17,10 +17,10 @@ import msgspec
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from eosctl.engines.cluster_source import ClusterSource
 from eosctl.engines.scanning import scan_range
 from eosctl.errors import EosctlError
 from eosctl.model.audit import AuditPlan, OffsetRange, StateKind, StateRow
+from eosctl.sources.audit_log import ClusterSource
 from eosctl.spark.executor_access import ExecutorAccess
 from eosctl.spark.executor_errors import carried
 from eosctl.spark.state_rows import COLUMNS, encode_flagged

@@ -13,7 +13,6 @@ from confluent_kafka.admin import AdminClient
 from eosctl.clients.wire import Wire
 from eosctl.codecs.record_batches import iter_batches
 from eosctl.engines.auditing import run_audit
-from eosctl.engines.cluster_source import OpenCluster
 from eosctl.engines.local import LocalEngine
 from eosctl.model.audit import AuditedTopic, AuditPlan, TopicRole
 from eosctl.model.audit_report import AuditReport
@@ -21,6 +20,7 @@ from eosctl.model.client_properties import ClientProperties
 from eosctl.planning.audit import plan_ranges
 from eosctl.planning.ledger import resume
 from eosctl.sandbox.sandbox import Sandbox
+from eosctl.sources.audit_log import OpenCluster
 from eosctl.sources.audit_plan import AuditScope, read_bounds
 from tests.integration.audit_site import Eosctl
 from tests.integration.producers import create_topic

@@ -79,7 +79,7 @@ class ClusterSite:
 
     def open_source(self) -> OpenSource:
         """Fetches with the identity of the command."""
-        from eosctl.engines.cluster_source import OpenCluster
+        from eosctl.sources.audit_log import OpenCluster
 
         return OpenCluster(self._session.client_properties, self._session.options.timeout_s)
 
@@ -151,7 +151,7 @@ class SegmentSite:
 
     def open_source(self) -> OpenSource:
         """Reads the same files."""
-        from eosctl.engines.segment_source import OpenSegments
+        from eosctl.sources.audit_segments import OpenSegments
 
         return OpenSegments(self._segments)
 
