@@ -128,9 +128,9 @@ def local(servers: str, topic: str, cores: int) -> None:
 
 def spark(servers: str, topic: str, master: str, cores: int, *, archive: bool = True) -> None:
     """The same on Spark, started in this process; with an archive of its classes, or as the first time."""
+    from eosctl.model.spark_options import SparkOptions, spark_engine
     from eosctl.sandbox.cache import cache_directory
     from eosctl.sandbox.java import find_java
-    from eosctl.spark.starting import SparkOptions, spark_engine
 
     plan = plan_of(servers, topic, TopicRole.OFFSETS, cores)
     wish, properties = SparkOptions(master=master), ClientProperties((servers,))

@@ -5,8 +5,8 @@ from typing import Final
 
 from eosctl.codecs.ledger import CURSOR_COLUMNS, RANGE_COLUMNS, decode_cursor, id_text, marks, range_values
 from eosctl.errors import Refused, StaleRange
-from eosctl.executors.failpoints import Failpoint, no_failpoint
 from eosctl.ledger.store import LedgerConnection, Value
+from eosctl.model.failpoints import Failpoint, no_failpoint
 from eosctl.model.ledger import STATE_VERSION, Advance, Cursor, JobState, LedgerRun
 from eosctl.model.names import TopicPartition
 

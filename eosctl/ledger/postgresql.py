@@ -107,7 +107,7 @@ class PostgresqlConnection:
         import psycopg
 
         self._store = store
-        self._connection: psycopg.Connection[Row] = self._told(
+        self._connection: psycopg.Connection[Row] = self._reporting(
             lambda: psycopg.connect(
                 autocommit=True, prepare_threshold=None, client_encoding="UTF8", **_named(parameters)
             )
@@ -143,7 +143,7 @@ class PostgresqlConnection:
                 cursor.executemany(_said(statement), rows)
                 return max(cursor.rowcount, 0)
 
-        return self._told(act)
+        return self._reporting(act)
 
     def define(self, statement: str) -> None:
         """Creates a table or changes one."""
@@ -154,8 +154,8 @@ class PostgresqlConnection:
         cursor = self._connection.cursor("eosctl", binary=True)
         try:
             cursor.itersize = ROWS_AT_A_TIME
-            self._told(lambda: cursor.execute(_said(statement), values))
-            while found := self._told(lambda: cursor.fetchmany(ROWS_AT_A_TIME)):
+            self._reporting(lambda: cursor.execute(_said(statement), values))
+            while found := self._reporting(lambda: cursor.fetchmany(ROWS_AT_A_TIME)):
                 yield from found
         finally:
             with suppress(Exception):
@@ -177,9 +177,9 @@ class PostgresqlConnection:
         self._do("ROLLBACK")
 
     def _do(self, statement: str, values: Sequence[Value] | None = None) -> str | None:
-        return self._told(lambda: self._connection.execute(statement.encode(), values).statusmessage)
+        return self._reporting(lambda: self._connection.execute(statement.encode(), values).statusmessage)
 
-    def _told(self, act: Callable[[], T]) -> T:
+    def _reporting(self, act: Callable[[], T]) -> T:
         import psycopg
 
         try:

@@ -23,10 +23,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
-from eosctl.codecs.record_batches import Batch, DamagedOffsets, MarkerType, decode_marker
+from eosctl.codecs.record_batches import Batch, DamagedOffsets, MarkerType, decode_marker, decode_records
+from eosctl.codecs.transaction_log import decode_log_record
 from eosctl.errors import ConfigError, Undecodable, UsageError
 from eosctl.model.audit import AuditPlan, OffsetRange
 from eosctl.model.names import TopicPartition
+from eosctl.model.transaction_log import LogRecord
 from eosctl.sources.audit_log import ControlBatch, DataBatch, LogItem, LogSource
 from eosctl.sources.log_checkpoints import CLEANER, LOG_START, read_checkpoint
 from eosctl.sources.log_segment import DIRECTORY, SegmentBatches, SegmentGone
@@ -225,6 +227,17 @@ class _Log:
                 reached, self.cut_bytes = max(reached, segment.next_offset), segment.cut_bytes
         if self._end is not None and reached < self._end:
             yield DamagedOffsets(reached, self._end, SHORTER)
+
+
+def read_transaction_log_segments(partitions: Iterable[PartitionSegments]) -> Iterator[LogRecord]:
+    """The records of these partitions of `__transaction_state`. Raises Undecodable for a record that is none of it."""
+    for each in partitions:
+        place = each.topic_partition
+        whole = OffsetRange(place.topic, place.partition, each.log_start_offset, each.end_offset)
+        for item in read_segments(each, whole):
+            if isinstance(item, DataBatch):
+                for record in decode_records(item.batch):
+                    yield decode_log_record(place.partition, record)
 
 
 @dataclass(frozen=True)
