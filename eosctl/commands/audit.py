@@ -79,7 +79,7 @@ ExportDirectory: TypeAlias = Annotated[
 
 
 @app.command("run", hidden=True)
-@app.callback(invoke_without_command=True)
+@app.callback(invoke_without_command=True, subcommand_metavar="[status|history]")
 @reading
 @about_offsets
 def audit(
