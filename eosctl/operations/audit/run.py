@@ -62,7 +62,7 @@ class _Auditor:
     def __init__(self, session: Session, request: AuditRequest) -> None:
         self._session, self._request = session, request
         self._input: AuditInput = (
-            LogDirectories(session, request) if request.log_directories else Cluster(session, request)
+            LogDirectories(session, request) if request.log_directories else Cluster(session.reader, request)
         )
         self._history: TransactionLogHistory | Skipped = TransactionLogHistory()
         self.processes = request.processes or os.cpu_count() or 1
