@@ -152,6 +152,9 @@ def audit(
     from eosctl.render.views.audit_plan import view_audit_plan
 
     _require_one_input(options, log_dir, engine)
+    if options.snapshot is not None and store is not None:
+        options.console.warn("a snapshot has no record batches to keep: --store is not used")
+        store = None
     asked = AuditRequest(
         offsets=request,
         topics=tuple(topic or ()),
