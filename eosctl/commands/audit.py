@@ -104,7 +104,7 @@ def audit(
     topic and the topics that source connectors write to: producer IDs, epochs, transactions and their markers, which no
     consumer shows. For each connector it says held, broken (with topic, partition and offsets), or cannot-tell (with
     what is missing). Nothing is written to Kafka. A snapshot holds no record batches: from one it judges the config
-    topic's history, and what it cannot tell it says.
+    topic's history and transactions that hang, and no verdict is held.
 
     Examples:
       eosctl audit -b broker:9092 --connect-url http://worker:8083 --group-id connect-cluster
@@ -155,7 +155,7 @@ def audit(
     if options.snapshot is not None and store is not None:
         options.console.warn("a snapshot has no record batches to keep: --store is not used")
         store = None
-    asked = AuditRequest(
+    audited = AuditRequest(
         offsets=request,
         topics=tuple(topic or ()),
         engine=engine.value,
@@ -169,9 +169,9 @@ def audit(
     )
     with Session(options) as session:
         if plan:
-            return answer(options, plan_audit(session, asked), view_audit_plan)
+            return answer(options, plan_audit(session, audited), view_audit_plan)
         formats = ReportFormats(render_audit_json, render_audit_page)
-        return answer(options, run_and_report(session, asked, formats), view_audit)
+        return answer(options, run_and_report(session, audited, formats), view_audit)
 
 
 def _require_one_input(options: GlobalOptions, log_dir: list[Path] | None, engine: EngineName) -> None:

@@ -1,7 +1,7 @@
 """The local engine: ranges in worker processes of this machine, states in files of a directory that is gone afterwards.
 
 A range's rows lie in one file, bucket after bucket; the driver keeps only where each bucket begins. Small plans are
-carried out in this process: starting others takes longer.
+run in this process: starting others takes longer.
 """
 
 import multiprocessing

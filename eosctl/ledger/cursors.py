@@ -69,7 +69,7 @@ def _key(job: str, cursor: Cursor) -> tuple[str | int, ...]:
 
 
 def refusal(connection: LedgerConnection, run: LedgerRun) -> Refused:
-    """Why the run could not be committed: asked in a transaction of its own, after that of the run was rolled back."""
+    """Why the run could not be committed: read in a transaction of its own, after that of the run was rolled back."""
     state = run.state
     rows = list(connection.rows("SELECT run_number, cluster_id FROM audit_job WHERE job = ?", (state.job,)))
     number, cluster = rows[0] if rows else (0, id_text(state.cluster_id))

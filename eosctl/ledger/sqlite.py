@@ -102,15 +102,15 @@ class SqliteConnection:
 
     def change(self, statement: str, rows: Iterable[Sequence[Value]]) -> int:
         """How many rows of the table were changed."""
-        return max(self._reporting(lambda: self._connection.executemany(DIALECT.said(statement), rows).rowcount), 0)
+        return max(self._reporting(lambda: self._connection.executemany(DIALECT.render(statement), rows).rowcount), 0)
 
     def define(self, statement: str) -> None:
         """Creates a table or changes one."""
-        self._reporting(lambda: self._connection.execute(DIALECT.said(statement)))
+        self._reporting(lambda: self._connection.execute(DIALECT.render(statement)))
 
     def rows(self, statement: str, values: Sequence[Value] = ()) -> Iterator[Row]:
         """One row at a time."""
-        cursor = self._reporting(lambda: self._connection.execute(DIALECT.said(statement), values))
+        cursor = self._reporting(lambda: self._connection.execute(DIALECT.render(statement), values))
         while (row := self._reporting(cursor.fetchone)) is not None:
             yield row
 

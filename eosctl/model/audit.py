@@ -107,11 +107,11 @@ class OpenAtPlan(NamedTuple):
 class AuditPlan(Answer):
     """All that an audit will read, resolved once; a task never asks for an offset that is not here.
 
-    as_of is in ms since the epoch. Last stable offsets were all asked before the first high watermark: what belongs to
+    as_of is in ms since the epoch. Last stable offsets were all read before the first high watermark: what belongs to
     a transaction that ended below a last stable offset lies below the high watermarks, in every partition.
     expired are ranges that the log start passed before an audit came by. connectors are the source connectors known by
     name; holders says whose producer IDs are still known.
-    selected are the connectors that a verdict is asked for (none: all).
+    selected are the connectors that a verdict is requested for (none: all).
     unread says of partitions and facts that could not be read why: no verdict is `held` without them.
     """
 

@@ -49,7 +49,7 @@ class AbortedTransaction(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PartitionSegments:
-    """The segments of one partition, and what their markers tell.
+    """The segments of one partition, and what their markers say.
 
     cut_bytes is how many bytes at the end of the last one are no whole batch, cleaned whether it was ever compacted.
     """

@@ -102,7 +102,7 @@ def _holders(reader: ClusterReader) -> tuple[TransactionalIdHolder, ...] | Skipp
 def _open(reader: ClusterReader, places: Collection[TopicPartition]) -> tuple[OpenAtPlan, ...] | Skipped:
     """Open transactions of these partitions, and which of them hang: KIP-664's rule without its age.
 
-    The age keeps lookups from racing with the end of a transaction. Here the partitions are asked again afterwards.
+    The age keeps lookups from racing with the end of a transaction. Here the partitions are read again afterwards.
     """
     try:
         return tuple(_judged(reader, places)) if places else ()

@@ -1,4 +1,4 @@
-"""What an audit is asked for, and what it reads."""
+"""The request of an audit, and the interface to what it reads."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -54,5 +54,5 @@ class AuditInput(Protocol):
 
     @property
     def coverage(self) -> Coverage:
-        """What was asked for until now, and what of it was not read."""
+        """What was requested until now, and what of it was not read."""
         ...

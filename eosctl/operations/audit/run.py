@@ -78,7 +78,7 @@ class _Auditor:
         return plan.covering(self._coverage(plan))
 
     def run(self, plan: AuditPlan, carried: CarriedRows) -> AuditResult:
-        """The plan, run by the engine that was asked for, with progress on a terminal."""
+        """The plan, run by the requested engine, with progress on a terminal."""
         total = sum(each.size for each in plan.ranges)
         with self._session.options.console.progress("auditing", total, unit="offsets") as advance:
 

@@ -84,7 +84,7 @@ STALLS: Final = Table(
 
 
 def view_audit(report: AuditReport) -> Document:
-    """Verdicts, findings with evidence and cure, ranges, and statistics; the pictures' figures are in the data too."""
+    """Verdicts, findings with evidence and fix, ranges, and statistics; the pictures' figures are in the data too."""
     plan = report.plan
     stalls = [_stall_row(each, plan.as_of) for each in report.stalls]
     return Document(
