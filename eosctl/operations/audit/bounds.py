@@ -4,17 +4,15 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from eosctl.analysis.hanging import join_open_transactions, reason_of, transactional_ids_by_producer
 from eosctl.codecs.audit_states import read_offsets_key
 from eosctl.errors import EosctlError, Unreachable, UsageError
 from eosctl.model.audit import AuditedTopic, AuditPlan, OpenAtPlan, PartitionBounds, TopicRole, TransactionalIdHolder
-from eosctl.model.hanging import OpenTransaction
 from eosctl.model.names import TopicPartition
 from eosctl.model.producers import ActiveProducer
 from eosctl.model.skipped import Cause, Skipped
 from eosctl.model.topics import PartitionOffsets, TopicDescription
+from eosctl.operations.hanging import join_with_coordinators
 from eosctl.sources.cluster_reader import ClusterReader
-from eosctl.sources.open_transactions import require_access
 
 CLEANUP_POLICY: Final = "cleanup.policy"
 RETENTION_MS: Final = "retention.ms"
@@ -114,14 +112,18 @@ def _judged(reader: ClusterReader, places: Collection[TopicPartition]) -> Iterat
     known = reader.partitions({place.topic: None for place in places})
     leaders = {place: known[place] for place in places}
     candidates = _open_producers(reader, leaders)
-    require_access(reader.access(), reader.principal)
-    transactions = _joined(reader, candidates)
+    access = reader.access()
+    if isinstance(access, Skipped):
+        raise Unreachable(access.reason)
+    access.require(reader.principal)
+    joined = join_with_coordinators(reader, candidates)
+    joined.require()
     again = {
         (each.topic_partition, each.producer.producer_id, each.transaction_start_offset)
         for each in _open_producers(reader, leaders)
     }
-    for each in transactions:
-        reason = reason_of(each) if each.place in again else None
+    for each in joined.transactions:
+        reason = each.reason if each.place in again else None
         yield OpenAtPlan(
             each.topic_partition.topic,
             each.topic_partition.partition,
@@ -132,23 +134,6 @@ def _judged(reader: ClusterReader, places: Collection[TopicPartition]) -> Iterat
             reason is not None,
             None if reason is None else reason.value,
         )
-
-
-def _joined(reader: ClusterReader, candidates: Collection[ActiveProducer]) -> tuple[OpenTransaction, ...]:
-    if not candidates:
-        return ()
-    ids = {each.producer.producer_id for each in candidates}
-    listed = reader.transactional_ids(producer_ids=ids)
-    names = transactional_ids_by_producer(listed.transactions)
-    if ids - names.keys() and listed.unlisted:
-        raise Unreachable("; ".join(listed.unlisted))
-    descriptions = {}
-    for name, described in reader.describe(sorted(set(names.values()))).items():
-        if isinstance(described, EosctlError):
-            raise described
-        if described is not None:
-            descriptions[name] = described
-    return join_open_transactions(candidates, names, descriptions)
 
 
 def _open_producers(reader: ClusterReader, leaders: Mapping[TopicPartition, int]) -> list[ActiveProducer]:
