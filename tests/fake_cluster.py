@@ -7,6 +7,7 @@ from eosctl.errors import EosctlError
 from eosctl.model.skipped import Cause, Skipped
 from eosctl.sources.cluster_reader import ClusterReader, CoverageLog
 
+QUESTIONS = frozenset(name for name in dir(ClusterReader) if not name.startswith("_"))
 NOT_GIVEN = Skipped("the test gives none", Cause.NOT_ASKED)
 
 
@@ -19,7 +20,7 @@ class FakeCluster(CoverageLog):
 
     def __init__(self, *, as_of: int = 0, group_id: str | None = None, **facts: object) -> None:
         super().__init__()
-        unknown = facts.keys() - vars(ClusterReader).keys()
+        unknown = facts.keys() - QUESTIONS
         assert not unknown, f"no question of ClusterReader: {unknown}"
         self.group_id, self._as_of, self._facts = group_id, as_of, facts
 
@@ -27,7 +28,7 @@ class FakeCluster(CoverageLog):
         return self._as_of
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        if name not in vars(ClusterReader):
+        if name not in QUESTIONS:
             raise AttributeError(name)
 
         def ask(*args: object, **options: object) -> object:

@@ -50,10 +50,10 @@ class Scanning:
 def headers(servers: str, topic: str) -> None:
     """Every batch header of the topic, folded as an output topic's are."""
     from eosctl.codecs.audit_states import decode_state
-    from eosctl.engines.cluster_source import ClusterSource
     from eosctl.engines.scanning import scan_range
     from eosctl.model.audit import StateKind
     from eosctl.model.audit_states import LogState
+    from eosctl.sources.audit_log import ClusterSource
 
     plan = plan_of(servers, topic, TopicRole.OUTPUT, 1)
     with ClusterSource(ClientProperties((servers,)), TIMEOUT_S) as source:
@@ -71,9 +71,8 @@ def headers(servers: str, topic: str) -> None:
 def decode(servers: str, topic: str) -> None:
     """Offset, key and value of every record."""
     from eosctl.codecs.record_batches import decode_entries
-    from eosctl.engines.cluster_source import ClusterSource
     from eosctl.engines.scanning import scan_range
-    from eosctl.sources.audit_log import DataBatch
+    from eosctl.sources.audit_log import ClusterSource, DataBatch
 
     plan = plan_of(servers, topic, TopicRole.OUTPUT, 1)
     with ClusterSource(ClientProperties((servers,)), TIMEOUT_S) as source:
@@ -120,8 +119,8 @@ def consume(servers: str, topic: str) -> None:
 
 def local(servers: str, topic: str, cores: int) -> None:
     """A full audit with findings, on the local engine."""
-    from eosctl.engines.cluster_source import OpenCluster
     from eosctl.engines.local import LocalEngine
+    from eosctl.sources.audit_log import OpenCluster
 
     plan = plan_of(servers, topic, TopicRole.OFFSETS, cores)
     _audit(plan, LocalEngine(OpenCluster(ClientProperties((servers,)), TIMEOUT_S), processes=cores))
@@ -129,9 +128,9 @@ def local(servers: str, topic: str, cores: int) -> None:
 
 def spark(servers: str, topic: str, master: str, cores: int, *, archive: bool = True) -> None:
     """The same on Spark, started in this process; with an archive of its classes, or as the first time."""
+    from eosctl.model.spark_options import SparkOptions, spark_engine
     from eosctl.sandbox.cache import cache_directory
     from eosctl.sandbox.java import find_java
-    from eosctl.spark.starting import SparkOptions, spark_engine
 
     plan = plan_of(servers, topic, TopicRole.OFFSETS, cores)
     wish, properties = SparkOptions(master=master), ClientProperties((servers,))

@@ -10,9 +10,10 @@ from eosctl.clients.wire import Wire
 from eosctl.model.audit import AuditedTopic, AuditPlan, TopicRole
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.partitioner import java_partition
+from eosctl.operations.audit.bounds import AuditScope, read_bounds
 from eosctl.planning.audit import plan_ranges
 from eosctl.planning.ledger import resume
-from eosctl.sources.audit_plan import AuditScope, read_bounds
+from tests.live_reader import reader_over
 
 PARTITIONS = 4
 CONNECTORS = 4
@@ -82,6 +83,8 @@ def plan_of(servers: str, topic: str, role: TopicRole, cores: int) -> AuditPlan:
     if role is TopicRole.OFFSETS:
         topics.append(AuditedTopic(OUTPUT, TopicRole.OUTPUT, connectors=tuple(f"c{n}" for n in range(CONNECTORS))))
     names = tuple(f"c{number}" for number in range(CONNECTORS))
-    with Wire(ClientProperties((servers,))) as wire:
-        bounds = read_bounds(wire, AuditScope(tuple(topics), "connect-cluster", names, {}), AS_OF)
+    properties = ClientProperties((servers,))
+    with Wire(properties) as wire:
+        reader = reader_over(wire, properties, as_of=AS_OF, group_id="connect-cluster")
+        bounds = read_bounds(reader, AuditScope(tuple(topics), names))
     return plan_ranges(bounds, resume({}, bounds.topics, bounds.bounds), {}, cores)

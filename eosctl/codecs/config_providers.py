@@ -19,6 +19,11 @@ KNOWN: Final[Mapping[str, str]] = {
 }
 
 
+def no_lookup(provider: str, path: str, key: str) -> str:
+    """The Lookup where references cannot be resolved: raises ConfigError."""
+    raise ConfigError(f"references to config providers are not resolved here: {key}")
+
+
 def resolve_references(properties: Mapping[str, str], lookup: Lookup, *, origin: str) -> dict[str, str]:
     """The properties with each reference replaced by what `lookup` says; what it gives is not resolved again.
 

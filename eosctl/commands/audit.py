@@ -1,29 +1,17 @@
 """`eosctl audit`: did exactly-once hold?"""
 
-from typing import TYPE_CHECKING
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from eosctl.commands.audit_options import (
-    Action,
-    AskedAction,
-    Engine,
-    EngineName,
-    ExecutorProperties,
-    ExportDirectory,
-    JobName,
-    LedgerStore,
-    LogDirectories,
-    OnlyPlan,
-    OutputTopics,
-    Processes,
-    ReportFile,
-    SparkMaster,
-    SparkRemote,
-)
 from eosctl.commands.offsets.options import about_offsets
 from eosctl.errors import UsageError
-from eosctl.shell.options import GlobalOptions, connecting
+from eosctl.model.spark_options import SparkOptions
+from eosctl.operations.session import Session
+from eosctl.shell.answering import answer
+from eosctl.shell.options import GlobalOptions, connecting, reading
 
 if TYPE_CHECKING:
     from eosctl.operations.offset_stores import OffsetsRequest
@@ -31,13 +19,72 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 
-@app.command()
-@connecting
+class EngineName(StrEnum):
+    """What runs the audit."""
+
+    LOCAL = "local"
+    SPARK = "spark"
+
+
+OutputTopics: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(metavar="TOPIC", help="A topic that connectors write to. May be repeated. [default: all known]"),
+]
+OnlyPlan: TypeAlias = Annotated[bool, typer.Option("--plan", help="Show what would be read, and read nothing.")]
+Engine: TypeAlias = Annotated[EngineName, typer.Option(help="On this machine, or on Spark.")]
+Processes: TypeAlias = Annotated[
+    int | None, typer.Option(metavar="N", min=1, help="Processes of the local engine. [default: one a CPU]")
+]
+SparkMaster: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="URL", help="Spark's master. [default: this machine, or spark-submit's]")
+]
+SparkRemote: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="URL", help="A Spark Connect server, such as sc://host.")
+]
+ExecutorProperties: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="Client properties where Spark's executors find them: a file, or env:NAME for a variable's text.",
+    ),
+]
+LogDirectories: TypeAlias = Annotated[
+    list[Path] | None,
+    typer.Option(
+        metavar="DIR", help="Read a broker's log directory, or a copy of it, and no cluster. May be repeated."
+    ),
+]
+STORE_VARIABLE = "EOSCTL_AUDIT_STORE"
+LedgerStore: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        envvar=STORE_VARIABLE,
+        help="Keep a ledger, and read only what is new: sqlite:///FILE or postgresql://HOST/DATABASE.",
+    ),
+]
+KeptLedger: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL", envvar=STORE_VARIABLE, help="The ledger: sqlite:///FILE or postgresql://HOST/DATABASE."
+    ),
+]
+JobName: TypeAlias = Annotated[str, typer.Option(metavar="NAME", help="The name of this audit in the ledger.")]
+ReportFile: TypeAlias = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write a page for a browser: one file, nothing else needed.")
+]
+ExportDirectory: TypeAlias = Annotated[
+    Path | None, typer.Option(metavar="DIRECTORY", help="Write findings, ranges and statistics as Parquet files.")
+]
+
+
+@app.command("run", hidden=True)
+@app.callback(invoke_without_command=True, subcommand_metavar="[status|history]")
+@reading
 @about_offsets
 def audit(
     options: GlobalOptions,
     request: "OffsetsRequest",
-    action: AskedAction = Action.RUN,
     topic: OutputTopics = None,
     plan: OnlyPlan = False,
     engine: Engine = EngineName.LOCAL,
@@ -56,7 +103,8 @@ def audit(
     Use it after anything that may have broken the promise, and every night. It reads the offsets topics, the config
     topic and the topics that source connectors write to: producer IDs, epochs, transactions and their markers, which no
     consumer shows. For each connector it says held, broken (with topic, partition and offsets), or cannot-tell (with
-    what is missing). Nothing is written to Kafka.
+    what is missing). Nothing is written to Kafka. A snapshot holds no record batches: from one it judges the config
+    topic's history and transactions that hang, and no verdict is held.
 
     Examples:
       eosctl audit -b broker:9092 --connect-url http://worker:8083 --group-id connect-cluster
@@ -95,24 +143,19 @@ def audit(
       CONNECTORS  (--plan) who uses the topic; - for the worker's own topics
       TOPIC-ID    (--plan) Kafka's ID of the topic; another one once it was created again
       SETTLED     (--plan) no behind the last stable offset, where transactions are open
-      JOB         (status) the job's name
-      CLUSTER_ID  (status) the Kafka cluster that it audits
-      LAST-RUN    (status) when its last run was planned, UTC
-      RUN         (history) the run's number
-      RUN-ID      (history) its ID
-      FINDINGS    (history) how many findings its report has
     """
-    from eosctl.operations.audit.run import audit_now, plan_audit
-    from eosctl.operations.audit.sites import AuditRequest
-    from eosctl.operations.session import Session
-    from eosctl.spark.starting import SparkOptions
+    from eosctl.operations.audit.request import AuditRequest
+    from eosctl.operations.audit.run import ReportFormats, plan_audit, run_and_report
+    from eosctl.render.audit_json import render_audit_json
+    from eosctl.render.audit_page import render_audit_page
+    from eosctl.render.views.audit import view_audit
+    from eosctl.render.views.audit_plan import view_audit_plan
 
-    if action is not Action.RUN:
-        return _look(options, action, store, job)
-    directories = tuple(log_dir or ())
-    if directories and engine is EngineName.SPARK:
-        raise UsageError("--log-dir is read on this machine", hint="leave --engine spark out")
-    asked = AuditRequest(
+    _require_one_input(options, log_dir, engine)
+    if options.snapshot is not None and store is not None:
+        options.console.warn("a snapshot has no record batches to keep: --store is not used")
+        store = None
+    audited = AuditRequest(
         offsets=request,
         topics=tuple(topic or ()),
         engine=engine.value,
@@ -121,18 +164,83 @@ def audit(
         job=job,
         report=report,
         export=export,
-        log_directories=directories,
+        log_directories=tuple(log_dir or ()),
         spark=SparkOptions(master, remote, executor_properties),
     )
     with Session(options) as session:
-        answer = plan_audit(session, asked) if plan else audit_now(session, asked)
-        options.console.result(answer.document)
-        return answer.exit_code
+        if plan:
+            return answer(options, plan_audit(session, audited), view_audit_plan)
+        formats = ReportFormats(render_audit_json, render_audit_page)
+        return answer(options, run_and_report(session, audited, formats), view_audit)
 
 
-def _look(options: GlobalOptions, action: Action, store: str | None, job: str) -> int:
-    from eosctl.operations.audit.history import show_history, show_status
+def _require_one_input(options: GlobalOptions, log_dir: list[Path] | None, engine: EngineName) -> None:
+    if log_dir and options.snapshot is not None:
+        raise UsageError("--log-dir and --snapshot are two things to audit", hint="give one of them")
+    if engine is EngineName.SPARK and (log_dir or options.snapshot is not None):
+        option = "--log-dir" if log_dir else "--snapshot"
+        raise UsageError(f"{option} is read on this machine", hint="leave --engine spark out")
 
+
+@app.command("status")
+@connecting
+def status(options: GlobalOptions, store: KeptLedger = None) -> int:
+    """Show the jobs of a ledger, where each has come to, and what was never read.
+
+    Use it to see whether the nightly audits ran, and what expired before one came. It asks the ledger only.
+
+    Examples:
+      eosctl audit status --store sqlite:////var/lib/eosctl/audit.db
+      eosctl audit status --profile production -o json
+
+    Columns:
+      JOB           the job's name
+      CLUSTER_ID    the Kafka cluster that it audits
+      PARTITIONS    partitions that it follows
+      LAST-RUN      when its last run was planned, UTC
+      VERDICT       that run's verdict: held, broken or cannot-tell
+      TOPIC         the topic
+      PARTITION     its partition
+      OFFSET        where the next run begins
+      START-OFFSET  the first offset that was not read
+      REASON        why not
+    """
+    from eosctl.operations.audit.history import read_status
+    from eosctl.render.views.ledger import view_status
+
+    with Session(options) as session:
+        return answer(options, read_status(session, _named(store, "status")), view_status)
+
+
+@app.command("history")
+@connecting
+def history(options: GlobalOptions, store: KeptLedger = None, job: JobName = "audit") -> int:
+    """Show the runs of a job in a ledger, the last one first.
+
+    Use it to see when a verdict changed, and how much each run read. It asks the ledger only.
+
+    Examples:
+      eosctl audit history --store sqlite:////var/lib/eosctl/audit.db
+      eosctl audit history --store sqlite:////var/lib/eosctl/audit.db --job nightly -o json
+
+    Columns:
+      RUN       the run's number
+      RUN-ID    its ID
+      TIME      when it was planned, UTC
+      VERDICT   its verdict: held, broken or cannot-tell
+      FINDINGS  how many findings its report has
+      OFFSETS   offsets that it read
+      RECORDS   data records among them
+      GAPS      ranges that could no longer be read
+    """
+    from eosctl.operations.audit.history import read_history
+    from eosctl.render.views.ledger import view_history
+
+    with Session(options) as session:
+        return answer(options, read_history(session, _named(store, "history"), job), view_history)
+
+
+def _named(store: str | None, command: str) -> str:
     if store is None:
-        raise UsageError(f"audit {action.value} looks into a ledger", hint="name it: --store sqlite:///FILE")
-    return show_status(options, store) if action is Action.STATUS else show_history(options, store, job)
+        raise UsageError(f"audit {command} looks into a ledger", hint="name it: --store sqlite:///FILE")
+    return store

@@ -1,25 +1,55 @@
 """`eosctl sandbox`: a real Kafka with Connect workers on this machine."""
 
-from dataclasses import asdict
 from pathlib import Path
+from typing import Annotated, TypeAlias
 
 import typer
 
-from eosctl.commands.sandbox_options import (
-    Brokers,
-    BrokerSettings,
-    Directory,
-    ExactlyOnce,
-    FeatureLevels,
-    Foreground,
-    KafkaVersion,
-    PlaintextPort,
-    SaslUsers,
-    Workers,
-    WorkerSettings,
-)
-from eosctl.errors import EXIT_FINE, EXIT_FOUND, Unreachable, UsageError
+from eosctl.errors import EXIT_FINE, UsageError
+from eosctl.shell.answering import answer
 from eosctl.shell.options import GlobalOptions, printing
+
+Directory: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--directory",
+        metavar="DIR",
+        help="Where it lives; one sandbox per directory. Kept, and resumed by the next up. "
+        "[default: one in the user's cache, removed by down]",
+        show_default=False,
+    ),
+]
+KafkaVersion: TypeAlias = Annotated[
+    str, typer.Option(metavar="VERSION", help="Kafka and Connect of this version, 3.3.0 or newer.")
+]
+Brokers: TypeAlias = Annotated[int, typer.Option(metavar="N", min=1, max=3, help="Brokers, 1 to 3.")]
+Workers: TypeAlias = Annotated[int, typer.Option(metavar="N", min=0, max=3, help="Connect workers, 0 to 3.")]
+ExactlyOnce: TypeAlias = Annotated[
+    str, typer.Option(metavar="disabled|preparing|enabled", help="The workers' exactly.once.source.support.")
+]
+BrokerSettings: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(metavar="KEY=VALUE", help="A setting of every broker. May be repeated.", show_default=False),
+]
+WorkerSettings: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(metavar="KEY=VALUE", help="A setting of every worker. May be repeated.", show_default=False),
+]
+FeatureLevels: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=LEVEL",
+        help="A feature level to format new storage with, as transaction.version=0. May be repeated.",
+        show_default=False,
+    ),
+]
+SaslUsers: TypeAlias = Annotated[
+    list[str] | None, typer.Option(metavar="NAME", help="One more SASL user. May be repeated.", show_default=False)
+]
+PlaintextPort: TypeAlias = Annotated[
+    int | None, typer.Option(metavar="PORT", min=1, max=65535, help="Plaintext port of broker 1. [default: a free one]")
+]
+Foreground: TypeAlias = Annotated[bool, typer.Option("--foreground", help="Stay, and end the sandbox with Ctrl-C.")]
 
 app = typer.Typer()
 
@@ -72,10 +102,10 @@ def up(
       SASL-BOOTSTRAP  SASL/PLAIN listeners; a user may do what ACLs allow
       CONNECT         REST addresses of the workers
     """
+    from eosctl.operations.sandbox import run_sandbox, start_sandbox
+    from eosctl.render.views.sandbox import view_started
     from eosctl.sandbox.spec import SandboxSpec
-    from eosctl.sandbox.supervisor import bring_up, keep
 
-    home = _home(directory)
     spec = SandboxSpec(
         kafka_version=kafka_version,
         brokers=brokers,
@@ -87,18 +117,11 @@ def up(
         users=tuple(user or ()),
         port=port,
     )
+    narrate = options.console.narrate
     if foreground:
-        keep(home, spec, options.console.narrate, lambda state: _show_up(options, asdict(state), already_up=False))
+        run_sandbox(directory, spec, narrate, lambda started: answer(options, started, view_started))
         return EXIT_FINE
-    state, already_up = bring_up(home, spec, options.console.narrate)
-    _show_up(options, asdict(state), already_up=already_up)
-    return EXIT_FINE
-
-
-def _show_up(options: GlobalOptions, data: dict[str, object], *, already_up: bool) -> None:
-    from eosctl.render.views.sandbox import up_document
-
-    options.console.result(up_document(data, already_up=already_up))
+    return answer(options, start_sandbox(directory, spec, narrate), view_started)
 
 
 @app.command("down")
@@ -118,21 +141,16 @@ def down(options: GlobalOptions, directory: Directory = None) -> int:
       WAS-UP     whether one was up
       REMOVED    whether its directory was removed
     """
-    from eosctl.render.views.sandbox import down_document
-    from eosctl.sandbox.supervisor import remove, take_down
+    from eosctl.operations.sandbox import stop_sandbox
+    from eosctl.render.views.sandbox import view_stopped
 
-    home = _home(directory)
-    was_up = take_down(home)
-    if directory is None:
-        remove(home)
-    options.console.result(down_document(str(home), was_up=was_up, removed=directory is None))
-    return EXIT_FINE
+    return answer(options, stop_sandbox(directory), view_stopped)
 
 
 @app.command("status")
 @printing
 def status(options: GlobalOptions, directory: Directory = None) -> int:
-    """Tell whether the sandbox is up, and which of its processes answer.
+    """Show whether the sandbox is up, and which of its processes answer.
 
     Use it to see what runs where. It ends with 1 when none is up or when a process does not answer.
 
@@ -147,21 +165,10 @@ def status(options: GlobalOptions, directory: Directory = None) -> int:
       READY    whether it answers now
       LOG      its log
     """
-    from eosctl.model.times import rfc3339
-    from eosctl.operations.session import Session
-    from eosctl.render.views.sandbox import status_document
-    from eosctl.sandbox.state import is_ready
-    from eosctl.sandbox.supervisor import kept_state
+    from eosctl.operations.sandbox import read_sandbox_status
+    from eosctl.render.views.sandbox import view_status
 
-    home = _home(directory)
-    state = kept_state(home)
-    as_of = rfc3339(Session.now())
-    if state is None:
-        options.console.result(status_document(str(home), None, (), as_of))
-        return EXIT_FOUND
-    processes = [{**asdict(process), "ready": is_ready(process)} for process in state.processes]
-    options.console.result(status_document(str(home), asdict(state), processes, as_of))
-    return EXIT_FINE if all(process["ready"] for process in processes) else EXIT_FOUND
+    return answer(options, read_sandbox_status(directory), view_status)
 
 
 @app.command("env")
@@ -185,21 +192,10 @@ def env(options: GlobalOptions, directory: Directory = None) -> int:
       JAVA            the java that runs it
       CLASSPATH       Kafka's jars, as java -cp takes them
     """
-    from eosctl.render.views.sandbox import env_document
-    from eosctl.sandbox.supervisor import kept_state
+    from eosctl.operations.sandbox import read_sandbox_environment
+    from eosctl.render.views.sandbox import view_environment
 
-    home = _home(directory)
-    state = kept_state(home)
-    if state is None:
-        raise Unreachable(f"no sandbox is up in {home}", hint="start one with eosctl sandbox up")
-    options.console.result(env_document(asdict(state)))
-    return EXIT_FINE
-
-
-def _home(directory: Path | None) -> Path:
-    from eosctl.sandbox.cache import cache_directory
-
-    return (directory or cache_directory() / "sandbox").resolve()
+    return answer(options, read_sandbox_environment(directory), view_environment)
 
 
 def _settings(option: str, pairs: list[str] | None) -> dict[str, str]:

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from eosctl.shell.answering import answer
 from eosctl.shell.options import GlobalOptions, printing
 
 app = typer.Typer()
@@ -15,7 +16,7 @@ app = typer.Typer()
 def spark_bundle(
     options: GlobalOptions,
     directory: Annotated[Path, typer.Argument(metavar="DIRECTORY", help="Where to write it.")],
-) -> None:
+) -> int:
     """Write what spark-submit needs to run an audit.
 
     Use it where Spark runs on other machines than this one: YARN, Kubernetes, a standalone cluster. On this machine
@@ -29,9 +30,7 @@ def spark_bundle(
       FILE   the file
       BYTES  its size
     """
-    from eosctl.executors.spark_bundle import write_spark_bundle
+    from eosctl.operations.spark_bundle import bundle_for_spark
     from eosctl.render.views.spark_bundle import view_spark_bundle
-    from eosctl.spark.quiet import QUIET
 
-    written = write_spark_bundle(directory, QUIET)
-    options.console.result(view_spark_bundle({str(path): path.stat().st_size for path in written}))
+    return answer(options, bundle_for_spark(directory), view_spark_bundle)

@@ -1,4 +1,4 @@
-"""The audit itself: one scan, four reductions, one conclusion. Engines only carry it.
+"""The audit itself: one scan, four reductions, one conclusion. Engines only run it.
 
 The transaction log is read only where batches leave open whose transaction one is, or with which offsets it committed;
 transactions are then reduced once more.
@@ -34,12 +34,12 @@ from eosctl.model.skipped import Skipped
 from eosctl.model.transaction_log_history import LoggedTransaction, TransactionLogHistory
 
 CarriedRows = Callable[[StateKind], Iterable[StateRow]]
-ReadPast = Callable[[AuditPlan, frozenset[int]], TransactionLogHistory | Skipped]
+ReadHistory = Callable[[AuditPlan, frozenset[int]], TransactionLogHistory | Skipped]
 """Reads the transaction log for what it says of some producer IDs."""
 OPEN_QUESTIONS: Final = frozenset({AnomalyKind.UNCLEAR.value, AnomalyKind.UNKNOWN_WRITER.value})
 
 
-class Audited(NamedTuple):
+class AuditResult(NamedTuple):
     """The report, and the rows that the next audit of the same job begins with."""
 
     report: AuditReport
@@ -51,8 +51,8 @@ def nothing_carried(_: StateKind) -> Iterable[StateRow]:
     return ()
 
 
-def nothing_past(_: AuditPlan, __: frozenset[int]) -> TransactionLogHistory | Skipped:
-    """What an audit knows that reads no transaction log."""
+def no_history(_: AuditPlan, __: frozenset[int]) -> TransactionLogHistory | Skipped:
+    """What an audit knows that does not read the transaction log."""
     return Skipped("the transaction log was not read")
 
 
@@ -61,12 +61,12 @@ def run_audit(
     engine: Engine,
     carried: CarriedRows = nothing_carried,
     advance: Advance = lambda _: None,
-    read_history: ReadPast = nothing_past,
-) -> Audited:
-    """Carry out a plan: the report covers the carried ranges and those of the plan as if they were one."""
+    read_history: ReadHistory = no_history,
+) -> AuditResult:
+    """Run a plan: the report covers the carried ranges and those of the plan as if they were one."""
     rows = engine.scan(plan, advance)
     try:
-        return _Run(plan, rows, carried, read_history).audited()
+        return _Run(plan, rows, carried, read_history).result()
     finally:
         rows.close()
 
@@ -74,11 +74,11 @@ def run_audit(
 class _Run:
     """The reductions of one audit; each may use what those before it found."""
 
-    def __init__(self, plan: AuditPlan, rows: ScannedRows, carried: CarriedRows, read_history: ReadPast) -> None:
-        self._plan, self._rows, self._carried, self._read_past = plan, rows, carried, read_history
+    def __init__(self, plan: AuditPlan, rows: ScannedRows, carried: CarriedRows, read_history: ReadHistory) -> None:
+        self._plan, self._rows, self._carried, self._read_history = plan, rows, carried, read_history
         self._left: dict[StateKind, list[StateRow]] = {}
 
-    def audited(self) -> Audited:
+    def result(self) -> AuditResult:
         """All reductions, and the conclusion."""
         logs = [log for each in self._reduce(LogReduction()) for log in decode_state(each.result, list[PartitionLog])]
         config = [decode_state(each.result, ConfigSummary) for each in self._reduce(ConfigReduction())]
@@ -89,16 +89,16 @@ class _Run:
         writers = find_writers(self._plan, keys, found)
         self._plan = _with_writers(self._plan, logs, writers.owners)
         whole_since = _whole_since(self._plan, logs)
-        transactions = self._transactions(keys, self._bench(writers, whole_since))
+        transactions = self._transactions(keys, self._inputs(writers, whole_since))
         if {each.kind for each in transactions.tallies} & OPEN_QUESTIONS:
-            past = self._read_past(self._plan, _in_question(logs, writers))
-            if not isinstance(past, TransactionLogHistory):
-                past = TransactionLogHistory()
-            writers = find_writers(self._plan, keys, found, past.holders)
-            bench = self._bench(writers, whole_since)._replace(logged=_by_producer(past.transactions))
-            transactions = self._transactions(keys, bench)
+            history = self._read_history(self._plan, _in_question(logs, writers))
+            if isinstance(history, Skipped):
+                history = TransactionLogHistory()
+            writers = find_writers(self._plan, keys, found, history.holders)
+            inputs = self._inputs(writers, whole_since)._replace(logged=_by_producer(history.transactions))
+            transactions = self._transactions(keys, inputs)
         evidence = Evidence(self._plan, logs, found, keys, transactions, writers.owners, whole_since)
-        return Audited(conclude(evidence), tuple(chain.from_iterable(self._left.values())))
+        return AuditResult(conclude(evidence), tuple(chain.from_iterable(self._left.values())))
 
     def _reduce(self, reduction: Reduction) -> list[Reduced]:
         expired = _expired_rows(self._plan) if reduction.kind is StateKind.LOG else ()
@@ -106,13 +106,13 @@ class _Run:
         self._left[reduction.kind] = list(chain.from_iterable(each.carried for each in reduced))
         return reduced
 
-    def _bench(self, writers: Writers, whole_since: int | None) -> JudgementInputs:
+    def _inputs(self, writers: Writers, whole_since: int | None) -> JudgementInputs:
         outputs = {topic.name: topic.connectors for topic in self._plan.topics if topic.role is TopicRole.OUTPUT}
         return JudgementInputs(self._plan.as_of, whole_since, Owners(writers.owners, outputs, writers.others))
 
-    def _transactions(self, keys: KeySummary, bench: JudgementInputs) -> TransactionSummary:
+    def _transactions(self, keys: KeySummary, inputs: JudgementInputs) -> TransactionSummary:
         offsets = frozenset(topic.name for topic in self._plan.topics if topic.role is TopicRole.OFFSETS)
-        reduction = TransactionReduction(bench, offsets, tuple(each.suspicion for each in keys.suspicions))
+        reduction = TransactionReduction(inputs, offsets, tuple(each.suspicion for each in keys.suspicions))
         return add_summaries(decode_state(each.result, TransactionSummary) for each in self._reduce(reduction))
 
     def _key_reduction(self, logs: Sequence[PartitionLog]) -> KeyReduction:
@@ -128,7 +128,7 @@ class _Run:
 
 
 def _in_question(logs: Iterable[PartitionLog], writers: Writers) -> frozenset[int]:
-    """Producer IDs whose past may answer what is open: those of connectors, and those of nobody known."""
+    """Producer IDs whose history may decide what is open: those of connectors, and those of nobody known."""
     transactional = {
         producer.producer_id
         for log in logs

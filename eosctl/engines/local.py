@@ -1,15 +1,15 @@
 """The local engine: ranges in worker processes of this machine, states in files of a directory that is gone afterwards.
 
 A range's rows lie in one file, bucket after bucket; the driver keeps only where each bucket begins. Small plans are
-carried out in this process: starting others takes longer.
+run in this process: starting others takes longer.
 """
 
 import multiprocessing
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
@@ -19,22 +19,10 @@ from eosctl.engines.reducing import Reduced, Reduction, reduce_bucket
 from eosctl.engines.scanning import scan_range
 from eosctl.errors import ConfigError
 from eosctl.model.audit import AuditPlan, OffsetRange, StateKind, StateRow
-from eosctl.sources.audit_log import LogItem
+from eosctl.sources.audit_log import OpenSource
 
 SMALL: Final = 200_000
 """Offsets up to which one process is faster than several."""
-
-
-class LogSource(AbstractContextManager["LogSource"]):
-    """Where ranges are read from; opened in each process that reads."""
-
-    def read(self, plan: AuditPlan, offsets: OffsetRange) -> Iterator[LogItem]:
-        """Everything in the range, in offset order."""
-        raise NotImplementedError
-
-
-OpenSource = Callable[[], LogSource]
-"""Opens a source; it can be pickled."""
 
 
 class _Place(NamedTuple):
@@ -117,25 +105,25 @@ class _Spill:
     def __init__(self, path: str) -> None:
         self._path = Path(path)
         self._length = 0
-        with self._told():
+        with self._reporting():
             self._file = self._path.open("wb")
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        with self._told():
+        with self._reporting():
             self._file.close()
 
     def write(self, data: bytes) -> int:
         """Where in the file it begins."""
-        with self._told():
+        with self._reporting():
             self._file.write(data)
         begins, self._length = self._length, self._length + len(data)
         return begins
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _reporting(self) -> Iterator[None]:
         try:
             yield
         except OSError as error:

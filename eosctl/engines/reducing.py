@@ -63,7 +63,7 @@ class KeyReduction:
 class TransactionReduction:
     """Gives TransactionSummary. suspicions are repeated offsets whose transactions are looked for."""
 
-    bench: JudgementInputs
+    inputs: JudgementInputs
     offsets_topics: frozenset[str]
     suspicions: tuple[Suspicion, ...]
     kind = StateKind.TRANSACTIONS
@@ -142,8 +142,8 @@ def _reduce_keys(reduction: KeyReduction, bucket: int, rows: Iterable[StateRow])
             merge_all(merged, states, decode_json)
         partitions[place] = list(merged.values())
         carried.append(_carried(StateKind.KEYS, bucket, place, group[0].start, partitions[place]))
-    bench = KeyJudgementInputs(reduction.own_topics, Sessions(reduction.sessions), read_offsets_key, decode_json)
-    return Reduced(bucket, encode_state(summarize_keys(partitions, bench)), tuple(carried))
+    inputs = KeyJudgementInputs(reduction.own_topics, Sessions(reduction.sessions), read_offsets_key, decode_json)
+    return Reduced(bucket, encode_state(summarize_keys(partitions, inputs)), tuple(carried))
 
 
 def _reduce_transactions(reduction: TransactionReduction, bucket: int, rows: Iterable[StateRow]) -> Reduced:
@@ -155,7 +155,7 @@ def _reduce_transactions(reduction: TransactionReduction, bucket: int, rows: Ite
                 continue
             into = known.settled if row.settled else known.tails
             into.setdefault(place, []).append(decode_state(row.payload, tuple[ProducerItems, ...]))
-    summary, closed, left = reduce_transactions(known, reduction.bench, reduction.offsets_topics, reduction.suspicions)
+    summary, closed, left = reduce_transactions(known, reduction.inputs, reduction.offsets_topics, reduction.suspicions)
     kind = StateKind.TRANSACTIONS
     carried = [_carried(kind, bucket, TopicPartition(SUMMARY_TOPIC, 0), 0, closed)]
     carried += [_carried(kind, bucket, place, 0, items) for place, items in left.items() if items]

@@ -13,8 +13,8 @@ from typing import Final
 
 from eosctl.codecs.plan import JournalEvent
 from eosctl.errors import EosctlError, Interrupted, PartlyApplied, Refused
-from eosctl.executors.failpoints import Failpoint, no_failpoint
 from eosctl.executors.journal import Journal
+from eosctl.model.failpoints import Failpoint, no_failpoint
 from eosctl.model.plan import (
     AbortTransaction,
     CreateAcls,

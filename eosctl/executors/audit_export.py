@@ -7,10 +7,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from eosctl.analysis.histograms import bucket_bounds
 from eosctl.atomic_write import atomic_file
 from eosctl.errors import ConfigError
 from eosctl.model.audit_report import AuditReport, RangeEvidence
+from eosctl.model.histograms import bucket_bounds
 
 if TYPE_CHECKING:
     import pyarrow

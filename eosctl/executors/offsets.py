@@ -19,9 +19,9 @@ from typing import Final
 from eosctl.clients.transactional import PartitionRecord, TransactionalProducer
 from eosctl.errors import Interrupted, Refused
 from eosctl.executors.apply import Recheck
-from eosctl.executors.failpoints import Failpoint, no_failpoint
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.counts import counted
+from eosctl.model.failpoints import Failpoint, no_failpoint
 from eosctl.model.plan import Side, VerifyOffsets, WriteOffsets
 from eosctl.model.plan_facts import OffsetsNow
 

@@ -9,11 +9,11 @@ from eosctl.codecs.offsets_digest import offsets_now
 from eosctl.executors.acls import perform_create_acls, perform_delete_acls
 from eosctl.executors.apply import Performer, Recheck
 from eosctl.executors.connectors import ResumeChecks, resume_connector, set_connector_config, stop_connector
-from eosctl.executors.failpoints import Failpoint, no_failpoint
 from eosctl.executors.offsets import verify_offsets, write_offsets
 from eosctl.executors.producers import Describe, fence_producers
 from eosctl.executors.topics import create_offsets_topic
 from eosctl.executors.transactions import abort_in_partition
+from eosctl.model.failpoints import Failpoint, no_failpoint
 from eosctl.model.plan import (
     AbortTransaction,
     CreateAcls,

@@ -1,7 +1,7 @@
 """One run into the ledger: ranges, cursors, carried state and report in one transaction, or nothing at all.
 
 1. Commits of one job wait for each other. Then what the run was planned from is compared and set: the number of the
-   job's last run, and each cursor by topic ID and offset (executors.ledger_cursors). Where one differs nothing is
+   job's last run, and each cursor by topic ID and offset (ledger.cursors). Where one differs nothing is
    written, and StaleRange names the range that another run has moved.
 2. A run whose ID is in the ledger already is committed: asking twice is safe.
 3. A lost answer to COMMIT leaves the outcome unknown. A new connection waits, by the same lock, until the old
@@ -13,10 +13,10 @@ from typing import Final
 
 from eosctl.codecs.ledger import RUN_COLUMNS, STATE_COLUMNS, marks
 from eosctl.errors import Bug, EosctlError, Refused, StaleRange, Unreachable
-from eosctl.executors.failpoints import Failpoint, no_failpoint
 from eosctl.ledger.cursors import move_cursors, refusal
 from eosctl.ledger.store import LedgerConnection, LedgerStore
 from eosctl.model.audit import StateRow
+from eosctl.model.failpoints import Failpoint, no_failpoint
 from eosctl.model.ledger import CarriedBucket, Committed, LedgerRangeKind, LedgerRun
 
 MOST_PAYLOAD: Final = 512 * 1024 * 1024

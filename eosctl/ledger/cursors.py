@@ -5,8 +5,8 @@ from typing import Final
 
 from eosctl.codecs.ledger import CURSOR_COLUMNS, RANGE_COLUMNS, decode_cursor, id_text, marks, range_values
 from eosctl.errors import Refused, StaleRange
-from eosctl.executors.failpoints import Failpoint, no_failpoint
 from eosctl.ledger.store import LedgerConnection, Value
+from eosctl.model.failpoints import Failpoint, no_failpoint
 from eosctl.model.ledger import STATE_VERSION, Advance, Cursor, JobState, LedgerRun
 from eosctl.model.names import TopicPartition
 
@@ -69,7 +69,7 @@ def _key(job: str, cursor: Cursor) -> tuple[str | int, ...]:
 
 
 def refusal(connection: LedgerConnection, run: LedgerRun) -> Refused:
-    """Why the run could not be committed: asked in a transaction of its own, after that of the run was rolled back."""
+    """Why the run could not be committed: read in a transaction of its own, after that of the run was rolled back."""
     state = run.state
     rows = list(connection.rows("SELECT run_number, cluster_id FROM audit_job WHERE job = ?", (state.job,)))
     number, cluster = rows[0] if rows else (0, id_text(state.cluster_id))

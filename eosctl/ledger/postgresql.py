@@ -3,7 +3,7 @@
 1. The transaction begins with an advisory lock on the job: those who write the same job wait for each other, also for
    one whose client is gone and whose COMMIT is still on its way. The lock only orders them, it decides nothing.
 2. READ COMMITTED for writing, REPEATABLE READ for reading, whatever the server's default is; a server that does not
-   wait for its disk (synchronous_commit = off) is told to, for these transactions.
+   wait for its disk (synchronous_commit = off) has to, for these transactions.
 3. Nothing depends on the session, so a pooler that gives each transaction another connection may stand between.
 """
 
@@ -107,7 +107,7 @@ class PostgresqlConnection:
         import psycopg
 
         self._store = store
-        self._connection: psycopg.Connection[Row] = self._told(
+        self._connection: psycopg.Connection[Row] = self._reporting(
             lambda: psycopg.connect(
                 autocommit=True, prepare_threshold=None, client_encoding="UTF8", **_named(parameters)
             )
@@ -140,22 +140,22 @@ class PostgresqlConnection:
 
         def act() -> int:
             with self._connection.cursor() as cursor:
-                cursor.executemany(_said(statement), rows)
+                cursor.executemany(_in_dialect(statement), rows)
                 return max(cursor.rowcount, 0)
 
-        return self._told(act)
+        return self._reporting(act)
 
     def define(self, statement: str) -> None:
         """Creates a table or changes one."""
-        self._do(_said(statement))
+        self._do(_in_dialect(statement))
 
     def rows(self, statement: str, values: Sequence[Value] = ()) -> Iterator[Row]:
         """A cursor at the server, so inside a transaction."""
         cursor = self._connection.cursor("eosctl", binary=True)
         try:
             cursor.itersize = ROWS_AT_A_TIME
-            self._told(lambda: cursor.execute(_said(statement), values))
-            while found := self._told(lambda: cursor.fetchmany(ROWS_AT_A_TIME)):
+            self._reporting(lambda: cursor.execute(_in_dialect(statement), values))
+            while found := self._reporting(lambda: cursor.fetchmany(ROWS_AT_A_TIME)):
                 yield from found
         finally:
             with suppress(Exception):
@@ -177,9 +177,9 @@ class PostgresqlConnection:
         self._do("ROLLBACK")
 
     def _do(self, statement: str, values: Sequence[Value] | None = None) -> str | None:
-        return self._told(lambda: self._connection.execute(statement.encode(), values).statusmessage)
+        return self._reporting(lambda: self._connection.execute(statement.encode(), values).statusmessage)
 
-    def _told(self, act: Callable[[], T]) -> T:
+    def _reporting(self, act: Callable[[], T]) -> T:
         import psycopg
 
         try:
@@ -192,8 +192,8 @@ def _named(parameters: Mapping[str, str]) -> dict[str, Any]:
     return {key: value for key, value in parameters.items() if key != "client_encoding"}
 
 
-def _said(statement: str) -> str:
-    return DIALECT.said(statement).replace("?", "%s")
+def _in_dialect(statement: str) -> str:
+    return DIALECT.render(statement).replace("?", "%s")
 
 
 _NOT_LET_IN: Final = ("authentication failed", "no password supplied", "pg_hba.conf")

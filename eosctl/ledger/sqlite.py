@@ -62,7 +62,7 @@ class SqliteConnection:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._connection = self._told(self._opened)
+        self._connection = self._reporting(self._opened)
 
     def _opened(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
@@ -94,24 +94,24 @@ class SqliteConnection:
 
     def begin_writing(self, lock: str) -> None:
         """All writers of a file wait for each other, whatever their lock."""
-        self._told(lambda: self._connection.execute("BEGIN IMMEDIATE"))
+        self._reporting(lambda: self._connection.execute("BEGIN IMMEDIATE"))
 
     def begin_reading(self) -> None:
         """The state is that of the first query."""
-        self._told(lambda: self._connection.execute("BEGIN"))
+        self._reporting(lambda: self._connection.execute("BEGIN"))
 
     def change(self, statement: str, rows: Iterable[Sequence[Value]]) -> int:
         """How many rows of the table were changed."""
-        return max(self._told(lambda: self._connection.executemany(DIALECT.said(statement), rows).rowcount), 0)
+        return max(self._reporting(lambda: self._connection.executemany(DIALECT.render(statement), rows).rowcount), 0)
 
     def define(self, statement: str) -> None:
         """Creates a table or changes one."""
-        self._told(lambda: self._connection.execute(DIALECT.said(statement)))
+        self._reporting(lambda: self._connection.execute(DIALECT.render(statement)))
 
     def rows(self, statement: str, values: Sequence[Value] = ()) -> Iterator[Row]:
         """One row at a time."""
-        cursor = self._told(lambda: self._connection.execute(DIALECT.said(statement), values))
-        while (row := self._told(cursor.fetchone)) is not None:
+        cursor = self._reporting(lambda: self._connection.execute(DIALECT.render(statement), values))
+        while (row := self._reporting(cursor.fetchone)) is not None:
             yield row
 
     def has_table(self, name: str) -> bool:
@@ -120,14 +120,14 @@ class SqliteConnection:
 
     def commit(self) -> None:
         """On disk when this returns."""
-        self._told(lambda: self._connection.execute("COMMIT"))
+        self._reporting(lambda: self._connection.execute("COMMIT"))
 
     def roll_back(self) -> None:
         """Nothing of the transaction remains."""
         if self._connection.in_transaction:
-            self._told(lambda: self._connection.execute("ROLLBACK"))
+            self._reporting(lambda: self._connection.execute("ROLLBACK"))
 
-    def _told(self, act: Callable[[], T]) -> T:
+    def _reporting(self, act: Callable[[], T]) -> T:
         try:
             return act()
         except (sqlite3.Error, OverflowError) as error:

@@ -23,7 +23,7 @@ class Dialect:
     text: str
     now_ms: str
 
-    def said(self, statement: str) -> str:
+    def render(self, statement: str) -> str:
         """The statement in this dialect, `?` left as it is."""
         return statement.format(blob=self.blob, text=self.text, now_ms=self.now_ms)
 

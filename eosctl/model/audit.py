@@ -4,7 +4,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+from eosctl.model.coverage import Coverage, Unread
 from eosctl.model.names import TopicPartition
+from eosctl.model.report import Answer
 from eosctl.model.skipped import Skipped, not_asked
 
 BUCKETS: Final = 64
@@ -102,15 +104,15 @@ class OpenAtPlan(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class AuditPlan:
+class AuditPlan(Answer):
     """All that an audit will read, resolved once; a task never asks for an offset that is not here.
 
-    as_of is in ms since the epoch. Last stable offsets were all asked before the first high watermark: what belongs to
+    as_of is in ms since the epoch. Last stable offsets were all read before the first high watermark: what belongs to
     a transaction that ended below a last stable offset lies below the high watermarks, in every partition.
     expired are ranges that the log start passed before an audit came by. connectors are the source connectors known by
     name; holders says whose producer IDs are still known.
-    selected are the connectors that a verdict is asked for (none: all).
-    unread says of partitions and facts that could not be read why.
+    selected are the connectors that a verdict is requested for (none: all).
+    unread says of partitions and facts that could not be read why: no verdict is `held` without them.
     """
 
     as_of: int
@@ -125,6 +127,18 @@ class AuditPlan:
     open: tuple[OpenAtPlan, ...] | Skipped = ()
     selected: tuple[str, ...] = ()
     unread: dict[str, Skipped] = field(default_factory=dict)
+
+    @property
+    def gaps(self) -> Coverage:
+        """What of the plan's facts was not read."""
+        facts = {
+            "source connectors": self.connectors,
+            "holders of producer IDs": self.holders,
+            "open transactions": self.open,
+            **self.unread,
+        }
+        skipped = ((what, fact) for what, fact in facts.items() if isinstance(fact, Skipped))
+        return Coverage(unread=tuple(Unread(what, fact.reason, fact.cause) for what, fact in skipped))
 
     def topic(self, name: str) -> AuditedTopic:
         """The audited topic of that name."""

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from eosctl.model.audit import AuditPlan
-from eosctl.model.report import Finding
+from eosctl.model.report import Answer, Finding, any_counts
 
 
 class AuditVerdict(StrEnum):
@@ -133,7 +133,7 @@ class Stall(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class AuditReport:
+class AuditReport(Answer):
     """The whole answer of an audit. The same ranges give the same report, whatever engine read them."""
 
     plan: AuditPlan
@@ -153,3 +153,8 @@ class AuditReport:
         if AuditVerdict.BROKEN in found:
             return AuditVerdict.BROKEN
         return AuditVerdict.HELD if found == {AuditVerdict.HELD} else AuditVerdict.CANNOT_TELL
+
+    @property
+    def found(self) -> bool:
+        """Whether a finding counts, or exactly-once is not known to have held for every connector."""
+        return any_counts(self.findings) or self.verdict is not AuditVerdict.HELD

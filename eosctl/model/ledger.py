@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from eosctl.errors import Bug
 from eosctl.model.audit import StateKind, StateRow
 from eosctl.model.names import TopicPartition
+from eosctl.model.report import Answer
 
 STATE_VERSION: Final = 2
 """The layout of carried payloads and the number of buckets: raised when this eosctl cannot go on with older ones."""
@@ -202,3 +203,30 @@ class JobSummary(NamedTuple):
     cluster_id: str | None
     partitions: int
     last_run: RunSummary
+
+
+class JobStatus(NamedTuple):
+    """A job, its cursors, and its ranges."""
+
+    summary: JobSummary
+    state: JobState
+    ranges: tuple[CommittedRange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerStatus(Answer):
+    """All jobs of a ledger at as_of (ms since the epoch); store is its URL without a password."""
+
+    as_of: int
+    store: str
+    jobs: tuple[JobStatus, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerHistory(Answer):
+    """The runs of one job, the last one first."""
+
+    as_of: int
+    store: str
+    job: JobSummary
+    runs: tuple[RunSummary, ...]

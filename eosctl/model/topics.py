@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from eosctl.model.names import TopicPartition
+from eosctl.model.skipped import Skipped
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,3 +30,16 @@ class TopicFacts:
     partitions: int
     replication_factor: int
     settings: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class TopicDescription:
+    """A topic with its ID (KIP-516; None where it has none, or it is not known) and those settings that were asked for.
+
+    settings are Skipped where they could not be read.
+    """
+
+    name: str
+    partitions: int
+    topic_id: str | None
+    settings: Mapping[str, str] | Skipped

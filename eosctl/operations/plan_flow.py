@@ -22,10 +22,10 @@ from eosctl.codecs.plan import decode_plan, plan_digest
 from eosctl.errors import EosctlError, PartlyApplied, Refused, UsageError
 from eosctl.executors.apply import ApplyRun, Performer
 from eosctl.executors.connectors import ResumeChecks
-from eosctl.executors.failpoints import Failpoint, no_failpoint
 from eosctl.executors.journal import Journal, write_plan_file
 from eosctl.executors.performers import performers
 from eosctl.model.counts import counted
+from eosctl.model.failpoints import Failpoint, no_failpoint
 from eosctl.model.plan import ConnectorStopped, Plan, Side, StopConnector
 from eosctl.model.plan_outcome import ApplyOutcome
 from eosctl.model.planned import Applied, Planned

@@ -42,7 +42,7 @@ def _place(bounds: PartitionBounds) -> TopicPartition:
 
 
 def _begun(bounds: PartitionBounds, resumption: Resumption, begins: Mapping[TopicPartition, int]) -> PartitionBounds:
-    going_on = resumption.before is not None and not resumption.begins_anew
+    going_on = resumption.before is not None and not resumption.is_recreated
     begun = begins.get(_place(bounds)) if going_on else None
     return bounds if begun is None else bounds._replace(audited_from=begun)
 

@@ -7,7 +7,7 @@
    offsets between are given to other records: a truncated gap, and from the high watermark.
 5. Another topic ID (KIP-516): the topic was deleted and created again. A recreated gap, and from the new log start; a
    partition that the new topic lacks ends.
-6. A topic ID that was not told on one of the two occasions tells nothing: the topic counts as the same.
+6. A topic ID that was not known on one of the two occasions decides nothing: the topic counts as the same.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,7 +21,7 @@ from eosctl.model.names import TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class Resumption:
-    """Where to go on in one partition: at `start`, after the gaps, which have to be told.
+    """Where to go on in one partition: at `start`, after the gaps, which have to be recorded.
 
     before is the cursor as it stands; ends: the partition is no more.
     """
@@ -40,7 +40,7 @@ class Resumption:
         return TopicPartition(self.topic, self.partition)
 
     @property
-    def begins_anew(self) -> bool:
+    def is_recreated(self) -> bool:
         """Whether it is another topic now: state carried from the old one says nothing of it."""
         return any(gap.kind is LedgerRangeKind.RECREATED for gap in self.gaps)
 
@@ -56,11 +56,11 @@ def resume(
     ids = {topic.name: topic.topic_id for topic in topics}
     found = {TopicPartition(each.topic, each.partition): each for each in bounds}
     going_on = [_going_on(each, ids.get(each.topic), cursors.get(place)) for place, each in found.items()]
-    anew = {each.topic for each in going_on if each.begins_anew}
+    recreated = {each.topic for each in going_on if each.is_recreated}
     ended = [
         Resumption(*cursor[:3], cursor, cursor.offset, (_recreated(cursor),), ends=True)
         for place, cursor in cursors.items()
-        if place not in found and place.topic in anew and not _same(cursor.topic_id, ids[place.topic])
+        if place not in found and place.topic in recreated and not _same(cursor.topic_id, ids[place.topic])
     ]
     return tuple(sorted((*going_on, *ended), key=lambda each: each.topic_partition))
 
@@ -117,9 +117,9 @@ def newly_read(
 ) -> dict[TopicPartition, RangeEvidence]:
     """What this run alone read of each partition: the evidence of all runs together, less what `earlier` ones counted.
 
-    Of the counts only those that a ledger keeps are given. A topic that begins anew has nothing earlier.
+    Of the counts only those that a ledger keeps are given. A topic that was created again has nothing earlier.
     """
-    anew = {each.topic_partition for each in resumptions if each.begins_anew}
+    recreated = {each.topic_partition for each in resumptions if each.is_recreated}
     counted: dict[TopicPartition, tuple[int, int, int]] = {}
     for _, each in earlier:
         place = TopicPartition(each.topic, each.partition)
@@ -129,7 +129,7 @@ def newly_read(
     found = {}
     for all_runs in evidence:
         place = TopicPartition(all_runs.topic, all_runs.partition)
-        records, control, aborted = (0, 0, 0) if place in anew else counted.get(place, (0, 0, 0))
+        records, control, aborted = (0, 0, 0) if place in recreated else counted.get(place, (0, 0, 0))
         found[place] = RangeEvidence(
             *(all_runs.topic, all_runs.partition, all_runs.start, all_runs.end),
             records=all_runs.records - records,

@@ -32,7 +32,10 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class CommandHelp:
-    """One command or group: path is what is typed, commands are the names in a group."""
+    """One command or group: path is what is typed, commands are the names in a group.
+
+    runs: it does something itself, also where it is a group.
+    """
 
     path: str
     usage: str
@@ -41,19 +44,25 @@ class CommandHelp:
     blocks: dict[str, str]
     parameters: tuple[Parameter, ...]
     commands: tuple[str, ...]
+    runs: bool
 
     @property
     def is_group(self) -> bool:
         """Whether it only holds other commands."""
-        return bool(self.commands)
+        return not self.runs
 
 
 def walk(command: Any, path: str) -> Iterator[CommandHelp]:  # noqa: ANN401  # Typer's command classes are its own
     """The command, then all that it holds, in the order of help. Imports every command."""
     context = typer.Context(command, info_name=path)
     yield _describe(command, context)
-    for name in getattr(command, "commands", {}):
+    for name in _shown_commands(command):
         yield from walk(command.commands[name], f"{path} {name}")
+
+
+def _shown_commands(command: Any) -> tuple[str, ...]:  # noqa: ANN401  # Typer's command classes are its own
+    found = getattr(command, "commands", {})
+    return tuple(name for name in found if not found[name].hidden)
 
 
 def help_document(root: Any) -> Document:  # noqa: ANN401  # Typer's command classes are its own
@@ -73,7 +82,8 @@ def _describe(command: Any, context: typer.Context) -> CommandHelp:  # noqa: ANN
         paragraphs=tuple(prose[1:]),
         blocks=blocks,
         parameters=tuple(_parameter(each, context) for each in command.get_params(context) if not each.hidden),
-        commands=tuple(getattr(command, "commands", {})),
+        commands=_shown_commands(command),
+        runs=getattr(command, "invoke_without_command", True),
     )
 
 

@@ -104,7 +104,13 @@ class EosctlGroup(_Help, TyperGroup):
     """A group of commands; shared options given before the command are handed on to it."""
 
     def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
-        """Keep leading shared options for the command."""
+        """Keep leading shared options for the command; all options of a group that is a command itself."""
+        if self.invoke_without_command:
+            given = [*ctx.meta.pop(LEADING, []), *args]
+            rest = super().parse_args(ctx, list(given))
+            if ctx._protected_args:  # a subcommand follows: what stood before its name is for it
+                ctx.meta[LEADING] = given[: len(given) - len(rest) - 1]
+            return rest
         count = leading_shared(args)
         ctx.meta.setdefault(LEADING, []).extend(args[:count])
         return super().parse_args(ctx, args[count:])

@@ -84,6 +84,8 @@ def _sharing(command: Callable[..., int | None], shared: tuple[inspect.Parameter
 
     @wraps(command)
     def with_options(ctx: typer.Context, **values: object) -> int | None:
+        if ctx.invoked_subcommand is not None:  # a group that is a command too: the subcommand has the word
+            return None
         mine = {name: values.pop(name) for name in own_names}
         if "profile" in values:
             values = with_worker_files(ctx, with_profile(ctx, values), mine)

@@ -2,17 +2,20 @@
 
 1. A batch belongs to the range in which its last offset lies; ranges that tile a log share no batch and miss none.
 2. Settled ranges are fetched with read_committed: each answer names the aborted transactions of its stretch.
-3. Bytes that are no batch, records deleted while they are read, and a topic created anew meanwhile are damages with
+3. Bytes that are no batch, records deleted while they are read, and a topic created again meanwhile are damages with
    their offsets: the reading goes on behind them.
 """
 
-from collections.abc import Iterator
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Final, NamedTuple, Self
 
 from eosctl.clients.wire import Wire
 from eosctl.codecs.record_batches import Batch, DamagedOffsets, EndTransactionMarker, MarkerType, decode_marker
 from eosctl.errors import Undecodable, UsageError
-from eosctl.model.audit import OffsetRange
+from eosctl.model.audit import AuditPlan, OffsetRange
+from eosctl.model.client_properties import ClientProperties
 from eosctl.sources.corruption_tolerant_reader import LenientReader, NotServed
 from eosctl.sources.kafka_offsets import partition_offsets
 from eosctl.sources.kafka_topics import topic_ids
@@ -36,6 +39,47 @@ class ControlBatch(NamedTuple):
 
 
 LogItem = DataBatch | ControlBatch | DamagedOffsets
+
+
+class LogSource(AbstractContextManager["LogSource"]):
+    """Where ranges are read from; opened in each process that reads."""
+
+    def read(self, plan: AuditPlan, offsets: OffsetRange) -> Iterator[LogItem]:
+        """Everything in the range, in offset order."""
+        raise NotImplementedError
+
+
+OpenSource = Callable[[], LogSource]
+"""Opens a source; it can be pickled."""
+
+
+class ClusterSource(LogSource):
+    """Fetches from the partition leaders, with the identity that the properties give."""
+
+    def __init__(self, properties: ClientProperties, timeout_s: float) -> None:
+        self._wire = Wire(properties, timeout_s=timeout_s)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._wire.close()
+
+    def read(self, plan: AuditPlan, offsets: OffsetRange) -> Iterator[LogItem]:
+        """Everything in the range, in offset order."""
+        return read_range(self._wire, offsets, plan.topic(offsets.topic).topic_id)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenCluster:
+    """Opens a ClusterSource; can be sent to other processes of this machine, secrets and all."""
+
+    properties: ClientProperties
+    timeout_s: float
+
+    def __call__(self) -> ClusterSource:
+        """A source of its own."""
+        return ClusterSource(self.properties, self.timeout_s)
 
 
 def read_range(wire: Wire, offsets: OffsetRange, topic_id: str | None) -> Iterator[LogItem]:

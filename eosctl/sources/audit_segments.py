@@ -4,7 +4,7 @@
     <topic>-<partition>/00000000000000000000.log.swap  what a cleaner puts in the place of segments
     <topic>-<partition>/partition.metadata             version: 0, topic_id: <ID> (KIP-516)
 
-1. Nobody tells which transactions were aborted, so the segments are gone through twice: once for their markers.
+1. No broker reports which transactions were aborted, so the segments are gone through twice: once for their markers.
 2. The end of the last segment stands for the high watermark; what a copy cut in the middle of a batch is not there.
 3. The last stable offset is the first offset of the earliest transaction without a marker.
 4. A `.swap` file is whole. A broker that starts puts it in the place of the segments that it covers, so it is read
@@ -21,13 +21,15 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 
-from eosctl.codecs.record_batches import Batch, DamagedOffsets, MarkerType, decode_marker
+from eosctl.codecs.record_batches import Batch, DamagedOffsets, MarkerType, decode_marker, decode_records
+from eosctl.codecs.transaction_log import decode_log_record
 from eosctl.errors import ConfigError, Undecodable, UsageError
-from eosctl.model.audit import OffsetRange
+from eosctl.model.audit import AuditPlan, OffsetRange
 from eosctl.model.names import TopicPartition
-from eosctl.sources.audit_log import ControlBatch, DataBatch, LogItem
+from eosctl.model.transaction_log import LogRecord
+from eosctl.sources.audit_log import ControlBatch, DataBatch, LogItem, LogSource
 from eosctl.sources.log_checkpoints import CLEANER, LOG_START, read_checkpoint
 from eosctl.sources.log_segment import DIRECTORY, SegmentBatches, SegmentGone
 
@@ -47,7 +49,7 @@ class AbortedTransaction(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PartitionSegments:
-    """The segments of one partition, and what their markers tell.
+    """The segments of one partition, and what their markers say.
 
     cut_bytes is how many bytes at the end of the last one are no whole batch, cleaned whether it was ever compacted.
     """
@@ -225,3 +227,43 @@ class _Log:
                 reached, self.cut_bytes = max(reached, segment.next_offset), segment.cut_bytes
         if self._end is not None and reached < self._end:
             yield DamagedOffsets(reached, self._end, SHORTER)
+
+
+def read_transaction_log_segments(partitions: Iterable[PartitionSegments]) -> Iterator[LogRecord]:
+    """The records of these partitions of `__transaction_state`. Raises Undecodable for a record that is none of it."""
+    for each in partitions:
+        place = each.topic_partition
+        whole = OffsetRange(place.topic, place.partition, each.log_start_offset, each.end_offset)
+        for item in read_segments(each, whole):
+            if isinstance(item, DataBatch):
+                for record in decode_records(item.batch):
+                    yield decode_log_record(place.partition, record)
+
+
+@dataclass(frozen=True)
+class SegmentSource(LogSource):
+    """Reads the segments of the partitions that it was given."""
+
+    segments: tuple[PartitionSegments, ...]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """There is nothing to close."""
+
+    def read(self, plan: AuditPlan, offsets: OffsetRange) -> Iterator[LogItem]:
+        """Everything in the range, in offset order."""
+        mine = next(each for each in self.segments if each.topic_partition == offsets.topic_partition)
+        return read_segments(mine, offsets)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSegments:
+    """Opens a SegmentSource."""
+
+    segments: tuple[PartitionSegments, ...]
+
+    def __call__(self) -> SegmentSource:
+        """A source of its own."""
+        return SegmentSource(self.segments)

@@ -27,6 +27,7 @@ from eosctl.model.transaction_log import TransactionLogRecords
 from eosctl.model.transactions import Described, ListedTransactions, TransactionState
 from eosctl.model.versions import KafkaVersion
 from eosctl.model.workers import ConnectFacts, ConnectorStatus
+from eosctl.sources.topic_reader import TopicReader
 
 Configs = Mapping[str, Mapping[str, object]]
 Wanted = Mapping[str, frozenset[int] | None]
@@ -37,7 +38,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 R = TypeVar("R")
 
 
-class ClusterReader(Protocol):
+class ClusterReader(TopicReader, Protocol):
     """What can be asked of a Kafka cluster and the Connect cluster on it."""
 
     group_id: str | None

@@ -42,7 +42,8 @@ from eosctl.sources import (
     transactional_id_access,
 )
 from eosctl.sources.cluster_reader import CommitPlace, Servers, Wanted, asked, wanted_of
-from eosctl.sources.live_connect import NO_BROKERS, LiveConnect
+from eosctl.sources.live_connect import NO_BROKERS
+from eosctl.sources.live_topics import LiveTopics
 from eosctl.sources.offsets_topics import NewFold
 from eosctl.sources.other_clusters import OtherClusters
 
@@ -81,7 +82,7 @@ class Connections(Protocol):
         ...
 
 
-class LiveCluster(LiveConnect):
+class LiveCluster(LiveTopics):
     """Asks the brokers and workers again at each question.
 
     `progress` shows how far long reads have come; `new_fold` makes what a partition of an offsets topic is folded with.

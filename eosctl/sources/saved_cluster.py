@@ -32,12 +32,13 @@ from eosctl.sources.cluster_reader import (
     asked,
     wanted_of,
 )
-from eosctl.sources.saved_connect import NOT_SAVED, SavedConnect, section_of
+from eosctl.sources.saved_connect import NOT_SAVED, section_of
+from eosctl.sources.saved_topics import SavedTopics
 
 WHOEVER_SAVED: Final = "whoever saved the snapshot"
 
 
-class SavedCluster(SavedConnect):
+class SavedCluster(SavedTopics):
     """Answers every question from one snapshot. UsageError where the section that a question is about was not read."""
 
     def __init__(self, snapshot: Snapshot, group_id: str | None = None) -> None:

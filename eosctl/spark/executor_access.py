@@ -69,7 +69,7 @@ def executor_access(
     """How the executors of `master` get what the driver has.
 
     given is a file or `env:NAME`, in the words of rules 1 and 2. Without it, executors on this machine (`local`,
-    `local-cluster`) read a file that only this user may read and that is gone afterwards; others are told nothing but
+    `local-cluster`) read a file that only this user may read and that is gone afterwards; others are given nothing but
     the bootstrap servers, which is refused with UsageError where that is not all there is.
     """
     servers = ",".join(properties.bootstrap_servers)

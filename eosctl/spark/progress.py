@@ -1,6 +1,6 @@
 """How far Spark is with the ranges of a scan, as the engine's Progress.
 
-Spark tells how many tasks of a stage are done, not which. Tasks are started in the order of the ranges, so the first
+Spark reports how many tasks of a stage are done, not which. Tasks are started in the order of the ranges, so the first
 ones count as done; when the scan is over, all are.
 """
 
@@ -51,7 +51,7 @@ def _is_connect(spark: SparkSession) -> bool:
 
 @contextmanager
 def _handler(spark: Any, reach: Callable[[int, int], None]) -> Iterator[None]:  # noqa: ANN401  # Connect's session
-    """Spark Connect tells by itself."""
+    """Spark Connect reports by itself."""
 
     def handle(stages: Iterable[Any] | None, **_: object) -> None:
         for stage in stages or ():
@@ -66,7 +66,7 @@ def _handler(spark: Any, reach: Callable[[int, int], None]) -> Iterator[None]:  
 
 @contextmanager
 def _poller(spark: SparkSession, reach: Callable[[int, int], None]) -> Iterator[None]:
-    """A classic session has to be asked."""
+    """A classic session has to be polled."""
     tracker = spark.sparkContext.statusTracker()
     over = threading.Event()
 

@@ -17,10 +17,10 @@ import msgspec
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from eosctl.engines.cluster_source import ClusterSource
 from eosctl.engines.scanning import scan_range
 from eosctl.errors import EosctlError
 from eosctl.model.audit import AuditPlan, OffsetRange, StateKind, StateRow
+from eosctl.sources.audit_log import ClusterSource
 from eosctl.spark.executor_access import ExecutorAccess
 from eosctl.spark.executor_errors import carried
 from eosctl.spark.state_rows import COLUMNS, encode_flagged
@@ -54,20 +54,20 @@ def range_frame(spark: SparkSession, plan: AuditPlan, access: ExecutorAccess, sm
 
 
 def _task(plan: AuditPlan, access: ExecutorAccess, share: int) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
-    told = msgspec.json.encode(plan)
+    encoded = msgspec.json.encode(plan)
 
     def scan(places: Batches) -> Iterator[pa.RecordBatch]:
         # Here pickle names what this module holds, instead of taking it along.
         from eosctl.spark.range_frame import scan_places
 
-        return scan_places(told, access, share, places)
+        return scan_places(encoded, access, share, places)
 
     return scan
 
 
-def scan_places(told: bytes, access: ExecutorAccess, share: int, places: Batches) -> Iterator[pa.RecordBatch]:
+def scan_places(encoded: bytes, access: ExecutorAccess, share: int, places: Batches) -> Iterator[pa.RecordBatch]:
     """On an executor: the rows of the ranges at these places. Raises what `executor_errors.restored` reads."""
-    plan, ordered = _understood(told)
+    plan, ordered = _decoded(encoded)
     for batch in places:
         for place in batch.column(0).to_pylist():
             offsets = ordered[place]
@@ -80,9 +80,9 @@ def scan_places(told: bytes, access: ExecutorAccess, share: int, places: Batches
 
 
 @lru_cache(maxsize=1)
-def _understood(told: bytes) -> tuple[AuditPlan, list[OffsetRange]]:
+def _decoded(encoded: bytes) -> tuple[AuditPlan, list[OffsetRange]]:
     """Once for all tasks of a Python worker: a plan may have 100,000 ranges."""
-    plan = _PLANS.decode(told)
+    plan = _PLANS.decode(encoded)
     return plan, in_order(plan)
 
 

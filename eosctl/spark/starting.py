@@ -2,28 +2,15 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eosctl.errors import ConfigError
 from eosctl.model.client_properties import ClientProperties
+from eosctl.model.spark_options import SparkOptions
 
 if TYPE_CHECKING:
     from eosctl.spark.engine import SparkEngine
-
-
-@dataclass(frozen=True, slots=True)
-class SparkOptions:
-    """Where Spark is, and how its executors learn who they are to Kafka.
-
-    master is a master URL (None: this machine, or what spark-submit says), remote a Spark Connect server;
-    executor_properties is a file that executors find, or `env:NAME`.
-    """
-
-    master: str | None = None
-    remote: str | None = None
-    executor_properties: str | None = None
 
 
 @contextmanager

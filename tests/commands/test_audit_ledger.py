@@ -7,7 +7,7 @@ import pytest
 
 from eosctl.ledger.ledger import open_ledger
 from eosctl.model.ledger import Advance, Cursor, LedgerRange, LedgerRangeKind
-from tests.executors.ledgers import CLUSTER, advanced, read_up_to, run_of
+from tests.ledger.ledgers import CLUSTER, advanced, read_up_to, run_of
 
 
 @pytest.fixture

@@ -44,7 +44,7 @@ CONNECTING |= {
     "eosctl transactions log": "transactions log -b {mute}",
     "eosctl migrate-offsets": "migrate-offsets --connector orders --to-topic own -b {mute}",
 }
-ASKS_NOBODY = {"eosctl profile explain"}
+ASKS_NOBODY = {"eosctl profile explain", "eosctl audit status", "eosctl audit history"}
 NEEDS_A_PLAN = {"eosctl apply", "eosctl undo"}
 OFFSETS = '{"offsets":[{"partition":{"filename":"f"},"offset":{"position":1}}]}'
 WORKER = "group.id=connect-cluster\nconfig.storage.topic=c\noffset.storage.topic=o\nstatus.storage.topic=s\n"

@@ -18,9 +18,9 @@ from eosctl.clients.wire import Wire
 from eosctl.codecs.plan import decode_plan, plan_digest
 from eosctl.errors import EosctlError
 from eosctl.executors.apply import ApplyRun, Recheck
-from eosctl.executors.failpoints import Failpoint
 from eosctl.executors.journal import Journal
 from eosctl.model.client_properties import ClientProperties
+from eosctl.model.failpoints import Failpoint
 from eosctl.model.plan import WriteOffsets
 from eosctl.operations.plan_flow import performers_on
 from eosctl.sources.plan_facts import read_plan_facts

@@ -17,12 +17,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from eosctl.errors import StaleRange
-from eosctl.executors.failpoints import Failpoint, failpoint_of
+from eosctl.executors.failpoints import failpoint_of
 from eosctl.ledger.commit import lock_of, write_carried, write_run
 from eosctl.ledger.cursors import move_cursors
 from eosctl.ledger.ledger import Ledger, open_ledger
 from eosctl.model.audit import AuditedTopic, PartitionBounds, StateKind, StateRow, TopicRole
 from eosctl.model.audit_report import RangeEvidence
+from eosctl.model.failpoints import Failpoint
 from eosctl.model.ledger import CarriedBucket, LedgerRun
 from eosctl.planning.ledger import Resumption, advance, resume
 
@@ -139,7 +140,7 @@ class StandInAuditor:
         steps = []
         for each in resumptions:
             end = ends[each.topic_partition]
-            if each.begins_anew:
+            if each.is_recreated:
                 carried.pop((each.topic, each.partition), None)
             if not each.ends:
                 part = carried.setdefault((each.topic, each.partition), {})

@@ -14,7 +14,7 @@ from eosctl.model.audit import TopicRole
 from eosctl.model.audit_report import AuditReport
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
-from tests.integration.test_audit_trouble import carry_out, plan_of
+from tests.integration.test_audit_trouble import audit, plan_of
 from tests.sources.mixed_topic import create_topic
 
 pytestmark = pytest.mark.kafka
@@ -86,7 +86,7 @@ def damages_of(report: AuditReport) -> list[tuple[int, int]]:
 @pytest.mark.parametrize("name", DAMAGES)
 def test_the_audit_names_what_is_damaged_and_reads_the_rest(damaged: Sandbox, name: str):
     damage, servers = DAMAGES[name], damaged.bootstrap_servers
-    report = carry_out(servers, plan_of(servers, name, damage.role))
+    report = audit(servers, plan_of(servers, name, damage.role))
 
     ranges = damages_of(report)
     assert ranges[0][0] in {SPOILT, SPOILT + 1}

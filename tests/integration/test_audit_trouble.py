@@ -13,17 +13,18 @@ from confluent_kafka.admin import AdminClient
 from eosctl.clients.wire import Wire
 from eosctl.codecs.record_batches import iter_batches
 from eosctl.engines.auditing import run_audit
-from eosctl.engines.cluster_source import OpenCluster
 from eosctl.engines.local import LocalEngine
 from eosctl.model.audit import AuditedTopic, AuditPlan, TopicRole
 from eosctl.model.audit_report import AuditReport
 from eosctl.model.client_properties import ClientProperties
+from eosctl.operations.audit.bounds import AuditScope, read_bounds
 from eosctl.planning.audit import plan_ranges
 from eosctl.planning.ledger import resume
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sources.audit_plan import AuditScope, read_bounds
+from eosctl.sources.audit_log import OpenCluster
 from tests.integration.audit_site import Eosctl
 from tests.integration.producers import create_topic
+from tests.live_reader import reader_over
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.kafka
@@ -42,13 +43,14 @@ def fill(servers: str, topic: str, records: int) -> None:
 
 def plan_of(servers: str, topic: str, role: TopicRole = TopicRole.OFFSETS) -> AuditPlan:
     """The plan of an audit of one topic."""
-    with Wire(ClientProperties(tuple(servers.split(",")))) as wire:
-        bounds = read_bounds(wire, AuditScope((AuditedTopic(topic, role),), None, (), {}), 0)
+    properties = ClientProperties(tuple(servers.split(",")))
+    with Wire(properties) as wire:
+        bounds = read_bounds(reader_over(wire, properties), AuditScope((AuditedTopic(topic, role),), ()))
     return plan_ranges(bounds, resume({}, bounds.topics, bounds.bounds), {}, 1)
 
 
-def carry_out(servers: str, plan: AuditPlan, timeout_s: float = 30.0) -> AuditReport:
-    """The plan, carried out in this process."""
+def audit(servers: str, plan: AuditPlan, timeout_s: float = 30.0) -> AuditReport:
+    """The report of the plan, audited in this process."""
     source = OpenCluster(ClientProperties(tuple(servers.split(","))), timeout_s)
     return run_audit(plan, LocalEngine(source, processes=1)).report
 
@@ -63,7 +65,7 @@ def test_a_topic_that_is_created_again_between_plan_and_reading(sandbox: Sandbox
     eventually(lambda: topic not in admin.list_topics(timeout=30).topics, "the topic gone")
     create_topic(servers, topic)
     fill(servers, topic, 5)
-    [finding] = [each for each in carry_out(servers, plan).findings if each.counts]
+    [finding] = [each for each in audit(servers, plan).findings if each.counts]
     assert finding.name == "unreadable-range"
     assert "deleted and created again" in finding.message
 
@@ -76,7 +78,7 @@ def test_a_topic_that_is_deleted_between_plan_and_reading(sandbox: Sandbox, fres
     admin = AdminClient({"bootstrap.servers": servers})
     admin.delete_topics([topic])[topic].result(30)
     eventually(lambda: topic not in admin.list_topics(timeout=30).topics, "the topic gone")
-    [finding] = [each for each in carry_out(servers, plan).findings if each.counts]
+    [finding] = [each for each in audit(servers, plan).findings if each.counts]
     assert (finding.name, "deleted" in finding.message) == ("unreadable-range", True)
 
 
@@ -90,7 +92,7 @@ def test_records_that_are_deleted_between_plan_and_reading(sandbox: Sandbox, fre
     place = TopicPartition(topic, 0, 8)
     admin = AdminClient({"bootstrap.servers": servers})
     admin.delete_records([place])[place].result(30)
-    report = carry_out(servers, plan)
+    report = audit(servers, plan)
     [finding] = [each for each in report.findings if each.counts]
     assert (finding.name, finding.evidence["offset"]) == ("unreadable-range", 0)
     assert "deleted while being read" in finding.message
@@ -108,7 +110,7 @@ def test_leaders_that_change_while_an_audit_reads(cluster3: Sandbox, fresh_name:
     reports: list[AuditReport] = []
     cluster3.stop_broker(2)
     try:
-        auditor = Thread(target=lambda: reports.append(carry_out(servers, plan, 60)))
+        auditor = Thread(target=lambda: reports.append(audit(servers, plan, 60)))
         auditor.start()
         auditor.join(60)
     finally:

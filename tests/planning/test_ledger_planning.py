@@ -44,7 +44,7 @@ def test_where_a_partition_goes_on(cursor, topic_id, log, start, gap):
     found = resumed(before, log, topic_id)
     assert (found.start, found.before) == (start, before)
     assert [(each.start, each.end, each.kind) for each in found.gaps] == ([] if gap is None else [gap])
-    assert found.begins_anew == (gap is not None and gap[2] is RECREATED)
+    assert found.is_recreated == (gap is not None and gap[2] is RECREATED)
 
 
 def test_a_topic_id_once_known_is_kept_where_the_broker_tells_none():

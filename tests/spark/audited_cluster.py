@@ -9,10 +9,11 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from eosctl.clients.wire import Wire
 from eosctl.model.audit import AuditedTopic, AuditPlan, OffsetRange, TopicRole
 from eosctl.model.client_properties import ClientProperties
+from eosctl.operations.audit.bounds import AuditScope, read_bounds
 from eosctl.planning.audit import plan_ranges
 from eosctl.planning.ledger import resume
 from eosctl.sources.audit_log import DataBatch, read_range
-from eosctl.sources.audit_plan import AuditScope, read_bounds
+from tests.live_reader import reader_over
 
 OFFSETS, COMPACTED, OUTPUT = "audited-offsets", "audited-compacted", "audited-output"
 PARTITIONS = 2
@@ -102,8 +103,8 @@ class AuditedCluster:
             AuditedTopic(COMPACTED, TopicRole.OFFSETS),
             AuditedTopic(OUTPUT, TopicRole.OUTPUT, connectors=("a", "b", "d", "e")),
         )
-        request = AuditScope(topics, "connect-cluster", ("a", "b", "c", "d", "e"), {})
-        bounds = read_bounds(wire, request, AS_OF)
+        reader = reader_over(wire, ClientProperties((self.servers,)), as_of=AS_OF, group_id="connect-cluster")
+        bounds = read_bounds(reader, AuditScope(topics, ("a", "b", "c", "d", "e")))
         return plan_ranges(bounds, resume({}, bounds.topics, bounds.bounds), {}, 1)
 
 

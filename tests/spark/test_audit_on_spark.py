@@ -13,7 +13,6 @@ from pyspark.sql import SparkSession
 from eosctl.clients.wire import Wire
 from eosctl.codecs.client_properties import client_properties
 from eosctl.engines.auditing import run_audit
-from eosctl.engines.cluster_source import OpenCluster
 from eosctl.engines.engine import Engine, Progress
 from eosctl.engines.local import LocalEngine
 from eosctl.errors import ConfigError, NotAuthorized, UsageError
@@ -24,6 +23,7 @@ from eosctl.render.views.audit import view_audit
 from eosctl.sandbox.java import find_java
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
+from eosctl.sources.audit_log import OpenCluster
 from eosctl.spark.engine import SparkEngine
 from eosctl.spark.executor_access import ExecutorAccess, executor_access
 from eosctl.spark.session import spark_session

@@ -123,10 +123,12 @@ class Evidence:
     def missing(self, connector: str) -> Iterator[str]:
         """What would have to be known to say that exactly-once held for a connector, and is not."""
         keys = next((each for each in self.keys.connectors if each.connector == connector), None)
-        if not any(topic.role is TopicRole.OFFSETS for topic in self.plan.topics):
+        offsets = [topic.name for topic in self.plan.topics if topic.role is TopicRole.OFFSETS]
+        if not offsets:
             yield "no offsets topic was audited"
         elif keys is None:
-            yield "the connector has no source offsets in the audited topics"
+            if not all(f"topic {name}" in self.plan.unread for name in offsets):
+                yield "the connector has no source offsets in the audited topics"
         elif keys.first_transactional is None:
             yield "it never committed its offsets in a transaction: exactly-once support was not in force"
         if not self.outputs(connector):

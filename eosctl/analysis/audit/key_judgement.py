@@ -55,17 +55,17 @@ class KeyJudgementInputs(NamedTuple):
     decode: Decode
 
 
-def judge_keys(key: ReadKey, placed: Sequence[Placed], bench: KeyJudgementInputs) -> Judged:
+def judge_keys(key: ReadKey, placed: Sequence[Placed], inputs: KeyJudgementInputs) -> Judged:
     """What is wrong with all keys that are this JSON."""
     if len(placed) == 1 and key.connector is not None and _is_uneventful(placed[0].state):
         return NOTHING_WRONG
-    found = [*_of_all(key, placed, bench), *judge_strays(key, placed, bench.decode)]
+    found = [*_of_all(key, placed, inputs), *judge_strays(key, placed, inputs.decode)]
     counts = [(KeyAnomalyKind(trouble.kind), 1) for trouble in found]
-    own = [each for each in placed if each.place.topic in bench.own_topics]
+    own = [each for each in placed if each.place.topic in inputs.own_topics]
     suspicions = [*_moves_repeated(key, placed, own)]
     for each in placed:
-        of_one = _OfOne(key, each, bench.sessions)
-        mirrored = each.place.topic not in bench.own_topics and own
+        of_one = _OfOne(key, each, inputs.sessions)
+        mirrored = each.place.topic not in inputs.own_topics and own
         events = [
             (each.state.setbacks - of_one.harmless_setbacks, of_one.setbacks()),
             (len(of_one.zombies), of_one.returns()),
@@ -76,7 +76,7 @@ def judge_keys(key: ReadKey, placed: Sequence[Placed], bench: KeyJudgementInputs
             found += listed
             counts += [(KeyAnomalyKind(trouble.kind), count) for trouble in listed[:1]]
         suspicions += of_one.suspicions()
-    told = not any(_repeats_within(each.state, bench.sessions) for each in placed)
+    told = not any(_repeats_within(each.state, inputs.sessions) for each in placed)
     return Judged(tuple(counts), tuple(found), tuple(suspicions) if told else ())
 
 
@@ -85,7 +85,7 @@ def _is_uneventful(state: KeyState) -> bool:
     return not (state.setbacks or state.returns or state.plain_after or state.repeats)
 
 
-def _of_all(key: ReadKey, placed: Sequence[Placed], bench: KeyJudgementInputs) -> Iterator[KeyAnomaly]:
+def _of_all(key: ReadKey, placed: Sequence[Placed], inputs: KeyJudgementInputs) -> Iterator[KeyAnomaly]:
     if key.connector is None:
         for place, state in placed[:1]:
             yield trouble_at(KeyAnomalyKind.MALFORMED_KEY, key, place, state.last, key.reason or "", "")
@@ -94,7 +94,7 @@ def _of_all(key: ReadKey, placed: Sequence[Placed], bench: KeyJudgementInputs) -
     for _, group in groupby(live, key=lambda each: each.place.topic):
         same_topic = list(group)
         yield from _doubled(key, same_topic)
-    yield from _moves_set_back(key, placed, bench)
+    yield from _moves_set_back(key, placed, inputs)
 
 
 def _doubled(key: ReadKey, live: Sequence[Placed]) -> Iterator[KeyAnomaly]:
@@ -132,10 +132,10 @@ def _returns_to_worker(placed: Sequence[Placed], own: Sequence[Placed]) -> Itera
                 yield was, now, Change(before, after)
 
 
-def _moves_set_back(key: ReadKey, placed: Sequence[Placed], bench: KeyJudgementInputs) -> Iterator[KeyAnomaly]:
-    own = [each for each in placed if each.place.topic in bench.own_topics]
+def _moves_set_back(key: ReadKey, placed: Sequence[Placed], inputs: KeyJudgementInputs) -> Iterator[KeyAnomaly]:
+    own = [each for each in placed if each.place.topic in inputs.own_topics]
     for was, now, change in (*_moves(placed, own), *_returns_to_worker(placed, own)):
-        if is_back(change, bench.decode):
+        if is_back(change, inputs.decode):
             before, after = shown(was.place, change.before), shown(now.place, change.after)
             yield trouble_at(KeyAnomalyKind.SET_BACK, key, now.place, change.after, before, after)
 

@@ -12,15 +12,15 @@ from eosctl.model.names import TopicPartition
 MOST_SUSPICIONS = 1000
 
 
-def summarize_keys(partitions: Mapping[TopicPartition, Iterable[KeyState]], bench: KeyJudgementInputs) -> KeySummary:
+def summarize_keys(partitions: Mapping[TopicPartition, Iterable[KeyState]], inputs: KeyJudgementInputs) -> KeySummary:
     """What the keys of some partitions show together. All keys that are the same JSON have to be among them."""
     same: dict[ReadKey, list[Placed]] = {}
     for place in sorted(partitions):
         for state in partitions[place]:
-            same.setdefault(bench.read_key(state.key), []).append(Placed(place, state))
+            same.setdefault(inputs.read_key(state.key), []).append(Placed(place, state))
     summary = _Summary()
     for key, placed in same.items():
-        summary.add(key, placed, judge_keys(key, placed, bench))
+        summary.add(key, placed, judge_keys(key, placed, inputs))
     return summary.result()
 
 

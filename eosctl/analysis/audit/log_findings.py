@@ -18,6 +18,7 @@ def log_findings(evidence: Evidence) -> Iterator[Finding]:
         yield from _gaps(log, evidence)
         yield from _plain_data(log, evidence)
         yield from _open(log, evidence)
+    yield from _hanging_unread(evidence)
 
 
 def _gaps(log: PartitionLog, evidence: Evidence) -> Iterator[Finding]:
@@ -152,6 +153,16 @@ def _open(log: PartitionLog, evidence: Evidence) -> Iterator[Finding]:
             "producers": [each.producer_id for each in log.tail.producers],
         }
         yield kinds.OPEN_TRANSACTION.finding(subject, message, facts)
+
+
+def _hanging_unread(evidence: Evidence) -> Iterator[Finding]:
+    """Transactions that hang in partitions whose record batches were not read."""
+    read = {log[:2] for log in evidence.logs}
+    known = () if isinstance(evidence.plan.open, Skipped) else evidence.plan.open
+    for each in known:
+        if each.hangs and (each.topic, each.partition) not in read:
+            subject = f"{each.topic}-{each.partition}"
+            yield kinds.HANGING_TRANSACTION.finding(subject, _hanging_words(each), _facts(each, evidence))
 
 
 def _hanging_words(each: OpenAtPlan) -> str:

@@ -51,15 +51,15 @@ class JudgementInputs(NamedTuple):
     offsets_topics: frozenset[str] = frozenset()
 
 
-def judge_producer(parts: Sequence[Part], bench: JudgementInputs) -> Iterator[tuple[Transaction, tuple[Anomaly, ...]]]:
+def judge_producer(parts: Sequence[Part], inputs: JudgementInputs) -> Iterator[tuple[Transaction, tuple[Anomaly, ...]]]:
     """Each transaction of one producer ID with its troubles."""
-    logged = bench.logged.get(parts[0].producer_id, ()) if parts else ()
-    matched = match_parts(parts, logged, bench.as_of) if logged else {}
+    logged = inputs.logged.get(parts[0].producer_id, ()) if parts else ()
+    matched = match_parts(parts, logged, inputs.as_of) if logged else {}
     transactions = join_parts(parts, matched)
     others = _Others(each for each in transactions if _is_committed(each) and _offsets(each))
     pending = any(part.offsets and part.marker_offset is None for part in parts)
     for transaction in transactions:
-        yield transaction, tuple(_troubles(transaction, bench, _Beside(others, pending, matched)))
+        yield transaction, tuple(_troubles(transaction, inputs, _Beside(others, pending, matched)))
 
 
 class _Beside(NamedTuple):
@@ -70,20 +70,20 @@ class _Beside(NamedTuple):
     matched: Matched
 
 
-def _troubles(transaction: Transaction, bench: JudgementInputs, beside: _Beside) -> Iterator[Anomaly]:
+def _troubles(transaction: Transaction, inputs: JudgementInputs, beside: _Beside) -> Iterator[Anomaly]:
     ended = [part for part in transaction if part.marker_offset is not None]
     if not ended:
         return
     if len({part.committed for part in ended}) > 1:
         yield _trouble(AnomalyKind.MIXED_MARKERS, ended[0])
-    if bench.as_of - ended_ms(transaction) > GRACE_MS:
+    if inputs.as_of - ended_ms(transaction) > GRACE_MS:
         opened = (part for part in transaction if part.marker_offset is None)
         yield from (_trouble(AnomalyKind.MISSING_MARKER, part) for part in opened)
     if not _is_committed(transaction):
         return
     data, offsets = _data(transaction), _offsets(transaction)
     if data and not offsets:
-        yield from _without_offsets(data, bench, beside)
+        yield from _without_offsets(data, inputs, beside)
     elif offsets and not data and offsets[0].records:
         yield _trouble(AnomalyKind.OFFSETS_WITHOUT_DATA, offsets[0])
 
@@ -117,18 +117,18 @@ def _places(parts: Iterable[Part]) -> Places:
     return tuple((part.topic, part.partition) for part in parts)
 
 
-def _without_offsets(data: Sequence[Part], bench: JudgementInputs, beside: _Beside) -> Iterator[Anomaly]:
-    kind = None if beside.pending else _kind(data, bench, beside)
+def _without_offsets(data: Sequence[Part], inputs: JudgementInputs, beside: _Beside) -> Iterator[Anomaly]:
+    kind = None if beside.pending else _kind(data, inputs, beside)
     yield from () if kind is None else (_trouble(kind, part) for part in data)
 
 
-def _kind(data: Sequence[Part], bench: JudgementInputs, beside: _Beside) -> AnomalyKind | None:
+def _kind(data: Sequence[Part], inputs: JudgementInputs, beside: _Beside) -> AnomalyKind | None:
     ended = ended_ms(tuple(data))
-    if bench.whole_since is None or ended <= bench.whole_since:
+    if inputs.whole_since is None or ended <= inputs.whole_since:
         return AnomalyKind.UNJUDGED
     logged = next((beside.matched[part] for part in data if part in beside.matched), None)
     if logged is not None:
-        with_offsets = any(place.topic in bench.offsets_topics for place in logged.partitions)
+        with_offsets = any(place.topic in inputs.offsets_topics for place in logged.partitions)
         return None if with_offsets else AnomalyKind.DATA_WITHOUT_OFFSETS
     by_clock = any(part.marker_epoch == part.producer_epoch for part in data)
     unclear = by_clock and beside.others.may_hold(data)
@@ -174,11 +174,11 @@ def duration_ms(transaction: Transaction) -> int | None:
     return ended - min(begun) if begun and ended >= 0 else None
 
 
-def stalls_of(transaction: Transaction, bench: JudgementInputs) -> Iterator[Stall]:
+def stalls_of(transaction: Transaction, inputs: JudgementInputs) -> Iterator[Stall]:
     """Where it kept a last stable offset back for STALL_MS or longer."""
     for part in transaction:
         until = part.marker_timestamp if part.marker_offset is not None else None
-        length = (bench.as_of if until is None else until) - part.first_timestamp
+        length = (inputs.as_of if until is None else until) - part.first_timestamp
         if part.records and length >= STALL_MS and (until is None or length <= LONGEST_MS):
             yield Stall(part.topic, part.partition, part.first, part.first_timestamp, until, part.producer_id, None)
 

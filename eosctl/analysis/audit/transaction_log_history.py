@@ -17,7 +17,7 @@ from eosctl.model.transaction_log_history import LoggedTransaction, TransactionL
 from eosctl.model.transactions import TransactionState
 
 
-def fold_past(records: Iterable[LogRecord], producer_ids: Collection[int]) -> TransactionLogHistory:
+def fold_transaction_log_history(records: Iterable[LogRecord], producer_ids: Collection[int]) -> TransactionLogHistory:
     """What the records say of these producer IDs."""
     sessions: dict[str, ProducerIdAndEpoch] = {}
     holders: set[tuple[int, str]] = set()

@@ -43,14 +43,14 @@ class TransactionConclusion(NamedTuple):
 
 
 def reduce_transactions(
-    known: Known, bench: JudgementInputs, offsets_topics: frozenset[str], suspicions: Sequence[Suspicion]
+    known: Known, inputs: JudgementInputs, offsets_topics: frozenset[str], suspicions: Sequence[Suspicion]
 ) -> TransactionConclusion:
     """Judge every transaction, and part those that are closed from the others."""
-    bench = bench._replace(offsets_topics=offsets_topics)
+    inputs = inputs._replace(offsets_topics=offsets_topics)
     settled, tails = _by_producer(known.settled), _by_producer(known.tails)
     before = dict(known.closed.producers)
     now, closed = Totals(), _Closed()
-    now.add(TransactionSummary(stalls=tuple(name_stall(each, bench.owners) for each in known.closed.stalls)))
+    now.add(TransactionSummary(stalls=tuple(name_stall(each, inputs.owners) for each in known.closed.stalls)))
     for total in (now, closed.shared):
         total.add(TransactionSummary(confirmed=known.closed.confirmed))
     closed.shared.add(TransactionSummary(stalls=known.closed.stalls))
@@ -60,21 +60,21 @@ def reduce_transactions(
         mine = settled.get(producer_id, {})
         behind = tails.get(producer_id, {})
         whole = {place: join_items(mine.get(place, ()), behind.get(place, ())) for place in {**mine, **behind}}
-        judged = list(judge_producer(list(_parts(producer_id, whole, offsets_topics)), bench))
-        closed_until = _closed_until([transaction for transaction, _ in judged], mine, bench.as_of)
+        judged = list(judge_producer(list(_parts(producer_id, whole, offsets_topics)), inputs))
+        closed_until = _closed_until([transaction for transaction, _ in judged], mine, inputs.as_of)
         of_now, of_closed = Totals(), Totals()
         for total in (of_now, of_closed):
             total.add(before.get(producer_id, TransactionSummary()))
         still: dict[TopicPartition, set[int]] = {}
         for transaction, troubles in judged:
             confirmed = asked.confirmed_by(transaction)
-            of_now.add_transaction(transaction, troubles, confirmed, bench)
+            of_now.add_transaction(transaction, troubles, confirmed, inputs)
             if ended_ms(transaction) < closed_until:
-                of_closed.add_transaction(transaction, troubles, confirmed, bench)
+                of_closed.add_transaction(transaction, troubles, confirmed, inputs)
                 continue
             for part in transaction:
                 still.setdefault(TopicPartition(part.topic, part.partition), set()).add(part.first)
-        now.add(name_owners(producer_id, of_now.result(), bench.owners))
+        now.add(name_owners(producer_id, of_now.result(), inputs.owners))
         closed.add(producer_id, of_closed.result())
         for place, items in mine.items():
             kept = _still_open(items, still.get(place, set()))

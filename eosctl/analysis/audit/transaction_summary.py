@@ -65,7 +65,7 @@ class Totals:
         transaction: Transaction,
         troubles: Sequence[Anomaly],
         confirmed: Iterable[Suspicion],
-        bench: JudgementInputs,
+        inputs: JudgementInputs,
     ) -> None:
         """Take in a transaction, which counts once for each kind of trouble and topic; it names nobody."""
         self._of(None).add_transaction(transaction)
@@ -74,7 +74,7 @@ class Totals:
         for place in {trouble[:3] for trouble in troubles}:
             self._tallies[place] += 1
         self._add_places(troubles)
-        self._add_stalls(stalls_of(transaction, bench))
+        self._add_stalls(stalls_of(transaction, inputs))
         self._confirmed.update(confirmed)
 
     def _of(self, connector: str | None) -> "_Figures":

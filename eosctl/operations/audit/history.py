@@ -1,62 +1,26 @@
 """What an audit's ledger holds: its jobs, and the runs of one."""
 
-from eosctl.errors import EXIT_FINE, UsageError
-from eosctl.ledger.ledger import Ledger, open_ledger
-from eosctl.model.ledger import JobSummary
-from eosctl.operations.session_options import SessionOptions
+from eosctl.errors import UsageError
+from eosctl.model.ledger import JobStatus, LedgerHistory, LedgerStatus
+from eosctl.operations.audit.ledgers import open_job_ledger
+from eosctl.operations.session import Session
 
 
-def show_status(options: SessionOptions, store: str) -> int:
-    """`audit status`: every job with its last run, where its cursors stand, and what was never read.
-
-    Columns:
-      JOB           the job's name
-      CLUSTER_ID    the Kafka cluster that it audits
-      PARTITIONS    partitions that it follows
-      LAST-RUN      when its last run was planned, UTC
-      VERDICT       that run's verdict: held, broken or cannot-tell
-      TOPIC         the topic
-      PARTITION     its partition
-      OFFSET        where the next run begins
-      START-OFFSET  the first offset that was not read
-      REASON        why not
-    """
-    from eosctl.model.times import rfc3339
-    from eosctl.operations.session import Session
-    from eosctl.render.views.ledger import view_status
-
-    ledger = open_ledger(store, create=False, timeout_s=options.timeout_s)
-    jobs = [(each, ledger.state(each.job, each.cluster_id), tuple(ledger.ranges(each.job))) for each in ledger.jobs()]
-    options.console.result(view_status(jobs, ledger.name, rfc3339(Session.now())))
-    return EXIT_FINE
+def read_status(session: Session, store: str) -> LedgerStatus:
+    """Every job with its last run, where its cursors stand, and what was never read."""
+    ledger = open_job_ledger(store, create=False, timeout_s=session.timeout_s)
+    jobs = (
+        JobStatus(each, ledger.state(each.job, each.cluster_id), tuple(ledger.ranges(each.job)))
+        for each in ledger.jobs()
+    )
+    return LedgerStatus(session.now(), ledger.name, tuple(jobs))
 
 
-def show_history(options: SessionOptions, store: str, job: str) -> int:
-    """`audit history`: the runs of a job, the last one first.
-
-    Columns:
-      RUN       the run's number
-      RUN-ID    its ID
-      TIME      when it was planned, UTC
-      VERDICT   its verdict: held, broken or cannot-tell
-      FINDINGS  how many findings its report has
-      OFFSETS   offsets that it read
-      RECORDS   data records among them
-      GAPS      ranges that could no longer be read
-    """
-    from eosctl.model.times import rfc3339
-    from eosctl.operations.session import Session
-    from eosctl.render.views.ledger import view_history
-
-    ledger, now = open_ledger(store, create=False, timeout_s=options.timeout_s), rfc3339(Session.now())
-    summary = _known(ledger, job)
-    options.console.result(view_history(summary, ledger.runs(job), ledger.name, now))
-    return EXIT_FINE
-
-
-def _known(ledger: Ledger, job: str) -> JobSummary:
+def read_history(session: Session, store: str, job: str) -> LedgerHistory:
+    """The runs of a job, the last one first. Raises UsageError for a job that the ledger does not have."""
+    ledger = open_job_ledger(store, create=False, timeout_s=session.timeout_s)
     jobs = {each.job: each for each in ledger.jobs()}
     if job not in jobs:
         known = ", ".join(jobs) or "none"
         raise UsageError(f"{ledger.name} has no job {job}", hint=f"it has: {known}")
-    return jobs[job]
+    return LedgerHistory(session.now(), ledger.name, jobs[job], ledger.runs(job))

@@ -1,41 +1,46 @@
-"""An audit that goes on where the last one of its job ended: what it concludes and how far it came are kept as one."""
+"""An audit that goes on where the last one of its job ended: its report and how far it came are kept as one."""
 
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
-from typing import Final
+from typing import Final, Protocol
 
 from eosctl import __version__
-from eosctl.engines.auditing import Audited, CarriedRows
+from eosctl.engines.auditing import AuditResult, CarriedRows
 from eosctl.errors import StaleRange
-from eosctl.ledger.ledger import Ledger, open_ledger
+from eosctl.ledger.ledger import Ledger
 from eosctl.model.audit import AuditPlan, StateKind, StateRow
 from eosctl.model.audit_report import AuditReport
 from eosctl.model.ledger import Advance, CarriedBucket, JobState, LedgerRun
 from eosctl.model.names import TopicPartition
 from eosctl.planning.audit import plan_ranges
 from eosctl.planning.ledger import advance, newly_read, resume
-from eosctl.render.formats import Output, text_of_envelope
-from eosctl.render.views.audit import view_audit
 
 ATTEMPTS: Final = 10
 
 
-def audit_and_keep(
-    store: str,
-    job: str,
-    bounds: Callable[[], AuditPlan],
-    carry_out: Callable[[AuditPlan, CarriedRows], Audited],
-    processes: int,
-) -> AuditReport:
+class Auditor(Protocol):
+    """What runs plans."""
+
+    processes: int
+
+    def bounds(self) -> AuditPlan:
+        """A plan without ranges, of this moment."""
+        ...
+
+    def run(self, plan: AuditPlan, carried: CarriedRows) -> AuditResult:
+        """The report, and what the next run begins with."""
+        ...
+
+
+def run_incrementally(auditor: Auditor, ledger: Ledger, job: str, as_json: Callable[[AuditReport], str]) -> AuditReport:
     """The report over all runs of the job; the ledger has this one when it returns.
 
     Where another auditor of the same job was faster, all is planned and read again, ATTEMPTS times at most.
     """
-    ledger = open_ledger(store)
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            return _Attempt(ledger, job, bounds(), carry_out, processes).report()
+            return _Attempt(auditor, ledger, job).report(as_json)
         except StaleRange:
             if attempt == ATTEMPTS:
                 raise
@@ -45,46 +50,39 @@ def audit_and_keep(
 class _Attempt:
     """One run, from the state that it was planned from to its commit."""
 
-    def __init__(
-        self,
-        ledger: Ledger,
-        job: str,
-        bounds: AuditPlan,
-        carry_out: Callable[[AuditPlan, CarriedRows], Audited],
-        processes: int,
-    ) -> None:
-        self._ledger, self._carry_out = ledger, carry_out
+    def __init__(self, auditor: Auditor, ledger: Ledger, job: str) -> None:
+        self._auditor, self._ledger = auditor, ledger
+        bounds = auditor.bounds()
         self._state: JobState = ledger.state(job, bounds.cluster_id)
         self._resumptions = resume(self._state.cursors, bounds.topics, bounds.bounds)
-        self._plan = plan_ranges(bounds, self._resumptions, self._begins(), processes)
+        self._plan = plan_ranges(bounds, self._resumptions, self._begins(), auditor.processes)
 
     def _begins(self) -> Mapping[TopicPartition, int]:
         rows = self._ledger.carried(self._state, StateKind.LOG) if self._state.run_number else ()
         return {TopicPartition(row.topic, row.partition): row.start for row in rows}
 
-    def report(self) -> AuditReport:
-        """Carries the plan out and commits."""
-        audited = self._carry_out(self._plan, self._carried)
-        text = text_of_envelope(view_audit(audited.report).envelope(), Output.JSON)
+    def report(self, as_json: Callable[[AuditReport], str]) -> AuditReport:
+        """Runs the plan and commits."""
+        result = self._auditor.run(self._plan, self._carried)
         self._ledger.commit(
             LedgerRun(
                 run_id=str(uuid.uuid4()),
                 state=self._state,
                 as_of=self._plan.as_of,
-                verdict=audited.report.verdict.value,
-                findings=len(audited.report.findings),
-                report=text,
+                verdict=result.report.verdict.value,
+                findings=len(result.report.findings),
+                report=as_json(result.report),
                 eosctl_version=__version__,
-                advances=tuple(self._advances(audited.report)),
-                carried=buckets_of(audited.carried),
+                advances=tuple(self._advances(result.report)),
+                carried=buckets_of(result.carried),
             )
         )
-        return audited.report
+        return result.report
 
     def _carried(self, kind: StateKind) -> Iterator[StateRow]:
-        anew = {each.topic for each in self._resumptions if each.begins_anew}
+        recreated = {each.topic for each in self._resumptions if each.is_recreated}
         if self._state.run_number:
-            yield from (row for row in self._ledger.carried(self._state, kind) if row.topic not in anew)
+            yield from (row for row in self._ledger.carried(self._state, kind) if row.topic not in recreated)
 
     def _advances(self, report: AuditReport) -> Iterator[Advance]:
         ends = {TopicPartition(each.topic, each.partition): each.last_stable_offset for each in self._plan.bounds}

@@ -1,37 +1,33 @@
 """Which topics an audit is about: internal topics by the workers' settings, output topics by name, REST or config."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
 
+from eosctl.analysis.offsets_report import Connectors
 from eosctl.analysis.output_topics import output_topics
-from eosctl.errors import EosctlError, UsageError
+from eosctl.errors import UsageError
 from eosctl.model.acls import PatternType
 from eosctl.model.audit import AuditedTopic, TopicRole
 from eosctl.model.client_properties import Property
 from eosctl.model.client_roles import ConnectorConfig
-from eosctl.model.names import TopicPartition
-from eosctl.model.skipped import Skipped
+from eosctl.model.offset_stores import WorkerSettings
+from eosctl.model.skipped import Cause, Skipped
+from eosctl.operations.audit.bounds import guess_role
 from eosctl.operations.offset_stores import OffsetsRequest, source_connectors, worker_settings
-from eosctl.operations.session import Session
 from eosctl.operations.worker_version import worker_version
-
-if TYPE_CHECKING:
-    from eosctl.analysis.offsets_report import Connectors
-    from eosctl.model.offset_stores import WorkerSettings
+from eosctl.sources.cluster_reader import ClusterReader
 
 
 class FoundTopics:
-    """The topics, the source connectors that exist, and what could not be found out."""
+    """The topics, the source connectors that exist, and what could not be read."""
 
-    def __init__(self, session: Session, request: OffsetsRequest, named: Iterable[str]) -> None:
-        self._session = session
-        self._question = request
+    def __init__(self, reader: ClusterReader, request: OffsetsRequest, named: Iterable[str]) -> None:
+        self._reader, self._request = reader, request
         self._topics: dict[str, AuditedTopic] = {}
         self.unread: dict[str, Skipped] = {}
-        version = worker_version(session.reader, request.worker_version).version
-        worker = worker_settings(session.reader, request, version)
-        self._connectors = source_connectors(session.reader, request, version)
-        self._existing = self._all_topics()
+        version = worker_version(reader, request.worker_version).version
+        worker = worker_settings(reader, request, version)
+        self._connectors = source_connectors(reader, request, version)
+        self._existing = self._reader.topic_names()
         self._add_internal(worker)
         self._add_named(tuple(named))
 
@@ -46,11 +42,6 @@ class FoundTopics:
         configs = self._connectors.configs
         return configs if isinstance(configs, Skipped) else tuple(sorted(configs))
 
-    def _all_topics(self) -> frozenset[str]:
-        from eosctl.sources.kafka_topics import topic_facts
-
-        return frozenset(name for name, facts in topic_facts(self._session.wire).items() if facts is not None)
-
     def _add(self, name: str, role: TopicRole, connectors: Iterable[str] = ()) -> None:
         if name not in self._existing:
             self.unread[f"topic {name}"] = Skipped("it does not exist, or Describe on it is missing")
@@ -60,8 +51,8 @@ class FoundTopics:
             users = sorted({*connectors, *(() if known is None else known.connectors)})
             self._topics[name] = AuditedTopic(name, role, connectors=tuple(users))
 
-    def _add_internal(self, worker: "WorkerSettings") -> None:
-        self._add(self._question.config_topic, TopicRole.CONFIG)
+    def _add_internal(self, worker: WorkerSettings) -> None:
+        self._add(self._request.config_topic, TopicRole.CONFIG)
         self._add(worker.offsets_topic, TopicRole.OFFSETS)
         for name, topic in _own_topics(worker, self._connectors):
             if topic is None:
@@ -76,40 +67,30 @@ class FoundTopics:
                 continue
             if name not in self._existing:
                 raise UsageError(f"topic {name} does not exist", hint="is this the right cluster?")
-            self._add(name, self._role(name), written.get(name, self._question.connectors))
+            self._add(name, self._role(name), written.get(name, self._request.connectors))
         for name, connectors in sorted(written.items()):
             if not named and name in self._existing:
                 self._add(name, TopicRole.OUTPUT, connectors)
 
     def _role(self, name: str) -> TopicRole:
-        """By its first keys: offsets topics of workers that nobody named are found out."""
-        from eosctl.sources.audit_plan import guess_role
-        from eosctl.sources.first_batches import first_keys
-
-        places = [TopicPartition(name, 0)]
-        return guess_role(first_keys(self._session.wire, places))
+        """By its first keys: an offsets topic of workers that nobody named is recognised."""
+        return guess_role(self._reader.first_keys(name))
 
     def _written(self) -> Mapping[str, set[str]]:
-        """Output topics to the connectors that write them: as Connect saw it (KIP-558), and as configs tell."""
-        from eosctl.sources.connect_rest import read_active_topics
-
-        configs = self._connectors.configs
-        names = () if isinstance(configs, Skipped) else tuple(sorted(configs))
+        """Output topics to the connectors that write them: those that Connect saw (KIP-558), and those of configs."""
+        configs = {} if isinstance(self._connectors.configs, Skipped) else self._connectors.configs
+        active = self._reader.active_topics(sorted(configs)) if configs else {}
+        if isinstance(active, Skipped):
+            if active.cause is not Cause.NOT_ASKED:
+                self.unread["active topics"] = active
+            active = {}
         found: dict[str, set[str]] = {}
-        urls = self._session.options.connect_urls
-        if urls and names:
-            try:
-                for name, topics in read_active_topics(urls, names, self._session.options.timeout_s).items():
-                    for topic in topics:
-                        found.setdefault(topic, set()).add(name)
-            except EosctlError as error:
-                self.unread["active topics"] = Skipped.of(error)
-        for name in names:
-            for topic in self._told(name, configs[name] if not isinstance(configs, Skipped) else {}):
+        for name in sorted(configs):
+            for topic in (*active.get(name, ()), *self._configured(name, configs[name])):
                 found.setdefault(topic, set()).add(name)
         return found
 
-    def _told(self, name: str, config: Mapping[str, object]) -> Iterator[str]:
+    def _configured(self, name: str, config: Mapping[str, object]) -> Iterator[str]:
         properties = {key: Property(str(value), "config") for key, value in config.items() if value is not None}
         for pattern in output_topics(ConnectorConfig(name, properties)):
             if pattern.pattern_type is PatternType.LITERAL and pattern.name != "*":
@@ -119,7 +100,7 @@ class FoundTopics:
                 yield from (topic for topic in self._existing if prefix and topic.startswith(prefix))
 
 
-def _own_topics(worker: "WorkerSettings", connectors: "Connectors") -> Iterator[tuple[str, str | None]]:
+def _own_topics(worker: WorkerSettings, connectors: Connectors) -> Iterator[tuple[str, str | None]]:
     """Each connector with the offsets topic that it writes first; None where that cannot be read here."""
     if isinstance(connectors.configs, Skipped):
         return

@@ -1,4 +1,4 @@
-"""Epochs of producers: each is a producer that began anew under the same producer ID, and fenced the one before."""
+"""Epochs of producers: each is a producer that began again under the same producer ID, and fenced the one before."""
 
 from collections import defaultdict
 from collections.abc import Sequence

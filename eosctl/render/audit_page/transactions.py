@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
-from eosctl.analysis.histograms import bucket_bounds
 from eosctl.model.audit_report import AuditReport, TransactionStatistics
 from eosctl.model.counts import counted
+from eosctl.model.histograms import bucket_bounds
 from eosctl.render.audit_page.figure import OTHERS, PALETTE, Figure, category_axis, layout
 from eosctl.render.audit_page.names import NONE, duration_words, in_plot, label
 

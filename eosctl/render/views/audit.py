@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
-from eosctl.analysis.histograms import quantile
 from eosctl.model.audit_report import (
     AuditReport,
     AuditVerdict,
@@ -15,6 +14,7 @@ from eosctl.model.audit_report import (
     TransactionStatistics,
 )
 from eosctl.model.counts import counted
+from eosctl.model.histograms import quantile
 from eosctl.model.report import Severity
 from eosctl.model.times import rfc3339
 from eosctl.render.document import Column, Document, Findings, Rows, Table, Tone, figure
@@ -84,7 +84,7 @@ STALLS: Final = Table(
 
 
 def view_audit(report: AuditReport) -> Document:
-    """Verdicts, findings with evidence and cure, ranges, and statistics; the pictures' figures are in the data too."""
+    """Verdicts, findings with evidence and fix, ranges, and statistics; the pictures' figures are in the data too."""
     plan = report.plan
     stalls = [_stall_row(each, plan.as_of) for each in report.stalls]
     return Document(

@@ -1,9 +1,16 @@
 """What a ledger holds: jobs, where their cursors stand, what was never read, and the history of runs."""
 
-from collections.abc import Sequence
 from typing import Any
 
-from eosctl.model.ledger import CommittedRange, Cursor, JobState, JobSummary, LedgerRangeKind, RunSummary
+from eosctl.model.ledger import (
+    CommittedRange,
+    Cursor,
+    JobSummary,
+    LedgerHistory,
+    LedgerRangeKind,
+    LedgerStatus,
+    RunSummary,
+)
 from eosctl.model.times import rfc3339
 from eosctl.render.document import Column, Document, Table, Tone, figure
 
@@ -66,32 +73,33 @@ MEANINGS = {
 }
 
 
-JobStatus = tuple[JobSummary, JobState, Sequence[CommittedRange]]
-"""A job, its cursors, and its ranges."""
-
-
-def view_status(jobs: Sequence[JobStatus], store: str, as_of: str) -> Document:
+def view_status(status: LedgerStatus) -> Document:
     """`audit status`: every job with its last run, where its cursors stand, and every range that no run has read."""
+    jobs = status.jobs
     data = {
-        "store": store,
-        "jobs": [_job(summary) for summary, _, _ in jobs],
+        "store": status.store,
+        "jobs": [_job(each.summary) for each in jobs],
         "gaps": [
-            _gap(summary.job, each)
-            for summary, _, ranges in jobs
-            for each in ranges
+            _gap(job.summary.job, each)
+            for job in jobs
+            for each in job.ranges
             if each.range.kind is not LedgerRangeKind.READ
         ],
         "cursors": [
-            _cursor(summary.job, state.cursors[place]) for summary, state, _ in jobs for place in sorted(state.cursors)
+            _cursor(each.summary.job, each.state.cursors[place])
+            for each in jobs
+            for place in sorted(each.state.cursors)
         ],
     }
-    return Document("audit.status", data, as_of, blocks=(JOBS, GAPS, CURSORS) if jobs else (JOBS,))
+    blocks = (JOBS, GAPS, CURSORS) if jobs else (JOBS,)
+    return Document("audit.status", data, rfc3339(status.as_of), blocks=blocks)
 
 
-def view_history(summary: JobSummary, runs: Sequence[RunSummary], store: str, as_of: str) -> Document:
+def view_history(history: LedgerHistory) -> Document:
     """`audit history`: the runs of one job, the last one first."""
-    data = {"store": store, "job": summary.job, "runs": [_run(each) for each in runs]}
-    return Document("audit.history", data, as_of, summary.cluster_id, blocks=(RUNS,))
+    job = history.job
+    data = {"store": history.store, "job": job.job, "runs": [_run(each) for each in history.runs]}
+    return Document("audit.history", data, rfc3339(history.as_of), job.cluster_id, blocks=(RUNS,))
 
 
 def _job(each: JobSummary) -> dict[str, Any]:

@@ -1,8 +1,9 @@
 """A sandbox for people and scripts: where it answers, who may come in, which processes it is made of."""
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
+from eosctl.model.sandbox import SandboxEnvironment, SandboxStatus, StartedSandbox, State, StoppedSandbox
+from eosctl.model.times import rfc3339
 from eosctl.render.document import Column, Document, Fields, Table, figure
 
 ADDRESSES = (
@@ -21,45 +22,49 @@ PROCESSES = (
 )
 
 
-def up_document(data: Mapping[str, Any], *, already_up: bool) -> Document:
-    """The answer of `sandbox up`: the addresses, without passwords. `data` is a SandboxState as a mapping."""
-    state = "up already, as it was started before" if already_up else "up"
-    shown = {**_without_passwords(data), "already_up": already_up}
+def view_started(started: StartedSandbox) -> Document:
+    """The answer of `sandbox up`: the addresses, without passwords."""
+    state = "up already, as it was started before" if started.already_up else "up"
+    shown = {**_without_passwords(started.state), "already_up": started.already_up}
     prose = (f"The sandbox is {state}.",)
-    return Document("sandbox.up", shown, cluster_id=data["cluster_id"], blocks=(Fields(ADDRESSES),), prose=prose)
+    return Document(
+        "sandbox.up", shown, cluster_id=started.state["cluster_id"], blocks=(Fields(ADDRESSES),), prose=prose
+    )
 
 
-def status_document(
-    directory: str, data: Mapping[str, Any] | None, processes: Sequence[Mapping[str, Any]], as_of: str
-) -> Document:
-    """The answer of `sandbox status`; `data` is None when none is up, `processes` say whether each is `ready`."""
-    if data is None:
-        shown: Mapping[str, Any] = {"directory": directory, "up": False, "processes": []}
+def view_status(status: SandboxStatus) -> Document:
+    """The answer of `sandbox status`; each process says whether it is `ready`."""
+    as_of, state = rfc3339(status.as_of), status.state
+    if state is None:
+        empty = {"directory": status.directory, "up": False, "processes": []}
         blocks: tuple[Table | Fields, ...] = (Table("processes", PROCESSES, empty="no processes"),)
-        prose = (f"No sandbox is up in {directory}.",)
-        return Document("sandbox.status", shown, as_of, blocks=blocks, prose=prose)
-    shown = {**_without_passwords(data), "up": True, "processes": processes}
+        prose = (f"No sandbox is up in {status.directory}.",)
+        return Document("sandbox.status", empty, as_of, blocks=blocks, prose=prose)
+    processes = [{**each, "ready": status.ready[each["name"]]} for each in state["processes"]]
+    shown = {**_without_passwords(state), "up": True, "processes": processes}
     blocks = (Table("processes", PROCESSES), Fields(ADDRESSES))
-    return Document("sandbox.status", shown, as_of, data["cluster_id"], blocks)
+    return Document("sandbox.status", shown, as_of, state["cluster_id"], blocks)
 
 
-def down_document(directory: str, *, was_up: bool, removed: bool) -> Document:
+def view_stopped(stopped: StoppedSandbox) -> Document:
     """The answer of `sandbox down`."""
-    said = f"The sandbox in {directory} is down" if was_up else f"No sandbox was up in {directory}"
-    kept = "its data is removed" if removed else "its data and logs are kept"
-    shown = {"directory": directory, "was_up": was_up, "removed": removed}
+    where = stopped.directory
+    what = f"The sandbox in {where} is down" if stopped.was_up else f"No sandbox was up in {where}"
+    kept = "its data is removed" if stopped.removed else "its data and logs are kept"
+    shown = {"directory": where, "was_up": stopped.was_up, "removed": stopped.removed}
     fields = Fields((Column("DIRECTORY", "directory"), Column("WAS-UP", "was_up"), Column("REMOVED", "removed")))
-    return Document("sandbox.down", shown, blocks=(fields,), prose=(f"{said}; {kept}.",))
+    return Document("sandbox.down", shown, blocks=(fields,), prose=(f"{what}; {kept}.",))
 
 
-def env_document(data: Mapping[str, Any]) -> Document:
-    """The answer of `sandbox env`: addresses and credentials. `data` is a SandboxState as a mapping."""
-    shown = {name: value for name, value in data.items() if name != "processes"}
-    passwords = tuple(Column(name, f"users.{name}", "password of this SASL user") for name in data["users"])
+def view_environment(environment: SandboxEnvironment) -> Document:
+    """The answer of `sandbox env`: addresses and credentials."""
+    state = environment.state
+    shown = {name: value for name, value in state.items() if name != "processes"}
+    passwords = tuple(Column(name, f"users.{name}", "password of this SASL user") for name in state["users"])
     more = (Column("JAVA", "java", "the java that runs it"), Column("CLASSPATH", "classpath", "Kafka's jars"))
     blocks = (Fields((*ADDRESSES, *more)), Fields(passwords, title="Passwords"))
-    return Document("sandbox.env", shown, cluster_id=data["cluster_id"], blocks=blocks)
+    return Document("sandbox.env", shown, cluster_id=state["cluster_id"], blocks=blocks)
 
 
-def _without_passwords(data: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in data.items() if name not in {"users", "classpath", "java"}}
+def _without_passwords(state: State) -> dict[str, Any]:
+    return {name: value for name, value in state.items() if name not in {"users", "classpath", "java"}}

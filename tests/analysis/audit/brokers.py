@@ -8,11 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from eosctl.codecs.record_batches import Batch, Codec, DamagedOffsets, MarkerType, decode_marker, iter_batches
-from eosctl.engines.local import LogSource
 from eosctl.model.audit import AuditedTopic, AuditPlan, OffsetRange, PartitionBounds, TransactionalIdHolder
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Skipped
-from eosctl.sources.audit_log import ControlBatch, DataBatch, LogItem
+from eosctl.sources.audit_log import ControlBatch, DataBatch, LogItem, LogSource
 from tests.analysis.audit.batch_bytes import Writer, Written, damaged, data_batch, marker_batch
 
 BEGIN = 1_767_225_600_000  # 2026-01-01T00:00:00Z

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from eosctl.engines.auditing import Audited, run_audit
+from eosctl.engines.auditing import AuditResult, run_audit
 from eosctl.engines.local import LocalEngine
 from eosctl.model.audit import OffsetRange, StateKind, StateRow
 from eosctl.model.audit_report import AuditReport
@@ -51,7 +51,7 @@ def audited(
     cut: Cut,
     before: Seen | None = None,
     selected: tuple[str, ...] = (),
-) -> Audited:
+) -> AuditResult:
     plan = replace(brokers.plan(seen), selected=selected)
     cursors = {
         TopicPartition(each.topic, each.partition): Cursor(each.topic, each.partition, None, each.last_stable_offset)

@@ -24,7 +24,7 @@ from eosctl.model.ledger import (
     LedgerRun,
 )
 from eosctl.model.names import TopicPartition
-from tests.executors.ledgers import CLUSTER, advanced, read_up_to, row, run_of
+from tests.ledger.ledgers import CLUSTER, advanced, read_up_to, row, run_of
 from tests.postgresql import PostgreSQL
 
 T0 = TopicPartition("t", 0)

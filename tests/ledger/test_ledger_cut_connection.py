@@ -11,7 +11,7 @@ import pytest
 from eosctl.errors import StaleRange, Unreachable
 from eosctl.ledger import commit as ledger_executor
 from eosctl.ledger.ledger import Ledger, open_ledger
-from tests.executors.ledgers import CLUSTER, advanced, read_up_to, row, run_of
+from tests.ledger.ledgers import CLUSTER, advanced, read_up_to, row, run_of
 from tests.postgresql import PostgreSQL
 
 COMMIT = b"COMMIT\0"

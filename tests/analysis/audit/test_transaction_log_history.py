@@ -4,7 +4,7 @@ import pytest
 
 from eosctl.analysis.audit.logged_parts import match_parts
 from eosctl.analysis.audit.transaction_judgement import JudgementInputs
-from eosctl.analysis.audit.transaction_log_history import fold_past
+from eosctl.analysis.audit.transaction_log_history import fold_transaction_log_history
 from eosctl.analysis.audit.transaction_owners import Owners
 from eosctl.analysis.audit.transaction_parts import join_parts
 from eosctl.model.audit import TransactionalIdHolder
@@ -39,7 +39,7 @@ def log(*texts: str, name: str = "group-orders-0", producer_id: int = 7) -> list
 
 
 def decided(*texts: str) -> tuple[LoggedTransaction, ...]:
-    return fold_past(log(*texts), {7}).transactions
+    return fold_transaction_log_history(log(*texts), {7}).transactions
 
 
 def test_every_holder_of_a_producer_id_that_was_asked_for_is_told():
@@ -49,7 +49,7 @@ def test_every_holder_of_a_producer_id_that_was_asked_for_is_told():
         *log("e0@1", name="x", producer_id=9),
     ]
     tombstone = TransactionLogRecord(3, 9, 10, "group-orders-0", None)
-    found = fold_past([*records, tombstone, NewerLogRecord(3, 10, 2)], {7, 8})
+    found = fold_transaction_log_history([*records, tombstone, NewerLogRecord(3, 10, 2)], {7, 8})
     assert found.holders == (TransactionalIdHolder(7, "group-orders-0"), TransactionalIdHolder(8, "streams-1"))
 
 

@@ -28,7 +28,7 @@ from eosctl.ledger.ledger import open_ledger
 from eosctl.ledger.sqlite import SqliteStore
 from eosctl.ledger.url import ledger_store
 from eosctl.sources.config_providers import look_up
-from tests.executors.ledgers import CLUSTER, advanced, read_up_to, row, run_of
+from tests.ledger.ledgers import CLUSTER, advanced, read_up_to, row, run_of
 from tests.postgresql import PASSWORD, PostgreSQL
 
 SECRET = "hunter%22"
@@ -36,7 +36,7 @@ SECRET = "hunter%22"
 
 def failure(url: str, **more: bool) -> EosctlError:
     with pytest.raises(EosctlError) as raised:
-        open_ledger(url, **more)
+        open_ledger(url, look_up, **more)
     return raised.value
 
 
@@ -177,7 +177,7 @@ CUT_SHORT = """
 import resource, signal, sys
 from eosctl.ledger.ledger import open_ledger
 from eosctl.errors import EosctlError
-from tests.executors.ledgers import CLUSTER, advanced, row, run_of
+from tests.ledger.ledgers import CLUSTER, advanced, row, run_of
 ledger = open_ledger(sys.argv[1])
 state = ledger.state("job", CLUSTER)
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -233,9 +233,9 @@ def test_a_password_is_taken_from_where_a_reference_or_libpq_finds_it(
     secrets.write_text(f"ledger={PASSWORD}\n")
     service = tmp_path / "service"
     service.write_text(f"[ledger]\nhost=127.0.0.1\nport={postgresql.port}\ndbname={dbname}\nuser=postgres\n")
-    assert open_ledger(f"postgresql://odd:${{env:ODD}}@{place}").jobs() == ()
-    assert open_ledger(f"postgres://postgres:${{file:{secrets}:ledger}}@{place}").jobs() == ()
-    assert open_ledger(f"postgresql://{place}?user=odd&password=${{env:ODD}}").name == f"postgresql://{place}"
+    assert open_ledger(f"postgresql://odd:${{env:ODD}}@{place}", look_up).jobs() == ()
+    assert open_ledger(f"postgres://postgres:${{file:{secrets}:ledger}}@{place}", look_up).jobs() == ()
+    assert open_ledger(f"postgresql://{place}?user=odd&password=${{env:ODD}}", look_up).name == f"postgresql://{place}"
     monkeypatch.setenv("PGPASSWORD", PASSWORD)
     assert open_ledger(f"postgresql://postgres@{place}").jobs() == ()
     monkeypatch.setenv("PGSERVICEFILE", str(service))

@@ -1,0 +1,49 @@
+"""What the sandbox commands answer."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from eosctl.model.report import Answer
+
+State = Mapping[str, Any]
+"""The kept state of a ready sandbox, as its file holds it: addresses, users with passwords, versions, processes."""
+
+
+@dataclass(frozen=True, slots=True)
+class StartedSandbox(Answer):
+    """A sandbox that is up; already_up: as it was started before."""
+
+    state: State
+    already_up: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StoppedSandbox(Answer):
+    """A sandbox that is down: was_up says whether one was up, removed whether its directory is gone."""
+
+    directory: str
+    was_up: bool
+    removed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxStatus(Answer):
+    """The sandbox of a directory at as_of (ms since the epoch); state None: none is up; ready by process name."""
+
+    as_of: int
+    directory: str
+    state: State | None
+    ready: Mapping[str, bool]
+
+    @property
+    def found(self) -> bool:
+        """Whether none is up, or a process does not answer."""
+        return self.state is None or not all(self.ready.values())
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxEnvironment(Answer):
+    """Addresses and credentials of a sandbox that is up."""
+
+    state: State

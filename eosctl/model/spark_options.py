@@ -1,0 +1,16 @@
+"""Where Spark is, and who its executors are to Kafka."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class SparkOptions:
+    """Where Spark is, and how its executors learn who they are to Kafka.
+
+    master is a master URL (None: this machine, or what spark-submit says), remote a Spark Connect server;
+    executor_properties is a file that executors find, or `env:NAME`.
+    """
+
+    master: str | None = None
+    remote: str | None = None
+    executor_properties: str | None = None

@@ -1,0 +1,63 @@
+"""Starts, stops and describes a sandbox: a real Kafka with Connect workers on this machine."""
+
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+
+from eosctl.errors import Unreachable
+from eosctl.model.sandbox import SandboxEnvironment, SandboxStatus, StartedSandbox, StoppedSandbox
+from eosctl.operations.session import Session
+from eosctl.sandbox.cache import cache_directory
+from eosctl.sandbox.spec import SandboxSpec
+from eosctl.sandbox.state import SandboxState, is_ready
+from eosctl.sandbox.supervisor import bring_up, keep, kept_state, remove, take_down
+
+Narrate = Callable[[str], None]
+
+
+def start_sandbox(directory: Path | None, spec: SandboxSpec, narrate: Narrate) -> StartedSandbox:
+    """Up and ready when it returns; one that is up already stays as it is."""
+    state, already_up = bring_up(_home(directory), spec, narrate)
+    return StartedSandbox(asdict(state), already_up)
+
+
+def run_sandbox(
+    directory: Path | None, spec: SandboxSpec, narrate: Narrate, on_ready: Callable[[StartedSandbox], object]
+) -> None:
+    """Calls on_ready once it is ready, and ends it when the process is interrupted."""
+
+    def ready(state: SandboxState) -> None:
+        on_ready(StartedSandbox(asdict(state), already_up=False))
+
+    keep(_home(directory), spec, narrate, ready)
+
+
+def stop_sandbox(directory: Path | None) -> StoppedSandbox:
+    """A directory that was named is kept; the default one is removed."""
+    home = _home(directory)
+    was_up = take_down(home)
+    if directory is None:
+        remove(home)
+    return StoppedSandbox(str(home), was_up, removed=directory is None)
+
+
+def read_sandbox_status(directory: Path | None) -> SandboxStatus:
+    """Whether it is up, and which of its processes answer."""
+    home = _home(directory)
+    state, as_of = kept_state(home), Session.now()
+    if state is None:
+        return SandboxStatus(as_of, str(home), None, {})
+    return SandboxStatus(as_of, str(home), asdict(state), {each.name: is_ready(each) for each in state.processes})
+
+
+def read_sandbox_environment(directory: Path | None) -> SandboxEnvironment:
+    """Addresses and credentials. Raises Unreachable where none is up."""
+    home = _home(directory)
+    state = kept_state(home)
+    if state is None:
+        raise Unreachable(f"no sandbox is up in {home}", hint="start one with eosctl sandbox up")
+    return SandboxEnvironment(asdict(state))
+
+
+def _home(directory: Path | None) -> Path:
+    return (directory or cache_directory() / "sandbox").resolve()

@@ -1,0 +1,34 @@
+"""A live cluster's reader over a wire of the test's own."""
+
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+
+from eosctl.analysis.offsets import OffsetsFold
+from eosctl.clients.wire import Wire
+from eosctl.model.client_properties import ClientProperties
+from eosctl.sources.live_cluster import LiveCluster
+
+
+@dataclass(frozen=True)
+class WireConnections:
+    """Connections of one wire, at a fixed time; no Connect worker."""
+
+    wire: Wire
+    client_properties: ClientProperties
+    as_of: int
+    connect_urls: tuple[str, ...] = ()
+    timeout_s: float = 30.0
+
+    def now(self) -> int:
+        return self.as_of
+
+
+def no_progress(*_: object, **__: object) -> AbstractContextManager[object]:
+    return nullcontext(lambda _: None)
+
+
+def reader_over(
+    wire: Wire, properties: ClientProperties, *, as_of: int = 0, group_id: str | None = None
+) -> LiveCluster:
+    """Reads what `properties` lead to."""
+    return LiveCluster(WireConnections(wire, properties, as_of), group_id, no_progress, OffsetsFold)
