@@ -6,9 +6,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := .make
-# Most of a test on real Kafka is waiting. The tests of a file and a Kafka stay together: they share what they started.
+# Most of a test on real Kafka is waiting. The tests on a Kafka that they share go to one process, as tests/side_by_side says.
 PROCESSES ?= 3
-SIDE_BY_SIDE := -n $(PROCESSES) --dist loadfile
+SIDE_BY_SIDE := -n $(PROCESSES) --dist loadgroup
 
 .PHONY: demo test lint pure kafka matrix crash fuzz bench coverage docs shells kerberos package ranges pictures lock reference clean
 

@@ -1,8 +1,7 @@
 """`eosctl doctor` on real clusters: silent on a healthy one, and right about what is made wrong."""
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from pathlib import Path
 
 import httpx
@@ -10,11 +9,11 @@ import pytest
 
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
-from eosctl.sandbox.versions import DEFAULT_KAFKA_VERSION
 from tests.integration.connect import Mirror, Worker
 from tests.integration.doctoring import Doctor
 from tests.integration.kafka_tools import run_kafka_tool
 from tests.integration.producers import create_topic
+from tests.shared_sandboxes import SharedSandboxes
 from tests.topics import make_topic
 from tests.waiting import eventually
 
@@ -22,14 +21,10 @@ pytestmark = pytest.mark.kafka
 FILE_SOURCE = "org.apache.kafka.connect.file.FileStreamSourceConnector"
 
 
-@pytest.fixture(scope="session")
-def healthy(request: pytest.FixtureRequest, kafka_version: str) -> Iterator[Sandbox]:
+@pytest.fixture(scope="module")
+def healthy(shared_sandboxes: SharedSandboxes, kafka_version: str) -> Sandbox:
     """A broker and a worker of each version that `--kafka-versions` names."""
-    with ExitStack() as started:
-        if kafka_version == DEFAULT_KAFKA_VERSION:
-            yield request.getfixturevalue("connect_sandbox")
-        else:
-            yield started.enter_context(Sandbox(SandboxSpec(kafka_version=kafka_version, workers=1)))
+    return shared_sandboxes.of(SandboxSpec(kafka_version, workers=1))
 
 
 def configure(url: str, config: dict[str, str]) -> None:
