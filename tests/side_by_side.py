@@ -24,7 +24,14 @@ _VERSION = re.compile(r"\[(?:.*?-)?(\d+\.\d+\.\d+)(?:-.*)?\](?:@[\w.-]+)?$")
 
 
 class ByKafka(LoadGroupScheduling):  # type: ignore[misc]  # xdist says no types of it
-    """The tests of a group stay together, and those of a file and a version of Kafka without a group."""
+    """The tests of a group stay together, and those of a file and a version of Kafka without a group.
+
+    They are begun in the order in which they were collected.
+    """
+
+    def __init__(self, config: pytest.Config, log: Any) -> None:
+        config.option.loadscopereorder = False
+        super().__init__(config, log)
 
     def _split_scope(self, nodeid: str) -> str:
         return scope_of(nodeid)
