@@ -3,6 +3,8 @@
 # Both need Python >= 3.11 and make; the rest they install themselves into .venv, pinned by requirements/*.lock.
 
 PYTHON ?= python3
+# Hundreds of processes would compile eosctl again, and each process of pytest all tests.
+unexport PYTHONDONTWRITEBYTECODE
 VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := .make
