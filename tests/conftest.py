@@ -17,13 +17,14 @@ from hypothesis import HealthCheck, settings
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
 from eosctl.sandbox.versions import DEFAULT_KAFKA_VERSION
-from tests.leaders import share_out_leaders
-from tests.side_by_side import ByFileAndVersion, scheduler
+from tests.shared_sandboxes import SharedSandboxes
+from tests.side_by_side import ByKafka, group_of, scheduler
 
 if TYPE_CHECKING:
     from tests.postgresql import PostgreSQL
 
 MakeSandbox = Callable[..., Sandbox]
+SHARED = pytest.StashKey[SharedSandboxes]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -33,12 +34,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Let Ctrl-C reach the tests that are about it: a shell starts background jobs with SIGINT ignored.
 
     And let no property fail because the machine is busy. Where CI is set, as .ci/run sets it, the same commit is held
     against the same examples each time; elsewhere, and in `make fuzz`, against new ones.
     """
+    config.stash[SHARED] = SharedSandboxes()
     signal.signal(signal.SIGINT, signal.default_int_handler)
     settings.register_profile(
         "untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="CI" in os.environ
@@ -47,10 +49,11 @@ def pytest_configure() -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFileAndVersion | None:
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByKafka | None:
     return scheduler(config, log)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """`-m "not kafka"` means no campaign of minutes either: only an expression that speaks of `long` can choose one.
 
@@ -62,6 +65,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         _leave_out(config, items, campaigns)
     if config.getoption("--kafka-versions") is None and "variation" not in expression:
         _leave_out(config, items, [item for item in items if item.get_closest_marker("variation")])
+    for item in items:
+        if (group := group_of(item)) is not None:
+            item.add_marker(pytest.mark.xdist_group(group))
+    if hasattr(config, "workerinput"):
+        # Long groups first, so that no process is left alone with one at the end.
+        items.sort(key=lambda item: item.get_closest_marker("kafka") is None)
 
 
 def _leave_out(config: pytest.Config, items: list[pytest.Item], left_out: list[pytest.Item]) -> None:
@@ -75,32 +84,42 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("kafka_version", versions, scope="session")
 
 
-@pytest.fixture(scope="session")
-def sandbox() -> Iterator[Sandbox]:
-    """One broker, no worker. Shared: leave no ACL behind, use `fresh_name` for topics and IDs."""
-    with Sandbox() as started:
-        yield started
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Where tests are dealt out by groups, no later group of this process shares what the one before it shared."""
+    if hasattr(item.config, "workerinput"):
+        item.config.stash[SHARED].enter(group_of(item), item.getparent(pytest.Module))
 
 
 @pytest.fixture(scope="session")
-def connect_sandbox() -> Iterator[Sandbox]:
-    """One broker and one worker with exactly-once enabled. Shared, as `sandbox` is."""
-    with Sandbox(SandboxSpec(workers=1)) as started:
-        yield started
+def shared_sandboxes(pytestconfig: pytest.Config) -> Iterator[SharedSandboxes]:
+    """Sandboxes by spec. Shared: leave no ACL behind, use `fresh_name` for topics and IDs."""
+    yield pytestconfig.stash[SHARED]
+    pytestconfig.stash[SHARED].stop()
 
 
-@pytest.fixture(scope="session")
-def shared_cluster3() -> Iterator[Sandbox]:
-    """What `cluster3` hands to one test after the other."""
-    with Sandbox(SandboxSpec(brokers=3)) as started:
-        yield started
+@pytest.fixture(scope="module")
+def sandbox(shared_sandboxes: SharedSandboxes) -> Sandbox:
+    """One broker, no worker. Shared."""
+    return shared_sandboxes.of(SandboxSpec())
+
+
+@pytest.fixture(scope="module")
+def broker(shared_sandboxes: SharedSandboxes, kafka_version: str) -> Sandbox:
+    """One broker of each version that `--kafka-versions` names. Shared; that of the default version is `sandbox`."""
+    return shared_sandboxes.of(SandboxSpec(kafka_version))
+
+
+@pytest.fixture(scope="module")
+def connect_sandbox(shared_sandboxes: SharedSandboxes) -> Sandbox:
+    """One broker and one worker with exactly-once enabled. Shared."""
+    return shared_sandboxes.of(SandboxSpec(workers=1))
 
 
 @pytest.fixture
-def cluster3(shared_cluster3: Sandbox) -> Sandbox:
+def cluster3(shared_sandboxes: SharedSandboxes) -> Sandbox:
     """Three brokers, all of them voters, each with its share of the leaders. A test that stops one starts it again."""
-    share_out_leaders(shared_cluster3.bootstrap_servers)
-    return shared_cluster3
+    return shared_sandboxes.three_brokers(DEFAULT_KAFKA_VERSION)
 
 
 @pytest.fixture(scope="session")

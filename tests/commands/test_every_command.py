@@ -12,6 +12,7 @@ import pytest
 
 from eosctl.cli import PROGRAM, root_command
 from eosctl.shell.command_tree import walk
+from tests import forks
 from tests.integration.terminal import PROGRAM as EOSCTL
 
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -100,23 +101,16 @@ def test_each_command_that_connects_is_interrupted_while_it_waits(tmp_path):
             mute.settimeout(60)
             line = CONNECTING[path].format(mute=f"127.0.0.1:{mute.getsockname()[1]}")
             command = [EOSCTL, *shlex.split(line), "--group-id", "connect-cluster", "--timeout", "50"]
-            with subprocess.Popen(
-                command,
-                cwd=tmp_path,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-            ) as started:
-                try:
-                    accepted, _ = mute.accept()
-                except TimeoutError:
-                    started.kill()
-                    return path, started.communicate()
-                with accepted:
-                    accepted.recv(1)  # it has asked and waits
-                    started.send_signal(signal.SIGINT)
-                    _, stderr = started.communicate(timeout=60)
+            started = forks.start(*command, directory=tmp_path)
+            try:
+                accepted, _ = mute.accept()
+            except TimeoutError:
+                started.kill()
+                return path, started.communicate()
+            with accepted:
+                accepted.recv(1)  # it has asked and waits
+                started.send_signal(signal.SIGINT)
+                _, stderr = started.communicate(timeout=60)
             return path, started.returncode, stderr.splitlines()[-1]
 
     asked = [path for path in CONNECTING if path not in ASKS_NOBODY | NEEDS_A_PLAN]

@@ -6,8 +6,6 @@ An `Audited` is one job in one ledger; `endure` puts it through a schedule. The 
 import json
 import os
 import random
-import subprocess
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 from time import sleep
@@ -16,6 +14,7 @@ from typing import Protocol
 from eosctl.ledger.ledger import Ledger, open_ledger
 from eosctl.model.audit import StateKind
 from eosctl.model.ledger import CommittedRange
+from tests import forks
 from tests.executors.crashing_audit import (
     CLUSTER,
     OWN_FAILPOINTS,
@@ -25,6 +24,7 @@ from tests.executors.crashing_audit import (
     fold,
     report_of,
 )
+from tests.forks import Forked
 
 COMMIT_FAILPOINTS = (
     *("begun", "job-moved", "cursors-moved", "ranges-written", "report-written", "bucket-written", "carried-written"),
@@ -43,7 +43,7 @@ class Audited(Protocol):
     longest_s: float
     """How long a whole audit takes about: kills at random moments come within it."""
 
-    def start(self, failpoint: str | None = None) -> "subprocess.Popen[str]":
+    def start(self, failpoint: str | None = None) -> Forked:
         """A process that audits to the end, or to the failpoint."""
         ...
 
@@ -81,7 +81,7 @@ def endure(audited: Audited, chance: random.Random) -> int:
     return killed
 
 
-def _ended(process: "subprocess.Popen[str]", *, killed: bool = False) -> int:
+def _ended(process: Forked, *, killed: bool = False) -> int:
     """0 or -9; whatever else a process ends with is a failure."""
     _, error = process.communicate(timeout=PATIENCE_S)
     assert process.returncode in {0, -9}, error
@@ -103,16 +103,12 @@ class StandInAudited:
         self.shape = LogShape({"offsets": ("A", [[0, 150], [0, 0], [20, 90]]), "records": ("B", [[0, 200]])})
         self.shape.write(self._log)
 
-    def start(self, failpoint: str | None = None) -> "subprocess.Popen[str]":
+    def start(self, failpoint: str | None = None) -> Forked:
         """Another seed for each process: racing ones plan different ranges."""
-        script = Path(__file__).with_name("crashing_audit.py")
+        script = str(Path(__file__).with_name("crashing_audit.py"))
         seed = str(self._chance.randrange(1 << 30))
-        command = [sys.executable, str(script), self.url, self.job, str(self._log), seed, *self._more]
-        environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
-        if failpoint is not None:
-            environment["EOSCTL_FAILPOINT"] = failpoint
-        pipe = subprocess.PIPE
-        return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=environment)
+        environment = {**os.environ, **({} if failpoint is None else {"EOSCTL_FAILPOINT": failpoint})}
+        return forks.start(script, self.url, self.job, str(self._log), seed, *self._more, environment=environment)
 
     def grow(self, chance: random.Random) -> None:
         """More offsets in each partition; at times the log start passes some, or a topic begins anew."""

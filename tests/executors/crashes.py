@@ -1,7 +1,5 @@
 """A migration on a broker without workers, killed and run again: what is in the topics is read back each time."""
 
-import subprocess
-import sys
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,6 +23,7 @@ from eosctl.planning.migration import plan_migration
 from eosctl.planning.undo import undo_plan
 from eosctl.sources.kafka_transactions import describe_transactional_ids
 from eosctl.sources.plan_facts import read_offsets_topic, read_topic_now
+from tests.forks import Forked, start
 from tests.topics import make_topic
 from tests.waiting import eventually
 
@@ -138,11 +137,9 @@ class MovedOffsets:
         out, err = process.communicate(timeout=120)
         return Ended(process.returncode, out, err)
 
-    def start(self, failpoint: str = "never", *more: str, file: Path | None = None) -> "subprocess.Popen[str]":
+    def start(self, failpoint: str = "never", *more: str, file: Path | None = None) -> Forked:
         """The same, not waited for."""
-        command = [sys.executable, str(CRASHING_APPLY), str(file or self.file), self.bootstrap, failpoint, *more]
-        pipe = subprocess.PIPE
-        return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, env=_environment())
+        return start(str(CRASHING_APPLY), str(file or self.file), self.bootstrap, failpoint, *more)
 
     def kill_after(self, seconds: float) -> Ended:
         """Run the plan and kill it after so long, wherever it is."""
@@ -165,12 +162,6 @@ class MovedOffsets:
         if not path.exists():
             write_plan_file(path, undo_plan(self.plan))
         return path
-
-
-def _environment() -> dict[str, str]:
-    import os
-
-    return {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
 
 
 def kinds(ended: Sequence[Ended]) -> list[int]:

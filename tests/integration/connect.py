@@ -27,7 +27,7 @@ class Worker:
     def __init__(self, sandbox: Sandbox) -> None:
         self.sandbox = sandbox
         self.url = sandbox.connect_url(1)
-        self._http = httpx.Client(base_url=self.url, timeout=60, trust_env=False)
+        self._http = httpx.Client(base_url=self.url, timeout=60, trust_env=False, verify=False)
 
     def close(self) -> None:
         """Close the connection to it."""

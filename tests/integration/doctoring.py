@@ -103,7 +103,7 @@ class Rest:
         answers: list[httpx.Response] = []
 
         def settled() -> bool:
-            answers.append(httpx.request(method, self.url + path, json=body, timeout=90, trust_env=False))
+            answers.append(httpx.request(method, self.url + path, json=body, timeout=90, trust_env=False, verify=False))
             return not is_for_now(answers[-1])
 
         eventually(settled, f"{method} {path} is not refused for a rebalance", deadline_s=60, every_s=0.2)
@@ -124,7 +124,7 @@ class Rest:
 
     def states(self, name: str) -> list[str]:
         """The states of its tasks, none where there is no such connector yet."""
-        answer = httpx.get(f"{self.url}/connectors/{name}/status", timeout=60, trust_env=False)
+        answer = httpx.get(f"{self.url}/connectors/{name}/status", timeout=60, trust_env=False, verify=False)
         return [task["state"] for task in answer.json()["tasks"]] if answer.status_code == 200 else []
 
     def await_tasks(self, name: str, count: int = 1, state: str = "RUNNING") -> None:
@@ -134,7 +134,7 @@ class Rest:
 
     def delete(self, name: str) -> None:
         """Delete a connector, if it is there."""
-        answer = httpx.delete(f"{self.url}/connectors/{name}", timeout=90, trust_env=False)
+        answer = httpx.delete(f"{self.url}/connectors/{name}", timeout=90, trust_env=False, verify=False)
         assert answer.status_code in {204, 404, 409}, answer.text
 
 

@@ -4,6 +4,7 @@ import shlex
 import subprocess
 
 from eosctl.sandbox.sandbox import Sandbox
+from tests.jvm import java_with
 
 MAIN = {
     "kafka-configs.sh": "kafka.admin.ConfigCommand",
@@ -16,8 +17,7 @@ MAIN = {
 def run_kafka_tool(sandbox: Sandbox, printed: str, *more: str) -> str:
     """What the printed command says, run against the sandbox as the super user; fails when the command fails."""
     tool, *arguments = shlex.split(printed)
-    java = [str(sandbox.java), "-XX:TieredStopAtLevel=1", "-cp", sandbox.classpath, MAIN[tool]]
-    line = [*java, "--bootstrap-server", sandbox.bootstrap_servers, *arguments, *more]
+    line = [*java_with(sandbox.jars), MAIN[tool], "--bootstrap-server", sandbox.bootstrap_servers, *arguments, *more]
     ran = subprocess.run(line, check=False, capture_output=True, text=True, timeout=120)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     return ran.stdout

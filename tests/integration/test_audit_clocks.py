@@ -21,7 +21,7 @@ from tests.integration.coordinators import coordinator_of, state_of
 from tests.integration.written_connect import WrittenConnect
 from tests.waiting import eventually
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.variation]
 
 BEFORE_KIP_890 = "3.9.2"
 ONE_REPLICA = {"transaction.state.log.replication.factor": "1", "transaction.state.log.min.isr": "1"}

@@ -1,8 +1,7 @@
 """`eosctl doctor` on real clusters: silent on a healthy one, and right about what is made wrong."""
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from pathlib import Path
 
 import httpx
@@ -10,11 +9,11 @@ import pytest
 
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
-from eosctl.sandbox.versions import DEFAULT_KAFKA_VERSION
 from tests.integration.connect import Mirror, Worker
 from tests.integration.doctoring import Doctor
 from tests.integration.kafka_tools import run_kafka_tool
 from tests.integration.producers import create_topic
+from tests.shared_sandboxes import SharedSandboxes
 from tests.topics import make_topic
 from tests.waiting import eventually
 
@@ -22,19 +21,17 @@ pytestmark = pytest.mark.kafka
 FILE_SOURCE = "org.apache.kafka.connect.file.FileStreamSourceConnector"
 
 
-@pytest.fixture(scope="session")
-def healthy(request: pytest.FixtureRequest, kafka_version: str) -> Iterator[Sandbox]:
+@pytest.fixture(scope="module")
+def healthy(shared_sandboxes: SharedSandboxes, kafka_version: str) -> Sandbox:
     """A broker and a worker of each version that `--kafka-versions` names."""
-    with ExitStack() as started:
-        if kafka_version == DEFAULT_KAFKA_VERSION:
-            yield request.getfixturevalue("connect_sandbox")
-        else:
-            yield started.enter_context(Sandbox(SandboxSpec(kafka_version=kafka_version, workers=1)))
+    return shared_sandboxes.of(SandboxSpec(kafka_version, workers=1))
 
 
 def configure(url: str, config: dict[str, str]) -> None:
     """PUT it, again as long as the workers rebalance (409)."""
-    eventually(lambda: httpx.put(url, json=config, timeout=60).is_success, f"{url} is accepted", deadline_s=60)
+    eventually(
+        lambda: httpx.put(url, json=config, timeout=60, verify=False).is_success, f"{url} is accepted", deadline_s=60
+    )
 
 
 def put_source(sandbox: Sandbox, name: str, file: Path, **more: str) -> None:
@@ -43,7 +40,7 @@ def put_source(sandbox: Sandbox, name: str, file: Path, **more: str) -> None:
     configure(f"{url}/connectors/{name}/config", config)
 
     def runs() -> bool:
-        answer = httpx.get(f"{url}/connectors/{name}/status", timeout=30)
+        answer = httpx.get(f"{url}/connectors/{name}/status", timeout=30, verify=False)
         tasks = answer.json().get("tasks", ()) if answer.status_code == 200 else ()
         return [task["state"] for task in tasks] == ["RUNNING"]
 
@@ -51,7 +48,7 @@ def put_source(sandbox: Sandbox, name: str, file: Path, **more: str) -> None:
 
 
 def remove(sandbox: Sandbox, name: str) -> None:
-    httpx.delete(f"{sandbox.connect_urls[0]}/connectors/{name}", timeout=60)
+    httpx.delete(f"{sandbox.connect_urls[0]}/connectors/{name}", timeout=60, verify=False)
 
 
 def arguments(sandbox: Sandbox) -> list[object]:
@@ -162,7 +159,7 @@ def test_a_long_back_off_breaks_the_fencing_budget_and_the_printed_override_cure
     url = f"{connect_sandbox.connect_urls[0]}/connectors/{name}"
 
     def running() -> bool:
-        answer = httpx.get(f"{url}/status", timeout=30)
+        answer = httpx.get(f"{url}/status", timeout=30, verify=False)
         tasks = answer.json().get("tasks", ()) if answer.status_code == 200 else ()
         return [task["state"] for task in tasks] == ["RUNNING"] * 6
 
@@ -283,9 +280,12 @@ def test_a_null_shadow_is_found_before_the_connector_starts_again_and_migrate_of
     url = f"{connect_sandbox.connect_urls[0]}/connectors/{name}"
     put_source(connect_sandbox, name, lines)
     try:
-        eventually(lambda: httpx.get(f"{url}/offsets", timeout=30).json().get("offsets"), "its offset is committed")
-        httpx.put(f"{url}/stop", timeout=60).raise_for_status()
-        stopped = lambda: httpx.get(f"{url}/status", timeout=30).json()["connector"]["state"] == "STOPPED"  # noqa: E731
+        eventually(
+            lambda: httpx.get(f"{url}/offsets", timeout=30, verify=False).json().get("offsets"),
+            "its offset is committed",
+        )
+        httpx.put(f"{url}/stop", timeout=60, verify=False).raise_for_status()
+        stopped = lambda: httpx.get(f"{url}/status", timeout=30, verify=False).json()["connector"]["state"] == "STOPPED"  # noqa: E731
         eventually(stopped, "it is stopped")
         config = {"connector.class": FILE_SOURCE, "tasks.max": "1", "file": str(lines), "topic": f"{name}-out"}
         configure(f"{url}/config", config | {"offsets.storage.topic": f"{name}-offsets"})
@@ -297,7 +297,7 @@ def test_a_null_shadow_is_found_before_the_connector_starts_again_and_migrate_of
         own = ("--to-topic", f"{name}-offsets", "--stop", "--set-config")
         moved = eosctl("migrate-offsets", "--connector", name, *own, *where, *group, "--yes")
         assert moved.exit_code == 0, moved.stderr
-        assert httpx.get(f"{url}/config", timeout=30).json()["offsets.storage.topic"] == f"{name}-offsets"
+        assert httpx.get(f"{url}/config", timeout=30, verify=False).json()["offsets.storage.topic"] == f"{name}-offsets"
         assert ("EOS080", name) not in doctor()
     finally:
         remove(connect_sandbox, name)

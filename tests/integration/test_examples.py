@@ -127,7 +127,8 @@ class Stage:
 @pytest.fixture(scope="module")
 def stage(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     directory = tmp_path_factory.mktemp("stage")
-    with Sandbox(SandboxSpec(workers=1, broker_config=UNVERIFIED)) as own:
+    settings = {**UNVERIFIED, "transaction.state.log.num.partitions": "50"}  # as an example says
+    with Sandbox(SandboxSpec(workers=1, broker_config=settings)) as own:
         made = Stage(own, sandbox, directory)
         for topic in ("orders", "payments"):
             create_topic(own.bootstrap_servers, topic, partitions=4)

@@ -15,6 +15,7 @@ from eosctl.model.partitioner import java_partition
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sources.plan_facts import read_offsets_topic
 from tests.commands.conftest import Ran
+from tests.conftest import MakeSandbox
 from tests.integration.access import allowed
 from tests.integration.producers import open_transaction
 from tests.topics import make_topic
@@ -275,8 +276,10 @@ class TestPlansThatWereMadeBefore:
         ground.put(ground.target, b'["stopped",{"f":1}]', b'{"p":7}')
         refused(ground.apply(plan), 8, "changed since the plan was made")
 
-    def test_it_is_another_cluster(self, plan: Path, cluster3: Sandbox, eosctl: Eosctl):
-        refused(eosctl("apply", plan, "-b", cluster3.bootstrap_servers, "--yes"), 8, "the plan is for source cluster")
+    def test_it_is_another_cluster(self, plan: Path, make_sandbox: MakeSandbox, eosctl: Eosctl):
+        refused(
+            eosctl("apply", plan, "-b", make_sandbox().bootstrap_servers, "--yes"), 8, "the plan is for source cluster"
+        )
 
     def test_it_was_edited(self, ground: Ground, plan: Path):
         plan.write_text(plan.read_text().replace('"partitions": 3', '"partitions": 4'))

@@ -13,6 +13,7 @@ import pytest
 from eosctl.clients.rest import RestClient
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
+from tests.forks import start
 from tests.integration.file_connectors import FileConnectors
 from tests.integration.terminal import PROGRAM
 
@@ -105,9 +106,9 @@ def told(site, text):
 
 def run(site, line, *more):
     command = [PROGRAM, *line.split(), *more]
-    return subprocess.run(
-        command, cwd=site.home, env=site.environment, capture_output=True, text=True, timeout=120, check=False
-    )
+    running = start(*command, environment=site.environment, directory=site.home)
+    out, err = running.communicate(timeout=120)
+    return subprocess.CompletedProcess(command, running.returncode, out, err)
 
 
 @pytest.mark.parametrize("group", COMMANDS)

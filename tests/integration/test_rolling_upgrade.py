@@ -34,7 +34,11 @@ class Roll:
             "tasks.max": "1",
         }
         url = f"{self.sandbox.connect_urls[0]}/connectors/{CONNECTOR}/config"
-        eventually(lambda: httpx.put(url, json=config, timeout=60).is_success, "the connector is made", deadline_s=60)
+        eventually(
+            lambda: httpx.put(url, json=config, timeout=60, verify=False).is_success,
+            "the connector is made",
+            deadline_s=60,
+        )
 
     def write(self) -> None:
         with self.lines.open("a") as file:

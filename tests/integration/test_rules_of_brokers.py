@@ -136,7 +136,10 @@ def test_ids_of_an_idle_task_and_leader_are_forgotten_until_they_are_claimed_aga
         "Failed to write to config topic" in rest.ask("PUT", "/connectors/idle/config", config, expected=500)["message"]
     )
     url = f"{rest.url}/connectors/idle/config"
-    eventually(lambda: httpx.put(url, json=config, timeout=60, trust_env=False).is_success, "the change is accepted")
+    eventually(
+        lambda: httpx.put(url, json=config, timeout=60, trust_env=False, verify=False).is_success,
+        "the change is accepted",
+    )
     method, path = found["EOS111", "idle"]["cure"].split()
     rest.ask(method, path)
     doctor.sees_no_more(("EOS111", "idle"), leader)

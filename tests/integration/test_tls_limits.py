@@ -12,9 +12,10 @@ from eosctl.clients.wire import Wire
 from eosctl.codecs.client_properties import client_properties
 from eosctl.errors import ConfigError, Unreachable
 from eosctl.sandbox.jars import resolve_jars
-from eosctl.sandbox.java import compile_java, find_java
+from eosctl.sandbox.java import compile_java
 from eosctl.sandbox.versions import DEFAULT_KAFKA_VERSION
 from tests.integration.tls_listeners import GCM
+from tests.jvm import java_with
 
 pytestmark = pytest.mark.kafka
 
@@ -39,7 +40,7 @@ def java(files):
     """Whether Kafka's own client connects with each of the properties files."""
     jars = resolve_jars(DEFAULT_KAFKA_VERSION, lambda _: None)
     classes = compile_java(jars.compiler, ORACLE, jars.classpath)
-    command = [find_java(), "-Xmx128m", "-cp", f"{classes}:{jars.classpath}", "ConnectOracle"]
+    command = [*java_with(jars, classes), "ConnectOracle"]
     asked = "".join(base64.b64encode(each.encode()).decode() + "\n" for each in files)
     ran = subprocess.run(command, input=asked, capture_output=True, text=True, check=True, timeout=200)
     return [line.startswith("yes") for line in ran.stdout.splitlines() if line.startswith(("yes", "no"))]

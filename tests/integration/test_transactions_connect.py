@@ -69,7 +69,7 @@ def _has_started(sandbox: Sandbox, url: str) -> bool:
     if KafkaVersion.parse(sandbox.kafka_version) < HEALTH_ENDPOINT:
         return f"Finished reading KafkaBasedLog for topic {CONFIG_TOPIC}" in sandbox.worker_log(1).read_text()
     try:
-        return httpx.get(f"{url}/health", timeout=2, trust_env=False).status_code == 200
+        return httpx.get(f"{url}/health", timeout=2, trust_env=False, verify=False).status_code == 200
     except httpx.HTTPError:
         return False
 

@@ -43,7 +43,8 @@ def segments(sandbox: Sandbox) -> list[Path]:
 def test_the_log_is_read_as_kafka_reads_it_live_and_from_its_files(
     level: str, make_sandbox: Callable[..., Sandbox], eosctl: Eosctl
 ) -> None:
-    sandbox = make_sandbox(features={"transaction.version": level})
+    fifty = {"transaction.state.log.num.partitions": "50"}
+    sandbox = make_sandbox(features={"transaction.version": level}, broker_config=fifty)
     servers = sandbox.bootstrap_servers
     mixed_load(servers)
     held_open = open_transaction(servers, "connect-cluster-connect-cluster", "t")

@@ -36,7 +36,8 @@ BEFORE_ADDING_BY_ITSELF = 4
 @pytest.fixture(scope="module")
 def unverified(kafka_version: str) -> Iterator[Sandbox]:
     """A broker that does not verify partitions, with a group that committed offset 3."""
-    with Sandbox(SandboxSpec(kafka_version, broker_config=UNVERIFIED)) as sandbox:
+    settings = {**UNVERIFIED, "offsets.topic.num.partitions": "50"}
+    with Sandbox(SandboxSpec(kafka_version, broker_config=settings)) as sandbox:
         create_topic(sandbox.bootstrap_servers, INPUT.topic)
         settings = {"bootstrap.servers": sandbox.bootstrap_servers, "group.id": GROUP}
         committer = Consumer({**settings, "log_level": 0})

@@ -10,7 +10,8 @@ from typing import Self
 from eosctl.model.connectors import ClusterConfigState
 from eosctl.model.records import IsolationLevel, Record, RecordState
 from eosctl.sandbox.jars import resolve_jars
-from eosctl.sandbox.java import compile_java, find_java
+from eosctl.sandbox.java import compile_java
+from tests.jvm import java_with
 
 SOURCE = Path(__file__).with_name("ConfigTopicOracle.java")
 
@@ -24,7 +25,7 @@ class ConfigTopicOracle:
         jars = resolve_jars(kafka_version, lambda _: None)
         classes = compile_java(jars.compiler, SOURCE, jars.classpath)
         self.version = kafka_version
-        launcher = [find_java(), "-Xmx256m", "-XX:TieredStopAtLevel=1", "-cp", f"{classes}:{jars.classpath}"]
+        launcher = java_with(jars, classes)
         self._process = subprocess.Popen(
             [*launcher, "ConfigTopicOracle", *(arguments or ("memory",))],
             stdin=subprocess.PIPE,

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from eosctl.sandbox.java import compile_java
 from eosctl.sandbox.sandbox import Sandbox
+from tests.jvm import java_with
 
 SOURCE = Path(__file__).with_name("FindHangingOracle.java")
 HEADERS = ("Topic", "Partition", "ProducerId", "ProducerEpoch", "CoordinatorEpoch", "StartOffset", "LastTimestamp")
@@ -16,9 +17,9 @@ Row = tuple[str, int, int, int, int, int, int]
 def find_hanging(sandbox: Sandbox, topics: Iterable[str], max_timeout_minutes: int = 0) -> list[Row]:
     """What the tool of the sandbox's own version calls hanging: topic, then the numbers of HEADERS, sorted."""
     classes = compile_java(sandbox.jars.compiler, SOURCE, sandbox.classpath)
-    command = [sandbox.java, "-Xmx256m", "-XX:TieredStopAtLevel=1", "-cp", f"{classes}:{sandbox.classpath}"]
+    oracle = [*java_with(sandbox.jars, classes), "org.apache.kafka.tools.FindHangingOracle"]
     ran = subprocess.run(
-        [*command, "org.apache.kafka.tools.FindHangingOracle", sandbox.bootstrap_servers, str(max_timeout_minutes)],
+        [*oracle, sandbox.bootstrap_servers, str(max_timeout_minutes)],
         input="".join(f"{topic}\n" for topic in topics),
         capture_output=True,
         text=True,

@@ -7,7 +7,8 @@ import pytest
 
 from eosctl.model.client_keys import CLIENT_KEYS, NOT_FOLLOWED
 from eosctl.sandbox.jars import resolve_jars
-from eosctl.sandbox.java import compile_java, find_java
+from eosctl.sandbox.java import compile_java
+from tests.jvm import java_with
 
 pytestmark = pytest.mark.kafka
 
@@ -15,7 +16,7 @@ pytestmark = pytest.mark.kafka
 def keys_of(version):
     jars = resolve_jars(version, lambda _: None)
     classes = compile_java(jars.compiler, Path(__file__).with_name("ClientKeysOracle.java"), jars.classpath)
-    command = [find_java(), "-cp", f"{classes}:{jars.classpath}", "ClientKeysOracle"]
+    command = [*java_with(jars, classes), "ClientKeysOracle"]
     return set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
 
 

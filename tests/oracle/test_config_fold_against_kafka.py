@@ -12,14 +12,12 @@ from eosctl.model.connectors import Reader
 from eosctl.model.records import IsolationLevel, Record
 from eosctl.model.versions import KafkaVersion
 
-VERSIONS = ("3.3.2", "3.6.2", "3.9.2", "4.3.1")
-
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
 
 
-@pytest.fixture(scope="module", params=VERSIONS)
-def oracle(request):
-    with ConfigTopicOracle(request.param) as running:
+@pytest.fixture(scope="module")
+def oracle(kafka_version):
+    with ConfigTopicOracle(kafka_version) as running:
         yield running
 
 

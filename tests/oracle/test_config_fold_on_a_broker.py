@@ -1,7 +1,5 @@
 """KafkaConfigBackingStore started on real topics with real transactions, and our fold of the same records."""
 
-from contextlib import ExitStack
-
 import pytest
 from config_logs import key_values, names
 from config_topic_oracle import ConfigTopicOracle, in_order, reading
@@ -18,9 +16,6 @@ from eosctl.model.config_topic import Disposition, MalformedRecord
 from eosctl.model.connectors import Reader
 from eosctl.model.records import IsolationLevel, Record, RecordState
 from eosctl.model.versions import KafkaVersion
-from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
-from eosctl.sandbox.versions import DEFAULT_KAFKA_VERSION
 
 pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
 
@@ -52,16 +47,11 @@ class Bench:
 
 
 @pytest.fixture(scope="module")
-def bench(request, kafka_version, fresh_name):
-    with ExitStack() as started:
-        if kafka_version == DEFAULT_KAFKA_VERSION:
-            sandbox = request.getfixturevalue("sandbox")
-        else:
-            sandbox = started.enter_context(Sandbox(SandboxSpec(kafka_version=kafka_version)))
-        made = Bench(sandbox, fresh_name)
-        yield made
-        for oracle in made.oracles.values():
-            oracle.stop()
+def bench(broker, fresh_name):
+    made = Bench(broker, fresh_name)
+    yield made
+    for oracle in made.oracles.values():
+        oracle.stop()
 
 
 def _state_of(answer):

@@ -17,8 +17,9 @@ from eosctl.codecs.offsets_topic import decode_offsets_key, encode_offsets_key, 
 from eosctl.model.offsets import OffsetKey
 from eosctl.model.partitioner import murmur2
 from eosctl.sandbox.jars import resolve_jars
-from eosctl.sandbox.java import compile_java, find_java
+from eosctl.sandbox.java import compile_java
 from eosctl.sandbox.versions import DEFAULT_KAFKA_VERSION
+from tests.jvm import java_with
 
 pytestmark = pytest.mark.kafka
 
@@ -45,7 +46,7 @@ class OffsetsOracle:
     def __init__(self) -> None:
         jars = resolve_jars(DEFAULT_KAFKA_VERSION, lambda _: None)
         classes = compile_java(jars.compiler, SOURCE, jars.classpath)
-        launcher = [find_java(), "-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", f"{classes}:{jars.classpath}"]
+        launcher = java_with(jars, classes)
         self._process = subprocess.Popen(
             [*launcher, "OffsetsOracle"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )

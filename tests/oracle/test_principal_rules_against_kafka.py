@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from eosctl.codecs.principals import map_subject
 from eosctl.errors import ConfigError
 from eosctl.sandbox.jars import resolve_jars
-from eosctl.sandbox.java import compile_java, find_java
+from eosctl.sandbox.java import compile_java
 from eosctl.sandbox.versions import DEFAULT_KAFKA_VERSION
+from tests.jvm import java_with
 
 pytestmark = pytest.mark.kafka
 
@@ -33,7 +34,7 @@ def kafka() -> Iterator[Mapper]:
     jars = resolve_jars(DEFAULT_KAFKA_VERSION, lambda _: None)
     source = Path(__file__).with_name("PrincipalRulesOracle.java")
     classes = compile_java(jars.compiler, source, jars.classpath)
-    launcher = [find_java(), "-Xmx64m", "-XX:TieredStopAtLevel=1", "-cp", f"{classes}:{jars.classpath}"]
+    launcher = java_with(jars, classes)
     with subprocess.Popen(
         [*launcher, "PrincipalRulesOracle"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:

@@ -12,7 +12,8 @@ from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.transaction_log import TransactionLogValue
 from eosctl.model.transactions import TransactionState
 from eosctl.sandbox.jars import resolve_jars
-from eosctl.sandbox.java import compile_java, find_java
+from eosctl.sandbox.java import compile_java
+from tests.jvm import java_with
 
 SOURCE = Path(__file__).with_name("TransactionLogOracle.java")
 STATES = [state for state in TransactionState if state is not TransactionState.UNKNOWN]
@@ -24,7 +25,7 @@ class TransactionLogOracle:
     def __init__(self, kafka_version: str) -> None:
         jars = resolve_jars(kafka_version, lambda _: None)
         classes = compile_java(jars.compiler, SOURCE, jars.classpath)
-        launcher = [find_java(), "-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", f"{classes}:{jars.classpath}"]
+        launcher = java_with(jars, classes)
         self._process = subprocess.Popen(
             [*launcher, "TransactionLogOracle"],
             stdin=subprocess.PIPE,

@@ -81,7 +81,7 @@ def start_file_source(sandbox, name, file, topic):
         "file": str(file),
         "topic": topic,
     }
-    answer = httpx.put(f"{sandbox.connect_urls[0]}/connectors/{name}/config", json=config, timeout=60)
+    answer = httpx.put(f"{sandbox.connect_urls[0]}/connectors/{name}/config", json=config, timeout=60, verify=False)
     assert answer.status_code == 201, answer.text
 
 
@@ -92,7 +92,7 @@ def test_an_exactly_once_worker_of_each_version_copies_a_file(kafka_version, mak
     create_topic(started, "lines")
     start_file_source(started, "copier", source, "lines")
     assert read_committed(started, "lines", len(LINES)) == LINES
-    assert httpx.get(started.connect_urls[0]).json()["version"] == kafka_version
+    assert httpx.get(started.connect_urls[0], verify=False).json()["version"] == kafka_version
     assert "connect-cluster-copier-0" in {each.transactional_id for each in transactions(started)}
 
 
@@ -111,7 +111,7 @@ class Listed:
 
 
 def test_the_connectors_on_the_plugin_path_are_those_promised(connect_sandbox):
-    plugins = httpx.get(f"{connect_sandbox.connect_urls[0]}/connector-plugins").json()
+    plugins = httpx.get(f"{connect_sandbox.connect_urls[0]}/connector-plugins", verify=False).json()
     names = {plugin["class"].rpartition(".")[2] for plugin in plugins}
     assert {"FileStreamSourceConnector", "FileStreamSinkConnector", "MirrorSourceConnector"} <= names
 
@@ -219,7 +219,7 @@ def test_workers_come_and_go_with_settings_of_their_own(make_sandbox):
     assert "exactly.once.source.support = enabled" in started.worker_log(2).read_text()
     started.stop_worker(1)
     assert started.worker_pid(1) is None
-    eventually(lambda: httpx.get(f"{second}/connectors", timeout=30).json() == [])
+    eventually(lambda: httpx.get(f"{second}/connectors", timeout=30, verify=False).json() == [])
 
 
 def test_a_worker_that_cannot_read_its_config_topic_yet_is_not_ready_although_rest_answers(make_sandbox):
@@ -235,14 +235,14 @@ def test_a_worker_that_cannot_read_its_config_topic_yet_is_not_ready_although_re
         writer.abort_transaction(30)
         url = ready.result(120)
     file = {"connector.class": "org.apache.kafka.connect.file.FileStreamSourceConnector", "topic": "lines"}
-    created = httpx.put(f"{url}/connectors/at-once/config", json=file | {"file": "/dev/null"}, timeout=90)
+    created = httpx.put(f"{url}/connectors/at-once/config", json=file | {"file": "/dev/null"}, timeout=90, verify=False)
     assert created.status_code == 201, created.text
 
 
 def lists_connectors(url):
     """Whether `GET /connectors` is answered."""
     try:
-        return httpx.get(f"{url}/connectors", timeout=2, trust_env=False).status_code == 200
+        return httpx.get(f"{url}/connectors", timeout=2, trust_env=False, verify=False).status_code == 200
     except httpx.TransportError:
         return False
 
@@ -251,7 +251,7 @@ def test_a_worker_can_be_a_sasl_user_with_the_rights_that_acls_give(make_sandbox
     started = make_sandbox()
     allow_everything(started, "User:worker")
     url = started.start_worker(1, started.worker_sasl())
-    eventually(lambda: httpx.get(f"{url}/connectors", timeout=30).json() == [])
+    eventually(lambda: httpx.get(f"{url}/connectors", timeout=30, verify=False).json() == [])
     log = started.worker_log(1).read_text()
     assert "security.protocol = SASL_PLAINTEXT" in log
     assert "security.protocol = PLAINTEXT" not in log

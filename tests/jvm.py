@@ -1,0 +1,20 @@
+"""How tests start Kafka's own classes."""
+
+import os
+from pathlib import Path
+
+from eosctl.sandbox.archives import class_archives
+from eosctl.sandbox.jars import KafkaJars
+from eosctl.sandbox.java import find_java
+from eosctl.sandbox.site import QUICK_START, WORKER_MAIN
+
+
+def java_with(jars: KafkaJars, *classes: Path) -> list[str]:
+    """A command that lacks the name of a main class only, which is among Kafka's jars or in one of the directories.
+
+    It uses the sandbox's class archive, which fits as long as the jars come first: 0.4 s of CPU to start, not 0.6 s.
+    """
+    java = find_java()
+    archive = class_archives(jars.directory.name, java, jars, lambda _: None).get(WORKER_MAIN, ())
+    path = os.pathsep.join([jars.classpath, *map(str, classes)])
+    return [str(java), *QUICK_START, "-Xmx256m", *archive, "-cp", path]
