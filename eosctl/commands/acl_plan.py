@@ -17,6 +17,7 @@ from eosctl.operations.session import Session
 from eosctl.render.acl_documents import AclFormat
 from eosctl.render.acl_lines import EmitOptions
 from eosctl.render.document import Document
+from eosctl.render.views.acls import emit_acl_plan, view_acl_plan
 from eosctl.shell.answering import answer
 from eosctl.shell.options import GlobalOptions, reading
 
@@ -192,7 +193,6 @@ def _view(
     options: GlobalOptions, form: AclFormat | None, strimzi_cluster: str, msk_cluster: str
 ) -> Callable[[AclReport], Document | str]:
     """How the plan is shown: as a document, or as text for another tool."""
-    from eosctl.render.views.acls import emit_acl_plan, view_acl_plan
 
     if form is None:
         return view_acl_plan

@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
+from eosctl.render.views.demo import view_act, view_demo
 from eosctl.shell.answering import answer
 from eosctl.shell.options import GlobalOptions, printing
 
@@ -34,7 +35,6 @@ def demo(
       SECONDS  how long it took
     """
     from eosctl.operations.demo import demonstrate
-    from eosctl.render.views.demo import view_act, view_demo
 
     def show(act: Any) -> str:  # noqa: ANN401  # what view_act takes
         document = view_act(act)

@@ -13,7 +13,9 @@ from eosctl.commands.evidence_options import (
     SuperUsers,
     WorkerConfigs,
 )
+from eosctl.operations.evidence.request import EvidenceRequest
 from eosctl.operations.session import Session
+from eosctl.render.views.diagnosis import view_diagnosis
 from eosctl.shell.answering import answer
 from eosctl.shell.options import GlobalOptions, reading
 
@@ -65,8 +67,6 @@ def doctor(
       REASON        what could not be read
     """
     from eosctl.operations.diagnosis import diagnose_cluster
-    from eosctl.operations.evidence.request import EvidenceRequest
-    from eosctl.render.views.diagnosis import view_diagnosis
 
     topics = {"config": config_topic, "offsets": worker_offsets_topic, "status": status_topic}
     files, principals, super_users = tuple(worker_config or ()), tuple(principal or ()), tuple(super_user or ())

@@ -5,7 +5,9 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from eosctl.errors import EXIT_FOUND, UsageError
+from eosctl.errors import UsageError
+from eosctl.render.views.explanations import view_explanations, view_known
+from eosctl.shell.answering import answer
 from eosctl.shell.options import GlobalOptions, printing
 
 app = typer.Typer()
@@ -57,18 +59,11 @@ def explain(
       TITLE        (--list) what it is about
       THEME        (--list) what its theme is about
     """
-    from eosctl.analysis.catalogue.index import THEMES
-    from eosctl.analysis.explanations import ERROR_PATTERNS, explain_error
-    from eosctl.analysis.finding_explanations import explain_finding
-    from eosctl.render.views.explanations import view_explanations, view_known
+    from eosctl.operations.explain import explain_text, list_explanations
 
     if list_:
-        options.console.result(view_known({theme.title: theme.kinds for theme in THEMES}, ERROR_PATTERNS))
-        return 0
-    text = _text(words or [])
-    explanations = (*explain_finding(text.strip()), *explain_error(text, group_id))
-    options.console.result(view_explanations(explanations))
-    return 0 if explanations else EXIT_FOUND
+        return answer(options, list_explanations(), view_known)
+    return answer(options, explain_text(_text(words or []), group_id), view_explanations)
 
 
 def _text(words: list[str]) -> str:

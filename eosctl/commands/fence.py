@@ -8,6 +8,7 @@ import typer
 from eosctl.commands.connect_options import ConfigTopic
 from eosctl.model.fencing import FencingRequest
 from eosctl.operations.session import Session
+from eosctl.render.views.fencing import view_fencing_answer, view_fencing_plan
 from eosctl.shell.answering import answer, previewing
 from eosctl.shell.options import GlobalOptions, writing
 
@@ -96,7 +97,6 @@ def fence(
       ERROR             why it failed or was skipped
     """
     from eosctl.operations import fencing
-    from eosctl.render.views.fencing import view_fencing_answer, view_fencing_plan
 
     request = FencingRequest(
         transactional_ids=tuple(transactional_id or ()),

@@ -9,6 +9,7 @@ import typer
 from eosctl.commands.connect_options import ConfigTopic, ConnectorNames
 from eosctl.model.records import IsolationLevel
 from eosctl.operations.session import Session
+from eosctl.render.views.inspection import view_history, view_inspection
 from eosctl.shell.answering import answer
 from eosctl.shell.options import GlobalOptions, reading
 
@@ -79,7 +80,6 @@ def inspect_config(
       WHAT        (--history) what the record says and what it did
     """
     from eosctl.operations.config_topic import ConfigTopicRequest, config_topic_history, inspect_config_topic
-    from eosctl.render.views.inspection import view_history, view_inspection
 
     names = (*(connector or ()), *(connectors or ()))
     request = ConfigTopicRequest(names, config_topic, isolation_level, worker_version)

@@ -16,8 +16,10 @@ from eosctl.commands.plan_options import (
     ToConnectUrl,
 )
 from eosctl.model.migration import MergeRule
+from eosctl.operations.migration_request import MigrationOptions
 from eosctl.operations.session import Session
 from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
+from eosctl.render.views.plan import view_plan, view_plan_answer
 from eosctl.shell.answering import answer, previewing
 from eosctl.shell.options import GlobalOptions, writing
 
@@ -120,8 +122,6 @@ def migrate_offsets(
       DETAIL     what was seen
     """
     from eosctl.operations.migration import migrate
-    from eosctl.operations.migration_request import MigrationOptions
-    from eosctl.render.views.plan import view_plan, view_plan_answer
 
     request = MigrationOptions(
         connectors=tuple(connector or ()),

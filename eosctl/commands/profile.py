@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from eosctl.operations.session import Session
+from eosctl.render.views.profile import view_connection_check, view_profile, view_profiles, view_settings
 from eosctl.shell.answering import answer
 from eosctl.shell.options import GlobalOptions, connecting, printing
 
@@ -40,7 +41,6 @@ def list_(options: GlobalOptions) -> None:
       FILE              that describes it
     """
     from eosctl.operations.profiles import known_profiles
-    from eosctl.render.views.profile import view_profiles
 
     options.console.result(view_profiles(known_profiles()))
 
@@ -71,7 +71,6 @@ def show(options: GlobalOptions, name: Annotated[str, typer.Argument(metavar="NA
       eosctl profile show staging -o yaml
     """
     from eosctl.operations.profiles import chosen_profile
-    from eosctl.render.views.profile import view_profile
 
     chosen = chosen_profile(name)
     assert chosen is not None
@@ -96,7 +95,6 @@ def explain_(options: GlobalOptions) -> int:
       SOURCE   where it was given
     """
     from eosctl.operations.effective_settings import effective_settings
-    from eosctl.render.views.profile import view_settings
 
     with Session(options) as session:
         return answer(options, effective_settings(session), view_settings)
@@ -123,7 +121,6 @@ def check(options: GlobalOptions) -> int:
       HINT     what to do
     """
     from eosctl.operations.connection_check import check_connection
-    from eosctl.render.views.profile import view_connection_check
 
     with Session(options) as session:
         return answer(options, check_connection(session), view_connection_check)

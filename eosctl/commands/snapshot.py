@@ -7,6 +7,7 @@ import typer
 
 from eosctl.commands.connect_options import ConfigTopic, WorkerConfig, WorkerOffsetsTopic
 from eosctl.operations.session import Session
+from eosctl.render.views.snapshot import view_snapshot
 from eosctl.shell.answering import answer
 from eosctl.shell.options import GlobalOptions, connecting, printing
 
@@ -47,7 +48,6 @@ def save(
       SEEN     how much of it, or why it was not read
     """
     from eosctl.operations.snapshot import SnapshotRequest, save_snapshot
-    from eosctl.render.views.snapshot import view_snapshot
 
     request = SnapshotRequest(file, config_topic, worker_offsets_topic, worker_config)
     with Session(options) as session:
@@ -70,6 +70,5 @@ def show(options: GlobalOptions, file: File) -> int:
       SEEN     how much of it, or why it was not read
     """
     from eosctl.operations.snapshot import show_snapshot
-    from eosctl.render.views.snapshot import view_snapshot
 
     return answer(options, show_snapshot(file), view_snapshot)

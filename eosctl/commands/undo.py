@@ -9,6 +9,7 @@ from eosctl.commands.connect_options import ConfigTopic
 from eosctl.commands.plan_options import ToBootstrapServer, ToCommandConfig, ToConfigTopic, ToConnectUrl
 from eosctl.operations.session import Session
 from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
+from eosctl.render.views.plan import view_plan, view_plan_answer
 from eosctl.shell.answering import answer, previewing
 from eosctl.shell.options import GlobalOptions, writing
 
@@ -44,7 +45,6 @@ def undo(
       DETAIL     what was seen
     """
     from eosctl.operations.plan_flow import undo_file
-    from eosctl.render.views.plan import view_plan, view_plan_answer
 
     target = TargetOptions(to_bootstrap_server, to_command_config, tuple(to_connect_url or ()), to_config_topic)
     with Session(options) as session, SourceAndTarget(session, config_topic, target) as clusters:

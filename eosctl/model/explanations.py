@@ -1,9 +1,10 @@
 """Errors of workers and clients, and findings: what each means for Connect, and what to do next."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from eosctl.model.report import Severity
+from eosctl.model.report import Answer, FindingKind, Severity
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,3 +43,23 @@ class Explanation:
     name: str | None = None
     severity: Severity | None = None
     reported_by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explained(Answer):
+    """All that a text shows, the more special first; one that shows nothing ends with exit code 1."""
+
+    explanations: tuple[Explanation, ...]
+
+    @property
+    def found(self) -> bool:
+        """Whether nothing was recognised, so that the text is still to be looked at."""
+        return not self.explanations
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownExplanations(Answer):
+    """All that can be explained: kinds of findings by theme, and errors."""
+
+    findings: Mapping[str, tuple[FindingKind, ...]]
+    errors: tuple[ErrorPattern, ...]

@@ -8,6 +8,7 @@ from pathlib import Path
 from eosctl.errors import ConfigError, UsageError
 from eosctl.model.migration import MergeRule, MigrationRequest, Move
 from eosctl.operations.two_clusters import TargetOptions
+from eosctl.sources.files import read_text
 
 Configs = Mapping[str, Mapping[str, object]]
 
@@ -119,7 +120,6 @@ def _names(options: MigrationOptions) -> dict[str, str]:
 
 def read_rename_map(path: Path) -> dict[str, str]:
     """Old names to new ones; ConfigError names the line or the name that is wrong."""
-    from eosctl.sources.files import read_text
 
     try:
         value = json.loads(read_text(path, "--rename-map"), object_pairs_hook=_each_once)

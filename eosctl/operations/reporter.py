@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import Protocol
 
 Advance = Callable[[int], None]
 
@@ -24,16 +24,4 @@ class Reporter(Protocol):
 
     def progress(self, label: str, total: int | None = None, *, unit: str = "") -> AbstractContextManager[Advance]:
         """How far a long read has come while the block runs; call the value with how many more are done."""
-        ...
-
-    def result(self, answer: Any) -> None:  # noqa: ANN401  # until operations return their answers
-        """Write the answer."""
-        ...
-
-    def preview(self, document: Any) -> None:  # noqa: ANN401  # until commands show what is asked
-        """Show what the question that follows is about."""
-        ...
-
-    def redraw(self, document: Any) -> None:  # noqa: ANN401  # until commands draw
-        """Show what is so just now."""
         ...

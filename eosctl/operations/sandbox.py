@@ -12,6 +12,15 @@ from eosctl.sandbox.spec import SandboxSpec
 from eosctl.sandbox.state import SandboxState, is_ready
 from eosctl.sandbox.supervisor import bring_up, keep, kept_state, remove, take_down
 
+__all__ = [
+    "SandboxSpec",
+    "read_sandbox_environment",
+    "read_sandbox_status",
+    "run_sandbox",
+    "start_sandbox",
+    "stop_sandbox",
+]
+
 Narrate = Callable[[str], None]
 
 

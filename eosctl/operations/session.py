@@ -10,9 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
 from eosctl.clients.rest_identity import WorkerUrl
+from eosctl.codecs.client_properties import client_properties
+from eosctl.codecs.properties import ENCODING
+from eosctl.codecs.tls_limits import decode_tls_limits, limits_not_kept
 from eosctl.errors import ConfigError, Refused, UsageError
+from eosctl.model.client_keys import keys_not_followed, unknown_keys
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.operations.session_options import SessionOptions
+from eosctl.sources.config_providers import look_up
+from eosctl.sources.files import read_content
 
 if TYPE_CHECKING:
     from eosctl.clients.wire import Wire
@@ -45,10 +51,6 @@ class Session:
     @cached_property
     def client_properties(self) -> "ClientProperties":
         """The cluster's address and the tool's identity, merged from -b, -X and --command-config."""
-        from eosctl.codecs.client_properties import client_properties
-        from eosctl.codecs.properties import ENCODING
-        from eosctl.sources.config_providers import look_up
-        from eosctl.sources.files import read_content
 
         path, profile = self.options.command_config, self.options.profile
         basis: dict[str, Property] = {}
@@ -68,9 +70,6 @@ class Session:
 
     @staticmethod
     def _file_properties(path: Path) -> "dict[str, Property]":
-        from eosctl.codecs.client_properties import client_properties
-        from eosctl.codecs.properties import ENCODING
-        from eosctl.sources.files import read_content
 
         text = read_content(path, "command-config").decode(ENCODING)
         return dict(client_properties(command_config=text, command_config_name=str(path)).properties)
@@ -78,8 +77,6 @@ class Session:
     @staticmethod
     def _doubts(properties: "ClientProperties") -> Iterator[str]:
         """What of the properties is not followed, in one line of each kind and origin."""
-        from eosctl.codecs.tls_limits import decode_tls_limits, limits_not_kept
-        from eosctl.model.client_keys import keys_not_followed, unknown_keys
 
         by_origin: dict[str, list[str]] = {}
         for key, given in properties.properties.items():

@@ -4,16 +4,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
+from eosctl.analysis.config_topic import connector_states
+from eosctl.clients.access import ClusterAccess
 from eosctl.clients.rest_identity import WorkerUrl
 from eosctl.model.connectors import ConnectorState
 from eosctl.model.plan import Side
 from eosctl.model.skipped import Skipped
 from eosctl.operations.session import Session
-
-if TYPE_CHECKING:
-    from eosctl.clients.access import ClusterAccess
+from eosctl.sources.plan_facts import read_connector_states
 
 States = Mapping[str, ConnectorState] | Skipped
 """Every connector that a config topic mentions; Skipped where it was not read."""
@@ -59,9 +58,8 @@ class SourceAndTarget:
         if self._target_session is not self._session:
             self._target_session.__exit__()
 
-    def access(self, side: Side) -> "ClusterAccess":
+    def access(self, side: Side) -> ClusterAccess:
         """The clusters of one side; connects at the first request."""
-        from eosctl.clients.access import ClusterAccess
 
         options = self._session.options
         if side is Side.SOURCE:
@@ -72,7 +70,5 @@ class SourceAndTarget:
 
     def connector_states(self, side: Side) -> States:
         """The connectors of one side's Connect cluster, as its config topic has them."""
-        from eosctl.analysis.config_topic import connector_states
-        from eosctl.sources.plan_facts import read_connector_states
 
         return read_connector_states(self.access(side), connector_states)

@@ -7,6 +7,7 @@ import typer
 from eosctl.commands.offsets.options import StoreName, about_offsets
 from eosctl.model.exported_offsets import Store
 from eosctl.operations.session import Session
+from eosctl.render.views.exported_offsets import view_difference
 from eosctl.shell.answering import answer
 from eosctl.shell.options import GlobalOptions, reading
 
@@ -46,7 +47,6 @@ def diff(
       B          its offset in B
     """
     from eosctl.operations.offsets_export import diff_offsets
-    from eosctl.render.views.exported_offsets import view_difference
 
     with Session(options) as session:
         return answer(options, diff_offsets(session, request, a, b, store), view_difference)

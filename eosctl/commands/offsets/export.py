@@ -8,6 +8,7 @@ import typer
 from eosctl.commands.offsets.options import StoreName, about_offsets
 from eosctl.model.exported_offsets import Store
 from eosctl.operations.session import Session
+from eosctl.render.views.exported_offsets import view_export
 from eosctl.shell.answering import answer
 from eosctl.shell.options import GlobalOptions, reading
 
@@ -43,7 +44,6 @@ def export(
       LEFT-OUT   a key that is not in the file, and why
     """
     from eosctl.operations.offsets_export import export_offsets
-    from eosctl.render.views.exported_offsets import view_export
 
     with Session(options) as session:
         return answer(options, export_offsets(session, request, target, store), view_export)

@@ -8,6 +8,9 @@ import typer
 from eosctl.commands.connect_options import ConfigTopic, WorkerOffsetsTopic
 from eosctl.commands.offsets.options import OffsetsTopic
 from eosctl.commands.plan_options import PlanFile, ResumeAfter, StopFirst
+from eosctl.operations.session import Session
+from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
+from eosctl.render.views.plan import view_plan, view_plan_answer
 from eosctl.shell import answering
 from eosctl.shell.options import GlobalOptions, writing
 
@@ -49,9 +52,6 @@ def restore(
 --connect-url http://worker:8083
     """
     from eosctl.operations import restore as operation
-    from eosctl.operations.session import Session
-    from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
-    from eosctl.render.views.plan import view_plan, view_plan_answer
 
     request = operation.RestoreOptions(
         file, connector, stop, resume, offsets_topic, worker_offsets_topic or "connect-offsets", plan_file, create_keys

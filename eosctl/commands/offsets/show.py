@@ -7,6 +7,7 @@ import typer
 
 from eosctl.commands.offsets.options import about_offsets
 from eosctl.operations.session import Session, gc_paused
+from eosctl.render.views.offsets import view_offsets
 from eosctl.shell.answering import answer
 from eosctl.shell.options import GlobalOptions, reading
 
@@ -49,7 +50,6 @@ def show(
       STORES         which of Kafka's rules decides where its offsets are
     """
     from eosctl.operations.offsets import show_offsets
-    from eosctl.render.views.offsets import view_offsets
 
     with Session(options) as session, gc_paused():
         return answer(options, show_offsets(session, request), partial(view_offsets, tombstones=tombstones))

@@ -9,6 +9,7 @@ from eosctl.model.aborting import AbortRequest
 from eosctl.model.names import TopicPartition
 from eosctl.operations.session import Session
 from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
+from eosctl.render.views.plan import view_plan, view_plan_answer
 from eosctl.shell.answering import answer, previewing
 from eosctl.shell.options import GlobalOptions, writing
 
@@ -58,7 +59,6 @@ def abort(
       DETAIL   how the last stable offset moved, or why it failed
     """
     from eosctl.operations.abort import abort as operation
-    from eosctl.render.views.plan import view_plan, view_plan_answer
 
     place = TopicPartition(topic, partition)
     request = AbortRequest(place, start_offset, producer_id, int(60_000 * max_transaction_timeout), force)

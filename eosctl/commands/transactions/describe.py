@@ -5,6 +5,8 @@ from typing import Annotated, TypeAlias
 import typer
 
 from eosctl.commands.connect_options import ConfigTopic
+from eosctl.operations.session import Session
+from eosctl.render.views.transactions import view_descriptions
 from eosctl.shell.answering import answer
 from eosctl.shell.options import GlobalOptions, reading
 
@@ -39,9 +41,7 @@ def describe(
       OWNER             who uses it, or the shape of its name
       ERROR             why there is no description
     """
-    from eosctl.operations.session import Session
     from eosctl.operations.transactions import DescribeRequest, describe_transactions
-    from eosctl.render.views.transactions import view_descriptions
 
     request = DescribeRequest(tuple(transactional_ids), config_topic)
     with Session(options) as session:

@@ -6,6 +6,8 @@ import typer
 
 from eosctl.commands.connect_options import ConfigTopic, WorkerOffsetsTopic
 from eosctl.commands.transactions.options import Partitions
+from eosctl.operations.session import Session
+from eosctl.render.views.hanging import view_hanging
 from eosctl.shell.answering import answer
 from eosctl.shell.options import GlobalOptions, reading
 
@@ -56,8 +58,6 @@ def hanging(
       ADVICE            abort, fence or wait
     """
     from eosctl.operations.hanging import HangingRequest, find_hanging
-    from eosctl.operations.session import Session
-    from eosctl.render.views.hanging import view_hanging
 
     max_timeout_ms = int(60_000 * max_transaction_timeout)
     request = HangingRequest(tuple(topic or ()), broker, max_timeout_ms, config_topic, worker_offsets_topic)

@@ -7,7 +7,10 @@ import typer
 
 from eosctl.commands.connect_options import ConfigTopic
 from eosctl.errors import UsageError
+from eosctl.model.listed_transactions import Selection
 from eosctl.model.transactions import TransactionState
+from eosctl.operations.session import Session
+from eosctl.render.views.transactions import view_transactions
 from eosctl.shell.answering import answer
 from eosctl.shell.options import GlobalOptions, reading
 
@@ -62,10 +65,7 @@ def list_(
       COORDINATOR       the broker that coordinates it
       OWNER             who uses it, or the shape of its name
     """
-    from eosctl.model.listed_transactions import Selection
-    from eosctl.operations.session import Session
     from eosctl.operations.transactions import list_transactions
-    from eosctl.render.views.transactions import view_transactions
 
     selection = Selection(
         states=tuple(state or ()),

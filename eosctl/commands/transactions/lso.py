@@ -6,6 +6,8 @@ import typer
 
 from eosctl.commands.connect_options import ConfigTopic
 from eosctl.commands.transactions.options import NamedPartitions, Partitions
+from eosctl.operations.session import Session
+from eosctl.render.views.last_stable import view_stability
 from eosctl.shell.answering import answer
 from eosctl.shell.options import GlobalOptions, reading
 
@@ -49,8 +51,6 @@ def lso(
       BY              its transactional ID and owner, or its producer ID/epoch
     """
     from eosctl.operations.last_stable import StabilityRequest, watch_last_stable_offsets
-    from eosctl.operations.session import Session
-    from eosctl.render.views.last_stable import view_stability
 
     console = options.console
     request = StabilityRequest((*(topic or ()), *(topics or ())), config_topic, watch, looks)

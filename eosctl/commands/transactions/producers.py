@@ -2,6 +2,8 @@
 
 from eosctl.commands.connect_options import ConfigTopic
 from eosctl.commands.transactions.options import NamedPartitions, Partitions
+from eosctl.operations.session import Session
+from eosctl.render.views.transactions import view_producers
 from eosctl.shell.answering import answer
 from eosctl.shell.options import GlobalOptions, reading
 
@@ -34,9 +36,7 @@ def producers(
       TRANSACTIONAL-ID  the ID that holds the producer ID now; - where none does
       OWNER             who uses it, or the shape of its name
     """
-    from eosctl.operations.session import Session
     from eosctl.operations.transactions import ProducersRequest, list_producers
-    from eosctl.render.views.transactions import view_producers
 
     request = ProducersRequest((*(topic or ()), *(topics or ())), config_topic)
     with Session(options) as session:

@@ -7,6 +7,7 @@ from typing import Final
 from eosctl.errors import UsageError
 from eosctl.model.client_properties import Property
 from eosctl.model.client_roles import ClientRole, ConnectCluster
+from eosctl.sources.certificates import read_subject
 
 CONNECTOR: Final = "connector"
 """Stands for every client of a connector."""
@@ -65,6 +66,5 @@ def _named(text: str) -> tuple[str, str | None, str]:
 
 def certificate_subject(properties: Mapping[str, Property]) -> str:
     """The subject of the certificate in these client properties, as Java writes it (RFC 2253)."""
-    from eosctl.sources.certificates import read_subject
 
     return read_subject(properties)

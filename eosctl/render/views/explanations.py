@@ -1,9 +1,8 @@
 """Findings and errors explained: cause and next step of each."""
 
-from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from eosctl.model.explanations import ErrorPattern, Explanation
+from eosctl.model.explanations import Explained, KnownExplanations
 from eosctl.model.report import FindingKind
 from eosctl.render.document import Column, Document, Fields, Table
 
@@ -31,7 +30,7 @@ FINDINGS: Final = Table(
 )
 
 
-def view_explanations(explanations: Sequence[Explanation]) -> Document:
+def view_explanations(explained: Explained) -> Document:
     """All that the text shows, the more special first."""
     rows = [
         {
@@ -46,7 +45,7 @@ def view_explanations(explanations: Sequence[Explanation]) -> Document:
             "reported_by": list(each.reported_by),
             "reporters": ", ".join(each.reported_by),
         }
-        for each in explanations
+        for each in explained.explanations
     ]
     by_number = {str(number): row for number, row in enumerate(rows, 1)}
     return Document(
@@ -59,14 +58,14 @@ def view_explanations(explanations: Sequence[Explanation]) -> Document:
     )
 
 
-def view_known(themes: Mapping[str, Iterable[FindingKind]], patterns: Sequence[ErrorPattern]) -> Document:
+def view_known(known: KnownExplanations) -> Document:
     """`explain --list`: the kinds of findings by theme, and the errors that are recognised."""
-    rows = [_kind_row(theme, kind) for theme, kinds in themes.items() for kind in kinds]
+    rows = [_kind_row(theme, kind) for theme, kinds in known.findings.items() for kind in kinds]
     return Document(
         kind="explain.list",
-        data={"rules": rows, "errors": [{"id": each.id, "title": each.title} for each in patterns]},
+        data={"rules": rows, "errors": [{"id": each.id, "title": each.title} for each in known.errors]},
         blocks=(FINDINGS, ERRORS),
-        prose=(f"{len(rows)} kinds of findings, and {len(patterns)} errors that are recognised.",),
+        prose=(f"{len(rows)} kinds of findings, and {len(known.errors)} errors that are recognised.",),
     )
 
 
