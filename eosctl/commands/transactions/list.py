@@ -62,7 +62,7 @@ def list_(
       COORDINATOR       the broker that coordinates it
       OWNER             who uses it, or the shape of its name
     """
-    from eosctl.model.listed_transactions import Selection
+    from eosctl.model.transactions import Selection
     from eosctl.operations.session import Session
     from eosctl.operations.transactions import list_transactions
     from eosctl.render.views.transactions import view_transactions
