@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from eosctl.analysis.owners import KnownNames, ownership
-from eosctl.model.listed_transactions import ListedTransaction, Selection
-from eosctl.model.transactions import TransactionDescription, TransactionListing
+from eosctl.model.transactions import ListedTransaction, Selection, TransactionDescription, TransactionListing
 
 
 def list_with_owners(

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Final
 
 from eosctl.analysis.connect_waits import ConnectTopics, waiting_parts
 from eosctl.analysis.hanging import find_candidates, judge, still_open
@@ -22,11 +21,10 @@ from eosctl.model.joined_transactions import JoinedTransactions, join_answers, t
 from eosctl.model.names import TopicPartition
 from eosctl.model.producers import ActiveProducer
 from eosctl.model.skipped import Skipped, or_skipped
+from eosctl.operations.offset_stores import DEFAULT_OFFSETS_TOPIC
 from eosctl.operations.owners import ConnectNames, read_connect_names
 from eosctl.operations.partitions import wanted_partitions
 from eosctl.sources.cluster_reader import ClusterReader
-
-DEFAULT_OFFSETS_TOPIC: Final = "connect-offsets"
 
 Waiting = Mapping[TopicPartition, tuple[WaitingGroup, ...] | Skipped]
 

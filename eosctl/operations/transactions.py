@@ -8,17 +8,20 @@ from eosctl.analysis.transactions import list_with_owners
 from eosctl.errors import EosctlError, Unreachable, UsageError
 from eosctl.model.counts import counted
 from eosctl.model.joined_transactions import transactional_ids_by_producer
-from eosctl.model.listed_transactions import (
+from eosctl.model.skipped import Skipped
+from eosctl.model.transactions import (
+    Described,
     HiddenIds,
     ListedTransaction,
+    ListedTransactions,
     ProducerList,
     Selection,
+    TransactionDescription,
     TransactionDescriptions,
     TransactionList,
+    TransactionListing,
     UndescribedId,
 )
-from eosctl.model.skipped import Skipped
-from eosctl.model.transactions import Described, ListedTransactions, TransactionDescription, TransactionListing
 from eosctl.operations.owners import ConnectNames, read_connect_names
 from eosctl.operations.partitions import wanted_partitions
 from eosctl.sources.cluster_reader import ClusterReader

@@ -12,7 +12,7 @@ from eosctl.clients.wire import Wire
 from eosctl.errors import NotAuthorized, TimedOut, Unreachable, UsageError
 from eosctl.model.names import TopicPartition
 from eosctl.model.records import IsolationLevel
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Cause, Skipped
 from eosctl.model.topics import PartitionOffsets
 
 PAUSE_S: Final = 0.1
@@ -60,7 +60,9 @@ def offsets_or_skipped(
     wanted = set(partitions)
     found, leaderless = _until(wire, wanted, patience, min(patience / 2, LEADERLESS_PATIENCE_S))
     return dict(found) | {
-        each: Skipped(f"{each} has no leader" if each in leaderless else f"no leader answered for {each}")
+        each: Skipped(
+            f"{each} has no leader" if each in leaderless else f"no leader answered for {each}", Cause.UNREACHABLE
+        )
         for each in sorted(wanted - found.keys())
     }
 

@@ -20,7 +20,7 @@ from eosctl.model.offsets import OffsetsTopic
 from eosctl.model.partition_producers import NO_LEADER
 from eosctl.model.producers import AnsweredProducers
 from eosctl.model.records import Record
-from eosctl.model.skipped import Skipped, not_asked, or_skipped
+from eosctl.model.skipped import Cause, Skipped, not_asked, or_skipped
 from eosctl.model.snapshot import ClusterFacts, ConfigTopicLog
 from eosctl.model.topics import PartitionOffsets
 from eosctl.model.transaction_log import TransactionLogRecords
@@ -261,7 +261,9 @@ class LiveCluster(LiveTopics):
             with self._progress("asking leaders", len(led), unit="partitions") as advance:
                 found = kafka_producers.answering_producers(self._wire, led, on_answer=advance)
         silent = tuple(sorted({*(leaders.keys() - led.keys()), *found.unanswered}))
-        self.note("producers of", {place: Skipped(f"no leader answered for {place}") for place in silent})
+        self.note(
+            "producers of", {place: Skipped(f"no leader answered for {place}", Cause.UNREACHABLE) for place in silent}
+        )
         return AnsweredProducers(found.producers, silent)
 
     @asked("offsets of")

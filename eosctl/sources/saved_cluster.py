@@ -223,7 +223,9 @@ class SavedCluster(SavedTopics):
         """As the leaders remembered them when the snapshot was saved."""
         found = self._at(leaders)
         silent = tuple(place for place, each in found.items() if each.leader == NO_LEADER)
-        self.note("producers of", {place: Skipped(f"no leader answered for {place}") for place in silent})
+        self.note(
+            "producers of", {place: Skipped(f"no leader answered for {place}", Cause.UNREACHABLE) for place in silent}
+        )
         return AnsweredProducers(tuple(active for each in found.values() for active in each.producers), silent)
 
     @asked("offsets of")

@@ -4,12 +4,11 @@ import pytest
 
 from eosctl.errors import NotAuthorized, Unreachable, UsageError
 from eosctl.model.hanging import TransactionalIdAccess
-from eosctl.model.listed_transactions import HiddenIds, Selection, UndescribedId
 from eosctl.model.partition_producers import NO_LEADER
 from eosctl.model.report import exit_code
 from eosctl.model.skipped import Skipped
 from eosctl.model.snapshot import Snapshot
-from eosctl.model.transactions import TransactionState
+from eosctl.model.transactions import HiddenIds, Selection, TransactionState, UndescribedId
 from eosctl.operations.transactions import (
     DescribeRequest,
     ProducersRequest,

@@ -4,17 +4,22 @@ from collections.abc import Sequence
 from typing import Any
 
 from eosctl.model.counts import counted
-from eosctl.model.listed_transactions import (
+from eosctl.model.names import TopicPartition
+from eosctl.model.producers import ActiveProducer
+from eosctl.model.times import rfc3339
+from eosctl.model.transactions import (
+    NO_OWNER,
+    LeaderOwner,
     ListedTransaction,
+    Owner,
+    Ownership,
     ProducerList,
+    TaskOwner,
+    TransactionDescription,
     TransactionDescriptions,
     TransactionList,
     UndescribedId,
 )
-from eosctl.model.names import TopicPartition
-from eosctl.model.producers import ActiveProducer
-from eosctl.model.times import rfc3339
-from eosctl.model.transactions import NO_OWNER, LeaderOwner, Owner, Ownership, TaskOwner, TransactionDescription
 from eosctl.render.document import Column, Document, Table, Tone, figure
 
 STATE_TONES = {"Ongoing": Tone.WARN, "PrepareCommit": Tone.WARN, "PrepareAbort": Tone.WARN}
