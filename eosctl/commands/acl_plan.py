@@ -55,7 +55,8 @@ RolePrincipals: TypeAlias = Annotated[
     typer.Option(
         metavar="ROLE=User:NAME",
         help="Who a role is, where no config tells: worker, producer, consumer, admin, sink-consumer, "
-        "dead-letter-queue, sink-admin, eosctl, … or CONNECTOR/ROLE=User:NAME. May be repeated.",
+        "dead-letter-queue, sink-admin, eosctl, … or connector for all clients of connectors; CONNECTOR/ROLE=User:NAME "
+        "for one connector. May be repeated.",
         show_default=False,
     ),
 ]

@@ -60,11 +60,10 @@ def read_evidence(session: Session, request: EvidenceRequest) -> Evidence:
     known = replace(known, cluster_id=cluster if isinstance(cluster, Skipped) else cluster.cluster_id)
     topics = topics_of(request, known, reader.worker_offsets_topic())
     known = _with_brokers(reader, known, topics, answered.version)
-    quick = _by_answering(session, known)
     known = replace(
         known,
-        offset_findings=or_skipped(lambda: _offset_findings(quick, known, topics, answered.version)),
-        acl_differences=or_skipped(lambda: read_acl_differences(quick, request, principals, topics)),
+        offset_findings=or_skipped(lambda: _offset_findings(reader, known, topics, answered.version)),
+        acl_differences=or_skipped(lambda: read_acl_differences(session, request, principals, topics)),
     )
     return with_transactions(reader, known)
 
@@ -116,16 +115,9 @@ def read_cluster_evidence(
     )
 
 
-def _by_answering(session: Session, known: Evidence) -> Session:
-    """The same cluster by the workers that answer: one that hangs is not waited for again."""
-    quick = Session(replace(session.options, connect_urls=tuple(each.url for each in known.answering)))
-    vars(quick).update({name: made for name, made in vars(session).items() if name in {"reader", "wire"}})
-    return quick
-
-
 def _offset_findings(
-    session: Session, known: Evidence, topics: Mapping[str, str], version: KafkaVersion | Skipped
+    reader: ClusterReader, known: Evidence, topics: Mapping[str, str], version: KafkaVersion | Skipped
 ) -> tuple[Finding, ...]:
     """Those of `offsets show`."""
     request = offsets_request(known, topics, version)
-    return report_of(read_offsets(session.reader, request), request).findings
+    return report_of(read_offsets(reader, request), request).findings
