@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from eosctl.model.joined_transactions import join_open_transactions
 from eosctl.analysis.transaction_log import last_records
 from eosctl.codecs.snapshot import encode_snapshot
 from eosctl.executors.snapshot_file import write_snapshot_file
 from eosctl.model.hanging import PendingCommit
+from eosctl.model.joined_transactions import join_open_transactions
 from eosctl.model.names import TopicPartition
 from eosctl.model.partition_producers import NO_LEADER, PartitionProducers, ProducersFacts
 from eosctl.model.producers import ActiveProducer
