@@ -15,7 +15,6 @@ from eosctl.codecs.properties import ENCODING
 from eosctl.codecs.tls_limits import decode_tls_limits, limits_not_kept
 from eosctl.errors import ConfigError, Refused, UsageError
 from eosctl.model.client_keys import keys_not_followed, unknown_keys
-from eosctl.model.skipped import Skipped, not_asked
 from eosctl.operations.session_options import SessionOptions
 from eosctl.sources.config_providers import look_up
 from eosctl.sources.files import read_content
@@ -23,7 +22,6 @@ from eosctl.sources.files import read_content
 if TYPE_CHECKING:
     from eosctl.clients.wire import Wire
     from eosctl.model.client_properties import ClientProperties, Property
-    from eosctl.model.workers import ConnectFacts
     from eosctl.sources.cluster_reader import ClusterReader
 
 MOST_NAMES: Final = 5
@@ -117,15 +115,16 @@ class Session:
     def reader(self) -> "ClusterReader":
         """How the cluster is read: the one place that knows whether it is live or saved."""
         snapshot, records = self.options.snapshot, self.options.records
-        if records is not None:
-            from eosctl.sources.records_file import read_records_file
-            from eosctl.sources.saved_cluster import SavedCluster
+        if records is None:
+            return self._live() if snapshot is None else self.saved(snapshot)
+        from eosctl.sources.records_file import read_records_file
+        from eosctl.sources.saved_cluster import SavedCluster
 
-            if snapshot is not None:
-                raise UsageError("--records and --snapshot exclude each other")
-            return SavedCluster(read_records_file(records, self.options.group_id, self.read_connect()))
         if snapshot is not None:
-            return self.saved(snapshot)
+            raise UsageError("--records and --snapshot exclude each other")
+        return SavedCluster(read_records_file(records, self.options.group_id, self._live().connect()))
+
+    def _live(self) -> "ClusterReader":
         from eosctl.analysis.offsets import OffsetsFold
         from eosctl.sources.live_cluster import LiveCluster
 
@@ -151,13 +150,6 @@ class Session:
     def timeout_s(self) -> float:
         """How long one request may take."""
         return self.options.timeout_s
-
-    def read_connect(self) -> "ConnectFacts | Skipped":
-        """What the Connect workers say now, Skipped where none was named."""
-        from eosctl.sources.connect_rest import read_connect
-
-        urls = self.options.connect_urls
-        return read_connect(urls, self.options.timeout_s) if urls else not_asked("no --connect-url was given")
 
 
 def _few(names: Sequence[str]) -> str:

@@ -7,8 +7,7 @@ import typer
 
 from eosctl.commands.connect_options import ConfigTopic
 from eosctl.errors import UsageError
-from eosctl.model.listed_transactions import Selection
-from eosctl.model.transactions import TransactionState
+from eosctl.model.transactions import Selection, TransactionState
 from eosctl.operations.session import Session
 from eosctl.render.views.transactions import view_transactions
 from eosctl.shell.answering import answer
