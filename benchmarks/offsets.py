@@ -101,10 +101,9 @@ def eosctl(servers: str) -> None:
     from io import StringIO
 
     from eosctl.model.offset_stores import SourceSupport
-    from eosctl.operations.gc_paused import gc_paused
     from eosctl.operations.offset_stores import OffsetsRequest
     from eosctl.operations.offsets import show_offsets
-    from eosctl.operations.session import Session
+    from eosctl.operations.session import Session, gc_paused
     from eosctl.render.console import Console, OutputOptions, Stream, Terminal
     from eosctl.render.views.offsets import view_offsets
     from eosctl.shell.options import GlobalOptions

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from eosctl.analysis.config_topic import connector_states
+from eosctl.analysis.offsets import OffsetsFold
 from eosctl.analysis.owners import KnownNames
 from eosctl.clients.access import ClusterAccess
 from eosctl.codecs.offsets_digest import entries_by_connector
@@ -103,7 +104,7 @@ def _read_facts(
     cluster_ids = {Side.SOURCE: source.wire.cluster_id, Side.TARGET: target.wire.cluster_id}
     # Both sides may be one cluster, and a topic of it be source and target.
     topics = {(cluster_ids[side], topic): (side, topic) for side, topic in places}
-    held = {key: read_offsets_topic(clusters.access(side), topic) for key, (side, topic) in topics.items()}
+    held = {key: read_offsets_topic(clusters.access(side), topic, OffsetsFold) for key, (side, topic) in topics.items()}
     return MigrationFacts(
         as_of=session.now(),
         cluster_ids=cluster_ids,

@@ -17,6 +17,7 @@ from typing import Final, Protocol, TypeVar
 
 from eosctl.analysis.config_topic import connector_states
 from eosctl.analysis.explanations import is_overtaken
+from eosctl.analysis.offsets import OffsetsFold
 from eosctl.clients.access import ClusterAccess
 from eosctl.codecs.plan import decode_plan, plan_digest
 from eosctl.errors import EosctlError, PartlyApplied, Refused, UsageError
@@ -39,10 +40,12 @@ from eosctl.planning import undo as undoing
 from eosctl.planning.answered_offsets import contradiction
 from eosctl.sources.files import read_text
 from eosctl.sources.kafka_transactions import describe_transactional_ids
-from eosctl.sources.plan_facts import read_entries, read_plan_facts
+from eosctl.sources.plan_facts import Folds, read_entries, read_plan_facts
 
 JOURNAL_SUFFIX: Final = ".journal"
 UNDO_SUFFIX: Final = ".undo"
+FOLDS: Final = Folds(connector_states, OffsetsFold)
+"""What preconditions are read again with."""
 
 
 class Proposal(Protocol):
@@ -212,7 +215,7 @@ def run_plan(
         return ApplyRun(
             file.plan,
             journal,
-            lambda preconditions: read_plan_facts(clusters.access, preconditions, connector_states),
+            lambda preconditions: read_plan_facts(clusters.access, preconditions, FOLDS),
             performers_on(clusters.access, failpoint),
             on_result=lambda result: console.narrate(
                 f"{result.number}. {result.outcome.value}: {result.detail or describe_step(result.step)}"
@@ -225,7 +228,7 @@ def performers_on(
     access: Callable[[Side], ClusterAccess], failpoint: Failpoint = no_failpoint
 ) -> Mapping[type, Performer]:
     """The performer of each kind of step, with what it reads and decides by."""
-    checks = ResumeChecks(partial(read_entries, access), partial(contradiction, nulls=False), is_overtaken)
+    checks = ResumeChecks(partial(read_entries, access, OffsetsFold), partial(contradiction, nulls=False), is_overtaken)
     return performers(access, describe_known, checks, failpoint)
 
 

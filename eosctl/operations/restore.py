@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from eosctl.analysis.config_topic import connector_states
+from eosctl.analysis.offsets import OffsetsFold
 from eosctl.codecs.kip875 import decode_kip875
 from eosctl.model.migration import ConnectClusters, MigrationFacts, MigrationRequest
 from eosctl.model.plan import ConnectorStopped, Side
@@ -80,7 +81,7 @@ def _read_and_plan(
             ).items()
         },
         topics={(Side.SOURCE, topic): read_topic_now(access, topic) for topic in topics},
-        offsets={(Side.SOURCE, topic): read_offsets_topic(access, topic) for topic in topics},
+        offsets={(Side.SOURCE, topic): read_offsets_topic(access, topic, OffsetsFold) for topic in topics},
         fenced_ids=fenced_ids(clusters, MigrationRequest((), group_id, group_id), states, {options.connector}),
         transaction_timeout_ms=transaction_timeout_ms(access),
         clusters=places,

@@ -4,9 +4,8 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
-from eosctl.analysis.offsets import OffsetsFold
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.messages import topics_metadata
 from eosctl.clients.rest import RestClient
@@ -35,20 +34,28 @@ from eosctl.sources.connect_rest import read_connectors
 from eosctl.sources.kafka_acls import read_acls
 from eosctl.sources.kafka_log import read_log
 from eosctl.sources.kafka_topics import topic_facts, topic_settings
-from eosctl.sources.offsets_topics import offsets_bounds, read_offsets_partitions
+from eosctl.sources.offsets_topics import NewFold, offsets_bounds, read_offsets_partitions
 from eosctl.sources.open_transactions import read_open_now
 
 Access = Callable[[Side], ClusterAccess]
 
-Fold = Callable[[Iterable[ConfigRecord]], Mapping[str, ConnectorState]]
+FoldConfigs = Callable[[Iterable[ConfigRecord]], Mapping[str, ConnectorState]]
 """What the records of a config topic say of each connector."""
+
+
+class Folds(NamedTuple):
+    """What config topics and offsets topics are folded with as they are read."""
+
+    configs: FoldConfigs
+    offsets: NewFold
+
 
 ENDED: Final = frozenset({"UNASSIGNED", "FAILED", "DESTROYED", "STOPPED"})
 PAUSE_S: Final = 0.1
 NO_TOPIC_ID: Final = "00000000-0000-0000-0000-000000000000"
 
 
-def read_plan_facts(access: Access, preconditions: Sequence[Precondition], fold: Fold) -> PlanFacts:
+def read_plan_facts(access: Access, preconditions: Sequence[Precondition], folds: Folds) -> PlanFacts:
     """Everything that these preconditions need, read now, each topic once."""
     offsets = [each for each in preconditions if isinstance(each, OffsetsUnchanged | NoOpenTransaction)]
     stopped = [each for each in preconditions if isinstance(each, ConnectorStopped)]
@@ -57,7 +64,7 @@ def read_plan_facts(access: Access, preconditions: Sequence[Precondition], fold:
     }
     found: dict[tuple[Side, str, str], OffsetsNow] = {}
     for side, topic in {(each.side, each.topic) for each in offsets}:
-        by_connector = entries_by_connector(read_offsets_topic(access(side), topic))
+        by_connector = entries_by_connector(read_offsets_topic(access(side), topic, folds.offsets))
         for each in offsets:
             if (each.side, each.topic) == (side, topic):
                 found[side, topic, each.connector] = offsets_now(by_connector.get(each.connector, ()))
@@ -69,7 +76,7 @@ def read_plan_facts(access: Access, preconditions: Sequence[Precondition], fold:
             for name, facts in read_connector_facts(
                 access(side),
                 [each.connector for each in stopped if each.side is side],
-                fold,
+                folds.configs,
                 lived_here=side is Side.SOURCE,
             ).items()
         },
@@ -89,18 +96,18 @@ def read_plan_facts(access: Access, preconditions: Sequence[Precondition], fold:
     )
 
 
-def read_entries(access: Access, side: Side, topic: str, connector: str) -> Sequence[Entry]:
+def read_entries(access: Access, new_fold: NewFold, side: Side, topic: str, connector: str) -> Sequence[Entry]:
     """What the topic holds of the connector now."""
-    return entries_by_connector(read_offsets_topic(access(side), topic)).get(connector, ())
+    return entries_by_connector(read_offsets_topic(access(side), topic, new_fold)).get(connector, ())
 
 
-def read_offsets_topic(access: ClusterAccess, topic: str) -> OffsetsTopic:
+def read_offsets_topic(access: ClusterAccess, topic: str, new_fold: NewFold) -> OffsetsTopic:
     """The topic folded, with its transactions' states; without partitions where it does not exist."""
     now = read_topic_now(access, topic)
     if now is None:
         return OffsetsTopic(topic, Skipped(f"topic {topic} does not exist"), ())
     bounds = offsets_bounds(access.wire, topic, now.facts.partitions)
-    return OffsetsTopic(topic, now.facts, read_offsets_partitions(access.wire, bounds, OffsetsFold))
+    return OffsetsTopic(topic, now.facts, read_offsets_partitions(access.wire, bounds, new_fold))
 
 
 def read_topic_now(access: ClusterAccess, topic: str) -> TopicNow | None:
@@ -116,7 +123,7 @@ def read_topic_now(access: ClusterAccess, topic: str) -> TopicNow | None:
 
 
 def read_connector_facts(
-    access: ClusterAccess, names: Iterable[str], fold: Fold, *, lived_here: bool = False
+    access: ClusterAccess, names: Iterable[str], fold: FoldConfigs, *, lived_here: bool = False
 ) -> dict[str, ConnectorFacts | Skipped]:
     """State and number of tasks of each connector: from REST where an address is known, else from the config topic.
 
@@ -179,7 +186,7 @@ def _tasks_left(name: str, rest: RestClient) -> list[str]:
     return [str(each["id"]) for each in tasks if each["state"] not in ENDED]
 
 
-def read_connector_states(access: ClusterAccess, fold: Fold) -> Mapping[str, ConnectorState] | Skipped:
+def read_connector_states(access: ClusterAccess, fold: FoldConfigs) -> Mapping[str, ConnectorState] | Skipped:
     """Every connector that the config topic mentions; Skipped where there is no such topic or it may not be read."""
     topic = access.config_topic
     if topic is None:

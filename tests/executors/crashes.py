@@ -8,6 +8,7 @@ from pathlib import Path
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from eosctl.analysis.offsets import OffsetsFold
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.wire import Wire
 from eosctl.codecs.offsets_digest import entries_by_connector
@@ -98,7 +99,7 @@ class MovedOffsets:
                 (Side.SOURCE, self.source): read_topic_now(self.access, self.source),
                 (Side.TARGET, self.target): None,
             },
-            offsets={(Side.SOURCE, self.source): read_offsets_topic(self.access, self.source)},
+            offsets={(Side.SOURCE, self.source): read_offsets_topic(self.access, self.source, OffsetsFold)},
             fenced_ids={Side.SOURCE: (f"group-{self.name}-0", f"group-{self.name}-1")},
         )
         migration = plan_migration(request, facts)
@@ -111,7 +112,7 @@ class MovedOffsets:
         A reader of committed records waits at an undecided one, so a commit whose markers are on their way is awaited.
         """
         eventually(lambda: not self._ends(), "the markers of the transaction")
-        entries = entries_by_connector(read_offsets_topic(self.access, self.target)).get(self.name, [])
+        entries = entries_by_connector(read_offsets_topic(self.access, self.target, OffsetsFold)).get(self.name, [])
         values = [(key.raw, each.committed.value) for key, each in entries if each.committed is not None]
         found = {key: value for key, value in values if value is not None}
         assert len(found) == sum(value is not None for _, value in values)
@@ -125,7 +126,7 @@ class MovedOffsets:
 
     def records_written(self) -> int:
         """Records in the target, whatever became of their transactions."""
-        return read_offsets_topic(self.access, self.target).records
+        return read_offsets_topic(self.access, self.target, OffsetsFold).records
 
     def is_old_or_new(self) -> bool:
         """Whether the target holds nothing of the connector, or all of it."""

@@ -11,7 +11,6 @@ import signal
 import sys
 from pathlib import Path
 
-from eosctl.analysis.config_topic import connector_states
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.transactional import PartitionRecord, TransactionalProducer
 from eosctl.clients.wire import Wire
@@ -22,7 +21,7 @@ from eosctl.executors.journal import Journal
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.failpoints import Failpoint
 from eosctl.model.plan import WriteOffsets
-from eosctl.operations.plan_flow import performers_on
+from eosctl.operations.plan_flow import FOLDS, performers_on
 from eosctl.sources.plan_facts import read_plan_facts
 
 CONFIG_TOPIC = "connect-configs"
@@ -42,7 +41,7 @@ def main(path: str, bootstrap: str, wanted: str, *more: str) -> int:
             run = ApplyRun(
                 plan,
                 journal,
-                lambda preconditions: read_plan_facts(lambda _: access, preconditions, connector_states),
+                lambda preconditions: read_plan_facts(lambda _: access, preconditions, FOLDS),
                 table,
                 failpoint=failpoint,
             )

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 import httpx
 
+from eosctl.analysis.offsets import OffsetsFold
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.librdkafka import producer
 from eosctl.clients.wire import Wire
@@ -193,7 +194,7 @@ def delete_copies(home: Home, connector: str) -> None:
         access = ClusterAccess(wire, (), None, 30)
 
         def copies() -> list[Entry]:
-            return entries_by_connector(read_offsets_topic(access, home.offsets_topic)).get(connector, [])
+            return entries_by_connector(read_offsets_topic(access, home.offsets_topic, OffsetsFold)).get(connector, [])
 
         eventually(lambda: bool(copies()), "the workers' copy")
         sender = producer(ClientProperties((home.servers,)))

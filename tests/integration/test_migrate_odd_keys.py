@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from eosctl.analysis.merged_offsets import NULL_PARTITION_IS_LOST
+from eosctl.analysis.offsets import OffsetsFold
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.wire import Wire
 from eosctl.codecs.offsets_topic import decode_offsets_key
@@ -103,7 +104,7 @@ class Odd:
 def held(home: Home, topic: str) -> OffsetsTopic:
     """The topic as it is now."""
     with Wire(ClientProperties((home.servers,))) as wire:
-        return read_offsets_topic(ClusterAccess(wire, (), None, 30), topic)
+        return read_offsets_topic(ClusterAccess(wire, (), None, 30), topic, OffsetsFold)
 
 
 def check_one_live_value_for_each_key(place: Place, topic: str) -> None:

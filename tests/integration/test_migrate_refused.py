@@ -8,6 +8,7 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from eosctl.analysis.offsets import OffsetsFold
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.wire import Wire
 from eosctl.model.client_properties import ClientProperties
@@ -74,7 +75,7 @@ class Ground:
     def held(self) -> dict[bytes, bytes | None]:
         """Committed values in the target."""
         with Wire(ClientProperties((self.servers,))) as wire:
-            topic = read_offsets_topic(ClusterAccess(wire, (), None, 30), self.target)
+            topic = read_offsets_topic(ClusterAccess(wire, (), None, 30), self.target, OffsetsFold)
         return {
             key: each.committed.value
             for part in topic.partitions
