@@ -16,6 +16,7 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from benchmarks.measure import write_result
+from eosctl.analysis.offsets import OffsetsFold
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.transactional import PartitionRecord, TransactionalProducer
 from eosctl.clients.wire import Wire
@@ -134,7 +135,7 @@ class Copy:
         )
 
         def read(side: Side, name: str, connector: str) -> OffsetsNow:
-            return offsets_now(read_entries(lambda _: self._access, side, name, connector))
+            return offsets_now(read_entries(lambda _: self._access, OffsetsFold, side, name, connector))
 
         write_offsets(
             step,

@@ -45,6 +45,8 @@ from eosctl.sources.plan_facts import Folds, read_entries, read_plan_facts
 FOLDS: Final = Folds(connector_states, OffsetsFold)
 JOURNAL_SUFFIX: Final = ".journal"
 UNDO_SUFFIX: Final = ".undo"
+FOLDS: Final = Folds(connector_states, OffsetsFold)
+"""What preconditions are read again with."""
 
 
 class Proposal(Protocol):

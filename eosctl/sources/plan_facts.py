@@ -39,14 +39,14 @@ from eosctl.sources.open_transactions import read_open_now
 
 Access = Callable[[Side], ClusterAccess]
 
-Fold = Callable[[Iterable[ConfigRecord]], Mapping[str, ConnectorState]]
+FoldConfigs = Callable[[Iterable[ConfigRecord]], Mapping[str, ConnectorState]]
 """What the records of a config topic say of each connector."""
 
 
 class Folds(NamedTuple):
-    """How topics are folded while they are read: the config topic, and each partition of an offsets topic."""
+    """What config topics and offsets topics are folded with as they are read."""
 
-    connectors: Fold
+    configs: FoldConfigs
     offsets: NewFold
 
 
@@ -76,7 +76,7 @@ def read_plan_facts(access: Access, preconditions: Sequence[Precondition], folds
             for name, facts in read_connector_facts(
                 access(side),
                 [each.connector for each in stopped if each.side is side],
-                folds.connectors,
+                folds.configs,
                 lived_here=side is Side.SOURCE,
             ).items()
         },
@@ -123,7 +123,7 @@ def read_topic_now(access: ClusterAccess, topic: str) -> TopicNow | None:
 
 
 def read_connector_facts(
-    access: ClusterAccess, names: Iterable[str], fold: Fold, *, lived_here: bool = False
+    access: ClusterAccess, names: Iterable[str], fold: FoldConfigs, *, lived_here: bool = False
 ) -> dict[str, ConnectorFacts | Skipped]:
     """State and number of tasks of each connector: from REST where an address is known, else from the config topic.
 
@@ -186,7 +186,7 @@ def _tasks_left(name: str, rest: RestClient) -> list[str]:
     return [str(each["id"]) for each in tasks if each["state"] not in ENDED]
 
 
-def read_connector_states(access: ClusterAccess, fold: Fold) -> Mapping[str, ConnectorState] | Skipped:
+def read_connector_states(access: ClusterAccess, fold: FoldConfigs) -> Mapping[str, ConnectorState] | Skipped:
     """Every connector that the config topic mentions; Skipped where there is no such topic or it may not be read."""
     topic = access.config_topic
     if topic is None:

@@ -11,7 +11,7 @@ from eosctl.commands.plan_options import PlanFile, ResumeAfter, StopFirst
 from eosctl.operations.session import Session
 from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
 from eosctl.render.views.plan import view_plan, view_plan_answer
-from eosctl.shell import answering
+from eosctl.shell.answering import answer, previewing
 from eosctl.shell.options import GlobalOptions, writing
 
 RestoredFile: TypeAlias = Annotated[
@@ -51,11 +51,12 @@ def restore(
       eosctl offsets restore orders.json --connector orders -b broker:9092 --group-id connect-cluster --stop --resume \
 --connect-url http://worker:8083
     """
-    from eosctl.operations import restore as operation
+    from eosctl.operations.restore import RestoreOptions
+    from eosctl.operations.restore import restore as operation
 
-    request = operation.RestoreOptions(
+    request = RestoreOptions(
         file, connector, stop, resume, offsets_topic, worker_offsets_topic or "connect-offsets", plan_file, create_keys
     )
     with Session(options) as session, SourceAndTarget(session, config_topic, TargetOptions()) as clusters:
-        restored = operation.restore(session, clusters, request, answering.previewing(options, view_plan))
-        return answering.answer(options, restored, view_plan_answer)
+        restored = operation(session, clusters, request, previewing(options, view_plan))
+        return answer(options, restored, view_plan_answer)

@@ -2,9 +2,11 @@
 
 from eosctl.model.demo import DemoReport
 from eosctl.model.fencing import Fenced, PlannedFencing
+from eosctl.model.inspection import InspectedConfigTopic
 from eosctl.model.planned import Planned
 from eosctl.render.document import Column, Document, Table, figure
 from eosctl.render.views.fencing import view_fencing_answer
+from eosctl.render.views.inspection import view_inspection
 from eosctl.render.views.plan import view_plan
 
 STEPS = Table(
@@ -23,8 +25,11 @@ def view_demo(report: DemoReport) -> Document:
     return Document("demo", {"kafka_version": report.kafka_version, "steps": rows}, blocks=(STEPS,))
 
 
-def view_act(answer: Planned | PlannedFencing | Fenced | Document) -> Document:
+def view_act(answer: Planned | InspectedConfigTopic | PlannedFencing | Fenced) -> Document:
     """What an act shows on the way."""
-    if isinstance(answer, Document):
-        return answer
-    return view_plan(answer) if isinstance(answer, Planned) else view_fencing_answer(answer)
+    match answer:
+        case Planned():
+            return view_plan(answer)
+        case InspectedConfigTopic():
+            return view_inspection(answer)
+    return view_fencing_answer(answer)
