@@ -10,6 +10,11 @@ from eosctl.commands.offsets.options import about_offsets
 from eosctl.errors import UsageError
 from eosctl.model.spark_options import SparkOptions
 from eosctl.operations.session import Session
+from eosctl.render.audit_json import render_audit_json
+from eosctl.render.audit_page import render_audit_page
+from eosctl.render.views.audit import view_audit
+from eosctl.render.views.audit_plan import view_audit_plan
+from eosctl.render.views.ledger import view_history, view_status
 from eosctl.shell.answering import answer
 from eosctl.shell.options import GlobalOptions, connecting, reading
 
@@ -146,10 +151,6 @@ def audit(
     """
     from eosctl.operations.audit.request import AuditRequest
     from eosctl.operations.audit.run import ReportFormats, plan_audit, run_and_report
-    from eosctl.render.audit_json import render_audit_json
-    from eosctl.render.audit_page import render_audit_page
-    from eosctl.render.views.audit import view_audit
-    from eosctl.render.views.audit_plan import view_audit_plan
 
     _require_one_input(options, log_dir, engine)
     if options.snapshot is not None and store is not None:
@@ -206,7 +207,6 @@ def status(options: GlobalOptions, store: KeptLedger = None) -> int:
       REASON        why not
     """
     from eosctl.operations.audit.history import read_status
-    from eosctl.render.views.ledger import view_status
 
     with Session(options) as session:
         return answer(options, read_status(session, _named(store, "status")), view_status)
@@ -234,7 +234,6 @@ def history(options: GlobalOptions, store: KeptLedger = None, job: JobName = "au
       GAPS      ranges that could no longer be read
     """
     from eosctl.operations.audit.history import read_history
-    from eosctl.render.views.ledger import view_history
 
     with Session(options) as session:
         return answer(options, read_history(session, _named(store, "history"), job), view_history)

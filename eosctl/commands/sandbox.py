@@ -6,6 +6,7 @@ from typing import Annotated, TypeAlias
 import typer
 
 from eosctl.errors import EXIT_FINE, UsageError
+from eosctl.render.views.sandbox import view_environment, view_started, view_status, view_stopped
 from eosctl.shell.answering import answer
 from eosctl.shell.options import GlobalOptions, printing
 
@@ -103,7 +104,6 @@ def up(
       CONNECT         REST addresses of the workers
     """
     from eosctl.operations.sandbox import run_sandbox, start_sandbox
-    from eosctl.render.views.sandbox import view_started
     from eosctl.sandbox.spec import SandboxSpec
 
     spec = SandboxSpec(
@@ -142,7 +142,6 @@ def down(options: GlobalOptions, directory: Directory = None) -> int:
       REMOVED    whether its directory was removed
     """
     from eosctl.operations.sandbox import stop_sandbox
-    from eosctl.render.views.sandbox import view_stopped
 
     return answer(options, stop_sandbox(directory), view_stopped)
 
@@ -166,7 +165,6 @@ def status(options: GlobalOptions, directory: Directory = None) -> int:
       LOG      its log
     """
     from eosctl.operations.sandbox import read_sandbox_status
-    from eosctl.render.views.sandbox import view_status
 
     return answer(options, read_sandbox_status(directory), view_status)
 
@@ -193,7 +191,6 @@ def env(options: GlobalOptions, directory: Directory = None) -> int:
       CLASSPATH       Kafka's jars, as java -cp takes them
     """
     from eosctl.operations.sandbox import read_sandbox_environment
-    from eosctl.render.views.sandbox import view_environment
 
     return answer(options, read_sandbox_environment(directory), view_environment)
 
