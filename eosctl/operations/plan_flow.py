@@ -42,7 +42,6 @@ from eosctl.sources.files import read_text
 from eosctl.sources.kafka_transactions import describe_transactional_ids
 from eosctl.sources.plan_facts import Folds, read_entries, read_plan_facts
 
-FOLDS: Final = Folds(connector_states, OffsetsFold)
 JOURNAL_SUFFIX: Final = ".journal"
 UNDO_SUFFIX: Final = ".undo"
 FOLDS: Final = Folds(connector_states, OffsetsFold)

@@ -107,3 +107,26 @@ def test_an_empty_ledger_says_so(eosctl, tmp_path: Path):
     open_ledger(f"sqlite:///{tmp_path}/l.db")
     ran = eosctl("audit", "status", "--store", f"sqlite:///{tmp_path}/l.db")
     assert (ran.exit_code, ran.stdout) == (0, "no job has committed a run yet\n")
+
+
+def test_options_of_the_group_are_handed_on_to_its_commands(eosctl, store: str):
+    direct = eosctl("audit", "history", "--store", store, "--job", "nightly", "-o", "plain")
+    assert direct.exit_code == 0
+    assert eosctl("-o", "plain", "audit", "--store", store, "--job", "nightly", "history").stdout == direct.stdout
+    assert eosctl("audit", "-o", "plain", "--store", store, "history", "--job", "nightly").stdout == direct.stdout
+
+
+def test_what_looks_into_a_ledger_needs_one(eosctl):
+    for command in ("status", "history"):
+        ran = eosctl("audit", command)
+        assert (ran.exit_code, ran.stderr) == (
+            2,
+            f"eosctl: error: audit {command} looks into a ledger\nhint: name it: --store sqlite:///FILE\n",
+        )
+
+
+def test_run_is_another_name_of_audit(eosctl, tmp_path: Path):
+    (tmp_path / "logs").mkdir()
+    line = ["--log-dir", tmp_path / "logs"]
+    assert eosctl("audit", "run", *line) == eosctl("audit", *line)
+    assert eosctl("audit", *line).exit_code == 2
