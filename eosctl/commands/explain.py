@@ -6,6 +6,7 @@ from typing import Annotated, TypeAlias
 import typer
 
 from eosctl.errors import UsageError
+from eosctl.operations.explain import explain_text, list_explanations
 from eosctl.render.views.explanations import view_explanations, view_known
 from eosctl.shell.answering import answer
 from eosctl.shell.options import GlobalOptions, printing
@@ -59,7 +60,6 @@ def explain(
       TITLE        (--list) what it is about
       THEME        (--list) what its theme is about
     """
-    from eosctl.operations.explain import explain_text, list_explanations
 
     if list_:
         return answer(options, list_explanations(), view_known)

@@ -4,6 +4,9 @@ from typing import Annotated
 
 import typer
 
+from eosctl.operations.connection_check import check_connection
+from eosctl.operations.effective_settings import effective_settings
+from eosctl.operations.profiles import chosen_profile, known_profiles, use_profile
 from eosctl.operations.session import Session
 from eosctl.render.views.profile import view_connection_check, view_profile, view_profiles, view_settings
 from eosctl.shell.answering import answer
@@ -40,7 +43,6 @@ def list_(options: GlobalOptions) -> None:
       PROTECTED         whether --yes needs --profile beside it
       FILE              that describes it
     """
-    from eosctl.operations.profiles import known_profiles
 
     options.console.result(view_profiles(known_profiles()))
 
@@ -55,7 +57,6 @@ def use(options: GlobalOptions, name: Annotated[str, typer.Argument(metavar="NAM
     Examples:
       eosctl profile use staging
     """
-    from eosctl.operations.profiles import use_profile
 
     options.console.result(f"profile {name} is in use ({use_profile(name)})")
 
@@ -70,7 +71,6 @@ def show(options: GlobalOptions, name: Annotated[str, typer.Argument(metavar="NA
     Examples:
       eosctl profile show staging -o yaml
     """
-    from eosctl.operations.profiles import chosen_profile
 
     chosen = chosen_profile(name)
     assert chosen is not None
@@ -94,7 +94,6 @@ def explain_(options: GlobalOptions) -> int:
       VALUE    what it is
       SOURCE   where it was given
     """
-    from eosctl.operations.effective_settings import effective_settings
 
     with Session(options) as session:
         return answer(options, effective_settings(session), view_settings)
@@ -120,7 +119,6 @@ def check(options: GlobalOptions) -> int:
       DETAIL   what was seen
       HINT     what to do
     """
-    from eosctl.operations.connection_check import check_connection
 
     with Session(options) as session:
         return answer(options, check_connection(session), view_connection_check)

@@ -6,6 +6,14 @@ from typing import Annotated, TypeAlias
 import typer
 
 from eosctl.errors import EXIT_FINE, UsageError
+from eosctl.operations.sandbox import (
+    SandboxSpec,
+    read_sandbox_environment,
+    read_sandbox_status,
+    run_sandbox,
+    start_sandbox,
+    stop_sandbox,
+)
 from eosctl.render.views.sandbox import view_environment, view_started, view_status, view_stopped
 from eosctl.shell.answering import answer
 from eosctl.shell.options import GlobalOptions, printing
@@ -103,7 +111,6 @@ def up(
       SASL-BOOTSTRAP  SASL/PLAIN listeners; a user may do what ACLs allow
       CONNECT         REST addresses of the workers
     """
-    from eosctl.operations.sandbox import SandboxSpec, run_sandbox, start_sandbox
 
     spec = SandboxSpec(
         kafka_version=kafka_version,
@@ -140,7 +147,6 @@ def down(options: GlobalOptions, directory: Directory = None) -> int:
       WAS-UP     whether one was up
       REMOVED    whether its directory was removed
     """
-    from eosctl.operations.sandbox import stop_sandbox
 
     return answer(options, stop_sandbox(directory), view_stopped)
 
@@ -163,7 +169,6 @@ def status(options: GlobalOptions, directory: Directory = None) -> int:
       READY    whether it answers now
       LOG      its log
     """
-    from eosctl.operations.sandbox import read_sandbox_status
 
     return answer(options, read_sandbox_status(directory), view_status)
 
@@ -189,7 +194,6 @@ def env(options: GlobalOptions, directory: Directory = None) -> int:
       JAVA            the java that runs it
       CLASSPATH       Kafka's jars, as java -cp takes them
     """
-    from eosctl.operations.sandbox import read_sandbox_environment
 
     return answer(options, read_sandbox_environment(directory), view_environment)
 

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from eosctl.operations.spark_bundle import bundle_for_spark
 from eosctl.render.views.spark_bundle import view_spark_bundle
 from eosctl.shell.answering import answer
 from eosctl.shell.options import GlobalOptions, printing
@@ -31,6 +32,5 @@ def spark_bundle(
       FILE   the file
       BYTES  its size
     """
-    from eosctl.operations.spark_bundle import bundle_for_spark
 
     return answer(options, bundle_for_spark(directory), view_spark_bundle)

@@ -5,6 +5,8 @@ from typing import Final
 
 from eosctl.codecs.config_providers import Lookup
 from eosctl.errors import UsageError
+from eosctl.ledger.postgresql import postgresql_store
+from eosctl.ledger.sqlite import SqliteStore
 from eosctl.ledger.store import LedgerStore
 
 FORMS: Final = "sqlite:///FILE (sqlite:////DIRECTORY/FILE where it is absolute) or postgresql://USER@HOST/DATABASE"
@@ -17,12 +19,8 @@ def ledger_store(url: str, lookup: Lookup, *, timeout_s: float = 10.0) -> Ledger
     """
     scheme, colon, rest = url.partition("://")
     if scheme == "sqlite" and colon:
-        from eosctl.ledger.sqlite import SqliteStore
-
         return SqliteStore(_sqlite_path(rest))
     if scheme in {"postgresql", "postgres"} and colon:
-        from eosctl.ledger.postgresql import postgresql_store
-
         return postgresql_store(f"postgresql://{rest}", lookup, timeout_s)
     raise UsageError(f"{scheme if colon else 'this'}: no kind of store", hint=f"a store is {FORMS}")
 

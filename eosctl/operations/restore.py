@@ -35,7 +35,7 @@ class RestoreOptions:
     create_keys: bool = False
 
 
-def restore(
+def restore_offsets(
     session: Session, clusters: SourceAndTarget, options: RestoreOptions, show: Show[Planned]
 ) -> Planned | Applied:
     """Restores the offsets: the plan where it is only to be shown or kept, else what became of its steps."""

@@ -9,7 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
+from eosctl.analysis.offsets import OffsetsFold
 from eosctl.clients.rest_identity import WorkerUrl
+from eosctl.clients.wire import Wire
 from eosctl.codecs.client_properties import client_properties
 from eosctl.codecs.properties import ENCODING
 from eosctl.codecs.tls_limits import decode_tls_limits, limits_not_kept
@@ -20,7 +22,6 @@ from eosctl.sources.config_providers import look_up
 from eosctl.sources.files import read_content
 
 if TYPE_CHECKING:
-    from eosctl.clients.wire import Wire
     from eosctl.model.client_properties import ClientProperties, Property
     from eosctl.sources.cluster_reader import ClusterReader
 
@@ -90,17 +91,15 @@ class Session:
                 yield from (f"{limits.origin}: {each}" for each in limits_not_kept(limits))
 
     @cached_property
-    def wire(self) -> "Wire":
+    def wire(self) -> Wire:
         """The brokers; connects at the first request."""
-        from eosctl.clients.wire import Wire
-
         if not self.client_properties.bootstrap_servers:
             self.options.need_bootstrap_servers()
         wire = Wire(self.client_properties, timeout_s=self.options.timeout_s)
         self._require_expected(wire)
         return wire
 
-    def _require_expected(self, wire: "Wire") -> None:
+    def _require_expected(self, wire: Wire) -> None:
         """Refuse to write to another cluster than the profile's, and warn of reading one."""
         profile = self.options.profile
         if profile is None or profile.cluster_id is None or wire.cluster_id == profile.cluster_id:
@@ -125,7 +124,6 @@ class Session:
         return SavedCluster(read_records_file(records, self.options.group_id, self._live().connect()))
 
     def _live(self) -> "ClusterReader":
-        from eosctl.analysis.offsets import OffsetsFold
         from eosctl.sources.live_cluster import LiveCluster
 
         return LiveCluster(self, self.options.group_id, self.options.console.progress, OffsetsFold)

@@ -4,8 +4,10 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import assert_never
 
+from eosctl.render import machine
 from eosctl.render.document import Document, Tree
 from eosctl.render.layout import Page
+from eosctl.render.plain import plain_lines
 
 
 class Output(StrEnum):
@@ -30,16 +32,12 @@ def text_of(document: Document, output: Output, page: Page) -> str:
 
 def pieces_of(document: Document, output: Output, page: Page) -> Iterator[str]:
     """The same piece by piece, so that very many rows are neither kept nor joined; table and yaml come whole."""
-    from eosctl.render import machine
-
     match output:
         case Output.TABLE:
             from eosctl.render.table import table
 
             return iter((table(document, page),))
         case Output.PLAIN:
-            from eosctl.render.plain import plain_lines
-
             return plain_lines(document)
         case Output.JSONL:
             return machine.jsonl_lines(document)
@@ -52,8 +50,6 @@ def pieces_of(document: Document, output: Output, page: Page) -> Iterator[str]:
 
 def text_of_envelope(envelope: Tree, output: Output) -> str:
     """An envelope (an answer's or an error's) in json, jsonl or yaml."""
-    from eosctl.render import machine
-
     match output:
         case Output.JSON:
             return machine.json(envelope)

@@ -3,29 +3,24 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from eosctl.clients.wire import Wire
 from eosctl.errors import EosctlError
+from eosctl.model.client_properties import ClientProperties
 from eosctl.model.skipped import Skipped, or_skipped
 from eosctl.sources.cluster_reader import Servers
-
-if TYPE_CHECKING:
-    from eosctl.clients.wire import Wire
-    from eosctl.model.client_properties import ClientProperties
 
 
 class OtherClusters:
     """Connections by bootstrap.servers. Servers that did not answer once are not waited for again."""
 
-    def __init__(self, identity: "ClientProperties", timeout_s: float) -> None:
+    def __init__(self, identity: ClientProperties, timeout_s: float) -> None:
         self._identity, self._timeout_s = identity, timeout_s
         self._failed: dict[Servers, EosctlError] = {}
 
     @contextmanager
-    def wire_to(self, servers: Servers) -> Iterator["Wire"]:
+    def wire_to(self, servers: Servers) -> Iterator[Wire]:
         """The brokers there, while the block runs. Raises the first error of servers that failed before."""
-        from eosctl.clients.wire import Wire
-
         if servers in self._failed:
             raise self._failed[servers]
         there = replace(self._identity, bootstrap_servers=tuple(sorted(servers)))

@@ -10,6 +10,7 @@ import typer
 from eosctl.commands.connect_options import ConfigTopic, ConnectorNames, WorkerConfig, WorkerOffsetsTopic
 from eosctl.model.exported_offsets import Store
 from eosctl.model.offset_stores import SourceSupport
+from eosctl.operations.offset_stores import OffsetsRequest
 from eosctl.shell.options import GlobalOptions
 
 if TYPE_CHECKING:
@@ -75,7 +76,6 @@ def about_offsets(
 
     @wraps(command)
     def with_request(options: GlobalOptions, **values: Any) -> int:  # noqa: ANN401  # what the options say
-        from eosctl.operations.offset_stores import OffsetsRequest
 
         given = {name: values.pop(name) for name in names}
         request = OffsetsRequest(tuple(given.pop("connector") or ()), **given)

@@ -51,12 +51,11 @@ def restore(
       eosctl offsets restore orders.json --connector orders -b broker:9092 --group-id connect-cluster --stop --resume \
 --connect-url http://worker:8083
     """
-    from eosctl.operations.restore import RestoreOptions
-    from eosctl.operations.restore import restore as operation
+    from eosctl.operations.restore import RestoreOptions, restore_offsets
 
     request = RestoreOptions(
         file, connector, stop, resume, offsets_topic, worker_offsets_topic or "connect-offsets", plan_file, create_keys
     )
     with Session(options) as session, SourceAndTarget(session, config_topic, TargetOptions()) as clusters:
-        restored = operation(session, clusters, request, previewing(options, view_plan))
+        restored = restore_offsets(session, clusters, request, previewing(options, view_plan))
         return answer(options, restored, view_plan_answer)
