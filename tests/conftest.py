@@ -18,13 +18,14 @@ from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
 from eosctl.sandbox.versions import DEFAULT_KAFKA_VERSION
 from tests.shared_sandboxes import SharedSandboxes
-from tests.side_by_side import ByKafka, group_of, scheduler
+from tests.side_by_side import ByKafka, group_of, write_groups
 
 if TYPE_CHECKING:
     from tests.postgresql import PostgreSQL
 
 MakeSandbox = Callable[..., Sandbox]
 SHARED = pytest.StashKey[SharedSandboxes]()
+GROUPS = pytest.StashKey[Path]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -49,8 +50,19 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Names the file of groups to a process that is to run tests."""
+    if GROUPS not in node.config.stash:
+        directory = tempfile.TemporaryDirectory(prefix="eosctl-groups-")
+        node.config.add_cleanup(directory.cleanup)
+        node.config.stash[GROUPS] = Path(directory.name, "groups.json")
+    node.workerinput["groups"] = str(node.config.stash[GROUPS])
+
+
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByKafka | None:
-    return scheduler(config, log)
+    """ByKafka where `--dist loadgroup` was asked for, else xdist's own."""
+    return ByKafka(config, log, config.stash[GROUPS]) if config.getvalue("dist") == "loadgroup" else None
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -65,10 +77,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         _leave_out(config, items, campaigns)
     if config.getoption("--kafka-versions") is None and "variation" not in expression:
         _leave_out(config, items, [item for item in items if item.get_closest_marker("variation")])
-    for item in items:
-        if (group := group_of(item)) is not None:
-            item.add_marker(pytest.mark.xdist_group(group))
     if hasattr(config, "workerinput"):
+        write_groups(items, Path(config.workerinput["groups"]))
         # Long groups first, so that no process is left alone with one at the end.
         items.sort(key=lambda item: item.get_closest_marker("kafka") is None)
 

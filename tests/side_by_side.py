@@ -2,13 +2,21 @@
 
 Tests on the same shared Kafka are one group, which one process runs from beginning to end: it starts that Kafka once,
 and ends it with the group. Of all other tests those of a file stay together, for they share what they started.
+
+Only the processes that collect know which fixtures a test takes, and all of them know the same. They leave the groups
+in a file, whose name they get from the process that deals out. (The mark that xdist 3.8 has for groups does nothing
+with pytest 9.2, in which an item's ID is no longer `_nodeid`.)
 """
 
+import json
+import os
 import re
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import pytest
-from xdist.scheduler import LoadGroupScheduling
+from xdist.scheduler import LoadScopeScheduling
 
 from eosctl.sandbox.versions import DEFAULT_KAFKA_VERSION
 
@@ -20,26 +28,32 @@ SHARED = {
     "broker": {"sandbox", "broker"},
 }
 """The fixtures behind each group. A test that takes several is in the first group, for that costs most to start."""
-_VERSION = re.compile(r"\[(?:.*?-)?(\d+\.\d+\.\d+)(?:-.*)?\](?:@[\w.-]+)?$")
+_VERSION = re.compile(r"\[(?:.*?-)?(\d+\.\d+\.\d+)(?:-.*)?\]$")
 
 
-class ByKafka(LoadGroupScheduling):  # type: ignore[misc]  # xdist says no types of it
+class ByKafka(LoadScopeScheduling):  # type: ignore[misc]  # xdist says no types of it
     """The tests of a group stay together, and those of a file and a version of Kafka without a group.
 
     They are begun in the order in which they were collected.
     """
 
-    def __init__(self, config: pytest.Config, log: Any) -> None:
+    def __init__(self, config: pytest.Config, log: Any, groups: Path) -> None:
         config.option.loadscopereorder = False
         super().__init__(config, log)
+        self._file = groups
+        self._groups: dict[str, str] | None = None
 
     def _split_scope(self, nodeid: str) -> str:
-        return scope_of(nodeid)
+        if self._groups is None:
+            self._groups = json.loads(self._file.read_text())
+        return self._groups.get(nodeid) or scope_of(nodeid)
 
 
-def scheduler(config: pytest.Config, log: Any) -> ByKafka | None:
-    """ByKafka where `--dist loadgroup` was asked for, else xdist's own."""
-    return ByKafka(config, log) if config.getvalue("dist") == "loadgroup" else None
+def write_groups(items: Iterable[pytest.Item], file: Path) -> None:
+    """Leaves the group of each test that has one where ByKafka looks, whole."""
+    draft = file.with_name(f"{file.name}.{os.getpid()}")
+    draft.write_text(json.dumps({item.nodeid: group for item in items if (group := group_of(item))}))
+    draft.replace(file)
 
 
 def group_of(item: pytest.Item) -> str | None:
@@ -51,10 +65,7 @@ def group_of(item: pytest.Item) -> str | None:
 
 
 def scope_of(nodeid: str) -> str:
-    """The group that xdist appended to a test's ID; else its file, with the version among its parameters."""
-    name, _, group = nodeid.rpartition("@")
-    if name and "]" not in group:
-        return group
+    """The file of a test, with the version of Kafka if one is among the test's parameters."""
     version = version_of(nodeid)
     return nodeid.partition("::")[0] + (f"@{version}" if version else "")
 

@@ -4,7 +4,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.project.matrix import version_of
 from tests.side_by_side import group_of, scope_of
 
 
@@ -16,16 +15,10 @@ from tests.side_by_side import group_of, scope_of
         ("tests/a/test_b.py::TestD::test_c[rename-3.9.2-off]", "tests/a/test_b.py@3.9.2"),
         ("tests/a/test_b.py::test_c[1.2]", "tests/a/test_b.py"),
         ("tests/a/test_b.py::test_c[me@home]", "tests/a/test_b.py"),
-        ("tests/a/test_b.py::test_c@broker", "broker"),
-        ("tests/a/test_b.py::test_c[me@home-3.9.2]@broker-3.9.2", "broker-3.9.2"),
     ],
 )
 def test_a_test_stays_with_those_it_shares_a_kafka_with(nodeid, scope):
     assert scope_of(nodeid) == scope
-
-
-def test_a_group_hides_no_version():
-    assert version_of("test_c[Empty-3.9.2]@broker-3.9.2") == "3.9.2"
 
 
 @pytest.mark.parametrize(
