@@ -116,6 +116,7 @@ def audit(
       eosctl audit -b broker:9092 --topic orders --topic payments --plan
       eosctl audit -b broker:9092 --store sqlite:////var/lib/eosctl/audit.db --report audit.html
       eosctl audit --log-dir /var/lib/kafka/data --topic orders
+      eosctl audit --snapshot monday.snapshot
       eosctl audit -b broker:9092 --engine spark --master local[4]
       eosctl audit status --store sqlite:////var/lib/eosctl/audit.db
 
@@ -192,7 +193,7 @@ def status(options: GlobalOptions, store: KeptLedger = None) -> int:
 
     Examples:
       eosctl audit status --store sqlite:////var/lib/eosctl/audit.db
-      eosctl audit status --profile production -o json
+      eosctl audit status --store sqlite:////var/lib/eosctl/audit.db -o json
 
     Columns:
       JOB           the job's name
@@ -221,7 +222,7 @@ def history(options: GlobalOptions, store: KeptLedger = None, job: JobName = "au
 
     Examples:
       eosctl audit history --store sqlite:////var/lib/eosctl/audit.db
-      eosctl audit history --store sqlite:////var/lib/eosctl/audit.db --job nightly -o json
+      eosctl audit history --store sqlite:////var/lib/eosctl/audit.db --job audit -o json
 
     Columns:
       RUN       the run's number

@@ -19,7 +19,7 @@ from eosctl.sources.audit_segments import OpenSegments
 from eosctl.sources.cluster_reader import ClusterReader
 
 
-class Cluster:
+class ClusterInput:
     """A cluster, live or saved. Its topics are found once."""
 
     def __init__(self, reader: ClusterReader, request: AuditRequest) -> None:

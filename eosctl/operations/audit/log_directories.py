@@ -32,7 +32,7 @@ PEEKED: Final = 10
 INTERNAL: Final = frozenset({"__consumer_offsets", TRANSACTION_LOG, "__cluster_metadata", "__share_group_state"})
 
 
-class LogDirectories:
+class LogDirectoryInput:
     """Log directories. Which topics connectors write to is seen from their producers alone."""
 
     coverage = Coverage()

@@ -16,10 +16,10 @@ from eosctl.model.audit_report import AuditReport
 from eosctl.model.coverage import Coverage, Unread
 from eosctl.model.skipped import Skipped
 from eosctl.model.transaction_log_history import TransactionLogHistory
-from eosctl.operations.audit.cluster import Cluster
+from eosctl.operations.audit.cluster import ClusterInput
 from eosctl.operations.audit.incremental import run_incrementally
 from eosctl.operations.audit.ledgers import open_job_ledger
-from eosctl.operations.audit.log_directories import LogDirectories
+from eosctl.operations.audit.log_directories import LogDirectoryInput
 from eosctl.operations.audit.request import AuditInput, AuditRequest
 from eosctl.operations.session import Session
 from eosctl.planning.audit import plan_ranges
@@ -62,7 +62,7 @@ class _Auditor:
     def __init__(self, session: Session, request: AuditRequest) -> None:
         self._session, self._request = session, request
         self._input: AuditInput = (
-            LogDirectories(session, request) if request.log_directories else Cluster(session.reader, request)
+            LogDirectoryInput(session, request) if request.log_directories else ClusterInput(session.reader, request)
         )
         self._history: TransactionLogHistory | Skipped = TransactionLogHistory()
         self.processes = request.processes or os.cpu_count() or 1
