@@ -167,10 +167,10 @@ def eosctl(
 
 def run(args: Sequence[str], terminal: Terminal) -> int:
     """Run one command line and return its exit code; every failure is reported on the terminal, none is raised."""
-    seat = ConsoleHolder(terminal)
+    holder = ConsoleHolder(terminal)
     try:
         with redirect_stdout(terminal.stdout.file):
-            return _execute(args, seat)
+            return _execute(args, holder)
     except EosctlError as error:
         failure = error
     except KeyboardInterrupt:
@@ -180,21 +180,21 @@ def run(args: Sequence[str], terminal: Terminal) -> int:
     except Exception as error:  # noqa: BLE001  # the boundary: whatever is left is a bug
         if isinstance(error, BrokenPipeError) and _reader_has_gone(terminal):
             return EXIT_FINE
-        failure = _bug(error, seat)
-    console = seat.console_for(OutputOptions(output=output_asked_for(args)))
+        failure = _bug(error, holder)
+    console = holder.console_for(OutputOptions(output=output_asked_for(args)))
     console.error(failure)
     return failure.exit_code
 
 
-def _execute(args: Sequence[str], seat: ConsoleHolder) -> int:
+def _execute(args: Sequence[str], holder: ConsoleHolder) -> int:
     root = root_command()
-    terminal = seat.terminal
+    terminal = holder.terminal
     looks: dict[str, Any] = {
         "terminal_width": min(terminal.stdout.width or 80, WIDEST_HELP),
         "color": terminal.coloured(terminal.stdout),
     }
     try:
-        with root.make_context(PROGRAM, list(args), obj=seat, **looks) as ctx:
+        with root.make_context(PROGRAM, list(args), obj=holder, **looks) as ctx:
             code = root.invoke(ctx)
     except Exit as end:
         return end.exit_code
@@ -220,7 +220,7 @@ def _usage_error(error: TyperException) -> UsageError:
     return UsageError(error.format_message(), hint=f"{path} --help says what it takes")
 
 
-def _bug(error: Exception, seat: ConsoleHolder) -> Bug:
+def _bug(error: Exception, holder: ConsoleHolder) -> Bug:
     """What to say of an exception that nothing expected.
 
     Its text may hold anything, so what looks like a secret in it is hidden; it is shown under -v and kept in a file
@@ -235,8 +235,8 @@ def _bug(error: Exception, seat: ConsoleHolder) -> Bug:
     handle, name = tempfile.mkstemp(prefix="eosctl-", suffix=".traceback")
     with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
         file.write(text)
-    if seat.console is not None:
-        seat.console.narrate(text.rstrip(), verbosity=1)
+    if holder.console is not None:
+        holder.console.narrate(text.rstrip(), verbosity=1)
     place = traceback.extract_tb(error.__traceback__)[-1]
     what = f"{type(error).__name__} in {place.name} ({Path(place.filename).name} line {place.lineno})"
     return Bug(f"this is a bug: {what}", hint=f"please report it; the traceback is in {name}")

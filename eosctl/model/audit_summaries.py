@@ -30,7 +30,7 @@ class Anomaly(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """How many troubles of a kind concern these connectors in that topic, and how many records."""
+    """How many anomalies of a kind concern these connectors in that topic, and how many records."""
 
     kind: str
     connectors: tuple[str, ...]
@@ -61,7 +61,7 @@ class TransactionSummary(NamedTuple):
 
     figures: tuple[OwnerFigures, ...] = ()
     tallies: tuple[Tally, ...] = ()
-    troubles: tuple[Anomaly, ...] = ()
+    anomalies: tuple[Anomaly, ...] = ()
     stalls: tuple[Stall, ...] = ()
     confirmed: tuple[Suspicion, ...] = ()
 
@@ -98,7 +98,7 @@ class KeySuspicion(NamedTuple):
     """A repeated offset, and what to say of it should its transaction have carried data."""
 
     suspicion: Suspicion
-    trouble: KeyAnomaly
+    anomaly: KeyAnomaly
 
 
 class ConnectorKeys(NamedTuple):
@@ -119,11 +119,11 @@ class ConnectorKeys(NamedTuple):
 
 
 class KeySummary(NamedTuple):
-    """What was concluded from some keys: troubles are the earliest of each kind and connector, all are counted."""
+    """What was concluded from some keys: anomalies are the earliest of each kind and connector, all are counted."""
 
     connectors: tuple[ConnectorKeys, ...] = ()
     counts: tuple[tuple[str, str, int], ...] = ()
-    troubles: tuple[KeyAnomaly, ...] = ()
+    anomalies: tuple[KeyAnomaly, ...] = ()
     suspicions: tuple[KeySuspicion, ...] = ()
 
 
@@ -153,4 +153,4 @@ class ConfigSummary(NamedTuple):
     """The config topic's history: connectors by name, and what is wrong."""
 
     connectors: tuple[ConnectorHistory, ...] = ()
-    troubles: tuple[ConfigAnomaly, ...] = ()
+    anomalies: tuple[ConfigAnomaly, ...] = ()

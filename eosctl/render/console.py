@@ -89,20 +89,20 @@ class Console:
     """Writes one answer and, on the way to it, narration. A reader that goes away (`| head`) ends the writing, not the
     command: its exit code still tells how it went."""
 
-    def __init__(self, terminal: Terminal, manner: OutputOptions) -> None:
+    def __init__(self, terminal: Terminal, options: OutputOptions) -> None:
         self._terminal = terminal
-        self._manner = manner
+        self._options = options
         self._answered = False
 
     @property
     def output(self) -> Output:
         """The format that the user asked for."""
-        return self._manner.output
+        return self._options.output
 
     @property
     def verbosity(self) -> int:
         """How many `-v` were given."""
-        return self._manner.verbosity
+        return self._options.verbosity
 
     @property
     def interactive(self) -> bool:
@@ -119,8 +119,8 @@ class Console:
         if isinstance(answer, str) and self.output.is_envelope:
             answer = Document("text", {"text": answer})
         pieces = _whole_lines(answer) if isinstance(answer, str) else pieces_of(answer, self.output, self._page())
-        if self._manner.output_file is not None:
-            write_output_file(self._manner.output_file, pieces)
+        if self._options.output_file is not None:
+            write_output_file(self._options.output_file, pieces)
         else:
             self._write(self._terminal.stdout, pieces)
         self._answered = True
@@ -128,7 +128,7 @@ class Console:
     def preview(self, document: Document) -> None:
         """Show on stderr what the question that follows is about."""
         stderr = self._terminal.stderr
-        page = Page(stderr.width, self._terminal.coloured(stderr, self._manner.colour))
+        page = Page(stderr.width, self._terminal.coloured(stderr, self._options.colour))
         self._write(stderr, text_of(document, Output.TABLE, page))
 
     def redraw(self, document: Document) -> None:
@@ -140,7 +140,7 @@ class Console:
 
     def narrate(self, text: str, *, verbosity: int = 0) -> None:
         """Say what goes on; silent under -q, and below that many -v."""
-        if not self._manner.quiet and self._manner.verbosity >= verbosity:
+        if not self._options.quiet and self._options.verbosity >= verbosity:
             self._write(self._terminal.stderr, f"{text}\n")
 
     def warn(self, text: str) -> None:
@@ -174,24 +174,24 @@ class Console:
         Shown on a terminal only, and not under -q.
         """
         stderr = self._terminal.stderr
-        if self._manner.quiet or stderr.width is None:
+        if self._options.quiet or stderr.width is None:
             yield lambda count: None
             return
         from eosctl.render.progress import progress_line
 
-        coloured = self._terminal.coloured(stderr, self._manner.colour)
+        coloured = self._terminal.coloured(stderr, self._options.colour)
         with progress_line(stderr.file, Page(stderr.width, coloured), label, total, unit) as advance:
             yield advance
 
     def _page(self) -> Page:
-        stdout, to_file = self._terminal.stdout, self._manner.output_file is not None
+        stdout, to_file = self._terminal.stdout, self._options.output_file is not None
         if to_file:
-            return Page(None, self._manner.colour is ColourChoice.ALWAYS)
-        return Page(stdout.width, self._terminal.coloured(stdout, self._manner.colour))
+            return Page(None, self._options.colour is ColourChoice.ALWAYS)
+        return Page(stdout.width, self._terminal.coloured(stdout, self._options.colour))
 
     def _say(self, what: str, style: str, text: str) -> None:
         stderr = self._terminal.stderr
-        page = Page(None, self._terminal.coloured(stderr, self._manner.colour))
+        page = Page(None, self._terminal.coloured(stderr, self._options.colour))
         self._write(stderr, f"eosctl: {page.paint(what + ':', style)} {_lines(text)}\n")
 
     def _write(self, stream: Stream, text: str | Iterable[str]) -> None:

@@ -45,10 +45,10 @@ class ConsoleHolder:
         self.terminal = terminal
         self.console: Console | None = None
 
-    def console_for(self, manner: OutputOptions) -> Console:
+    def console_for(self, output_options: OutputOptions) -> Console:
         """The console of this run, made at the first call."""
         if self.console is None:
-            self.console = Console(self.terminal, manner)
+            self.console = Console(self.terminal, output_options)
         return self.console
 
 
@@ -101,9 +101,9 @@ def _sharing(command: Callable[..., int | None], shared: tuple[inspect.Parameter
     return with_options
 
 
-def global_options(seat: ConsoleHolder, values: Mapping[str, Any]) -> GlobalOptions:
+def global_options(holder: ConsoleHolder, values: Mapping[str, Any]) -> GlobalOptions:
     """GlobalOptions from what Typer read; `values` holds those of the shared options that the command takes."""
-    manner = OutputOptions(
+    output_options = OutputOptions(
         output=values["output"],
         output_file=values["output_file"],
         colour=ColourChoice.NEVER if values["no_color"] else values["color"],
@@ -111,7 +111,7 @@ def global_options(seat: ConsoleHolder, values: Mapping[str, Any]) -> GlobalOpti
         verbosity=values["verbose"],
     )
     return GlobalOptions(
-        console=seat.console_for(manner),
+        console=holder.console_for(output_options),
         bootstrap_servers=values.get("bootstrap_server"),
         command_config=values.get("command_config"),
         properties=MappingProxyType(dict(map(_property, values.get("property_") or ()))),

@@ -10,11 +10,11 @@ from eosctl.render.formats import Output
 
 
 def console_at(
-    width: int | None, manner: OutputOptions | None = None, answer: str = ""
+    width: int | None, options: OutputOptions | None = None, answer: str = ""
 ) -> tuple[Console, StringIO, StringIO]:
     stdout, stderr = StringIO(), StringIO()
     terminal = Terminal(Stream(StringIO(answer), width), Stream(stdout, width), Stream(stderr, width))
-    return Console(terminal, manner or OutputOptions()), stdout, stderr
+    return Console(terminal, options or OutputOptions()), stdout, stderr
 
 
 def test_text_ends_with_one_newline():
@@ -32,12 +32,12 @@ def test_a_command_answers_once():
 
 
 def test_progress_is_for_terminals_and_leaves_nothing_behind():
-    for width, manner, drawn in (
+    for width, options, drawn in (
         (None, OutputOptions(), False),
         (80, OutputOptions(quiet=True), False),
         (80, OutputOptions(), True),
     ):
-        console, stdout, stderr = console_at(width, manner)
+        console, stdout, stderr = console_at(width, options)
         with console.progress("reading", total=10, unit="records") as advance:
             advance(10)
         assert stdout.getvalue() == ""

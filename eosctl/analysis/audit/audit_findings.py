@@ -1,4 +1,4 @@
-"""What the summaries of an audit say in words: one finding for each kind of trouble and each subject."""
+"""What the summaries of an audit say in words: one finding for each kind of anomaly and each subject."""
 
 from collections.abc import Iterable, Iterator
 from typing import Final
@@ -33,50 +33,50 @@ def _finding(words: Words, subject: str, count: int, evidence: dict[str, object]
 
 
 def key_findings(evidence: Evidence) -> Iterator[Finding]:
-    """One for each kind of trouble and connector; repeats only where their transactions carried data."""
+    """One for each kind of anomaly and connector; repeats only where their transactions carried data."""
     counts = {(kind, connector): count for kind, connector, count in evidence.keys.counts}
     places: dict[tuple[str, str], list[KeyAnomaly]] = {}
-    for trouble in evidence.keys.troubles:
-        places.setdefault((trouble.kind, trouble.connector or ""), []).append(trouble)
+    for anomaly in evidence.keys.anomalies:
+        places.setdefault((anomaly.kind, anomaly.connector or ""), []).append(anomaly)
     confirmed = frozenset(evidence.transactions.confirmed)
-    for suspicion, trouble in evidence.keys.suspicions:
+    for suspicion, anomaly in evidence.keys.suspicions:
         if suspicion in confirmed:
-            place = trouble.kind, trouble.connector or ""
-            places.setdefault(place, []).append(trouble)
+            place = anomaly.kind, anomaly.connector or ""
+            places.setdefault(place, []).append(anomaly)
             counts[place] = counts.get(place, 0) + 1
-    for (kind, connector), troubles in sorted(places.items()):
+    for (kind, connector), anomalies in sorted(places.items()):
         named = [connector] if connector else []
-        shown = [_key_place(each) for each in troubles[:KEPT_PLACES]]
+        shown = [_key_place(each) for each in anomalies[:KEPT_PLACES]]
         yield _finding(
             KEY_WORDS[kind],
-            connector or troubles[0].topic,
+            connector or anomalies[0].topic,
             counts[kind, connector],
             {"connectors": named, "places": shown},
         )
 
 
-def _key_place(trouble: KeyAnomaly) -> dict[str, object]:
+def _key_place(anomaly: KeyAnomaly) -> dict[str, object]:
     return {
-        "topic": trouble.topic,
-        "partition": trouble.partition,
-        "offset": trouble.offset,
-        "timestamp": trouble.timestamp,
-        "key": trouble.key,
-        "before": trouble.before,
-        "after": trouble.after,
+        "topic": anomaly.topic,
+        "partition": anomaly.partition,
+        "offset": anomaly.offset,
+        "timestamp": anomaly.timestamp,
+        "key": anomaly.key,
+        "before": anomaly.before,
+        "after": anomaly.after,
     }
 
 
 def transaction_findings(evidence: Evidence) -> Iterator[Finding]:
-    """One for each kind of trouble, connectors and topic."""
+    """One for each kind of anomaly, connectors and topic."""
     places: dict[tuple[str, tuple[str, ...], str], list[Anomaly]] = {}
-    for trouble in evidence.transactions.troubles:
-        places.setdefault(trouble[:3], []).append(trouble)
+    for anomaly in evidence.transactions.anomalies:
+        places.setdefault(anomaly[:3], []).append(anomaly)
     for tally in evidence.transactions.tallies:
         yield _transaction_finding(tally, places.get(tally[:3], []))
 
 
-def _transaction_finding(tally: Tally, troubles: Iterable[Anomaly]) -> Finding:
+def _transaction_finding(tally: Tally, anomalies: Iterable[Anomaly]) -> Finding:
     places = [
         {
             "topic": each.topic,
@@ -88,7 +88,7 @@ def _transaction_finding(tally: Tally, troubles: Iterable[Anomaly]) -> Finding:
             "timestamp": each.timestamp,
             "records": each.records,
         }
-        for each in troubles
+        for each in anomalies
     ]
     subject = ", ".join(tally.connectors) or tally.topic
     facts: dict[str, object] = {"connectors": list(tally.connectors), "topic": tally.topic, "records": tally.records}
@@ -96,11 +96,11 @@ def _transaction_finding(tally: Tally, troubles: Iterable[Anomaly]) -> Finding:
 
 
 def config_findings(evidence: Evidence) -> Iterator[Finding]:
-    """One for each kind of trouble; of a plain leader, all connectors concerned are named. Two leaders concern all."""
+    """One for each kind of anomaly; of a plain leader, all connectors concerned are named. Two leaders concern all."""
     topic = evidence.config_topic or ""
     everybody = [each.connector for each in evidence.config.connectors if each.known]
     kinds: dict[str, list[tuple[str | None, dict[str, object]]]] = {}
-    for each in evidence.config.troubles:
+    for each in evidence.config.anomalies:
         place = {"topic": topic, "partition": 0, "offset": each.offset, "timestamp": each.timestamp, "what": each.words}
         kinds.setdefault(each.kind, []).append((each.connector, place))
     for kind, found in sorted(kinds.items()):

@@ -82,7 +82,7 @@ def config_event(record: ConfigRecord) -> ConfigEvent:
 def summarize_config(events: Sequence[ConfigEvent]) -> ConfigSummary:
     """The history in committed events, in offset order."""
     states = fold_config_topic(_records(events), Reader(NEWEST)).states
-    troubles = [*_leaders(events)]
+    anomalies = [*_leaders(events)]
     last = {event.connector: event for event in events if event.kind == RecordKind.TASK_COMMIT}
     for name, state in sorted(states.items()):
         if state.known and state.inconsistent and name in last:
@@ -90,8 +90,10 @@ def summarize_config(events: Sequence[ConfigEvent]) -> ConfigSummary:
             tasks = counted(state.task_count or 0, "task")
             words = f"the last commit counts {tasks}, but the configs of tasks {missing} are missing"
             commit = last[name]
-            troubles.append(ConfigAnomaly(ConfigAnomalyKind.INCONSISTENT, name, commit.offset, commit.timestamp, words))
-    return ConfigSummary(tuple(_histories(events, {n for n, s in states.items() if s.known})), tuple(troubles))
+            anomalies.append(
+                ConfigAnomaly(ConfigAnomalyKind.INCONSISTENT, name, commit.offset, commit.timestamp, words)
+            )
+    return ConfigSummary(tuple(_histories(events, {n for n, s in states.items() if s.known})), tuple(anomalies))
 
 
 def _records(events: Iterable[ConfigEvent]) -> Iterator[ConfigRecord]:

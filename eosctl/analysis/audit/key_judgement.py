@@ -36,10 +36,10 @@ SKEW_MS: Final = 5_000
 
 
 class Judged(NamedTuple):
-    """What one source partition's keys show; counts are of events, troubles their examples."""
+    """What one source partition's keys show; counts are of events, anomalies their examples."""
 
     counts: tuple[tuple[KeyAnomalyKind, int], ...]
-    troubles: tuple[KeyAnomaly, ...]
+    anomalies: tuple[KeyAnomaly, ...]
     suspicions: tuple[KeySuspicion, ...]
 
 
@@ -60,7 +60,7 @@ def judge_keys(key: ReadKey, placed: Sequence[Placed], inputs: KeyJudgementInput
     if len(placed) == 1 and key.connector is not None and _is_uneventful(placed[0].state):
         return NOTHING_WRONG
     found = [*_of_all(key, placed, inputs), *judge_strays(key, placed, inputs.decode)]
-    counts = [(KeyAnomalyKind(trouble.kind), 1) for trouble in found]
+    counts = [(KeyAnomalyKind(anomaly.kind), 1) for anomaly in found]
     own = [each for each in placed if each.place.topic in inputs.own_topics]
     suspicions = [*_moves_repeated(key, placed, own)]
     for each in placed:
@@ -71,10 +71,10 @@ def judge_keys(key: ReadKey, placed: Sequence[Placed], inputs: KeyJudgementInput
             (len(of_one.zombies), of_one.returns()),
             *([] if mirrored and _mirrors(each, own) else [(each.state.plain_after, of_one.plain_writes())]),
         ]
-        for count, troubles in events:
-            listed = list(troubles)
+        for count, anomalies in events:
+            listed = list(anomalies)
             found += listed
-            counts += [(KeyAnomalyKind(trouble.kind), count) for trouble in listed[:1]]
+            counts += [(KeyAnomalyKind(anomaly.kind), count) for anomaly in listed[:1]]
         suspicions += of_one.suspicions()
     told = not any(_repeats_within(each.state, inputs.sessions) for each in placed)
     return Judged(tuple(counts), tuple(found), tuple(suspicions) if told else ())

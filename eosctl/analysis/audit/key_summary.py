@@ -30,7 +30,7 @@ class _Summary:
     def __init__(self) -> None:
         self._connectors: dict[str | None, list[ConnectorKeys]] = {}
         self._counts: Counter[tuple[str, str]] = Counter()
-        self._troubles: list[KeyAnomaly] = []
+        self._anomalies: list[KeyAnomaly] = []
         self._suspicions: list[KeySuspicion] = []
 
     def add(self, key: ReadKey, placed: Sequence[Placed], judged: Judged) -> None:
@@ -38,7 +38,7 @@ class _Summary:
         self._connectors.setdefault(key.connector, []).append(_connector_keys(key, placed))
         for kind, count in judged.counts:
             self._counts[kind.value, key.connector or ""] += count
-        self._troubles += judged.troubles
+        self._anomalies += judged.anomalies
         self._suspicions += judged.suspicions
 
     def result(self) -> KeySummary:
@@ -46,7 +46,7 @@ class _Summary:
         return KeySummary(
             tuple(_add_connector(each) for each in self._connectors.values()),
             tuple((kind, connector, count) for (kind, connector), count in sorted(self._counts.items())),
-            first_key_troubles(self._troubles),
+            first_key_troubles(self._anomalies),
             tuple(sorted(self._suspicions)[:MOST_SUSPICIONS]),
         )
 
@@ -55,36 +55,36 @@ def add_key_summaries(summaries: Iterable[KeySummary]) -> KeySummary:
     """All of them as one."""
     connectors: dict[str | None, list[ConnectorKeys]] = {}
     counts: Counter[tuple[str, str]] = Counter()
-    troubles: list[KeyAnomaly] = []
+    anomalies: list[KeyAnomaly] = []
     suspicions: list[KeySuspicion] = []
     for summary in summaries:
         for each in summary.connectors:
             connectors.setdefault(each.connector, []).append(each)
         for kind, connector, count in summary.counts:
             counts[kind, connector] += count
-        troubles += summary.troubles
+        anomalies += summary.anomalies
         suspicions += summary.suspicions
     names = sorted(connectors, key=lambda name: (name is None, name or ""))
     return KeySummary(
         tuple(_add_connector(connectors[name]) for name in names),
         tuple((kind, connector, count) for (kind, connector), count in sorted(counts.items())),
-        first_key_troubles(troubles),
+        first_key_troubles(anomalies),
         tuple(sorted(suspicions)[:MOST_SUSPICIONS]),
     )
 
 
-def first_key_troubles(troubles: Iterable[KeyAnomaly]) -> tuple[KeyAnomaly, ...]:
+def first_key_troubles(anomalies: Iterable[KeyAnomaly]) -> tuple[KeyAnomaly, ...]:
     """The earliest KEPT_PLACES of each kind and connector."""
     kept: dict[tuple[str, str], list[KeyAnomaly]] = {}
-    for trouble in sorted(troubles, key=_order):
-        places = kept.setdefault((trouble.kind, trouble.connector or ""), [])
+    for anomaly in sorted(anomalies, key=_order):
+        places = kept.setdefault((anomaly.kind, anomaly.connector or ""), [])
         if len(places) < KEPT_PLACES:
-            places.append(trouble)
-    return tuple(trouble for places in kept.values() for trouble in places)
+            places.append(anomaly)
+    return tuple(anomaly for places in kept.values() for anomaly in places)
 
 
-def _order(trouble: KeyAnomaly) -> tuple[object, ...]:
-    return trouble.kind, trouble.connector or "", trouble.timestamp, trouble.topic, *trouble[3:]
+def _order(anomaly: KeyAnomaly) -> tuple[object, ...]:
+    return anomaly.kind, anomaly.connector or "", anomaly.timestamp, anomaly.topic, *anomaly[3:]
 
 
 def _connector_keys(key: ReadKey, placed: Sequence[Placed]) -> ConnectorKeys:

@@ -72,13 +72,13 @@ def _expired_output(log: PartitionLog, start: int, named: list[str], evidence: E
     since = None if kept is None else -1 if kept < 0 else evidence.plan.as_of - kept
     first = None if log.settled is None else log.settled.first_batch
     lost = [
-        trouble
-        for trouble in evidence.transactions.troubles
-        if trouble.kind == AnomalyKind.OFFSETS_WITHOUT_DATA
+        anomaly
+        for anomaly in evidence.transactions.anomalies
+        if anomaly.kind == AnomalyKind.OFFSETS_WITHOUT_DATA
         and since is not None
-        and trouble.timestamp > since
-        and (first is None or trouble.timestamp < first)
-        and set(trouble.connectors) & set(named)
+        and anomaly.timestamp > since
+        and (first is None or anomaly.timestamp < first)
+        and set(anomaly.connectors) & set(named)
     ]
     subject = f"{log.topic}-{log.partition}"
     place: dict[str, object] = {"topic": log.topic, "partition": log.partition, "start": 0, "end": start}
@@ -133,9 +133,9 @@ def _open(log: PartitionLog, evidence: Evidence) -> Iterator[Finding]:
     mine = [each for each in known if (each.topic, each.partition) == log[:2]]
     subject = f"{log.topic}-{log.partition}"
     lacking = {
-        (trouble.topic, trouble.partition, trouble.producer_id)
-        for trouble in evidence.transactions.troubles
-        if trouble.kind == AnomalyKind.MISSING_MARKER
+        (anomaly.topic, anomaly.partition, anomaly.producer_id)
+        for anomaly in evidence.transactions.anomalies
+        if anomaly.kind == AnomalyKind.MISSING_MARKER
     }
     for each in mine:
         if each.hangs and (each.topic, each.partition, each.producer_id) not in lacking:

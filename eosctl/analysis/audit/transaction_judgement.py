@@ -52,14 +52,14 @@ class JudgementInputs(NamedTuple):
 
 
 def judge_producer(parts: Sequence[Part], inputs: JudgementInputs) -> Iterator[tuple[Transaction, tuple[Anomaly, ...]]]:
-    """Each transaction of one producer ID with its troubles."""
+    """Each transaction of one producer ID with its anomalies."""
     logged = inputs.logged.get(parts[0].producer_id, ()) if parts else ()
     matched = match_parts(parts, logged, inputs.as_of) if logged else {}
     transactions = join_parts(parts, matched)
     others = _Others(each for each in transactions if _is_committed(each) and _offsets(each))
     pending = any(part.offsets and part.marker_offset is None for part in parts)
     for transaction in transactions:
-        yield transaction, tuple(_troubles(transaction, inputs, _Beside(others, pending, matched)))
+        yield transaction, tuple(_anomalies(transaction, inputs, _Beside(others, pending, matched)))
 
 
 class _Beside(NamedTuple):
@@ -70,7 +70,7 @@ class _Beside(NamedTuple):
     matched: Matched
 
 
-def _troubles(transaction: Transaction, inputs: JudgementInputs, beside: _Beside) -> Iterator[Anomaly]:
+def _anomalies(transaction: Transaction, inputs: JudgementInputs, beside: _Beside) -> Iterator[Anomaly]:
     ended = [part for part in transaction if part.marker_offset is not None]
     if not ended:
         return

@@ -52,7 +52,7 @@ def name_owners(producer_id: int, summary: TransactionSummary, owners: Owners) -
     return TransactionSummary(
         tuple(each._replace(connector=mine[0] if len(mine) == 1 else None) for each in summary.figures),
         tuple(_tallies(producer_id, summary, owners)),
-        tuple(named for each in summary.troubles if (named := name_trouble(each, owners)) is not None),
+        tuple(named for each in summary.anomalies if (named := name_trouble(each, owners)) is not None),
         tuple(name_stall(each, owners) for each in summary.stalls),
         summary.confirmed,
     )
@@ -65,11 +65,11 @@ def _tallies(producer_id: int, summary: TransactionSummary, owners: Owners) -> I
             yield each._replace(kind=kind.value, connectors=owners.of(producer_id, each.topic))
 
 
-def name_trouble(trouble: Anomaly, owners: Owners) -> Anomaly | None:
+def name_trouble(anomaly: Anomaly, owners: Owners) -> Anomaly | None:
     """The same with the connectors concerned; None where it is nobody's."""
-    kind = _kind(AnomalyKind(trouble.kind), trouble.producer_id, trouble.topic, owners)
-    connectors = owners.of(trouble.producer_id, trouble.topic)
-    return None if kind is None else trouble._replace(kind=kind.value, connectors=connectors)
+    kind = _kind(AnomalyKind(anomaly.kind), anomaly.producer_id, anomaly.topic, owners)
+    connectors = owners.of(anomaly.producer_id, anomaly.topic)
+    return None if kind is None else anomaly._replace(kind=kind.value, connectors=connectors)
 
 
 def name_stall(stall: Stall, owners: Owners) -> Stall:

@@ -66,11 +66,11 @@ def reduce_transactions(
         for total in (of_now, of_closed):
             total.add(before.get(producer_id, TransactionSummary()))
         still: dict[TopicPartition, set[int]] = {}
-        for transaction, troubles in judged:
+        for transaction, anomalies in judged:
             confirmed = asked.confirmed_by(transaction)
-            of_now.add_transaction(transaction, troubles, confirmed, inputs)
+            of_now.add_transaction(transaction, anomalies, confirmed, inputs)
             if ended_ms(transaction) < closed_until:
-                of_closed.add_transaction(transaction, troubles, confirmed, inputs)
+                of_closed.add_transaction(transaction, anomalies, confirmed, inputs)
                 continue
             for part in transaction:
                 still.setdefault(TopicPartition(part.topic, part.partition), set()).add(part.first)

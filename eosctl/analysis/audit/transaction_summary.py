@@ -45,7 +45,7 @@ class Totals:
         self._figures: dict[str | None, _Figures] = {}
         self._tallies: Counter[Place] = Counter()
         self._records: Counter[Place] = Counter()
-        self._troubles: dict[Place, set[Anomaly]] = {}
+        self._anomalies: dict[Place, set[Anomaly]] = {}
         self._stalls: set[Stall] = set()
         self._confirmed: set[Suspicion] = set()
 
@@ -56,24 +56,24 @@ class Totals:
         for tally in summary.tallies:
             self._tallies[tally[:3]] += tally.transactions
             self._records[tally[:3]] += tally.records
-        self._add_places(summary.troubles)
+        self._add_places(summary.anomalies)
         self._add_stalls(summary.stalls)
         self._confirmed.update(summary.confirmed)
 
     def add_transaction(
         self,
         transaction: Transaction,
-        troubles: Sequence[Anomaly],
+        anomalies: Sequence[Anomaly],
         confirmed: Iterable[Suspicion],
         inputs: JudgementInputs,
     ) -> None:
-        """Take in a transaction, which counts once for each kind of trouble and topic; it names nobody."""
+        """Take in a transaction, which counts once for each kind of anomaly and topic; it names nobody."""
         self._of(None).add_transaction(transaction)
-        for trouble in troubles:
-            self._records[trouble[:3]] += trouble.records
-        for place in {trouble[:3] for trouble in troubles}:
+        for anomaly in anomalies:
+            self._records[anomaly[:3]] += anomaly.records
+        for place in {anomaly[:3] for anomaly in anomalies}:
             self._tallies[place] += 1
-        self._add_places(troubles)
+        self._add_places(anomalies)
         self._add_stalls(stalls_of(transaction, inputs))
         self._confirmed.update(confirmed)
 
@@ -83,12 +83,12 @@ class Totals:
             figures = self._figures[connector] = _Figures()
         return figures
 
-    def _add_places(self, troubles: Iterable[Anomaly]) -> None:
-        for trouble in troubles:
-            known = self._troubles.setdefault(trouble[:3], set())
-            known.add(trouble)
+    def _add_places(self, anomalies: Iterable[Anomaly]) -> None:
+        for anomaly in anomalies:
+            known = self._anomalies.setdefault(anomaly[:3], set())
+            known.add(anomaly)
             if len(known) > 10 * KEPT_PLACES:
-                self._troubles[trouble[:3]] = set(first_troubles(known))
+                self._anomalies[anomaly[:3]] = set(first_troubles(known))
 
     def _add_stalls(self, stalls: Iterable[Stall]) -> None:
         self._stalls.update(stalls)
@@ -96,12 +96,12 @@ class Totals:
             self._stalls = set(_longest_stalls(self._stalls))
 
     def result(self) -> TransactionSummary:
-        """The sum: of troubles the first places of each kind, connectors and topic, of stalls the longest."""
+        """The sum: of anomalies the first places of each kind, connectors and topic, of stalls the longest."""
         names = sorted(self._figures, key=lambda each: (each is None, each or ""))
         return TransactionSummary(
             tuple(self._figures[name].result(name) for name in names),
             tuple(Tally(*place, self._tallies[place], self._records[place]) for place in sorted(self._tallies)),
-            first_troubles(trouble for place in sorted(self._troubles) for trouble in self._troubles[place]),
+            first_troubles(anomaly for place in sorted(self._anomalies) for anomaly in self._anomalies[place]),
             _longest_stalls(self._stalls),
             tuple(sorted(self._confirmed)),
         )
@@ -152,14 +152,14 @@ def add_summaries(summaries: Iterable[TransactionSummary]) -> TransactionSummary
     return totals.result()
 
 
-def first_troubles(troubles: Iterable[Anomaly]) -> tuple[Anomaly, ...]:
+def first_troubles(anomalies: Iterable[Anomaly]) -> tuple[Anomaly, ...]:
     """The earliest KEPT_PLACES of each kind, connectors and topic."""
     kept: dict[tuple[str, tuple[str, ...], str], list[Anomaly]] = {}
-    for trouble in sorted(troubles, key=lambda each: (each[:3], each.timestamp, each[3:])):
-        places = kept.setdefault(trouble[:3], [])
+    for anomaly in sorted(anomalies, key=lambda each: (each[:3], each.timestamp, each[3:])):
+        places = kept.setdefault(anomaly[:3], [])
         if len(places) < KEPT_PLACES:
-            places.append(trouble)
-    return tuple(trouble for places in kept.values() for trouble in places)
+            places.append(anomaly)
+    return tuple(anomaly for places in kept.values() for anomaly in places)
 
 
 def _longest_stalls(stalls: Iterable[Stall]) -> tuple[Stall, ...]:

@@ -25,8 +25,8 @@ def events(*written: tuple[str, tuple[str, bytes | None]]) -> list[ConfigEvent]:
     return list(map(config_event, decode_config_records(found)))
 
 
-def troubles(summary: ConfigSummary) -> list[tuple[str, str | None, int]]:
-    return [(each.kind, each.connector, each.offset) for each in summary.troubles]
+def anomalies(summary: ConfigSummary) -> list[tuple[str, str | None, int]]:
+    return [(each.kind, each.connector, each.offset) for each in summary.anomalies]
 
 
 def test_commits_and_task_count_records_are_the_starts_of_a_connector():
@@ -59,4 +59,4 @@ def test_a_deleted_connector_is_not_known(removed):
     ],
 )
 def test_what_is_wrong_with_a_history(written, expected):
-    assert troubles(summarize_config(events(*written))) == expected
+    assert anomalies(summarize_config(events(*written))) == expected

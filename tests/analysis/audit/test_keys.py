@@ -55,14 +55,14 @@ def scan(found: list[Record]) -> dict[bytes | None, KeyState]:
 
 def judged(placed: dict[TopicPartition, list[Record]], **sessions: list[int]) -> tuple[dict[str, int], list[int]]:
     """Counts by kind, and the offsets of suspicions. sessions: p1=[3] says that producer 1 began with epoch 3."""
-    bench = KeyJudgementInputs(
+    inputs = KeyJudgementInputs(
         {OWN.topic: ("orders",)},
         Sessions({int(name[1:]): epochs for name, epochs in sessions.items()}),
         read_offsets_key,
         decode_json,
     )
     states = [Placed(place, state) for place, found in sorted(placed.items()) for state in scan(found).values()]
-    verdict = judge_keys(read_offsets_key(states[0].state.key), states, bench)
+    verdict = judge_keys(read_offsets_key(states[0].state.key), states, inputs)
     counts: dict[str, int] = {}
     for kind, count in verdict.counts:
         counts[kind.value] = counts.get(kind.value, 0) + count

@@ -118,9 +118,9 @@ def test_markers_of_different_clocks_are_unclear_without_the_log():
 )
 def test_the_log_tells_whether_data_and_offsets_are_of_one_transaction(texts, expected, joined):
     logged = {7: decided(*texts)}
-    bench = BENCH._replace(logged=logged, offsets_topics=frozenset({"offsets"}))
+    inputs = BENCH._replace(logged=logged, offsets_topics=frozenset({"offsets"}))
     found = parts(**APART)
-    assert kinds(found, bench) == expected
+    assert kinds(found, inputs) == expected
     assert shape(join_parts(found, match_parts(found, logged[7], NOW))) == joined
 
 
@@ -129,8 +129,8 @@ def test_the_log_settles_data_whose_offsets_were_compacted_away():
     found = parts(offsets="c0@70 d0@800 c0@950", data="d0@8 c0@10")
     without = kinds(found)
     assert ("unclear", "orders-0", 0) in without
-    bench = BENCH._replace(logged=logged, offsets_topics=frozenset({"offsets"}))
-    assert [each for each in kinds(found, bench) if each[1] == "orders-0"] == []
+    inputs = BENCH._replace(logged=logged, offsets_topics=frozenset({"offsets"}))
+    assert [each for each in kinds(found, inputs) if each[1] == "orders-0"] == []
 
 
 @pytest.mark.parametrize(

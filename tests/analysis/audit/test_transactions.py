@@ -55,10 +55,10 @@ def shape(found: Iterable[tuple[Part, ...]]) -> list[list[str]]:
     return [sorted(f"{part.topic}-{part.partition}@{part.first}" for part in transaction) for transaction in found]
 
 
-def kinds(found: list[Part], bench: JudgementInputs = BENCH) -> list[tuple[str, str, int]]:
-    unnamed = (trouble for _, each in judge_producer(found, bench) for trouble in each)
-    troubles = [named for each in unnamed if (named := name_trouble(each, bench.owners)) is not None]
-    return [(each.kind, f"{each.topic}-{each.partition}", each.first) for each in troubles]
+def kinds(found: list[Part], inputs: JudgementInputs = BENCH) -> list[tuple[str, str, int]]:
+    unnamed = (anomaly for _, each in judge_producer(found, inputs) for anomaly in each)
+    anomalies = [named for each in unnamed if (named := name_trouble(each, inputs.owners)) is not None]
+    return [(each.kind, f"{each.topic}-{each.partition}", each.first) for each in anomalies]
 
 
 def test_data_up_to_the_next_marker_is_one_part():
@@ -144,8 +144,8 @@ def test_offsets_without_data_are_told(texts, told):
 @pytest.mark.parametrize(("whole_since", "kind"), [(-1, "data-without-offsets"), (8, "data-without-offsets"),
                                                    (9, "unjudged"), (None, "unjudged")])  # fmt: skip
 def test_data_is_judged_only_from_when_the_offsets_topics_are_whole(whole_since, kind):
-    bench = BENCH._replace(whole_since=whole_since)
-    assert kinds(parts(data="d3@1 c4@9"), bench) == [(kind, "orders-0", 0)]
+    inputs = BENCH._replace(whole_since=whole_since)
+    assert kinds(parts(data="d3@1 c4@9"), inputs) == [(kind, "orders-0", 0)]
 
 
 def test_data_of_producers_and_topics_of_nobody_is_not_judged():
@@ -154,8 +154,8 @@ def test_data_of_producers_and_topics_of_nobody_is_not_judged():
 
 def summary(found: list[Part]) -> TransactionSummary:
     totals = Totals()
-    for transaction, troubles in judge_producer(found, BENCH):
-        totals.add_transaction(transaction, troubles, (), BENCH)
+    for transaction, anomalies in judge_producer(found, BENCH):
+        totals.add_transaction(transaction, anomalies, (), BENCH)
     return name_owners(7, totals.result(), BENCH.owners)
 
 
