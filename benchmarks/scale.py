@@ -1,4 +1,4 @@
-"""The figures of docs/scale.md, from what benchmarks.audit measured: `python -m benchmarks.scale` writes them anew.
+"""The figures of docs/scale.md, from what benchmarks.audit measured: `python -m benchmarks.scale` writes them again.
 
 Between `<!-- NAME -->` and `<!-- end -->` stands what the function NAME gives for results/audit.json.
 """
@@ -171,7 +171,7 @@ FIGURES: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
 
 
 def with_figures(page: str, result: Mapping[str, Any]) -> str:
-    """The page, every part that is measured written anew."""
+    """The page, every part that is measured written again."""
     return _PART.sub(lambda found: f"{found[1]}{_figures(found[2], result)}\n{found[3]}", page)
 
 

@@ -100,12 +100,12 @@ def _overrides(cluster: ConnectCluster, connector: ConnectorConfig) -> Iterator[
                 {"policy": worker.override_policy, "properties": list(refused)},
             )
             return
-        if override_policy(worker) is None and (told := overrides(connector)):
+        if override_policy(worker) is None and (reported := overrides(connector)):
             yield kinds.OVERRIDE_POLICY_UNKNOWN.finding(
                 connector.name,
                 f"connector.client.config.override.policy={worker.override_policy} is none of Kafka's, so whether it "
-                f"lets {', '.join(told)} count is not known; the plan takes it that it does",
-                {"policy": worker.override_policy, "properties": list(told)},
+                f"lets {', '.join(reported)} count is not known; the plan takes it that it does",
+                {"policy": worker.override_policy, "properties": list(reported)},
                 cure=kinds.OVERRIDE_POLICY_UNKNOWN.fix.replace("<connector>", connector.name),
             )
             return
@@ -149,12 +149,12 @@ def _own_clients(connector: ConnectorConfig) -> Iterator[Finding]:
 
 
 def _tasks(request: AclRequest, connector: ConnectorConfig) -> Iterator[Finding]:
-    told = connector.get("tasks.max", "1").strip()
-    if connector.is_sink or told.isdigit() or request.pattern_type is PatternType.PREFIXED:
+    reported = connector.get("tasks.max", "1").strip()
+    if connector.is_sink or reported.isdigit() or request.pattern_type is PatternType.PREFIXED:
         return
     yield kinds.TASKS_UNKNOWN.finding(
         connector.name,
-        f"how many tasks it may have is not known: tasks.max is {told}, a reference that only a worker resolves. IDs "
-        f"are planned for {connector.most_tasks + request.headroom}",
-        {"tasks_max": told},
+        f"how many tasks it may have is not known: tasks.max is {reported}, a reference that only a worker resolves. "
+        f"IDs are planned for {connector.most_tasks + request.headroom}",
+        {"tasks_max": reported},
     )

@@ -1,4 +1,4 @@
-"""What each Kafka client of a Connect cluster is told, layer by layer.
+"""What each Kafka client of a Connect cluster is reported, layer by layer.
 
 1. Producers and consumers (Worker.baseProducerConfigs, baseConsumerConfigs): the worker's bootstrap.servers, then its
    `producer.` or `consumer.` settings, then the connector's `producer.override.` or `consumer.override.` ones. The
@@ -56,8 +56,8 @@ def connector_client(worker: WorkerConfig, connector: ConnectorConfig, role: Cli
     basis: Properties = bootstrap
     if prefix == "admin.":
         basis = {key: each for key, each in worker.properties.items() if not key.startswith(CLIENT_PREFIXES)}
-    told = _stripped(connector.properties, f"{prefix}override.")
-    allowed = {key: each for key, each in told.items() if may_override(worker, key)}
+    reported = _stripped(connector.properties, f"{prefix}override.")
+    allowed = {key: each for key, each in reported.items() if may_override(worker, key)}
     return ClientConfig(role, connector.name, {**basis, **_stripped(worker.properties, prefix), **allowed})
 
 

@@ -8,7 +8,7 @@ Connect joins `<group.id>-<connector>-<task>` without escaping, and the leader's
    x in a group that is called connect-cluster.
 3. A prefixed pattern `<group.id>-<connector>-` also holds the IDs of everybody whose text begins with it.
 
-Sorted texts that begin alike lie together, so all of this costs sorting: the nearest enclosing text is told for each.
+Sorted texts that begin alike lie together, so all of this costs sorting: each gets its nearest enclosing text.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -147,12 +147,12 @@ def _rewrite(malformed: MalformedKey) -> str:
     """How to have a good record of the same key written, after which compaction removes the bad one."""
     path = connector_path(malformed.connector or "")
     by_kind = {
-        RecordKind.CONNECTOR_CONFIG: f"write it anew: PUT {path}/config",
-        RecordKind.TASK_CONFIG: f"have the tasks configured anew: change the connector, PUT {path}/config",
-        RecordKind.TASK_COMMIT: f"have the tasks configured anew: change the connector, PUT {path}/config",
-        RecordKind.TASK_COUNT: f"have it written anew: restart the tasks of {malformed.connector} on an exactly-once "
+        RecordKind.CONNECTOR_CONFIG: f"write it again: PUT {path}/config",
+        RecordKind.TASK_CONFIG: f"have the tasks configured again: change the connector, PUT {path}/config",
+        RecordKind.TASK_COMMIT: f"have the tasks configured again: change the connector, PUT {path}/config",
+        RecordKind.TASK_COUNT: f"have it written again: restart the tasks of {malformed.connector} on an exactly-once "
         "worker after a change of its configuration",
-        RecordKind.TARGET_STATE: f"write it anew: PUT {path}/pause or /resume",
+        RecordKind.TARGET_STATE: f"write it again: PUT {path}/pause or /resume",
         RecordKind.SESSION_KEY: "the leader writes a new one within inter.worker.key.ttl.ms",
         RecordKind.RESTART_REQUEST: "nothing: restart requests are not replayed",
         RecordKind.LOGGER_LEVEL: "nothing: logger levels are not replayed",

@@ -19,9 +19,9 @@ def restart_tasks(connector: str, tasks: Iterable[int]) -> str:
     """The requests that restart these tasks one by one, in order: the first ten in full, then the others' numbers."""
     numbers = sorted(tasks)
     path = connector_path(connector)
-    told = "; ".join(f"POST {path}/tasks/{task}/restart" for task in numbers[:SHOWN])
+    reported = "; ".join(f"POST {path}/tasks/{task}/restart" for task in numbers[:SHOWN])
     more = ", ".join(_ranges(numbers[SHOWN:]))
-    return f"{told}; and the same for tasks {more}" if more else told
+    return f"{reported}; and the same for tasks {more}" if more else reported
 
 
 def for_connector(cure: str, connector: str) -> str:

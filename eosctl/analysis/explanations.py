@@ -33,7 +33,7 @@ _TOPIC: Final = (
 )
 _ROLES: Final = (_TASK, _TRANSACTIONAL_ID, _TOPIC)
 OVERTAKEN: Final = frozenset({"newer-task-configs", "task-revoked"})
-"""What a task is FAILED with that is being started anew, with newer configs or on another worker."""
+"""What a task is FAILED with that is being started again, with newer configs or on another worker."""
 
 
 def explain_error(text: str, group_id: str | None = None) -> tuple[Explanation, ...]:
@@ -63,7 +63,7 @@ def names_in(text: str) -> dict[str, str]:
 
 def _explanation(pattern: ErrorPattern, names: dict[str, str]) -> Explanation:
     known = {"connector": "CONNECTOR", "task": "TASK", "transactional_id": "ID", "topic": "TOPIC", "group": "GROUP"}
-    told = {role: shlex.quote(name) for role, name in names.items()}
+    reported = {role: shlex.quote(name) for role, name in names.items()}
     path = connector_path(names.get("connector", "CONNECTOR"))
-    commands = tuple(command.format_map({**known, **told, "path": path}) for command in pattern.commands)
+    commands = tuple(command.format_map({**known, **reported, "path": path}) for command in pattern.commands)
     return Explanation(pattern.id, pattern.title, pattern.cause, commands, pattern.source)

@@ -1,6 +1,6 @@
 """Did fencing work? What came back, and what the coordinators say afterwards, held against what was meant.
 
-1. No fenced ID may have a transaction under way (Ongoing, PrepareCommit, PrepareAbort), unless its producer ID or
+1. No fenced ID may have a transaction in progress (Ongoing, PrepareCommit, PrepareAbort), unless its producer ID or
    epoch moved on again: then a new producer has initialised since, and the open transaction is its own.
 2. The producer ID or the epoch must differ from before.
 3. Where the old producer was asked to end its transaction, the coordinator must have refused.
@@ -54,5 +54,5 @@ def _doubt(proof: Proof) -> str:
     if not proof.moved:
         return "producer ID and epoch are the same as before fencing"
     if proof.open:
-        return "a transaction of the fenced producer is still under way"
+        return "a transaction of the fenced producer is still in progress"
     return "the coordinator did not refuse the old producer"

@@ -2,7 +2,7 @@
 
 1. `connect-cluster-<group.id>`: the leader of a Connect cluster; `connect-cluster-<alias>-mm2` of a dedicated
    MirrorMaker 2 that mirrors from <alias>.
-2. `<group.id>-<connector>-<task>`: a Connect source task; which dash ends the group ID cannot be told.
+2. `<group.id>-<connector>-<task>`: a Connect source task; which dash ends the group ID is not known.
 3. `<alias>-mm2-Mirror(Source|Checkpoint|Heartbeat)Connector-<task>`: a task of a dedicated MirrorMaker 2.
 4. `<application.id>-<UUID>-<thread>`: a Kafka Streams thread (exactly_once_v2, KIP-447);
    `<application.id>-<subtopology>_<partition>`: a Kafka Streams task (exactly_once).

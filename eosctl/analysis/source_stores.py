@@ -115,6 +115,6 @@ def server_set(text: str) -> frozenset[str]:
 
 
 def _isolation_level(worker: WorkerSettings, config: Mapping[str, object]) -> IsolationLevel:
-    told = config.get("consumer.override.isolation.level", worker.clients.get("consumer.isolation.level"))
-    uncommitted = isinstance(told, str) and told.lower() == IsolationLevel.READ_UNCOMMITTED.value
+    reported = config.get("consumer.override.isolation.level", worker.clients.get("consumer.isolation.level"))
+    uncommitted = isinstance(reported, str) and reported.lower() == IsolationLevel.READ_UNCOMMITTED.value
     return IsolationLevel.READ_UNCOMMITTED if uncommitted else IsolationLevel.READ_COMMITTED

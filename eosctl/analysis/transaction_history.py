@@ -44,7 +44,7 @@ def _words(before: TransactionLogValue | None, now: TransactionLogValue | None, 
 
 def _initialised(before: TransactionLogValue | None, now: TransactionLogValue, *, forgotten: bool) -> str:
     if before is None:
-        again = " anew, after it was forgotten" if forgotten else ""
+        again = " again, after it was forgotten" if forgotten else ""
         return f"initialised{again}, epoch {now.producer.producer_epoch}"
     if before.producer.producer_id != now.producer.producer_id:
         return f"initialised with another producer ID: the epochs of {before.producer.producer_id} are used up"
@@ -55,7 +55,7 @@ def _initialised(before: TransactionLogValue | None, now: TransactionLogValue, *
 def _ongoing(before: TransactionLogValue | None, now: TransactionLogValue) -> str:
     there = len(now.partitions or ())
     if before is None or before.state is not TransactionState.ONGOING:
-        return f"transaction under way in {counted(there, 'partition')}"
+        return f"transaction in progress in {counted(there, 'partition')}"
     return f"{there - len(before.partitions or ())} partitions added"
 
 

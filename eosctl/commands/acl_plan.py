@@ -141,7 +141,7 @@ def acl_plan(
     """Plan the ACLs that a Connect cluster and its connectors need.
 
     Use it before you enable exactly-once (--phase preparing, then enabled), before you create a connector, and when
-    something is not authorised. Every client of Connect is told apart, because each may be another principal: the
+    something is not authorised. Every client of Connect is distinguished, because each may be another principal: the
     worker, and of each connector the producer, the offsets consumer, and the admin client, which fences. With -b the
     plan is compared with the cluster's ACLs as its authorizer decides, and connectors are read from the config topic;
     with --connect-url from a worker. Nothing is changed: --plan-file keeps the plan for `eosctl apply`.

@@ -225,7 +225,7 @@ def failure_of(outcome: FencingOutcome, principal: str) -> EosctlError | None:
     fenced, total = outcome.count(FenceOutcome.FENCED), len(outcome.results)
     if outcome.interrupted:
         return Interrupted(
-            f"stopped: {fenced} of {total} IDs are fenced, {len(failed)} were under way; the result lists them"
+            f"stopped: {fenced} of {total} IDs are fenced, {len(failed)} were in progress; the result lists them"
         )
     if not failed:
         return None

@@ -205,7 +205,7 @@ class HangingTransactions(Answer):
             return None
         if self.undecided:
             return Unreachable(
-                f"of {counted(len(self.undecided), 'open transaction')} it cannot be told whether they hang: "
+                f"of {counted(len(self.undecided), 'open transaction')} it is not known whether they hang: "
                 f"{'; '.join(self.undecided_reasons)}",
                 hint="bring the brokers of these coordinators back first, then run the command again",
             )

@@ -25,7 +25,7 @@ class JoinedTransactions:
         if self.undecided:
             raise Unreachable(
                 "; ".join(self.reasons),
-                hint="without its answer it cannot be told whether a transaction hangs; bring its broker back first",
+                hint="without its answer it is not known whether a transaction hangs; bring its broker back first",
             )
 
 

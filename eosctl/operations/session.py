@@ -86,7 +86,7 @@ class Session:
             if ignored := keys_not_followed(found):
                 yield f"{origin}: {_few(ignored)} can only be followed in Java; not used"
         if properties.security_protocol.uses_tls:
-            with suppress(ConfigError):  # told where it is connected with
+            with suppress(ConfigError):  # reported where it is connected with
                 limits = decode_tls_limits(properties)
                 yield from (f"{limits.origin}: {each}" for each in limits_not_kept(limits))
 

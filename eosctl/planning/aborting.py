@@ -54,7 +54,7 @@ def _objection(request: AbortRequest, verdict: Verdict, as_of: int) -> str | Non
     if not verdict.hangs and described is not None:
         return f"{what} does not hang: its coordinator has it as {described.state.value} under {_name(transaction)}"
     if verdict.advice is not Advice.ABORT:
-        return f"{what} hangs, but its producer has another transaction under way as {_name(transaction)}"
+        return f"{what} hangs, but its producer has another transaction in progress as {_name(transaction)}"
     if last is not None and as_of - last <= request.max_timeout_ms:
         return f"{what} is {max(0, as_of - last) / 60_000:.1f} min old, younger than transactions may become"
     return None

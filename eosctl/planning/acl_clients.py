@@ -62,8 +62,8 @@ class PrincipalBook:
             return resolve_principal(config.properties, self._subject_of, self._request.mapping_rules)
         except ConfigError as error:
             raise ConfigError(
-                f"no principal can be told for {_who(config.role, config.connector)}: {error.message}",
-                hint=f"mend it, or name the principal: --principal {config.role}=User:NAME",
+                f"no principal is known for {_who(config.role, config.connector)}: {error.message}",
+                hint=f"fix it, or name the principal: --principal {config.role}=User:NAME",
             ) from error
 
     def require(self) -> None:
@@ -77,7 +77,7 @@ class PrincipalBook:
         more = f", and {len(parts) - 3} more" if len(parts) > 3 else ""
         role = next(iter(self._unresolved))[0]
         raise ConfigError(
-            f"no principal can be told for {'; '.join(parts[:3])}{more}", hint=f"name it: --principal {role}=User:NAME"
+            f"no principal is known for {'; '.join(parts[:3])}{more}", hint=f"name it: --principal {role}=User:NAME"
         )
 
 

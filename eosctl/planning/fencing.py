@@ -132,7 +132,7 @@ def _object_to_running(
     return [
         Objection(
             f"connector {connector} has {counted(len(tasks), 'running task')} ({_some(list(map(str, tasks)))}); "
-            "their open transactions would be aborted and the tasks would turn FAILED, which Connect does not mend",
+            "their open transactions would be aborted and the tasks would turn FAILED, which Connect does not fix",
             f"stop it first (PUT {connector_path(connector)}/stop), or fence with --force and restart its tasks "
             "afterwards",
         )

@@ -144,7 +144,7 @@ class Rows(list[Any]):
 
 
 class RowStream(list[Any]):
-    """Very many rows, in JSON's own types, made anew whenever they are gone through and never kept.
+    """Very many rows, in JSON's own types, made again whenever they are gone through and never kept.
 
     To the formats it is a list, of `count` rows. It must stand where a block shows it: an encoder that reads a list's
     memory instead of going through it would find nothing.

@@ -91,7 +91,9 @@ def _findings(rows: Tree, block: Findings, page: Page) -> Iterator[str]:
         yield f"{level} {page.paint(finding_id, HEADING)} {page.paint(name, HEADING)} {subject}"
         yield from (INDENT + line for line in fold(message, room))
         if block.evidence:
-            yield from (INDENT + line for told in _evidence(look_up(row, "evidence")) for line in fold(told, room))
+            yield from (
+                INDENT + line for reported in _evidence(look_up(row, "evidence")) for line in fold(reported, room)
+            )
         if cure not in {"-", '""'}:
             yield from (INDENT + line for line in fold(f"cure: {cure}", room))
 

@@ -57,7 +57,7 @@ def test_a_transaction_still_under_way_disproves_it() -> None:
     proof = only(prove(fenced(), {"a-0": description(NEW, TransactionState.PREPARE_ABORT)}, {}))
     assert not proof.holds
     assert [each.message for each in find_unproved([proof])] == [
-        "a transaction of the fenced producer is still under way"
+        "a transaction of the fenced producer is still in progress"
     ]
 
 

@@ -215,7 +215,7 @@ BROKEN_JAAS = {"sasl_jaas_config": 'PlainLoginModule required username="worker p
     [
         (BROKEN_JAAS, CONNECTOR, [], 2, "sasl.jaas.config is not a JAAS configuration"),
         ({"sasl_jaas_config": "X required;"}, CONNECTOR, [], 2, "has no username in it that PLAIN would show"),
-        (NO_KEYSTORE, CONNECTOR, [], 2, "no principal can be told for worker: keystore /none.p12"),
+        (NO_KEYSTORE, CONNECTOR, [], 2, "no principal is known for worker: keystore /none.p12"),
         ({"group_id": ""}, CONNECTOR, [], 2, "has no group.id"),
         ({"exactly_once_source_support": "on"}, CONNECTOR, [], 2, "must be one of disabled, preparing, enabled"),
         ({}, '{"name": "c", ', [], 7, "is not JSON at line 1"),

@@ -111,7 +111,7 @@ class StandInAudited:
         return forks.start(script, self.url, self.job, str(self._log), seed, *self._more, environment=environment)
 
     def grow(self, chance: random.Random) -> None:
-        """More offsets in each partition; at times the log start passes some, or a topic begins anew."""
+        """More offsets in each partition; at times the log start passes some, or a topic begins again."""
         topics = {}
         for name, (topic_id, partitions) in self.shape.topics.items():
             if chance.random() < 0.1:
@@ -144,7 +144,7 @@ class StandInAudited:
         for name, place in contiguous(ranges).items():
             if place is not None:
                 assert stand.get(name) == place
-            elif name in stand:  # the topic began anew, and nothing of it was settled yet
+            elif name in stand:  # the topic began again, and nothing of it was settled yet
                 assert stand[name][0] not in {
                     each.topic_id for _, each in ranges if f"{each.topic}-{each.partition}" == name
                 }

@@ -54,7 +54,7 @@ def coordinator_of(servers: str, transactional_id: str) -> int:
 
 
 def raise_epoch(servers: str, transactional_id: str, wanted: int) -> ProducerIdAndEpoch:
-    """Initialise the ID again and again, 200 requests under way, until its producer epoch is `wanted`."""
+    """Initialise the ID again and again, 200 requests in progress, until its producer epoch is `wanted`."""
     now = ProducerIdAndEpoch(-1, -1)
     with wire_to(servers, 120) as wire:
         while now.producer_epoch != wanted:

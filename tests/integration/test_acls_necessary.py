@@ -1,6 +1,6 @@
 """Every planned binding is needed: without it something fails, or the plan calls it optional and nothing does.
 
-What was seen is kept as the table in docs/acls.md; EOSCTL_UPDATE_ACL_TABLE=1 writes it anew.
+What was seen is kept as the table in docs/acls.md; EOSCTL_UPDATE_ACL_TABLE=1 writes it again.
 """
 
 import os

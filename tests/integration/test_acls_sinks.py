@@ -1,7 +1,7 @@
 """Exactly the plan's bindings are enough for a sink with a dead letter queue, and for a source that creates topics.
 
 Without each of them something fails, or the plan calls it optional; docs/acls.md keeps what was seen, and
-EOSCTL_UPDATE_ACL_TABLE=1 writes it anew.
+EOSCTL_UPDATE_ACL_TABLE=1 writes it again.
 """
 
 import os

@@ -54,7 +54,7 @@ def bindings(draw: st.DrawFn) -> AclBinding:
         draw(st.sampled_from((*(f"User:{user}" for user in USERS), "User:*"))),
         draw(st.sampled_from(OPERATIONS[kind])),
         draw(patterns(kind)),
-        # Two in three allow: where all is denied nothing else can be told apart.
+        # Two in three allow: where all is denied nothing else is known apart.
         draw(st.sampled_from((Permission.ALLOW, Permission.ALLOW, Permission.DENY))),
         draw(st.sampled_from(("*", "*", HOST, "10.1.2.3"))),
     )

@@ -23,7 +23,7 @@ COORDINATORS = 500
 
 
 def fence(sandbox: Sandbox, directory: Path, names: list[str]) -> subprocess.Popen[str]:
-    """`eosctl fence` of these IDs, which need not exist, under way."""
+    """`eosctl fence` of these IDs, which need not exist, in progress."""
     file = directory / f"{names[0]}.txt"
     file.write_text("".join(f"{name}\n" for name in names))
     command = [sys.executable, "-m", "eosctl", "fence", "-b", sandbox.bootstrap_servers, "--ids-file", str(file)]
@@ -77,7 +77,7 @@ def test_ctrl_c_lists_every_id_with_what_became_of_it(
     unknown = [each for each in by_outcome["failed"] if "whether it was fenced is not known" in each["error"]]
     others = [each for each in by_outcome["failed"] if each not in [*refused, *unknown]]
     assert others == []
-    assert len(unknown) <= 1, "what was under way is waited for, but for an answer being read just then"
+    assert len(unknown) <= 1, "what was in progress is waited for, but for an answer being read just then"
     assert f"stopped: {len(fenced)} of {IDS} IDs are fenced" in stderr
     assert "Traceback" not in stderr
 

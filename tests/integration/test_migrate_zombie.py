@@ -82,7 +82,7 @@ def test_a_worker_that_wakes_up_after_the_migration(
     grow(connectors, 0, 100)
     connectors.create(NAME)
     connectors.await_last(NAME, "line 99")
-    # Made anew, for a task of the former config may be running yet when Connect says RUNNING, and commit.
+    # Made again, for a task of the former config may be running yet when Connect says RUNNING, and commit.
     connectors.delete(NAME)
     wait_for(lambda: is_gone(connectors.url), bool, "its tasks to end")
     connectors.create(NAME, {"transaction.boundary": "interval", "transaction.boundary.interval.ms": "3600000"})

@@ -1,6 +1,6 @@
 """Where a connector really begins again is what `offsets show` said before: each row of Kafka's rule, on real workers.
 
-The file of a connector is taken away while it is created anew: its task runs and waits, `offsets show` is asked, the
+The file of a connector is taken away while it is created again: its task runs and waits, `offsets show` is asked, the
 file comes back, and the records of the output topic tell from which line on it was read.
 """
 
@@ -44,7 +44,7 @@ WORKERS = {"enabled": (1, "connect-configs", "connect-offsets"), "disabled": (2,
 
 @dataclass(frozen=True)
 class Case:
-    """A connector that ran with config `before`, is created anew with config `after`, and resumes or begins anew."""
+    """A connector that ran with config `before`, is created again with config `after`, and resumes or begins again."""
 
     name: str
     resumes: bool

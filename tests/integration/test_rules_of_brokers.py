@@ -68,7 +68,7 @@ def test_a_broker_is_gone_that_leads_the_transaction_log_and_a_partition_of_an_o
 ) -> None:
     """The transaction is that of a task whose ID broker 1 coordinates; tests of fence show what follows.
 
-    Of the leader's ID, which broker 2 coordinates, nothing can be told meanwhile.
+    Of the leader's ID, which broker 2 coordinates, nothing is known meanwhile.
     """
     servers = brokers.bootstrap_servers.split(",")[0]
     names = (f"source{number}" for number in range(100))

@@ -252,7 +252,7 @@ def test_a_commit_before_its_connector_is_found_until_the_connector_is_restarted
 def test_a_roll_back_to_disabled_is_found_until_exactly_once_is_enabled_again(
     cluster: Sandbox, rest: Rest, doctor: Doctor, tmp_path: Path
 ) -> None:
-    """One connector from before, configured anew meanwhile, and one that was made meanwhile."""
+    """One connector from before, configured again meanwhile, and one that was made meanwhile."""
     started(rest, tmp_path, "before")
     cluster.stop_worker(1)
     cluster.start_worker(1, {"exactly.once.source.support": "disabled"})

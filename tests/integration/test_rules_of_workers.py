@@ -243,7 +243,7 @@ def test_a_transaction_that_outlives_its_timeout(cluster: Sandbox, doctor: Docto
 
 
 def test_settings_of_brokers_that_endanger_transactions(cluster: Sandbox, doctor: Doctor) -> None:
-    """One is dynamic and mended by the printed command, the other by a restart."""
+    """One is dynamic and fixed by the printed command, the other by a restart."""
     found = doctor.sees(("EOS043", "broker 1"), ("EOS044", "broker 1"))
     run_kafka_tool(cluster, found["EOS043", "broker 1"]["cure"])
     doctor.sees_no_more(("EOS043", "broker 1"))

@@ -33,7 +33,7 @@ LIMITS = (
     "ssl.cipher.suites=TLS_AES_256_GCM_SHA384",
 )
 ONLY_OLD = {LIMITS[2], LIMITS[3], LIMITS[5], LIMITS[6], LIMITS[7]}
-"""Those that leave TLSv1.2 alone, which librdkafka cannot be told."""
+"""Those that leave TLSv1.2 alone, which librdkafka is not known."""
 
 
 def java(files):

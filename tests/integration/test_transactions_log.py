@@ -23,7 +23,7 @@ IDS = ("connect-cluster-connect-cluster", "connect-cluster-orders-0", "connect-c
 
 
 def mixed_load(servers: str) -> None:
-    """IDs that are Empty, Ongoing, committed, aborted and initialised anew, each by transactions of its own."""
+    """IDs that are Empty, Ongoing, committed, aborted and initialised again, each by transactions of its own."""
     create_topic(servers, "t", 3)
     transactional_producer(servers, "empty")
     for _ in range(3):
@@ -95,7 +95,7 @@ def test_history_tells_what_happened_by_each_record(make_sandbox: Callable[..., 
     ran = eosctl("transactions", "log", "connect-cluster-orders-0", "--history", "-b", servers, "-o", "json")
     words = [row["words"] for row in json.loads(ran.stdout)["data"]["history"]]
     assert words[0] == "initialised, epoch 0"
-    assert words[1] == "transaction under way in 1 partition"
+    assert words[1] == "transaction in progress in 1 partition"
     assert words[2] == "commit decided; markers are being written"
     assert words[3].startswith("committed after ")
     assert words[4] == "initialised, epoch 0 to 1: the producer before it is fenced"

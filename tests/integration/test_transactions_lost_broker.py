@@ -120,7 +120,7 @@ def test_nothing_is_aborted_that_cannot_be_judged(half: Half, eosctl: Eosctl) ->
     abort = ("transactions", "abort", "--topic", KEPT.topic, "--partition", 0, "--yes", "--max-transaction-timeout", 0)
     ran = eosctl(*abort, "-b", half.servers, "--timeout", TIMEOUT_S)
     assert ran.exit_code == 4, ran.stderr
-    assert "it cannot be told whether a transaction hangs" in ran.stderr
+    assert "it is not known whether a transaction hangs" in ran.stderr
 
 
 def test_producers_of_the_living_partitions_are_told(half: Half, eosctl: Eosctl) -> None:

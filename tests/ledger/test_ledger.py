@@ -131,7 +131,7 @@ def test_runs_over_different_partitions_exclude_each_other_too(ledger: Ledger, r
     "wrong", [Cursor("t", 0, "A", 9), Cursor("t", 0, "B", 10), Cursor("t", 0, None, 10), None], ids=str
 )
 def test_each_cursor_is_compared_by_topic_id_and_offset(ledger: Ledger, wrong: Cursor | None):
-    """Also where the number of the run is right: the ledger may have been restored, or mended by hand."""
+    """Also where the number of the run is right: the ledger may have been restored, or fixed by hand."""
     read_up_to(ledger, "job", 10, rows=(row(b"first"),))
     state = ledger.state("job", CLUSTER)
     step = Advance(wrong, Cursor("t", 0, "A", 30), (LedgerRange("t", 0, "A", wrong.offset if wrong else 0, 30),))

@@ -1,4 +1,4 @@
-"""The connection to PostgreSQL is cut while COMMIT is under way: what became of the run is found out, both ways."""
+"""The connection to PostgreSQL is cut while COMMIT is in progress: what became of the run is found out, both ways."""
 
 import socket
 import threading

@@ -77,7 +77,7 @@ def test_one_is_named_by_its_start_offset_or_its_producer(narrowed):
         ),
         (
             hanging(opened(state=TransactionState.ONGOING), Advice.FENCE),
-            "hangs, but its producer has another transaction under way as id",
+            "hangs, but its producer has another transaction in progress as id",
             "eosctl fence --transactional-id id",
         ),
         (hanging(opened(state=TransactionState.PREPARE_COMMIT), Advice.WAIT), "another transaction", "wait"),

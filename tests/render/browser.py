@@ -129,7 +129,7 @@ class Page:
         return self
 
     def wait_for(self, condition: str) -> None:
-        """Wait until this JavaScript is true, at every frame anew."""
+        """Wait until this JavaScript is true, at every frame again."""
         loop = f"new Promise(done => {{const look = () => ({condition}) ? done(true) : setTimeout(look, 20); look()}})"
         deadline = time.monotonic() + PATIENCE_S
         while time.monotonic() < deadline:

@@ -181,7 +181,7 @@ def test_a_large_audit_is_summed_up_and_says_so():
     assert (
         figures["timeline"].notes[0] == f"40 of {CONNECTORS} connectors are drawn, those with the worst verdict first."
     )
-    assert "The 8 partitions with most records are told apart, 1,497 others are one." in figures["growth"].notes
+    assert "The 8 partitions with most records are distinguished, 1,497 others are one." in figures["growth"].notes
     assert page.count("<article") == 5000
 
 

@@ -280,7 +280,7 @@ def test_rows_that_are_streamed_are_written_as_a_list_is(output: Output, count: 
         prose=("many",),
     )  # fmt: skip
     assert text_of(document, output, PIPED) == text_of(kept, output, PIPED)
-    assert text_of(document, output, PIPED) == text_of(document, output, PIPED), "rows are made anew each time"
+    assert text_of(document, output, PIPED) == text_of(document, output, PIPED), "rows are made again each time"
 
 
 def test_rows_are_streamed_only_where_a_block_shows_them() -> None:

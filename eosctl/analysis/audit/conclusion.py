@@ -75,7 +75,7 @@ def _worst_first(finding: Finding) -> tuple[int, str, str, str]:
 
 
 def _verdicts(findings: Sequence[Finding], evidence: Evidence) -> Iterator[ConnectorVerdict]:
-    """Of a connector that this Connect cluster does not have only what can be told, unless it was asked for."""
+    """Of a connector that this Connect cluster does not have only what is known, unless it was asked for."""
     for name in evidence.connectors():
         verdict = _verdict(name, findings, evidence)
         gone = evidence.known is not None and name not in evidence.known and not evidence.plan.selected

@@ -6,7 +6,7 @@
    a leader with exactly-once off: it records no fencing rounds. Before, in the roll to preparing, leaders take turns.
 2. The leader's transactional ID has one producer. One that writes again after another one, within a session, means two
    leaders at once: two Connect clusters share the topic or the group ID.
-3. A connector whose last commit lacks task configs is inconsistent for every worker that reads the topic anew.
+3. A connector whose last commit lacks task configs is inconsistent for every worker that reads the topic again.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""What can be wrong with a key of an offsets topic, and how a place is told in words."""
+"""What can be wrong with a key of an offsets topic, and how a place is reported in words."""
 
 from enum import StrEnum
 from typing import NamedTuple

@@ -14,7 +14,7 @@
    the worker writes a plain copy of every offset (ConnectorOffsetBackingStore).
 7. A producer that came back within its session after another one had written: a zombie. What came back with another
    epoch is one only if no session began with an epoch in between (see `sessions`). None is who only went on after a
-   plain write or a setback of somebody else, which are told by themselves: nobody took its source partition over.
+   plain write or a setback of somebody else, which are reported by themselves: nobody took its source partition over.
 8. For the same reason a write in a transaction is no setback against a plain write before it (rule 6).
 9. Writes of the same key in another partition of the topic are held against it, too (see `key_strays`).
 """
@@ -76,8 +76,8 @@ def judge_keys(key: ReadKey, placed: Sequence[Placed], inputs: KeyJudgementInput
             found += listed
             counts += [(KeyAnomalyKind(anomaly.kind), count) for anomaly in listed[:1]]
         suspicions += of_one.suspicions()
-    told = not any(_repeats_within(each.state, inputs.sessions) for each in placed)
-    return Judged(tuple(counts), tuple(found), tuple(suspicions) if told else ())
+    reported = not any(_repeats_within(each.state, inputs.sessions) for each in placed)
+    return Judged(tuple(counts), tuple(found), tuple(suspicions) if reported else ())
 
 
 def _is_uneventful(state: KeyState) -> bool:

@@ -5,7 +5,7 @@
 3. A write of the value that is there already is a repeat. Sessions are not known yet, so the judgement tells what of it
    is a task that began and did not go on from there.
 4. A producer that writes a key again after another producer did is a return. It is a zombie's if no session of it began
-   in between: certain where its epoch is the same, else told by the judgement. The first of both are kept.
+   in between: certain where its epoch is the same, else the judgement decides. The first of both are kept.
 5. A record outside any transaction is plain; those after the key's first transactional record are counted apart.
 """
 

@@ -43,7 +43,7 @@ def _gaps(log: PartitionLog, evidence: Evidence) -> Iterator[Finding]:
                 facts = {**place, "connectors": named, "start": gap.start, "end": gap.end}
                 yield kinds.LOST_RANGE.finding(subject, message, facts)
             elif gap.kind == GapKind.UNCLEAR:
-                message = f"offsets {gap.start} to {gap.end - 1} are missing: compacted or lost, it cannot be told"
+                message = f"offsets {gap.start} to {gap.end - 1} are missing: compacted or lost, it is not known"
                 facts = {**place, "connectors": named, "start": gap.start, "end": gap.end}
                 cure = "let the audit read cleanup.policy: DescribeConfigs on the topic, and a broker"
                 yield kinds.LOST_RANGE.finding(subject, message, facts, cure=cure, severity=Severity.WARNING)

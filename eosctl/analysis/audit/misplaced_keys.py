@@ -4,8 +4,8 @@ The partition of the task is the one with the key's first write in a transaction
 the same topic and under the same raw key:
 
 1. A plain write after the task's first transactional one is outside any transaction like one beside it.
-2. A first write is a setback if the task's last transactional one before it was higher. What came first is told by the
-   timestamps, which producers give. Where the task wrote on since, only its first and last writes are known: a value
+2. A first write is a setback if the task's last transactional one before it was higher. What came first follows from
+   the timestamps, which producers give. Where the task wrote on since, only its first and last writes are known: a value
    below the first one is a setback, too.
 """
 

@@ -1,4 +1,4 @@
-"""Producer sessions: where a producer ID began anew, by the epochs of its batches and markers in all partitions.
+"""Producer sessions: where a producer ID began again, by the epochs of its batches and markers in all partitions.
 
 1. InitProducerId raises the epoch. Under transaction.version 0 and 1 nothing else does that goes on with the producer:
    each epoch is a session.

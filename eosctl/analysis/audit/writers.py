@@ -3,7 +3,7 @@
 1. A producer is that of the task whose transactional ID holds it, or held it. Connectors are those that exist, those
    that have offsets and those that the config topic ever had.
 2. An ID that ends like one of a connector's tasks, in whatever group, shows nothing: the group ID may be another one
-   than was told.
+   than was reported.
 3. Every other ID is another writer's, that of the leader included; a tool that wrote offsets is one, too.
 4. Of the rest, a producer that wrote a connector's offsets is the connector's.
 """

@@ -49,10 +49,10 @@ def _unsupported(evidence: Evidence) -> Iterator[Finding | Skipped]:
             continue
         if any(SAYS_NOTHING in each for each in messages):
             yield Skipped(f"{name} does not say whether it supports exactly-once: ask its documentation")
-        told = [each for each in messages if SAYS_NOTHING not in each]
-        if told:
-            text = f"with exactly.once.support=required the worker would refuse it: {'; '.join(told)}"
-            yield kinds.UNSUPPORTED.finding(name, text, {"messages": told})
+        reported = [each for each in messages if SAYS_NOTHING not in each]
+        if reported:
+            text = f"with exactly.once.support=required the worker would refuse it: {'; '.join(reported)}"
+            yield kinds.UNSUPPORTED.finding(name, text, {"messages": reported})
 
 
 def _never_asked(evidence: Evidence) -> Iterator[Finding]:
@@ -107,9 +107,9 @@ def _timeout(evidence: Evidence) -> Iterator[Finding | Skipped]:
 
 def _limits(evidence: Evidence) -> tuple[list[int], list[Skipped]]:
     brokers = {} if isinstance(evidence.brokers, Skipped) else evidence.brokers
-    told = [each for each in brokers.values() if not isinstance(each, Skipped)]
+    reported = [each for each in brokers.values() if not isinstance(each, Skipped)]
     return (
-        [int(each[MAX_TIMEOUT]) for each in told if MAX_TIMEOUT in each],
+        [int(each[MAX_TIMEOUT]) for each in reported if MAX_TIMEOUT in each],
         [each for each in brokers.values() if isinstance(each, Skipped)],
     )
 

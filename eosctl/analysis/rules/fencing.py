@@ -60,14 +60,14 @@ def _budget(evidence: Evidence) -> Iterator[Finding | Skipped]:
 
 
 def _of_connector(evidence: Evidence, name: str, record: int, crowd: int) -> Iterator[Finding | Skipped]:
-    told = {key: _setting(evidence, name, key) for key in DEFAULTS}
-    unknown = [key for key, value in told.items() if value is None]
+    reported = {key: _setting(evidence, name, key) for key in DEFAULTS}
+    unknown = [key for key, value in reported.items() if value is None]
     if unknown:
         yield Skipped(f"admin.override.{unknown[0]} of {name} is not a number that can be read")
         return
     versions = [worker.version for worker in evidence.answering]
     exponential = max(versions, default=NEWEST) >= EXPONENTIAL
-    backoff, longest = told[BACKOFF] or 0.0, told[LONGEST_BACKOFF] or 0.0
+    backoff, longest = reported[BACKOFF] or 0.0, reported[LONGEST_BACKOFF] or 0.0
     seconds = silence_s(crowd, backoff, longest, exponential=exponential)
     if seconds < 1:
         return

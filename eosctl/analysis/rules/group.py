@@ -49,10 +49,10 @@ def _unnamed(evidence: Evidence) -> Iterator[Finding | Skipped]:
 
 def _stranger(evidence: Evidence) -> Iterator[Finding | Skipped]:
     yield from (each.connectors for each in evidence.answering if isinstance(each.connectors, Skipped))
-    told = {each.url: each.connectors for each in evidence.answering if not isinstance(each.connectors, Skipped)}
-    if len(told) > 1:
-        usual, count = Counter(told.values()).most_common(1)[0]
-        for url, names in told.items():
+    reported = {each.url: each.connectors for each in evidence.answering if not isinstance(each.connectors, Skipped)}
+    if len(reported) > 1:
+        usual, count = Counter(reported.values()).most_common(1)[0]
+        for url, names in reported.items():
             if names != usual and (count > 1 or not names & usual):
                 message = f"the worker knows other connectors than the others: {_difference(names, usual)}"
                 yield kinds.STRANGER.finding(

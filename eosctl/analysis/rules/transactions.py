@@ -34,10 +34,10 @@ def _no_leader_id(evidence: Evidence) -> Iterator[Finding | Skipped]:
         yield from unknown.values()
         return
     leader = leader_transactional_id(evidence.group_id)
-    told = evidence.transactions.get(leader)
-    if isinstance(told, Skipped):
-        yield told
-    elif told is None:
+    reported = evidence.transactions.get(leader)
+    if isinstance(reported, Skipped):
+        yield reported
+    elif reported is None:
         message = (
             f"{claim[0]}, but no coordinator knows {leader}: no leader of group {evidence.group_id} ever prepared, or "
             "its ID expired"
@@ -69,9 +69,9 @@ def _no_task_id(evidence: Evidence) -> Iterator[Finding | Skipped]:
             yield kinds.NO_TASK_ID.finding(name, message, {"tasks": lost}, cure=cure)
 
 
-def _unknown(told: Iterable[object]) -> Iterator[Skipped]:
+def _unknown(reported: Iterable[object]) -> Iterator[Skipped]:
     """The reasons of those that could not be read."""
-    return (each for each in told if isinstance(each, Skipped))
+    return (each for each in reported if isinstance(each, Skipped))
 
 
 def _described(evidence: Evidence) -> Mapping[str, TransactionDescription]:
@@ -145,8 +145,8 @@ def _near_expiry(evidence: Evidence) -> Iterator[Finding | Skipped]:
 
 def _expirations(evidence: Evidence) -> tuple[list[int], list[Skipped]]:
     brokers = {} if isinstance(evidence.brokers, Skipped) else evidence.brokers
-    told = [each for each in brokers.values() if not isinstance(each, Skipped)]
-    known = [int(each[EXPIRATION]) for each in told if EXPIRATION in each]
+    reported = [each for each in brokers.values() if not isinstance(each, Skipped)]
+    known = [int(each[EXPIRATION]) for each in reported if EXPIRATION in each]
     silent = [each for each in brokers.values() if isinstance(each, Skipped)]
     return known, silent if known or silent else [Skipped(f"no broker tells its {EXPIRATION}")]
 

@@ -51,16 +51,16 @@ def _too_old(evidence: Evidence) -> Iterator[Finding]:
 def _mixed(evidence: Evidence) -> Iterator[Finding]:
     versions = {worker.url: str(worker.version) for worker in evidence.answering}
     if len(set(versions.values())) > 1:
-        told = ", ".join(sorted(set(versions.values())))
-        yield kinds.MIXED.finding("workers", f"the workers run different versions: {told}", {"versions": versions})
+        reported = ", ".join(sorted(set(versions.values())))
+        yield kinds.MIXED.finding("workers", f"the workers run different versions: {reported}", {"versions": versions})
 
 
 def _bugs(evidence: Evidence) -> Iterator[Finding]:
     for version in sorted({worker.version for worker in evidence.answering}):
         bugs = [bug for bug in FIXED_BUGS if version >= EXACTLY_ONCE_SOURCES and bug.concerns(version)]
         if bugs:
-            told = "; ".join(f"{bug.issue} ({bug.effect})" for bug in bugs)
-            message = f"workers run Kafka {version}, which has bugs that concern exactly-once: {told}"
+            reported = "; ".join(f"{bug.issue} ({bug.effect})" for bug in bugs)
+            message = f"workers run Kafka {version}, which has bugs that concern exactly-once: {reported}"
             yield kinds.BUGS.finding(str(version), message, {"issues": [bug.issue for bug in bugs]})
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 PALETTE: Final = ("#2f7ed8", "#d9541e", "#1a936f", "#b5489f", "#947313", "#7a68dd", "#cf3f57", "#3a8a9e", "#5f8f1c")
-"""Told apart at a contrast of 3.6 or more against both the light and the dark page."""
+"""Distinguished at a contrast of 3.6 or more against both the light and the dark page."""
 OTHERS: Final = "#6b7785"
 LATEST: Final = 253_402_300_799_999
 """The last ms of the year 9999: a later timestamp is no time."""

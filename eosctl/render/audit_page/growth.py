@@ -17,7 +17,7 @@ Partition = tuple[str, int]
 
 
 def growth_figure(report: AuditReport) -> Figure:
-    """Records above, tombstones below, stacked by partition; the partitions with most records are told apart."""
+    """Records above, tombstones below, stacked by partition; the partitions with most records are distinguished."""
     found = [each for each in report.growth if 0 <= each.hour * HOUR_MS <= LATEST]
     hours = [each.hour for each in found]
     width = max(1, -(-(max(hours, default=0) - min(hours, default=0) + 1) // MOST_BINS))
@@ -25,7 +25,9 @@ def growth_figure(report: AuditReport) -> Figure:
     largest = [partition for partition, _ in records.most_common()]
     drawn, rest = largest[:MOST_PARTITIONS], len(largest[MOST_PARTITIONS:])
     notes = (
-        [f"The {MOST_PARTITIONS} partitions with most records are told apart, {rest:,} others are one."] if rest else []
+        [f"The {MOST_PARTITIONS} partitions with most records are distinguished, {rest:,} others are one."]
+        if rest
+        else []
     )
     notes += [f"A point is {width} hours."] if width > 1 else []
     notes += [f"The table has {LISTED} of {len(largest):,} partitions."] if len(largest) > LISTED else []

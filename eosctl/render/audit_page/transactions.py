@@ -78,7 +78,7 @@ def _histogram(
             barmode="stack",
             bargap=0.06,
         ),
-        notes=(f"The {MOST_CONNECTORS} connectors with most transactions are told apart.",) if rest else (),
+        notes=(f"The {MOST_CONNECTORS} connectors with most transactions are distinguished.",) if rest else (),
     )
 
 

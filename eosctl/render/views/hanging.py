@@ -47,7 +47,7 @@ IN_PROGRESS = Table(
 UNDECIDED = Table(
     "undecided",
     (*HANGING.columns[:6], *HANGING.columns[7:10]),
-    title="Old, and whether they hang cannot be told: a coordinator that may know them does not answer",
+    title="Old, and whether they hang is not known: a coordinator that may know them does not answer",
 )
 
 REASONS = {
@@ -84,7 +84,7 @@ def _judged_row(verdict: Verdict, found: HangingTransactions) -> dict[str, Any]:
     return {
         **_transaction_fields(verdict.transaction, found),
         "state": None if described is None else described.state.value,
-        "reason": "under way" if verdict.reason is None else REASONS[verdict.reason],
+        "reason": "in progress" if verdict.reason is None else REASONS[verdict.reason],
         "reason_id": None if verdict.reason is None else verdict.reason.value,
         "advice": verdict.advice.value,
         "next": _next_step(verdict),
@@ -131,9 +131,9 @@ def _next_step(verdict: Verdict) -> str:
         case Advice.ABORT, _:
             return f"abort it: {abort}"
         case Advice.FENCE, True:
-            return f"its producer has another transaction under way, so fence it first: {fence}; then {abort}"
+            return f"its producer has another transaction in progress, so fence it first: {fence}; then {abort}"
         case Advice.FENCE, False:
-            return f"it is beyond its timeout and under way; fence its producer: {fence}"
+            return f"it is beyond its timeout and in progress; fence its producer: {fence}"
         case Advice.WAIT, True:
             return "its coordinator is ending another transaction of the ID; look again when that is complete"
         case _:

@@ -133,7 +133,7 @@ def view_transactions(found: TransactionList) -> Document:
             "missing": list(found.missing),
         },
         blocks=(LISTED,),
-        prose=(f"{len(found.transactions)} transactional IDs, {open_now} with a transaction under way.",),
+        prose=(f"{len(found.transactions)} transactional IDs, {open_now} with a transaction in progress.",),
         notes=(*found.missing, *found.notes),
     )
 
