@@ -5,8 +5,8 @@ the same topic and under the same raw key:
 
 1. A plain write after the task's first transactional one is outside any transaction like one beside it.
 2. A first write is a setback if the task's last transactional one before it was higher. What came first follows from
-   the timestamps, which producers give. Where the task wrote on since, only its first and last writes are known: a value
-   below the first one is a setback, too.
+   the timestamps, which producers give. Where the task wrote on since, only its first and last writes are known: a
+   value below the first one is a setback, too.
 """
 
 from collections.abc import Iterator, Sequence
