@@ -38,11 +38,9 @@ class Channels(Protocol):
 
     def channel(self, node_id: int, deadline: float, lane: int = 0) -> "Channel | None":
         """The channel to broker `node_id`, opened if need be; None while it is connecting or backing off."""
-        ...
 
     def poll(self, timeout_s: float) -> None:
         """Sends and receives what is there, waiting `timeout_s` at most."""
-        ...
 
 
 class Window(Generic[Item]):

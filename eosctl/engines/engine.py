@@ -21,11 +21,9 @@ class ScannedRows(Protocol):
 
     def reduce(self, reduction: Reduction, carried: Iterable[StateRow]) -> Sequence[Reduced]:
         """One Reduced for each bucket that has rows of the reduction's kind, or carried ones; by bucket."""
-        ...
 
     def close(self) -> None:
         """Let go of the rows."""
-        ...
 
 
 class Engine(Protocol):
@@ -33,4 +31,3 @@ class Engine(Protocol):
 
     def scan(self, plan: AuditPlan, advance: Advance) -> ScannedRows:
         """Read every range of the plan once. Raises what reading raises."""
-        ...

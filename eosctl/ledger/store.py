@@ -33,46 +33,36 @@ class LedgerConnection(Protocol):
 
     def __enter__(self) -> Self:
         """Itself."""
-        ...
 
     def __exit__(self, *_: object) -> None:
         """Rolls back what is open, and closes; fails at neither."""
-        ...
 
     def begin_writing(self, lock: str) -> None:
         """Begins a transaction after all others that were begun with the same lock have ended, however they ended.
 
         Raises TimedOut where one of them takes longer than BUSY_S.
         """
-        ...
 
     def begin_reading(self) -> None:
         """Begins a transaction that sees one state of the ledger, whatever others commit meanwhile."""
-        ...
 
     def change(self, statement: str, rows: Iterable[Sequence[Value]]) -> int:
         """Executes the statement for each row of values; how many rows of the table it changed in all."""
-        ...
 
     def define(self, statement: str) -> None:
         """Executes a statement that takes no values: a definition."""
-        ...
 
     def rows(self, statement: str, values: Sequence[Value] = ()) -> Iterator[Row]:
         """What a query gives, a few rows at a time: only those that are held count in memory."""
-        ...
 
     def has_table(self, name: str) -> bool:
         """Whether there is such a table."""
-        ...
 
     def commit(self) -> None:
         """Ends the transaction; on disk when this returns. Where it raises, nobody knows yet what became of it."""
-        ...
 
     def roll_back(self) -> None:
         """Ends the transaction, and nothing of it remains."""
-        ...
 
 
 class LedgerStore(Protocol):
@@ -81,8 +71,6 @@ class LedgerStore(Protocol):
     @property
     def name(self) -> str:
         """What a person knows it by."""
-        ...
 
     def connect(self, *, create: bool = False) -> LedgerConnection:
         """A new connection; `create` makes a SQLite file that is not there, which else is a ConfigError."""
-        ...

@@ -54,17 +54,14 @@ class Proposal(Protocol):
     @property
     def objections(self) -> tuple[str, ...]:
         """What speaks against it."""
-        ...
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What the user should know although it can be carried out."""
-        ...
 
     @property
     def failure(self) -> EosctlError | None:
         """Refused where anything speaks against it."""
-        ...
 
 
 P = TypeVar("P", bound=Proposal)

@@ -12,16 +12,12 @@ class Reporter(Protocol):
 
     def narrate(self, text: str, *, verbosity: int = 0) -> None:
         """Say what goes on; silent under -q."""
-        ...
 
     def warn(self, text: str) -> None:
         """Say what the user ought to know although the command goes on."""
-        ...
 
     def confirm(self, question: str, *, yes: bool) -> None:
         """Return if the user agrees or gave --yes; else raise Refused."""
-        ...
 
     def progress(self, label: str, total: int | None = None, *, unit: str = "") -> AbstractContextManager[Advance]:
         """How far a long read has come while the block runs; call the value with how many more are done."""
-        ...

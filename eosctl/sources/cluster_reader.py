@@ -47,51 +47,40 @@ class ClusterReader(TopicReader, Protocol):
     @property
     def coverage(self) -> Coverage:
         """What was asked for until now, and what of it was not read."""
-        ...
 
     @property
     def cluster_id(self) -> str | None:
         """The Kafka cluster's ID; None where it was not read."""
-        ...
 
     @property
     def principal(self) -> str:
         """Who reads, as the brokers name the user."""
-        ...
 
     def now(self) -> int:
         """The time that facts are judged at, in ms since the epoch."""
-        ...
 
     def every(self, seconds: float) -> Iterator[None]:
         """Gives the turn back after each so many seconds; raises UsageError where facts never change."""
-        ...
 
     # -- brokers ------------------------------------------------------------------------------------------------------
 
     def cluster(self) -> ClusterFacts | Skipped:
         """Cluster ID, brokers and the least transaction.max.timeout.ms among them."""
-        ...
 
     def broker_settings(self) -> Mapping[int, Mapping[str, str] | Skipped] | Skipped:
         """The settings of each live broker that the rules ask for, by node ID."""
-        ...
 
     def internal_topic(self, role: str, name: str) -> InternalTopic:
         """The workers' topic for `role` (config, offsets or status) with its settings."""
-        ...
 
     def transaction_log_topic(self) -> TransactionLog | Skipped | None:
         """`__transaction_state` and who leads its partitions; None before the first transactional ID is used."""
-        ...
 
     def groups(self) -> Mapping[str, ListedGroup] | Skipped:
         """Every group that may be described, by ID."""
-        ...
 
     def acls(self, topics: Collection[str]) -> ClusterAcls:
         """The bindings of the cluster, and which of these topics exist."""
-        ...
 
     # -- Connect ------------------------------------------------------------------------------------------------------
 
@@ -100,71 +89,56 @@ class ClusterReader(TopicReader, Protocol):
 
         With `principals` what names a client's principal stays readable; secrets are masked in both cases.
         """
-        ...
 
     def connect(self) -> ConnectFacts | Skipped:
         """What the workers say now. Raises the first error where workers were named and none answers."""
-        ...
 
     def connect_version(self) -> KafkaVersion | Skipped:
         """The version that the workers speak together: the oldest of those that name one."""
-        ...
 
     def connector_configs(self) -> Configs | Skipped | None:
         """Source connectors' configs as Connect REST has them, masked; None where no worker was named."""
-        ...
 
     def client_configs(self) -> Mapping[str, ConnectorConfig] | None:
         """Each connector's config with its secrets, to find principals in; None where no worker was named."""
-        ...
 
     def connect_group(self, group_id: str) -> ConnectGroup | Skipped:
         """The group that the workers form."""
-        ...
 
     def worker_evidence(self) -> Mapping[str, WorkerEvidence | Skipped] | Skipped:
         """What each worker says of itself, by its address."""
-        ...
 
     def connector_statuses(self) -> Mapping[str, ConnectorStatus] | Skipped:
         """Every connector with the states of its tasks, by name."""
-        ...
 
     def preflight(self) -> Mapping[str, tuple[str, ...] | Skipped] | Skipped:
         """What each source connector says when exactly-once is required of it."""
-        ...
 
     # -- offsets ------------------------------------------------------------------------------------------------------
 
     def source_support(self) -> SourceSupport | Skipped:
         """Whether the workers have exactly-once source support enabled."""
-        ...
 
     def worker_offsets_topic(self) -> str | None:
         """The workers' offset.storage.topic, where the reader knows it."""
-        ...
 
     def worker_servers(self) -> Servers | Skipped:
         """The workers' bootstrap.servers."""
-        ...
 
     def worker_clients(self) -> Mapping[str, str]:
         """The workers' own `producer.*` and `consumer.*` settings, which connectors inherit."""
-        ...
 
     def cluster_ids(self, places: Iterable[Servers | None]) -> Mapping[Servers, str | Skipped]:
         """The Kafka cluster behind each of these bootstrap.servers; None is no request.
 
         Servers that did not answer are not waited for again by this reader.
         """
-        ...
 
     def offsets_topic(self, place: StorePlace) -> OffsetsTopic | Skipped | None:
         """The offsets topic there, folded; None where it does not exist. Raises where it cannot be read.
 
         Skipped where a snapshot has no such topic.
         """
-        ...
 
     # -- transactions -------------------------------------------------------------------------------------------------
 
@@ -172,32 +146,25 @@ class ClusterReader(TopicReader, Protocol):
         self, *, states: Iterable[TransactionState] = (), producer_ids: Iterable[int] = ()
     ) -> ListedTransactions:
         """The IDs that the coordinators list, and why others may be missing."""
-        ...
 
     def describe(self, transactional_ids: Iterable[str]) -> Mapping[str, Described]:
         """What coordinators know of each ID: None where they do not know it, the error of one that did not answer."""
-        ...
 
     @property
     def unknown_id(self) -> str:
         """What it means that `describe` does not know an ID."""
-        ...
 
     def access(self) -> TransactionalIdAccess | Skipped:
         """Whether brokers show every transactional ID to this principal."""
-        ...
 
     def logged_ids(self) -> int | Skipped:
         """How many IDs the transaction log holds, whoever may see them."""
-        ...
 
     def transaction_log(self, transactional_ids: Collection[str] = ()) -> TransactionLogRecords:
         """The transaction log, of the partitions that these IDs belong to (none: all). Records can be read once."""
-        ...
 
     def leaderless(self, partitions: Iterable[TopicPartition]) -> frozenset[TopicPartition] | Skipped:
         """Those of the partitions that have no leader now."""
-        ...
 
     # -- partitions ---------------------------------------------------------------------------------------------------
 
@@ -206,33 +173,27 @@ class ClusterReader(TopicReader, Protocol):
 
         Raises UsageError for a topic or partition that does not exist.
         """
-        ...
 
     def producers(self, leaders: Mapping[TopicPartition, int], *, quiet: bool = False) -> AnsweredProducers:
         """The producers that these partitions' leaders remember, as far as they answer."""
-        ...
 
     def offsets(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, PartitionOffsets | Skipped]:
         """Log start offset, last stable offset and high watermark of each."""
-        ...
 
     def first_timestamps(
         self, offsets: Mapping[TopicPartition, int], leaders: Mapping[TopicPartition, int]
     ) -> Mapping[TopicPartition, int]:
         """The timestamp of the first batch at or after each offset, in ms."""
-        ...
 
     def waiting_groups(
         self, offsets: Mapping[TopicPartition, PartitionOffsets]
     ) -> Mapping[TopicPartition, tuple[WaitingGroup, ...] | Skipped] | Skipped:
         """The groups that may wait at the last stable offset of each partition."""
-        ...
 
     def pending_commits(
         self, transactions: Collection[OpenTransaction]
     ) -> Mapping[CommitPlace, tuple[PendingCommit, ...] | Skipped]:
         """The offset commits that open transactions hold up, by their place."""
-        ...
 
 
 class CoverageLog:

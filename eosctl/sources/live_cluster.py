@@ -60,26 +60,21 @@ class Connections(Protocol):
     @property
     def wire(self) -> "Wire":
         """The brokers."""
-        ...
 
     @property
     def client_properties(self) -> "ClientProperties":
         """Address and identity."""
-        ...
 
     @property
     def connect_urls(self) -> tuple[str, ...]:
         """The Connect workers' REST addresses."""
-        ...
 
     @property
     def timeout_s(self) -> float:
         """How long one request may take."""
-        ...
 
     def now(self) -> int:
         """The clock, in ms since the epoch."""
-        ...
 
 
 class LiveCluster(LiveTopics):

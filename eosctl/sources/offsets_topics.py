@@ -29,11 +29,9 @@ class Fold(Protocol):
 
     def add_batch(self, entries: Sequence[Entry], state: RecordState, writer: Writer) -> None:
         """Take in records that follow each other and were written in one state by one writer."""
-        ...
 
     def result(self, topic_partition: TopicPartition, offsets: PartitionOffsets) -> OffsetsPartition:
         """What has been folded so far."""
-        ...
 
 
 NewFold = Callable[[], Fold]

@@ -26,11 +26,9 @@ class Auditor(Protocol):
 
     def bounds(self) -> AuditPlan:
         """A plan without ranges, of this moment."""
-        ...
 
     def run(self, plan: AuditPlan, carried: CarriedRows) -> AuditResult:
         """The report, and what the next run begins with."""
-        ...
 
 
 def run_incrementally(auditor: Auditor, ledger: Ledger, job: str, as_json: Callable[[AuditReport], str]) -> AuditReport:

@@ -38,21 +38,16 @@ class AuditInput(Protocol):
 
     def bounds(self) -> AuditPlan:
         """A plan without ranges, of this moment."""
-        ...
 
     def open_source(self) -> OpenSource:
         """What opens the source of ranges, in this process and in others."""
-        ...
 
     def decoded(self, kind: StateKind) -> Iterable[StateRow]:
         """States of what lies in no range because it is decoded already."""
-        ...
 
     def transaction_log_history(self, plan: AuditPlan, producer_ids: frozenset[int]) -> TransactionLogHistory | Skipped:
         """What the transaction log says of these producer IDs; Skipped where it cannot be read."""
-        ...
 
     @property
     def coverage(self) -> Coverage:
         """What was requested until now, and what of it was not read."""
-        ...
