@@ -10,7 +10,7 @@ from tests.integration.file_connectors import FileConnectors
 pytestmark = pytest.mark.kafka
 
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-FINDING = re.compile(r"(error|warning|info) EOS\d+ \S+")
+FINDING = re.compile(r"(error|warning|info) EOS\d+ [a-z-]+ \S+")
 LONG = "a-connector-with-a-name-that-is-rather-long-as-those-of-data-platforms-tend-to-be"
 LINES = [
     "profile check",
