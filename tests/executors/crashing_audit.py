@@ -189,7 +189,7 @@ def commit_in_two(ledger: Ledger, run: LedgerRun) -> None:
 
 def main(store: str, job: str, log: str, seed: str, *more: str) -> int:
     """Audit once to the end."""
-    ledger = open_ledger(store)
+    ledger = open_ledger(store, failpoint=failpoint_of(os.environ.get("EOSCTL_FAILPOINT")))
     auditor = StandInAuditor(ledger, job, Path(log), int(seed), commit_in_two if more else Ledger.commit)
     auditor.run()
     sys.stdout.write(f"{auditor.stale}\n")
