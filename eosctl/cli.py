@@ -1,15 +1,8 @@
 """The tree of commands and the one boundary where a failure becomes a message and an exit code.
 
-To add a command:
-
-1. Write `eosctl/commands/<noun>.py` with `app = typer.Typer()` and functions under `@app.command()` and one of the
-   decorators of `commands.options` (`printing`, `connecting`, `reading`, `writing`); the first parameter is
-   `options: GlobalOptions`. Where `app` has one command and no callback, the module is that command; otherwise it is a
-   group, whose callback's docstring is the group's help. The signature has one line for each option, `phase: Phase =
-   None`: an option that takes more is a named alias in `<noun>_options.py`, where other commands find it, too.
-2. Its docstring is its help: a line that ends with a full stop, a paragraph that says when it is needed, `Examples:`
-   and, where it prints a table, `Columns:`.
-3. Name it in COMMANDS below, with that first line. The module is imported when the command is called, not before.
+A module of COMMANDS is imported when its command is called, not before. Where its `app` has one command and no
+callback, the module is that command; otherwise it is a group, whose callback's docstring is the group's help.
+CONTRIBUTING.md says how to add one.
 
 A command returns its exit code (None is 0), or raises an EosctlError.
 """

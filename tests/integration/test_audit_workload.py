@@ -62,6 +62,7 @@ def test_a_workload_with_killed_and_frozen_workers_has_held(two_workers: Sandbox
     worker.close()
 
 
+@pytest.mark.variation
 def test_a_leader_with_exactly_once_off(kafka_version: str, eosctl: Eosctl, tmp_path: Path, make_sandbox: Any) -> None:
     sandbox = make_sandbox(kafka_version=kafka_version, workers=1)
     site = AuditSite(sandbox, eosctl, tmp_path, "downgraded")

@@ -71,6 +71,7 @@ def all_back(three_brokers: Sandbox) -> Iterator[None]:
             three_brokers.start_broker(node)
 
 
+@pytest.mark.variation
 def test_ten_thousand_ids_of_three_coordinators_are_fenced(many_ids: Callable[[int], ManyIds]) -> None:
     ids = many_ids(IDS)
     ids.check(ids.fence("--create-missing"))
@@ -79,7 +80,7 @@ def test_ten_thousand_ids_of_three_coordinators_are_fenced(many_ids: Callable[[i
     assert {each.coordinator for each in told if each is not None} == {1, 2, 3}
 
 
-@pytest.mark.parametrize("how", ["stopped", "killed"])
+@pytest.mark.parametrize("how", [pytest.param("stopped", marks=pytest.mark.variation), "killed"])
 @pytest.mark.usefixtures("all_back")
 def test_ids_are_fenced_although_their_coordinator_moves_meanwhile(
     how: str, three_brokers: Sandbox, many_ids: Callable[[int], ManyIds], monkeypatch: pytest.MonkeyPatch

@@ -11,7 +11,7 @@ from tests.commands.conftest import Ran
 from tests.integration.connect import Mirror, Worker
 from tests.waiting import eventually
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.variation]
 
 
 class Cluster:

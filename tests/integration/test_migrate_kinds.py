@@ -48,7 +48,7 @@ def records(home: Home, _: Path) -> Copier:
     return Records(home, "records")
 
 
-@pytest.mark.parametrize("make", [lines, records])
+@pytest.mark.parametrize("make", [lines, pytest.param(records, marks=pytest.mark.variation)])
 def test_a_connector_moves_to_topics_names_groups_and_clusters(
     make: Callable[[Home, Path], Copier], homes: Homes, eosctl: Eosctl, tmp_path: Path
 ):
@@ -87,6 +87,7 @@ def test_two_connectors_move_at_once(homes: Homes, eosctl: Eosctl, tmp_path: Pat
         here.delete(place.name)
 
 
+@pytest.mark.variation
 @pytest.mark.parametrize("change", ["own-topic", "other-topic", "worker-topic", "rename", "group", "cluster"])
 def test_the_same_moves_without_eosctl_break(homes: Homes, tmp_path: Path, change: str):
     """So the tests above can fail. Back to the workers' topic only where the copies there, which may be missed, are."""

@@ -63,6 +63,7 @@ def test_a_transaction_log_that_wants_more_replicas_than_it_has(brokers: Sandbox
     doctor.sees_no_more(("EOS040", LOG))
 
 
+@pytest.mark.variation
 def test_a_broker_is_gone_that_leads_the_transaction_log_and_a_partition_of_an_open_transaction(
     brokers: Sandbox, group: str, doctor: Doctor
 ) -> None:
@@ -122,6 +123,7 @@ def forgetful(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
         yield started
 
 
+@pytest.mark.variation
 def test_ids_of_an_idle_task_and_leader_are_forgotten_until_they_are_claimed_again(
     forgetful: Sandbox, eosctl: Eosctl
 ) -> None:
@@ -145,6 +147,7 @@ def test_ids_of_an_idle_task_and_leader_are_forgotten_until_they_are_claimed_aga
     doctor.sees_no_more(("EOS111", "idle"), leader)
 
 
+@pytest.mark.variation
 @pytest.mark.parametrize("cause", ["expired", "fenced"])
 def test_a_leader_that_refused_a_restart_without_its_id_refuses_everything_until_it_is_restarted(
     forgetful: Sandbox, eosctl: Eosctl, cause: str
@@ -179,6 +182,7 @@ def test_a_leader_that_refused_a_restart_without_its_id_refuses_everything_until
     rest.ask("PUT", "/connectors/idle/config", config)
 
 
+@pytest.mark.variation
 def test_ids_of_nobody_are_told_until_they_expire(forgetful: Sandbox, eosctl: Eosctl) -> None:
     doctor = Doctor(eosctl, tuple(arguments(forgetful)))
     transactional_producer(forgetful.bootstrap_servers, "connect-cluster-nobody-0")
@@ -187,6 +191,7 @@ def test_ids_of_nobody_are_told_until_they_expire(forgetful: Sandbox, eosctl: Eo
     doctor.sees_no_more(condition)
 
 
+@pytest.mark.variation
 def test_a_transaction_log_that_cannot_be_created_with_the_brokers_that_live(make_sandbox, eosctl: Eosctl) -> None:
     broker = make_sandbox(broker_config={"transaction.state.log.replication.factor": "3"})
     doctor = Doctor(eosctl, ("-b", broker.bootstrap_servers, "--group-id", "g", "--timeout", 3))

@@ -18,7 +18,7 @@ from tests.integration.doctoring import Doctor, Eosctl, Rest, alter_topic, file_
 from tests.integration.producers import create_topic, transactional_producer
 from tests.waiting import eventually
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.variation]
 QUICK_CLEANER = {"log.cleaner.backoff.ms": "100", "log.initial.task.delay.ms": "0"}
 AT_ONCE = {"segment_ms": "100", "min_cleanable_dirty_ratio": "0.0", "delete_retention_ms": "0"}
 CONFIGS, OFFSETS = "connect-configs", "connect-offsets"

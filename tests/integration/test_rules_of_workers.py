@@ -16,7 +16,7 @@ from tests.integration.kafka_tools import run_kafka_tool
 from tests.integration.producers import create_topic, transactional_producer
 from tests.waiting import eventually
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.variation]
 SUPPORT = "exactly.once.source.support"
 GROUP = "connect"
 BROKER = {
@@ -253,7 +253,6 @@ def test_settings_of_brokers_that_endanger_transactions(cluster: Sandbox, doctor
     doctor.sees_no_more(("EOS044", "broker 1"))
 
 
-@pytest.mark.variation  # the worker takes two minutes to give up
 def test_a_config_topic_with_a_second_partition_is_left_for_a_new_one(cluster: Sandbox, eosctl: Eosctl) -> None:
     """Last: afterwards the workers use another config topic."""
     servers = cluster.bootstrap_servers
