@@ -9,7 +9,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := .make
 # Most of a test on real Kafka is waiting. The tests on a Kafka that they share go to one process, as tests/side_by_side says.
-PROCESSES ?= 3
+PROCESSES ?= 4
 SIDE_BY_SIDE := -n $(PROCESSES) --dist loadgroup
 
 .PHONY: demo test lint tests pure kafka matrix crash fuzz bench coverage docs shells kerberos package ranges pictures lock reference clean

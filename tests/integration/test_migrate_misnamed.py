@@ -11,7 +11,7 @@ from tests.commands.conftest import Ran
 from tests.integration.file_connectors import FileConnectors
 from tests.integration.moves import SETTING, Eosctl, Home, Lines, delete_copies
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.variation]
 
 OURS = {
     "group.id": "ours",

@@ -140,6 +140,7 @@ EOSCTL = [sys.executable, "-m", "eosctl"]
 
 @pytest.mark.kafka
 @pytest.mark.timeout(3 * DEADLINE_S)
+@pytest.mark.variation
 def test_spark_connect_says_what_the_local_engine_says(audited: Sandbox, tmp_path: Path):
     (tmp_path / "client.properties").write_text(audited.client_properties(USER), encoding="utf-8")
     with allowed(audited, USER, *READING):
