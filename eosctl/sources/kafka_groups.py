@@ -69,11 +69,12 @@ def committed_offsets(
 
 
 def waiting_groups_of(
-    wire: Wire, groups: Mapping[str, ListedGroup], offsets: Mapping[TopicPartition, PartitionOffsets]
+    committed: CommittedOffsets, states: Mapping[str, str], offsets: Mapping[TopicPartition, PartitionOffsets]
 ) -> Mapping[TopicPartition, tuple[WaitingGroup, ...]]:
-    """Those of the groups that may wait at the last stable offset of each partition, by their committed offsets."""
-    states = {each.group_id: each.state for each in groups.values() if not each.is_connect}
-    committed = committed_offsets(wire, states, offsets)
+    """Those of the groups that may wait at the last stable offset of each partition, by their committed offsets.
+
+    states are those of the groups, by ID.
+    """
     known = {group_id: each for group_id, each in committed.items() if not isinstance(each, Skipped)}
     return {
         place: waiting_groups(
