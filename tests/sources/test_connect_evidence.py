@@ -2,7 +2,7 @@
 
 from threading import Barrier
 
-from eosctl.errors import Unreachable
+from eosctl.errors import TimedOut, Unreachable
 from eosctl.model.evidence import WorkerEvidence
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import KafkaVersion

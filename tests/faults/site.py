@@ -1,0 +1,54 @@
+"""A real cluster with faults planted in it: what the commands of the matrix have to find."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from eosctl.model.names import TopicPartition
+from eosctl.sandbox.sandbox import Sandbox
+from eosctl.sandbox.spec import SandboxSpec
+from tests.integration.connect import Worker
+from tests.integration.coordinators import wire_to
+from tests.integration.file_connectors import FileConnectors
+from tests.integration.hanging import UNVERIFIED, hang
+from tests.integration.producers import create_topic, open_transaction
+from tests.topics import make_topic
+
+SPEC = SandboxSpec(workers=1, broker_config=UNVERIFIED)
+
+
+class Site(NamedTuple):
+    """The cluster, a directory for files, and the identity of a user that ACLs are asked for."""
+
+    sandbox: Sandbox
+    directory: Path
+    identity: Path
+
+
+@contextmanager
+def planted(sandbox: Sandbox, directory: Path) -> Iterator[Site]:
+    """A connector that will begin from nothing (EOS080), a hanging transaction, and an open one."""
+    servers, url = sandbox.bootstrap_servers, sandbox.connect_url(1)
+    connectors, worker = FileConnectors(url, servers, directory), Worker(sandbox)
+    connectors.file("orders").write_text("one\ntwo\n")
+    connectors.create("orders")
+    connectors.await_last("orders", "two")
+    # A connector that is stopped has committed its offsets.
+    worker.stop("orders")
+    own = NewTopic("orders-own", 1, 1, config={"cleanup.policy": "compact"})
+    make_topic(AdminClient({"bootstrap.servers": servers}), own)
+    connectors.create("orders", {"offsets.storage.topic": "orders-own"})
+    for topic in ("hung", "live"):
+        create_topic(servers, topic)
+    live = open_transaction(servers, "live-0", "live")
+    with wire_to(servers) as wire:
+        hang(wire, TopicPartition("hung", 0), "hung-0")
+    identity = directory / "tool.properties"
+    identity.write_text(sandbox.client_properties("tool"))
+    yield Site(sandbox, directory, identity)
+    live.abort_transaction(30)
+    connectors.delete("orders")
+    worker.close()
