@@ -1,5 +1,6 @@
 """Every reading command, every request that it really sends, every fault: the same finding, or a named gap."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -104,12 +105,8 @@ def table(cells: Iterable[Cell]) -> str:
     lines = ["| command | requests | faults | " + " | ".join(Outcome) + " |", "|---|---|---|---|---|---|"]
     for name in (*dict.fromkeys(each.command for each in found), None):
         mine = [each for each in found if name in {None, each.command}]
-        numbers = [
-            sum(counts[each, outcome] for each in {cell.command for cell in mine})
-            if name is None
-            else counts[name, outcome]
-            for outcome in Outcome
-        ]
+        counts = Counter(each.outcome for each in mine)
+        numbers = [counts[outcome] for outcome in Outcome]
         requests = len({(each.command, each.request) for each in mine})
         lines.append(f"| {name or 'all'} | {requests} | {len(mine)} | {' | '.join(map(str, numbers))} |")
     return "\n".join(lines) + "\n"
