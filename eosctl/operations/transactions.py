@@ -127,6 +127,8 @@ def list_producers(reader: ClusterReader, request: ProducersRequest) -> Producer
     ids = {each.producer.producer_id for each in seen.producers}
     listed = reader.transactional_ids(producer_ids=ids) if ids else ListedTransactions((), {})
     names = transactional_ids_by_producer(listed.transactions)
+    if ids - names.keys():
+        reader.access()  # the coverage keeps it if IDs may be hidden
     return ProducerList(
         as_of=as_of,
         cluster_id=reader.cluster_id,

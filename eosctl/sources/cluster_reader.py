@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import wraps
 from threading import Lock
-from typing import Any, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from eosctl.errors import EosctlError, UsageError
 from eosctl.model.client_roles import ConnectorConfig
@@ -36,6 +36,8 @@ Wanted = Mapping[str, frozenset[int] | None]
 """Topic to the partitions wanted of it; None for all."""
 Servers = frozenset[str]
 CommitPlace = tuple[TopicPartition, int, int]
+ALL_TOPICS: Final = "all topics"
+"""What a list of all topics is noted as, where brokers may hide some."""
 F = TypeVar("F", bound=Callable[..., Any])
 R = TypeVar("R")
 

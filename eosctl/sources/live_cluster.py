@@ -36,6 +36,7 @@ from eosctl.sources import (
     transactional_id_access,
 )
 from eosctl.sources.cluster_reader import Servers, asked
+from eosctl.sources.hidden_names import hidden_groups
 from eosctl.sources.live_connect import NO_BROKERS
 from eosctl.sources.live_partitions import LivePartitions, Progress
 from eosctl.sources.offsets_topics import NewFold
@@ -136,6 +137,7 @@ class LiveCluster(LivePartitions):
     @asked("groups")
     def groups(self) -> Mapping[str, ListedGroup] | Skipped:
         """As all brokers list them."""
+        self.note("all groups", hidden_groups(self._wire))
         return or_skipped(lambda: kafka_groups.listed_groups(self._wire))
 
     @asked("ACLs")

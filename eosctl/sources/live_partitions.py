@@ -12,9 +12,9 @@ from eosctl.model.producers import AnsweredProducers
 from eosctl.model.skipped import Cause, Skipped, or_skipped
 from eosctl.model.topics import PartitionOffsets
 from eosctl.sources import first_batches, kafka_groups, kafka_offsets, kafka_producers, pending_commits
-from eosctl.sources.cluster_reader import CommitPlace, Wanted, asked, wanted_of
+from eosctl.sources.cluster_reader import ALL_TOPICS, CommitPlace, Wanted, asked, wanted_of
+from eosctl.sources.hidden_names import hidden_topics
 from eosctl.sources.live_topics import LiveTopics
-from eosctl.sources.topic_access import hidden_topics
 
 Progress = Callable[..., AbstractContextManager[Callable[[int], None]]]
 
@@ -34,7 +34,7 @@ class LivePartitions(LiveTopics):
     def partitions(self, wanted: Wanted, broker: int | None = None) -> Mapping[TopicPartition, int]:
         """Internal topics are among them. Brokers leave out what may not be described."""
         if not wanted:
-            self.note("all topics", hidden_topics(self._connections.wire))
+            self.note(ALL_TOPICS, hidden_topics(self._connections.wire))
         leaders = kafka_producers.cluster_partitions(self._connections.wire, wanted or None, broker=broker)
         return wanted_of(leaders, wanted)
 

@@ -7,9 +7,9 @@ from eosctl.model.skipped import Skipped, or_skipped
 from eosctl.model.topics import PartitionOffsets, TopicDescription
 from eosctl.sources import connect_rest, first_batches, kafka_offsets, kafka_topics
 from eosctl.sources.audit_log import OpenCluster, OpenSource
-from eosctl.sources.cluster_reader import asked
+from eosctl.sources.cluster_reader import ALL_TOPICS, asked
+from eosctl.sources.hidden_names import hidden_topics
 from eosctl.sources.live_connect import LiveConnect
-from eosctl.sources.topic_access import hidden_topics
 from eosctl.sources.topic_reader import Topics
 
 
@@ -19,7 +19,7 @@ class LiveTopics(LiveConnect):
     @asked("topics")
     def topic_names(self) -> frozenset[str]:
         """By their metadata."""
-        self.note("all topics", hidden_topics(self._connections.wire))
+        self.note(ALL_TOPICS, hidden_topics(self._connections.wire))
         return frozenset(name for name, facts in kafka_topics.topic_facts(self._connections.wire).items() if facts)
 
     @asked("topics")

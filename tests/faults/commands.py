@@ -7,6 +7,7 @@ from typing import Any
 
 from eosctl.cli import run
 from eosctl.render.console import Stream, Terminal
+from tests.faults.site import CONNECTOR, HUNG, LIVE
 
 TIMEOUT_S = 2
 COUNTED = frozenset({"error", "warning"})
@@ -35,29 +36,30 @@ GROUP = ("--group-id", "connect-cluster")
 COMMANDS = (
     Command(("inspect-config", *GROUP)),
     Command(("offsets", "show")),
-    Command(("offsets", "export", "{directory}/orders.json", "--connector", "orders")),
+    Command(("offsets", "export", "{directory}/offsets.json", "--connector", CONNECTOR)),
     Command(("transactions", "list", *GROUP)),
     Command(("transactions", "hanging", "--max-transaction-timeout", "0", *GROUP)),
     Command(("transactions", "lso", *GROUP)),
-    Command(("transactions", "describe", "live-0", "hung-0", *GROUP)),
-    Command(("transactions", "producers", "--topic", "live", *GROUP)),
+    Command(("transactions", "describe", LIVE, HUNG, *GROUP)),
+    Command(("transactions", "producers", "--topic", LIVE, *GROUP)),
     Command(("transactions", "log", *GROUP)),
     Command(("doctor", *GROUP)),
     Command(("upgrade-check", "--to", "enabled", *GROUP)),
     Command(("acl-plan", "--check", "--principal", "worker=User:worker", "--principal", "connector=User:c", *GROUP)),
     Command(("audit", *GROUP)),
     Command(("snapshot", "save", "{directory}/saved.snapshot", *GROUP)),
-    Command(("fence", "--dry-run", "--connector", "orders", *GROUP)),
+    Command(("fence", "--dry-run", "--connector", CONNECTOR, *GROUP)),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a run left: its exit code, the document on stdout, and stderr."""
+    """What a run left: its exit code, the document on stdout, stderr, and stdout as it is."""
 
     exit_code: int
     document: dict[str, Any]
     stderr: str
+    stdout: str
 
     @property
     def data(self) -> dict[str, Any]:
@@ -95,10 +97,10 @@ def _is_kept(key: str, value: object) -> bool:
     return key not in {"unread", "evidence", "rules", "file"} and (isinstance(value, dict | list) or key in IDENTIFYING)
 
 
-def run_command(words: tuple[object, ...]) -> Answer:
-    """The command line run in this process, answered in JSON."""
+def run_command(words: tuple[object, ...], *, timeout_s: float = TIMEOUT_S, output: str = "json") -> Answer:
+    """The command line run in this process."""
     stdout, stderr = StringIO(), StringIO()
     streams = [Stream(file, None) for file in (StringIO(), stdout, stderr)]
-    code = run([str(word) for word in (*words, "-o", "json", "--timeout", TIMEOUT_S)], Terminal(*streams))
+    code = run([str(word) for word in (*words, "-o", output, "--timeout", timeout_s)], Terminal(*streams))
     text = stdout.getvalue()
-    return Answer(code, json.loads(text) if text.startswith("{") else {}, stderr.getvalue())
+    return Answer(code, json.loads(text) if text.startswith("{") else {}, stderr.getvalue(), text)

@@ -33,7 +33,7 @@ class RestFault(StrEnum):
             case RestFault.NO_JSON:
                 return 200, JSON, b'{"name": '
             case RestFault.OTHER_JSON:
-                return 200, JSON, b"{}"
+                return 200, JSON, b'"planted"'
             case RestFault.HTML:
                 return 500, "text/html", b"<html>Internal error</html>"
         return int(self.value), JSON, b'{"error_code": %s, "message": "planted"}' % self.value.encode()

@@ -17,7 +17,10 @@ from tests.integration.hanging import UNVERIFIED, hang
 from tests.integration.producers import create_topic, open_transaction
 from tests.topics import make_topic
 
+CONNECTOR, LIVE, HUNG = "shadowed", "faults-live", "faults-hung"
+"""A connector, and transactional IDs with a topic of the same name."""
 SPEC = SandboxSpec(workers=1, broker_config=UNVERIFIED)
+"""Brokers on which a transaction can be made to hang."""
 
 
 class Site(NamedTuple):
@@ -30,25 +33,26 @@ class Site(NamedTuple):
 
 @contextmanager
 def planted(sandbox: Sandbox, directory: Path) -> Iterator[Site]:
-    """A connector that will begin from nothing (EOS080), a hanging transaction, and an open one."""
+    """A connector that will begin from nothing (EOS080), an open transaction, and a hanging one where it can be made."""
     servers, url = sandbox.bootstrap_servers, sandbox.connect_url(1)
     connectors, worker = FileConnectors(url, servers, directory), Worker(sandbox)
-    connectors.file("orders").write_text("one\ntwo\n")
-    connectors.create("orders")
-    connectors.await_last("orders", "two")
+    connectors.file(CONNECTOR).write_text("one\ntwo\n")
+    connectors.create(CONNECTOR)
+    connectors.await_last(CONNECTOR, "two")
     # A connector that is stopped has committed its offsets.
-    worker.stop("orders")
-    own = NewTopic("orders-own", 1, 1, config={"cleanup.policy": "compact"})
+    worker.stop(CONNECTOR)
+    own = NewTopic(f"{CONNECTOR}-own", 1, 1, config={"cleanup.policy": "compact"})
     make_topic(AdminClient({"bootstrap.servers": servers}), own)
-    connectors.create("orders", {"offsets.storage.topic": "orders-own"})
-    for topic in ("hung", "live"):
+    connectors.create(CONNECTOR, {"offsets.storage.topic": f"{CONNECTOR}-own"})
+    for topic in (HUNG, LIVE):
         create_topic(servers, topic)
-    live = open_transaction(servers, "live-0", "live")
-    with wire_to(servers) as wire:
-        hang(wire, TopicPartition("hung", 0), "hung-0")
+    live = open_transaction(servers, LIVE, LIVE)
+    if sandbox.spec.broker_config == UNVERIFIED:
+        with wire_to(servers) as wire:
+            hang(wire, TopicPartition(HUNG, 0), HUNG)
     identity = directory / "tool.properties"
     identity.write_text(sandbox.client_properties("tool"))
     yield Site(sandbox, directory, identity)
     live.abort_transaction(30)
-    connectors.delete("orders")
+    connectors.delete(CONNECTOR)
     worker.close()
