@@ -5,7 +5,7 @@ from typing import Final
 
 from eosctl.clients.channel import ApiVersions
 from eosctl.clients.wire import Wire
-from eosctl.errors import NotAuthorized, Unreachable
+from eosctl.errors import NotAuthorized
 from eosctl.model.cluster_acls import ClusterAcls
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import NEWEST, KafkaVersion
@@ -52,7 +52,7 @@ def _version_of(apis: Mapping[int, ApiVersions]) -> KafkaVersion:
 
 
 def _topics_that_exist(wire: Wire, names: list[str]) -> Mapping[str, bool]:
-    """Whether each topic exists; those that may not be described, and all where no broker answers, are left out."""
+    """Whether each topic exists; those that may not be described are left out."""
     try:
         return {name: facts is not None for name, facts in topic_facts(wire, names).items()} if names else {}
     except NotAuthorized:
@@ -63,5 +63,3 @@ def _topics_that_exist(wire: Wire, names: list[str]) -> Mapping[str, bool]:
             except NotAuthorized:
                 continue
         return found
-    except Unreachable:
-        return {}

@@ -44,9 +44,12 @@ def _facts(wire: Wire, topic: Response) -> TopicFacts | None:
 
 
 def topic_ids(wire: Wire, topics: Iterable[str]) -> Mapping[str, str | None]:
-    """Topic ID of each of `topics` that exists (KIP-516), None where the broker gives topics none (before 2.8)."""
+    """Topic ID of each of `topics` that exists (KIP-516), None where the broker gives topics none (before 2.8).
+
+    Raises NotAuthorized where Describe is missing.
+    """
     found = wire.request_any(topics_metadata(sorted(set(topics)))).topics
-    named = {topic.name: getattr(topic, "topic_id", None) for topic in found if not topic.error_code}
+    named = {topic.name: getattr(topic, "topic_id", None) for topic in found if _facts(wire, topic) is not None}
     return {name: None if topic_id in {None, NO_TOPIC_ID} else str(topic_id) for name, topic_id in named.items()}
 
 

@@ -33,7 +33,7 @@ class Site(NamedTuple):
 
 @contextmanager
 def planted(sandbox: Sandbox, directory: Path) -> Iterator[Site]:
-    """A connector that will begin from nothing (EOS080), an open transaction, and a hanging one where it can be made."""
+    """A connector that will begin from nothing (EOS080), an open transaction, and if possible a hanging one."""
     servers, url = sandbox.bootstrap_servers, sandbox.connect_url(1)
     connectors, worker = FileConnectors(url, servers, directory), Worker(sandbox)
     connectors.file(CONNECTOR).write_text("one\ntwo\n")
