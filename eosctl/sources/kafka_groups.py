@@ -125,15 +125,12 @@ class _Reading:
             self._look_up([group_id], PAUSE_S)
         elif response.error_code:
             self._refuse(group_id, response.error_code)
-        elif code := next(
-            (part.error_code for topic in response.topics for part in topic.partitions if part.error_code), 0
-        ):
-            self._refuse(group_id, code)
+        elif refused:
+            self._refuse(group_id, refused)
         else:
             self._found[group_id] = {
-                TopicPartition(topic.name, part.partition_index): part.committed_offset
-                for topic in response.topics
-                for part in topic.partitions
+                TopicPartition(topic, part.partition_index): part.committed_offset
+                for topic, part in parts
                 if part.committed_offset >= 0
             }
 
