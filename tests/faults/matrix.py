@@ -5,12 +5,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from tests.faults.commands import Answer, Command, run_command
 from tests.faults.kafka_proxy import Fault, KafkaProxy, Seen, routed
 from tests.faults.rest_proxy import Call, RestFault, RestProxy
 from tests.faults.site import Site
+
+MOST: Final = {Fault.DEAD: 2, Fault.TIMEOUT: 1}
 
 
 class Outcome(StrEnum):
@@ -64,6 +66,20 @@ class FaultMatrix:
         self.rest.plan(None, None)
         answer = self.run(command)
         return answer, list(dict.fromkeys(self.kafka.seen)), list(dict.fromkeys(self.rest.seen))
+
+    def try_all(self, command: Command) -> None:
+        """Each of its requests in each way.
+
+        A broker that is gone or silent is so for what follows, too: it is tried from the first requests of each API on.
+        """
+        before, seen, calls = self.baseline(command)
+        for target in seen:
+            for fault in Fault:
+                if target.number <= MOST.get(fault, target.number):
+                    self.try_kafka(command, before, target, fault)
+        for call in calls:
+            for rest_fault in RestFault:
+                self.try_rest(command, before, call, rest_fault)
 
     def try_kafka(self, command: Command, before: Answer, target: Seen, fault: Fault) -> None:
         """One request fails."""

@@ -118,13 +118,7 @@ def test_fault_matrix(shared_sandboxes: SharedSandboxes, tmp_path: Path, capsys:
     with planted(sandbox, tmp_path) as site:
         with fault_matrix(site) as whole:
             for command in COMMANDS:
-                before, seen, calls = whole.baseline(command)
-                for target in seen:
-                    for fault in Fault:
-                        whole.try_kafka(command, before, target, fault)
-                for call in calls:
-                    for rest_fault in RestFault:
-                        whole.try_rest(command, before, call, rest_fault)
+                whole.try_all(command)
         with AclBroker(sandbox) as acls:
             cells = [*whole.cells, *try_denials(site, acls, COMMANDS, DENIALS)]
     with capsys.disabled():
