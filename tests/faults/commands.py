@@ -11,6 +11,8 @@ from tests.faults.site import CONNECTOR, HUNG, LIVE
 
 TIMEOUT_S = 2
 COUNTED = frozenset({"error", "warning"})
+NOT_COMPARED = frozenset({"unread", "complete", "evidence", "rules", "file", "owners"})
+"""What only adds to an answer, or says what it lacks."""
 IDENTIFYING = frozenset(
     {"subject", "topic", "partition", "transactional_id", "producer_id", "start_offset", "last_stable_offset"}
     | {"high_watermark", "held_back", "hangs", "verdict", "name", "connector", "kafka_effective", "key", "to", "status"}
@@ -94,7 +96,7 @@ def _identity(value: object) -> object:
 
 
 def _is_kept(key: str, value: object) -> bool:
-    return key not in {"unread", "evidence", "rules", "file"} and (isinstance(value, dict | list) or key in IDENTIFYING)
+    return key not in NOT_COMPARED and (isinstance(value, dict | list) or key in IDENTIFYING)
 
 
 def run_command(words: tuple[object, ...], *, timeout_s: float = TIMEOUT_S, output: str = "json") -> Answer:

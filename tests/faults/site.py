@@ -14,13 +14,13 @@ from tests.integration.connect import Worker
 from tests.integration.coordinators import wire_to
 from tests.integration.file_connectors import FileConnectors
 from tests.integration.hanging import UNVERIFIED, hang
-from tests.integration.producers import create_topic, open_transaction
+from tests.integration.producers import create_topic, transactional_producer
 from tests.topics import make_topic
 
 CONNECTOR, LIVE, HUNG = "shadowed", "faults-live", "faults-hung"
 """A connector, and transactional IDs with a topic of the same name."""
-SPEC = SandboxSpec(workers=1, broker_config=UNVERIFIED)
-"""Brokers on which a transaction can be made to hang."""
+SPEC = SandboxSpec(workers=1, broker_config={**UNVERIFIED, "transaction.max.timeout.ms": str(24 * 3_600_000)})
+"""A broker on which a transaction can be made to hang, and one can be open for as long as a campaign takes."""
 
 
 class Site(NamedTuple):
@@ -46,8 +46,12 @@ def planted(sandbox: Sandbox, directory: Path) -> Iterator[Site]:
     connectors.create(CONNECTOR, {"offsets.storage.topic": f"{CONNECTOR}-own"})
     for topic in (HUNG, LIVE):
         create_topic(servers, topic)
-    live = open_transaction(servers, LIVE, LIVE)
-    if sandbox.spec.broker_config == UNVERIFIED:
+    longest = 24 * 3_600_000 if sandbox.spec == SPEC else 900_000
+    live = transactional_producer(servers, LIVE, **{"transaction.timeout.ms": longest})
+    live.begin_transaction()
+    live.produce(LIVE, b"value", b"key")
+    assert live.flush(30) == 0
+    if sandbox.spec == SPEC:
         with wire_to(servers) as wire:
             hang(wire, TopicPartition(HUNG, 0), HUNG)
     identity = directory / "tool.properties"

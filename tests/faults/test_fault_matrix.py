@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from eosctl.sources.snapshot_file import read_snapshot_file
 from tests.faults.commands import COMMANDS, GROUP, Command, run_command
 from tests.faults.denials import DENIALS, run_as_tool, try_denials
@@ -114,7 +113,7 @@ def test_a_client_quota_is_waited_for_and_named_where_it_lasts_too_long(site: Si
 
 @pytest.mark.long
 def test_fault_matrix(shared_sandboxes: SharedSandboxes, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    sandbox = shared_sandboxes.of(SandboxSpec(workers=1, broker_config=SPEC.broker_config))
+    sandbox = shared_sandboxes.of(SPEC)
     with planted(sandbox, tmp_path) as site:
         with fault_matrix(site) as whole:
             for command in COMMANDS:
