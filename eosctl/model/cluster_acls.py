@@ -12,8 +12,8 @@ from eosctl.model.versions import NEWEST, KafkaVersion
 class ClusterAcls:
     """What the cluster says: its bindings, which of the topics exist, and how brokers name certificates.
 
-    Topics of which it is not known whether they exist are unread. addresses are those it was reached by and those its brokers advertise; hidden names settings of the authorizer that
-    brokers have and keep to themselves.
+    unread says of topics why it is not known whether they exist. addresses are those it was reached by
+    and those its brokers advertise; hidden names settings of the authorizer that brokers have and keep to themselves.
     """
 
     bindings: frozenset[AclBinding] | Skipped

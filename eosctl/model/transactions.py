@@ -52,7 +52,16 @@ class TransactionDescription:
     partitions: tuple[TopicPartition, ...]
     coordinator: int
 
+    @property
+    def is_hidden(self) -> bool:
+        """Whether its partitions are kept from who asked: coordinators leave out topics without Describe (KIP-664).
 
+        An ongoing transaction has at least one.
+        """
+        return self.state is TransactionState.ONGOING and not self.partitions
+
+
+HIDDEN_PARTITIONS: Final = Skipped("its topics may not be described, and coordinators leave them out", Cause.DENIED)
 Descriptions = Mapping[str, TransactionDescription | Skipped]
 
 

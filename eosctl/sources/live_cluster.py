@@ -21,7 +21,13 @@ from eosctl.model.skipped import Skipped, not_asked, or_skipped
 from eosctl.model.snapshot import ClusterFacts, ConfigTopicLog
 from eosctl.model.topics import PartitionOffsets
 from eosctl.model.transaction_log import TransactionLogRecords
-from eosctl.model.transactions import Described, ListedTransactions, TransactionState
+from eosctl.model.transactions import (
+    HIDDEN_PARTITIONS,
+    Described,
+    ListedTransactions,
+    TransactionDescription,
+    TransactionState,
+)
 from eosctl.sources import (
     cluster_acls,
     connect_group,
@@ -202,6 +208,10 @@ class LiveCluster(LivePartitions):
         described = kafka_transactions.describe_transactional_ids(self._wire, transactional_ids)
         failed = {name: Skipped.of(each) for name, each in described.items() if isinstance(each, EosctlError)}
         self.note("transactional ID", failed)
+        hidden = [
+            name for name, each in described.items() if isinstance(each, TransactionDescription) and each.is_hidden
+        ]
+        self.note("partitions of transactional ID", dict.fromkeys(hidden, HIDDEN_PARTITIONS))
         return described
 
     @property

@@ -11,7 +11,7 @@ from tests.faults.site import CONNECTOR, HUNG, LIVE
 
 TIMEOUT_S = 2
 COUNTED = frozenset({"error", "warning"})
-NOT_COMPARED = frozenset({"unread", "complete", "evidence", "rules", "file", "owners"})
+NOT_COMPARED = frozenset({"unread", "complete", "evidence", "rules", "file", "owners", "plan"})
 """What only adds to an answer, or says what it lacks."""
 IDENTIFYING = frozenset(
     {"subject", "topic", "partition", "transactional_id", "producer_id", "start_offset", "last_stable_offset"}
