@@ -208,10 +208,9 @@ class LiveCluster(LivePartitions):
         described = kafka_transactions.describe_transactional_ids(self._wire, transactional_ids)
         failed = {name: Skipped.of(each) for name, each in described.items() if isinstance(each, EosctlError)}
         self.note("transactional ID", failed)
-        hidden = [
-            name for name, each in described.items() if isinstance(each, TransactionDescription) and each.is_hidden
-        ]
-        self.note("partitions of transactional ID", dict.fromkeys(hidden, HIDDEN_PARTITIONS))
+        known = {name: each for name, each in described.items() if isinstance(each, TransactionDescription)}
+        hidden = {name: HIDDEN_PARTITIONS for name, each in known.items() if each.is_hidden}
+        self.note("partitions of transactional ID", hidden)
         return described
 
     @property
