@@ -24,8 +24,8 @@ def topic_findings(topic: str, facts: TopicFacts | Skipped) -> Iterator[Finding]
     if facts.partitions > 1:
         message = f"the config topic has {facts.partitions} partitions: every worker refuses to start"
         yield topics.PARTITIONS.finding(topic, message, {"partitions": facts.partitions})
-    policy = facts.settings.get("cleanup.policy")
-    if policy is not None and [word.strip() for word in policy.split(",")] != ["compact"]:
+    policy = facts.setting("cleanup.policy")
+    if not isinstance(policy, Skipped) and [word.strip() for word in policy.split(",")] != ["compact"]:
         yield topics.CLEANUP.finding(
             topic,
             f"cleanup.policy is {policy}, not compact: workers refuse to start, and connectors will be lost with time",

@@ -54,8 +54,8 @@ def topic_findings(
 
 
 def _cleanup_policy(subject: str, topic: OffsetsTopic) -> Iterator[Finding]:
-    policy = None if isinstance(topic.facts, Skipped) else topic.facts.settings.get("cleanup.policy")
-    if policy is not None and [word.strip() for word in policy.split(",")] != ["compact"]:
+    policy = topic.facts if isinstance(topic.facts, Skipped) else topic.facts.setting("cleanup.policy")
+    if not isinstance(policy, Skipped) and [word.strip() for word in policy.split(",")] != ["compact"]:
         yield CLEANUP.finding(
             subject,
             f"cleanup.policy is {policy}, not compact: offsets are deleted with time, and a worker or task that checks "

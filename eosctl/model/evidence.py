@@ -15,6 +15,9 @@ from eosctl.model.transactions import TransactionDescription
 from eosctl.model.versions import KafkaVersion
 from eosctl.model.workers import ConnectorStatus
 
+DEAD: Final = "Dead"
+"""The state that a coordinator answers for a group that does not exist."""
+NO_SUCH_GROUP: Final = Skipped("no such group exists: none of its workers runs, or --group-id is wrong")
 NOT_READ: Final = Skipped("it was not read")
 UNKNOWN_PRINCIPAL: Final = "User:?"
 """Whose principal neither the user nor a properties file names."""
@@ -30,7 +33,7 @@ class WorkerEvidence:
     """
 
     url: str
-    version: KafkaVersion
+    version: KafkaVersion | Skipped
     kafka_cluster_id: str
     enabled: bool | Skipped = NOT_READ
     connectors: frozenset[str] | Skipped = NOT_READ
@@ -57,6 +60,11 @@ class ConnectGroup:
     protocol: str
     members: tuple[GroupMember, ...]
     leader_url: str | None = None
+
+    @property
+    def lacking(self) -> tuple[Skipped, ...]:
+        """That the group does not exist: no worker of it runs, or its name is another one."""
+        return (NO_SUCH_GROUP,) if self.state == DEAD and not self.members else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +147,11 @@ class Evidence:
         """The workers that answered, in the order given."""
         workers = () if isinstance(self.workers, Skipped) else self.workers.values()
         return tuple(worker for worker in workers if isinstance(worker, WorkerEvidence))
+
+    @property
+    def versions(self) -> tuple[KafkaVersion, ...]:
+        """The versions that the workers name."""
+        return tuple(each.version for each in self.answering if not isinstance(each.version, Skipped))
 
     @property
     def silent(self) -> Mapping[str, Skipped]:

@@ -51,7 +51,11 @@ def _unusable(evidence: Evidence) -> Iterator[Finding | Skipped]:
                 )
                 yield kinds.UNUSABLE.finding(f"broker {node}", message, {"live_brokers": live})
         return
-    minimum = int(log.facts.settings.get(MIN_ISR, "1"))
+    in_sync = log.facts.setting(MIN_ISR)
+    if isinstance(in_sync, Skipped):
+        yield in_sync
+        return
+    minimum = int(in_sync)
     if minimum > log.facts.replication_factor:
         message = (
             f"{MIN_ISR} of {LOG} is {minimum} and its replication factor {log.facts.replication_factor}: no "

@@ -9,7 +9,7 @@ from eosctl.model.connectors import connector_path
 from eosctl.model.evidence import Evidence
 from eosctl.model.report import Finding
 from eosctl.model.rules import Rule
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Skipped, not_asked
 
 PRODUCER: Final = "producer.override."
 TIMEOUT: Final = "transaction.timeout.ms"
@@ -123,7 +123,7 @@ def _interval(evidence: Evidence) -> Iterator[Finding | Skipped]:
         timeout = DEFAULT_TIMEOUT_MS if text is None else _whole(text)
         interval = own if own is not None else max((each for each in flush if each is not None), default=None)
         if interval is None or timeout is None:
-            yield Skipped(f"the interval of {name} is the workers' offset.flush.interval.ms: give --worker-config")
+            yield not_asked(f"the interval of {name} is the workers' offset.flush.interval.ms: give --worker-config")
         elif interval >= timeout:
             message = (
                 f"transactions last {interval} ms by its interval and {timeout} ms by {TIMEOUT}: the broker aborts them"

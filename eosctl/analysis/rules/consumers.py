@@ -6,7 +6,7 @@ from typing import Final
 from eosctl.analysis.catalogue import consumers as kinds
 from eosctl.model.evidence import Evidence
 from eosctl.model.rules import Rule
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Skipped, not_asked
 
 
 def _uncommitted(evidence: Evidence) -> Iterator[Skipped]:
@@ -14,7 +14,10 @@ def _uncommitted(evidence: Evidence) -> Iterator[Skipped]:
     groups = sorted(name for name, kind in known.items() if kind != "connect")
     if groups:
         shown = ", ".join(groups[:20]) + (" …" if len(groups) > 20 else "")
-        yield Skipped(f"no broker tells a consumer's isolation.level; there are {len(groups)} consumer groups: {shown}")
+        # No request asks for it, so no answer lacks it.
+        yield not_asked(
+            f"no broker tells a consumer's isolation.level; there are {len(groups)} consumer groups: {shown}"
+        )
 
 
 RULES: Final = (

@@ -49,16 +49,19 @@ def ask(rule: Rule, evidence: Evidence) -> RuleAnswer:
         return RuleAnswer(rule)
     missing = evidence.missing(rule.needs)
     if missing:
-        return RuleAnswer(rule, (), tuple(f"{name.replace('_', ' ')}: {skipped.reason}" for name, skipped in missing))
+        reasons = tuple(f"{name.replace('_', ' ')}: {skipped.reason}" for name, skipped in missing)
+        return RuleAnswer(rule, (), reasons, not any(skipped.cause.is_gap for _, skipped in missing))
     said = tuple(rule.check(evidence))
-    reasons = dict.fromkeys(each.reason for each in said if isinstance(each, Skipped))
-    return RuleAnswer(rule, tuple(each for each in said if isinstance(each, Finding)), tuple(reasons))
+    unknown = [each for each in said if isinstance(each, Skipped)]
+    reasons = tuple(dict.fromkeys(each.reason for each in unknown))
+    complete = not any(each.cause.is_gap for each in unknown)
+    return RuleAnswer(rule, tuple(each for each in said if isinstance(each, Finding)), reasons, complete)
 
 
 def _concerns(rule: Rule, evidence: Evidence) -> bool:
     """Whether a worker of a version that the rule is about may be there: any may where none answered."""
-    known = [worker.version for worker in evidence.answering]
-    if not known or evidence.silent:
+    known = evidence.versions
+    if len(known) < len(evidence.answering) or not known or evidence.silent:
         return True
     return any(
         (rule.since is None or version >= rule.since) and (rule.until is None or version < rule.until)

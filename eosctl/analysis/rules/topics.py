@@ -49,9 +49,9 @@ def _partitions(evidence: Evidence) -> Iterator[Finding | Skipped]:
 def _policy(evidence: Evidence) -> Iterator[Finding | Skipped]:
     yield from _unread(evidence)
     for topic, facts in _read(evidence):
-        policy = facts.settings.get(POLICY)
-        if policy is None:
-            yield Skipped(f"{POLICY} of {topic.name} may not be read (DescribeConfigs)")
+        policy = facts.setting(POLICY)
+        if isinstance(policy, Skipped):
+            yield policy
         elif [word.strip() for word in policy.split(",")] != ["compact"]:
             message = f"{POLICY} of the {topic.role} topic is {policy}: its records are deleted with time"
             cure = kinds.CLEANUP.fix.replace("<topic>", topic.name)
@@ -61,10 +61,11 @@ def _policy(evidence: Evidence) -> Iterator[Finding | Skipped]:
 def _writable(evidence: Evidence) -> Iterator[Finding | Skipped]:
     yield from _unread(evidence)
     for topic, facts in _read(evidence):
-        if MIN_ISR not in facts.settings:
-            yield Skipped(f"{MIN_ISR} of {topic.name} may not be read (DescribeConfigs)")
+        in_sync = facts.setting(MIN_ISR)
+        if isinstance(in_sync, Skipped):
+            yield in_sync
             continue
-        minimum = int(facts.settings[MIN_ISR])
+        minimum = int(in_sync)
         if minimum > facts.replication_factor:
             message = (
                 f"{MIN_ISR} is {minimum} and the replication factor {facts.replication_factor}: nothing can be written"

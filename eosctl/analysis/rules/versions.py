@@ -7,6 +7,7 @@ from eosctl.analysis.catalogue import versions as kinds
 from eosctl.model.evidence import Evidence
 from eosctl.model.report import Finding
 from eosctl.model.rules import Rule
+from eosctl.model.skipped import Skipped
 from eosctl.model.versions import EXACTLY_ONCE_SOURCES, KafkaVersion
 
 
@@ -41,27 +42,36 @@ FIXED_BUGS: Final = (
 UP: Final = frozenset({"preparing", "enabled"})
 
 
-def _too_old(evidence: Evidence) -> Iterator[Finding]:
+def _too_old(evidence: Evidence) -> Iterator[Finding | Skipped]:
     for worker in evidence.answering:
-        if worker.version < EXACTLY_ONCE_SOURCES:
+        if isinstance(worker.version, Skipped):
+            yield worker.version
+        elif worker.version < EXACTLY_ONCE_SOURCES:
             message = f"the worker runs Kafka {worker.version}, which ignores exactly.once.source.support"
             yield kinds.TOO_OLD.finding(worker.url, message, {"version": str(worker.version)})
 
 
-def _mixed(evidence: Evidence) -> Iterator[Finding]:
-    versions = {worker.url: str(worker.version) for worker in evidence.answering}
+def _mixed(evidence: Evidence) -> Iterator[Finding | Skipped]:
+    yield from _unnamed(evidence)
+    known = {worker.url: worker.version for worker in evidence.answering}
+    versions = {url: str(version) for url, version in known.items() if not isinstance(version, Skipped)}
     if len(set(versions.values())) > 1:
         reported = ", ".join(sorted(set(versions.values())))
         yield kinds.MIXED.finding("workers", f"the workers run different versions: {reported}", {"versions": versions})
 
 
-def _bugs(evidence: Evidence) -> Iterator[Finding]:
-    for version in sorted({worker.version for worker in evidence.answering}):
+def _bugs(evidence: Evidence) -> Iterator[Finding | Skipped]:
+    yield from _unnamed(evidence)
+    for version in sorted(set(evidence.versions)):
         bugs = [bug for bug in FIXED_BUGS if version >= EXACTLY_ONCE_SOURCES and bug.concerns(version)]
         if bugs:
             reported = "; ".join(f"{bug.issue} ({bug.effect})" for bug in bugs)
             message = f"workers run Kafka {version}, which has bugs that concern exactly-once: {reported}"
             yield kinds.BUGS.finding(str(version), message, {"issues": [bug.issue for bug in bugs]})
+
+
+def _unnamed(evidence: Evidence) -> Iterator[Skipped]:
+    return (each.version for each in evidence.answering if isinstance(each.version, Skipped))
 
 
 RULES: Final = (
