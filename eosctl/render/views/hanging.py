@@ -124,9 +124,10 @@ def _waiting(held: HeldBack) -> dict[str, Any]:
 def _next_step(verdict: Verdict) -> str:
     """What to do about it, as a sentence with the command."""
     transaction = verdict.transaction
-    where = f"--topic {transaction.topic_partition.topic} --partition {transaction.topic_partition.partition}"
+    topic, partition = transaction.topic_partition.topic, transaction.topic_partition.partition
     fence = f"eosctl fence --transactional-id {transaction.transactional_id}"
-    abort = f"eosctl transactions abort {where} --start-offset {transaction.start_offset}"
+    start_offset = transaction.start_offset
+    abort = f"eosctl transactions abort --topic {topic} --partition {partition} --start-offset {start_offset}"
     match verdict.advice, verdict.hangs:
         case Advice.ABORT, _:
             return f"abort it: {abort}"
