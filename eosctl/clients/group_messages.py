@@ -55,7 +55,7 @@ def describe_groups(group_ids: Iterable[str]) -> Request:
 
 
 def cluster_operations() -> Request:
-    """DescribeCluster (KIP-700): cluster_authorized_operations, a bit for each AclOperation that the principal may."""
+    """DescribeCluster (KIP-700): authorized_operations, the codes of what the principal may."""
     from kafka.protocol.admin import DescribeClusterRequest
 
     return Request(DescribeClusterRequest, {"include_cluster_authorized_operations": True}, since="2.8")

@@ -12,7 +12,7 @@ def counted(count: int, one: str, many: str | None = None) -> str:
     return f"{count:,} {noun}"
 
 
-def some(names: Sequence[str]) -> str:
+def some(names: Sequence[str], between: str = ", ") -> str:
     """The first five, and how many more there are."""
-    shown = ", ".join(names[:SHOWN])
+    shown = between.join(names[:SHOWN])
     return shown if len(names) <= SHOWN else f"{shown} and {len(names) - SHOWN} more"

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Self
 
+from eosctl.model.counts import some
 from eosctl.model.evidence import ConnectGroup, GroupMember
 from eosctl.model.groups import CONNECT_PROTOCOL
 from eosctl.model.names import LEADER_PREFIX, ConnectorTaskId, leader_transactional_id
@@ -37,6 +38,13 @@ class LiveOwner:
     task: ConnectorTaskId | None
     member: str
     state: str = ""
+
+    def __str__(self) -> str:
+        if self.task is None:
+            return f"the leader of Connect cluster {self.group_id} at {self.member}"
+        state = f" ({self.state})" if self.state else ""
+        task = f"task {self.task.task} of connector {self.task.connector}{state}"
+        return f"{task} in Connect cluster {self.group_id} at {self.member}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +86,19 @@ class LiveOwners:
         if not self.unknown:
             return ()
         return tuple(sorted(possible_groups([transactional_id]) & self.unknown.keys()))
+
+    def why_in_use(self, transactional_ids: Iterable[str], besides: str | None) -> str | None:
+        """Who else has one of these IDs, or may have; None: nobody. The tasks of group `besides` are left out."""
+        reasons = []
+        for each in transactional_ids:
+            owners = [owner for owner in self.of_id(each) if owner.group_id != besides]
+            reasons += [f"transactional ID {each} is also that of {owner}" for owner in owners]
+            reasons += [
+                f"whether a task of Connect group {group_id} has transactional ID {each} is unknown: {why.reason}"
+                for group_id in self.unknown_of(each)
+                if group_id != besides and (why := self.unknown[group_id])
+            ]
+        return some(reasons, "; ") if reasons else None
 
     @property
     def connectors(self) -> dict[str, set[str]]:

@@ -10,6 +10,7 @@ from eosctl.clients.group_messages import cluster_operations, describe_groups, f
 from eosctl.clients.messages import Response, topics_metadata
 from eosctl.codecs.connect_protocol import decode_leader_url, decode_member_url, decode_tasks
 from eosctl.errors import EosctlError, TimedOut, Undecodable, Unreachable
+from eosctl.model.acls import OPERATION_CODES, Operation
 from eosctl.model.evidence import ConnectGroup, GroupMember
 from eosctl.model.groups import CONNECT_PROTOCOL, CONSUMER_OFFSETS
 from eosctl.model.live_owners import NO_MEMBERS
@@ -28,8 +29,6 @@ PAUSE_S: Final = 0.1
 SETTLED_S: Final = 10.0
 """How long a group that rebalances is waited for."""
 GROUPS_PER_REQUEST: Final = 500
-DESCRIBE_BIT: Final = 1 << 8
-"""AclOperation.DESCRIBE among authorized operations."""
 
 
 def read_connect_group(wire: "Wire", group_id: str) -> ConnectGroup:
@@ -99,8 +98,8 @@ def _all_groups(wire: "Wire") -> Collection[str] | None:
     Brokers leave groups without Describe out of a list, unless the principal has Describe on the cluster.
     """
     try:
-        allowed = wire.request_any(cluster_operations()).cluster_authorized_operations
-        if allowed < 0 or not allowed & DESCRIBE_BIT:
+        allowed = wire.request_any(cluster_operations()).authorized_operations
+        if OPERATION_CODES[Operation.DESCRIBE] not in allowed:
             return None
         return [each.group_id for each in listed_groups(wire).values() if each.is_connect]
     except EosctlError:
