@@ -229,10 +229,12 @@ class CoverageLog:
         finally:
             self._needed = before
 
-    def note(self, what: str, fact: object) -> None:
+    def note(self, what: str, fact: object, *, needed: bool = True) -> None:
         """Keep that `what` was asked for, and what of `fact` is Skipped."""
         with self._lock:
-            unread = (each if self._needed else replace(each, needed=False) for each in unread_in(what, fact))
+            unread = (
+                each if needed and self._needed else replace(each, needed=False) for each in unread_in(what, fact)
+            )
             self._coverage += Coverage((what,), tuple(unread))
 
     def noted(self, what: str, records: Iterable[R]) -> Iterator[R]:

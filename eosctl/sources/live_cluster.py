@@ -117,13 +117,21 @@ class LiveCluster(LiveGroups):
 
     # -- brokers ------------------------------------------------------------------------------------------------------
 
-    @asked("the cluster")
     def cluster(self) -> ClusterFacts | Skipped:
         """Raises Unreachable where no broker answers."""
+        addresses = self._addresses()
+        if isinstance(addresses, Skipped):
+            return addresses
+        longest_ms = kafka_topics.max_transaction_timeout_ms(self._wire)
+        # Only fencing uses it, and does without it.
+        self.note("the brokers' transaction.max.timeout.ms", longest_ms, needed=False)
+        return ClusterFacts(self._wire.cluster_id, addresses, longest_ms)
+
+    @asked("the cluster")
+    def _addresses(self) -> Mapping[int, str] | Skipped:
         if not self._connections.client_properties.bootstrap_servers:
             return NO_BROKERS
-        addresses = {broker.node_id: f"{broker.host}:{broker.port}" for broker in self._wire.brokers()}
-        return ClusterFacts(self._wire.cluster_id, addresses, kafka_topics.max_transaction_timeout_ms(self._wire))
+        return {broker.node_id: f"{broker.host}:{broker.port}" for broker in self._wire.brokers()}
 
     @asked("broker settings")
     def broker_settings(self) -> Mapping[int, Mapping[str, str] | Skipped] | Skipped:

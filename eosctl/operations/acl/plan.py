@@ -1,6 +1,7 @@
 """Planning the ACLs of Connect clusters, and comparing them with those of the Kafka cluster."""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -56,7 +57,9 @@ def plan_cluster_acls(session: Session, options: AclOptions) -> AclReport:
     as_of = reader.now()
     clusters = read_connect_clusters(session, options.inputs)
     principals = principals_by_role(options.principals, clusters)
-    acls = reader.acls(topics_of(clusters))
+    # A plan that is not compared is whole without the ACLs that there are.
+    with nullcontext() if options.check else reader.adding():
+        acls = reader.acls(topics_of(clusters))
     _require_acls(options, acls)
     place = place_of(clusters, acls.addresses, options.inputs.cluster)
     request = AclRequest(
