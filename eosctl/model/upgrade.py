@@ -75,8 +75,8 @@ class UpgradeCheck(Answer):
 
     @property
     def complete(self) -> bool:
-        """Whether the verdict is known."""
-        return self.verdict is not Verdict.CANNOT_TELL
+        """Whether the verdict is known, and nothing was unread behind which more could stand in the way."""
+        return self.verdict is not Verdict.CANNOT_TELL and not self.coverage.gaps
 
     @property
     def summary(self) -> str:
