@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeVar
 
 from eosctl.errors import EosctlError, UsageError
 from eosctl.model.client_roles import ConnectorConfig
+from eosctl.model.clock import ClusterClock
 from eosctl.model.cluster_acls import ClusterAcls
 from eosctl.model.coverage import Coverage, unread_in
 from eosctl.model.evidence import ConnectGroup, InternalTopic, TransactionLog, WorkerEvidence
@@ -66,6 +67,9 @@ class ClusterReader(TopicReader, Protocol):
 
     def cluster(self) -> ClusterFacts | Skipped:
         """Cluster ID, brokers and the least transaction.max.timeout.ms among them."""
+
+    def clock(self) -> ClusterClock | Skipped:
+        """The cluster's clock beside the one of `now`."""
 
     def broker_settings(self) -> Mapping[int, Mapping[str, str] | Skipped] | Skipped:
         """The settings of each live broker that the rules ask for, by node ID."""

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 from eosctl.errors import EosctlError, Unreachable, UsageError
+from eosctl.model.clock import ClusterClock
 from eosctl.model.cluster_acls import ClusterAcls
 from eosctl.model.evidence import ConnectGroup, InternalTopic, TransactionLog
 from eosctl.model.groups import ListedGroup
@@ -78,6 +79,10 @@ class SavedCluster(SavedTopics):
     def cluster(self) -> ClusterFacts | Skipped:
         """As it was saved."""
         return self._snapshot.cluster
+
+    def clock(self) -> ClusterClock | Skipped:
+        """As it was measured when the snapshot was saved."""
+        return self._snapshot.clock
 
     @asked("broker settings")
     def broker_settings(self) -> Mapping[int, Mapping[str, str] | Skipped] | Skipped:
