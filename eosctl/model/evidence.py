@@ -12,7 +12,7 @@ from eosctl.model.report import Finding
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import TopicFacts
 from eosctl.model.transactions import TransactionDescription
-from eosctl.model.versions import KafkaVersion
+from eosctl.model.versions import KafkaVersion, Release
 from eosctl.model.workers import ConnectorStatus
 
 NOT_READ: Final = Skipped("it was not read")
@@ -90,6 +90,7 @@ class ClusterEvidence:
     internal_topics: tuple[InternalTopic, ...]
     transaction_log: TransactionLog | Skipped | None
     leaderless: frozenset[TopicPartition] | Skipped
+    broker_releases: Mapping[int, Release | Skipped] | Skipped
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +100,12 @@ class Evidence:
     workers and their validate probe by REST address (Skipped: the worker did not answer); worker_files are properties
     files that the user gave, by name, without secrets; statuses what REST says of connectors; preflight the messages of
     `exactly.once.support=required` about each source connector; inspection the config topic; brokers the settings of
-    each; transaction_log None where the topic does not exist yet; transactions the descriptions of the leader's and the
-    tasks' IDs (an ID that is missing is unknown to its coordinator, one that is Skipped has a coordinator that did not
-    answer); leaderless the partitions of their open transactions that have no leader now; transactional_ids all that
-    the cluster lists, unlisted why others may be missing from them; idle_since the time of the last record (ms since
-    the epoch) in the transaction log of each of those IDs that has no ongoing transaction;
+    each, broker_releases what their API versions tell of their releases; transaction_log None where the topic does not
+    exist yet; transactions the descriptions of the leader's and the tasks' IDs (an ID that is missing is unknown to its
+    coordinator, one that is Skipped has a coordinator that did not answer); leaderless the partitions of their open
+    transactions that have no leader now; transactional_ids all that the cluster lists, unlisted why others may be
+    missing from them; idle_since the time of the last record (ms since the epoch) in the transaction log of each of
+    those IDs that has no ongoing transaction;
     offset_findings those of `offsets show`; groups the protocol type (consumer, connect, …) of each group by
     name; acl_differences what workers and connectors need in phases preparing and enabled, against the cluster's ACLs.
     """
@@ -118,6 +120,7 @@ class Evidence:
     preflight: Mapping[str, tuple[str, ...] | Skipped] | Skipped = NOT_READ
     inspection: Inspection | Skipped = NOT_READ
     brokers: Mapping[int, Properties | Skipped] | Skipped = NOT_READ
+    broker_releases: Mapping[int, Release | Skipped] | Skipped = NOT_READ
     internal_topics: tuple[InternalTopic, ...] | Skipped = NOT_READ
     transaction_log: TransactionLog | Skipped | None = NOT_READ
     transactions: Mapping[str, TransactionDescription | Skipped] | Skipped = NOT_READ
@@ -139,6 +142,21 @@ class Evidence:
         """The workers that answered, in the order given."""
         workers = () if isinstance(self.workers, Skipped) else self.workers.values()
         return tuple(worker for worker in workers if isinstance(worker, WorkerEvidence))
+
+    @property
+    def worker_releases(self) -> tuple[Release, ...] | None:
+        """The versions of the workers; None where one did not answer, or none did."""
+        found = tuple(Release(each.version, each.version.next_patch) for each in self.answering)
+        return None if self.silent or not found else found
+
+    @property
+    def known_broker_releases(self) -> tuple[Release, ...] | None:
+        """What the brokers' API versions tell; None where that of one is not known."""
+        releases = self.broker_releases
+        if isinstance(releases, Skipped):
+            return None
+        found = tuple(each for each in releases.values() if not isinstance(each, Skipped))
+        return found if len(found) == len(releases) else None
 
     @property
     def silent(self) -> Mapping[str, Skipped]:

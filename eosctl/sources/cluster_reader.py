@@ -26,7 +26,7 @@ from eosctl.model.snapshot import ClusterFacts, ConfigTopicLog
 from eosctl.model.topics import PartitionOffsets
 from eosctl.model.transaction_log import TransactionLogRecords
 from eosctl.model.transactions import Described, ListedTransactions, TransactionState
-from eosctl.model.versions import KafkaVersion
+from eosctl.model.versions import KafkaVersion, Release
 from eosctl.model.workers import ConnectFacts, ConnectorStatus
 from eosctl.sources.topic_reader import TopicReader
 
@@ -73,6 +73,9 @@ class ClusterReader(TopicReader, Protocol):
 
     def broker_settings(self) -> Mapping[int, Mapping[str, str] | Skipped] | Skipped:
         """The settings of each live broker that the rules ask for, by node ID."""
+
+    def broker_releases(self) -> Mapping[int, Release | Skipped] | Skipped:
+        """What the API versions of each live broker tell of its release, by node ID."""
 
     def internal_topic(self, role: str, name: str) -> InternalTopic:
         """The workers' topic for `role` (config, offsets or status) with its settings."""

@@ -10,7 +10,6 @@ from eosctl.codecs.config_topic import decode_config_records
 from eosctl.codecs.principals import mask_all_but_principals
 from eosctl.codecs.secrets import mask_properties
 from eosctl.errors import EosctlError
-from eosctl.model.clock import ClusterClock
 from eosctl.model.cluster_acls import ClusterAcls
 from eosctl.model.evidence import ConnectGroup, InternalTopic, TransactionLog
 from eosctl.model.groups import ListedGroup
@@ -30,7 +29,6 @@ from eosctl.sources import (
     cluster_acls,
     connect_group,
     first_batches,
-    kafka_clock,
     kafka_evidence,
     kafka_groups,
     kafka_log,
@@ -44,8 +42,8 @@ from eosctl.sources import (
     transactional_id_access,
 )
 from eosctl.sources.cluster_reader import CommitPlace, Servers, Wanted, asked, wanted_of
+from eosctl.sources.live_brokers import LiveBrokers
 from eosctl.sources.live_connect import NO_BROKERS
-from eosctl.sources.live_topics import LiveTopics
 from eosctl.sources.offsets_topics import NewFold
 from eosctl.sources.other_clusters import OtherClusters
 
@@ -79,7 +77,7 @@ class Connections(Protocol):
         """The clock, in ms since the epoch."""
 
 
-class LiveCluster(LiveTopics):
+class LiveCluster(LiveBrokers):
     """Asks the brokers and workers again at each question.
 
     `progress` shows how far long reads have come; `new_fold` makes what a partition of an offsets topic is folded with.
@@ -127,10 +125,6 @@ class LiveCluster(LiveTopics):
             return NO_BROKERS
         addresses = {broker.node_id: f"{broker.host}:{broker.port}" for broker in self._wire.brokers()}
         return ClusterFacts(self._wire.cluster_id, addresses, kafka_topics.max_transaction_timeout_ms(self._wire))
-
-    def clock(self) -> ClusterClock | Skipped:
-        """By one request; it is no gap where it fails, for what needs it says so."""
-        return or_skipped(lambda: kafka_clock.read_clock(self._wire, self.now))
 
     @asked("broker settings")
     def broker_settings(self) -> Mapping[int, Mapping[str, str] | Skipped] | Skipped:

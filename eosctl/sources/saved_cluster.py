@@ -26,6 +26,7 @@ from eosctl.model.transactions import (
     TransactionState,
     why_undescribed,
 )
+from eosctl.model.versions import Release
 from eosctl.sources.cluster_reader import (
     CommitPlace,
     Servers,
@@ -88,6 +89,11 @@ class SavedCluster(SavedTopics):
     def broker_settings(self) -> Mapping[int, Mapping[str, str] | Skipped] | Skipped:
         """As they were saved."""
         return self._evidence if isinstance(self._evidence, Skipped) else self._evidence.brokers
+
+    @asked("broker releases")
+    def broker_releases(self) -> Mapping[int, Release | Skipped] | Skipped:
+        """As they were saved."""
+        return self._evidence if isinstance(self._evidence, Skipped) else self._evidence.broker_releases
 
     @asked("{0} topic {1}")
     def internal_topic(self, role: str, name: str) -> InternalTopic:

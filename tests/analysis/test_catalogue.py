@@ -60,6 +60,7 @@ REPORTED_BY = {
     "analysis.audit.audit_findings": {"audit"},
     "analysis.audit.finding_words": {"audit"},
     "analysis.audit.log_findings": {"audit"},
+    "analysis.cleanup_policy": {"doctor", "inspect-config", "offsets show"},
     "analysis.config_findings": {"inspect-config"},
     "analysis.connector_findings": {"inspect-config"},
     "analysis.connector_offset_findings": {"offsets show"},

@@ -19,7 +19,7 @@ from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.report import Severity
 from eosctl.model.skipped import Skipped
 from eosctl.model.transactions import TransactionState
-from eosctl.model.versions import KafkaVersion
+from eosctl.model.versions import KafkaVersion, Release
 from eosctl.model.workers import ConnectorStatus, TaskStatus
 from tests.analysis.config_records import Log
 from tests.analysis.evidence import (
@@ -233,9 +233,69 @@ def test_inspect_config_and_doctor_report_the_same_findings_of_the_config_topic(
 
 
 def test_consumers_isolation_levels_cannot_be_told_and_the_groups_are_named() -> None:
-    said = answer("EOS120", but(groups={"g": "connect", "reports": "consumer"}))
+    said = answer("EOS120", but(groups={"g": "connect", "reports": "consumer", "queue": "share"}))
     assert said.outcome == "cannot tell"
-    assert "1 consumer groups: reports" in said.cannot_tell[0]
+    assert "1 consumer group: reports" in said.cannot_tell[0]
+    assert "share.isolation.level was not read of 1 share group: queue" in said.cannot_tell[1]
+
+
+OFF = but(brokers={0: BROKER | {"transaction.partition.verification.enable": "false"}})
+
+
+@pytest.mark.parametrize("worker_version", ["3.3.2", "4.3.1"])
+def test_a_rule_about_brokers_is_asked_whatever_version_the_workers_have(worker_version: str) -> None:
+    old = replace(OFF, workers={A: worker(A, worker_version)}, broker_releases={0: Release(KafkaVersion(3, 8), None)})
+    assert answer("EOS043", old).outcome == "found"
+
+
+def test_a_broker_of_before_the_setting_says_nothing_of_it_and_is_not_asked() -> None:
+    unknowing = {key: value for key, value in BROKER.items() if "verification" not in key}
+    before = {0: Release(KafkaVersion(3, 0), KafkaVersion(3, 6))}
+    assert answer("EOS043", replace(OFF, broker_releases=before)).outcome == "fine"
+    assert answer("EOS043", but(brokers={0: unknowing})).outcome == "fine"
+
+
+def test_a_bug_of_brokers_is_judged_by_their_release_and_its_fix_upgrades_them() -> None:
+    releases = {0: Release(KafkaVersion(3, 0), KafkaVersion(3, 8)), 1: Release(KafkaVersion(3, 8), None)}
+    [found] = answer("EOS003", but(broker_releases=releases)).findings
+    assert (found.subject, found.evidence["brokers"]) == ("brokers", [0])
+    assert found.cure == "upgrade the brokers to Kafka 3.8.0 or newer"
+    assert answer("EOS003", but(broker_releases={0: Release(KafkaVersion(3, 8), None)})).outcome == "fine"
+
+
+@pytest.mark.parametrize(
+    ("version", "needed"), [("3.3.2", "3.8.0"), ("3.6.2", "3.8.0"), ("3.7.0", "3.8.0"), ("3.7.2", "3.8.0")]
+)
+def test_the_fix_of_workers_bugs_is_a_release_that_exists_and_has_all_fixes(version: str, needed: str) -> None:
+    [found] = answer("EOS003", but(workers={A: worker(A, version)})).findings
+    assert found.cure.startswith(f"upgrade the workers to Kafka {needed} or newer")
+
+
+POLICY = "connector.client.config.override.policy"
+
+
+@pytest.mark.parametrize(
+    ("settings", "in_connector"),
+    [({}, True), ({POLICY: "All"}, True), ({POLICY: "Principal"}, False), ({POLICY: "None"}, False),
+     ({POLICY: "Allowlist"}, False),
+     ({POLICY: "Allowlist", "connector.client.config.override.allowlist": "retry.backoff.ms,retry.backoff.max.ms"},
+      True)],
+)  # fmt: skip
+def test_a_slow_round_is_fixed_where_the_override_policy_allows_it(settings: dict[str, str], in_connector: bool):
+    slow = but(inspection=inspection(tasks(105)), transaction_log=ONE_COORDINATOR, worker_files={A: FILE | settings})
+    [found] = answer("EOS030", slow).findings
+    assert ("PUT /connectors/x/config" in found.cure) is in_connector
+    assert "admin.retry.backoff.ms=5 and admin.retry.backoff.max.ms=5 on all workers" in found.cure
+
+
+@pytest.mark.parametrize(
+    ("policy", "severity", "words"),
+    [("delete", Severity.ERROR, "deleted with time"), ("compact,delete", Severity.ERROR, "deleted with time"),
+     ("", Severity.WARNING, "nothing is deleted")],
+)  # fmt: skip
+def test_an_empty_cleanup_policy_deletes_nothing(policy: str, severity: Severity, words: str) -> None:
+    [found] = answer("EOS052", but(internal_topics=(topic("offsets", cleanup_policy=policy),))).findings
+    assert (found.severity, words in found.message) == (severity, True)
 
 
 @pytest.mark.parametrize("rule", [rule for rule in RULES if rule.needs], ids=lambda rule: rule.id)

@@ -30,9 +30,10 @@ CLEANUP: Final = FindingKind(
     title="internal topic is not compacted",
     severity=Severity.ERROR,
     cause="With `delete` in its cleanup policy a topic loses connectors or offsets with time; workers that may read "
-    "the policy refuse to start.",
+    "the policy refuse to start. An empty policy, which brokers accept from 4.2 on, deletes and compacts nothing: "
+    "workers start, and read a topic that grows for ever.",
     fix="kafka-configs.sh --alter --entity-type topics --entity-name <topic> --add-config cleanup.policy=compact",
-    source="Kafka Connect configuration",
+    source="TopicAdmin.verifyTopicCleanupPolicyOnlyCompact; LogConfig",
     commands=("inspect-config", "offsets show"),
 )
 WRITABLE: Final = FindingKind(

@@ -7,7 +7,7 @@ from eosctl.analysis.catalogue import brokers as kinds
 from eosctl.model.counts import counted
 from eosctl.model.evidence import Evidence
 from eosctl.model.report import Finding
-from eosctl.model.rules import Rule
+from eosctl.model.rules import Rule, Versions, Whose
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import KafkaVersion
 
@@ -88,11 +88,11 @@ def _thin(evidence: Evidence) -> Iterator[Finding]:
 def _verification(evidence: Evidence) -> Iterator[Finding | Skipped]:
     yield from _untold(evidence)
     for node, settings in _told(evidence).items():
-        if VERIFICATION not in settings:
-            yield _not_told(node, VERIFICATION)
-        elif settings[VERIFICATION] == "false":
+        if VERIFICATION in settings and settings[VERIFICATION] == "false":
             message = f"{VERIFICATION} is false: a late batch of a zombie can open a transaction that nobody ends"
             yield kinds.VERIFY.finding(f"broker {node}", message)
+        elif VERIFICATION not in settings and not settings:
+            yield _not_told(node, VERIFICATION)
 
 
 def _expiration(evidence: Evidence) -> Iterator[Finding | Skipped]:
@@ -134,7 +134,7 @@ RULES: Final = (
         "Do brokers verify that a batch belongs to an ongoing transaction?",
         needs=("brokers",),
         check=_verification,
-        since=KafkaVersion(3, 6),
+        versions=Versions(Whose.BROKERS, since=KafkaVersion(3, 6)),
     ),
     Rule(
         kinds.EXPIRES,

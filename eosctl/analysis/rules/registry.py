@@ -44,8 +44,8 @@ def diagnose(evidence: Evidence, rules: Iterable[Rule] = RULES) -> Diagnosis:
 
 
 def ask(rule: Rule, evidence: Evidence) -> RuleAnswer:
-    """The answer of one rule: nothing where it does not concern the workers' versions, and never `fine` unread."""
-    if not _concerns(rule, evidence):
+    """The answer of one rule: nothing where it does not concern their versions, and never `fine` unread."""
+    if rule.versions is not None and not rule.versions.concern(evidence):
         return RuleAnswer(rule)
     missing = evidence.missing(rule.needs)
     if missing:
@@ -53,14 +53,3 @@ def ask(rule: Rule, evidence: Evidence) -> RuleAnswer:
     said = tuple(rule.check(evidence))
     reasons = dict.fromkeys(each.reason for each in said if isinstance(each, Skipped))
     return RuleAnswer(rule, tuple(each for each in said if isinstance(each, Finding)), tuple(reasons))
-
-
-def _concerns(rule: Rule, evidence: Evidence) -> bool:
-    """Whether a worker of a version that the rule is about may be there: any may where none answered."""
-    known = [worker.version for worker in evidence.answering]
-    if not known or evidence.silent:
-        return True
-    return any(
-        (rule.since is None or version >= rule.since) and (rule.until is None or version < rule.until)
-        for version in known
-    )

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from eosctl.analysis.catalogue import topics as kinds
+from eosctl.analysis.cleanup_policy import cleanup_policy_finding
 from eosctl.model.counts import counted
 from eosctl.model.evidence import Evidence, InternalTopic
 from eosctl.model.report import Finding
@@ -12,6 +13,7 @@ from eosctl.model.skipped import Skipped
 from eosctl.model.topics import TopicFacts
 
 ALL: Final = frozenset({"preparing", "enabled", "disabled"})
+HELD: Final = {"config": "connectors", "offsets": "offsets", "status": "statuses"}
 POLICY: Final = "cleanup.policy"
 MIN_ISR: Final = "min.insync.replicas"
 
@@ -52,10 +54,8 @@ def _policy(evidence: Evidence) -> Iterator[Finding | Skipped]:
         policy = facts.settings.get(POLICY)
         if policy is None:
             yield Skipped(f"{POLICY} of {topic.name} may not be read (DescribeConfigs)")
-        elif [word.strip() for word in policy.split(",")] != ["compact"]:
-            message = f"{POLICY} of the {topic.role} topic is {policy}: its records are deleted with time"
-            cure = kinds.CLEANUP.fix.replace("<topic>", topic.name)
-            yield kinds.CLEANUP.finding(topic.name, message, {"cleanup_policy": policy}, cure=cure)
+        elif (finding := cleanup_policy_finding(topic.name, topic.name, policy, HELD[topic.role])) is not None:
+            yield finding
 
 
 def _writable(evidence: Evidence) -> Iterator[Finding | Skipped]:

@@ -87,6 +87,7 @@ def _with_brokers(
         group=group_id if isinstance(group_id, Skipped) else reader.connect_group(group_id),
         inspection=inspection,
         brokers=reader.broker_settings(),
+        broker_releases=reader.broker_releases(),
         internal_topics=tuple(reader.internal_topic(role, name) for role, name in topics.items()),
         transaction_log=reader.transaction_log_topic(),
         transactional_ids=listed
@@ -109,6 +110,7 @@ def read_cluster_evidence(
         workers=workers,
         group=group_id if isinstance(group_id, Skipped) else reader.connect_group(group_id),
         brokers=reader.broker_settings(),
+        broker_releases=reader.broker_releases(),
         internal_topics=tuple(reader.internal_topic(role, name) for role, name in topics.items()),
         transaction_log=reader.transaction_log_topic(),
         leaderless=transactions if isinstance(transactions, Skipped) else leaderless(reader, transactions),

@@ -48,6 +48,7 @@ def without_brokers(evidence: Evidence, reason: Skipped) -> Evidence:
         group=reason,
         inspection=reason,
         brokers=reason,
+        broker_releases=reason,
         internal_topics=reason,
         transaction_log=reason,
         transactions=reason,
