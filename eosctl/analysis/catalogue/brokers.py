@@ -38,8 +38,8 @@ VERIFY: Final = FindingKind(
     name="partition-verification-off",
     title="partition verification is off",
     severity=Severity.WARNING,
-    cause="From 3.6 on brokers ask the coordinator whether a partition belongs to the transaction (KIP-890), so that no "
-    "late batch of a zombie opens a hanging one. The setting has no effect on producers of 4.0 and newer where "
+    cause="From 3.6 on brokers ask the coordinator whether a partition belongs to the transaction (KIP-890), so that "
+    "no late batch of a zombie opens a hanging one. The setting has no effect on producers of 4.0 and newer where "
     "transaction.version is 2: their partitions are added by the broker itself.",
     fix="kafka-configs.sh --alter --entity-type brokers --entity-default --add-config "
     "transaction.partition.verification.enable=true",
