@@ -34,6 +34,7 @@ NAMES = """
     080 shadowed-offset  081 stores-disagree  082 malformed-offset  083 offsets-written-elsewhere
     084 orphan-offsets  085 key-in-two-partitions  086 logical-duplicates  087 malformed-offsets-key
     088 open-transaction  089 offsets-undeletable  090 null-partition-lost  091 produces-elsewhere
+    092 uncommitted-offset
     100 exactly-once-unsupported  101 exactly-once-not-required  102 override-ignored
     103 override-breaks-idempotence  104 transaction-timeout-too-long  105 transaction-interval-too-long
     106 mirror-reads-uncommitted  107 mirror-without-internal-rest  108 tasks-failed
@@ -66,6 +67,7 @@ REPORTED_BY = {
     "analysis.connector_offset_findings": {"offsets show"},
     "analysis.fencing": {"fence"},
     "analysis.offset_findings": {"offsets show"},
+    "analysis.offset_phases": {"offsets show"},
     "analysis.producing_elsewhere": {"offsets show"},
     "analysis.transaction_log": {"transactions log"},
     "analysis.upgrade": {"upgrade-check"},
@@ -140,7 +142,10 @@ def test_each_kind_is_found_by_a_module_whose_commands_it_names() -> None:
             reporting[kind.id] |= {"doctor"} if name.startswith("analysis.rules.") else REPORTED_BY[name]
     claimed = {kind.id: set(commands_reporting(kind)) for kind in KINDS}
     ruled = {rule.id for rule in RULES}
-    assert {each: claimed[each] - ({"upgrade-check"} if each in ruled else set()) for each in claimed} == reporting
+    by_rule = {each: {"upgrade-check"} if each in ruled else set() for each in claimed}
+    assert {each: claimed[each] - by_rule[each] for each in claimed} == {
+        each: commands - by_rule[each] for each, commands in reporting.items()
+    }
     assert {each for each, commands in reporting.items() if "doctor" in commands} == ruled
     left_out = {each for each in ruled if "upgrade-check" not in claimed[each]}
     infos = {kind.id for kind in KINDS if kind.severity is Severity.INFO}
