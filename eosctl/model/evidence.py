@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from eosctl.model.acl_plan import AclDifference
+from eosctl.model.clock import ClusterClock
 from eosctl.model.inspection import Inspection
 from eosctl.model.names import TopicPartition, coordinator_partition
 from eosctl.model.offset_stores import SourceSupport
@@ -97,6 +98,7 @@ class ClusterEvidence:
 class Evidence:
     """All that the rules may ask for, by name.
 
+    clock the cluster's clock beside the one of as_of;
     workers and their validate probe by REST address (Skipped: the worker did not answer); worker_files are properties
     files that the user gave, by name, without secrets; statuses what REST says of connectors; preflight the messages of
     `exactly.once.support=required` about each source connector; inspection the config topic; brokers the settings of
@@ -111,6 +113,7 @@ class Evidence:
     """
 
     as_of: int
+    clock: ClusterClock | Skipped = NOT_READ
     group_id: str | Skipped = NOT_READ
     cluster_id: str | Skipped = NOT_READ
     workers: Mapping[str, WorkerEvidence | Skipped] | Skipped = NOT_READ

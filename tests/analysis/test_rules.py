@@ -120,7 +120,7 @@ CONDITIONS = [
                                             "transaction.boundary.interval.ms": "60000"})), "x", "aborts them"),
     ("EOS106", but(inspection=mirror()), "x", "reads uncommitted"),
     ("EOS107", but(worker_files={"mm2": {"clusters": "A, B", "B.exactly.once.source.support": "enabled"}}), "mm2",
-     "cannot ask the leader"),
+     "cannot ask it to fence"),
     ("EOS110", but(transactions={}), "connect-cluster-g", "no leader of group g ever prepared"),
     ("EOS111", but(transactions=LEADER_ID), "x", "g-x-0"),
     ("EOS112", but(transactions={"g-x-0": described("g-x-0", TransactionState.ONGOING, NOW - 200_000)}), "g-x-0",
@@ -325,7 +325,11 @@ UNTOLD = [
     ("EOS100", but(preflight={"x": UNREAD}), "denied"),
     ("EOS100", but(preflight={"x": (f"The connector {SAYS_NOTHING} of it",)}), "does not say"),
     ("EOS104", but(inspection=inspection(**{"producer.override.transaction.timeout.ms": "${env:T:x}"})), "a number"),
-    ("EOS105", but(inspection=inspection(**{"transaction.boundary": "interval"})), "offset.flush.interval.ms"),
+    (
+        "EOS105",
+        but(inspection=inspection(**{"transaction.boundary": "interval"}), worker_files=UNREAD),
+        "offset.flush.interval.ms",
+    ),
     (
         "EOS130",
         but(acl_differences=acls((UNKNOWN_PRINCIPAL, ClientRole.WORKER, None, transactional_id("x")))),

@@ -57,7 +57,8 @@ def read_evidence(session: Session, request: EvidenceRequest) -> Evidence:
         if isinstance(answered.workers, Skipped):
             session.options.need_bootstrap_servers()
         return without_brokers(known, cluster)
-    known = replace(known, cluster_id=cluster if isinstance(cluster, Skipped) else cluster.cluster_id)
+    cluster_id = cluster if isinstance(cluster, Skipped) else cluster.cluster_id
+    known = replace(known, cluster_id=cluster_id, clock=reader.clock())
     topics = topics_of(request, known, reader.worker_offsets_topic())
     known = _with_brokers(reader, known, topics, answered.version)
     known = replace(
