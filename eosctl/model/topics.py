@@ -24,12 +24,20 @@ class PartitionOffsets:
 
 @dataclass(frozen=True, slots=True)
 class TopicFacts:
-    """A topic as the cluster describes it; settings are the effective topic configs that could be read."""
+    """A topic as the cluster describes it; settings are the effective topic configs that could be read.
+
+    in_sync is the number of replicas in sync of the partition that has fewest; None where it is not known.
+    """
 
     name: str
     partitions: int
     replication_factor: int
     settings: Mapping[str, str] = field(default_factory=dict)
+    in_sync: int | None = None
+
+    def lacks_replicas(self, min_isr: int) -> bool:
+        """Whether a write with acks=all is refused in a partition: too few replicas in sync, or too few at all."""
+        return min_isr > (self.replication_factor if self.in_sync is None else self.in_sync)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ UNUSABLE: Final = FindingKind(
     "brokers' settings (3 and 2 by default), and written with acks=all.",
     fix="start the missing brokers, or set transaction.state.log.replication.factor and transaction.state.log.min.isr "
     "to what the brokers allow and restart them",
-    source="KIP-98",
+    source="KIP-98; Partition.appendRecordsToLeader",
 )
 LEADERLESS: Final = FindingKind(
     id="EOS041",

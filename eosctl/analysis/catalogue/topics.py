@@ -4,6 +4,8 @@ from typing import Final
 
 from eosctl.model.report import FindingKind, Severity
 
+TOO_FEW_REPLICAS: Final = "raise the replication factor of <topic> with kafka-reassign-partitions.sh"
+
 MISSING: Final = FindingKind(
     id="EOS050",
     name="missing-internal-topic",
@@ -42,8 +44,9 @@ WRITABLE: Final = FindingKind(
     title="internal topic cannot be written",
     severity=Severity.ERROR,
     cause="Workers write with acks=all, which waits for min.insync.replicas.",
-    fix="kafka-configs.sh --alter --entity-type topics --entity-name <topic> --add-config min.insync.replicas=1",
-    source="Kafka broker configuration",
+    fix="start the brokers that hold its replicas: kafka-topics.sh --describe --topic <topic> names them. Where "
+    f"min.insync.replicas is above the replication factor, {TOO_FEW_REPLICAS}",
+    source="Partition.appendRecordsToLeader",
 )
 THIN: Final = FindingKind(
     id="EOS054",

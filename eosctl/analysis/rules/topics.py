@@ -65,12 +65,15 @@ def _writable(evidence: Evidence) -> Iterator[Finding | Skipped]:
             yield Skipped(f"{MIN_ISR} of {topic.name} may not be read (DescribeConfigs)")
             continue
         minimum = int(facts.settings[MIN_ISR])
-        if minimum > facts.replication_factor:
+        if facts.lacks_replicas(minimum):
+            in_sync = facts.replication_factor if facts.in_sync is None else facts.in_sync
             message = (
-                f"{MIN_ISR} is {minimum} and the replication factor {facts.replication_factor}: nothing can be written"
+                f"{MIN_ISR} is {minimum}, the replication factor {facts.replication_factor}, and a partition has "
+                f"{in_sync} in sync: nothing can be written there"
             )
-            cure = kinds.WRITABLE.fix.replace("<topic>", topic.name)
-            yield kinds.WRITABLE.finding(topic.name, message, {"min_isr": minimum}, cure=cure)
+            few = minimum > facts.replication_factor
+            cure = (kinds.TOO_FEW_REPLICAS if few else kinds.WRITABLE.fix).replace("<topic>", topic.name)
+            yield kinds.WRITABLE.finding(topic.name, message, {"min_isr": minimum, "in_sync": facts.in_sync}, cure=cure)
 
 
 def _thin(evidence: Evidence) -> Iterator[Finding | Skipped]:
