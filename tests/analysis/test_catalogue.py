@@ -21,7 +21,7 @@ NAMES = """
     014 file-contradicts-worker  015 invalid-support-value  016 draft-names  017 worker-files-disagree
     018 two-steps-away
     020 no-such-group  021 unnamed-worker  022 worker-knows-other-connectors  023 unsigned-requests
-    024 tasks-moving
+    024 tasks-moving  025 shared-worker-address
     030 fencing-too-slow  031 fencing-timeout-refused  032 fencing-not-proved
     040 transaction-log-unwritable  041 transaction-log-leaderless  042 transaction-log-thinly-replicated
     043 partition-verification-off  044 transactional-ids-expire-early
@@ -41,7 +41,7 @@ NAMES = """
     110 leader-id-unknown  111 task-ids-unknown  112 transaction-overdue  113 task-and-leader-share-id
     114 transactional-id-prefix  115 foreign-transactional-ids  116 open-transaction-without-leader
     117 transactional-id-near-expiry
-    120 consumers-read-uncommitted
+    120 consumers-read-uncommitted  121 sink-reads-uncommitted
     130 leader-acl-missing  131 task-acl-missing  132 connect-acls-missing  133 transactional-id-collision
     134 override-refused  135 override-policy-unknown  136 topics-unknown  137 own-kafka-client  138 tasks-unknown
     139 authorizer-setting-hidden  140 reference-unresolved  141 acl-denied  142 acl-partly-denied

@@ -6,6 +6,7 @@ import pytest
 
 from eosctl.analysis.rules.connectors import SAYS_NOTHING
 from eosctl.model.clock import ClusterClock
+from eosctl.model.evidence import GroupMember
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Skipped
 from eosctl.model.transactions import TransactionState
@@ -212,3 +213,34 @@ def test_an_internal_topic_is_held_to_its_replicas_in_sync(in_sync, factor, cure
     short = replace(offsets, facts=replace(offsets.facts, in_sync=in_sync))
     [found] = answer("EOS053", but(internal_topics=(short,))).findings
     assert found.cure.startswith(cure)
+
+
+SINK = {"x": ConnectorStatus("x", "sink", "RUNNING", ())}
+LEVEL = "isolation.level"
+
+
+@pytest.mark.parametrize(
+    ("config", "given", "outcome"),
+    [
+        ({f"consumer.override.{LEVEL}": "read_committed"}, {A: FILE}, "fine"),
+        ({}, {A: FILE | {f"consumer.{LEVEL}": "read_committed"}}, "fine"),
+        (
+            {f"consumer.override.{LEVEL}": "read_uncommitted"},
+            {A: FILE | {f"consumer.{LEVEL}": "read_committed"}},
+            "found",
+        ),
+        ({"file": "f"}, {A: FILE | {f"consumer.{LEVEL}": "read_committed"}, B: FILE}, "found"),
+        ({f"consumer.override.{LEVEL}": "read_committed"}, Skipped("not given"), "fine"),
+        ({}, Skipped("not given"), "cannot tell"),
+    ],
+)
+def test_a_sink_reads_what_its_override_says_and_else_what_all_workers_do(config, given, outcome) -> None:
+    said = answer("EOS121", but(statuses=SINK, inspection=inspection(**config), worker_files=given))
+    assert ("found" if said.findings else said.outcome) == outcome
+
+
+def test_workers_of_one_machine_may_use_its_loopback_address() -> None:
+    group = replace(
+        HEALTHY.group, members=(GroupMember("1", "http://localhost:1"), GroupMember("2", "http://127.0.0.1:2"))
+    )
+    assert answer("EOS025", but(group=group)).outcome == "fine"

@@ -114,7 +114,8 @@ def test_a_broker_is_gone_that_leads_the_transaction_log_and_a_partition_of_an_o
 
 
 def test_topics_with_fewer_replicas_than_there_are_brokers(brokers: Sandbox, doctor: Doctor, tmp_path: Path) -> None:
-    conditions = (("EOS042", LOG), *(("EOS054", topic) for topic in INTERNAL))
+    alter_topic(brokers, "connect-status", min_insync_replicas="2")
+    conditions = (("EOS042", LOG), *(("EOS054", topic) for topic in INTERNAL), ("EOS053", "connect-status"))
     found = doctor.sees(*conditions)
     assert all("with kafka-reassign-partitions.sh" in found[condition]["cure"] for condition in conditions)
     every = [(topic, number) for topic, count in (INTERNAL | {LOG: LOG_PARTITIONS}).items() for number in range(count)]
