@@ -150,8 +150,9 @@ def eosctl(
       0  fine                            6    unsupported broker or worker version
       1  it worked and found something   7    undecodable bytes
       2  usage or configuration          8    refused, nothing was changed
-      4  unreachable or timed out        9    partly applied
-      5  not authorised                  70   a bug       130  interrupted
+      3  incomplete: not all was read    9    partly applied
+      4  unreachable or timed out        70   a bug
+      5  not authorised                  130  interrupted
 
     Options of the command may also stand before its name. Those that commands share can be set in the environment, as
     EOSCTL_ and the option's name: EOSCTL_BOOTSTRAP_SERVER, EOSCTL_OUTPUT.

@@ -15,13 +15,15 @@
     ├── Bug              70  eosctl is wrong
     └── Interrupted     130  stopped by the user
 
-A finding is not an error: a command that worked and found something exits with 1.
+A finding is not an error: a command that worked and found something exits with 1, one that found nothing but could not
+read something that its answer needs with 3.
 """
 
 from typing import ClassVar, Final
 
 EXIT_FINE: Final = 0
 EXIT_FOUND: Final = 1
+EXIT_INCOMPLETE: Final = 3
 
 
 class EosctlError(Exception):

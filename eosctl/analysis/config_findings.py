@@ -25,9 +25,10 @@ def topic_findings(topic: str, facts: TopicFacts | Skipped) -> Iterator[Finding]
     if facts.partitions > 1:
         message = f"the config topic has {facts.partitions} partitions: every worker refuses to start"
         yield topics.PARTITIONS.finding(topic, message, {"partitions": facts.partitions})
-    policy = facts.settings.get("cleanup.policy")
-    if policy is not None and (finding := cleanup_policy_finding(topic, topic, policy, "connectors")) is not None:
-        yield finding
+    policy = facts.setting("cleanup.policy")
+    found = None if isinstance(policy, Skipped) else cleanup_policy_finding(topic, topic, policy, "connectors")
+    if found is not None:
+        yield found
 
 
 def record_findings(topic: str, survey: Survey) -> Iterator[Finding]:

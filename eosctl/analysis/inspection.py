@@ -85,5 +85,6 @@ def _skipped(topic: TopicFacts | Skipped, **others: object) -> Iterator[tuple[st
     for name, fact in {"topic": topic, **others}.items():
         if isinstance(fact, Skipped):
             yield name, fact
-    if isinstance(topic, TopicFacts) and "cleanup.policy" not in topic.settings:
-        yield "cleanup_policy", Skipped("the topic's settings do not name it (DescribeConfigs may be denied)")
+    policy = topic.setting("cleanup.policy") if isinstance(topic, TopicFacts) else None
+    if isinstance(policy, Skipped):
+        yield "cleanup_policy", policy

@@ -54,9 +54,10 @@ def topic_findings(
 
 
 def _cleanup_policy(subject: str, topic: OffsetsTopic) -> Iterator[Finding]:
-    policy = None if isinstance(topic.facts, Skipped) else topic.facts.settings.get("cleanup.policy")
-    if policy is not None and (finding := cleanup_policy_finding(subject, topic.topic, policy, "offsets")) is not None:
-        yield finding
+    policy = topic.facts if isinstance(topic.facts, Skipped) else topic.facts.setting("cleanup.policy")
+    found = None if isinstance(policy, Skipped) else cleanup_policy_finding(subject, topic.topic, policy, "offsets")
+    if found is not None:
+        yield found
 
 
 def _open_transactions(subject: str, topic: OffsetsTopic, as_of: int) -> Iterator[Finding]:

@@ -174,12 +174,11 @@ def _skipped(topics: Topics, worker: WorkerSettings, connectors: Connectors) -> 
     for place, topic in topics.items():
         if isinstance(topic, Skipped):
             yield str(place), topic
-        elif topic is not None and isinstance(topic.facts, Skipped):
-            yield f"settings of {place}", topic.facts
-        elif (
-            topic is not None and not isinstance(topic.facts, Skipped) and "cleanup.policy" not in topic.facts.settings
-        ):
-            yield f"cleanup.policy of {place}", Skipped("it may not be read (DescribeConfigs)")
+        elif topic is not None:
+            facts = topic.facts
+            policy = facts if isinstance(facts, Skipped) else facts.setting("cleanup.policy")
+            if isinstance(policy, Skipped):
+                yield f"cleanup.policy of {place}", policy
     if isinstance(worker.exactly_once, Skipped):
         yield "exactly.once.source.support", worker.exactly_once
     if isinstance(connectors.configs, Skipped):

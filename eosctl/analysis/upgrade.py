@@ -19,6 +19,7 @@ from eosctl.analysis.catalogue.offsets import UNCOMMITTED_OFFSET
 from eosctl.analysis.catalogue.workers import TWO_STEPS_AWAY
 from eosctl.analysis.rules.registry import EXPECTED_WHILE_ROLLING, RULES, diagnose
 from eosctl.model.counts import counted
+from eosctl.model.coverage import Coverage
 from eosctl.model.evidence import Evidence, WorkerEvidence, declared_support
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.report import Finding, Severity
@@ -26,17 +27,22 @@ from eosctl.model.rules import Diagnosis, Rule
 from eosctl.model.skipped import Skipped
 from eosctl.model.upgrade import Phase, RollingStep, UpgradeCheck, Verdict, WorkerPhase
 
+NOTHING: Final = Coverage()
 RANK: Final = {Phase.DISABLED: 0, Phase.PREPARING: 1, Phase.ENABLED: 2}
 IF_GIVEN: Final = frozenset({"worker_files", "acl_differences"})
 NEXT_UP: Final = {Phase.ENABLED: Phase.PREPARING, Phase.DISABLED: Phase.PREPARING}
 
 
-def check_upgrade(evidence: Evidence, target: Phase) -> UpgradeCheck:
-    """The verdict on a rolling step towards `target`, with the reasons and what to do next."""
+def check_upgrade(evidence: Evidence, target: Phase, coverage: Coverage = NOTHING) -> UpgradeCheck:
+    """The verdict on a rolling step towards `target`, with the reasons and what to do next.
+
+    coverage is that of the evidence: what it lacks is no yes.
+    """
     workers = tuple(worker_phases(evidence))
     diagnosis = diagnose(evidence, [rule for rule in RULES if target in rule.blocks])
     blockers = (*_two_steps_away(workers, target), *_blockers(diagnosis))
-    unknown = (*_unknown_phases(workers, target), *_unknown_rules(diagnosis))
+    unread = (f"{each.what} was not read: {each.reason}" for each in coverage.gaps)
+    unknown = (*_unknown_phases(workers, target), *_unknown_rules(diagnosis), *unread)
     verdict = Verdict.NO if blockers else Verdict.CANNOT_TELL if unknown else Verdict.YES
     others = diagnose(evidence, [rule for rule in RULES if rule.id not in EXPECTED_WHILE_ROLLING]).findings
     in_the_way = {(each.id, each.subject) for each in blockers}
@@ -53,6 +59,7 @@ def check_upgrade(evidence: Evidence, target: Phase) -> UpgradeCheck:
         unknown=unknown,
         steps=steps,
         consequences=tuple(_consequences(evidence, workers, target)),
+        coverage=coverage,
     )
 
 

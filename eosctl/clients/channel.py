@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from eosctl.clients.errors import Peer, connection_error
 from eosctl.clients.messages import Request, Response
-from eosctl.errors import EosctlError, TimedOut, Unsupported
+from eosctl.errors import EosctlError, Throttled, TimedOut, Unsupported
 
 if TYPE_CHECKING:
     from kafka.net.connection import KafkaConnection
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 Done = Callable[[Response | None, EosctlError | None], None]
 
 REQUEST_TIMEOUT_S: Final = 30.0
+AFTER_MUTE_S: Final = 0.005
+QUOTA_HINT: Final = (
+    "raise --timeout, or the quota: `kafka-configs.sh --describe --entity-type users --entity-type clients`"
+)
 GRACE_S: Final = 0.1
 """How long after its deadline a request may take to fail by itself."""
 
@@ -37,6 +41,11 @@ class Channel:
     def open(self) -> bool:
         """Whether a request sent now would go out at once."""
         return bool(self.connection.connected and not self.connection.paused)
+
+    @property
+    def muted_s(self) -> float:
+        """For how long the broker takes no request on it because a client quota is exceeded (KIP-219)."""
+        return max(0.0, float(self.connection._throttle_time) - monotonic())
 
     def versions(self) -> Mapping[int, ApiVersions]:
         """API key -> versions the broker answers; empty until the channel has been open."""
@@ -61,23 +70,52 @@ class Channel:
             )
         return int(version)
 
-    def timed_out(self) -> TimedOut:
-        """The error for a channel that did not open in time: how far it came."""
+    def timed_out(self) -> TimedOut | Throttled:
+        """The error for a channel on which nothing was answered in time: how far it came."""
+        if self.muted_s:
+            what = f"{self.peer.principal} exceeds a client quota: {self.peer.address} takes no request"
+            return Throttled(f"{what} for {self.muted_s:.1f} s more", hint=QUOTA_HINT)
         if self.connection.transport is None:
             return TimedOut(f"{self.peer.address} accepted no connection (TCP, TLS) in time")
         return TimedOut(f"{self.peer.address} accepted the connection but did not answer in time")
 
     def send(self, request: Request, deadline: float, done: Done) -> None:
-        """Send `request`; `done` gets the response, or the error in its place, exactly once."""
+        """Send `request`; `done` gets the response, or the error in its place, exactly once.
+
+        While the broker has muted the connection the request waits. One that it answered without what was asked for,
+        because of a quota, is sent again; Throttled where neither can end before the deadline.
+        """
+        if self.muted_s:
+            self._send_later(request, deadline, done)
+            return
         try:
             message = request.message(self.version(request))
         except EosctlError as error:
             done(None, error)
             return
+
+        def answered(response: Response) -> None:
+            if _is_put_off(request, response):
+                self._send_later(request, deadline, done)
+            else:
+                done(response, None)
+
         patience_ms = 1000 * max(0.001, min(REQUEST_TIMEOUT_S, deadline - monotonic()))
         future = self.connection.send_request(message, request_timeout_ms=patience_ms)
-        future.add_callback(lambda response: done(response, None))
+        future.add_callback(answered)
         future.add_errback(lambda error: done(None, connection_error(error, self.peer)))
+
+    def _send_later(self, request: Request, deadline: float, done: Done) -> None:
+        again_at = monotonic() + self.muted_s + AFTER_MUTE_S
+        if again_at > deadline:
+            done(None, self.timed_out())
+            return
+        self.connection.net.call_at(again_at, lambda: self.send(request, deadline, done))
+
+
+def _is_put_off(request: Request, response: Response) -> bool:
+    """Whether this is the answer to a Fetch that exceeds a quota: no topic in it, and how long the broker mutes."""
+    return request.name == "Fetch" and response.throttle_time_ms > 0 and not response.responses
 
 
 class Pending:
@@ -85,7 +123,7 @@ class Pending:
 
     def __init__(self, channel: Channel, request: Request, deadline: float, poll: Callable[[float], None]) -> None:
         self._poll = poll
-        self._address = channel.peer.address
+        self._channel = channel
         self._deadline = deadline
         self._landed: tuple[Response | None, EosctlError | None] | None = None
         channel.send(request, deadline, self._land)
@@ -98,7 +136,7 @@ class Pending:
         while self._landed is None:
             remaining = self._deadline - monotonic()
             if remaining <= -GRACE_S:
-                raise TimedOut(f"{self._address} accepted the connection but did not answer in time")
+                raise self._channel.timed_out()
             self._poll(min(1.0, max(0.0, remaining)))
         response, error = self._landed
         if error is not None:

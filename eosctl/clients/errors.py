@@ -13,6 +13,7 @@ from eosctl.errors import (
     Interrupted,
     NotAuthorized,
     Refused,
+    Throttled,
     TimedOut,
     Undecodable,
     Unreachable,
@@ -28,9 +29,10 @@ Kind = type[EosctlError]
 _GROUPS: Final[Mapping[Kind, tuple[int, ...]]] = {
     NotAuthorized: (29, 30, 31, 53, 58, 65),
     TimedOut: (7,),
+    Throttled: (89,),
     # The cluster is there but is not ready for this request just now.
     Unreachable: (
-        *(-1, 5, 6, 8, 9, 13, 14, 15, 16, 19, 20, 41, 51, 56, 70, 71, 72, 74, 75, 77, 78, 80, 83, 88, 89, 98, 99, 100),
+        *(-1, 5, 6, 8, 9, 13, 14, 15, 16, 19, 20, 41, 51, 56, 70, 71, 72, 74, 75, 77, 78, 80, 83, 88, 98, 99, 100),
         *(101, 102, 103, 106, 107, 108, 109, 122, 123, 129, 133),
     ),
     UsageError: (3, 12, 17, 24, 28, 36, 37, 38, 39, 69, 91, 92, 105, 128),
@@ -82,7 +84,7 @@ KAFKA_PYTHON_NAMES: Final[Mapping[str, Kind]] = {
     "MetadataEmptyBrokerList": Unreachable,
     "StaleMetadata": Unreachable,
     "Cancelled": Unreachable,
-    "QuotaViolationError": Unreachable,
+    "QuotaViolationError": Throttled,
     "KafkaConfigurationError": ConfigError,
     "UnrecognizedBrokerVersion": Unsupported,
     "UnsupportedCodecError": Unsupported,

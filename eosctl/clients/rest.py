@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 from eosctl.clients.errors import tls_error
 from eosctl.clients.rest_identity import BASIC_AUTH, WorkerUrl
 from eosctl.clients.tls_errors import tls_failure
-from eosctl.errors import EosctlError, NotAuthorized, Refused, TimedOut, Undecodable, Unreachable, UsageError
+from eosctl.errors import EosctlError, NotAuthorized, Refused, Throttled, TimedOut, Undecodable, Unreachable, UsageError
 
 if TYPE_CHECKING:
     import httpx
@@ -22,6 +22,10 @@ AMBIGUOUS_HINT = (
     "workers from 4.0 take no slash, backslash or percent sign in the path of a request, not even escaped: a connector "
     "of this name can be created, and neither stopped nor configured nor deleted over REST"
 )
+
+
+class NotFound(Refused):
+    """The worker has no such thing, or no such endpoint (404)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +43,8 @@ class Answer:
 
     @property
     def is_for_now(self) -> bool:
-        """Whether a rebalance is in the way: a write is answered 409, a read of the same worker 500."""
-        return self.status == 409 or (self.status == 500 and self.message == REBALANCE_EXPECTED)
+        """Whether to ask again: during a rebalance a write is answered 409 and a read 500; beyond a limit, 429."""
+        return self.status in {409, 429} or (self.status == 500 and self.message == REBALANCE_EXPECTED)
 
 
 @cache
@@ -54,7 +58,8 @@ def _public_authorities() -> ssl.SSLContext:
 class RestClient:
     """One worker's REST interface at `url`; a WorkerUrl says as whom.
 
-    During a rebalance a request is tried again (Connect's own advice) until `timeout_s` has passed.
+    During a rebalance (Connect's own advice), and while something in front of the worker limits requests, a request is
+    tried again until `timeout_s` has passed.
     """
 
     def __init__(self, url: str, timeout_s: float) -> None:
@@ -135,7 +140,7 @@ class RestClient:
         try:
             return json.loads(response.content)
         except ValueError as error:
-            if response.status_code in {401, 403} or _is_ambiguous(path, response.status_code):
+            if response.status_code in {401, 403, 404, 429} or _is_ambiguous(path, response.status_code):
                 return None
             kind = response.headers.get("content-type", "no content type")
             raise Undecodable(
@@ -153,6 +158,10 @@ class RestClient:
         text = f"{method} {self.url}{path} answered {answer.status}" + (f": {answer.message}" if answer.message else "")
         if answer.status >= 500:
             return Unreachable(text)
+        if answer.status == 429:
+            return Throttled(f"{text}, for {self._timeout_s:g} s")
+        if answer.status == 404:
+            return NotFound(text, hint=AMBIGUOUS_HINT if _is_ambiguous(path, answer.status) else None)
         return Refused(text, hint=AMBIGUOUS_HINT if _is_ambiguous(path, answer.status) else None)
 
 

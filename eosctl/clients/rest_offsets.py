@@ -1,7 +1,9 @@
 """A connector's offsets as a worker answers them (KIP-875)."""
 
-from eosctl.clients.rest import RestClient
-from eosctl.errors import Refused, Undecodable
+from typing import Any
+
+from eosctl.clients.rest import NotFound, RestClient
+from eosctl.errors import Undecodable
 from eosctl.model.connectors import connector_path
 from eosctl.model.exported_offsets import ConnectorOffset
 
@@ -11,12 +13,17 @@ def answered_offsets(rest: RestClient, connector: str) -> tuple[ConnectorOffset,
     path = f"{connector_path(connector)}/offsets"
     try:
         body = rest.get(path)
-    except Refused as error:
-        if "answered 404" in error.message:
-            return None
-        raise
-    entries = body.get("offsets") if isinstance(body, dict) else None
+    except NotFound:
+        return None
     try:
-        return tuple(ConnectorOffset(dict(each["partition"]), each["offset"]) for each in entries or ())
+        return tuple(ConnectorOffset(dict(each["partition"]), each["offset"]) for each in _entries(body))
     except (KeyError, TypeError, ValueError) as error:
         raise Undecodable(f"{rest.url}{path} answered an entry that is not an offset's") from error
+
+
+def _entries(body: object) -> list[Any]:
+    """`offsets` of the answer; TypeError where it has none."""
+    entries = body.get("offsets") if isinstance(body, dict) else None
+    if not isinstance(entries, list):
+        raise TypeError("no list of offsets")
+    return entries

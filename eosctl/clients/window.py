@@ -73,6 +73,7 @@ class Window(Generic[Item]):
         self._flying_on: defaultdict[tuple[int, int], int] = defaultdict(int)
         self._answers: deque[Answer[Item]] = deque()
         self._tickets = count()
+        self._channels: dict[int, Channel] = {}
         self._stopped = False
         self.dropped: list[Item] = []
         """Items not sent because of `stop`."""
@@ -149,6 +150,8 @@ class Window(Generic[Item]):
                 self._answers.extend(Answer(queued.item, node_id, None, error) for queued in queue)
                 queue.clear()
                 return
+            if channel is not None:
+                self._channels[node_id] = channel
             while queue and channel is not None and channel.open and self._flying_on[node_id, lane] < self._limit:
                 self._launch(queue.popleft(), channel, lane)
 
@@ -173,7 +176,10 @@ class Window(Generic[Item]):
         self._flying.clear()
         self._flying_on.clear()
         for queued in left:
-            error = TimedOut(
-                f"broker {queued.node_id} did not answer {queued.request.name} within {self._timeout_s:g} s"
-            )
-            self._answers.append(Answer(queued.item, queued.node_id, None, error))
+            self._answers.append(Answer(queued.item, queued.node_id, None, self._lateness(queued)))
+
+    def _lateness(self, queued: _Queued[Item]) -> EosctlError:
+        channel = self._channels.get(queued.node_id)
+        if channel is not None and channel.muted_s:
+            return channel.timed_out()
+        return TimedOut(f"broker {queued.node_id} did not answer {queued.request.name} within {self._timeout_s:g} s")

@@ -52,7 +52,7 @@ def upgrade_check(
 
     Use it before each rolling step, and between the restarts of two workers. Exactly-once is enabled in two rolls on a
     live cluster, disabled to preparing and preparing to enabled, and taken back the same way. The answer is yes, no or
-    cannot tell, with what stands in the way first, and then what to do with each worker. Only yes ends with 0.
+    cannot tell (exit code 0, 1 or 3), with what stands in the way first, and then what to do with each worker.
 
     A worker reports only whether it is enabled. Give each worker's file with --worker-config, which says preparing or
     disabled; without them the roll to enabled cannot be judged. Nothing is written.

@@ -156,5 +156,10 @@ class AuditReport(Answer):
 
     @property
     def found(self) -> bool:
-        """Whether a finding counts, or exactly-once is not known to have held for every connector."""
-        return any_counts(self.findings) or self.verdict is not AuditVerdict.HELD
+        """Whether a finding counts, or exactly-once did not hold for a connector."""
+        return any_counts(self.findings) or self.verdict is AuditVerdict.BROKEN
+
+    @property
+    def complete(self) -> bool:
+        """Whether it is known of every connector whether exactly-once held."""
+        return self.verdict is not AuditVerdict.CANNOT_TELL and not self.coverage.gaps

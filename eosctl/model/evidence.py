@@ -16,6 +16,9 @@ from eosctl.model.transactions import TransactionDescription
 from eosctl.model.versions import KafkaVersion, Release
 from eosctl.model.workers import ConnectorStatus
 
+DEAD: Final = "Dead"
+"""The state that a coordinator answers for a group that does not exist."""
+NO_SUCH_GROUP: Final = Skipped("no such group exists: none of its workers runs, or --group-id is wrong")
 NOT_READ: Final = Skipped("it was not read")
 UNKNOWN_PRINCIPAL: Final = "User:?"
 """Whose principal neither the user nor a properties file names."""
@@ -31,7 +34,7 @@ class WorkerEvidence:
     """
 
     url: str
-    version: KafkaVersion
+    version: KafkaVersion | Skipped
     kafka_cluster_id: str
     enabled: bool | Skipped = NOT_READ
     connectors: frozenset[str] | Skipped = NOT_READ
@@ -58,6 +61,11 @@ class ConnectGroup:
     protocol: str
     members: tuple[GroupMember, ...]
     leader_url: str | None = None
+
+    @property
+    def lacking(self) -> tuple[Skipped, ...]:
+        """That the group does not exist: no worker of it runs, or its name is another one."""
+        return (NO_SUCH_GROUP,) if self.state == DEAD and not self.members else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,10 +155,15 @@ class Evidence:
         return tuple(worker for worker in workers if isinstance(worker, WorkerEvidence))
 
     @property
+    def versions(self) -> tuple[KafkaVersion, ...]:
+        """The versions that the workers name."""
+        return tuple(each.version for each in self.answering if not isinstance(each.version, Skipped))
+
+    @property
     def worker_releases(self) -> tuple[Release, ...] | None:
-        """The versions of the workers; None where one did not answer, or none did."""
-        found = tuple(Release(each.version, each.version.next_patch) for each in self.answering)
-        return None if self.silent or not found else found
+        """The versions of the workers; None where one did not answer or names none, or none did."""
+        found = tuple(Release(version, version.next_patch) for version in self.versions)
+        return None if self.silent or not found or len(found) < len(self.answering) else found
 
     @property
     def known_broker_releases(self) -> tuple[Release, ...] | None:

@@ -208,6 +208,11 @@ class Fenced(Answer):
         return bool(self.findings)
 
     @property
+    def complete(self) -> bool:
+        """Whether there is a proof for every ID that was fenced."""
+        return len(self.proofs) == self.outcome.count(FenceOutcome.FENCED)
+
+    @property
     def failure(self) -> EosctlError | None:
         """The error that the command ends with where not all IDs were fenced."""
         return failure_of(self.outcome, self.principal)

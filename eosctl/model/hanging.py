@@ -10,7 +10,7 @@ from eosctl.model.counts import counted
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.producers import ActiveProducer
 from eosctl.model.report import Answer
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Cause, Skipped
 from eosctl.model.topics import PartitionOffsets
 from eosctl.model.transactions import Ownership, TransactionDescription
 
@@ -146,6 +146,15 @@ class TransactionalIdAccess:
 
     denied: tuple[str, ...]
     unknown: str | None
+
+    @property
+    def lacking(self) -> tuple[Skipped, ...]:
+        """What may be hidden, as a fact that was not read."""
+        if self.denied:
+            return (
+                Skipped(f"Describe is denied, so brokers leave IDs out: {', '.join(self.denied[:3])}", Cause.DENIED),
+            )
+        return () if self.unknown is None else (Skipped(self.unknown, Cause.DENIED),)
 
     @property
     def granted(self) -> bool:

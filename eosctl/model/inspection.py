@@ -75,3 +75,8 @@ class InspectedConfigTopic(Answer):
     def found(self) -> bool:
         """Whether a finding is more than information."""
         return any_counts(self.inspection.findings)
+
+    @property
+    def complete(self) -> bool:
+        """Whether all that the checks need was read."""
+        return not self.coverage.gaps and not any(each.cause.is_gap for each in self.inspection.skipped.values())

@@ -98,3 +98,8 @@ class OffsetsReport(Answer):
     def found(self) -> bool:
         """Whether a finding is more than information."""
         return any_counts(self.findings)
+
+    @property
+    def complete(self) -> bool:
+        """Whether all topics, settings and connectors were read."""
+        return not self.coverage.gaps and not any(each.cause.is_gap for each in self.skipped.values())

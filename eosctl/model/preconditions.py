@@ -138,8 +138,8 @@ def _compact(wanted: TopicIsCompact, now: TopicNow | None) -> str | None:
 
 def not_compact(topic: TopicFacts) -> str | None:
     """Why the topic cannot hold offsets: its cleanup.policy. One that may not be read passes, as it does in Connect."""
-    policy = topic.settings.get("cleanup.policy")
-    if policy is None or policy == "compact":
+    policy = topic.setting("cleanup.policy")
+    if isinstance(policy, Skipped) or policy == "compact":
         return None
     return f"topic {topic.name} has cleanup.policy {policy}, which loses offsets and which Connect refuses"
 

@@ -6,7 +6,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final, Self
 
-from eosctl.errors import EXIT_FINE, EXIT_FOUND, EosctlError
+from eosctl.errors import EXIT_FINE, EXIT_FOUND, EXIT_INCOMPLETE, EosctlError
 from eosctl.model.coverage import Coverage
 
 Evidence = Mapping[str, object]
@@ -111,16 +111,23 @@ class Answer:
         """The error that the command ends with once the answer is shown; None where it did what it was asked."""
         return None
 
+    @property
+    def complete(self) -> bool:
+        """Whether all that it rests on was read; what the user gave no input for is no part of that."""
+        return not self.coverage.gaps
+
     def covering(self, coverage: Coverage) -> Self:
         """The same with what was read for it."""
         return replace(self, coverage=coverage)
 
 
 def exit_code(answer: Answer) -> int:
-    """The exit code of every command: its failure's, 1 where something was found, else 0."""
+    """The exit code of every command: its failure's, 1 where something was found, 3 where it is incomplete, else 0."""
     if answer.failure is not None:
         return answer.failure.exit_code
-    return EXIT_FOUND if answer.found else EXIT_FINE
+    if answer.found:
+        return EXIT_FOUND
+    return EXIT_FINE if answer.complete else EXIT_INCOMPLETE
 
 
 def any_counts(findings: Iterable[Finding]) -> bool:

@@ -68,11 +68,15 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class RuleAnswer:
-    """What one rule says of the evidence: findings, and the reasons why it cannot tell (none: it can)."""
+    """What one rule says of the evidence: findings, and the reasons why it cannot tell (none: it can).
+
+    complete is whether it lacks nothing but what the user gave no input for.
+    """
 
     rule: Rule
     findings: tuple[Finding, ...] = ()
     cannot_tell: tuple[str, ...] = ()
+    complete: bool = True
 
     @property
     def outcome(self) -> str:
@@ -93,6 +97,12 @@ class Diagnosis(Answer):
     def found(self) -> bool:
         """Whether a rule found an error or a warning."""
         return self.verdict == "found"
+
+    @property
+    def complete(self) -> bool:
+        """Whether each rule had all that it asks for, as far as the user gave input for it."""
+        # A plain super() finds no cell in a class with slots.
+        return not self.coverage.gaps and all(answer.complete for answer in self.answers)
 
     @property
     def findings(self) -> tuple[Finding, ...]:

@@ -18,9 +18,10 @@ T = TypeVar("T")
 
 
 class Cause(StrEnum):
-    """Why something was not read. Only what was not asked for, because no input was given, is no gap."""
+    """Why something was not read."""
 
     NOT_ASKED = "not-asked"
+    NOT_IN_USE = "not-in-use"
     NOT_SAVED = "not-saved"
     DENIED = "denied"
     UNREACHABLE = "unreachable"
@@ -28,6 +29,11 @@ class Cause(StrEnum):
     UNDECODABLE = "undecodable"
     UNSUPPORTED = "unsupported"
     UNKNOWN = "unknown"
+
+    @property
+    def is_gap(self) -> bool:
+        """Whether an answer lacks it: not what the user gave no input for, nor what the cluster does not have."""
+        return self not in {Cause.NOT_ASKED, Cause.NOT_IN_USE}
 
 
 _CAUSES: Final = (

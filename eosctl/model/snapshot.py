@@ -6,13 +6,13 @@ from typing import Final
 
 from eosctl.model.clock import ClusterClock
 from eosctl.model.config_topic import ConfigRecord
-from eosctl.model.coverage import Coverage, unread_in
+from eosctl.model.coverage import Coverage, Unread, unread_in
 from eosctl.model.evidence import ClusterEvidence
 from eosctl.model.offset_stores import StorePlace, WorkerSettings
 from eosctl.model.offsets import OffsetsTopic
 from eosctl.model.partition_producers import ProducersFacts
 from eosctl.model.report import Answer
-from eosctl.model.skipped import Skipped, not_asked
+from eosctl.model.skipped import Cause, Skipped, not_asked
 from eosctl.model.topics import PartitionOffsets, TopicFacts
 from eosctl.model.transaction_log import TransactionLogFacts
 from eosctl.model.transactions import TransactionDescription
@@ -61,8 +61,9 @@ class Snapshot:
 
     group_id names the Connect cluster, None where nobody gave it; transactions holds a description of every
     transactional ID that was asked for and that its coordinator knows, Skipped where the coordinator did not answer;
-    unlisted why other IDs may be missing there; offsets those of source connectors; transaction_log the last records
-    of each ID; producers those of all partitions; clock the cluster's clock beside the one of as_of.
+    unlisted why IDs or topics may be missing from all that is here; offsets those of source connectors;
+    transaction_log the last records of each ID; producers those of all partitions; clock the cluster's clock beside the
+    one of as_of.
     """
 
     as_of: int
@@ -82,7 +83,8 @@ class Snapshot:
     def coverage(self) -> Coverage:
         """Its sections, and what of each was not read."""
         sections = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in NO_SECTIONS}
-        unread = (each for name, fact in sections.items() for each in unread_in(name.replace("_", " "), fact))
+        unread = [each for name, fact in sections.items() for each in unread_in(name.replace("_", " "), fact)]
+        unread += (Unread("transactional IDs and topics", reason, Cause.UNREACHABLE) for reason in self.unlisted)
         return Coverage(tuple(sections), tuple(unread))
 
 

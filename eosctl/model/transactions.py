@@ -11,7 +11,7 @@ from eosctl.model.counts import counted
 from eosctl.model.names import ConnectorTaskId, ProducerIdAndEpoch, TopicPartition
 from eosctl.model.producers import ActiveProducer, no_leader_answers
 from eosctl.model.report import Answer
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Cause, Skipped
 
 REASONS_SHOWN: Final = 3
 
@@ -52,7 +52,16 @@ class TransactionDescription:
     partitions: tuple[TopicPartition, ...]
     coordinator: int
 
+    @property
+    def is_hidden(self) -> bool:
+        """Whether its partitions are kept from who asked: coordinators leave out topics without Describe (KIP-664).
 
+        An ongoing transaction has at least one.
+        """
+        return self.state is TransactionState.ONGOING and not self.partitions
+
+
+HIDDEN_PARTITIONS: Final = Skipped("its topics may not be described, and coordinators leave them out", Cause.DENIED)
 Descriptions = Mapping[str, TransactionDescription | Skipped]
 
 
@@ -85,12 +94,18 @@ class ListedTransactions:
     """The transactional IDs that coordinators list, and why others may be missing.
 
     unanswered are the brokers that did not list theirs, with the reason; unlisted says in words why IDs may be missing:
-    those brokers, and partitions of the transaction log that have no leader.
+    those brokers, and partitions of the transaction log that have no leader. leaderless are these partitions.
     """
 
     transactions: tuple[TransactionListing, ...]
     unanswered: Mapping[int, str]
     unlisted: tuple[str, ...] = ()
+    leaderless: tuple[int, ...] | Skipped = ()
+
+    @property
+    def lacking(self) -> tuple[Skipped, ...]:
+        """The same reasons as facts that were not read."""
+        return tuple(Skipped(reason, Cause.UNREACHABLE) for reason in self.unlisted)
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,8 +70,13 @@ class UpgradeCheck(Answer):
 
     @property
     def found(self) -> bool:
-        """Whether the roll may not start, as far as is known."""
-        return self.verdict is not Verdict.YES
+        """Whether something stands in the way of the roll."""
+        return self.verdict is Verdict.NO
+
+    @property
+    def complete(self) -> bool:
+        """Whether the verdict is known."""
+        return self.verdict is not Verdict.CANNOT_TELL
 
     @property
     def summary(self) -> str:

@@ -63,18 +63,17 @@ class ConnectFacts:
         return {name: len(status.running_tasks) for name, status in self.connectors.items()}
 
 
-def oldest_version(workers: Iterable[WorkerFacts | Skipped]) -> KafkaVersion | Skipped:
-    """The oldest version that these workers name; Skipped where none names one.
+def version_of(worker: WorkerFacts) -> KafkaVersion | Skipped:
+    """The version that the worker names; one whose build left none behind answers `unknown` (AppInfoParser)."""
+    try:
+        return KafkaVersion.parse(worker.version)
+    except ValueError:
+        return Skipped(f"{worker.url} names no version: {worker.version!r}", Cause.UNDECODABLE)
 
-    A worker whose build left no version behind answers `unknown` (AppInfoParser's default).
-    """
-    found = []
-    unknown = not_asked("no worker was asked for its version")
-    for worker in workers:
-        if isinstance(worker, Skipped):
-            continue
-        try:
-            found.append(KafkaVersion.parse(worker.version))
-        except ValueError:
-            unknown = Skipped(f"{worker.url} names no version: {worker.version!r}", Cause.UNDECODABLE)
-    return min(found, default=unknown)
+
+def oldest_version(workers: Iterable[WorkerFacts | Skipped]) -> KafkaVersion | Skipped:
+    """The oldest version that these workers name; Skipped where none names one."""
+    versions = [each if isinstance(each, Skipped) else version_of(each) for each in workers]
+    unknown = [each for each in versions if isinstance(each, Skipped)]
+    known = [each for each in versions if not isinstance(each, Skipped)]
+    return min(known, default=unknown[-1] if unknown else not_asked("no worker was asked for its version"))

@@ -34,6 +34,9 @@ def inspect_config_topic(session: Session, request: ConfigTopicRequest) -> Inspe
     reader = session.reader
     as_of, log, connect = reader.now(), reader.config_topic(request.config_topic), reader.connect()
     worker = worker_version(reader, request.worker_version)
+    if reader.group_id is not None:
+        # The transactional IDs of the next start follow from it: the coverage keeps it if there is no such group.
+        reader.connect_group(reader.group_id)
     read_as = Reader(worker.version, request.isolation_level)
     inspection = inspect(
         survey_config_topic(log.records, read_as),

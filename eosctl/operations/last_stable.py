@@ -65,6 +65,8 @@ def _look(reader: ClusterReader, wanted: Wanted, connect: ConnectNames) -> LastS
     seen = reader.producers({place: leaders[place] for place in held}, quiet=True)
     joined = join_with_coordinators(reader, find_candidates(seen.producers, as_of, ALL_AGES))
     opened = (*joined.transactions, *joined.undecided)
+    if any(each.transactional_id is None for each in opened):
+        reader.access()  # the coverage keeps it if IDs may be hidden
     reasons = "; ".join(joined.reasons)
     return LastStableOffsets(
         as_of=as_of,

@@ -1,11 +1,13 @@
 """Names that transactional IDs are compared with: Connect clusters by their groups, connectors by topic and REST."""
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 from eosctl.analysis.config_topic import fold_config_topic
 from eosctl.analysis.owners import KnownNames
 from eosctl.model.connectors import ConnectorState, Reader
+from eosctl.model.evidence import NO_SUCH_GROUP
 from eosctl.model.skipped import Skipped, not_asked, or_skipped
 from eosctl.model.versions import NEWEST
 from eosctl.sources.cluster_reader import ClusterReader
@@ -30,11 +32,15 @@ class _Connectors:
     states: Mapping[str, ConnectorState]
 
 
-def read_connect_names(reader: ClusterReader, config_topic: str) -> ConnectNames:
-    """Whatever can be read; what cannot is Skipped, because a transaction without an owner is still worth showing."""
-    groups = reader.groups()
-    connect = or_skipped(reader.connect)
-    found = or_skipped(lambda: _read_connectors(reader, config_topic))
+def read_connect_names(reader: ClusterReader, config_topic: str, *, needed: bool = False) -> ConnectNames:
+    """Whatever can be read; what cannot is Skipped, because a transaction without an owner is still worth showing.
+
+    needed is whether owners decide what is shown.
+    """
+    with nullcontext() if needed else reader.adding():
+        groups = reader.groups()
+        connect = or_skipped(reader.connect)
+        found = or_skipped(lambda: _read_connectors(reader, config_topic))
     clusters: dict[str, set[str]] = {}
     if not isinstance(groups, Skipped):
         clusters = {each.group_id: set() for each in groups.values() if each.is_connect}
@@ -43,11 +49,14 @@ def read_connect_names(reader: ClusterReader, config_topic: str) -> ConnectNames
         running = set() if isinstance(connect, Skipped) else set(connect.connectors)
         clusters[reader.group_id] = known | running
     unread = {"groups": groups, "connectors": found}
+    notes = [f"owners by {what}: {why.reason}" for what, why in unread.items() if isinstance(why, Skipped)]
+    if reader.group_id is not None and not isinstance(groups, Skipped) and reader.group_id not in groups:
+        notes.append(f"group {reader.group_id}: {NO_SUCH_GROUP.reason}")
     return ConnectNames(
         KnownNames.of(clusters),
         found if isinstance(found, Skipped) else found.states,
         config_topic if isinstance(found, Skipped) else found.config_topic,
-        tuple(f"owners by {what}: {why.reason}" for what, why in unread.items() if isinstance(why, Skipped)),
+        tuple(notes),
     )
 
 

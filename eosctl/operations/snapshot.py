@@ -21,7 +21,7 @@ from eosctl.operations.evidence.transactions import descriptions
 from eosctl.operations.offset_stores import OffsetsRequest
 from eosctl.operations.offsets import read_offsets_facts
 from eosctl.operations.session import Session
-from eosctl.sources.cluster_reader import ClusterReader
+from eosctl.sources.cluster_reader import ALL_TOPICS, ClusterReader
 from eosctl.sources.snapshot_file import read_snapshot_file
 
 Commits = Mapping[TopicPartition, Mapping[int, tuple[PendingCommit, ...]] | Skipped]
@@ -78,8 +78,12 @@ def take_snapshot(session: Session, request: SnapshotRequest) -> Snapshot:
         producers=producers,
         evidence=or_skipped(lambda: read_cluster_evidence(reader, EvidenceRequest(topics, files), transactions)),
         clock=reader.clock(),
-        unlisted=() if isinstance(listed, Skipped) else listed.unlisted,
+        unlisted=(*(() if isinstance(listed, Skipped) else listed.unlisted), *_hidden_topics(reader)),
     )
+
+
+def _hidden_topics(reader: ClusterReader) -> tuple[str, ...]:
+    return tuple(each.reason for each in reader.coverage.gaps if each.what == ALL_TOPICS)
 
 
 def _offsets_facts(reader: ClusterReader, request: SnapshotRequest) -> OffsetsFacts:

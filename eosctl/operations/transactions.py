@@ -49,7 +49,7 @@ def list_transactions(reader: ClusterReader, selection: Selection, config_topic:
     listed = reader.transactional_ids(states=selection.states, producer_ids=selection.producer_ids)
     named = [each for each in listed.transactions if selection.names(each)]
     described = reader.describe([each.transactional_id for each in named])
-    connect = read_connect_names(reader, config_topic)
+    connect = read_connect_names(reader, config_topic, needed=selection.owner is not None)
     descriptions = {name: each for name, each in described.items() if isinstance(each, TransactionDescription)}
     hidden = _hidden(reader, len(listed.transactions), selection)
     undescribed = (each.message for each in described.values() if isinstance(each, Unreachable))
@@ -127,6 +127,8 @@ def list_producers(reader: ClusterReader, request: ProducersRequest) -> Producer
     ids = {each.producer.producer_id for each in seen.producers}
     listed = reader.transactional_ids(producer_ids=ids) if ids else ListedTransactions((), {})
     names = transactional_ids_by_producer(listed.transactions)
+    if ids - names.keys():
+        reader.access()  # the coverage keeps it if IDs may be hidden
     return ProducerList(
         as_of=as_of,
         cluster_id=reader.cluster_id,

@@ -22,10 +22,11 @@ def wait_for_upgrade(session: Session, request: EvidenceRequest, target: Phase, 
     while True:
         late = time.monotonic() + PAUSE_S > deadline
         try:
-            check = check_upgrade(read_evidence(session, request), target)
+            evidence = read_evidence(session, request)
+            check = check_upgrade(evidence, target, session.reader.coverage)
             summary = check.summary
             if check.verdict is Verdict.YES or late:
-                return check.covering(session.reader.coverage)
+                return check
         except Unreachable as error:
             if late:
                 raise

@@ -29,7 +29,7 @@ from eosctl.model.acls import WILDCARD, AclBinding, Operation, Permission, Resou
 from eosctl.model.client_roles import ConnectCluster
 from eosctl.model.names import leader_transactional_id
 from eosctl.model.report import Finding
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Skipped, not_asked
 
 
 def compare_acls(
@@ -55,7 +55,7 @@ def compare_acls(
 def _compare(planned: PlannedBinding, authorizer: Authorizer, cluster: frozenset[str]) -> ComparedBinding:
     if not same_cluster(planned.cluster, cluster):
         there = ", ".join(sorted(planned.cluster)) or "a cluster that nobody names"
-        return ComparedBinding(planned, Skipped(f"belongs to the cluster at {there}, whose ACLs were not read"))
+        return ComparedBinding(planned, not_asked(f"belongs to the cluster at {there}, whose ACLs were not read"))
     decision = authorizer.permits(planned.binding)
     status = BindingStatus.PRESENT if decision.allowed else BindingStatus.MISSING
     return ComparedBinding(planned, status, decision.by)

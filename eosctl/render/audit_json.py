@@ -7,4 +7,6 @@ from eosctl.render.views.audit import view_audit
 
 def render_audit_json(report: AuditReport) -> str:
     """The whole answer with its envelope, in one text."""
-    return text_of_envelope(view_audit(report).with_unread(report.coverage).envelope(), Output.JSON)
+    return text_of_envelope(
+        view_audit(report).with_unread(report.coverage, complete=report.complete).envelope(), Output.JSON
+    )

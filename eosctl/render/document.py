@@ -7,11 +7,13 @@ only look values up: whatever a person reads in a table, a script reads in the J
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import Enum, StrEnum
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from eosctl.model.coverage import Coverage
 from eosctl.model.skipped import Skipped
 
+MOST_GAPS: Final = 20
+INCOMPLETE: Final = "This answer is incomplete: it rests on what was read, and something that it needs was not."
 Tree: TypeAlias = "dict[str, Tree] | list[Tree] | str | int | float | bool | None"
 
 
@@ -117,10 +119,14 @@ class Document:
             if isinstance(value, RowStream) and not any(value is each for each in shown):
                 raise TypeError(f"{self.kind}: no block shows the rows that are streamed at {name!r}")
 
-    def with_unread(self, coverage: Coverage) -> "Document":
-        """The same, naming in the data what was asked for and not read."""
+    def with_unread(self, coverage: Coverage, *, complete: bool = True) -> "Document":
+        """The same, naming what was asked for and not read: all of it in the data, what the answer lacks in the notes.
+
+        complete is whether the answer lacks nothing that it needs.
+        """
         unread = [{"what": each.what, "reason": each.reason} for each in coverage.unread]
-        return replace(self, data={**self.data, "unread": unread})
+        data = {**self.data, "complete": complete, "unread": unread}
+        return replace(self, data=data, notes=(*self.notes, *lacking(coverage, complete=complete)))
 
     def envelope(self) -> dict[str, Tree]:
         """The whole answer as every machine format writes it."""
@@ -131,6 +137,16 @@ class Document:
             "cluster_id": self.cluster_id,
             "data": self.data,  # type: ignore[dict-item]  # made a Tree when built
         }
+
+
+def lacking(coverage: Coverage, *, complete: bool) -> Iterator[str]:
+    """For people: each thing that an answer lacks, and that it is incomplete, if it is."""
+    for each in coverage.gaps[:MOST_GAPS]:
+        yield f"not read: {each.what}: {each.reason}"
+    if len(coverage.gaps) > MOST_GAPS:
+        yield f"and {len(coverage.gaps) - MOST_GAPS} more: data.unread of -o json has all"
+    if not complete:
+        yield INCOMPLETE
 
 
 def error_envelope(type_name: str, message: str, hint: str | None, exit_code: int) -> dict[str, Tree]:

@@ -87,5 +87,5 @@ def _start_and_stop(site: Site, spawner: Spawner) -> None:
         worker.start()
         worker.wait_until(partial(site.worker_is_ready, 1), deadline)
     finally:
-        worker.stop()
-        broker.stop()
+        worker.stop(TRAINING_DEADLINE_S)  # it writes its archive when it ends
+        broker.stop(TRAINING_DEADLINE_S)

@@ -14,8 +14,17 @@ A = TypeVar("A", bound=Answer)
 
 def answer(options: "GlobalOptions", result: A, view: "Callable[[A], Document | str]") -> int:
     """Shows the result, with what was not read for it, and returns its exit code; raises the error it ended with."""
+    from eosctl.render.document import Document, lacking
+    from eosctl.render.formats import Output
+
     shown = view(result)
-    options.console.result(shown if isinstance(shown, str) else shown.with_unread(result.coverage))
+    if isinstance(shown, Document):
+        shown = shown.with_unread(result.coverage, complete=result.complete)
+    options.console.result(shown)
+    if options.console.output is Output.PLAIN or not isinstance(shown, Document):
+        # Their stdout has room for rows only.
+        for line in lacking(result.coverage, complete=result.complete):
+            options.console.warn(line)
     if result.failure is not None:
         raise result.failure
     return exit_code(result)

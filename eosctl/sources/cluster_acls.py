@@ -1,13 +1,14 @@
 """What the cluster says about ACLs: its bindings, which topics exist, and how its brokers take clients."""
 
 from collections.abc import Collection, Mapping
+from functools import partial
 from typing import Final
 
 from eosctl.clients.channel import ApiVersions
 from eosctl.clients.wire import Wire
-from eosctl.errors import NotAuthorized, Unreachable
+from eosctl.errors import NotAuthorized
 from eosctl.model.cluster_acls import ClusterAcls
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Skipped, or_skipped
 from eosctl.model.versions import NEWEST, KafkaVersion
 from eosctl.sources.kafka_acls import hidden_settings, read_acls
 from eosctl.sources.kafka_topics import broker_settings, topic_facts
@@ -33,10 +34,12 @@ def read_cluster_acls(wire: Wire, topics: Collection[str]) -> ClusterAcls:
     node = wire.brokers()[0].node_id
     settings = broker_settings(wire, node, [MAPPING_RULES])
     known = {} if isinstance(settings, Skipped) else settings
+    found = _topics_that_exist(wire, sorted(topics))
     return ClusterAcls(
         bindings,
         wire.cluster_id,
-        _topics_that_exist(wire, sorted(topics)),
+        {name: each for name, each in found.items() if not isinstance(each, Skipped)},
+        {f"topic {name}": each for name, each in found.items() if isinstance(each, Skipped)},
         _version_of(wire.api_versions(node)),
         known.get(MAPPING_RULES) or "DEFAULT",
         broker_addresses(wire),
@@ -51,17 +54,13 @@ def _version_of(apis: Mapping[int, ApiVersions]) -> KafkaVersion:
     return NEWEST if LIST_TRANSACTIONS in apis and apis[LIST_TRANSACTIONS].highest >= 1 else BEFORE_3_8
 
 
-def _topics_that_exist(wire: Wire, names: list[str]) -> Mapping[str, bool]:
-    """Whether each topic exists; those that may not be described, and all where no broker answers, are left out."""
+def _topics_that_exist(wire: Wire, names: list[str]) -> Mapping[str, bool | Skipped]:
+    """Whether each topic exists; Skipped for one that may not be described."""
     try:
         return {name: facts is not None for name, facts in topic_facts(wire, names).items()} if names else {}
     except NotAuthorized:
-        found: dict[str, bool] = {}
-        for name in names:
-            try:
-                found |= {name: facts is not None for name, facts in topic_facts(wire, [name]).items()}
-            except NotAuthorized:
-                continue
-        return found
-    except Unreachable:
-        return {}
+        return {name: or_skipped(partial(_exists, wire, name)) for name in names}
+
+
+def _exists(wire: Wire, name: str) -> bool:
+    return topic_facts(wire, [name])[name] is not None

@@ -5,9 +5,11 @@ the fact is what was asked for. Both are kept: `coverage` says what was asked fo
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from functools import wraps
 from threading import Lock
-from typing import Any, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from eosctl.errors import EosctlError, UsageError
 from eosctl.model.client_roles import ConnectorConfig
@@ -35,6 +37,8 @@ Wanted = Mapping[str, frozenset[int] | None]
 """Topic to the partitions wanted of it; None for all."""
 Servers = frozenset[str]
 CommitPlace = tuple[TopicPartition, int, int]
+ALL_TOPICS: Final = "all topics"
+"""What a list of all topics is noted as, where brokers may hide some."""
 F = TypeVar("F", bound=Callable[..., Any])
 R = TypeVar("R")
 
@@ -48,6 +52,11 @@ class ClusterReader(TopicReader, Protocol):
     @property
     def coverage(self) -> Coverage:
         """What was asked for until now, and what of it was not read."""
+
+    def adding(self) -> AbstractContextManager[None]:
+        """What is asked for while the block runs only adds to the answer: without it no verdict changes and nothing is
+        left out, so the answer is complete. Not for several threads.
+        """
 
     @property
     def cluster_id(self) -> str | None:
@@ -207,17 +216,27 @@ class CoverageLog:
     """What a reader was asked for, in the order of asking. Readers inherit it; threads may share one."""
 
     def __init__(self) -> None:
-        self._coverage, self._lock = Coverage(), Lock()
+        self._coverage, self._lock, self._needed = Coverage(), Lock(), True
 
     @property
     def coverage(self) -> Coverage:
         """What was asked for until now, and what of it was not read."""
         return self._coverage
 
+    @contextmanager
+    def adding(self) -> Iterator[None]:
+        """What is asked for meanwhile is not needed."""
+        before, self._needed = self._needed, False
+        try:
+            yield
+        finally:
+            self._needed = before
+
     def note(self, what: str, fact: object) -> None:
         """Keep that `what` was asked for, and what of `fact` is Skipped."""
         with self._lock:
-            self._coverage += Coverage((what,), tuple(unread_in(what, fact)))
+            unread = (each if self._needed else replace(each, needed=False) for each in unread_in(what, fact))
+            self._coverage += Coverage((what,), tuple(unread))
 
     def noted(self, what: str, records: Iterable[R]) -> Iterator[R]:
         """The same records; the error that ends them is kept in the coverage as `what`."""

@@ -5,7 +5,7 @@ error about itself unless its own exactly.once.source.support is enabled (KIP-61
 leader. The endpoint by which workers have the leader fence is never called.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeVar
 from urllib.parse import quote
@@ -15,40 +15,33 @@ from eosctl.errors import EosctlError, Undecodable
 from eosctl.model.evidence import WorkerEvidence
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.skipped import Skipped, or_skipped
-from eosctl.model.versions import KafkaVersion
-from eosctl.sources.connect_offsets import NOT_ENABLED, probe_source_support
+from eosctl.model.workers import version_of
+from eosctl.sources.connect_offsets import NOT_ENABLED, probe_source_support, validated_values
 from eosctl.sources.connect_rest import read_worker
 
 PARALLEL: Final = 32
 PREFLIGHT_FIELDS: Final = frozenset({"exactly.once.support", "transaction.boundary"})
 
 T = TypeVar("T")
-Workers = Mapping[str, WorkerEvidence | Skipped]
+Workers = Mapping[str, WorkerEvidence | EosctlError]
 
 
 def read_worker_evidence(urls: Sequence[str], timeout_s: float) -> Workers:
-    """Each worker's evidence by its address, Skipped where it does not answer; raises the first error if none does."""
+    """Each worker's evidence by its address, or why it gave none."""
     with ThreadPoolExecutor(max_workers=min(PARALLEL, len(urls))) as pool:
-        found = dict(zip(urls, pool.map(lambda url: _attempt(lambda: _worker(url, timeout_s)), urls), strict=True))
-    errors = [each for each in found.values() if isinstance(each, EosctlError)]
-    if len(errors) == len(found):
-        raise errors[0]
-    return {url: Skipped.of(each) if isinstance(each, EosctlError) else each for url, each in found.items()}
+        return dict(zip(urls, pool.map(lambda url: _attempt(url, timeout_s), urls), strict=True))
 
 
-def _attempt(read: Callable[[], T]) -> T | EosctlError:
+def _attempt(url: str, timeout_s: float) -> WorkerEvidence | EosctlError:
     try:
-        return read()
+        return _worker(url, timeout_s)
     except EosctlError as error:
         return error
 
 
 def _worker(url: str, timeout_s: float) -> WorkerEvidence:
     facts = read_worker(url, timeout_s)
-    try:
-        version = KafkaVersion.parse(facts.version)
-    except ValueError as error:
-        raise Undecodable(f"{url} names no version: {facts.version!r}") from error
+    version = version_of(facts)
     support = or_skipped(lambda: probe_source_support([url], timeout_s))
     enabled = support if isinstance(support, Skipped) else support is SourceSupport.ENABLED
     return WorkerEvidence(
@@ -72,8 +65,8 @@ def read_preflight(urls: Sequence[str], timeout_s: float) -> Mapping[str, tuple[
     """
     with RestClient(urls[0], timeout_s) as rest:
         body = rest.get("/connectors?expand=info")
-    if not isinstance(body, dict):
-        raise Undecodable(f"{urls[0]}/connectors answered {type(body).__name__} instead of a JSON object")
+    if not isinstance(body, dict) or not all(isinstance(each, dict) and "info" in each for each in body.values()):
+        raise Undecodable(f"{urls[0]}/connectors answered something else than connectors with their configs")
     configs = {name: entry["info"]["config"] for name, entry in sorted(body.items()) if _is_source(entry)}
     clients = [RestClient(url, timeout_s) for url in urls]
     try:
@@ -101,7 +94,6 @@ def _messages(rest: RestClient, config: Mapping[str, object]) -> tuple[str, ...]
     name = str(config.get("connector.class", ""))
     asked = {**config, "exactly.once.support": "required"}
     body = rest.request("PUT", f"/connector-plugins/{quote(name, safe='')}/config/validate", asked).body
-    fields = body.get("configs", ()) if isinstance(body, dict) else ()
-    values = [each.get("value", {}) for each in fields if isinstance(each, dict)]
+    values = validated_values(body, rest.url)
     errors = [text for value in values if value.get("name") in PREFLIGHT_FIELDS for text in value.get("errors", ())]
     return tuple(str(text) for text in errors if NOT_ENABLED not in str(text))

@@ -1,5 +1,6 @@
 """The group that Connect workers form, as its coordinator describes it."""
 
+from collections.abc import Iterable
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Final
 
@@ -19,13 +20,13 @@ RETRIABLE: Final = frozenset({COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAI
 PAUSE_S: Final = 0.1
 
 
-def describe_group(group_id: str) -> Request:
-    """DescribeGroups to the group's coordinator: groups[] of {error_code, group_state, protocol_type, protocol_data,
-    members[] of {member_id, member_metadata, member_assignment}}. Needs Describe on the group.
+def describe_groups(group_ids: Iterable[str]) -> Request:
+    """DescribeGroups to the groups' coordinator: groups[] of {error_code, group_state, protocol_type, protocol_data,
+    members[] of {member_id, member_metadata, member_assignment}}. Needs Describe on each.
     """
     from kafka.protocol.admin import DescribeGroupsRequest
 
-    return Request(DescribeGroupsRequest, {"groups": [group_id]})
+    return Request(DescribeGroupsRequest, {"groups": list(group_ids)})
 
 
 def read_connect_group(wire: "Wire", group_id: str) -> ConnectGroup:
@@ -47,7 +48,7 @@ def _attempt(wire: "Wire", group_id: str) -> tuple[int, Response | None]:
     [coordinator] = wire.request_any(find_group_coordinators([group_id])).coordinators
     if coordinator.error_code:
         return coordinator.error_code, None
-    [group] = wire.request(coordinator.node_id, describe_group(group_id)).groups
+    [group] = wire.request(coordinator.node_id, describe_groups([group_id])).groups
     return group.error_code, None if group.error_code not in {0, GROUP_ID_NOT_FOUND} else group
 
 

@@ -116,11 +116,15 @@ def _is_enabled(rest: RestClient) -> bool | Skipped:
         return Skipped(f"{rest.url} has no source connector to ask about")
     config = {"name": "eosctl", "connector.class": sources[0], "tasks.max": "1", "exactly.once.support": "required"}
     body = rest.request("PUT", f"/connector-plugins/{quote(sources[0], safe='')}/config/validate", config).body
-    return NOT_ENABLED not in _errors(body)
+    values = validated_values(body, rest.url)
+    return not any(NOT_ENABLED in str(text) for each in values for text in each.get("errors", ()))
 
 
-def _errors(body: object) -> str:
-    configs = body.get("configs", ()) if isinstance(body, dict) else ()
-    return " ".join(
-        str(text) for each in configs if isinstance(each, dict) for text in each.get("value", {}).get("errors", ())
-    )
+def validated_values(body: object, url: str) -> list[Mapping[str, Any]]:
+    """The values, with their errors, in an answer to `PUT …/config/validate`; Undecodable where it is none."""
+    configs = body.get("configs") if isinstance(body, dict) else None
+    values = [each.get("value") for each in configs if isinstance(each, dict)] if isinstance(configs, list) else []
+    found: list[Mapping[str, Any]] = [each for each in values if isinstance(each, dict)]
+    if not found or len(found) < len(values):
+        raise Undecodable(f"{url} answered the validation of a config with something else")
+    return found

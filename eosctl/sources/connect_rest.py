@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
-from eosctl.clients.rest import RestClient
-from eosctl.errors import EosctlError, NotAuthorized, Refused, Undecodable, Unreachable
+from eosctl.clients.rest import NotFound, RestClient
+from eosctl.errors import EosctlError, Undecodable, Unreachable
 from eosctl.model.connectors import connector_path
-from eosctl.model.snapshot import Skipped
+from eosctl.model.skipped import Cause, Skipped
 from eosctl.model.workers import ConnectFacts, ConnectorStatus, TaskStatus, WorkerFacts
 
 
@@ -53,11 +53,11 @@ def read_worker(url: str, timeout_s: float) -> WorkerFacts:
     """`GET /`: version and Kafka cluster ID of one worker."""
     with RestClient(url, timeout_s) as rest:
         body = rest.get("/")
-    if not isinstance(body, dict) or not isinstance(body.get("version"), str):
+    if not isinstance(body, dict) or not all(isinstance(body.get(key), str) for key in ("version", "kafka_cluster_id")):
         raise Undecodable(
             f"{url} does not answer as a Connect worker does", hint="GET / must give version and kafka_cluster_id"
         )
-    return WorkerFacts(url, body["version"], str(body.get("kafka_cluster_id")))
+    return WorkerFacts(url, body["version"], body["kafka_cluster_id"])
 
 
 def read_connectors(url: str, timeout_s: float) -> dict[str, ConnectorStatus]:
@@ -86,10 +86,13 @@ def _connector(name: str, entry: dict[str, dict[str, object]]) -> ConnectorStatu
     )
 
 
-def read_active_topics(urls: Sequence[str], connectors: Sequence[str], timeout_s: float) -> dict[str, tuple[str, ...]]:
+def read_active_topics(
+    urls: Sequence[str], connectors: Sequence[str], timeout_s: float
+) -> dict[str, tuple[str, ...] | Skipped]:
     """`GET /connectors/{c}/topics` (KIP-558): the topics that each connector was seen to use since its last reset.
 
-    Connectors that are gone meanwhile, and those of workers that do not keep track, have none.
+    A connector that is gone meanwhile has none. Skipped where the worker does not say: it answers 403 where topics are
+    not tracked. Raises the last error where no worker answers.
     """
     failure: EosctlError = Unreachable("no Connect worker was given")
     for url in urls:
@@ -102,12 +105,19 @@ def read_active_topics(urls: Sequence[str], connectors: Sequence[str], timeout_s
     raise failure
 
 
-def _active_topics(url: str, timeout_s: float, connector: str) -> tuple[str, ...]:
+def _active_topics(url: str, timeout_s: float, connector: str) -> tuple[str, ...] | Skipped:
+    path = f"{connector_path(connector)}/topics"
     with RestClient(url, timeout_s) as rest:
         try:
-            body = rest.get(f"{connector_path(connector)}/topics")
-        except (Refused, NotAuthorized):  # 404 where it is gone, 403 where tracking is off
+            body = rest.get(path)
+        except NotFound:
             return ()
+        except Unreachable:
+            raise
+        except EosctlError as error:
+            return Skipped.of(error)
     entry = body.get(connector) if isinstance(body, dict) else None
     topics = entry.get("topics") if isinstance(entry, dict) else None
-    return tuple(sorted(map(str, topics))) if isinstance(topics, list) else ()
+    if not isinstance(topics, list):
+        return Skipped(f"{url}{path} answered no list of topics", Cause.UNDECODABLE)
+    return tuple(sorted(map(str, topics)))

@@ -17,7 +17,7 @@ from eosctl.model.acls import (
     AclBinding,
     ResourcePattern,
 )
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Cause, Skipped
 
 SECURITY_DISABLED: Final = 54
 
@@ -35,7 +35,9 @@ def read_acls(wire: Wire) -> frozenset[AclBinding] | Skipped:
     """
     response = wire.request_any(describe_acls())
     if response.error_code == SECURITY_DISABLED:
-        return Skipped("the brokers have no authorizer (SECURITY_DISABLED): everybody may do everything")
+        return Skipped(
+            "the brokers have no authorizer (SECURITY_DISABLED): everybody may do everything", Cause.NOT_IN_USE
+        )
     if response.error_code:
         raise protocol_error(
             response.error_code, principal=wire.principal, operation="Describe", resource="Cluster kafka-cluster"

@@ -56,12 +56,11 @@ def _release(wire: "Wire", node: int) -> Release:
 
 
 def read_topic(wire: "Wire", name: str) -> TopicFacts | None:
-    """The topic with those of its settings that may be read; None where there is none."""
+    """The topic with its settings; None where there is none."""
     facts = topic_facts(wire, [name])[name]
     if facts is None:
         return None
-    settings = topic_settings(wire, name)
-    return facts if isinstance(settings, Skipped) else replace(facts, settings=settings)
+    return replace(facts, settings=topic_settings(wire, name))
 
 
 def read_internal_topic(wire: "Wire", role: str, name: str) -> InternalTopic:

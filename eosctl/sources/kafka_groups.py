@@ -35,10 +35,8 @@ def listed_groups(wire: Wire) -> Mapping[str, ListedGroup]:
         if error is not None:
             raise error
         assert response is not None
-        if response.error_code == codes.COORDINATOR_LOAD_IN_PROGRESS:
+        if response.error_code in RETRIABLE:  # it starts, or loads its groups
             window.put(node_id, node_id, list_groups(), delay_s=PAUSE_S)
-        elif response.error_code == codes.COORDINATOR_NOT_AVAILABLE:
-            continue  # the broker coordinates no group
         elif response.error_code:
             raise protocol_error(
                 response.error_code, principal=wire.principal, operation="ListGroups", resource=f"broker {node_id}"
@@ -69,11 +67,12 @@ def committed_offsets(
 
 
 def waiting_groups_of(
-    wire: Wire, groups: Mapping[str, ListedGroup], offsets: Mapping[TopicPartition, PartitionOffsets]
+    committed: CommittedOffsets, states: Mapping[str, str], offsets: Mapping[TopicPartition, PartitionOffsets]
 ) -> Mapping[TopicPartition, tuple[WaitingGroup, ...]]:
-    """Those of the groups that may wait at the last stable offset of each partition, by their committed offsets."""
-    states = {each.group_id: each.state for each in groups.values() if not each.is_connect}
-    committed = committed_offsets(wire, states, offsets)
+    """Those of the groups that may wait at the last stable offset of each partition, by their committed offsets.
+
+    states are those of the groups, by ID.
+    """
     known = {group_id: each for group_id, each in committed.items() if not isinstance(each, Skipped)}
     return {
         place: waiting_groups(
@@ -120,16 +119,19 @@ class _Reading:
             self._look_up(again, PAUSE_S)
 
     def _receive_offsets(self, group_id: str, response: Response) -> None:
+        parts = [(topic.name, part) for topic in response.topics for part in topic.partitions]
+        refused = next((part.error_code for _, part in parts if part.error_code), 0)
         if response.error_code in RETRIABLE:
             self._look_up([group_id], PAUSE_S)
         elif response.error_code:
             self._refuse(group_id, response.error_code)
+        elif refused:
+            self._refuse(group_id, refused)
         else:
             self._found[group_id] = {
-                TopicPartition(topic.name, part.partition_index): part.committed_offset
-                for topic in response.topics
-                for part in topic.partitions
-                if part.error_code == 0 and part.committed_offset >= 0
+                TopicPartition(topic, part.partition_index): part.committed_offset
+                for topic, part in parts
+                if part.committed_offset >= 0
             }
 
     def _receive_nothing(self, item: _Lookup | _Fetch, error: EosctlError | None) -> None:

@@ -13,7 +13,7 @@ from eosctl.clients.messages import BROKER_RESOURCE, TOPIC_RESOURCE, Response, d
 from eosctl.clients.wire import Wire
 from eosctl.errors import NotAuthorized, Unreachable
 from eosctl.model.names import TopicPartition
-from eosctl.model.skipped import Skipped, or_skipped
+from eosctl.model.skipped import Cause, Skipped, or_skipped
 from eosctl.model.topics import TopicFacts
 
 ID_EXPIRATION: Final = "transactional.id.expiration.ms"
@@ -25,7 +25,7 @@ BROKER_PATIENCE_S: Final = 3.0
 
 
 def topic_facts(wire: Wire, topics: Iterable[str] | None = None) -> Mapping[str, TopicFacts | None]:
-    """Partitions and replication factor of each of `topics` (None: all that Describe allows); settings stay empty.
+    """Partitions and replication factor of each of `topics` (None: all that Describe allows), without settings.
 
     None for a topic that does not exist. Raises NotAuthorized where Describe on a named topic is missing.
     """
@@ -45,9 +45,12 @@ def _facts(wire: Wire, topic: Response) -> TopicFacts | None:
 
 
 def topic_ids(wire: Wire, topics: Iterable[str]) -> Mapping[str, str | None]:
-    """Topic ID of each of `topics` that exists (KIP-516), None where the broker gives topics none (before 2.8)."""
+    """Topic ID of each of `topics` that exists (KIP-516), None where the broker gives topics none (before 2.8).
+
+    Raises NotAuthorized where Describe is missing.
+    """
     found = wire.request_any(topics_metadata(sorted(set(topics)))).topics
-    named = {topic.name: getattr(topic, "topic_id", None) for topic in found if not topic.error_code}
+    named = {topic.name: getattr(topic, "topic_id", None) for topic in found if _facts(wire, topic) is not None}
     return {name: None if topic_id in {None, NO_TOPIC_ID} else str(topic_id) for name, topic_id in named.items()}
 
 
@@ -81,7 +84,7 @@ def broker_settings(wire: Wire, node_id: int, keys: Iterable[str] | None = None)
 def _settings(wire: Wire, response: Response, resource: str) -> Mapping[str, str] | Skipped:
     [result] = response.results
     if result.error_code in NOT_AUTHORIZED:
-        return Skipped(f"{wire.principal} may not DescribeConfigs on {resource}")
+        return Skipped(f"{wire.principal} may not DescribeConfigs on {resource}", Cause.DENIED)
     if result.error_code:
         return Skipped(f"the broker refuses DescribeConfigs on {resource} with {code_name(result.error_code)}")
     return {config.name: config.value for config in result.configs if config.value is not None}
@@ -107,16 +110,14 @@ def max_transaction_timeout_ms(wire: Wire) -> int | Skipped:
 
 
 def topic_facts_or_skipped(wire: Wire, topic: str) -> TopicFacts | Skipped:
-    """The topic with its settings, which stay empty where DescribeConfigs is missing."""
+    """The topic with its settings."""
     try:
         facts = topic_facts(wire, [topic])[topic]
     except NotAuthorized as error:
         return Skipped.of(error)
     if facts is None:
         return Skipped(f"topic {topic} was deleted meanwhile")
-    settings = topic_settings(wire, topic)
-    # Settings that may not be read stay empty: each check that needs one says that it could not be made.
-    return facts if isinstance(settings, Skipped) else replace(facts, settings=settings)
+    return replace(facts, settings=or_skipped(lambda: topic_settings(wire, topic)))
 
 
 def id_expiration_ms(wire: Wire) -> int | Skipped:

@@ -188,13 +188,12 @@ class TransactionListings:
     unanswered: Mapping[int, EosctlError]
 
 
-def unlisted(wire: Wire, listings: TransactionListings) -> tuple[str, ...]:
+def _unlisted(listings: TransactionListings, lost: tuple[int, ...] | Skipped) -> tuple[str, ...]:
     """Why IDs may be missing from the listings: brokers that did not answer, partitions of the log without leader."""
     silent = (
         f"broker {node_id} did not list its transactional IDs: {error.message}"
         for node_id, error in listings.unanswered.items()
     )
-    lost = leaderless_log_partitions(wire)
     if isinstance(lost, Skipped) or not lost:
         return tuple(silent)
     partitions = ", ".join(f"{TRANSACTION_LOG}-{each}" for each in lost[:SHOWN])
@@ -209,7 +208,8 @@ def listed_transactions(
     """What `list_transactional_ids` answers, with the reasons why IDs may be missing."""
     found = list_transactional_ids(wire, states=states, producer_ids=producer_ids)
     unanswered = {node_id: error.message for node_id, error in found.unanswered.items()}
-    return ListedTransactions(found.transactions, unanswered, unlisted(wire, found))
+    lost = leaderless_log_partitions(wire)
+    return ListedTransactions(found.transactions, unanswered, _unlisted(found, lost), lost)
 
 
 def list_transactional_ids(

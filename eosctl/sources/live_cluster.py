@@ -1,8 +1,7 @@
 """A cluster as its brokers and Connect workers answer now."""
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
@@ -13,45 +12,45 @@ from eosctl.errors import EosctlError
 from eosctl.model.cluster_acls import ClusterAcls
 from eosctl.model.evidence import ConnectGroup, InternalTopic, TransactionLog
 from eosctl.model.groups import ListedGroup
-from eosctl.model.hanging import OpenTransaction, PendingCommit, TransactionalIdAccess, WaitingGroup
+from eosctl.model.hanging import TransactionalIdAccess
 from eosctl.model.names import TopicPartition, coordinator_partition
 from eosctl.model.offset_stores import StorePlace
 from eosctl.model.offsets import OffsetsTopic
-from eosctl.model.partition_producers import NO_LEADER
-from eosctl.model.producers import AnsweredProducers
 from eosctl.model.records import Record
-from eosctl.model.skipped import Cause, Skipped, not_asked, or_skipped
+from eosctl.model.skipped import Skipped, not_asked, or_skipped
 from eosctl.model.snapshot import ClusterFacts, ConfigTopicLog
 from eosctl.model.topics import PartitionOffsets
 from eosctl.model.transaction_log import TransactionLogRecords
-from eosctl.model.transactions import Described, ListedTransactions, TransactionState
+from eosctl.model.transactions import (
+    HIDDEN_PARTITIONS,
+    Described,
+    ListedTransactions,
+    TransactionDescription,
+    TransactionState,
+)
 from eosctl.sources import (
     cluster_acls,
     connect_group,
-    first_batches,
     kafka_evidence,
     kafka_groups,
     kafka_log,
     kafka_offsets,
-    kafka_producers,
     kafka_topics,
     kafka_transactions,
     offsets_topics,
-    pending_commits,
     transaction_log,
     transactional_id_access,
 )
-from eosctl.sources.cluster_reader import CommitPlace, Servers, Wanted, asked, wanted_of
-from eosctl.sources.live_brokers import LiveBrokers
+from eosctl.sources.cluster_reader import Servers, asked
+from eosctl.sources.hidden_names import hidden_groups
 from eosctl.sources.live_connect import NO_BROKERS
+from eosctl.sources.live_partitions import LivePartitions, Progress
 from eosctl.sources.offsets_topics import NewFold
 from eosctl.sources.other_clusters import OtherClusters
 
 if TYPE_CHECKING:
     from eosctl.clients.wire import Wire
     from eosctl.model.client_properties import ClientProperties
-
-Progress = Callable[..., AbstractContextManager[Callable[[int], None]]]
 
 
 class Connections(Protocol):
@@ -77,7 +76,7 @@ class Connections(Protocol):
         """The clock, in ms since the epoch."""
 
 
-class LiveCluster(LiveBrokers):
+class LiveCluster(LivePartitions):
     """Asks the brokers and workers again at each question.
 
     `progress` shows how far long reads have come; `new_fold` makes what a partition of an offsets topic is folded with.
@@ -133,7 +132,7 @@ class LiveCluster(LiveBrokers):
 
     @asked("{0} topic {1}")
     def internal_topic(self, role: str, name: str) -> InternalTopic:
-        """Its settings stay empty where DescribeConfigs is missing."""
+        """Its settings are Skipped where DescribeConfigs is missing."""
         return kafka_evidence.read_internal_topic(self._wire, role, name)
 
     @asked("the transaction log's partitions")
@@ -144,6 +143,7 @@ class LiveCluster(LiveBrokers):
     @asked("groups")
     def groups(self) -> Mapping[str, ListedGroup] | Skipped:
         """As all brokers list them."""
+        self.note("all groups", hidden_groups(self._wire))
         return or_skipped(lambda: kafka_groups.listed_groups(self._wire))
 
     @asked("ACLs")
@@ -208,6 +208,9 @@ class LiveCluster(LiveBrokers):
         described = kafka_transactions.describe_transactional_ids(self._wire, transactional_ids)
         failed = {name: Skipped.of(each) for name, each in described.items() if isinstance(each, EosctlError)}
         self.note("transactional ID", failed)
+        known = {name: each for name, each in described.items() if isinstance(each, TransactionDescription)}
+        hidden = {name: HIDDEN_PARTITIONS for name, each in known.items() if each.is_hidden}
+        self.note("partitions of transactional ID", hidden)
         return described
 
     @property
@@ -238,56 +241,3 @@ class LiveCluster(LiveBrokers):
     def leaderless(self, partitions: Iterable[TopicPartition]) -> frozenset[TopicPartition] | Skipped:
         """By their metadata."""
         return or_skipped(lambda: kafka_topics.leaderless(self._wire, partitions))
-
-    # -- partitions ---------------------------------------------------------------------------------------------------
-
-    @asked("partitions")
-    def partitions(self, wanted: Wanted, broker: int | None = None) -> Mapping[TopicPartition, int]:
-        """Internal topics are among them. Brokers leave out what may not be described."""
-        leaders = kafka_producers.cluster_partitions(self._wire, wanted or None, broker=broker)
-        return wanted_of(leaders, wanted)
-
-    def producers(self, leaders: Mapping[TopicPartition, int], *, quiet: bool = False) -> AnsweredProducers:
-        """All leaders are asked at once; a partition without leader is among the unanswered."""
-        led = {place: leader for place, leader in leaders.items() if leader != NO_LEADER}
-        if quiet:
-            found = kafka_producers.answering_producers(self._wire, led)
-        else:
-            with self._progress("asking leaders", len(led), unit="partitions") as advance:
-                found = kafka_producers.answering_producers(self._wire, led, on_answer=advance)
-        silent = tuple(sorted({*(leaders.keys() - led.keys()), *found.unanswered}))
-        self.note(
-            "producers of", {place: Skipped(f"no leader answered for {place}", Cause.UNREACHABLE) for place in silent}
-        )
-        return AnsweredProducers(found.producers, silent)
-
-    @asked("offsets of")
-    def offsets(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, PartitionOffsets | Skipped]:
-        """From the partition leaders."""
-        return kafka_offsets.offsets_or_skipped(self._wire, partitions) if partitions else {}
-
-    def first_timestamps(
-        self, offsets: Mapping[TopicPartition, int], leaders: Mapping[TopicPartition, int]
-    ) -> Mapping[TopicPartition, int]:
-        """One small Fetch for each."""
-        return first_batches.first_timestamps(self._wire, offsets, leaders)
-
-    @asked("committed offsets of groups in")
-    def waiting_groups(
-        self, offsets: Mapping[TopicPartition, PartitionOffsets]
-    ) -> Mapping[TopicPartition, tuple[WaitingGroup, ...] | Skipped] | Skipped:
-        """By the offsets that the consumer groups have committed."""
-        groups = self.groups()
-        if isinstance(groups, Skipped):
-            return groups
-        return or_skipped(lambda: kafka_groups.waiting_groups_of(self._wire, groups, offsets))
-
-    @asked("pending offset commits in")
-    def pending_commits(
-        self, transactions: Collection[OpenTransaction]
-    ) -> Mapping[CommitPlace, tuple[PendingCommit, ...] | Skipped]:
-        """From `__consumer_offsets`; needs Read on it."""
-        try:
-            return pending_commits.pending_commits(self._wire, transactions)
-        except EosctlError as error:
-            return {each.place: Skipped.of(error) for each in transactions}

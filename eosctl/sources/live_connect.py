@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
+from eosctl.errors import ConfigError, EosctlError, UsageError
 from eosctl.model.client_roles import ConnectorConfig
 from eosctl.model.evidence import WorkerEvidence
 from eosctl.model.offset_stores import SourceSupport
@@ -16,11 +17,16 @@ from eosctl.sources.cluster_reader import Configs, CoverageLog, Servers, asked
 NO_BROKERS: Final = not_asked("no -b/--bootstrap-server was given")
 NO_WORKERS: Final = not_asked("no --connect-url was given")
 
+if TYPE_CHECKING:
+    from eosctl.sources.live_cluster import Connections
+
 F = TypeVar("F")
 
 
 class LiveConnect(CoverageLog):
     """Asks the workers again at each question. A worker that did not answer once is not waited for again."""
+
+    _connections: "Connections"
 
     def __init__(self, connect_urls: tuple[str, ...], timeout_s: float) -> None:
         super().__init__()
@@ -30,6 +36,11 @@ class LiveConnect(CoverageLog):
     @property
     def _answering(self) -> tuple[str, ...]:
         return tuple(url for url in self._urls if url not in self._silent)
+
+    @property
+    def _nobody(self) -> Skipped:
+        """Why there is no worker to ask: none was named, or none answered before."""
+        return next(iter(self._silent.values()), NO_WORKERS)
 
     def _with_silent(self, workers: Mapping[str, F | Skipped]) -> Mapping[str, F | Skipped]:
         """The same with the workers that did not answer before, in the order given."""
@@ -41,7 +52,7 @@ class LiveConnect(CoverageLog):
     def connect(self) -> ConnectFacts | Skipped:
         """Workers in parallel, connectors from the first that answers."""
         if not self._answering:
-            return NO_WORKERS
+            return self._nobody
         facts = connect_rest.read_connect(self._answering, self._timeout_s)
         return replace(facts, workers=self._with_silent(facts.workers))
 
@@ -49,44 +60,59 @@ class LiveConnect(CoverageLog):
     def connect_version(self) -> KafkaVersion | Skipped:
         """The oldest, by `GET /` of each worker."""
         if not self._answering:
-            return NO_WORKERS
-        return oldest_version(connect_rest.read_workers(self._answering, self._timeout_s).values())
+            return self._nobody
+        workers = connect_rest.read_workers(self._answering, self._timeout_s)
+        self.note("version of worker", {url: each for url, each in workers.items() if isinstance(each, Skipped)})
+        return oldest_version(workers.values())
 
     @asked("connector configs")
     def connector_configs(self) -> Configs | Skipped | None:
         """From the first worker that answers; raises the first error where none does."""
-        urls = self._answering
+        urls = self._answering or self._urls
         return connect_offsets.read_connector_configs(urls, self._timeout_s) if urls else None
 
     @asked("connector configs")
     def client_configs(self) -> Mapping[str, ConnectorConfig] | None:
         """From the first worker that answers; raises the first error where none does."""
-        urls = self._answering
+        urls = self._answering or self._urls
         return connect_offsets.read_client_configs(urls, self._timeout_s) if urls else None
 
     @asked("worker")
     def worker_evidence(self) -> Mapping[str, WorkerEvidence | Skipped] | Skipped:
-        """Raises the first error where no worker answers."""
+        """Of all workers that were named: Skipped in place of one that does not answer.
+
+        Raises the first error where none answers and there are no brokers to ask either, or where it is the user's.
+        """
         if not self._answering:
-            return NO_WORKERS
-        return self._with_silent(connect_evidence.read_worker_evidence(self._answering, self._timeout_s))
+            return self._nobody
+        found = connect_evidence.read_worker_evidence(self._answering, self._timeout_s)
+        errors = [each for each in found.values() if isinstance(each, EosctlError)]
+        nothing_read = len(errors) == len(found) and not self._connections.client_properties.bootstrap_servers
+        for error in errors:
+            if nothing_read or isinstance(error, UsageError | ConfigError):
+                raise error
+        return self._with_silent(
+            {url: Skipped.of(each) if isinstance(each, EosctlError) else each for url, each in found.items()}
+        )
 
     @asked("connector statuses")
     def connector_statuses(self) -> Mapping[str, ConnectorStatus] | Skipped:
         """From the first worker that answers."""
         urls, timeout_s = self._answering, self._timeout_s
-        return or_skipped(lambda: connect_rest.read_first_connectors(urls, timeout_s)) if urls else NO_WORKERS
+        return or_skipped(lambda: connect_rest.read_first_connectors(urls, timeout_s)) if urls else self._nobody
 
     @asked("preflight of connector")
     def preflight(self) -> Mapping[str, tuple[str, ...] | Skipped] | Skipped:
         """Each config is validated by one of the workers; nothing is created."""
         urls, timeout_s = self._answering, self._timeout_s
-        return or_skipped(lambda: connect_evidence.read_preflight(urls, timeout_s)) if urls else NO_WORKERS
+        return or_skipped(lambda: connect_evidence.read_preflight(urls, timeout_s)) if urls else self._nobody
 
     @asked("the workers' exactly.once.source.support")
     def source_support(self) -> SourceSupport | Skipped:
         """By the validate probe, at every worker."""
         urls = self._answering
+        if self._urls and not urls:
+            return self._nobody
         if not urls:
             return not_asked("give --exactly-once, --worker-config or --connect-url")
         return connect_offsets.probe_source_support(urls, self._timeout_s)

@@ -1,29 +1,25 @@
 """Topics and their record batches as the brokers and Connect workers answer now."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Skipped, or_skipped
 from eosctl.model.topics import PartitionOffsets, TopicDescription
 from eosctl.sources import connect_rest, first_batches, kafka_offsets, kafka_topics
 from eosctl.sources.audit_log import OpenCluster, OpenSource
-from eosctl.sources.cluster_reader import asked
-from eosctl.sources.live_connect import NO_WORKERS, LiveConnect
+from eosctl.sources.cluster_reader import ALL_TOPICS, asked
+from eosctl.sources.hidden_names import hidden_topics
+from eosctl.sources.live_connect import LiveConnect
 from eosctl.sources.topic_reader import Topics
-
-if TYPE_CHECKING:
-    from eosctl.sources.live_cluster import Connections
 
 
 class LiveTopics(LiveConnect):
     """Asks again at each question."""
 
-    _connections: "Connections"
-
     @asked("topics")
     def topic_names(self) -> frozenset[str]:
         """By their metadata."""
+        self.note(ALL_TOPICS, hidden_topics(self._connections.wire))
         return frozenset(name for name, facts in kafka_topics.topic_facts(self._connections.wire).items() if facts)
 
     @asked("topics")
@@ -44,11 +40,13 @@ class LiveTopics(LiveConnect):
         """Those of the first records after the log start offset."""
         return tuple(first_batches.first_keys(self._connections.wire, [TopicPartition(topic, 0)]))
 
-    @asked("active topics")
-    def active_topics(self, connectors: Sequence[str]) -> Mapping[str, tuple[str, ...]] | Skipped:
+    @asked("active topics of connector")
+    def active_topics(self, connectors: Sequence[str]) -> Mapping[str, tuple[str, ...] | Skipped] | Skipped:
         """From the first worker that answers."""
         urls, timeout_s = self._answering, self._timeout_s
-        return or_skipped(lambda: connect_rest.read_active_topics(urls, connectors, timeout_s)) if urls else NO_WORKERS
+        return (
+            or_skipped(lambda: connect_rest.read_active_topics(urls, connectors, timeout_s)) if urls else self._nobody
+        )
 
     @asked("offsets of")
     def bounds(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, PartitionOffsets]:

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.messages import topics_metadata
-from eosctl.clients.rest import RestClient
+from eosctl.clients.rest import NotFound, RestClient
 from eosctl.codecs.config_topic import decode_config_records
 from eosctl.codecs.offsets_digest import entries_by_connector, offsets_now
 from eosctl.errors import NotAuthorized, Refused, UsageError
@@ -118,8 +118,7 @@ def read_topic_now(access: ClusterAccess, topic: str) -> TopicNow | None:
     settings = topic_settings(access.wire, topic)
     [described] = access.wire.request_any(topics_metadata([topic])).topics
     topic_id = str(getattr(described, "topic_id", None) or NO_TOPIC_ID)
-    known = facts if isinstance(settings, Skipped) else replace(facts, settings=settings)
-    return TopicNow(known, None if topic_id == NO_TOPIC_ID else topic_id)
+    return TopicNow(replace(facts, settings=settings), None if topic_id == NO_TOPIC_ID else topic_id)
 
 
 def read_connector_facts(
@@ -178,10 +177,8 @@ def _tasks_left(name: str, rest: RestClient) -> list[str]:
     """Numbers of the tasks that go on by their status; workers forget it once the tasks have ended."""
     try:
         body = rest.get(f"{connector_path(name)}/status")
-    except Refused as error:
-        if "answered 404" in error.message:
-            return []
-        raise
+    except NotFound:
+        return []
     tasks = body.get("tasks", ()) if isinstance(body, dict) else ()
     return [str(each["id"]) for each in tasks if each["state"] not in ENDED]
 

@@ -55,7 +55,7 @@ class SavedTopics(SavedConnect):
         return tuple(key for each in self._offsets_topics() if each.topic == topic for key in each.raw_keys())
 
     @asked("active topics")
-    def active_topics(self, connectors: Sequence[str]) -> Mapping[str, tuple[str, ...]] | Skipped:
+    def active_topics(self, connectors: Sequence[str]) -> Mapping[str, tuple[str, ...] | Skipped] | Skipped:
         """No snapshot holds them."""
         return NOT_SAVED
 

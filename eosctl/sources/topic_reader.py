@@ -23,7 +23,7 @@ class TopicReader(Protocol):
     def first_keys(self, topic: str) -> Sequence[bytes | None]:
         """Keys of the first records in partition 0."""
 
-    def active_topics(self, connectors: Sequence[str]) -> Mapping[str, tuple[str, ...]] | Skipped:
+    def active_topics(self, connectors: Sequence[str]) -> Mapping[str, tuple[str, ...] | Skipped] | Skipped:
         """The topics that each connector was seen to use since its last reset (KIP-558)."""
 
     def bounds(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, PartitionOffsets]:

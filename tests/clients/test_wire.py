@@ -15,6 +15,8 @@ from eosctl.clients.wire import Wire
 from eosctl.codecs.client_properties import client_properties
 from eosctl.errors import ConfigError, NotAuthorized, TimedOut, Unreachable, Unsupported
 from eosctl.model.client_properties import ClientProperties
+from eosctl.sandbox.sandbox import Sandbox
+from eosctl.sandbox.spec import SandboxSpec
 from tests.waiting import eventually
 
 PLAIN_LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
@@ -181,9 +183,8 @@ def fence(wire, transactional_ids, lanes=1):
 
 
 @pytest.mark.kafka
-def test_a_window_answers_every_item_on_every_kafka_version(make_sandbox, kafka_version):
-    sandbox = make_sandbox(kafka_version=kafka_version)
-    with wire_to(sandbox.bootstrap_servers) as wire:
+def test_a_window_answers_every_item_on_every_kafka_version(broker):
+    with wire_to(broker.bootstrap_servers) as wire:
         assert fence(wire, [f"id-{number}" for number in range(500)])[0] == 500
 
 
@@ -205,12 +206,18 @@ def test_a_version_that_the_broker_lacks_is_the_error_of_its_item_only(sandbox):
     assert errors == {"good": type(None), "bad": Unsupported}
 
 
+@pytest.fixture(scope="module")
+def own():
+    """A broker that is quick to close idle connections; tests pause and kill it, and leave it running."""
+    with Sandbox(SandboxSpec(broker_config={"connections.max.idle.ms": "1500"})) as sandbox:
+        yield sandbox
+
+
 @pytest.mark.kafka
-def test_a_broker_that_is_frozen_leaves_its_items_timed_out(make_sandbox):
-    sandbox = make_sandbox()
-    with wire_to(sandbox.bootstrap_servers) as wire:
+def test_a_broker_that_is_frozen_leaves_its_items_timed_out(own):
+    with wire_to(own.bootstrap_servers) as wire:
         wire.request(1, brokers_metadata())
-        sandbox.pause_broker(1)
+        own.pause_broker(1)
         window = wire.window(in_flight=2, timeout_s=4)
         for item in range(5):
             window.put(item, 1, brokers_metadata())
@@ -218,18 +225,17 @@ def test_a_broker_that_is_frozen_leaves_its_items_timed_out(make_sandbox):
         began = time.monotonic()
         answers = list(window)
         assert time.monotonic() - began < 8, "the time is not spent twice, nor the item waited for that is delayed"
-        sandbox.resume_broker(1)
+        own.resume_broker(1)
     assert {answer.item for answer in answers} == {0, 1, 2, 3, 4, "later"}
     assert {type(answer.error) for answer in answers} == {TimedOut}
     assert window.unanswered() == []
 
 
 @pytest.mark.kafka
-def test_items_of_a_broker_that_died_can_be_put_again_until_it_is_back(make_sandbox):
-    sandbox = make_sandbox()
-    with wire_to(sandbox.bootstrap_servers) as wire:
+def test_items_of_a_broker_that_died_can_be_put_again_until_it_is_back(own):
+    with wire_to(own.bootstrap_servers) as wire:
         wire.request(1, brokers_metadata())
-        sandbox.kill_broker(1)
+        own.kill_broker(1)
         window = wire.window(timeout_s=60)
         for item in range(5):
             window.put(item, 1, brokers_metadata())
@@ -241,7 +247,7 @@ def test_items_of_a_broker_that_died_can_be_put_again_until_it_is_back(make_sand
             assert isinstance(answer.error, Unreachable)
             failures += 1
             if failures == 5:
-                sandbox.start_broker(1)
+                own.start_broker(1)
             window.put(answer.item, 1, brokers_metadata(), delay_s=0.1)
     assert answered == {0, 1, 2, 3, 4}
     assert failures >= 5
@@ -261,10 +267,9 @@ def closed_by_the_peer(port):
 
 @pytest.mark.kafka
 @pytest.mark.parametrize("ask", [lambda wire: wire.request(1, brokers_metadata()), Wire.refresh, through_a_window])
-def test_a_connection_that_the_broker_closed_for_idleness_is_opened_again(make_sandbox, ask):
-    sandbox = make_sandbox(broker_config={"connections.max.idle.ms": "1500"})
-    port = int(sandbox.bootstrap_servers.rpartition(":")[2])
-    with wire_to(sandbox.bootstrap_servers) as wire:
+def test_a_connection_that_the_broker_closed_for_idleness_is_opened_again(own, ask):
+    port = int(own.bootstrap_servers.rpartition(":")[2])
+    with wire_to(own.bootstrap_servers) as wire:
         wire.request(1, brokers_metadata())
         eventually(lambda: closed_by_the_peer(port))
         ask(wire)

@@ -45,7 +45,7 @@ def test_an_error_is_explained_as_before_and_has_no_severity(eosctl):
 
 @pytest.mark.parametrize(
     ("text", "near"),
-    [("EOS098", "EOS090"), ("shadow-offset", "shadowed-offset"), ("ProducerFencdException", "ProducerFencedException"),
+    [("EOS0800", "EOS080"), ("shadow-offset", "shadowed-offset"), ("ProducerFencdException", "ProducerFencedException"),
      ("org.apache.kafka.common.errors.TransactionCoordinatrFencdException:", "TransactionCoordinatorFencedException")],
 )  # fmt: skip
 def test_what_nobody_knows_is_said_to_be_unknown_with_what_is_spelt_alike(eosctl, text, near):

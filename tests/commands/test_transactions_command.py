@@ -107,8 +107,8 @@ def test_topics_are_named_by_option_and_positional_ones_are_accepted(hanging_in_
     assert (ran.exit_code, "give --topic" in ran.stderr) == (2, True)
 
 
-def ids(ran: Ran) -> list[str]:
-    assert ran.exit_code == 0, ran.stderr
+def ids(ran: Ran, exit_code: int = 0) -> list[str]:
+    assert ran.exit_code == exit_code, ran.stderr
     return [each["transactional_id"] for each in json.loads(ran.stdout)["data"]["transactions"]]
 
 
@@ -140,7 +140,9 @@ def test_a_snapshot_is_listed_with_owners_those_under_way_longest_first(saved: P
     ],
 )
 def test_filters_narrow_the_list(filters: list[str], left: list[str], saved: Path, eosctl: Eosctl):
-    assert ids(eosctl("transactions", "list", "--snapshot", saved, "-o", "json", *filters)) == left
+    # The snapshot has no config topic: owners that a filter asks for are not known for certain.
+    code = 3 if "--owner" in filters else 0
+    assert ids(eosctl("transactions", "list", "--snapshot", saved, "-o", "json", *filters), code) == left
 
 
 def test_a_pattern_that_is_none_and_looks_without_watching_are_refused(eosctl: Eosctl):

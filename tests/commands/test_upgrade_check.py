@@ -8,10 +8,10 @@ import pytest
 from tests.sources.fake_connect import FakeWorker, serve
 
 
-def test_without_brokers_it_cannot_tell_and_ends_with_1(eosctl):
+def test_without_brokers_it_cannot_tell_and_ends_with_3(eosctl):
     with serve(FakeWorker(enabled=False)) as [url]:
         ran = eosctl("upgrade-check", "--to", "preparing", "--connect-url", url, "-o", "json")
-    assert ran.exit_code == 1
+    assert ran.exit_code == 3
     data = json.loads(ran.stdout)["data"]
     assert data["verdict"] == "cannot tell"
     assert data["workers"][0]["phase"] == "not enabled"
@@ -32,7 +32,7 @@ def test_it_can_wait_for_workers_that_restart(eosctl):
     with serve(worker) as [url]:
         Timer(1.0, lambda: setattr(worker, "hangs", False)).start()
         ran = eosctl("upgrade-check", "--to", "preparing", "--connect-url", url, "--timeout", 0.5, "--wait", 6)
-    assert ran.exit_code == 1
+    assert ran.exit_code == 3
     assert "waiting: " in ran.stderr
     assert "got no answer within 0.5 s" in ran.stderr
     assert "cannot tell" in ran.stdout

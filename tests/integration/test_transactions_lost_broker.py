@@ -174,7 +174,7 @@ def test_a_snapshot_keeps_what_was_known_and_says_what_was_not(half: Half, eosct
     assert saved("log", half.known)[0].exit_code == 0
     assert saved("log")[0].exit_code == 4
     assert saved("lso")[0].exit_code == 4
-    assert saved("producers", KEPT.topic)[0].exit_code == 0
+    assert saved("producers", KEPT.topic)[0].exit_code == 3
 
 
 def test_nothing_is_fenced_by_a_prefix_while_ids_may_be_missing(half: Half, eosctl: Eosctl) -> None:

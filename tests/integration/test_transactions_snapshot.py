@@ -45,7 +45,7 @@ def answers(kafka_version: str, tmp_path_factory: pytest.TempPathFactory) -> tup
         live = _transactions(servers)
         there = ("-b", servers, "--group-id", "connect-cluster", "-o", "json")
         saved = run("snapshot", "save", file, *there)
-        assert saved.exit_code == 0, saved.stderr
+        assert saved.exit_code == 3, "no worker runs, so the group does not exist"
         told = {name: run("transactions", *words, *there) for name, words in QUESTIONS.items()}
         live.abort_transaction(30)
     return file, {name: (ran.exit_code, json.loads(ran.stdout)) for name, ran in told.items()}

@@ -36,7 +36,7 @@ def test_hidden_ids_are_counted_in_the_transaction_log():
     found = list_transactions(reader, Selection(), "c")
     assert found.hidden == HiddenIds(may_see_all=False, count=3, uncertain=None)
     assert "brokers leave the others out: 3 IDs" in found.notes[0]
-    assert exit_code(found) == 0
+    assert exit_code(found) == 3
 
 
 def test_a_filtered_list_does_not_say_how_many_are_hidden():

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
@@ -186,57 +187,65 @@ def test_two_brokers_are_one_cluster(make_sandbox):
     create_topic(started, "both", replication=2)
 
 
-def test_a_paused_broker_is_silent_and_answers_again_when_resumed(make_sandbox):
-    started = make_sandbox()
-    port = int(started.bootstrap_servers.rpartition(":")[2])
-    started.pause_broker(1)
+@pytest.fixture(scope="module")
+def own(tmp_path_factory):
+    """A broker whose tests stop, pause and restart what runs beside it. Each leaves it running, without workers."""
+    home = tmp_path_factory.mktemp("own")
+    with Sandbox(SandboxSpec(directory=home / "kept", features={"transaction.version": "1"})) as started:
+        yield started
+
+
+def test_a_paused_broker_is_silent_and_answers_again_when_resumed(own):
+    port = int(own.bootstrap_servers.rpartition(":")[2])
+    own.pause_broker(1)
     assert brokers_in_metadata(port) == frozenset()
-    started.resume_broker(1)
+    own.resume_broker(1)
     eventually(lambda: brokers_in_metadata(port) == {1})
 
 
-def test_a_broker_that_is_stopped_comes_back_on_its_port_with_its_data_and_other_settings(make_sandbox):
-    started = make_sandbox()
-    before = started.bootstrap_servers
-    create_topic(started, "kept")
-    started.stop_broker(1)
-    started.start_broker(1, {"transaction.max.timeout.ms": "60000"})
-    assert started.bootstrap_servers == before
-    assert "kept" in topics(started)
-    assert "transaction.max.timeout.ms = 60000" in started.broker_log(1).read_text()
+def test_a_broker_that_is_stopped_comes_back_on_its_port_with_its_data_and_other_settings(own):
+    before = own.bootstrap_servers
+    create_topic(own, "kept")
+    own.stop_broker(1)
+    own.start_broker(1, {"transaction.max.timeout.ms": "60000"})
+    assert own.bootstrap_servers == before
+    assert "kept" in topics(own)
+    assert "transaction.max.timeout.ms = 60000" in own.broker_log(1).read_text()
     with pytest.raises(UsageError, match="broker 1 runs already"):
-        started.start_broker(1)
+        own.start_broker(1)
 
 
-def test_workers_come_and_go_with_settings_of_their_own(make_sandbox):
-    started = make_sandbox(worker_config={"config.storage.topic": "other-configs"})
-    assert started.connect_urls == ()
-    first = started.start_worker(1, {"exactly.once.source.support": "preparing"})
-    second = started.start_worker(2)
-    assert started.connect_urls == (first, second)
-    assert "other-configs" in topics(started)
-    assert "exactly.once.source.support = preparing" in started.worker_log(1).read_text()
-    assert "exactly.once.source.support = enabled" in started.worker_log(2).read_text()
-    started.stop_worker(1)
-    assert started.worker_pid(1) is None
+def test_workers_come_and_go_with_settings_of_their_own(own):
+    other = {"config.storage.topic": "other-configs", "group.id": "other-workers"}
+    assert own.connect_urls == ()
+    first = own.start_worker(1, other | {"exactly.once.source.support": "preparing"})
+    second = own.start_worker(2, other)
+    assert own.connect_urls == (first, second)
+    assert "other-configs" in topics(own)
+    assert "exactly.once.source.support = preparing" in own.worker_log(1).read_text()
+    assert "exactly.once.source.support = enabled" in own.worker_log(2).read_text()
+    own.stop_worker(1)
+    assert own.worker_pid(1) is None
     eventually(lambda: httpx.get(f"{second}/connectors", timeout=30, verify=False).json() == [])
+    own.stop_worker(2)
 
 
-def test_a_worker_that_cannot_read_its_config_topic_yet_is_not_ready_although_rest_answers(make_sandbox):
+def test_a_worker_that_cannot_read_its_config_topic_yet_is_not_ready_although_rest_answers(own):
     """An open transaction in the config topic keeps an exactly-once worker from reading to its end."""
-    started = make_sandbox(workers=1)
-    started.stop_worker(1)
-    writer = open_transaction(started.bootstrap_servers, "somebody", "connect-configs")
+    own.start_worker(1)
+    own.stop_worker(1)
+    writer = open_transaction(own.bootstrap_servers, "somebody", "connect-configs")
     with ThreadPoolExecutor(1) as pool:
-        ready = pool.submit(started.start_worker, 1)
-        eventually(lambda: lists_connectors(started.connect_url(1)), deadline_s=60)
-        assert not worker_has_joined(httpx.URL(started.connect_url(1)).port)
+        ready = pool.submit(own.start_worker, 1)
+        eventually(lambda: lists_connectors(own.connect_url(1)), deadline_s=60)
+        assert not worker_has_joined(httpx.URL(own.connect_url(1)).port)
         assert not ready.done()
         writer.abort_transaction(30)
         url = ready.result(120)
     file = {"connector.class": "org.apache.kafka.connect.file.FileStreamSourceConnector", "topic": "lines"}
     created = httpx.put(f"{url}/connectors/at-once/config", json=file | {"file": "/dev/null"}, timeout=90, verify=False)
     assert created.status_code == 201, created.text
+    own.stop_worker(1)
 
 
 def lists_connectors(url):
@@ -247,14 +256,14 @@ def lists_connectors(url):
         return False
 
 
-def test_a_worker_can_be_a_sasl_user_with_the_rights_that_acls_give(make_sandbox):
-    started = make_sandbox()
-    allow_everything(started, "User:worker")
-    url = started.start_worker(1, started.worker_sasl())
+def test_a_worker_can_be_a_sasl_user_with_the_rights_that_acls_give(own):
+    allow_everything(own, "User:worker")
+    url = own.start_worker(3, own.worker_sasl() | {"group.id": "sasl-workers", "config.storage.topic": "sasl-configs"})
     eventually(lambda: httpx.get(f"{url}/connectors", timeout=30, verify=False).json() == [])
-    log = started.worker_log(1).read_text()
+    log = own.worker_log(3).read_text()
     assert "security.protocol = SASL_PLAINTEXT" in log
     assert "security.protocol = PLAINTEXT" not in log
+    own.stop_worker(3)
 
 
 def allow_everything(sandbox, principal):
@@ -268,7 +277,7 @@ def allow_everything(sandbox, principal):
         created.result(20)
 
 
-def test_a_named_directory_keeps_the_data_for_the_next_start(tmp_path):
+def test_a_named_directory_keeps_the_data_for_the_next_start_but_not_for_one_with_three_brokers(tmp_path):
     spec = SandboxSpec(directory=tmp_path / "kept", users=("audit",))
     with Sandbox(spec) as first:
         create_topic(first, "remembered")
@@ -276,21 +285,15 @@ def test_a_named_directory_keeps_the_data_for_the_next_start(tmp_path):
     with Sandbox(spec) as second:
         assert "remembered" in topics(second)
         assert (second.cluster_id, second.bootstrap_servers, dict(second.users)) == (cluster, addresses, users)
-
-
-def test_data_of_three_brokers_is_not_resumed_by_one(tmp_path):
-    home = tmp_path / "kept"
-    with Sandbox(SandboxSpec(directory=home)):
-        pass
     with pytest.raises(ConfigError, match=r"holds the data of 1 broker\(s\) of Kafka 4.3.1; it cannot go on with 3"):
-        Sandbox(SandboxSpec(directory=home, brokers=3)).start()
+        Sandbox(replace(spec, brokers=3)).start()
 
 
-def test_two_sandboxes_side_by_side_are_strangers(sandbox, make_sandbox, fresh_name):
-    other, topic = make_sandbox(), fresh_name("only-there")
-    create_topic(other, topic)
+def test_two_sandboxes_side_by_side_are_strangers(sandbox, own, fresh_name):
+    topic = fresh_name("only-there")
+    create_topic(own, topic)
     assert topic not in topics(sandbox)
-    assert other.cluster_id != sandbox.cluster_id
+    assert own.cluster_id != sandbox.cluster_id
 
 
 def test_a_temporary_directory_is_gone_after_the_stop(make_sandbox):
@@ -354,11 +357,10 @@ def test_processes_die_with_a_killed_parent_but_not_with_the_thread_that_started
     eventually(lambda: not any(map(is_alive, pids)))
 
 
-def test_storage_can_be_formatted_with_older_features(make_sandbox):
-    started = make_sandbox(features={"transaction.version": "1"})
-    tool = [started.java, "-cp", started.classpath, "org.apache.kafka.tools.FeatureCommand"]
+def test_storage_can_be_formatted_with_older_features(own):
+    tool = [own.java, "-cp", own.classpath, "org.apache.kafka.tools.FeatureCommand"]
     ran = subprocess.run(
-        [*tool, "--bootstrap-server", started.bootstrap_servers, "describe"], capture_output=True, text=True, check=True
+        [*tool, "--bootstrap-server", own.bootstrap_servers, "describe"], capture_output=True, text=True, check=True
     )
     (line,) = [line for line in ran.stdout.splitlines() if "transaction.version" in line]
     assert "FinalizedVersionLevel: 1" in line

@@ -12,7 +12,8 @@ from eosctl.clients.rest import RestClient
 from eosctl.errors import NotAuthorized, Refused, TimedOut, Undecodable, Unreachable, UsageError
 from eosctl.model.snapshot import Skipped
 from eosctl.model.workers import ConnectorStatus, TaskStatus, WorkerFacts
-from eosctl.sources.connect_rest import read_connect, read_connectors, read_worker
+from eosctl.sources.connect_offsets import validated_values
+from eosctl.sources.connect_rest import read_active_topics, read_connect, read_connectors, read_worker
 
 Reply = tuple[int, bytes]
 ROOT = {"version": "4.3.1", "commit": "x", "kafka_cluster_id": "C1"}
@@ -176,3 +177,30 @@ def test_a_name_that_the_worker_takes_in_no_path_is_said():
     ):
         rest.request("GET", "/connectors/a%2Fb/status")
     assert "take no slash, backslash or percent sign" in str(refused.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ((200, b'{"orders": {"topics": ["b", "a"]}}'), ("a", "b")),
+        ((404, b'{"message": "gone"}'), ()),
+        ((403, b'{"message": "Topic tracking is disabled."}'), "may not GET"),
+        ((401, b""), "may not GET"),
+        ((409, b'{"message": "rebalance"}'), "answered 409"),
+        ((200, b'{"orders": {}}'), "answered no list of topics"),
+    ],
+)
+def test_active_topics_that_a_worker_does_not_name_are_not_none(reply: Reply, expected: tuple[str, ...] | str):
+    with worker(lambda _: reply) as url:
+        found = read_active_topics([url], ["orders"], 0.5)["orders"]
+    if isinstance(expected, str):
+        assert isinstance(found, Skipped)
+        assert expected in found.reason
+    else:
+        assert found == expected
+
+
+@pytest.mark.parametrize("body", [b"{}", b"[]", b'{"configs": [{}]}', b'{"configs": [{"value": null}]}'])
+def test_an_answer_that_validates_nothing_does_not_say_that_exactly_once_is_enabled(body: bytes):
+    with pytest.raises(Undecodable, match="something else"):
+        validated_values(json.loads(body), "http://worker")

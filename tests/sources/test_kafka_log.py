@@ -27,14 +27,14 @@ def plain(records):
     return [(record.offset, record.timestamp, record.key, record.value) for record in records]
 
 
-def test_a_log_is_what_consumers_see_at_either_isolation_level(make_sandbox, kafka_version):
-    sandbox = make_sandbox(kafka_version=kafka_version)
-    create_topic(sandbox.bootstrap_servers, "mixed")
-    topic = MixedTopic(sandbox.bootstrap_servers, "mixed")
+def test_a_log_is_what_consumers_see_at_either_isolation_level(broker, fresh_name):
+    name = fresh_name("mixed")
+    create_topic(broker.bootstrap_servers, name)
+    topic = MixedTopic(broker.bootstrap_servers, name)
     topic.fill()
     topic.leave_open()
-    partition = TopicPartition("mixed", 0)
-    with wire_to(sandbox.bootstrap_servers) as wire:
+    partition = TopicPartition(name, 0)
+    with wire_to(broker.bootstrap_servers) as wire:
         offsets = partition_offsets(wire, [partition])[partition]
         records = list(read_log(wire, partition))
     assert plain(records) == topic.consumed("read_uncommitted", offsets.high_watermark)
@@ -148,19 +148,20 @@ def test_reading_without_an_acl_names_principal_operation_and_topic(sandbox, fre
         list(read_log(wire, TopicPartition(name, 0)))
 
 
-def test_reading_goes_on_when_the_leader_dies(make_sandbox):
-    sandbox = make_sandbox(brokers=3)
-    admin = AdminClient({"bootstrap.servers": sandbox.bootstrap_servers})
-    admin.create_topics([NewTopic("moving", 1, 3)])["moving"].result(30)
-    producer = Producer({"bootstrap.servers": sandbox.bootstrap_servers, "acks": "all", "linger.ms": 5})
+def test_reading_goes_on_when_the_leader_dies(cluster3, fresh_name):
+    name = fresh_name("moving")
+    admin = AdminClient({"bootstrap.servers": cluster3.bootstrap_servers})
+    admin.create_topics([NewTopic(name, 1, 3)])[name].result(30)
+    producer = Producer({"bootstrap.servers": cluster3.bootstrap_servers, "acks": "all", "linger.ms": 5})
     for number in range(40_000):
-        producer.produce("moving", value=b"%d " % number + b"x" * 200, partition=0)
+        producer.produce(name, value=b"%d " % number + b"x" * 200, partition=0)
         producer.poll(0)
     assert producer.flush(60) == 0
-    with wire_to(sandbox.bootstrap_servers) as wire:
-        log = read_log(wire, TopicPartition("moving", 0))
+    with wire_to(cluster3.bootstrap_servers) as wire:
+        log = read_log(wire, TopicPartition(name, 0))
         records = [next(log)]
-        [leader] = partition_leaders(wire, ["moving"]).values()
-        sandbox.kill_broker(leader)
+        [leader] = partition_leaders(wire, [name]).values()
+        cluster3.kill_broker(leader)
         records += log
+    cluster3.start_broker(leader)
     assert [record.offset for record in records] == list(range(40_000))

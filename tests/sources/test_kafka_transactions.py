@@ -20,6 +20,8 @@ from eosctl.errors import NotAuthorized, UsageError
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Skipped
 from eosctl.model.transactions import TransactionState
+from eosctl.sandbox.sandbox import Sandbox
+from eosctl.sandbox.spec import SandboxSpec
 from eosctl.sources.kafka_log import read_log
 from eosctl.sources.kafka_topics import broker_settings, max_transaction_timeout_ms, topic_facts, topic_settings
 from eosctl.sources.kafka_transactions import describe_transactional_ids, list_transactional_ids
@@ -61,18 +63,24 @@ def eventually(read, wanted):
     return value
 
 
-def test_transactions_are_described_on_every_kafka_version(make_sandbox, kafka_version):
-    sandbox = make_sandbox(kafka_version=kafka_version)
-    create_topic(sandbox.bootstrap_servers, "t", 2)
-    topic = MixedTopic(sandbox.bootstrap_servers, "t")
+@pytest.fixture(scope="module")
+def own(kafka_version):
+    """A broker whose transactional IDs are those of one test, with a limit of transaction timeouts of its own."""
+    with Sandbox(SandboxSpec(kafka_version, broker_config={"transaction.max.timeout.ms": "123000"})) as started:
+        yield started
+
+
+def test_transactions_are_described_on_every_kafka_version(own):
+    create_topic(own.bootstrap_servers, "t", 2)
+    topic = MixedTopic(own.bootstrap_servers, "t")
     ongoing = topic.producer(transactional_id="ongoing")
     topic.write(ongoing)
-    empty = Producer({"bootstrap.servers": sandbox.bootstrap_servers, "transactional.id": "empty"})
+    empty = Producer({"bootstrap.servers": own.bootstrap_servers, "transactional.id": "empty"})
     empty.init_transactions(30)
     done = topic.producer(transactional_id="done")
     topic.write(done)
     done.commit_transaction(30)
-    with super_user(sandbox) as wire:
+    with super_user(own) as wire:
         described = eventually(
             lambda: describe_transactional_ids(wire, ["ongoing", "nobody", "empty", "done"]),
             lambda found: found["done"].state is TransactionState.COMPLETE_COMMIT,
@@ -147,9 +155,8 @@ def test_topics_are_described_and_a_missing_one_is_absent(sandbox, fresh_name):
         assert "retention.ms" in topic_settings(wire, name)
 
 
-def test_the_transaction_timeout_limit_is_the_brokers(make_sandbox):
-    sandbox = make_sandbox(broker_config={"transaction.max.timeout.ms": "123000"})
-    with super_user(sandbox) as wire:
+def test_the_transaction_timeout_limit_is_the_brokers(own):
+    with super_user(own) as wire:
         assert max_transaction_timeout_ms(wire) == 123000
         assert broker_settings(wire, 1, ["transaction.max.timeout.ms"]) == {"transaction.max.timeout.ms": "123000"}
 

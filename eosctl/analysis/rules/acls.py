@@ -15,7 +15,7 @@ from eosctl.model.evidence import UNKNOWN_PRINCIPAL, Evidence
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.report import Finding
 from eosctl.model.rules import Rule
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Skipped, not_asked
 
 NEEDS: Final = ("acl_differences",)
 ANONYMOUS: Final = "User:ANONYMOUS"
@@ -46,10 +46,10 @@ def _missing(
 
 def _not_told(planned: PlannedBinding) -> Skipped | None:
     if planned.binding.principal == ANONYMOUS:
-        return Skipped(f"{ANONYMOUS} is who connects without a name: give --super-user {ANONYMOUS} if it is one")
+        return not_asked(f"{ANONYMOUS} is who connects without a name: give --super-user {ANONYMOUS} if it is one")
     if planned.binding.principal == UNKNOWN_PRINCIPAL:
         role = "worker" if planned.reasons[0].role is ClientRole.WORKER else "connector"
-        return Skipped(f"the {role}'s principal is not known: give --principal {role}=User:NAME")
+        return not_asked(f"the {role}'s principal is not known: give --principal {role}=User:NAME")
     return None
 
 

@@ -43,9 +43,9 @@ def _unusable(evidence: Evidence) -> Iterator[Finding | Skipped]:
         yield from _untold(evidence)
         yield from _not_yet_usable(evidence)
         return
-    text = log.facts.settings.get(MIN_ISR)
-    if text is None:
-        yield Skipped(f"{MIN_ISR} of {LOG} may not be read (DescribeConfigs)")
+    text = log.facts.setting(MIN_ISR)
+    if isinstance(text, Skipped):
+        yield text
     elif log.facts.lacks_replicas(int(text)):
         factor, in_sync = log.facts.replication_factor, log.facts.in_sync
         message = (

@@ -10,7 +10,7 @@ from eosctl.model.connectors import connector_path
 from eosctl.model.evidence import Evidence
 from eosctl.model.report import Finding
 from eosctl.model.rules import Rule, Versions, Whose
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.versions import KafkaVersion
 
 PRODUCER: Final = "producer.override."
@@ -166,7 +166,7 @@ def _interval(evidence: Evidence) -> Iterator[Finding | Skipped]:
         timeouts, interval = _timeouts(evidence, config), _interval_ms(evidence, config)
         known = [each for each in timeouts if each is not None]
         if interval is None:
-            yield Skipped(f"the interval of {name} is the workers' {FLUSH}: give --worker-config")
+            yield not_asked(f"the interval of {name} is the workers' {FLUSH}: give --worker-config")
         elif len(known) < len(timeouts):
             yield Skipped(f"{TIMEOUT} of the producers of {name} is not a number that can be read")
         elif interval >= min(known):

@@ -19,13 +19,14 @@ def _uncommitted(evidence: Evidence) -> Iterator[Skipped]:
     known = {} if isinstance(evidence.groups, Skipped) else evidence.groups
     consumers = sorted(name for name, kind in known.items() if kind not in {"connect", "share"})
     if consumers:
-        yield Skipped(
+        # No request asks for it, so no answer lacks it.
+        yield not_asked(
             f"no broker reports a consumer's isolation.level; there are {counted(len(consumers), 'consumer group')}: "
             f"{_few(consumers)}"
         )
     shares = sorted(name for name, kind in known.items() if kind == "share")
     if shares:
-        yield Skipped(
+        yield not_asked(
             f"share.isolation.level was not read of {counted(len(shares), 'share group')}: {_few(shares)} "
             "(kafka-configs.sh --describe --entity-type groups --entity-name <group>)"
         )

@@ -69,8 +69,7 @@ def _of_connector(evidence: Evidence, name: str, record: int, crowd: int) -> Ite
     if unknown:
         yield Skipped(f"admin.override.{unknown[0]} of {name} is not a number that can be read")
         return
-    versions = [worker.version for worker in evidence.answering]
-    exponential = max(versions, default=NEWEST) >= EXPONENTIAL
+    exponential = max(evidence.versions, default=NEWEST) >= EXPONENTIAL
     backoff, longest = reported[BACKOFF] or 0.0, reported[LONGEST_BACKOFF] or 0.0
     seconds = silence_s(crowd, backoff, longest, exponential=exponential)
     if seconds < 1:

@@ -49,7 +49,10 @@ def ask(rule: Rule, evidence: Evidence) -> RuleAnswer:
         return RuleAnswer(rule)
     missing = evidence.missing(rule.needs)
     if missing:
-        return RuleAnswer(rule, (), tuple(f"{name.replace('_', ' ')}: {skipped.reason}" for name, skipped in missing))
+        reasons = tuple(f"{name.replace('_', ' ')}: {skipped.reason}" for name, skipped in missing)
+        return RuleAnswer(rule, (), reasons, not any(skipped.cause.is_gap for _, skipped in missing))
     said = tuple(rule.check(evidence))
-    reasons = dict.fromkeys(each.reason for each in said if isinstance(each, Skipped))
-    return RuleAnswer(rule, tuple(each for each in said if isinstance(each, Finding)), tuple(reasons))
+    unknown = [each for each in said if isinstance(each, Skipped)]
+    reasons = tuple(dict.fromkeys(each.reason for each in unknown))
+    complete = not any(each.cause.is_gap for each in unknown)
+    return RuleAnswer(rule, tuple(each for each in said if isinstance(each, Finding)), reasons, complete)

@@ -51,9 +51,9 @@ def _partitions(evidence: Evidence) -> Iterator[Finding | Skipped]:
 def _policy(evidence: Evidence) -> Iterator[Finding | Skipped]:
     yield from _unread(evidence)
     for topic, facts in _read(evidence):
-        policy = facts.settings.get(POLICY)
-        if policy is None:
-            yield Skipped(f"{POLICY} of {topic.name} may not be read (DescribeConfigs)")
+        policy = facts.setting(POLICY)
+        if isinstance(policy, Skipped):
+            yield policy
         elif (finding := cleanup_policy_finding(topic.name, topic.name, policy, HELD[topic.role])) is not None:
             yield finding
 
@@ -61,15 +61,16 @@ def _policy(evidence: Evidence) -> Iterator[Finding | Skipped]:
 def _writable(evidence: Evidence) -> Iterator[Finding | Skipped]:
     yield from _unread(evidence)
     for topic, facts in _read(evidence):
-        if MIN_ISR not in facts.settings:
-            yield Skipped(f"{MIN_ISR} of {topic.name} may not be read (DescribeConfigs)")
+        text = facts.setting(MIN_ISR)
+        if isinstance(text, Skipped):
+            yield text
             continue
-        minimum = int(facts.settings[MIN_ISR])
+        minimum = int(text)
         if facts.lacks_replicas(minimum):
-            in_sync = facts.replication_factor if facts.in_sync is None else facts.in_sync
+            there = facts.replication_factor if facts.in_sync is None else facts.in_sync
             message = (
                 f"{MIN_ISR} is {minimum}, the replication factor {facts.replication_factor}, and a partition has "
-                f"{in_sync} in sync: nothing can be written there"
+                f"{there} in sync: nothing can be written there"
             )
             few = minimum > facts.replication_factor
             cure = (kinds.TOO_FEW_REPLICAS if few else kinds.WRITABLE.fix).replace("<topic>", topic.name)

@@ -58,22 +58,27 @@ STUCK_IN_PREPARE: Final = FixedBug("KAFKA-16352", "a transaction can stay in Pre
 UP: Final = frozenset({"preparing", "enabled"})
 
 
-def _too_old(evidence: Evidence) -> Iterator[Finding]:
+def _too_old(evidence: Evidence) -> Iterator[Finding | Skipped]:
     for worker in evidence.answering:
-        if worker.version < EXACTLY_ONCE_SOURCES:
+        if isinstance(worker.version, Skipped):
+            yield worker.version
+        elif worker.version < EXACTLY_ONCE_SOURCES:
             message = f"the worker runs Kafka {worker.version}, which ignores exactly.once.source.support"
             yield kinds.TOO_OLD.finding(worker.url, message, {"version": str(worker.version)})
 
 
-def _mixed(evidence: Evidence) -> Iterator[Finding]:
-    versions = {worker.url: str(worker.version) for worker in evidence.answering}
+def _mixed(evidence: Evidence) -> Iterator[Finding | Skipped]:
+    yield from _unnamed(evidence)
+    known = {worker.url: worker.version for worker in evidence.answering}
+    versions = {url: str(version) for url, version in known.items() if not isinstance(version, Skipped)}
     if len(set(versions.values())) > 1:
         reported = ", ".join(sorted(set(versions.values())))
         yield kinds.MIXED.finding("workers", f"the workers run different versions: {reported}", {"versions": versions})
 
 
-def _bugs(evidence: Evidence) -> Iterator[Finding]:
-    for version in sorted({worker.version for worker in evidence.answering}):
+def _bugs(evidence: Evidence) -> Iterator[Finding | Skipped]:
+    yield from _unnamed(evidence)
+    for version in sorted(set(evidence.versions)):
         bugs = [bug for bug in FIXED_BUGS if bug.concerns(version)]
         if bugs:
             reported = "; ".join(f"{bug.issue} ({bug.effect})" for bug in bugs)
@@ -97,6 +102,10 @@ def _bug_of_brokers(evidence: Evidence) -> Iterator[Finding]:
         message = f"brokers {nodes} run a Kafka before {fixed}: {STUCK_IN_PREPARE.issue} ({STUCK_IN_PREPARE.effect})"
         evidenced = {"issues": [STUCK_IN_PREPARE.issue], "brokers": old}
         yield kinds.BUGS.finding("brokers", message, evidenced, cure=f"upgrade the brokers to Kafka {fixed} or newer")
+
+
+def _unnamed(evidence: Evidence) -> Iterator[Skipped]:
+    return (each.version for each in evidence.answering if isinstance(each.version, Skipped))
 
 
 RULES: Final = (

@@ -153,7 +153,9 @@ def _from_config_topic(session: Session, cluster: ConnectCluster) -> dict[str, C
     if isinstance(reader.cluster(), Skipped):
         return None
     try:
-        states = connector_states(reader.config_topic(topic, principals=True).records)
+        # A topic that does not exist is known, and any other error ends the command: neither leaves a gap.
+        with reader.adding():
+            states = connector_states(reader.config_topic(topic, principals=True).records)
     except UsageError as error:
         if reader.internal_topic("config", topic).facts is not None:
             raise

@@ -84,9 +84,13 @@ class FoundTopics:
             if active.cause is not Cause.NOT_ASKED:
                 self.unread["active topics"] = active
             active = {}
+        for name, topics in active.items():
+            if isinstance(topics, Skipped):
+                self.unread[f"active topics of {name}"] = topics
+        known = {name: topics for name, topics in active.items() if not isinstance(topics, Skipped)}
         found: dict[str, set[str]] = {}
         for name in sorted(configs):
-            for topic in (*active.get(name, ()), *self._configured(name, configs[name])):
+            for topic in (*known.get(name, ()), *self._configured(name, configs[name])):
                 found.setdefault(topic, set()).add(name)
         return found
 

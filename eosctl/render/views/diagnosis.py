@@ -15,7 +15,7 @@ WORKERS = Table(
     "workers",
     (
         Column("WORKER", "url", "the worker's REST address"),
-        Column("VERSION", "version", "its Kafka version; - if it does not answer"),
+        Column("VERSION", "version", "its Kafka version; - if it does not answer or names none"),
         Column("EXACTLY-ONCE", "exactly_once", "enabled, not enabled, or unknown", tones={"unknown": Tone.WARN}),
     ),
     title="Workers",
@@ -60,7 +60,8 @@ def worker_rows(evidence: Evidence) -> list[dict[str, Any]]:
         unknown = isinstance(worker.enabled, Skipped)
         answered = "unknown" if unknown else "enabled" if worker.enabled else "not enabled"
         reason = worker.enabled.reason if isinstance(worker.enabled, Skipped) else None
-        rows.append({"url": worker.url, "version": str(worker.version), "exactly_once": answered, "reason": reason})
+        version = None if isinstance(worker.version, Skipped) else str(worker.version)
+        rows.append({"url": worker.url, "version": version, "exactly_once": answered, "reason": reason})
     for url, skipped in evidence.silent.items():
         rows.append({"url": url, "version": None, "exactly_once": "unknown", "reason": skipped.reason})
     return rows

@@ -1,0 +1,193 @@
+"""A proxy in front of one broker that sees every request, and lets one of them fail."""
+
+import socket
+import struct
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+import pytest
+
+from eosctl.clients import kafka_connections
+
+THROTTLE_MS = 200
+FETCH = 1
+EMPTY_FETCH = struct.pack(">ihi", THROTTLE_MS, 0, 0)
+NO_THROTTLE = frozenset({17, 18, 36})
+"""SASL has no throttle_time_ms; that of ApiVersions does not stand first."""
+
+
+class Fault(StrEnum):
+    """What happens to the request."""
+
+    CLOSED = "connection closed"
+    DEAD = "broker dead"
+    TIMEOUT = "time-out"
+    THROTTLED = "throttled"
+
+
+class Seen(NamedTuple):
+    """One request of a command: its API by the protocol's number, and which of its kind."""
+
+    api_key: int
+    number: int
+
+    @property
+    def name(self) -> str:
+        """The API's name."""
+        return f"{API_NAMES.get(self.api_key, self.api_key)} #{self.number}"
+
+
+API_NAMES = {
+    1: "Fetch",
+    2: "ListOffsets",
+    3: "Metadata",
+    9: "OffsetFetch",
+    10: "FindCoordinator",
+    15: "DescribeGroups",
+    16: "ListGroups",
+    17: "SaslHandshake",
+    18: "ApiVersions",
+    29: "DescribeAcls",
+    32: "DescribeConfigs",
+    36: "SaslAuthenticate",
+    61: "DescribeProducers",
+    65: "DescribeTransactions",
+    66: "ListTransactions",
+}
+
+
+class KafkaProxy:
+    """Passes frames on. `plan` makes one request fail in one way; `seen` has all since then."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._broker = host, port
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
+        self._lock = threading.Lock()
+        self.plan(None, None)
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def plan(self, target: Seen | None, fault: Fault | None) -> None:
+        """The fault of the next command; None for none."""
+        self.target, self.fault, self.seen = target, fault, list[Seen]()
+        self._counts, self.dead, self.hit = Counter[int](), False, False
+
+    def close(self) -> None:
+        """Lets nobody in any more."""
+        self._listener.close()
+
+    def see(self, api_key: int) -> Fault | None:
+        """Notes the request; its fault, if it is the one."""
+        with self._lock:
+            self._counts[api_key] += 1
+            request = Seen(api_key, self._counts[api_key])
+            self.seen.append(request)
+            if request != self.target:
+                return None
+            self.hit, self.dead = True, self.fault is Fault.DEAD
+            return self.fault
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = self._listener.accept()
+                if self.dead:
+                    client.close()
+                    continue
+                _Connection(self, client, socket.create_connection(self._broker))
+
+
+class _Connection:
+    def __init__(self, proxy: KafkaProxy, client: socket.socket, broker: socket.socket) -> None:
+        self._proxy, self._client, self._broker = proxy, client, broker
+        self._throttled: dict[bytes, tuple[int, int]] = {}
+        self._muted_until = 0.0
+        for pump in (self._requests, self._answers):
+            threading.Thread(target=self._run, args=(pump,), daemon=True).start()
+
+    def _run(self, pump: Any) -> None:
+        with suppress(OSError):
+            pump()
+        for sock in (self._client, self._broker):
+            with suppress(OSError):
+                sock.shutdown(socket.SHUT_RDWR)
+            sock.close()
+
+    def _requests(self) -> None:
+        stuck = False
+        for frame in _frames(self._client):
+            api_key, version = struct.unpack(">hh", frame[:4])
+            fault = self._proxy.see(api_key)
+            if self._proxy.dead or fault is Fault.CLOSED:
+                return
+            # A broker works on one request of a connection at a time: none behind it is answered either.
+            stuck = stuck or fault is Fault.TIMEOUT
+            if fault is Fault.THROTTLED:
+                self._throttled[frame[4:8]] = api_key, version
+            time.sleep(max(0.0, self._muted_until - time.monotonic()))
+            if not stuck:
+                self._broker.sendall(struct.pack(">i", len(frame)) + frame)
+
+    def _answers(self) -> None:
+        for frame in _frames(self._broker):
+            if self._proxy.dead:
+                return
+            throttled = self._throttled.pop(frame[:4], None)
+            if throttled is not None:
+                self._muted_until = time.monotonic() + THROTTLE_MS / 1000
+            answer = frame if throttled is None else _throttled(frame, *throttled)
+            self._client.sendall(struct.pack(">i", len(answer)) + answer)
+
+
+def _throttled(frame: bytes, api_key: int, version: int) -> bytes:
+    """The answer as a broker gives it that mutes the connection afterwards (KIP-219); a Fetch is answered empty."""
+    if api_key in NO_THROTTLE:
+        return frame
+    flexible = _is_flexible(api_key, version)
+    start = 5 if flexible else 4
+    if api_key == FETCH:
+        return frame[:start] + EMPTY_FETCH + (b"\x01\x00" if flexible else struct.pack(">i", 0))
+    return frame[:start] + struct.pack(">i", THROTTLE_MS) + frame[start + 4 :]
+
+
+FIRST_FLEXIBLE = {1: 12, 2: 6, 3: 9, 9: 6, 10: 3, 15: 5, 16: 3, 29: 2, 32: 4, 61: 0, 65: 0, 66: 0}
+
+
+def _is_flexible(api_key: int, version: int) -> bool:
+    return version >= FIRST_FLEXIBLE.get(api_key, 1 << 15)
+
+
+def _frames(sock: socket.socket) -> Iterator[bytes]:
+    while head := _exactly(sock, 4):
+        frame = _exactly(sock, struct.unpack(">i", head)[0])
+        if frame is None:
+            return
+        yield frame
+
+
+def _exactly(sock: socket.socket, size: int) -> bytes | None:
+    found = bytearray()
+    while len(found) < size:
+        piece = sock.recv(size - len(found))
+        if not piece:
+            return None
+        found += piece
+    return bytes(found)
+
+
+@contextmanager
+def routed(ports: dict[int, int]) -> Iterator[None]:
+    """eosctl's connections to these ports lead to others: brokers advertise the ports that they listen on."""
+    connect = kafka_connections.create_connection
+
+    async def create_connection(net: Any, host: str, port: int, *more: Any) -> Any:
+        return await connect(net, host, ports.get(port, port), *more)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kafka_connections, "create_connection", create_connection)
+        yield

@@ -1,0 +1,128 @@
+"""Every reading command, every request that it really sends, every fault: the same finding, or a named gap."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from tests.faults.commands import Answer, Command, run_command
+from tests.faults.kafka_proxy import Fault, KafkaProxy, Seen, routed
+from tests.faults.rest_proxy import Call, RestFault, RestProxy
+from tests.faults.site import Site
+
+MOST: Final = {Fault.DEAD: 2, Fault.TIMEOUT: 1}
+
+
+class Outcome(StrEnum):
+    """What became of a command under a fault."""
+
+    SAME = "same finding"
+    NAMED = "not 0 and named"
+    LIE = "lie"
+
+
+class Cell(NamedTuple):
+    """One run: the command, what failed and how, and what became of it."""
+
+    command: str
+    request: str
+    fault: str
+    outcome: Outcome
+    shown: str
+
+
+def judged(before: Answer, after: Answer) -> Outcome:
+    """The same finding or row, or an error or gap that is named; anything else is a lie."""
+    if after.exit_code == 70:
+        return Outcome.LIE
+    same = after.essence == before.essence if not before.findings else before.findings <= after.findings
+    if after.exit_code == before.exit_code and same:
+        return Outcome.SAME
+    if after.exit_code not in {0, 1} and (after.names_gap or "eosctl: error: " in after.stderr):
+        return Outcome.NAMED
+    return Outcome.NAMED if after.exit_code == 1 and after.names_gap else Outcome.LIE
+
+
+@dataclass(slots=True)
+class FaultMatrix:
+    """The site behind both proxies."""
+
+    site: Site
+    kafka: KafkaProxy
+    rest: RestProxy
+    cells: list[Cell] = field(default_factory=list)
+
+    def run(self, command: Command) -> Answer:
+        """The command, through the proxies."""
+        words = [word.replace("{directory}", str(self.site.directory)) for word in command.words]
+        urls = ("--connect-url", self.rest.url) if command.rest else ()
+        return run_command((*words, "-b", self.site.sandbox.bootstrap_servers, *urls))
+
+    def baseline(self, command: Command) -> tuple[Answer, list[Seen], list[Call]]:
+        """The answer without fault, and what was sent for it."""
+        self.kafka.plan(None, None)
+        self.rest.plan(None, None)
+        answer = self.run(command)
+        return answer, list(dict.fromkeys(self.kafka.seen)), list(dict.fromkeys(self.rest.seen))
+
+    def try_all(self, command: Command) -> None:
+        """Each of its requests in each way.
+
+        A broker that is gone or silent is so for what follows, too: it is tried from the first requests of each API on.
+        """
+        before, seen, calls = self.baseline(command)
+        for target in seen:
+            for fault in Fault:
+                if target.number <= MOST.get(fault, target.number):
+                    self.try_kafka(command, before, target, fault)
+        for call in calls:
+            for rest_fault in RestFault:
+                self.try_rest(command, before, call, rest_fault)
+
+    def try_kafka(self, command: Command, before: Answer, target: Seen, fault: Fault) -> None:
+        """One request fails."""
+        self.rest.plan(None, None)
+        self.kafka.plan(target, fault)
+        after = self.run(command)
+        if self.kafka.hit:
+            self._keep(command, target.name, fault, before, after)
+
+    def try_rest(self, command: Command, before: Answer, target: Call, fault: RestFault) -> None:
+        """One kind of call fails."""
+        self.kafka.plan(None, None)
+        self.rest.plan(target, fault)
+        after = self.run(command)
+        if self.rest.hit:
+            self._keep(command, target.name, fault, before, after)
+
+    def _keep(self, command: Command, request: str, fault: StrEnum, before: Answer, after: Answer) -> None:
+        outcome = judged(before, after)
+        shown = "" if outcome is not Outcome.LIE else f"{before.exit_code} -> {after.exit_code}: {after.stderr[:300]!r}"
+        self.cells.append(Cell(command.name, request, fault.value, outcome, shown))
+
+
+@contextmanager
+def fault_matrix(site: Site) -> Iterator[FaultMatrix]:
+    """The matrix of the site, empty."""
+    host, port = site.sandbox.bootstrap_servers.split(":")
+    kafka, rest = KafkaProxy(host, int(port)), RestProxy(site.sandbox.connect_url(1))
+    with ExitStack() as stack:
+        stack.callback(kafka.close)
+        stack.callback(rest.close)
+        stack.enter_context(routed({int(port): kafka.port}))
+        yield FaultMatrix(site, kafka, rest)
+
+
+def table(cells: Iterable[Cell]) -> str:
+    """Counts by command and fault, in Markdown."""
+    found = list(cells)
+    lines = ["| command | requests | faults | " + " | ".join(Outcome) + " |", "|---|---|---|---|---|---|"]
+    for name in (*dict.fromkeys(each.command for each in found), None):
+        mine = [each for each in found if name in {None, each.command}]
+        counts = Counter(each.outcome for each in mine)
+        numbers = [counts[outcome] for outcome in Outcome]
+        requests = len({(each.command, each.request) for each in mine})
+        lines.append(f"| {name or 'all'} | {requests} | {len(mine)} | {' | '.join(map(str, numbers))} |")
+    return "\n".join(lines) + "\n"

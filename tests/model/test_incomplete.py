@@ -1,0 +1,78 @@
+"""When an answer is incomplete, and what is said of it."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from eosctl.model.coverage import Coverage, Unread, unread_in
+from eosctl.model.evidence import ConnectGroup
+from eosctl.model.report import Answer, exit_code
+from eosctl.model.skipped import Cause, Skipped, not_asked
+from eosctl.model.topics import TopicFacts
+from eosctl.render.document import INCOMPLETE, Document
+from tests.fake_cluster import FakeCluster
+
+DENIED = Skipped("User:a may not Read on Topic t", Cause.DENIED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finds(Answer):
+    finds: bool = False
+
+    @property
+    def found(self) -> bool:
+        return self.finds
+
+
+def lacking(*unread: Unread) -> Coverage:
+    return Coverage(unread=unread)
+
+
+@pytest.mark.parametrize(
+    ("unread", "code"),
+    [
+        (Unread("t", "no answer", Cause.UNREACHABLE), 3),
+        (Unread("t", "snapshots do not hold it", Cause.NOT_SAVED), 3),
+        (Unread("t", "no -b was given", Cause.NOT_ASKED), 0),
+        (Unread("t", "the brokers have no authorizer", Cause.NOT_IN_USE), 0),
+        (Unread("t", "no answer", Cause.UNREACHABLE, needed=False), 0),
+    ],
+)
+def test_only_what_an_answer_needs_and_was_asked_for_makes_it_incomplete(unread: Unread, code: int):
+    assert exit_code(Finds(coverage=lacking(unread))) == code
+    assert exit_code(Finds(finds=True, coverage=lacking(unread))) == 1
+
+
+def test_what_is_asked_for_to_add_to_an_answer_is_unread_and_no_gap():
+    reader = FakeCluster(groups=DENIED, connect=DENIED)
+    with reader.adding():
+        reader.groups()
+    assert (len(reader.coverage.unread), reader.coverage.gaps) == (1, ())
+    reader.groups()
+    reader.connect()
+    assert [each.what for each in reader.coverage.gaps] == ["groups", "connect"]
+
+
+def test_what_a_noun_lacks_is_found_in_its_fields_and_members():
+    group = ConnectGroup("Dead", "", "", ())
+    [lack] = unread_in("group connect-cluster", group)
+    assert "no such group exists" in lack.reason
+    [settings] = unread_in("topic", {"t": TopicFacts("t", 1, 1, DENIED)})
+    assert (settings.what, settings.cause) == ("topic t: settings", Cause.DENIED)
+
+
+def test_a_document_names_what_it_lacks_and_that_it_is_incomplete():
+    coverage = lacking(Unread("t", DENIED.reason, DENIED.cause), Unread("u", "no -b was given", Cause.NOT_ASKED))
+    shown = Document("k", {"rows": []}, notes=("note",)).with_unread(coverage, complete=False)
+    assert shown.notes == ("note", "not read: t: User:a may not Read on Topic t", INCOMPLETE)
+    assert shown.data["complete"] is False
+    assert shown.data["unread"] == [
+        {"what": "t", "reason": DENIED.reason},
+        {"what": "u", "reason": "no -b was given"},
+    ]
+
+
+def test_a_setting_that_was_not_read_is_not_taken_for_absent():
+    assert TopicFacts("t", 1, 1, DENIED).setting("cleanup.policy") == DENIED
+    assert TopicFacts("t", 1, 1).setting("cleanup.policy") == not_asked("not asked")
+    assert TopicFacts("t", 1, 1, {"cleanup.policy": "compact"}).setting("cleanup.policy") == "compact"
