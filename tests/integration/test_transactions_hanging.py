@@ -204,7 +204,7 @@ def test_by_a_clock_that_is_hours_late_nothing_is_young(
     assert (ran.exit_code, found(data["undated"])) == (3, expected(stage.hung))
     assert data["cluster_clock"]["ahead_ms"] == pytest.approx(7_200_000, abs=1000)
     saved = eosctl("snapshot", "save", tmp_path / "late", "-b", stage.servers)
-    assert saved.exit_code == 0, saved.stderr
+    assert saved.exit_code == 3, "there is no Connect here to save"
     again = eosctl("transactions", "hanging", "--snapshot", tmp_path / "late", "-o", "json")
     assert found(json.loads(again.stdout)["data"]["undated"]) == expected(stage.hung)
 
