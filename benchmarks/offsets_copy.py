@@ -24,8 +24,9 @@ from eosctl.codecs.offsets_digest import offsets_now, value_digest
 from eosctl.executors.offsets import verify_offsets, write_offsets
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.partitioner import java_partition
-from eosctl.model.plan import OffsetsWrite, Side, VerifyOffsets, WriteOffsets
+from eosctl.model.plan import OffsetsWrite, VerifyOffsets, WriteOffsets
 from eosctl.model.plan_facts import OffsetsNow
+from eosctl.model.sides import Side
 from eosctl.operations.plan_flow import describe_known
 from eosctl.operations.session import gc_paused
 from eosctl.sandbox.sandbox import Sandbox

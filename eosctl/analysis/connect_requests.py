@@ -16,9 +16,14 @@ SHOWN: Final = 10
 
 
 def restart_tasks(connector: str, tasks: Iterable[int]) -> str:
-    """The requests that restart these tasks one by one, in order: the first ten in full, then the others' numbers."""
+    """The requests that restart these tasks one by one, in order: the first ten in full, then the others' numbers.
+
+    Where their numbers are not known, the request for each.
+    """
     numbers = sorted(tasks)
     path = connector_path(connector)
+    if not numbers:
+        return f"POST {path}/tasks/<task>/restart for each task"
     reported = "; ".join(f"POST {path}/tasks/{task}/restart" for task in numbers[:SHOWN])
     more = ", ".join(_ranges(numbers[SHOWN:]))
     return f"{reported}; and the same for tasks {more}" if more else reported

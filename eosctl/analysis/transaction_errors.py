@@ -101,8 +101,8 @@ TRANSACTION_ERRORS: Final = (
         "producer's transaction.timeout.ms. Fenced: the connector was reconfigured and a newer task took over, which "
         "is meant to happen.",
         (
-            CONFIG + " --history, to see whether newer task configs were written",
-            HISTORY + ", to see who ended the transaction",
+            CONFIG + " --history",
+            HISTORY,
             "if it timed out: raise producer.override.transaction.timeout.ms, or use transaction.boundary=poll",
         ),
         "KIP-618",
@@ -151,7 +151,7 @@ TRANSACTION_ERRORS: Final = (
         "The coordinator forgot the transactional ID, or gave it another producer ID",
         "An ID that is idle for transactional.id.expiration.ms (7 days) is forgotten. A connector that had nothing to "
         "write for a week fails with its next record.",
-        (RESTART, "eosctl transactions log --group-id {group}, which names IDs near expiry"),
+        (RESTART, "eosctl transactions log --group-id {group}"),
         "KIP-98",
     ),
     ErrorPattern(

@@ -41,3 +41,21 @@ def offset_fetch(group_id: str, partitions: Iterable[TopicPartition]) -> Request
         for topic, indexes in by_topic(partitions).items()
     ]
     return Request(OffsetFetchRequest, {"group_id": group_id, "topics": topics}, min_version=2, max_version=ONE_GROUP)
+
+
+def describe_groups(group_ids: Iterable[str]) -> Request:
+    """DescribeGroups to the groups' coordinator: groups[] of {error_code, group_id, group_state, protocol_type,
+    protocol_data, members[] of {member_id, member_metadata, member_assignment}}. Needs Describe on each group.
+
+    What members sent and were assigned is shown in state Stable only.
+    """
+    from kafka.protocol.admin import DescribeGroupsRequest
+
+    return Request(DescribeGroupsRequest, {"groups": list(group_ids)})
+
+
+def cluster_operations() -> Request:
+    """DescribeCluster (KIP-700): authorized_operations, the codes of what the principal may."""
+    from kafka.protocol.admin import DescribeClusterRequest
+
+    return Request(DescribeClusterRequest, {"include_cluster_authorized_operations": True}, since="2.8")

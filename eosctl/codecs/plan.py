@@ -94,7 +94,10 @@ def decode_plan(text: str) -> Plan:
     another version.
     """
     value = _json(text, "the plan")
-    other = Undecodable("this is not a plan file", hint="`eosctl migrate-offsets … --plan-file FILE` writes one")
+    other = Undecodable(
+        "this is not a plan file",
+        hint="`eosctl migrate-offsets --connector <connector> --to-topic <topic> --plan-file <file>` writes one",
+    )
     check_version(value, "plan", KIND, VERSION, other)
     file = _FILE.decode(value, "the plan file")
     if file.digest != plan_digest(file.plan):

@@ -5,10 +5,14 @@ from typing import Annotated
 
 import typer
 
-from eosctl.commands.connect_options import ConfigTopic
-from eosctl.commands.plan_options import ToBootstrapServer, ToCommandConfig, ToConfigTopic, ToConnectUrl
-from eosctl.operations.session import Session
-from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
+from eosctl.commands.plan_options import (
+    PlannedConfigTopic,
+    ToBootstrapServer,
+    ToCommandConfig,
+    ToConfigTopic,
+    ToConnectUrl,
+)
+from eosctl.operations.two_clusters import TargetOptions
 from eosctl.render.views.plan import view_plan, view_plan_answer
 from eosctl.shell.answering import answer, previewing
 from eosctl.shell.options import GlobalOptions, writing
@@ -25,17 +29,18 @@ def apply(
     to_command_config: ToCommandConfig = None,
     to_connect_url: ToConnectUrl = None,
     to_config_topic: ToConfigTopic = None,
-    config_topic: ConfigTopic = "connect-configs",
+    config_topic: PlannedConfigTopic = None,
 ) -> int:
     """Carry out a plan file, step by step, as far as the cluster still is what it was.
 
     Use it where one person plans and another applies, and after an interruption: what is done is not done again, and
     what was begun is finished. Before anything is changed, all that the plan was made from is read again; where it is
     not the same any more, the plan is refused. PLAN.journal keeps what was done, PLAN.undo is the way back. An edited
-    plan is refused.
+    plan is refused. Brokers, workers and topics are those of the plan unless options say otherwise; identities and
+    secrets are yours to give.
 
     Examples:
-      eosctl apply orders.plan -b broker:9092 --connect-url http://worker:8083
+      eosctl apply orders.plan
       eosctl apply orders.plan -b broker:9092 --yes -o json
 
     Columns:
@@ -50,8 +55,10 @@ def apply(
       OUTCOME    done, done-before (by an earlier run), by-hand, failed or not-begun
       DETAIL     what was seen
     """
-    from eosctl.operations.plan_flow import apply_file
+    from eosctl.operations.plan_flow import apply_file, read_plan
+    from eosctl.operations.plan_places import PlanPlaces
 
     target = TargetOptions(to_bootstrap_server, to_command_config, tuple(to_connect_url or ()), to_config_topic)
-    with Session(options) as session, SourceAndTarget(session, config_topic, target) as clusters:
-        return answer(options, apply_file(session, clusters, plan, previewing(options, view_plan)), view_plan_answer)
+    read = read_plan(plan)
+    with PlanPlaces(options, read.plan, config_topic, target) as (session, clusters):
+        return answer(options, apply_file(session, clusters, read, previewing(options, view_plan)), view_plan_answer)

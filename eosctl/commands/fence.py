@@ -35,7 +35,10 @@ CreateMissing: TypeAlias = Annotated[
     bool, typer.Option("--create-missing", help="Fence IDs that do not exist, too; that creates them for 7 days.")
 ]
 Force: TypeAlias = Annotated[
-    bool, typer.Option("--force", help="Fence although tasks run (they turn FAILED) or a partition has no leader.")
+    bool,
+    typer.Option(
+        "--force", help="Fence although tasks have the IDs (they turn FAILED), or may, or a partition has no leader."
+    ),
 ]
 TransactionTimeout: TypeAlias = Annotated[
     int | None,
@@ -71,8 +74,9 @@ def fence(
     refused from then on. A producer that starts afterwards is not affected.
 
     First the plan is shown: state, open transaction and owner of each ID. IDs that do not exist are refused, and so are
-    connectors whose tasks run (--connect-url tells). Afterwards it is proved for each ID that no transaction is left
-    open, that its producer moved on, and that its coordinator refuses the old producer.
+    those that a task of any Connect group on the cluster has now, RUNNING or PAUSED (--connect-url tells which tasks
+    are FAILED), or may have because the group cannot be described. Afterwards it is proved for each ID that no
+    transaction is left open, that its producer moved on, and that its coordinator refuses the old producer.
 
     Examples:
       eosctl fence -b broker:9092 --group-id connect-cluster --connector orders --dry-run

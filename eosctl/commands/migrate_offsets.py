@@ -7,6 +7,7 @@ import typer
 
 from eosctl.commands.connect_options import ConfigTopic, WorkerOffsetsTopic
 from eosctl.commands.plan_options import (
+    ForceFencing,
     PlanFile,
     ResumeAfter,
     StopFirst,
@@ -88,6 +89,7 @@ def migrate_offsets(
     replication_factor: ReplicationFactor = -1,
     offsets_topic: SourceTopic = None,
     worker_offsets_topic: WorkerOffsetsTopic = None,
+    force: ForceFencing = False,
     plan_file: PlanFile = None,
     config_topic: ConfigTopic = "connect-configs",
 ) -> int:
@@ -140,6 +142,7 @@ def migrate_offsets(
         offsets_topic=offsets_topic,
         worker_offsets_topic=worker_offsets_topic or "connect-offsets",
         plan_file=plan_file,
+        force=force,
     )
     with Session(options) as session, SourceAndTarget(session, config_topic, request.target) as clusters:
         moved = migrate(session, clusters, request, previewing(options, view_plan))

@@ -10,6 +10,9 @@ PlanFile: TypeAlias = Annotated[
 ]
 StopFirst: TypeAlias = Annotated[bool, typer.Option("--stop", help="Stop the connector first (--connect-url).")]
 ResumeAfter: TypeAlias = Annotated[bool, typer.Option("--resume", help="Resume the connector at the end (REST).")]
+ForceFencing: TypeAlias = Annotated[
+    bool, typer.Option("--force", help="Fence its IDs although a task of another connector has them, or may.")
+]
 ToBootstrapServer: TypeAlias = Annotated[
     str | None,
     typer.Option("--to-bootstrap-server", metavar="HOST:PORT,…", help="Brokers of the target, if another cluster."),
@@ -24,6 +27,15 @@ ToConnectUrl: TypeAlias = Annotated[
         metavar="URL",
         help="A worker of the target Connect cluster, if another. May be repeated.",
         show_default=False,
+    ),
+]
+PlannedConfigTopic: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--config-topic",
+        metavar="TOPIC",
+        envvar="EOSCTL_CONFIG_TOPIC",
+        help="The config topic: the worker's config.storage.topic. [default: the plan's]",
     ),
 ]
 ToConfigTopic: TypeAlias = Annotated[

@@ -5,10 +5,14 @@ from typing import Annotated
 
 import typer
 
-from eosctl.commands.connect_options import ConfigTopic
-from eosctl.commands.plan_options import ToBootstrapServer, ToCommandConfig, ToConfigTopic, ToConnectUrl
-from eosctl.operations.session import Session
-from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
+from eosctl.commands.plan_options import (
+    PlannedConfigTopic,
+    ToBootstrapServer,
+    ToCommandConfig,
+    ToConfigTopic,
+    ToConnectUrl,
+)
+from eosctl.operations.two_clusters import TargetOptions
 from eosctl.render.views.plan import view_plan, view_plan_answer
 from eosctl.shell.answering import answer, previewing
 from eosctl.shell.options import GlobalOptions, writing
@@ -25,16 +29,18 @@ def undo(
     to_command_config: ToCommandConfig = None,
     to_connect_url: ToConnectUrl = None,
     to_config_topic: ToConfigTopic = None,
-    config_topic: ConfigTopic = "connect-configs",
+    config_topic: PlannedConfigTopic = None,
 ) -> int:
     """Take back what a plan did: the very bytes that were there before.
 
     Use it when a move was a mistake and the connector has not gone on since. Offsets that a connector has committed
     after the plan are never overwritten: the undo is refused then, because going back would repeat records. What was
-    never done is left as it is. An undo is a plan like any other, with a journal and an undo file of its own.
+    never done is left as it is. A connector that was STOPPED before stays STOPPED, and the last step says how to resume
+    it. Brokers, workers and topics are those of the plan unless options say otherwise. An undo is a plan like any
+    other, with a journal and an undo file of its own.
 
     Examples:
-      eosctl undo orders.plan.undo -b broker:9092 --connect-url http://worker:8083
+      eosctl undo orders.plan.undo
       eosctl undo orders.plan.undo -b broker:9092 --dry-run
 
     Columns:
@@ -44,8 +50,10 @@ def undo(
       OUTCOME    done, done-before (by an earlier run), by-hand, failed or not-begun
       DETAIL     what was seen
     """
-    from eosctl.operations.plan_flow import undo_file
+    from eosctl.operations.plan_flow import read_plan, undo_file
+    from eosctl.operations.plan_places import PlanPlaces
 
     target = TargetOptions(to_bootstrap_server, to_command_config, tuple(to_connect_url or ()), to_config_topic)
-    with Session(options) as session, SourceAndTarget(session, config_topic, target) as clusters:
-        return answer(options, undo_file(session, clusters, file, previewing(options, view_plan)), view_plan_answer)
+    read = read_plan(file)
+    with PlanPlaces(options, read.plan, config_topic, target) as (session, clusters):
+        return answer(options, undo_file(session, clusters, read, previewing(options, view_plan)), view_plan_answer)

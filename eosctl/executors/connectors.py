@@ -15,7 +15,8 @@ from eosctl.model.connectors import connector_path
 from eosctl.model.counts import counted
 from eosctl.model.exported_offsets import ConnectorOffset
 from eosctl.model.offsets import Entry
-from eosctl.model.plan import ResumeConnector, SetConnectorConfig, Side, StopConnector
+from eosctl.model.plan import ResumeConnector, SetConnectorConfig, StopConnector
+from eosctl.model.sides import Side
 from eosctl.model.versions import STOPPED_STATE, KafkaVersion
 
 POLL_S: Final = 0.2

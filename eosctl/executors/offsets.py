@@ -23,8 +23,9 @@ from eosctl.executors.apply import Recheck
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.counts import counted
 from eosctl.model.failpoints import Failpoint, no_failpoint
-from eosctl.model.plan import Side, VerifyOffsets, WriteOffsets
+from eosctl.model.plan import VerifyOffsets, WriteOffsets
 from eosctl.model.plan_facts import OffsetsNow
+from eosctl.model.sides import Side
 
 POLL_S: Final = 0.05
 

@@ -22,12 +22,12 @@ from eosctl.model.plan import (
     FenceProducers,
     ResumeConnector,
     SetConnectorConfig,
-    Side,
     StopConnector,
     VerifyOffsets,
     WriteOffsets,
 )
 from eosctl.model.plan_facts import OffsetsNow
+from eosctl.model.sides import Side
 
 
 def performers(

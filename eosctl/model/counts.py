@@ -1,7 +1,18 @@
 """Numbers of things in sentences."""
 
+from collections.abc import Sequence
+from typing import Final
+
+SHOWN: Final = 5
+
 
 def counted(count: int, one: str, many: str | None = None) -> str:
     """`1 connector`, `2,000 connectors`; `counted(2, "key lies", "keys lie")` where more than a letter changes."""
     noun = one if count == 1 else many or f"{one}s"
     return f"{count:,} {noun}"
+
+
+def some(names: Sequence[str], between: str = ", ") -> str:
+    """The first five, and how many more there are."""
+    shown = between.join(names[:SHOWN])
+    return shown if len(names) <= SHOWN else f"{shown} and {len(names) - SHOWN} more"

@@ -7,7 +7,7 @@ from typing import Final
 from eosctl.model.acl_plan import AclDifference
 from eosctl.model.clock import ClusterClock
 from eosctl.model.inspection import Inspection
-from eosctl.model.names import TopicPartition, coordinator_partition
+from eosctl.model.names import ConnectorTaskId, TopicPartition, coordinator_partition
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.report import Finding
 from eosctl.model.skipped import Skipped
@@ -42,10 +42,14 @@ class WorkerEvidence:
 
 @dataclass(frozen=True, slots=True)
 class GroupMember:
-    """A member of the workers' group: its member ID and the REST address that it advertises (None: not advertised)."""
+    """A member of the workers' group: its member ID, the REST address that it advertises, and the tasks that it has.
+
+    url None: not advertised. tasks None: the coordinator does not show them, as while the group rebalances.
+    """
 
     member_id: str
     url: str | None
+    tasks: tuple[ConnectorTaskId, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,10 +75,11 @@ class SkippedCandidate:
 
 @dataclass(frozen=True, slots=True)
 class Objection:
-    """A reason not to carry out a plan, and how to overrule or avoid it."""
+    """A reason not to carry out a plan, how to overrule or avoid it, and what to know where it was overruled."""
 
     message: str
     hint: str
+    forced: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from eosctl.model.exported_offsets import ConnectorOffset
+from eosctl.model.live_owners import LiveOwners
 from eosctl.model.names import ConnectorTaskId, task_transactional_id
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.offsets import OffsetsTopic
-from eosctl.model.plan import ConnectorStopped, Side
+from eosctl.model.plan import ConnectorStopped
 from eosctl.model.plan_facts import ConnectorFacts, TopicNow
+from eosctl.model.sides import Side
 from eosctl.model.skipped import Skipped, not_asked
 
 
@@ -58,6 +60,7 @@ class MigrationRequest:
     Group IDs are those of the Connect clusters; partitions and replication_factor are for target topics that do not
     exist yet (replication factor -1: the broker's default). just_stopped are connectors that this command has stopped.
     stays: the other Kafka cluster is the one that the connector produces to; it remains in its Connect cluster.
+    force: its producers' IDs are fenced although a task of another connector has them.
     """
 
     moves: tuple[Move, ...]
@@ -72,6 +75,7 @@ class MigrationRequest:
     replication_factor: int = -1
     just_stopped: tuple[ConnectorStopped, ...] = ()
     stays: bool = False
+    force: bool = False
 
     @property
     def elsewhere(self) -> bool:
@@ -108,8 +112,9 @@ class MigrationFacts:
     """What was read for it. Connectors, topics and offsets are by side and name.
 
     offsets lack the topics that do not exist; fenced_ids are the transactional IDs of the connectors' tasks on each
-    side that coordinators know; a connector whose state is not known is Skipped. answers is what the source's
-    workers say of a STOPPED connector (GET /connectors/C/offsets); without those that they do not report.
+    side that coordinators know, live_owners who has IDs now; a connector whose state is not known is Skipped. answers
+    is what the source's workers say of a STOPPED connector (GET /connectors/C/offsets); without those that they do not
+    report. source_workers: the address of one was given.
     """
 
     as_of: int
@@ -119,5 +124,7 @@ class MigrationFacts:
     offsets: Mapping[tuple[Side, str], OffsetsTopic]
     fenced_ids: Mapping[Side, tuple[str, ...]] = field(default_factory=dict)
     transaction_timeout_ms: int = 60_000
+    live_owners: Mapping[Side, LiveOwners] = field(default_factory=dict)
     clusters: ConnectClusters = field(default_factory=ConnectClusters)
     answers: Mapping[str, tuple[ConnectorOffset, ...]] = field(default_factory=dict)
+    source_workers: bool = True

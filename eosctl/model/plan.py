@@ -7,16 +7,9 @@ model.kinds does.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 
 from eosctl.model.acls import AclBinding
-
-
-class Side(StrEnum):
-    """Which of a plan's Kafka clusters and Connect clusters is meant; both are the same where nothing moves away."""
-
-    SOURCE = "source"
-    TARGET = "target"
+from eosctl.model.sides import Place, Side
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +187,18 @@ class ConnectorStopped:
 
 
 @dataclass(frozen=True, slots=True)
+class NoLiveOwner:
+    """No task of a Connect group on the cluster has one of these IDs, and no leader.
+
+    Tasks of group `besides` do not count: it is known that connector by connector (ConnectorStopped).
+    """
+
+    side: Side
+    transactional_ids: tuple[str, ...]
+    besides: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class TopicIsCompact:
     """The topic exists, has cleanup.policy compact and this many partitions; topic_id None accepts any."""
 
@@ -262,6 +267,7 @@ class AclsPresent:
 Precondition = (
     ClusterIs
     | ConnectorStopped
+    | NoLiveOwner
     | TopicIsCompact
     | TopicIsCompactOrAbsent
     | OffsetsUnchanged
@@ -281,19 +287,12 @@ class PlannedStep:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Steps in their order. kind says which command made it, as_of (ms since the epoch) when its facts were read."""
+    """Steps in their order. kind says which command made it, as_of (ms since the epoch) when its facts were read.
+
+    places are where it was made, and where it is carried out unless somebody says otherwise.
+    """
 
     kind: str
     as_of: int
     steps: tuple[PlannedStep, ...]
-
-    @property
-    def sides(self) -> frozenset[Side]:
-        """The sides whose clusters the steps or their preconditions name."""
-        parts = [each for planned in self.steps for each in (planned.step, *planned.preconditions)]
-        return frozenset(each.side for each in parts if not isinstance(each, ManualStep))
-
-    @property
-    def preconditions(self) -> tuple[Precondition, ...]:
-        """All preconditions, each once, in the order of the steps."""
-        return tuple(dict.fromkeys(each for planned in self.steps for each in planned.preconditions))
+    places: tuple[Place, ...] = ()

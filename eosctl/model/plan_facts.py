@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from eosctl.model.acls import AclBinding
+from eosctl.model.live_owners import LiveOwners
 from eosctl.model.names import TopicPartition
-from eosctl.model.plan import Side
+from eosctl.model.sides import Side
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import TopicFacts
 
@@ -55,4 +56,5 @@ class PlanFacts:
     topics: Mapping[tuple[Side, str], TopicNow | None] = field(default_factory=dict)
     offsets: Mapping[tuple[Side, str, str], OffsetsNow] = field(default_factory=dict)
     open_transactions: Mapping[tuple[Side, TopicPartition, int], OpenNow | None] = field(default_factory=dict)
+    live_owners: Mapping[Side, LiveOwners] = field(default_factory=dict)
     acls: Mapping[Side, frozenset[AclBinding] | Skipped] = field(default_factory=dict)

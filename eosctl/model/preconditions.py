@@ -9,7 +9,7 @@
 """
 
 from collections.abc import Iterable, Sequence
-from typing import assert_never
+from typing import Final, assert_never
 
 from eosctl.model.acls import AclBinding
 from eosctl.model.counts import counted
@@ -21,11 +21,11 @@ from eosctl.model.plan import (
     CreateAcls,
     CreateTopic,
     FenceProducers,
+    NoLiveOwner,
     NoOpenTransaction,
     OffsetsUnchanged,
     PlannedStep,
     Precondition,
-    Side,
     Step,
     StopConnector,
     TopicIsCompact,
@@ -34,8 +34,15 @@ from eosctl.model.plan import (
     WriteOffsets,
 )
 from eosctl.model.plan_facts import PlanFacts, TopicNow
+from eosctl.model.sides import Side
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import TopicFacts
+
+IN_USE_HINT: Final = (
+    "fencing would put that task out, and each start of one connector the other: give one of them another name; stop "
+    "that connector first, or make the plan with --force and restart its tasks afterwards; a group of which nothing is "
+    "known has to be described first (Describe on it, or on the cluster if there is no such group)"
+)
 
 
 def needed_first(steps: Iterable[PlannedStep]) -> tuple[Precondition, ...]:
@@ -82,6 +89,8 @@ def cure(preconditions: Iterable[Precondition], facts: PlanFacts) -> str:
         if isinstance(each, NoOpenTransaction):
             look = f"eosctl transactions hanging --topic {each.topic}"
             return f"wait until it ends, or end it if it hangs (`{look}` tells how); then run the plan again"
+        if isinstance(each, NoLiveOwner):
+            return IN_USE_HINT
     return "make the plan again: it is made for what was there then"
 
 
@@ -92,6 +101,8 @@ def violation(precondition: Precondition, facts: PlanFacts) -> str | None:  # no
             return _cluster(precondition, facts)
         case ConnectorStopped():
             return _connector(precondition, facts)
+        case NoLiveOwner(side, transactional_ids, besides):
+            return facts.live_owners[side].why_in_use(transactional_ids, besides)
         case TopicIsCompact():
             return _compact(precondition, facts.topics[precondition.side, precondition.topic])
         case TopicIsCompactOrAbsent(side, topic, partitions):

@@ -1,9 +1,8 @@
 """Steps of a plan in words."""
 
-from collections.abc import Sequence
-from typing import Final, assert_never
+from typing import assert_never
 
-from eosctl.model.counts import counted
+from eosctl.model.counts import counted, some
 from eosctl.model.plan import (
     AbortTransaction,
     CreateAcls,
@@ -13,14 +12,12 @@ from eosctl.model.plan import (
     ManualStep,
     ResumeConnector,
     SetConnectorConfig,
-    Side,
     Step,
     StopConnector,
     VerifyOffsets,
     WriteOffsets,
 )
-
-SHOWN_NAMES: Final = 5
+from eosctl.model.sides import Side
 
 
 def describe_step(step: Step) -> str:  # noqa: C901, PLR0911  # one line for each kind of step
@@ -29,7 +26,7 @@ def describe_step(step: Step) -> str:  # noqa: C901, PLR0911  # one line for eac
         case StopConnector(side, connector):
             return f"stop connector {connector}{_where(side)} and wait until it has no tasks"
         case FenceProducers(side, transactional_ids):
-            return f"fence the producers of {_some(transactional_ids)}{_where(side)}"
+            return f"fence the producers of {some(transactional_ids)}{_where(side)}"
         case CreateTopic(_, topic, partitions, replication_factor):
             factor = "the default" if replication_factor < 0 else str(replication_factor)
             return f"create topic {topic}, compact, {counted(partitions, 'partition')}, replication factor {factor}"
@@ -49,9 +46,9 @@ def describe_step(step: Step) -> str:  # noqa: C901, PLR0911  # one line for eac
         case AbortTransaction(_, topic, partition, producer_id, epoch, _, start_offset):
             return f"abort what producer {producer_id}/{epoch} has open in {topic}-{partition} from {start_offset}"
         case CreateAcls(side, bindings):
-            return f"create {_some([str(each) for each in bindings])}{_where(side)}"
+            return f"create {some([str(each) for each in bindings])}{_where(side)}"
         case DeleteAcls(side, bindings):
-            return f"remove {_some([str(each) for each in bindings])}{_where(side)}"
+            return f"remove {some([str(each) for each in bindings])}{_where(side)}"
         case ManualStep(instruction):
             return f"by hand: {instruction}"
     assert_never(step)
@@ -63,8 +60,3 @@ def _created(connector: str, copied_from: str) -> str:
 
 def _where(side: Side) -> str:
     return " (target)" if side is Side.TARGET else ""
-
-
-def _some(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:SHOWN_NAMES])
-    return shown if len(names) <= SHOWN_NAMES else f"{shown} and {len(names) - SHOWN_NAMES} more"

@@ -11,11 +11,20 @@ from eosctl.errors import EosctlError, Refused, Unreachable, UsageError
 from eosctl.executors.fencing import FencingRun
 from eosctl.executors.old_producers import challenge_old_producers
 from eosctl.model.connectors import ConnectorState
-from eosctl.model.fencing import Fenced, FenceOutcome, FencingOutcome, FencingRequest, PlannedFencing, Proof
+from eosctl.model.fencing import (
+    Candidate,
+    Fenced,
+    FenceOutcome,
+    FencingOutcome,
+    FencingRequest,
+    PlannedFencing,
+    Proof,
+)
+from eosctl.model.live_owners import LiveOwners, possible_groups
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Skipped
 from eosctl.model.transactions import TransactionDescription
-from eosctl.model.workers import ConnectFacts
+from eosctl.model.workers import ConnectorStatus
 from eosctl.operations.plan_flow import Show, agree, known
 from eosctl.operations.session import Session
 from eosctl.planning.fencing import choose_transaction_timeout, plan_fencing, select_candidates
@@ -68,18 +77,23 @@ def read_and_plan(session: Session, request: FencingRequest, config_topic: str) 
     reader = session.reader
     as_of, cluster_id, cluster = reader.now(), reader.cluster_id or "", reader.cluster()
     connectors = _read_connectors(session, request, config_topic)
-    connect = reader.connect()
-    names = _known_names(session, connectors, connect)
     listed = _read_listed(session, request) if request.needs_listing else ()
-    counts = _task_counts(request, connectors)
-    candidates = select_candidates(request, session.options.group_id or "", counts, listed, names)
+    counts, group_id = _task_counts(request, connectors), session.options.group_id
+    connect = reader.connect()
+    running = None if isinstance(connect, Skipped) else connect.connectors
+    own = {} if group_id is None else {group_id: {*connectors, *(running or ())}}
+    candidates = select_candidates(request, group_id or "", counts, listed, KnownNames.of(own))
+    live = _read_live_owners(session, candidates, running)
+    # Names of other groups make some IDs ambiguous: those are no leftovers of a connector's for certain.
+    names = KnownNames.of(live.connectors | own)
+    candidates = select_candidates(request, group_id or "", counts, listed, names)
     descriptions = known(reader.describe([each.transactional_id for each in candidates]))
     longest = cluster if isinstance(cluster, Skipped) else cluster.transaction_max_timeout_ms
     plan = plan_fencing(
         request,
         candidates,
         descriptions,
-        _running_tasks(connect),
+        live,
         choose_transaction_timeout(request, longest),
         _leaderless(session, descriptions),
     )
@@ -127,13 +141,14 @@ def _read_connectors(session: Session, request: FencingRequest, config_topic: st
         return {}
 
 
-def _known_names(
-    session: Session, connectors: Mapping[str, ConnectorState], connect: ConnectFacts | Skipped
-) -> KnownNames:
-    if session.options.group_id is None:
-        return KnownNames()
-    running = () if isinstance(connect, Skipped) else connect.connectors
-    return KnownNames.of({session.options.group_id: {*connectors, *running}})
+def _read_live_owners(
+    session: Session, candidates: Sequence[Candidate], connectors: Mapping[str, ConnectorStatus] | None
+) -> LiveOwners:
+    """Who has the IDs now, by the groups that may have them and by the connectors that REST reports (None: no REST)."""
+    wanted = possible_groups(each.transactional_id for each in candidates)
+    groups = session.reader.connect_groups(wanted) if wanted else {}
+    described = dict.fromkeys(wanted, groups) if isinstance(groups, Skipped) else groups
+    return LiveOwners.of(described, session.options.group_id, connectors)
 
 
 def _task_counts(request: FencingRequest, connectors: Mapping[str, ConnectorState]) -> dict[str, int]:
@@ -154,12 +169,6 @@ def _task_counts(request: FencingRequest, connectors: Mapping[str, ConnectorStat
 def _may_be_source(state: ConnectorState) -> bool:
     """Only sources have task count records; without one, a connector has no exactly-once producers to fence."""
     return state.task_count_record is not None
-
-
-def _running_tasks(connect: ConnectFacts | Skipped) -> Mapping[str, Sequence[int]] | Skipped:
-    if isinstance(connect, Skipped):
-        return connect
-    return {name: status.running_tasks for name, status in connect.connectors.items()}
 
 
 def fence_and_prove(session: Session, planned: PlannedFencing) -> Fenced:

@@ -11,8 +11,9 @@ from eosctl.codecs.offsets_digest import entries_by_connector
 from eosctl.errors import UsageError
 from eosctl.model.fencing import FencingRequest
 from eosctl.model.migration import MigrationFacts, MigrationRequest
-from eosctl.model.plan import ConnectorStopped, Side
+from eosctl.model.plan import ConnectorStopped
 from eosctl.model.planned import Applied, Planned
+from eosctl.model.sides import Side
 from eosctl.model.skipped import Skipped
 from eosctl.operations.migration_clusters import known_or_former_configs, read_clusters, stays_in_its_connect_cluster
 from eosctl.operations.migration_request import Configs, MigrationOptions, migration_request, named_connectors
@@ -20,11 +21,12 @@ from eosctl.operations.plan_flow import Show, plan_and_apply
 from eosctl.operations.session import Session
 from eosctl.operations.two_clusters import SourceAndTarget, States
 from eosctl.planning.fencing import choose_transaction_timeout, select_candidates
+from eosctl.planning.live_owners import unused_ids
 from eosctl.planning.migration import plan_migration
 from eosctl.sources.connect_offsets import read_answers
 from eosctl.sources.kafka_topics import max_transaction_timeout_ms
 from eosctl.sources.kafka_transactions import list_transactional_ids
-from eosctl.sources.plan_facts import read_connector_facts, read_offsets_topic, read_topic_now
+from eosctl.sources.plan_facts import read_connector_facts, read_live_owners, read_offsets_topic, read_topic_now
 
 
 def migrate(
@@ -54,7 +56,15 @@ def read_and_plan(
     request = replace(request, stays=stays_in_its_connect_cluster(clusters, options, request, places))
     facts = replace(_read_facts(session, clusters, request, states), clusters=places)
     _require_known(request, facts, states)
-    return plan_migration(request, facts)
+    return plan_migration(request, with_live_owners(clusters, request, facts))
+
+
+def with_live_owners(clusters: SourceAndTarget, request: MigrationRequest, facts: MigrationFacts) -> MigrationFacts:
+    """The same with who has the IDs now that the plan takes."""
+    unused = unused_ids(request, facts)
+    return replace(
+        facts, live_owners={each.side: read_live_owners(clusters.access(each.side), [each]) for each in unused}
+    )
 
 
 def connector_configs(session: Session, states: States) -> Configs:
@@ -113,6 +123,7 @@ def _read_facts(
         offsets={(side, topic): held[cluster_ids[side], topic] for side, topic in places},
         fenced_ids=fenced_ids(clusters, request, states),
         transaction_timeout_ms=transaction_timeout_ms(source, target),
+        source_workers=bool(source.connect_urls),
         answers=read_answers(source, {name: now for (side, name), now in connectors.items() if side is Side.SOURCE}),
     )
 

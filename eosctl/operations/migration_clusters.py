@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from eosctl.model.migration import ConnectClusters, MigrationRequest
 from eosctl.model.offset_stores import SourceSupport
-from eosctl.model.plan import Side
+from eosctl.model.sides import Side
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.operations.migration_request import Configs, MigrationOptions
 from eosctl.operations.session import Session

@@ -35,6 +35,7 @@ class MigrationOptions:
     offsets_topic: str | None = None
     worker_offsets_topic: str = "connect-offsets"
     plan_file: Path | None = None
+    force: bool = False
 
     @property
     def goes_elsewhere(self) -> bool:
@@ -57,6 +58,7 @@ def migration_request(options: MigrationOptions, group_id: str, configs: Configs
         resume=options.resume,
         partitions=options.partitions,
         replication_factor=options.replication_factor,
+        force=options.force,
     )
     if not request.elsewhere:
         _check_chains(options, names)

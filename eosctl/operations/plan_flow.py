@@ -27,9 +27,10 @@ from eosctl.executors.journal import Journal, write_plan_file
 from eosctl.executors.performers import performers
 from eosctl.model.counts import counted
 from eosctl.model.failpoints import Failpoint, no_failpoint
-from eosctl.model.plan import ConnectorStopped, Plan, Side, StopConnector
+from eosctl.model.plan import ConnectorStopped, Plan, ResumeConnector, SetConnectorConfig, StopConnector
 from eosctl.model.plan_outcome import ApplyOutcome
 from eosctl.model.planned import Applied, Planned
+from eosctl.model.sides import Side
 from eosctl.model.skipped import Skipped, or_skipped
 from eosctl.model.step_descriptions import describe_step
 from eosctl.model.transactions import TransactionDescription
@@ -44,6 +45,8 @@ from eosctl.sources.plan_facts import Folds, read_entries, read_plan_facts
 
 JOURNAL_SUFFIX: Final = ".journal"
 UNDO_SUFFIX: Final = ".undo"
+OVER_REST: Final = (StopConnector, SetConnectorConfig, ResumeConnector)
+"""Steps that a worker has to do."""
 FOLDS: Final = Folds(connector_states, OffsetsFold)
 """What preconditions are read again with."""
 
@@ -112,7 +115,7 @@ def plan_and_apply(
     question: Callable[[Plan], str] = lambda plan: f"Apply {counted(len(plan.steps), 'step')}?",
 ) -> Planned | Applied:
     """The plan where it is only to be shown or kept in plan_file, else what became of its steps."""
-    options = session.options
+    options, make_plan = session.options, partial(_made_here, clusters, make_plan)
     with gc_paused():
         planned = make_plan(()).covering(session.reader.coverage)
     if plan_file is not None:
@@ -123,9 +126,31 @@ def plan_and_apply(
     if planned.stops:
         planned = _stop_and_plan_again(session, clusters, make_plan, planned)
     file = keep_plan(planned.plan, own_plan_path(planned.plan))
-    options.console.narrate(f"the plan is kept in {file.path}; if this is cut short, `eosctl apply` finishes it")
+    options.console.narrate(
+        f"the plan is kept in {file.path}; if this is cut short, `eosctl apply {file.path}` finishes it"
+    )
     applied = apply_plan(session, clusters, file)
     return replace(applied, findings=planned.findings, coverage=session.reader.coverage)
+
+
+def _made_here(clusters: SourceAndTarget, make_plan: MakePlan, just_stopped: tuple[ConnectorStopped, ...]) -> Planned:
+    """The plan with where it is made, so that `eosctl apply` needs no more than the file."""
+    planned = make_plan(just_stopped)
+    return _with_workers(clusters, replace(planned, plan=replace(planned.plan, places=clusters.places)))
+
+
+def _with_workers(clusters: SourceAndTarget, planned: Planned) -> Planned:
+    """The plan, with an objection for each side of which a step needs a worker and no address is known."""
+    needed = {each.step.side: each.step for each in reversed(planned.plan.steps) if isinstance(each.step, OVER_REST)}
+    known = {place.side for place in clusters.places if place.connect_urls}
+    lacking = {side: step for side, step in needed.items() if side not in known}
+    if not lacking:
+        return planned
+    against = tuple(
+        f"to {describe_step(step)}, the Connect workers of the {side} are needed" for side, step in lacking.items()
+    )
+    options = " and ".join("--connect-url" if side is Side.SOURCE else "--to-connect-url" for side in lacking)
+    return replace(planned, objections=(*planned.objections, *against), hint=planned.hint or f"give {options}")
 
 
 def _kept(console: Reporter, planned: Planned, path: Path) -> Planned:
@@ -147,7 +172,7 @@ def _kept(console: Reporter, planned: Planned, path: Path) -> Planned:
 
 def _stop_and_plan_again(session: Session, clusters: SourceAndTarget, make_plan: MakePlan, planned: Planned) -> Planned:
     """Rule 2."""
-    stop_plan = Plan(planned.plan.kind, planned.plan.as_of, planned.stops)
+    stop_plan = replace(planned.plan, steps=planned.stops)
     _, failure = run_plan(session, clusters, keep_plan(stop_plan, own_plan_path(stop_plan)))
     if failure is not None:
         raise failure
@@ -165,16 +190,16 @@ def _stop_and_plan_again(session: Session, clusters: SourceAndTarget, make_plan:
     return now
 
 
-def apply_file(session: Session, clusters: SourceAndTarget, path: Path, show: Show[Planned]) -> Planned | Applied:
+def apply_file(session: Session, clusters: SourceAndTarget, file: PlanFile, show: Show[Planned]) -> Planned | Applied:
     """`eosctl apply`: the plan in the file, shown, agreed to and applied."""
-    return _apply(session, clusters, read_plan(path), f"Apply {path}?", show)
+    return _apply(session, clusters, file, f"Apply {file.path}?", show)
 
 
-def undo_file(session: Session, clusters: SourceAndTarget, path: Path, show: Show[Planned]) -> Planned | Applied:
+def undo_file(session: Session, clusters: SourceAndTarget, file: PlanFile, show: Show[Planned]) -> Planned | Applied:
     """`eosctl undo`: the same for an undo file; UsageError for another plan."""
-    file = read_plan(path)
-    if file.plan.kind != undoing.KIND:
-        raise UsageError(f"{path} is a plan of kind {file.plan.kind}", hint=f"`eosctl apply {path}` applies it")
+    path, kind = file.path, file.plan.kind
+    if kind != undoing.KIND:
+        raise UsageError(f"{path} is a plan of kind {kind}", hint=f"`eosctl apply {path}` applies it")
     return _apply(session, clusters, file, f"Undo with {path}?", show)
 
 
@@ -182,6 +207,7 @@ def _apply(
     session: Session, clusters: SourceAndTarget, file: PlanFile, question: str, show: Show[Planned]
 ) -> Planned | Applied:
     planned = Planned(plan=file.plan, cluster_id=clusters.access(Side.SOURCE).wire.cluster_id)
+    planned = _with_workers(clusters, planned)
     if session.options.dry_run:
         return planned
     agree(session, planned, question, show)

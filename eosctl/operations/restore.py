@@ -7,16 +7,17 @@ from eosctl.analysis.config_topic import connector_states
 from eosctl.analysis.offsets import OffsetsFold
 from eosctl.codecs.kip875 import decode_kip875
 from eosctl.model.migration import ConnectClusters, MigrationFacts, MigrationRequest
-from eosctl.model.plan import ConnectorStopped, Side
+from eosctl.model.plan import ConnectorStopped
 from eosctl.model.planned import Applied, Planned
+from eosctl.model.sides import Side
 from eosctl.model.skipped import Skipped
-from eosctl.operations.migration import connector_configs, fenced_ids, transaction_timeout_ms
+from eosctl.operations.migration import connector_configs, fenced_ids, transaction_timeout_ms, with_live_owners
 from eosctl.operations.migration_clusters import known_or_former_configs, read_clusters
 from eosctl.operations.migration_request import OFFSETS_TOPIC_SETTING
 from eosctl.operations.plan_flow import Show, plan_and_apply
 from eosctl.operations.session import Session
 from eosctl.operations.two_clusters import SourceAndTarget
-from eosctl.planning.restore import RestoreRequest, plan_restore
+from eosctl.planning.restore import RestoreRequest, in_place, plan_restore
 from eosctl.sources.files import read_text
 from eosctl.sources.plan_facts import read_connector_facts, read_offsets_topic, read_topic_now
 
@@ -33,6 +34,7 @@ class RestoreOptions:
     worker_offsets_topic: str
     plan_file: Path | None
     create_keys: bool = False
+    force: bool = False
 
 
 def restore_offsets(
@@ -70,6 +72,7 @@ def _read_and_plan(
         create_keys=options.create_keys,
         own_topic=own is not None,
         named=options.offsets_topic is not None,
+        force=options.force,
     )
     facts = MigrationFacts(
         as_of=session.now(),
@@ -86,7 +89,7 @@ def _read_and_plan(
         transaction_timeout_ms=transaction_timeout_ms(access),
         clusters=places,
     )
-    return plan_restore(request, facts)
+    return plan_restore(request, with_live_owners(clusters, in_place(request), facts))
 
 
 def _topics(options: RestoreOptions, own: object, places: ConnectClusters, cluster_id: str) -> tuple[str, ...]:

@@ -65,7 +65,7 @@ class Session:
         )
         for warning in self._doubts(properties):
             self.options.console.warn(warning)
-        return properties
+        return replace(properties, bootstrap_servers=properties.bootstrap_servers or self.options.planned_servers)
 
     @staticmethod
     def _file_properties(path: Path) -> "dict[str, Property]":

@@ -21,7 +21,7 @@ class SessionOptions:
     console is how an operation speaks while it works; properties are those of `-X`, in Java's names; timeout_s bounds
     each request; snapshot is the file to read instead of the cluster, records a file of config topic records. sources
     says where a value that a profile can give came from. writes: the command changes the cluster, unless dry_run.
-    worker_configs are workers' properties files.
+    worker_configs are workers' properties files; planned_servers are the brokers where nothing else names any.
     """
 
     console: Reporter
@@ -39,6 +39,7 @@ class SessionOptions:
     sources: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     writes: bool = False
     worker_configs: tuple[Path, ...] = ()
+    planned_servers: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Take user and password out of the text of every REST address."""

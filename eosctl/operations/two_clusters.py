@@ -9,7 +9,7 @@ from eosctl.analysis.config_topic import connector_states
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.rest_identity import WorkerUrl
 from eosctl.model.connectors import ConnectorState
-from eosctl.model.plan import Side
+from eosctl.model.sides import Place, Side
 from eosctl.model.skipped import Skipped
 from eosctl.operations.session import Session
 from eosctl.sources.plan_facts import read_connector_states
@@ -67,6 +67,24 @@ class SourceAndTarget:
         target = self._target_session
         urls = tuple(WorkerUrl(url.rstrip("/"), lambda: target.client_properties) for url in self._target.connect_urls)
         return ClusterAccess(self._target_session.wire, urls, self._target.config_topic, options.timeout_s)
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """How the sides are reached, as a plan keeps it: without secrets. The target's where it is another."""
+        options, target = self._session.options, self._target
+        found = [
+            Place(
+                Side.SOURCE,
+                self._session.client_properties.bootstrap_servers,
+                tuple(map(str, options.connect_urls)),
+                self._config_topic,
+            )
+        ]
+        if target != TargetOptions():
+            servers = self._target_session.client_properties.bootstrap_servers if target.other_cluster else ()
+            urls = tuple(url.rstrip("/") for url in map(str, map(WorkerUrl, target.connect_urls)))
+            found.append(Place(Side.TARGET, servers, urls, target.config_topic))
+        return tuple(found)
 
     def connector_states(self, side: Side) -> States:
         """The connectors of one side's Connect cluster, as its config topic has them."""

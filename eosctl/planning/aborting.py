@@ -14,8 +14,9 @@ from typing import Final
 
 from eosctl.model.aborting import AbortRequest
 from eosctl.model.hanging import Advice, OpenTransaction, Verdict
-from eosctl.model.plan import AbortTransaction, ClusterIs, Plan, PlannedStep, Side, TransactionHangs
+from eosctl.model.plan import AbortTransaction, ClusterIs, Plan, PlannedStep, TransactionHangs
 from eosctl.model.planned import Planned
+from eosctl.model.sides import Side
 
 KIND: Final = "transactions.abort"
 

@@ -10,7 +10,8 @@ from typing import Final, TypeVar
 
 from eosctl.model.acl_plan import AclDifference, AclPlan, BindingStatus
 from eosctl.model.acls import AclBinding
-from eosctl.model.plan import AclsPresent, ClusterIs, CreateAcls, DeleteAcls, Plan, PlannedStep, Side
+from eosctl.model.plan import AclsPresent, ClusterIs, CreateAcls, DeleteAcls, Plan, PlannedStep
+from eosctl.model.sides import Side
 from eosctl.planning.acl_difference import without
 
 KIND: Final = "acl-plan"

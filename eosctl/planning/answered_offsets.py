@@ -28,8 +28,8 @@ from eosctl.model.counts import counted
 from eosctl.model.exported_offsets import ConnectorOffset
 from eosctl.model.migration import MigrationFacts, MigrationRequest, Move
 from eosctl.model.offsets import Entry, MalformedValue, OffsetKey, SourceOffset, SourcePartition
-from eosctl.model.plan import Side
 from eosctl.model.report import Finding, Severity
+from eosctl.model.sides import Side
 
 SHOWN = 200
 

@@ -7,26 +7,26 @@
 3. A prefix stands for the IDs that coordinators know and that begin with it.
 4. An ID that its coordinator does not know is created by fencing it and then kept for transactional.id.expiration.ms
    (7 days). A named one is therefore refused without create_missing; a derived one is skipped without it.
-5. IDs whose connector has running tasks are refused without force: Connect marks a fenced task FAILED and does not
-   restart it.
+5. IDs that a task of any Connect group on the cluster has are refused without force, and so are those of which that
+   cannot be told (model.live_owners): Connect marks a fenced task FAILED and does not restart it.
+   A leader takes its ID back, so one that the user wrote is fenced with a warning, unless it may be a task's as well.
 6. IDs with an open transaction on a partition without a leader are refused without force. Up to 3.9 the coordinator
    waits for the leader; 4.3.1 ends the transaction without that partition's marker, and it hangs there for good.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from eosctl.analysis.owners import KnownNames
-from eosctl.model.connectors import connector_path
-from eosctl.model.counts import counted
+from eosctl.model.counts import counted, some
 from eosctl.model.fencing import Candidate, FenceStep, FencingPlan, FencingRequest, Objection, SkippedCandidate
+from eosctl.model.live_owners import LiveOwners
 from eosctl.model.names import ConnectorTaskId, TopicPartition, task_transactional_id
 from eosctl.model.snapshot import Skipped
 from eosctl.model.transactions import LeaderOwner, Owner, TaskOwner, TransactionDescription
+from eosctl.planning.live_owners import object_to_live
 
 DEFAULT_TRANSACTION_TIMEOUT_MS = 60_000
 """The producer's own default of transaction.timeout.ms."""
-
-SHOWN = 5
 
 
 def select_candidates(
@@ -69,14 +69,13 @@ def plan_fencing(
     request: FencingRequest,
     candidates: Sequence[Candidate],
     descriptions: Mapping[str, TransactionDescription],
-    running_tasks: Mapping[str, Sequence[int]] | Skipped,
+    live: LiveOwners,
     transaction_timeout_ms: int,
     leaderless: Collection[TopicPartition] = (),
 ) -> FencingPlan:
     """The plan by the rules above. descriptions lack the IDs that their coordinator does not know.
 
-    running_tasks maps each connector to the indexes of its running tasks, as Connect REST answered; leaderless are
-    partitions of open transactions that have no leader just now.
+    leaderless are partitions of open transactions that have no leader just now.
     """
     missing = [each for each in candidates if each.transactional_id not in descriptions]
     left_alone = [] if request.create_missing else missing
@@ -88,17 +87,13 @@ def plan_fencing(
     steps = tuple(
         FenceStep(each, descriptions.get(each.transactional_id)) for each in candidates if each not in set(left_alone)
     )
+    forcible = (*_object_to_live(steps, live), *_object_to_leaderless(steps, leaderless))
     objections = [
         *_object_to_missing([each.transactional_id for each in left_alone if each.named]),
-        *(
-            []
-            if request.force
-            else [*_object_to_running(steps, running_tasks), *_object_to_leaderless(steps, leaderless)]
-        ),
+        *(() if request.force else forcible),
     ]
     warnings = (
-        *_warn_of_running(steps, running_tasks),
-        *(each.message for each in _object_to_leaderless(steps, leaderless)),
+        *(each.forced or each.message for each in forcible if request.force),
         *_warn_of_leaders(steps),
         *_warn_of_ambiguity(steps),
     )
@@ -119,25 +114,21 @@ def _object_to_missing(missing: Sequence[str]) -> list[Objection]:
         return []
     return [
         Objection(
-            f"{counted(len(missing), 'transactional ID')} not known to any coordinator: {_some(missing)}",
+            f"{counted(len(missing), 'transactional ID')} not known to any coordinator: {some(missing)}",
             "check the spelling with `eosctl fence --prefix … --dry-run`; --create-missing fences them all the same, "
             "which creates each in state Empty for transactional.id.expiration.ms (7 days by default)",
         )
     ]
 
 
-def _object_to_running(
-    steps: Sequence[FenceStep], running_tasks: Mapping[str, Sequence[int]] | Skipped
-) -> list[Objection]:
-    return [
-        Objection(
-            f"connector {connector} has {counted(len(tasks), 'running task')} ({_some(list(map(str, tasks)))}); "
-            "their open transactions would be aborted and the tasks would turn FAILED, which Connect does not fix",
-            f"stop it first (PUT {connector_path(connector)}/stop), or fence with --force and restart its tasks "
-            "afterwards",
-        )
-        for connector, tasks in _running(steps, running_tasks).items()
-    ]
+def _object_to_live(steps: Sequence[FenceStep], live: LiveOwners) -> Iterator[Objection]:
+    """A leader's ID that the user wrote, and that is no task's as far as is known, is meant."""
+    meant = frozenset(
+        step.transactional_id
+        for step in steps
+        if step.candidate.named and not any(isinstance(owner, TaskOwner) for owner in step.candidate.owners)
+    )
+    return object_to_live(live, [step.transactional_id for step in steps], meant)
 
 
 def _object_to_leaderless(steps: Sequence[FenceStep], leaderless: Collection[TopicPartition]) -> list[Objection]:
@@ -151,32 +142,13 @@ def _object_to_leaderless(steps: Sequence[FenceStep], leaderless: Collection[Top
     partitions = sorted(set[TopicPartition]().union(*lost.values()))
     return [
         Objection(
-            f"{counted(len(names), 'transactional ID')} ({_some(names)}) with an open transaction on partitions that "
-            f"have no leader: {_some(list(map(str, partitions)))}. Kafka 4.3 ends such a transaction without "
+            f"{counted(len(names), 'transactional ID')} ({some(names)}) with an open transaction on partitions that "
+            f"have no leader: {some(list(map(str, partitions)))}. Kafka 4.3 ends such a transaction without "
             "their markers, so that it hangs there; up to 4.2 it waits for the leaders",
             "start the brokers that hold the partitions first; or fence with --force, and when they are back end what "
             f"hangs: eosctl transactions abort --topic {partitions[0].topic} --partition {partitions[0].partition}",
         )
     ]
-
-
-def _warn_of_running(steps: Sequence[FenceStep], running_tasks: Mapping[str, Sequence[int]] | Skipped) -> list[str]:
-    if isinstance(running_tasks, Skipped) and any(step.candidate.owners for step in steps):
-        return [f"whether these connectors run is unknown: {running_tasks.reason}"]
-    return [
-        f"connector {connector}: {counted(len(tasks), 'running task')} will turn FAILED and must be restarted"
-        for connector, tasks in _running(steps, running_tasks).items()
-    ]
-
-
-def _running(
-    steps: Sequence[FenceStep], running_tasks: Mapping[str, Sequence[int]] | Skipped
-) -> dict[str, Sequence[int]]:
-    if isinstance(running_tasks, Skipped):
-        return {}
-    owners = (owner for step in steps for owner in step.candidate.owners)
-    connectors = {owner.task.connector for owner in owners if isinstance(owner, TaskOwner)}
-    return {each: running_tasks[each] for each in sorted(connectors) if running_tasks.get(each)}
 
 
 def _warn_of_leaders(steps: Sequence[FenceStep]) -> list[str]:
@@ -196,8 +168,3 @@ def _warn_of_ambiguity(steps: Sequence[FenceStep]) -> list[str]:
         for step in steps
         if len(step.candidate.owners) > 1
     ]
-
-
-def _some(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:SHOWN])
-    return shown if len(names) <= SHOWN else f"{shown} and {len(names) - SHOWN} more"

@@ -30,7 +30,6 @@ from eosctl.model.plan import (
     Precondition,
     ResumeConnector,
     SetConnectorConfig,
-    Side,
     StopConnector,
     TopicIsCompact,
     TopicIsCompactOrAbsent,
@@ -39,7 +38,9 @@ from eosctl.model.plan import (
 )
 from eosctl.model.plan_facts import ConnectorFacts, OffsetsNow
 from eosctl.model.planned import Planned
+from eosctl.model.sides import Side
 from eosctl.model.skipped import Skipped
+from eosctl.planning.live_owners import unused_ids
 from eosctl.planning.merge import Merged, merge_offsets
 from eosctl.planning.migration_findings import find_all, objections
 
@@ -51,7 +52,7 @@ def plan_migration(request: MigrationRequest, facts: MigrationFacts) -> Planned:
     """The plan by the rules above, with everything that was found and everything that speaks against it."""
     planner = _Planner(request, facts)
     findings = find_all(request, facts, planner.merged, [move for move in request.moves if planner.is_empty(move)])
-    against = dict(objections(request, facts, planner.stopped(), findings))
+    against = dict(objections(request, facts, (*planner.stopped(), *planner.unused), findings))
     plan = Plan(KIND, facts.as_of, planner.steps())
     return Planned(
         plan=plan,
@@ -69,6 +70,7 @@ class _Planner:
         self._request = request
         self._facts = facts
         self._entries = {place: entries_by_connector(topic) for place, topic in facts.offsets.items()}
+        self.unused = unused_ids(request, facts)
         self.merged = {move: self._merge(move) for move in request.moves}
 
     def steps(self) -> tuple[PlannedStep, ...]:
@@ -133,7 +135,8 @@ class _Planner:
     def _fences(self) -> Iterator[PlannedStep]:
         for side, ids in self._facts.fenced_ids.items():
             if ids:
-                preconditions: tuple[Precondition, ...] = (self._cluster(side), *self.stopped())
+                unused = (each for each in self.unused if each.side is side)
+                preconditions: tuple[Precondition, ...] = (self._cluster(side), *self.stopped(), *unused)
                 yield PlannedStep(FenceProducers(side, ids, self._facts.transaction_timeout_ms), preconditions)
 
     def _topics(self) -> Iterator[PlannedStep]:
@@ -162,7 +165,7 @@ class _Planner:
                     before.values,
                     merged.after,
                 ),
-                (*self._guards(move), *self._unchanged(move, before, merged.after)),
+                (*self._guards(move), *self._unchanged(move, before, merged.after), *self.unused),
             )
         yield PlannedStep(VerifyOffsets(Side.TARGET, topic, move.new_name, merged.after), self._guards(move))
 

@@ -7,10 +7,11 @@ from eosctl.codecs.offsets_topic import decode_offsets_key
 from eosctl.model.counts import counted
 from eosctl.model.migration import MigrationFacts, MigrationRequest, Move
 from eosctl.model.offsets import MalformedKey
-from eosctl.model.plan import ConnectorStopped, Side
+from eosctl.model.plan import ConnectorStopped, NoLiveOwner
 from eosctl.model.plan_facts import ConnectorFacts, PlanFacts
-from eosctl.model.preconditions import not_compact, violation
+from eosctl.model.preconditions import IN_USE_HINT, not_compact, violation
 from eosctl.model.report import Finding, Severity
+from eosctl.model.sides import Side
 from eosctl.model.skipped import Skipped
 from eosctl.planning.answered_offsets import contradictions
 from eosctl.planning.merge import Merged
@@ -87,12 +88,21 @@ def _existing_targets(request: MigrationRequest, facts: MigrationFacts) -> Itera
 
 
 def objections(
-    request: MigrationRequest, facts: MigrationFacts, stopped: Iterable[ConnectorStopped], findings: Iterable[Finding]
+    request: MigrationRequest,
+    facts: MigrationFacts,
+    needed: Iterable[ConnectorStopped | NoLiveOwner],
+    findings: Iterable[Finding],
 ) -> Iterator[tuple[str, str]]:
-    """Why nothing may be written, each with what to do about it. stopped are the connectors that have to be."""
-    plan_facts = PlanFacts(connectors=facts.connectors)
-    for precondition in stopped:
+    """Why nothing may be written, each with what to do about it. needed are connectors that have to be stopped, and IDs
+    that nobody else may have.
+    """
+    plan_facts = PlanFacts(connectors=facts.connectors, live_owners=facts.live_owners)
+    for precondition in needed:
         reason = violation(precondition, plan_facts)
+        if isinstance(precondition, NoLiveOwner):
+            if reason is not None:
+                yield reason, IN_USE_HINT
+            continue
         will_stop = request.stop and not isinstance(
             facts.connectors[precondition.side, precondition.connector], Skipped
         )
@@ -127,10 +137,18 @@ def _missing_topics(request: MigrationRequest, facts: MigrationFacts) -> Iterato
 
 
 def _missing_configs(request: MigrationRequest, facts: MigrationFacts) -> Iterator[tuple[str, str]]:
-    """--set-config changes or copies a config that has to be there."""
+    """--set-config changes or copies a config that has to be there, and is had from a worker of the source only."""
     for move in request.moves if request.set_config else ():
         old = facts.connectors.get((Side.SOURCE, move.connector))
         new = facts.connectors.get((request.new_side, move.new_name))
+        exists = isinstance(new, ConnectorFacts) and new.state is not None
+        if (move.renamed or request.elsewhere) and not exists and not facts.source_workers:
+            yield (
+                f"connector {move.new_name} is to be created with the config of {move.connector}, which is had from a "
+                f"worker of Connect cluster {request.source_group_id} only",
+                f"give --connect-url, a worker of {request.source_group_id}; or leave out --set-config and --resume, "
+                "and create it once its offsets are in place",
+            )
         if all(isinstance(each, ConnectorFacts) and each.state is None for each in (old, new)):
             yield (
                 f"connector {move.connector} does not exist, so there is no config for --set-config",

@@ -35,7 +35,6 @@ from eosctl.model.plan import (
     Plan,
     PlannedStep,
     ResumeConnector,
-    Side,
     StopConnector,
     TopicIsCompact,
     VerifyOffsets,
@@ -43,8 +42,10 @@ from eosctl.model.plan import (
 )
 from eosctl.model.plan_facts import ConnectorFacts, PlanFacts
 from eosctl.model.planned import Planned
-from eosctl.model.preconditions import not_compact, violation
+from eosctl.model.preconditions import IN_USE_HINT, not_compact, violation
 from eosctl.model.report import Finding, Severity
+from eosctl.model.sides import Side
+from eosctl.planning.live_owners import unused_ids
 from eosctl.planning.merge import after_writing, text
 from eosctl.planning.migration_findings import STOP_HINT
 from eosctl.planning.producing_elsewhere import find_clusters
@@ -56,7 +57,7 @@ KIND: Final = "offsets.restore"
 class RestoreRequest:
     """Which offsets the connector shall have. topics are those of its stores, the one written last at the end.
 
-    own_topic says that the last of them is the connector's, named that the user named it.
+    own_topic says that the last of them is the connector's, named that the user named it; force is as with a move.
     create_keys: the members of a source partition that no key stands for are to be written as they stand in the file.
     """
 
@@ -70,12 +71,13 @@ class RestoreRequest:
     create_keys: bool = False
     own_topic: bool = False
     named: bool = False
+    force: bool = False
 
 
 def plan_restore(request: RestoreRequest, facts: MigrationFacts) -> Planned:
     """The plan by the rules above, with what speaks against it."""
     planner = _Planner(request, facts)
-    findings = (*planner.findings, *planner.misspelt(), *find_clusters(_in_place(request), facts))
+    findings = (*planner.findings, *planner.misspelt(), *find_clusters(in_place(request), facts))
     against = list(planner.objections())
     against += [(each.message, each.cure) for each in findings if each.severity is Severity.ERROR]
     hint = against[0][1] if against else None
@@ -88,18 +90,19 @@ def plan_restore(request: RestoreRequest, facts: MigrationFacts) -> Planned:
     )
 
 
-def _in_place(request: RestoreRequest) -> MigrationRequest:
+def in_place(request: RestoreRequest) -> MigrationRequest:
     """As a move that leaves the offsets where they are: they must be in this cluster, too."""
     name, topic = request.connector, request.topics[-1]
     own = topic if request.own_topic else None
     move = Move(name, name, topic, topic, own, own, unchanged=True, named=request.named)
-    return MigrationRequest((move,), request.group_id, request.group_id)
+    return MigrationRequest((move,), request.group_id, request.group_id, force=request.force)
 
 
 class _Planner:
     def __init__(self, request: RestoreRequest, facts: MigrationFacts) -> None:
         self._request = request
         self._facts = facts
+        self._unused = unused_ids(in_place(request), facts)
         self._entries = {topic: self._of(topic) for topic in request.topics}
         self.findings: list[Finding] = []
         known: dict[str, dict[bytes, OffsetKey]] = {}
@@ -159,6 +162,10 @@ class _Planner:
         reason = violation(self._stopped, PlanFacts(connectors=self._facts.connectors))
         if reason is not None and not (self._request.stop and isinstance(self._now, ConnectorFacts)):
             yield reason, STOP_HINT
+        for unused in self._unused:
+            in_use = violation(unused, PlanFacts(live_owners=self._facts.live_owners))
+            if in_use is not None:
+                yield in_use, IN_USE_HINT
         for topic in self._request.topics:
             now = self._facts.topics[Side.SOURCE, topic]
             objection = f"topic {topic} does not exist" if now is None else not_compact(now.facts)
@@ -186,7 +193,7 @@ class _Planner:
         ids = self._facts.fenced_ids.get(Side.SOURCE, ())
         if ids:
             fence = FenceProducers(Side.SOURCE, ids, self._facts.transaction_timeout_ms)
-            yield PlannedStep(fence, (self._cluster, self._stopped))
+            yield PlannedStep(fence, (self._cluster, self._stopped, *self._unused))
         for topic in self._request.topics:
             only_deletions = topic != self._request.topics[-1]
             wanted = {key: value for key, value in self._wanted.items() if value is None or not only_deletions}
@@ -223,7 +230,7 @@ class _Planner:
             after,
         )
         unchanged = OffsetsUnchanged(Side.SOURCE, topic, connector, before.records, after)
-        yield PlannedStep(step, (*guards, unchanged, NoOpenTransaction(Side.SOURCE, topic, connector)))
+        yield PlannedStep(step, (*guards, unchanged, NoOpenTransaction(Side.SOURCE, topic, connector), *self._unused))
         yield PlannedStep(VerifyOffsets(Side.SOURCE, topic, connector, after), guards)
 
 

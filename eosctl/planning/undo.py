@@ -6,7 +6,8 @@
 2. A connector that the plan resumed is stopped first, and the producers of its tasks are fenced again; one that it
    stopped is resumed last; a config change is made the other way round.
 3. ACLs that were removed are created again, then those that were created are removed.
-4. Topics and connectors that were created stay: a person decides about them.
+4. Topics and connectors that were created stay: a person decides about them. A connector that was STOPPED before the
+   plan is left STOPPED, which is said.
 
 It is made from the plan alone, before the first step is done, so it is there however the plan ends. A step that was
 never done is undone by doing nothing.
@@ -15,6 +16,7 @@ never done is undone by doing nothing.
 from collections.abc import Iterable, Iterator
 from typing import Final, TypeVar
 
+from eosctl.model.connectors import connector_path
 from eosctl.model.plan import (
     AbortTransaction,
     AclsPresent,
@@ -54,7 +56,7 @@ def undo_plan(plan: Plan) -> Plan:
         *(PlannedStep(ResumeConnector(step.side, step.connector), kept) for step, kept in _of(plan, StopConnector)),
         *(PlannedStep(ManualStep(each)) for each in _left_over(plan)),
     )
-    return Plan(KIND, plan.as_of, steps)
+    return Plan(KIND, plan.as_of, steps, plan.places)
 
 
 def _of(plan: Plan, kind: type[S]) -> Iterator[tuple[S, tuple[Precondition, ...]]]:
@@ -110,3 +112,19 @@ def _left_over(plan: Plan) -> Iterator[str]:
         yield f"{what} from offset {aborted.start_offset} on is aborted: that cannot be taken back"
     for by_hand, _ in _of(plan, ManualStep):
         yield f"take back, if it was done: {by_hand.instruction}"
+    yield from _left_stopped(plan)
+
+
+def _left_stopped(plan: Plan) -> Iterator[str]:
+    """The connectors that an undo needs STOPPED and does not resume, because the plan did not stop them."""
+    created = {(step.side, step.connector) for step, _ in _of(plan, SetConnectorConfig) if step.copied_from is not None}
+    resumed = {(step.side, step.connector) for step, _ in _of(plan, StopConnector)}
+    stopped = {(step.side, step.connector): "" for step, _ in _of(plan, ResumeConnector)}
+    for planned in plan.steps:
+        for each in planned.preconditions if isinstance(planned.step, FenceProducers | WriteOffsets) else ():
+            if isinstance(each, ConnectorStopped):
+                stopped.setdefault((each.side, each.connector), ", if it exists")
+    for (side, connector), doubt in stopped.items():
+        if (side, connector) not in created | resumed:
+            path = connector_path(connector)
+            yield f"resume connector {connector} when it may go on (PUT {path}/resume): it is left STOPPED{doubt}"

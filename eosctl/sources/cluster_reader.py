@@ -19,6 +19,7 @@ from eosctl.model.coverage import Coverage, unread_in
 from eosctl.model.evidence import ConnectGroup, InternalTopic, TransactionLog, WorkerEvidence
 from eosctl.model.groups import ListedGroup
 from eosctl.model.hanging import OpenTransaction, PendingCommit, TransactionalIdAccess, WaitingGroup
+from eosctl.model.live_owners import Groups
 from eosctl.model.names import TopicPartition
 from eosctl.model.offset_stores import SourceSupport, StorePlace
 from eosctl.model.offsets import OffsetsTopic
@@ -120,6 +121,9 @@ class ClusterReader(TopicReader, Protocol):
 
     def connect_group(self, group_id: str) -> ConnectGroup | Skipped:
         """The group that the workers form."""
+
+    def connect_groups(self, group_ids: Collection[str]) -> Groups | Skipped:
+        """Each of these groups with the tasks of its members; without members where it does not exist."""
 
     def worker_evidence(self) -> Mapping[str, WorkerEvidence | Skipped] | Skipped:
         """What each worker says of itself, by its address."""

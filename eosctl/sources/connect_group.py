@@ -1,66 +1,156 @@
-"""The group that Connect workers form, as its coordinator describes it."""
+"""The groups that Connect workers form, as their coordinators describe them."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Final
 
 from eosctl.clients.codes import COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR
 from eosctl.clients.errors import protocol_error
-from eosctl.clients.group_messages import find_group_coordinators
-from eosctl.clients.messages import Request, Response
-from eosctl.codecs.connect_protocol import decode_leader_url, decode_member_url
-from eosctl.errors import TimedOut, Undecodable
+from eosctl.clients.group_messages import cluster_operations, describe_groups, find_group_coordinators
+from eosctl.clients.messages import Response, topics_metadata
+from eosctl.codecs.connect_protocol import decode_leader_url, decode_member_url, decode_tasks
+from eosctl.errors import EosctlError, TimedOut, Undecodable, Unreachable
+from eosctl.model.acls import OPERATION_CODES, Operation
 from eosctl.model.evidence import ConnectGroup, GroupMember
+from eosctl.model.groups import CONNECT_PROTOCOL, CONSUMER_OFFSETS
+from eosctl.model.live_owners import NO_MEMBERS
+from eosctl.model.names import ConnectorTaskId
+from eosctl.model.skipped import Cause, Skipped
+from eosctl.sources.kafka_groups import listed_groups
 
 if TYPE_CHECKING:
     from eosctl.clients.wire import Wire
 
+UNKNOWN_TOPIC: Final = 3
 GROUP_ID_NOT_FOUND: Final = 69
 RETRIABLE: Final = frozenset({COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR})
+STABLE: Final = "Stable"
 PAUSE_S: Final = 0.1
-
-
-def describe_groups(group_ids: Iterable[str]) -> Request:
-    """DescribeGroups to the groups' coordinator: groups[] of {error_code, group_state, protocol_type, protocol_data,
-    members[] of {member_id, member_metadata, member_assignment}}. Needs Describe on each.
-    """
-    from kafka.protocol.admin import DescribeGroupsRequest
-
-    return Request(DescribeGroupsRequest, {"groups": list(group_ids)})
+SETTLED_S: Final = 10.0
+"""How long a group that rebalances is waited for."""
+GROUPS_PER_REQUEST: Final = 500
 
 
 def read_connect_group(wire: "Wire", group_id: str) -> ConnectGroup:
     """The group with its members, without any where no such group exists. Raises NotAuthorized without Describe."""
     deadline = monotonic() + wire.timeout_s
     while True:
-        code, response = _attempt(wire, group_id)
-        if response is not None:
-            return _group(response)
-        if code not in RETRIABLE:
-            resource = f"Group {group_id}"
-            raise protocol_error(code, principal=wire.principal, operation="Describe", resource=resource)
+        answer = _described(wire, [group_id])[group_id]
+        if isinstance(answer, ConnectGroup):
+            return answer
+        if answer not in RETRIABLE:
+            raise _refusal(wire, group_id, answer)
         if monotonic() + PAUSE_S > deadline:
             raise TimedOut(f"no coordinator of group {group_id} answers within {wire.timeout_s:g} s")
         sleep(PAUSE_S)
 
 
-def _attempt(wire: "Wire", group_id: str) -> tuple[int, Response | None]:
-    [coordinator] = wire.request_any(find_group_coordinators([group_id])).coordinators
-    if coordinator.error_code:
-        return coordinator.error_code, None
-    [group] = wire.request(coordinator.node_id, describe_groups([group_id])).groups
-    return group.error_code, None if group.error_code not in {0, GROUP_ID_NOT_FOUND} else group
+def read_connect_groups(wire: "Wire", group_ids: Iterable[str]) -> dict[str, ConnectGroup | Skipped]:
+    """Each of these groups, without members where it does not exist; Skipped where that cannot be told.
+
+    Groups that rebalance are waited for, because only stable ones show the tasks of their members. One that may not be
+    described does not exist where the principal may list all groups (Describe on the cluster) and it is not among them.
+    """
+    waiting = sorted(set(group_ids))
+    if not waiting or not _has_groups(wire):
+        return dict.fromkeys(waiting, NO_MEMBERS)
+    deadline = monotonic() + min(wire.timeout_s, SETTLED_S)
+    found: dict[str, ConnectGroup | int] = {}
+    while True:
+        try:
+            found |= _described(wire, waiting)
+        except EosctlError as error:
+            if monotonic() > deadline or not isinstance(error, Unreachable):
+                return {**dict.fromkeys(waiting, Skipped.of(error)), **dict(_known(wire, found))}
+        waiting = [each for each in waiting if not _is_settled(found.get(each, NOT_COORDINATOR))]
+        if not waiting or monotonic() > deadline:
+            return {**dict.fromkeys(waiting, _no_coordinator(wire)), **dict(_known(wire, found))}
+        sleep(PAUSE_S)
+
+
+def _has_groups(wire: "Wire") -> bool:
+    """Whether any group was ever used: a look-up of a coordinator would create `__consumer_offsets`."""
+    [topic] = wire.request_any(topics_metadata([CONSUMER_OFFSETS])).topics
+    return bool(topic.error_code != UNKNOWN_TOPIC)
+
+
+def _is_settled(answer: ConnectGroup | int) -> bool:
+    if isinstance(answer, int):
+        return answer not in RETRIABLE
+    return answer.protocol_type != CONNECT_PROTOCOL or not answer.members or answer.state == STABLE
+
+
+def _known(wire: "Wire", found: Mapping[str, ConnectGroup | int]) -> Iterator[tuple[str, ConnectGroup | Skipped]]:
+    """The groups that were described, and those that their coordinator refused to describe."""
+    refused = {each: code for each, code in found.items() if isinstance(code, int) and code not in RETRIABLE}
+    listed = _all_groups(wire) if refused else None
+    for group_id, answer in found.items():
+        if isinstance(answer, ConnectGroup):
+            yield group_id, answer
+        elif group_id in refused:
+            absent = listed is not None and group_id not in listed
+            yield group_id, NO_MEMBERS if absent else Skipped.of(_refusal(wire, group_id, answer))
+
+
+def _all_groups(wire: "Wire") -> Collection[str] | None:
+    """The Connect groups that there are; None where some may not be listed.
+
+    Brokers leave groups without Describe out of a list, unless the principal has Describe on the cluster.
+    """
+    try:
+        allowed = wire.request_any(cluster_operations()).authorized_operations
+        if OPERATION_CODES[Operation.DESCRIBE] not in allowed:
+            return None
+        return [each.group_id for each in listed_groups(wire).values() if each.is_connect]
+    except EosctlError:
+        return None
+
+
+def _described(wire: "Wire", group_ids: Collection[str]) -> dict[str, ConnectGroup | int]:
+    """Each group as its coordinator describes it, or the error code that it answers."""
+    found: dict[str, ConnectGroup | int] = {}
+    by_coordinator: dict[int, list[str]] = {}
+    for chunk in _chunks(list(group_ids)):
+        for coordinator in wire.request_any(find_group_coordinators(chunk)).coordinators:
+            if coordinator.error_code:
+                found[coordinator.key] = coordinator.error_code
+            else:
+                by_coordinator.setdefault(coordinator.node_id, []).append(coordinator.key)
+    for node_id, of_node in by_coordinator.items():
+        for chunk in _chunks(of_node):
+            for group in wire.request(node_id, describe_groups(chunk)).groups:
+                failed = group.error_code not in {0, GROUP_ID_NOT_FOUND}
+                found[group.group_id] = group.error_code if failed else _group(group)
+    return found
+
+
+def _chunks(group_ids: list[str]) -> Iterator[list[str]]:
+    return (group_ids[start : start + GROUPS_PER_REQUEST] for start in range(0, len(group_ids), GROUPS_PER_REQUEST))
+
+
+def _refusal(wire: "Wire", group_id: str, code: int) -> EosctlError:
+    return protocol_error(code, principal=wire.principal, operation="Describe", resource=f"Group {group_id}")
+
+
+def _no_coordinator(wire: "Wire") -> Skipped:
+    patience = min(wire.timeout_s, SETTLED_S)
+    return Skipped(f"no coordinator of it answers within {patience:g} s", Cause.UNREACHABLE)
 
 
 def _group(response: Response) -> ConnectGroup:
-    members = tuple(GroupMember(each.member_id, _url(bytes(each.member_metadata or b""))) for each in response.members)
-    leaders = (_leader(bytes(each.member_assignment or b"")) for each in response.members)
+    stable = response.group_state == STABLE
+    sent = [
+        (each, bytes(each.member_metadata or b""), bytes(each.member_assignment or b"")) for each in response.members
+    ]
     return ConnectGroup(
         state=response.group_state,
         protocol_type=response.protocol_type,
         protocol=response.protocol_data,
-        members=members,
-        leader_url=next((url for url in leaders if url), None),
+        members=tuple(
+            GroupMember(each.member_id, _url(metadata), _tasks(metadata, assignment) if stable else None)
+            for each, metadata, assignment in sent
+        ),
+        leader_url=next((url for _, _, assignment in sent if (url := _leader(assignment))), None),
     )
 
 
@@ -74,5 +164,12 @@ def _url(metadata: bytes) -> str | None:
 def _leader(assignment: bytes) -> str | None:
     try:
         return decode_leader_url(assignment)
+    except Undecodable:
+        return None
+
+
+def _tasks(metadata: bytes, assignment: bytes) -> tuple[ConnectorTaskId, ...] | None:
+    try:
+        return decode_tasks(metadata, assignment)
     except Undecodable:
         return None

@@ -3,13 +3,13 @@
 import string
 from typing import Final
 
+from eosctl.clients.group_messages import describe_groups
 from eosctl.clients.messages import topics_metadata
 from eosctl.clients.wire import Wire
 from eosctl.errors import NotAuthorized
 from eosctl.model.acls import ResourceType
 from eosctl.model.skipped import Cause, Skipped, or_skipped
 from eosctl.sources.authorization_probes import Probes, probes_of
-from eosctl.sources.connect_group import describe_groups
 from eosctl.sources.kafka_acls import read_acls
 
 OF_TOPICS: Final = string.digits + string.ascii_letters + "._-"

@@ -10,7 +10,7 @@ from eosctl.codecs.principals import mask_all_but_principals
 from eosctl.codecs.secrets import mask_properties
 from eosctl.errors import EosctlError
 from eosctl.model.cluster_acls import ClusterAcls
-from eosctl.model.evidence import ConnectGroup, InternalTopic, TransactionLog
+from eosctl.model.evidence import InternalTopic, TransactionLog
 from eosctl.model.groups import ListedGroup
 from eosctl.model.hanging import TransactionalIdAccess
 from eosctl.model.names import TopicPartition, coordinator_partition
@@ -30,7 +30,6 @@ from eosctl.model.transactions import (
 )
 from eosctl.sources import (
     cluster_acls,
-    connect_group,
     kafka_evidence,
     kafka_groups,
     kafka_log,
@@ -44,7 +43,8 @@ from eosctl.sources import (
 from eosctl.sources.cluster_reader import Servers, asked
 from eosctl.sources.hidden_names import hidden_groups
 from eosctl.sources.live_connect import NO_BROKERS
-from eosctl.sources.live_partitions import LivePartitions, Progress
+from eosctl.sources.live_groups import LiveGroups
+from eosctl.sources.live_partitions import Progress
 from eosctl.sources.offsets_topics import NewFold
 from eosctl.sources.other_clusters import OtherClusters
 
@@ -76,7 +76,7 @@ class Connections(Protocol):
         """The clock, in ms since the epoch."""
 
 
-class LiveCluster(LivePartitions):
+class LiveCluster(LiveGroups):
     """Asks the brokers and workers again at each question.
 
     `progress` shows how far long reads have come; `new_fold` makes what a partition of an offsets topic is folded with.
@@ -172,11 +172,6 @@ class LiveCluster(LivePartitions):
             for record in records:
                 advance(1)
                 yield record
-
-    @asked("group {0}")
-    def connect_group(self, group_id: str) -> ConnectGroup | Skipped:
-        """As its coordinator describes it."""
-        return or_skipped(lambda: connect_group.read_connect_group(self._wire, group_id))
 
     # -- offsets ------------------------------------------------------------------------------------------------------
 

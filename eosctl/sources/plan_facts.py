@@ -14,22 +14,25 @@ from eosctl.codecs.offsets_digest import entries_by_connector, offsets_now
 from eosctl.errors import NotAuthorized, Refused, UsageError
 from eosctl.model.config_topic import ConfigRecord
 from eosctl.model.connectors import ConnectorState, TargetState, connector_path
+from eosctl.model.live_owners import LiveOwners, possible_groups
 from eosctl.model.names import TopicPartition
 from eosctl.model.offsets import Entry, OffsetsTopic
 from eosctl.model.plan import (
     AclsPresent,
     ClusterIs,
     ConnectorStopped,
+    NoLiveOwner,
     NoOpenTransaction,
     OffsetsUnchanged,
     Precondition,
-    Side,
     TopicIsCompact,
     TopicIsCompactOrAbsent,
     TransactionHangs,
 )
 from eosctl.model.plan_facts import ConnectorFacts, OffsetsNow, PlanFacts, TopicNow
+from eosctl.model.sides import Side
 from eosctl.model.skipped import Skipped, not_asked
+from eosctl.sources.connect_group import read_connect_groups
 from eosctl.sources.connect_rest import read_connectors
 from eosctl.sources.kafka_acls import read_acls
 from eosctl.sources.kafka_log import read_log
@@ -59,6 +62,7 @@ def read_plan_facts(access: Access, preconditions: Sequence[Precondition], folds
     """Everything that these preconditions need, read now, each topic once."""
     offsets = [each for each in preconditions if isinstance(each, OffsetsUnchanged | NoOpenTransaction)]
     stopped = [each for each in preconditions if isinstance(each, ConnectorStopped)]
+    unused = [each for each in preconditions if isinstance(each, NoLiveOwner)]
     topics = {
         (each.side, each.topic) for each in preconditions if isinstance(each, TopicIsCompact | TopicIsCompactOrAbsent)
     }
@@ -90,10 +94,23 @@ def read_plan_facts(access: Access, preconditions: Sequence[Precondition], folds
             if isinstance(each, TransactionHangs)
         },
         {
+            side: read_live_owners(access(side), [each for each in unused if each.side is side])
+            for side in {each.side for each in unused}
+        },
+        {
             side: read_acls(access(side).wire)
             for side in {each.side for each in preconditions if isinstance(each, AclsPresent)}
         },
     )
+
+
+def read_live_owners(access: ClusterAccess, unused: Iterable[NoLiveOwner]) -> LiveOwners:
+    """Who has the IDs of these preconditions now, by the groups that may have them."""
+    wanted = possible_groups(name for each in unused for name in each.transactional_ids)
+    besides = {each.besides for each in unused}
+    if len(besides) == 1:
+        wanted -= besides
+    return LiveOwners.of(read_connect_groups(access.wire, wanted) if wanted else {})
 
 
 def read_entries(access: Access, new_fold: NewFold, side: Side, topic: str, connector: str) -> Sequence[Entry]:

@@ -9,6 +9,7 @@ from eosctl.model.cluster_acls import ClusterAcls
 from eosctl.model.evidence import ConnectGroup, InternalTopic, TransactionLog
 from eosctl.model.groups import ListedGroup
 from eosctl.model.hanging import OpenTransaction, PendingCommit, TransactionalIdAccess, WaitingGroup
+from eosctl.model.live_owners import Groups
 from eosctl.model.names import TopicPartition, coordinator_partition
 from eosctl.model.offset_stores import StorePlace
 from eosctl.model.offsets import OffsetsTopic
@@ -130,6 +131,11 @@ class SavedCluster(SavedTopics):
     def connect_group(self, group_id: str) -> ConnectGroup | Skipped:  # the port's signature
         """The one that was saved."""
         return self._evidence if isinstance(self._evidence, Skipped) else self._evidence.group
+
+    @asked("Connect groups")
+    def connect_groups(self, group_ids: Collection[str]) -> Groups | Skipped:  # the port's signature
+        """No snapshot holds other groups than the workers' own."""
+        return {each: self.connect_group(each) if each == self.group_id else NOT_SAVED for each in group_ids}
 
     # -- offsets ------------------------------------------------------------------------------------------------------
 

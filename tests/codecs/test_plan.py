@@ -19,7 +19,8 @@ from eosctl.codecs.plan import (
 from eosctl.errors import EosctlError, Refused, Undecodable, Unsupported
 from eosctl.model import plan as model
 from eosctl.model.kinds import kind_of
-from eosctl.model.plan import Plan, PlannedStep, Side
+from eosctl.model.plan import Plan, PlannedStep
+from eosctl.model.sides import Side
 from tests.codecs.any_noun import values_of
 
 PLAN = Plan(
@@ -72,6 +73,7 @@ def test_every_kind_of_step_and_precondition_keeps_its_name():
     assert [kind_of(each) for each in model.Precondition.__args__] == [
         "cluster-is",
         "connector-stopped",
+        "no-live-owner",
         "topic-is-compact",
         "topic-is-compact-or-absent",
         "offsets-unchanged",

@@ -16,10 +16,12 @@ from eosctl.codecs.plan import encode_plan
 from eosctl.errors import EosctlError
 from eosctl.executors.journal import write_plan_file
 from eosctl.model.client_properties import ClientProperties
+from eosctl.model.live_owners import LiveOwners
 from eosctl.model.migration import MigrationFacts, MigrationRequest, Move
 from eosctl.model.partitioner import java_partition
-from eosctl.model.plan import Plan, Side
+from eosctl.model.plan import Plan
 from eosctl.model.plan_facts import ConnectorFacts
+from eosctl.model.sides import Side
 from eosctl.planning.migration import plan_migration
 from eosctl.planning.undo import undo_plan
 from eosctl.sources.kafka_transactions import describe_transactional_ids
@@ -101,6 +103,7 @@ class MovedOffsets:
             },
             offsets={(Side.SOURCE, self.source): read_offsets_topic(self.access, self.source, OffsetsFold)},
             fenced_ids={Side.SOURCE: (f"group-{self.name}-0", f"group-{self.name}-1")},
+            live_owners=dict.fromkeys(Side, LiveOwners()),
         )
         migration = plan_migration(request, facts)
         assert migration.objections == ()

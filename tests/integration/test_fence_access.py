@@ -97,6 +97,16 @@ def test_a_prefix_finds_only_what_the_principal_may_see(
     prefix = fresh_name("family")
     mine, _ = known(f"{prefix}-mine"), known(f"{prefix}-hidden")
     with allowed(sandbox, "tool", ("WRITE", "TRANSACTIONAL_ID", f"{prefix}-mine*")):
+        unsure = fence("--prefix", prefix)
+        assert unsure.exit_code == 8, unsure.stderr
+        assert (
+            f"whether a task of Connect group {prefix} has {mine} is unknown: User:tool may not Describe"
+            in unsure.stderr
+        )
+        assert _epoch(sandbox, mine) == 0
+    # Who may list all groups knows that there is no such group.
+    grants = ("WRITE", "TRANSACTIONAL_ID", f"{prefix}-mine*"), ("DESCRIBE", "BROKER", "kafka-cluster")
+    with allowed(sandbox, "tool", *grants):
         ran = fence("--prefix", prefix)
     assert [each["transactional_id"] for each in json.loads(ran.stdout)["data"]["results"]] == [mine]
 

@@ -12,7 +12,6 @@ from eosctl.model.plan import (
     OffsetsUnchanged,
     PlannedStep,
     ResumeConnector,
-    Side,
     StopConnector,
     TopicIsCompact,
     TopicIsCompactOrAbsent,
@@ -20,6 +19,7 @@ from eosctl.model.plan import (
 from eosctl.model.plan_facts import ConnectorFacts, OffsetsNow, PlanFacts, TopicNow
 from eosctl.model.preconditions import cure, needed_first, violation
 from eosctl.model.records import RecordState
+from eosctl.model.sides import Side
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import TopicFacts
 from tests.planning.offsets_topics import topic_of

@@ -1,5 +1,6 @@
 """The one flow of all commands that write: show, ask, apply. What is decided before anything is written."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,17 +8,22 @@ import pytest
 from eosctl.codecs.plan import decode_plan
 from eosctl.errors import Refused, UsageError
 from eosctl.executors.journal import write_plan_file
-from eosctl.model.plan import ManualStep, Plan, PlannedStep, Side, StopConnector
+from eosctl.model.plan import ManualStep, Plan, PlannedStep, StopConnector
 from eosctl.model.planned import Planned
 from eosctl.model.report import exit_code
-from eosctl.operations.plan_flow import plan_and_apply, undo_file
+from eosctl.model.sides import Place, Side
+from eosctl.operations.plan_flow import plan_and_apply, read_plan, undo_file
+from eosctl.operations.plan_places import PlanPlaces
 from eosctl.operations.session import Session
+from eosctl.operations.session_options import SessionOptions
 from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
 from tests.fake_cluster import FakeCluster
 from tests.operations.conversation import Conversation, session_on
 
-PLAN = Plan("migrate-offsets", 1, (PlannedStep(ManualStep("restart it")),))
-STOPPING = Plan("migrate-offsets", 1, (PlannedStep(StopConnector(Side.SOURCE, "orders")),))
+HERE = (Place(Side.SOURCE, ("b:9092",), ("http://w:8083",), "connect-configs"),)
+PLAN = Plan("migrate-offsets", 1, (PlannedStep(ManualStep("restart it")),), HERE)
+STOPPING = Plan("migrate-offsets", 1, (PlannedStep(StopConnector(Side.SOURCE, "orders")),), HERE)
+AT = {"bootstrap_servers": "b:9092", "connect_urls": ("http://me:secret@w:8083/",)}
 FINE = Planned(plan=PLAN, cluster_id="c")
 DOUBTFUL = Planned(plan=PLAN, cluster_id="c", objections=("it runs", "it is a sink"), hint="stop it")
 
@@ -38,14 +44,14 @@ def ran(session: Session, conversation: Conversation, planned: Planned, plan_fil
 
 def test_a_dry_run_answers_the_plan_and_asks_nothing(state: Path) -> None:
     said = Conversation()
-    answer = ran(session_on(FakeCluster(), said, dry_run=True), said, FINE)
+    answer = ran(session_on(FakeCluster(), said, dry_run=True, **AT), said, FINE)
     assert (answer.plan, exit_code(answer)) == (PLAN, 0)
     assert (said.said, said.shown, state.exists()) == ([], [], False)
 
 
 def test_a_dry_run_of_a_plan_that_something_speaks_against_ends_as_refused() -> None:
     said = Conversation()
-    answer = ran(session_on(FakeCluster(), said, dry_run=True), said, DOUBTFUL)
+    answer = ran(session_on(FakeCluster(), said, dry_run=True, **AT), said, DOUBTFUL)
     assert isinstance(answer.failure, Refused)
     assert (answer.failure.message, answer.failure.hint) == ("it runs; it is a sink", "stop it")
     assert exit_code(answer) == 8
@@ -55,20 +61,20 @@ def test_a_dry_run_of_a_plan_that_something_speaks_against_ends_as_refused() -> 
 def test_what_speaks_against_a_plan_is_shown_to_everybody_and_nobody_is_asked(yes: bool, state: Path) -> None:
     said = Conversation()
     with pytest.raises(Refused, match=r"^it runs; it is a sink$"):
-        ran(session_on(FakeCluster(), said, yes=yes), said, DOUBTFUL)
+        ran(session_on(FakeCluster(), said, yes=yes, **AT), said, DOUBTFUL)
     assert (said.shown, said.said, state.exists()) == ([DOUBTFUL], [], False)
 
 
 def test_a_plan_is_shown_before_the_question_and_nothing_is_kept_without_a_yes(state: Path) -> None:
     said = Conversation(agrees=False)
     with pytest.raises(Refused, match="not confirmed"):
-        ran(session_on(FakeCluster(), said), said, FINE)
+        ran(session_on(FakeCluster(), said, **AT), said, FINE)
     assert (said.shown, said.said, state.exists()) == ([FINE], ["Apply 1 step?"], False)
 
 
 def test_a_plan_file_is_written_and_said_and_nothing_is_asked(tmp_path: Path) -> None:
     said, path = Conversation(), tmp_path / "orders.plan"
-    answer = ran(session_on(FakeCluster(), said), said, FINE, path)
+    answer = ran(session_on(FakeCluster(), said, **AT), said, FINE, path)
     assert exit_code(answer) == 0
     assert decode_plan(path.read_text()) == PLAN
     assert said.said == [f"plan written to {path}; `eosctl apply {path}` carries it out"]
@@ -76,13 +82,13 @@ def test_a_plan_file_is_written_and_said_and_nothing_is_asked(tmp_path: Path) ->
 
 def test_a_plan_that_something_speaks_against_gets_no_file(tmp_path: Path) -> None:
     said, path = Conversation(), tmp_path / "orders.plan"
-    assert exit_code(ran(session_on(FakeCluster(), said), said, DOUBTFUL, path)) == 8
+    assert exit_code(ran(session_on(FakeCluster(), said, **AT), said, DOUBTFUL, path)) == 8
     assert not path.exists()
 
 
 def test_a_plan_of_a_running_connector_gets_no_file(tmp_path: Path) -> None:
     said, path = Conversation(), tmp_path / "orders.plan"
-    answer = ran(session_on(FakeCluster(), said), said, Planned(plan=STOPPING, cluster_id="c"), path)
+    answer = ran(session_on(FakeCluster(), said, **AT), said, Planned(plan=STOPPING, cluster_id="c"), path)
     assert isinstance(answer.failure, Refused)
     assert "would be stale at once" in answer.failure.message
     assert not path.exists()
@@ -91,7 +97,7 @@ def test_a_plan_of_a_running_connector_gets_no_file(tmp_path: Path) -> None:
 def test_a_plan_file_is_not_overwritten(tmp_path: Path) -> None:
     said, path = Conversation(), tmp_path / "orders.plan"
     path.write_text("mine")
-    answer = ran(session_on(FakeCluster(), said), said, FINE, path)
+    answer = ran(session_on(FakeCluster(), said, **AT), said, FINE, path)
     assert isinstance(answer.failure, UsageError)
     assert (exit_code(answer), path.read_text()) == (2, "mine")
 
@@ -99,6 +105,30 @@ def test_a_plan_file_is_not_overwritten(tmp_path: Path) -> None:
 def test_undo_takes_undo_files_only(tmp_path: Path) -> None:
     said, path = Conversation(), tmp_path / "orders.plan"
     write_plan_file(path, PLAN)
-    session = session_on(FakeCluster(), said)
+    session = session_on(FakeCluster(), said, **AT)
     with pytest.raises(UsageError, match="is a plan of kind migrate-offsets"):
-        undo_file(session, SourceAndTarget(session, "connect-configs", TargetOptions()), path, said.show)
+        undo_file(session, SourceAndTarget(session, "connect-configs", TargetOptions()), read_plan(path), said.show)
+
+
+def test_a_plan_that_needs_a_worker_is_refused_before_anything_is_done() -> None:
+    said = Conversation()
+    answer = ran(session_on(FakeCluster(), said, dry_run=True), said, Planned(plan=STOPPING, cluster_id="c"))
+    assert isinstance(answer.failure, Refused)
+    assert answer.failure.message == (
+        "to stop connector orders and wait until it has no tasks, the Connect workers of the source are needed"
+    )
+    assert answer.failure.hint == "give --connect-url"
+
+
+def test_a_plan_is_carried_out_where_it_was_made() -> None:
+    there = Place(Side.TARGET, ("far:9092",), ("http://v:8083",), "far-configs")
+    plan = replace(PLAN, places=(*HERE, there))
+    with PlanPlaces(SessionOptions(Conversation()), plan, None, TargetOptions()) as (session, clusters):
+        assert session.client_properties.bootstrap_servers == ("b:9092",)
+        assert clusters.places == plan.places
+
+
+def test_what_the_user_says_wins_over_the_plan() -> None:
+    options = SessionOptions(Conversation(), bootstrap_servers="mine:9092", connect_urls=("http://x:1",))
+    with PlanPlaces(options, PLAN, "my-configs", TargetOptions()) as (_, clusters):
+        assert clusters.places == (Place(Side.SOURCE, ("mine:9092",), ("http://x:1",), "my-configs"),)

@@ -18,9 +18,10 @@ from eosctl.model.acls import (
 )
 from eosctl.model.client_roles import ConnectCluster
 from eosctl.model.offset_stores import SourceSupport
-from eosctl.model.plan import AclsPresent, CreateAcls, DeleteAcls, Side
+from eosctl.model.plan import AclsPresent, CreateAcls, DeleteAcls
 from eosctl.model.plan_facts import PlanFacts
 from eosctl.model.preconditions import needed_first, violation
+from eosctl.model.sides import Side
 from eosctl.model.skipped import Skipped
 from eosctl.planning.acl_changes import plan_acl_changes
 from eosctl.planning.acl_difference import compare_acls

@@ -6,8 +6,8 @@ from eosctl.codecs.offsets_digest import entries_by_connector
 from eosctl.model.exported_offsets import ConnectorOffset
 from eosctl.model.migration import MigrationFacts, MigrationRequest, Move
 from eosctl.model.offsets import OffsetsTopic
-from eosctl.model.plan import Side
 from eosctl.model.records import RecordState
+from eosctl.model.sides import Side
 from eosctl.planning.answered_offsets import contradiction, contradictions
 from tests.planning.offsets_topics import topic_of
 

@@ -3,12 +3,16 @@
 from dataclasses import replace
 
 from eosctl.analysis.owners import KnownNames
+from eosctl.model.evidence import ConnectGroup, GroupMember
 from eosctl.model.fencing import Candidate, FencingPlan, FencingRequest
-from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
-from eosctl.model.snapshot import Skipped
+from eosctl.model.live_owners import LiveOwners
+from eosctl.model.names import ConnectorTaskId, ProducerIdAndEpoch, TopicPartition
+from eosctl.model.skipped import Skipped
 from eosctl.model.transactions import TransactionDescription, TransactionState
 from eosctl.planning.fencing import plan_fencing, select_candidates
 
+NOBODY = LiveOwners()
+TASK_OLD = ConnectorTaskId("old", 0)
 NAMES = KnownNames.of({"g": ["orders", "orders-old", "other"]})
 
 
@@ -28,12 +32,12 @@ def described(
 def plan(
     request: FencingRequest,
     known: dict[str, TransactionDescription],
-    running: dict[str, list[int]] | Skipped | None = None,
+    live: LiveOwners = NOBODY,
     task_counts: dict[str, int] | None = None,
 ) -> FencingPlan:
     counts = {"orders": 2} if task_counts is None else task_counts
     candidates = select_candidates(request, "g", counts, known, NAMES)
-    return plan_fencing(request, candidates, known, {} if running is None else running, 60_000)
+    return plan_fencing(request, candidates, known, live, 60_000)
 
 
 def test_a_connector_stands_for_the_tasks_it_may_have_had() -> None:
@@ -100,33 +104,69 @@ def test_create_missing_fences_them_all() -> None:
     assert result.objections == ()
 
 
-def test_running_tasks_are_refused_with_what_would_happen() -> None:
-    result = plan(
-        FencingRequest(connectors=("orders",)), described("g-orders-0", "g-orders-1"), {"orders": [0, 1], "other": [0]}
+def at_work(group_id: str, *tasks: ConnectorTaskId) -> LiveOwners:
+    """A group of one member that has these tasks, and no REST."""
+    member = GroupMember("m-1", "http://w:8083/", tasks)
+    return LiveOwners.of({group_id: ConnectGroup("Stable", "connect", "sessioned", (member,), "http://w:8083/")})
+
+
+def test_tasks_at_work_are_refused_with_group_connector_task_and_member() -> None:
+    live = at_work("g", *(ConnectorTaskId("orders", number) for number in (0, 1)), ConnectorTaskId("other", 0))
+    result = plan(FencingRequest(connectors=("orders",)), described("g-orders-0", "g-orders-1"), live)
+    (objection,) = result.objections
+    assert objection.message == (
+        "connector orders of Connect cluster g has 2 tasks at work (task 0 of unknown state at http://w:8083/, "
+        "task 1 of unknown state at http://w:8083/); their open transactions would be aborted and the tasks would turn "
+        "FAILED, which Connect does not fix"
     )
-    assert len(result.objections) == 1
-    assert "connector orders has 2 running tasks (0, 1)" in result.objections[0].message
-    assert "FAILED" in result.objections[0].message
+    assert objection.hint == (
+        "stop it first (PUT /connectors/orders/stop), or fence with --force and restart its tasks afterwards: "
+        "POST /connectors/orders/tasks/0/restart; POST /connectors/orders/tasks/1/restart"
+    )
+    assert result.warnings == ()
+
+
+def test_a_task_of_another_group_with_the_same_id_is_refused() -> None:
+    result = plan(FencingRequest(("g-orders-old-0",)), described("g-orders-old-0"), at_work("g-orders", TASK_OLD))
+    assert [
+        "connector old of Connect cluster g-orders has 1 task at work" in each.message for each in result.objections
+    ] == [True]
+
+
+def test_a_group_of_which_nothing_is_known_speaks_against_the_ids_that_may_be_its() -> None:
+    denied = LiveOwners(unknown={"g-orders": Skipped("User:a may not Describe on Group g-orders")})
+    request = FencingRequest(("g-orders-old-0", "g-orders-1"))
+    result = plan(request, described(*request.transactional_ids), denied)
+    assert [each.message for each in result.objections] == [
+        "whether a task of Connect group g-orders has g-orders-old-0 is unknown: "
+        "User:a may not Describe on Group g-orders"
+    ]
+    assert plan(replace(request, force=True), described(*request.transactional_ids), denied).objections == ()
 
 
 def test_force_turns_the_refusal_into_a_warning() -> None:
     request = FencingRequest(connectors=("orders",), force=True)
-    result = plan(request, described("g-orders-0"), {"orders": [0]})
+    result = plan(request, described("g-orders-0"), at_work("g", ConnectorTaskId("orders", 0)))
     assert result.objections == ()
-    assert result.warnings == ("connector orders: 1 running task will turn FAILED and must be restarted",)
-
-
-def test_running_tasks_that_could_not_be_read_are_said_to_be_unknown() -> None:
-    result = plan(
-        FencingRequest(connectors=("orders",)), described("g-orders-0"), Skipped("no --connect-url was given")
+    assert result.warnings == (
+        "connector orders of Connect cluster g has 1 task at work (task 0 of unknown state at http://w:8083/); "
+        "they will turn FAILED: restart them afterwards: POST /connectors/orders/tasks/0/restart",
     )
-    assert result.warnings == ("whether these connectors run is unknown: no --connect-url was given",)
+
+
+def test_a_leader_s_id_is_fenced_where_it_was_written_and_not_where_a_prefix_finds_it() -> None:
+    live, known = at_work("g"), described("connect-cluster-g")
+    assert plan(FencingRequest(("connect-cluster-g",)), known, live).objections == ()
+    (objection,) = plan(FencingRequest(prefixes=("connect-",)), known, live).objections
+    assert objection.message.startswith("connect-cluster-g belongs to the leader of Connect cluster g (http://w:8083/)")
 
 
 def test_an_ambiguous_id_is_fenced_with_a_warning() -> None:
     names = KnownNames.of({"a": ["b-c"], "a-b": ["c"]})
     candidates = select_candidates(FencingRequest(transactional_ids=("a-b-c-0",)), "a", {}, [], names)
-    result = plan_fencing(FencingRequest(transactional_ids=("a-b-c-0",)), candidates, described("a-b-c-0"), {}, 60_000)
+    result = plan_fencing(
+        FencingRequest(transactional_ids=("a-b-c-0",)), candidates, described("a-b-c-0"), NOBODY, 60_000
+    )
     assert result.warnings == (
         "a-b-c-0 has more than one reading: task 0 of connector b-c in Connect cluster a; "
         "or task 0 of connector c in Connect cluster a-b",
@@ -141,12 +181,12 @@ def test_an_open_transaction_on_a_partition_without_leader_is_refused_but_for_fo
     known["c"] = replace(known["c"], partitions=partitions, state=TransactionState.COMPLETE_COMMIT)
     request = FencingRequest(transactional_ids=("a", "b", "c"))
     candidates = select_candidates(request, "g", {}, [], NAMES)
-    refused = plan_fencing(request, candidates, known, {}, 60_000, {TopicPartition("t", 1)})
+    refused = plan_fencing(request, candidates, known, NOBODY, 60_000, {TopicPartition("t", 1)})
     (objection,) = refused.objections
     assert objection.message.startswith(
         "1 transactional ID (a) with an open transaction on partitions that have no leader: t-1."
     )
     assert "--topic t --partition 1" in objection.hint
-    forced = plan_fencing(replace(request, force=True), candidates, known, {}, 60_000, {TopicPartition("t", 1)})
+    forced = plan_fencing(replace(request, force=True), candidates, known, NOBODY, 60_000, {TopicPartition("t", 1)})
     assert (forced.objections, forced.warnings) == ((), (objection.message,))
-    assert plan_fencing(request, candidates, known, {}, 60_000).objections == ()
+    assert plan_fencing(request, candidates, known, NOBODY, 60_000).objections == ()

@@ -4,20 +4,23 @@ from dataclasses import replace
 
 import pytest
 
+from eosctl.model.live_owners import LiveOwner, LiveOwners
 from eosctl.model.migration import MigrationFacts, MigrationRequest, Move
+from eosctl.model.names import ConnectorTaskId
 from eosctl.model.plan import (
     ConnectorStopped,
     FenceProducers,
     ManualStep,
+    NoLiveOwner,
     OffsetsUnchanged,
     Plan,
     PlannedStep,
     ResumeConnector,
     SetConnectorConfig,
-    Side,
     WriteOffsets,
 )
 from eosctl.model.plan_facts import ConnectorFacts, TopicNow
+from eosctl.model.sides import Side
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import TopicFacts
 from eosctl.planning.migration import plan_migration
@@ -35,6 +38,7 @@ FACTS = MigrationFacts(
     topics={(S, "old"): TopicNow(TopicFacts("old", 3, 1), "id"), (T, "new"): None},
     offsets={(S, "old"): topic_of("old", 3, [(0, KEY, b"1")]), (T, "new"): topic_of("new", 0, [])},
     fenced_ids={S: ("g-c-0", "g-c-1")},
+    live_owners={S: LiveOwners(), T: LiveOwners()},
 )
 ALL = replace(WISH, stop=True, set_config=True, resume=True)
 RUNNING = replace(FACTS, connectors={(S, "c"): ConnectorFacts("RUNNING", 2)})
@@ -173,3 +177,41 @@ def test_a_new_name_that_stands_for_a_connector_is_told():
     renamed = replace(ALL, moves=(replace(TO_OWN, new_name="d"),))
     facts = replace(FACTS, connectors={**FACTS.connectors, (S, "d"): ConnectorFacts("STOPPED")})
     assert [each.name for each in plan_migration(renamed, facts).findings] == ["target-connector-exists"]
+
+
+def test_ids_that_a_task_of_another_group_has_speak_against_a_move_but_for_force():
+    owner = LiveOwner("a-b", ConnectorTaskId("x", 0), "http://w:8083/", "PAUSED")
+    facts = replace(FACTS, live_owners={S: LiveOwners({("g-c", 0): (owner,)})})
+    refused = plan_migration(WISH, facts)
+    assert refused.objections == (
+        "transactional ID g-c-0 is also that of task 0 of connector x (PAUSED) in Connect cluster a-b at http://w:8083/",
+    )
+    needed = NoLiveOwner(S, ("g-c-0", "g-c-1"), "g")
+    assert [needed in one(refused.plan, kind).preconditions for kind in (FenceProducers, WriteOffsets)] == [True, True]
+    forced = plan_migration(replace(WISH, force=True), facts)
+    assert forced.objections == ()
+    assert needed not in one(forced.plan, FenceProducers).preconditions
+
+
+def test_a_connector_of_its_own_group_is_stopped_by_other_means():
+    facts = replace(FACTS, live_owners={S: LiveOwners({("g-c", 0): (LiveOwner("g", ConnectorTaskId("c", 0), "w"),)})})
+    assert plan_migration(WISH, facts).objections == ()
+
+
+def test_a_config_to_be_copied_needs_a_worker_of_the_source():
+    renamed = replace(ALL, moves=(replace(TO_OWN, new_name="d"),))
+    facts = replace(FACTS, connectors={**FACTS.connectors, (S, "d"): ConnectorFacts(None)}, source_workers=False)
+    assert plan_migration(renamed, facts).objections == (
+        "connector d is to be created with the config of c, which is had from a worker of Connect cluster g only",
+    )
+
+
+def test_an_undo_says_which_connectors_it_leaves_stopped():
+    def left(plan: Plan) -> list[str]:
+        texts = [each.step.instruction for each in undo_plan(plan).steps if isinstance(each.step, ManualStep)]
+        return [each for each in texts if "it is left STOPPED" in each]
+
+    told = "resume connector c when it may go on (PUT /connectors/c/resume): it is left STOPPED"
+    assert left(plan_migration(replace(ALL, stop=False), FACTS).plan) == [told]
+    assert left(plan_migration(WISH, FACTS).plan) == [f"{told}, if it exists"]
+    assert left(plan_migration(ALL, RUNNING).plan) == [], "the plan stopped it, so the undo resumes it"

@@ -32,7 +32,7 @@ PLAIN_OFFSETS_WRITE: Final = FindingKind(
     title="source offset outside any transaction",
     severity=Severity.ERROR,
     cause="The connector had committed in transactions before; a plain write is not atomic with its data.",
-    fix="find the writer: a worker with exactly-once support off (`eosctl upgrade-check`), or a tool",
+    fix="find the writer: a worker with exactly-once support off (`eosctl upgrade-check --to enabled`), or a tool",
     source="KIP-618",
     commands=("audit",),
 )
@@ -62,7 +62,7 @@ DATA_WITHOUT_OFFSETS: Final = FindingKind(
     title="data committed without source offsets",
     severity=Severity.ERROR,
     cause="A transaction with data and no source offsets: a restart reads and writes its records again.",
-    fix="find the writer by its producer ID: `eosctl transactions list --producer-id`",
+    fix="find the writer by its producer ID: `eosctl transactions list --producer-id <producer-id>`",
     source="KIP-618",
     commands=("audit",),
 )
@@ -72,7 +72,8 @@ MISSING_MARKER: Final = FindingKind(
     title="transaction without its marker",
     severity=Severity.ERROR,
     cause="The transaction ended in other partitions and is open in this one.",
-    fix="`eosctl transactions hanging --topic` shows it; if the rest is committed, to abort here is to lose data",
+    fix="`eosctl transactions hanging --topic <topic>` shows it; if the rest is committed, to abort here is to lose "
+    "data",
     source="KIP-98, KIP-664",
     commands=("audit",),
 )
@@ -102,7 +103,8 @@ HANGING_TRANSACTION: Final = FindingKind(
     title="hanging transaction",
     severity=Severity.ERROR,
     cause="It is open, and no coordinator will ever end it: read_committed readers stop there.",
-    fix="`eosctl transactions hanging --topic` shows it, `eosctl transactions abort` ends it",
+    fix="`eosctl transactions hanging --topic <topic>` shows it, `eosctl transactions abort --topic <topic> "
+    "--partition <partition>` ends it",
     source="KIP-664",
     commands=("audit",),
 )
@@ -112,7 +114,8 @@ OTHER_WRITER: Final = FindingKind(
     title="another application writes to the connector's topic",
     severity=Severity.WARNING,
     cause="The transactional ID of the producer is no task's. The verdict on the connector does not rest on it.",
-    fix="`eosctl transactions list --producer-id` names it; give each writer its own topic if readers expect one only",
+    fix="`eosctl transactions list --producer-id <producer-id>` names it; give each writer its own topic if readers "
+    "expect one only",
     source="KIP-618",
     commands=("audit",),
 )
@@ -144,7 +147,7 @@ UNJUDGED: Final = FindingKind(
     title="transactions older than the offsets topics",
     severity=Severity.INFO,
     cause="Compaction removed the offsets that were committed with them.",
-    fix="audit more often than the topics are compacted: `eosctl audit --store` keeps what it saw",
+    fix="audit more often than the topics are compacted: `eosctl audit --store <url>` keeps what it saw",
     source="KIP-618",
     commands=("audit",),
 )

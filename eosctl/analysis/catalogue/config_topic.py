@@ -22,7 +22,7 @@ MIXED_WRITERS: Final = FindingKind(
     cause="A leader that is disabled writes plainly, and fences no leader before it. Once a leader writes in "
     "transactions again the plain records are history, and only an info.",
     fix="set exactly.once.source.support to preparing or enabled on every worker and restart them one by one; check "
-    "with `eosctl upgrade-check`. After a downgrade on purpose there is nothing to do",
+    "with `eosctl upgrade-check --to <phase>`. After a downgrade on purpose there is nothing to do",
     source="KIP-618",
     commands=("inspect-config",),
 )

@@ -50,7 +50,7 @@ MOVING: Final = FindingKind(
     severity=Severity.WARNING,
     cause="While a worker is down its tasks wait for it (scheduled.rebalance.max.delay.ms, 5 minutes); a second "
     "restart before that ends moves them twice.",
-    fix="wait: `eosctl upgrade-check --wait 300` ends when the group is at rest",
+    fix="wait: `eosctl upgrade-check --to <phase> --wait 300` ends when the group is at rest",
     source="KIP-415",
 )
 ONE_ADDRESS: Final = FindingKind(

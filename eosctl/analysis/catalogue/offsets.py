@@ -12,8 +12,8 @@ UNDELETABLE: Final = FindingKind(
     cause="From 3.8 on tombstones go to the workers' offsets topic first, and the connector's own topic is written "
     "from that answer. By then the transaction is over (`Cannot add partition … while in state READY`), and the "
     "request ends with the 90 s that REST gives it (KAFKA-15018; measured with 3.9.2 and 4.3.1, and fine in 3.6.2).",
-    fix="reset with eosctl: `eosctl offsets export --connector <connector>`, set the offsets in the file to null, and "
-    "`eosctl offsets restore <file> --connector <connector> --stop --resume`",
+    fix="reset with eosctl: `eosctl offsets export <file> --connector <connector>`, set the offsets in the file to "
+    "null, and `eosctl offsets restore <file> --connector <connector> --stop --resume`",
     source="KIP-875, KAFKA-15018",
 )
 SHADOWED_OFFSET: Final = FindingKind(
@@ -47,7 +47,7 @@ MALFORMED_OFFSET: Final = FindingKind(
     title="offset that nobody can use",
     severity=Severity.ERROR,
     cause="A connector is given no offset where the value cannot be read.",
-    fix="set these offsets again: `eosctl offsets restore FILE --connector <connector> --stop --resume`",
+    fix="set these offsets again: `eosctl offsets restore <file> --connector <connector> --stop --resume`",
     source="KIP-618, KIP-875",
     commands=("offsets show",),
 )
@@ -70,7 +70,7 @@ ORPHAN_OFFSETS: Final = FindingKind(
     severity=Severity.INFO,
     cause="A new connector of the same name begins there.",
     fix="nothing; or, before a new connector of this name is to begin from nothing, delete them: `eosctl offsets "
-    "restore FILE --connector <connector>` with an offset of null for each",
+    "restore <file> --connector <connector>` with an offset of null for each",
     source="KIP-618, KIP-875",
     commands=(
         "offsets show",
@@ -84,10 +84,10 @@ KEY_IN_TWO_PARTITIONS: Final = FindingKind(
     severity=Severity.ERROR,
     cause="Compaction is per partition, so both values stay and the order of reading decides. Something wrote with "
     "another partitioner than Java's (librdkafka's default is one), or partitions were added.",
-    fix="stop the connector, put the right offset into every partition that holds the key (`eosctl offsets restore`), "
-    "and move it to a new topic (`eosctl migrate-offsets --to-topic`); or write a tombstone for each key into every "
-    "partition but the one that murmur2 gives, and have it compacted away (delete.retention.ms=0) before a worker "
-    "starts: one that reads it last forgets the offset",
+    fix="stop the connector, put the right offset into every partition that holds the key (`eosctl offsets restore "
+    "<file> --connector <connector>`), and move it to a new topic (`eosctl migrate-offsets --connector <connector> "
+    "--to-topic <topic>`); or write a tombstone for each key into every partition but the one that murmur2 gives, and "
+    "have it compacted away (delete.retention.ms=0) before a worker starts: one that reads it last forgets the offset",
     source="KIP-618, KIP-875",
     commands=(
         "offsets show",

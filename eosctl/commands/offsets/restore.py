@@ -7,7 +7,7 @@ import typer
 
 from eosctl.commands.connect_options import ConfigTopic, WorkerOffsetsTopic
 from eosctl.commands.offsets.options import OffsetsTopic
-from eosctl.commands.plan_options import PlanFile, ResumeAfter, StopFirst
+from eosctl.commands.plan_options import ForceFencing, PlanFile, ResumeAfter, StopFirst
 from eosctl.operations.session import Session
 from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
 from eosctl.render.views.plan import view_plan, view_plan_answer
@@ -34,6 +34,7 @@ def restore(
     create_keys: CreateKeys = False,
     offsets_topic: OffsetsTopic = None,
     worker_offsets_topic: WorkerOffsetsTopic = None,
+    force: ForceFencing = False,
     plan_file: PlanFile = None,
     config_topic: ConfigTopic = "connect-configs",
 ) -> int:
@@ -54,7 +55,15 @@ def restore(
     from eosctl.operations.restore import RestoreOptions, restore_offsets
 
     request = RestoreOptions(
-        file, connector, stop, resume, offsets_topic, worker_offsets_topic or "connect-offsets", plan_file, create_keys
+        file,
+        connector,
+        stop,
+        resume,
+        offsets_topic,
+        worker_offsets_topic or "connect-offsets",
+        plan_file,
+        create_keys,
+        force,
     )
     with Session(options) as session, SourceAndTarget(session, config_topic, TargetOptions()) as clusters:
         restored = restore_offsets(session, clusters, request, previewing(options, view_plan))

@@ -13,6 +13,7 @@ from eosctl.model.acls import SUPER_USERS, AclBinding, PatternType
 from eosctl.model.cluster_acls import ClusterAcls
 from eosctl.model.counts import counted
 from eosctl.model.offset_stores import SourceSupport
+from eosctl.model.sides import Place, Side
 from eosctl.model.skipped import Cause, Skipped
 from eosctl.model.versions import KafkaVersion
 from eosctl.operations.acl.inputs import AclInputs, read_connect_clusters
@@ -103,7 +104,8 @@ def _keep(session: Session, report: AclReport, acls: ClusterAcls, path: Path, *,
     changes = plan_acl_changes(
         report.difference, report.plan, acls.bindings, acls.cluster_id, report.as_of, prune=prune
     )
-    keep_plan(changes, path)
+    here = Place(Side.SOURCE, session.client_properties.bootstrap_servers)
+    keep_plan(replace(changes, places=(here,)), path)
     session.options.console.narrate(f"the plan is in {path}; eosctl apply {path} carries it out")
 
 

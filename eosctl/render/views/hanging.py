@@ -161,8 +161,10 @@ def _next_step(verdict: Verdict) -> str:
 
 
 def _abort(transaction: OpenTransaction) -> str:
-    where = f"--topic {transaction.topic_partition.topic} --partition {transaction.topic_partition.partition}"
-    return f"eosctl transactions abort {where} --start-offset {transaction.start_offset}"
+    topic, partition = transaction.topic_partition.topic, transaction.topic_partition.partition
+    return (
+        f"eosctl transactions abort --topic {topic} --partition {partition} --start-offset {transaction.start_offset}"
+    )
 
 
 def view_hanging(found: HangingTransactions) -> Document:

@@ -8,6 +8,7 @@ from eosctl.model.kinds import kind_of
 from eosctl.model.plan import AbortTransaction, OffsetsWrite, Plan, PlannedStep, Precondition, Step, WriteOffsets
 from eosctl.model.plan_outcome import StepOutcome, StepResult
 from eosctl.model.planned import Applied, Planned
+from eosctl.model.sides import Place
 from eosctl.model.step_descriptions import describe_step
 from eosctl.model.times import rfc3339
 from eosctl.render.document import Column, Document, Findings, Table, Tone, figure
@@ -64,17 +65,36 @@ def view_plan(planned: Planned) -> Document:
         cluster_id=planned.cluster_id,
         data={
             "steps": [_step_row(number, each) for number, each in enumerate(plan.steps, 1)],
+            "places": [
+                {
+                    "side": each.side.value,
+                    "bootstrap_servers": list(each.bootstrap_servers),
+                    "connect_urls": list(each.connect_urls),
+                    "config_topic": each.config_topic,
+                }
+                for each in plan.places
+            ],
             "offsets": rows,
             "findings": finding_rows(planned.findings),
             "objections": list(planned.objections),
         },
         blocks=(STEPS, *([OFFSETS] if rows else []), *([Findings()] if planned.findings else [])),
-        prose=(prose,),
+        prose=(prose, *map(_made_at, plan.places)),
         notes=(
             *(f"speaks against it: {each}" for each in planned.objections),
             *(f"warning: {each}" for each in planned.warnings),
         ),
     )
+
+
+def _made_at(place: Place) -> str:
+    """Where it was made, and is carried out unless options say otherwise."""
+    named = (
+        ("brokers", ", ".join(place.bootstrap_servers)),
+        ("workers", ", ".join(place.connect_urls)),
+        ("config topic", place.config_topic or ""),
+    )
+    return f"Its {place.side}: " + "; ".join(f"{what} {names}" for what, names in named if names) + "."
 
 
 def _step_row(number: int, planned: PlannedStep) -> dict[str, Any]:

@@ -1,0 +1,100 @@
+"""Every command line that a fix, a hint or an explanation prints runs as printed, once its names are filled in."""
+
+import ast
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import eosctl
+from eosctl.analysis.catalogue.index import KINDS
+from eosctl.analysis.explanations import ERROR_PATTERNS
+from eosctl.cli import PROGRAM, root_command
+from eosctl.shell.command_tree import walk
+
+PACKAGE = Path(eosctl.__file__).parent
+QUOTED = re.compile(r"`(eosctl [^`]+)`")
+COMMANDS = {each.path for each in walk(root_command(), PROGRAM) if not each.is_group}
+BARE = re.compile(r"(?:^|: )(eosctl [a-z][^`;]* --[^`;]*)$")
+FILLED = ("1", "enabled")
+"""What is put for a name in a command line, such as `<topic>`: the second is for those that are a choice."""
+
+
+def texts(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Each text of a module with its line, values of f-strings as `<value>`; docstrings are left out."""
+    docstrings = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+        and node.body
+        and isinstance(node.body[0], ast.Expr)
+    }
+    parts = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            yield node.lineno, "".join(str(p.value) if isinstance(p, ast.Constant) else "<value>" for p in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and not {id(node)} & (docstrings | parts):
+            yield node.lineno, node.value
+
+
+def printed() -> Iterator[tuple[str, str]]:
+    """Where a command line is printed, and the line."""
+    for kind in KINDS:
+        for line in commands_in(kind.fix):
+            yield f"{kind.id}'s fix", line
+    for pattern in ERROR_PATTERNS:
+        for line in (found for each in pattern.commands for found in commands_in(each)):
+            yield f"explanation {pattern.id}", line
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if path.parts[-2] in {"commands", "reference"} or path.name == "cli.py":
+            continue  # their texts are help: its examples have tests of their own
+        for number, text in texts(ast.parse(path.read_text())):
+            for line in commands_in(text):
+                yield f"{path.relative_to(PACKAGE)}:{number}", line
+
+
+def commands_in(text: str) -> list[str]:
+    return QUOTED.findall(text) or BARE.findall(text)
+
+
+PRINTED = sorted({line: where for where, line in reversed(list(printed()))}.items())
+"""Each line with the first place that prints it: fixes and explanations come first."""
+
+
+def what_is_wrong(line: str) -> str | None:
+    """What the command tree says of the line; None where it takes it."""
+    wrong = None
+    for value in FILLED:
+        filled = re.sub(r"<[^<>]*>|\{[a-z_]+\}", value, line).replace("…", "1").replace("[--", "--")
+        try:
+            parse(shlex.split(filled)[1:])
+        except Exception as error:  # noqa: BLE001  # whatever the command tree raises, a user would see
+            wrong = f"{type(error).__name__}: {error}"
+            continue
+        return None
+    return wrong
+
+
+def parse(words: list[str]) -> None:
+    """Raises what the command tree raises for these words."""
+    command, context = root_command(), None
+    while words and (child := getattr(command, "get_command", lambda *_: None)(context, words[0])) is not None:
+        command, context = child, command.make_context(PROGRAM, [], parent=context, resilient_parsing=True)
+        words = words[1:]
+    command.make_context(PROGRAM, words, parent=context)
+
+
+@pytest.mark.parametrize(("line", "where"), PRINTED, ids=[line for line, _ in PRINTED])
+def test_a_printed_command_runs_as_printed(line: str, where: str) -> None:
+    if line in COMMANDS and not where.startswith(("EOS", "explanation")):
+        return  # a command is spoken of
+    assert what_is_wrong(line) is None, f"{where} prints `{line}`"
+
+
+def test_what_a_fix_or_an_explanation_announces_follows() -> None:
+    said = {kind.id: (kind.title, kind.cause, kind.fix) for kind in KINDS}
+    said |= {each.id: (each.title, each.cause, *each.commands) for each in ERROR_PATTERNS}
+    cut = re.compile(r":\s*([.;]|$)")
+    assert {name: text for name, texts in said.items() for text in texts if cut.search(text)} == {}
