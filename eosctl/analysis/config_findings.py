@@ -5,6 +5,7 @@ from typing import Final
 
 from eosctl.analysis.catalogue import config_topic as kinds
 from eosctl.analysis.catalogue import topics
+from eosctl.analysis.cleanup_policy import cleanup_policy_finding
 from eosctl.analysis.config_census import Survey
 from eosctl.model.config_census import MalformedKey
 from eosctl.model.config_topic import Disposition, RecordKind
@@ -25,13 +26,9 @@ def topic_findings(topic: str, facts: TopicFacts | Skipped) -> Iterator[Finding]
         message = f"the config topic has {facts.partitions} partitions: every worker refuses to start"
         yield topics.PARTITIONS.finding(topic, message, {"partitions": facts.partitions})
     policy = facts.setting("cleanup.policy")
-    if not isinstance(policy, Skipped) and [word.strip() for word in policy.split(",")] != ["compact"]:
-        yield topics.CLEANUP.finding(
-            topic,
-            f"cleanup.policy is {policy}, not compact: workers refuse to start, and connectors will be lost with time",
-            {"cleanup_policy": policy},
-            cure=topics.CLEANUP.fix.replace("<topic>", topic),
-        )
+    found = None if isinstance(policy, Skipped) else cleanup_policy_finding(topic, topic, policy, "connectors")
+    if found is not None:
+        yield found
 
 
 def record_findings(topic: str, survey: Survey) -> Iterator[Finding]:

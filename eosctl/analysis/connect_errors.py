@@ -11,6 +11,20 @@ HANGING: Final = "eosctl transactions hanging --group-id {group}"
 
 CONNECT_ERRORS: Final = (
     ErrorPattern(
+        "leader-without-privilege",
+        (r"Failed to perform fencable send|without claiming write privileges first",),
+        "The leader's transactional ID expired or was fenced, and the leader did not claim it again",
+        "A leader that is preparing or enabled writes in transactions as connect-cluster-<group.id>. A failed change "
+        "of a config makes it claim the ID again; after a failed `restart?includeTasks=true` it never does, and "
+        "refuses every change until it is restarted.",
+        (
+            "eosctl transactions describe connect-cluster-{group} --group-id {group}",
+            "PUT {path}/config with what it is, and once more if that is refused",
+            "if it stays refused: restart the worker that leads the group",
+        ),
+        "KIP-618; KafkaConfigBackingStore.claimWritePrivileges",
+    ),
+    ErrorPattern(
         "leader-write-failed",
         (r"Failed to write to config topic",),
         "The leader's producer was fenced, or could not write to the config topic",
@@ -101,12 +115,73 @@ CONNECT_ERRORS: Final = (
     ),
     ErrorPattern(
         "request-signature",
-        (r"Internal request (contained|missing)|X-Connect-(Authorization|Request-Signature)",),
+        (
+            r"Internal request (contained|missing)|X-Connect-(Authorization|Request-Signature)"
+            r"|key signing algorithm used by other workers",
+        ),
         "A worker refused another worker's request for fencing",
-        "Requests between workers are signed with the session key in the config topic (KIP-507): clocks, a worker that "
-        "reads another config topic, or a proxy that changes headers.",
-        ("compare group.id and config.storage.topic of the workers; restart the task",),
-        "KIP-507",
+        "Requests between workers are signed with the session key in the config topic (KIP-507). It is refused where "
+        "the workers read different config topics, where the signer's inter.worker.signature.algorithm is not among "
+        "the leader's inter.worker.verification.algorithms, or where a proxy changes headers.",
+        (
+            "compare group.id, config.storage.topic, inter.worker.signature.algorithm and "
+            "inter.worker.verification.algorithms of the workers",
+            "restart the task",
+        ),
+        "KIP-507; DistributedHerder.requestNotSignedProperly",
+    ),
+    ErrorPattern(
+        "forwarding-failed",
+        (r"IO Error trying to forward REST request",),
+        "A worker could not reach the leader over REST",
+        "Every task start asks the leader for its round of fencing, and every change is sent to it, at the address "
+        "that the leader advertises. `localhost`, a closed port or a certificate that does not match keep it from "
+        "arriving.",
+        (
+            "compare rest.advertised.host.name, rest.advertised.port and listeners of the workers",
+            "eosctl doctor --group-id {group}",
+        ),
+        "RestClient.httpRequest",
+    ),
+    ErrorPattern(
+        "too-few-replicas",
+        (r"NotEnoughReplicas|NOT_ENOUGH_REPLICAS",),
+        "A partition has fewer replicas in sync than min.insync.replicas",
+        "Connect's producers write with acks=all, and so does the coordinator to __transaction_state: nothing can be "
+        "written until enough replicas are in sync.",
+        (
+            "start the brokers that hold the replicas: kafka-topics.sh --describe --under-min-isr-partitions",
+            "raise the replication factor where it is below min.insync.replicas; do not lower min.insync.replicas",
+        ),
+        "Partition.appendRecordsToLeader",
+    ),
+    ErrorPattern(
+        "idempotence-contradicted",
+        (r"Must set (acks|retries|max\.in\.flight\S*) to|max\.in\.flight\S* must be set to at most 5",),
+        "A producer setting contradicts idempotence",
+        "A transactional producer needs acks=all, retries above 0 and at most 5 requests in flight. The setting is in "
+        "the connector's producer.override.* or in the worker's producer.*, which every connector inherits.",
+        ("eosctl doctor --group-id {group} --worker-config FILE", "remove the setting", "GET {path}/status"),
+        "ProducerConfig.postProcessAndValidateIdempotenceConfigs",
+    ),
+    ErrorPattern(
+        "override-refused-by-policy",
+        (r"policy does not allow '.*' to be overridden",),
+        "The worker's connector.client.config.override.policy refuses an override",
+        "None accepts no producer.override.*, consumer.override.* or admin.override.*; Principal accepts "
+        "sasl.jaas.config, sasl.mechanism and security.protocol; Allowlist (from 4.2) those of its list; All "
+        "everything.",
+        ("set it on the workers instead (producer.*, consumer.*, admin.*), or change the policy on all of them",),
+        "KIP-458; AbstractConnectorClientConfigOverridePolicy.validate",
+    ),
+    ErrorPattern(
+        "topic-not-authorized",
+        (r"TopicAuthorization|TOPIC_AUTHORIZATION_FAILED|Not authorized to access topics",),
+        "A right on a topic is missing",
+        "Tasks need Write on output topics and on the connector's offsets topic, its consumer Read on the latter, and "
+        "workers Read and Write on their three internal topics.",
+        ("eosctl acl-plan --group-id {group}",),
+        "KIP-618",
     ),
     ErrorPattern(
         "config-topic-partitions",

@@ -3,7 +3,8 @@
 1. Every entry whose patterns are all found is reported, the more special first.
 2. Connector, task, transactional ID and topic are taken from the text where it names them in Kafka's own forms:
    `WorkerSourceTask{id=orders-0}`, the logging context `[orders|task-0]`, `transactionalId=...`, `for topic ...`.
-3. What the text does not tell stands in capitals in the commands; what it tells is quoted as a shell or a URL needs it.
+3. Kafka's own error classes that no such entry speaks of are reported last, with what the protocol says of them.
+4. What the text does not tell stands in capitals in the commands; what it tells is quoted as a shell or a URL needs it.
 """
 
 import re
@@ -11,6 +12,7 @@ import shlex
 from typing import Final
 
 from eosctl.analysis.connect_errors import CONNECT_ERRORS
+from eosctl.analysis.kafka_errors import explain_classes
 from eosctl.analysis.transaction_errors import TRANSACTION_ERRORS
 from eosctl.model.connectors import connector_path
 from eosctl.model.explanations import ErrorPattern, Explanation
@@ -43,7 +45,8 @@ def explain_error(text: str, group_id: str | None = None) -> tuple[Explanation, 
         names["group"] = group_id
         if "connector" in names and "task" in names:
             names.setdefault("transactional_id", f"{group_id}-{names['connector']}-{names['task']}")
-    return tuple(_explanation(each, names) for each in ERROR_PATTERNS if each.matches(text))
+    recognised = tuple(each for each in ERROR_PATTERNS if each.matches(text))
+    return (*(_explanation(each, names) for each in recognised), *explain_classes(text, recognised))
 
 
 def is_overtaken(trace: str) -> bool:

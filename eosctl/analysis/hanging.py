@@ -11,13 +11,19 @@
 The lookups take time, in which a transaction may end. One that was a candidate and has ended looks like case 4, so what
 hangs must be seen still open, at the same offset, after the coordinators were asked: a marker is written before the
 transaction is complete. TransactionsCommand does not look again.
+
+An age is told by two clocks: the producer's, in the timestamp, and ours. Where the timestamp lies in our future, or our
+clock is not the cluster's, a transaction that looks young may be old. Of these, one that would hang by rules 2 to 4 is
+undecided; one that is in progress is so at any age. TransactionsCommand leaves them out.
 """
 
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from eosctl.model.clock import ClusterClock
 from eosctl.model.hanging import Advice, OpenTransaction, Verdict
 from eosctl.model.producers import ActiveProducer
+from eosctl.model.skipped import Skipped
 from eosctl.model.transactions import TransactionState
 
 TIMEOUT_SCAN_MS: Final = 10_000
@@ -36,6 +42,24 @@ def find_candidates(
         if each.transaction_start_offset is not None
         and as_of - (-1 if each.last_timestamp is None else each.last_timestamp) > max_transaction_timeout_ms
     )
+
+
+def find_young(
+    producers: Iterable[ActiveProducer], as_of: int, max_transaction_timeout_ms: int
+) -> tuple[ActiveProducer, ...]:
+    """Those with an open transaction that are no candidates: younger, as far as the clocks tell."""
+    opened = tuple(each for each in producers if each.transaction_start_offset is not None)
+    old = frozenset(find_candidates(opened, as_of, max_transaction_timeout_ms))
+    return tuple(each for each in opened if each not in old)
+
+
+def why_undated(last_timestamp: int | None, as_of: int, clock: ClusterClock | Skipped) -> str | None:
+    """Why it is not known how old a transaction is that looks young at as_of (ms); None where it is known."""
+    if last_timestamp is not None and last_timestamp > as_of:
+        return f"the timestamp of its last batch is {(last_timestamp - as_of) / 1000:.1f} s in the future"
+    if isinstance(clock, Skipped):
+        return f"the cluster's clock could not be compared with this machine's: {clock.reason}"
+    return None if clock.agrees else str(clock)
 
 
 def judge(transactions: Iterable[OpenTransaction], as_of: int) -> tuple[Verdict, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from eosctl.analysis.catalogue import offsets as kinds
-from eosctl.analysis.catalogue.topics import CLEANUP
+from eosctl.analysis.cleanup_policy import cleanup_policy_finding
 from eosctl.model.counts import counted
 from eosctl.model.offset_stores import StorePlace
 from eosctl.model.offsets import KeyRecords, MalformedKey, OffsetKey, OffsetsTopic
@@ -55,14 +55,9 @@ def topic_findings(
 
 def _cleanup_policy(subject: str, topic: OffsetsTopic) -> Iterator[Finding]:
     policy = topic.facts if isinstance(topic.facts, Skipped) else topic.facts.setting("cleanup.policy")
-    if not isinstance(policy, Skipped) and [word.strip() for word in policy.split(",")] != ["compact"]:
-        yield CLEANUP.finding(
-            subject,
-            f"cleanup.policy is {policy}, not compact: offsets are deleted with time, and a worker or task that checks "
-            "refuses to start",
-            {"cleanup_policy": policy},
-            cure=CLEANUP.fix.replace("<topic>", topic.topic),
-        )
+    found = None if isinstance(policy, Skipped) else cleanup_policy_finding(subject, topic.topic, policy, "offsets")
+    if found is not None:
+        yield found
 
 
 def _open_transactions(subject: str, topic: OffsetsTopic, as_of: int) -> Iterator[Finding]:

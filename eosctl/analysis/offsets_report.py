@@ -3,18 +3,23 @@
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from typing import Final
 
 from eosctl.analysis.connector_offset_findings import connector_findings
 from eosctl.analysis.merged_offsets import DecodeValue, Merger, by_key
 from eosctl.analysis.offset_findings import ByKey, Keys, topic_findings
+from eosctl.analysis.offset_phases import by_phase, in_phase, uncommitted_keys, uncommitted_offsets
 from eosctl.analysis.producing_elsewhere import NO_CLUSTERS, Clusters, producing_elsewhere
 from eosctl.analysis.source_stores import stores_of
 from eosctl.model.merged_offsets import ConnectorOffsets, OffsetsReport
-from eosctl.model.offset_stores import OffsetStores, StorePlace, WorkerSettings
+from eosctl.model.offset_stores import OffsetStores, SourceSupport, StorePlace, WorkerSettings
 from eosctl.model.offsets import MalformedKey, OffsetKey, OffsetsTopic
 from eosctl.model.report import Finding, Severity
 from eosctl.model.skipped import Skipped
+from eosctl.model.versions import EXACTLY_ONCE_SOURCES
 
+PHASES: Final = (SourceSupport.ENABLED, SourceSupport.PREPARING)
+"""Preparing and disabled workers read offsets alike."""
 Configs = Mapping[str, Mapping[str, object]]
 Topics = Mapping[StorePlace, OffsetsTopic | Skipped | None]
 
@@ -100,6 +105,7 @@ def report_offsets(
     merged = tuple(_merged(topics, records, keys, worker, connectors, reading, selected))
     found = [finding for connector in merged for finding in connector_findings(connector)]
     found += [finding for connector in merged for finding in producing_elsewhere(connector, clusters)]
+    found += [finding for connector in merged for finding in uncommitted_offsets(connector, worker)]
     for place, topic in topics.items():
         held = records[place]
         if isinstance(topic, OffsetsTopic) and held is not None and not isinstance(held, Skipped):
@@ -135,6 +141,8 @@ def _merged(
         for key in found.values():
             if isinstance(key, OffsetKey):
                 by_connector.setdefault(key.connector, {}).setdefault(place, []).append(key)
+    worker_records = records.get(merger.worker_place)
+    uncommitted = uncommitted_keys(worker_records if isinstance(worker_records, Mapping) else {})
     known = set() if isinstance(connectors.configs, Skipped) else set(connectors.configs)
     for name in sorted(known | by_connector.keys()):
         if selected and name not in selected:
@@ -143,6 +151,9 @@ def _merged(
         places = {merger.worker_place, *(place for each in _usable(stores) for place in each.places)}
         own = {key.raw: key for place in topics if place in places for key in by_connector.get(name, {}).get(place, ())}
         offsets = tuple(merger.merge(sorted(own.values(), key=_raw), stores))
+        if worker.version >= EXACTLY_ONCE_SOURCES:
+            enabled, other = (connectors.stores(in_phase(worker, each), name) for each in PHASES)
+            offsets = by_phase(merger, offsets, enabled, other, uncommitted)
         if name in known or offsets:
             yield ConnectorOffsets(name, connectors.exists(name), stores, offsets)
 

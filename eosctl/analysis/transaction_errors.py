@@ -202,6 +202,15 @@ TRANSACTION_ERRORS: Final = (
         "KIP-98, KIP-664",
     ),
     ErrorPattern(
+        "producer-not-in-transaction",
+        (r"Cannot add partition .* while in state",),
+        "The task's producer sent records outside a transaction",
+        "TransactionManager refuses records before the transaction was begun or after it ended: it was ended between "
+        "two batches, mostly by an error before this one.",
+        ("look for the first exception of the task in the log", RESTART),
+        "TransactionManager.maybeAddPartition",
+    ),
+    ErrorPattern(
         "invalid-transaction-state",
         (r"InvalidTxnState|INVALID_TXN_STATE",),
         "The producer did something that its transaction's state does not allow",

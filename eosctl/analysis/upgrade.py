@@ -6,12 +6,16 @@
    steps away from the target.
 2. An error of a rule that stands in the way of the target is a `no`; such a rule that cannot tell, or a worker whose
    phase is not known where that matters, is a `cannot tell`.
-3. A worker does not report whether it is preparing or disabled: its properties file does, and the leader's ID.
+3. An offset of a transaction that was not committed is a `no` to preparing and disabled, whatever it is to workers that
+   are enabled: the first worker that is not skips the records up to it.
+4. A worker does not report whether it is preparing or disabled: its properties file does, and the leader's ID.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
+from eosctl.analysis.catalogue.offsets import UNCOMMITTED_OFFSET
 from eosctl.analysis.catalogue.workers import TWO_STEPS_AWAY
 from eosctl.analysis.rules.registry import EXPECTED_WHILE_ROLLING, RULES, diagnose
 from eosctl.model.counts import counted
@@ -41,7 +45,8 @@ def check_upgrade(evidence: Evidence, target: Phase, coverage: Coverage = NOTHIN
     unknown = (*_unknown_phases(workers, target), *_unknown_rules(diagnosis), *unread)
     verdict = Verdict.NO if blockers else Verdict.CANNOT_TELL if unknown else Verdict.YES
     others = diagnose(evidence, [rule for rule in RULES if rule.id not in EXPECTED_WHILE_ROLLING]).findings
-    warnings = tuple(each for each in others if each.counts and each not in blockers)
+    in_the_way = {(each.id, each.subject) for each in blockers}
+    warnings = tuple(each for each in others if each.counts and (each.id, each.subject) not in in_the_way)
     steps = tuple(_steps(workers, target)) if verdict is Verdict.YES else tuple(_first_steps(workers, target))
     return UpgradeCheck(
         evidence=evidence,
@@ -96,7 +101,11 @@ def _two_steps_away(workers: tuple[WorkerPhase, ...], target: Phase) -> Iterator
 def _blockers(diagnosis: Diagnosis) -> Iterator[Finding]:
     for answer in diagnosis.answers:
         for finding in answer.findings:
-            if finding.severity is Severity.ERROR or (finding.counts and answer.rule.kind.severity is Severity.WARNING):
+            if finding.kind == UNCOMMITTED_OFFSET:
+                yield replace(finding, severity=Severity.ERROR)
+            elif finding.severity is Severity.ERROR or (
+                finding.counts and answer.rule.kind.severity is Severity.WARNING
+            ):
                 yield finding
 
 
@@ -156,6 +165,12 @@ def _consequences(evidence: Evidence, workers: tuple[WorkerPhase, ...], target: 
     yield (
         "tasks on workers that are no longer enabled write without transactions, and nothing fences them: a crash or a "
         "rebalance may repeat the records since the last offset flush"
+    )
+    yield (
+        "workers that are no longer enabled take offsets of aborted transactions for committed, and skip the records "
+        "up to them: stop every source connector before the first restart (PUT /connectors/<connector>/stop, from 3.5 "
+        "on), ask again, and resume them when the roll is over; exactly.once.support=required has to be `requested` "
+        "before"
     )
     states = () if isinstance(evidence.inspection, Skipped) else evidence.inspection.connectors
     recorded = [each.state.name for each in states if each.state.task_count_record is not None and each.state.known]

@@ -197,6 +197,16 @@ def describe_transactions(transactional_ids: Iterable[str]) -> Request:
     return Request(DescribeTransactionsRequest, {"transactional_ids": list(transactional_ids)}, since="3.0")
 
 
+def describe_quorum() -> Request:
+    """DescribeQuorum of the metadata log, with the times of its replicas (v1, KIP-836): topics[0].partitions[0]."""
+    from kafka.protocol.admin import DescribeQuorumRequest
+
+    topic = DescribeQuorumRequest.TopicData
+    part = topic.PartitionData(partition_index=0)
+    fields = {"topics": [topic(topic_name="__cluster_metadata", partitions=[part])]}
+    return Request(DescribeQuorumRequest, fields, min_version=1, since="3.3 with KRaft")
+
+
 def list_transactions(
     *,
     states: Iterable[str] = (),

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from eosctl.model.acl_plan import AclDifference
+from eosctl.model.clock import ClusterClock
 from eosctl.model.inspection import Inspection
 from eosctl.model.names import ConnectorTaskId, TopicPartition, coordinator_partition
 from eosctl.model.offset_stores import SourceSupport
@@ -12,7 +13,7 @@ from eosctl.model.report import Finding
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import TopicFacts
 from eosctl.model.transactions import TransactionDescription
-from eosctl.model.versions import KafkaVersion
+from eosctl.model.versions import KafkaVersion, Release
 from eosctl.model.workers import ConnectorStatus
 
 DEAD: Final = "Dead"
@@ -102,25 +103,29 @@ class ClusterEvidence:
     internal_topics: tuple[InternalTopic, ...]
     transaction_log: TransactionLog | Skipped | None
     leaderless: frozenset[TopicPartition] | Skipped
+    broker_releases: Mapping[int, Release | Skipped] | Skipped
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """All that the rules may ask for, by name.
 
+    clock the cluster's clock beside the one of as_of;
     workers and their validate probe by REST address (Skipped: the worker did not answer); worker_files are properties
     files that the user gave, by name, without secrets; statuses what REST says of connectors; preflight the messages of
     `exactly.once.support=required` about each source connector; inspection the config topic; brokers the settings of
-    each; transaction_log None where the topic does not exist yet; transactions the descriptions of the leader's and the
-    tasks' IDs (an ID that is missing is unknown to its coordinator, one that is Skipped has a coordinator that did not
-    answer); leaderless the partitions of their open transactions that have no leader now; transactional_ids all that
-    the cluster lists, unlisted why others may be missing from them; idle_since the time of the last record (ms since
-    the epoch) in the transaction log of each of those IDs that has no ongoing transaction;
+    each, broker_releases what their API versions tell of their releases; transaction_log None where the topic does not
+    exist yet; transactions the descriptions of the leader's and the tasks' IDs (an ID that is missing is unknown to its
+    coordinator, one that is Skipped has a coordinator that did not answer); leaderless the partitions of their open
+    transactions that have no leader now; transactional_ids all that the cluster lists, unlisted why others may be
+    missing from them; idle_since the time of the last record (ms since the epoch) in the transaction log of each of
+    those IDs that has no ongoing transaction;
     offset_findings those of `offsets show`; groups the protocol type (consumer, connect, …) of each group by
     name; acl_differences what workers and connectors need in phases preparing and enabled, against the cluster's ACLs.
     """
 
     as_of: int
+    clock: ClusterClock | Skipped = NOT_READ
     group_id: str | Skipped = NOT_READ
     cluster_id: str | Skipped = NOT_READ
     workers: Mapping[str, WorkerEvidence | Skipped] | Skipped = NOT_READ
@@ -130,6 +135,7 @@ class Evidence:
     preflight: Mapping[str, tuple[str, ...] | Skipped] | Skipped = NOT_READ
     inspection: Inspection | Skipped = NOT_READ
     brokers: Mapping[int, Properties | Skipped] | Skipped = NOT_READ
+    broker_releases: Mapping[int, Release | Skipped] | Skipped = NOT_READ
     internal_topics: tuple[InternalTopic, ...] | Skipped = NOT_READ
     transaction_log: TransactionLog | Skipped | None = NOT_READ
     transactions: Mapping[str, TransactionDescription | Skipped] | Skipped = NOT_READ
@@ -156,6 +162,21 @@ class Evidence:
     def versions(self) -> tuple[KafkaVersion, ...]:
         """The versions that the workers name."""
         return tuple(each.version for each in self.answering if not isinstance(each.version, Skipped))
+
+    @property
+    def worker_releases(self) -> tuple[Release, ...] | None:
+        """The versions of the workers; None where one did not answer or names none, or none did."""
+        found = tuple(Release(version, version.next_patch) for version in self.versions)
+        return None if self.silent or not found or len(found) < len(self.answering) else found
+
+    @property
+    def known_broker_releases(self) -> tuple[Release, ...] | None:
+        """What the brokers' API versions tell; None where that of one is not known."""
+        releases = self.broker_releases
+        if isinstance(releases, Skipped):
+            return None
+        found = tuple(each for each in releases.values() if not isinstance(each, Skipped))
+        return found if len(found) == len(releases) else None
 
     @property
     def silent(self) -> Mapping[str, Skipped]:

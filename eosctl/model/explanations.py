@@ -26,6 +26,10 @@ class ErrorPattern:
         """Whether every pattern is found."""
         return all(re.search(each, text, re.IGNORECASE) for each in self.patterns)
 
+    def speaks_of(self, word: str) -> bool:
+        """Whether this class or name of an error is one of its patterns."""
+        return any(re.search(each, word, re.IGNORECASE) for each in self.patterns)
+
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
@@ -47,9 +51,14 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explained(Answer):
-    """All that a text shows, the more special first; one that shows nothing ends with exit code 1."""
+    """All that a text shows, the more special first; one that shows nothing ends with exit code 1.
 
+    near are IDs and names that are spelt much like a word of a text that shows nothing.
+    """
+
+    text: str
     explanations: tuple[Explanation, ...]
+    near: tuple[str, ...] = ()
 
     @property
     def found(self) -> bool:
@@ -59,7 +68,8 @@ class Explained(Answer):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownExplanations(Answer):
-    """All that can be explained: kinds of findings by theme, and errors."""
+    """All that can be explained: kinds of findings by theme, errors, and Kafka's own classes of errors."""
 
     findings: Mapping[str, tuple[FindingKind, ...]]
     errors: tuple[ErrorPattern, ...]
+    classes: tuple[str, ...]

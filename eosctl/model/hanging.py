@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from eosctl.errors import EosctlError, NotAuthorized, Unreachable
+from eosctl.model.clock import ClusterClock
 from eosctl.model.counts import counted
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.producers import ActiveProducer
@@ -83,6 +84,14 @@ class Verdict:
     def hangs(self) -> bool:
         """Whether it hangs by KIP-664's rule."""
         return self.reason is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Undated:
+    """An open transaction that no coordinator will end, and the reason why it is not known how old it is."""
+
+    transaction: OpenTransaction
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +195,8 @@ class HangingTransactions(Answer):
     """What a search for hanging transactions found; as_of is in ms since the epoch.
 
     verdicts are those on transactions that are old enough, held_back what each keeps from readers; undecided those that
-    cannot be judged because of undecided_reasons; owners those of transactional IDs. searched counts partitions,
+    cannot be judged because of undecided_reasons; undated those that hang if they are as old as that, which clock, the
+    cluster's (None: it was not needed), leaves open; owners those of transactional IDs. searched counts partitions,
     not_searched are those that no leader answers for.
     """
 
@@ -196,6 +206,8 @@ class HangingTransactions(Answer):
     held_back: Mapping[Place, HeldBack]
     undecided: tuple[OpenTransaction, ...]
     undecided_reasons: tuple[str, ...]
+    undated: tuple[Undated, ...]
+    clock: ClusterClock | Skipped | None
     owners: Mapping[str, Ownership]
     access: TransactionalIdAccess
     searched: int

@@ -25,12 +25,24 @@ class StoredOffset(NamedTuple):
         return self.value is not None and not isinstance(self.value, MalformedValue)
 
 
+class ByPhase(NamedTuple):
+    """What a task would begin from under workers that are enabled, and under workers that are not.
+
+    uncommitted says that they differ because the key's last record is of a transaction that was aborted or is open.
+    """
+
+    enabled: StoredOffset | Skipped | None
+    not_enabled: StoredOffset | Skipped | None
+    uncommitted: bool
+
+
 class MergedOffset(NamedTuple):
     """One key of one connector, in every store.
 
     worker_global and connector_specific are what lies in the worker's topic and in the connector's own: the record that
     the store's reader sees, else the last one that it does not see. kafka_effective is the offset that a task starts
-    from, kip618_effective the one that KIP-618 promises; None: from nothing; Skipped: not known, and why.
+    from, kip618_effective the one that KIP-618 promises; None: from nothing; Skipped: not known, and why. by_phase is
+    None where exactly.once.source.support makes no difference to it.
     """
 
     key: OffsetKey
@@ -40,6 +52,7 @@ class MergedOffset(NamedTuple):
     kip618_effective: StoredOffset | Skipped | None
     provenance: str
     shadowed: bool = False
+    by_phase: ByPhase | None = None
 
     @property
     def live(self) -> bool:

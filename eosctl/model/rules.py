@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from enum import StrEnum
 
 from eosctl.model.evidence import Evidence
 from eosctl.model.report import SEVERITIES, Answer, Finding, FindingKind
@@ -11,13 +12,42 @@ from eosctl.model.versions import KafkaVersion
 Check = Callable[[Evidence], Iterable[Finding | Skipped]]
 
 
+class Whose(StrEnum):
+    """Whose version decides whether a rule concerns a cluster."""
+
+    WORKERS = "workers"
+    BROKERS = "brokers"
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """The Kafka versions of workers or of brokers that a rule concerns: from since on, and before until."""
+
+    whose: Whose
+    since: KafkaVersion | None = None
+    until: KafkaVersion | None = None
+
+    def concern(self, evidence: Evidence) -> bool:
+        """Whether one of them may have such a version: any may where one did not answer."""
+        known = evidence.worker_releases if self.whose is Whose.WORKERS else evidence.known_broker_releases
+        return known is None or any(
+            (self.since is None or each.before is None or each.before > self.since)
+            and (self.until is None or each.at_least < self.until)
+            for each in known
+        )
+
+    def __str__(self) -> str:
+        since = f" from {self.since} on" if self.since else ""
+        return f"{self.whose}{since}" + (f"{',' if since else ''} before {self.until}" if self.until else "")
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """One rule: what it finds is of one kind, and nothing else is asked by it.
 
     question is what it asks of the evidence; needs names the facts of Evidence without which it cannot tell; check
-    finds, and yields Skipped for what it could not tell although its needs were read. since and until bound the Kafka
-    versions of the workers that it concerns (until: the first that it does not). blocks names the phases (preparing,
+    finds, and yields Skipped for what it could not tell although its needs were read. versions bounds those of the
+    workers or brokers that it concerns (None: all). blocks names the phases (preparing,
     enabled, disabled) that a rolling step must not go to while an error of this rule stands. unproven says why no test
     makes the condition on a real cluster, sees it found, fixes it as printed and sees it gone; None: one does.
     """
@@ -26,8 +56,7 @@ class Rule:
     question: str
     needs: tuple[str, ...]
     check: Check
-    since: KafkaVersion | None = None
-    until: KafkaVersion | None = None
+    versions: Versions | None = None
     blocks: frozenset[str] = frozenset()
     unproven: str | None = None
 

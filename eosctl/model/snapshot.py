@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Final
 
+from eosctl.model.clock import ClusterClock
 from eosctl.model.config_topic import ConfigRecord
 from eosctl.model.coverage import Coverage, Unread, unread_in
 from eosctl.model.evidence import ClusterEvidence
@@ -21,7 +22,7 @@ __all__ = ["ClusterFacts", "ConfigTopicLog", "OffsetsFacts", "Skipped", "Snapsho
 
 
 NOT_ASKED: Final = not_asked("not asked")
-NO_SECTIONS: Final = frozenset({"as_of", "group_id", "unlisted"})
+NO_SECTIONS: Final = frozenset({"as_of", "group_id", "unlisted", "clock"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,8 @@ class Snapshot:
     group_id names the Connect cluster, None where nobody gave it; transactions holds a description of every
     transactional ID that was asked for and that its coordinator knows, Skipped where the coordinator did not answer;
     unlisted why IDs or topics may be missing from all that is here; offsets those of source connectors;
-    transaction_log the last records of each ID; producers those of all partitions.
+    transaction_log the last records of each ID; producers those of all partitions; clock the cluster's clock beside the
+    one of as_of.
     """
 
     as_of: int
@@ -74,6 +76,7 @@ class Snapshot:
     transaction_log: TransactionLogFacts | Skipped = NOT_ASKED
     producers: ProducersFacts | Skipped = NOT_ASKED
     evidence: ClusterEvidence | Skipped = NOT_ASKED
+    clock: ClusterClock | Skipped = NOT_ASKED
     unlisted: tuple[str, ...] = ()
 
     @property

@@ -24,18 +24,26 @@ class PartitionOffsets:
 
 @dataclass(frozen=True, slots=True)
 class TopicFacts:
-    """A topic as the cluster describes it; settings are its effective configs, Skipped where they could not be read."""
+    """A topic as the cluster describes it; settings are its effective configs, Skipped where they could not be read.
+
+    in_sync is the number of replicas in sync of the partition that has fewest; None where it is not known.
+    """
 
     name: str
     partitions: int
     replication_factor: int
     settings: Mapping[str, str] | Skipped = field(default_factory=lambda: not_asked("not asked"))
+    in_sync: int | None = None
 
     def setting(self, key: str) -> str | Skipped:
         """The value of one of its configs."""
         if isinstance(self.settings, Skipped):
             return self.settings
         return self.settings.get(key, Skipped(f"the broker does not report {key} of topic {self.name}"))
+
+    def lacks_replicas(self, min_isr: int) -> bool:
+        """Whether a write with acks=all is refused in a partition: too few replicas in sync, or too few at all."""
+        return min_isr > (self.replication_factor if self.in_sync is None else self.in_sync)
 
 
 @dataclass(frozen=True, slots=True)

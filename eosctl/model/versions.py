@@ -1,8 +1,8 @@
 """Kafka versions and the releases at which behaviour that eosctl depends on changed."""
 
 import re
-from dataclasses import dataclass
-from typing import Final, Self
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple, Self
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -22,8 +22,20 @@ class KafkaVersion:
         major, minor, patch = match.groups()
         return cls(int(major), int(minor), int(patch or 0))
 
+    @property
+    def next_patch(self) -> Self:
+        """The first release after it."""
+        return replace(self, patch=self.patch + 1)
+
     def __str__(self) -> str:
         return f"{self.major}.{self.minor}.{self.patch}"
+
+
+class Release(NamedTuple):
+    """What is known of a release: no older than at_least, and older than before (None: any)."""
+
+    at_least: KafkaVersion
+    before: KafkaVersion | None
 
 
 EXACTLY_ONCE_SOURCES: Final = KafkaVersion(3, 3)

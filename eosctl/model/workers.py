@@ -39,6 +39,11 @@ class ConnectorStatus:
         """Indexes of the tasks that run now."""
         return tuple(sorted(status.task for status in self.tasks if status.state == "RUNNING"))
 
+    @property
+    def producing_tasks(self) -> tuple[int, ...]:
+        """Indexes of the tasks that have a producer: those that run, and those that are PAUSED, which keep theirs."""
+        return tuple(sorted(status.task for status in self.tasks if status.state in {"RUNNING", "PAUSED"}))
+
 
 @dataclass(frozen=True, slots=True)
 class ConnectFacts:

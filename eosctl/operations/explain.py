@@ -1,16 +1,40 @@
 """Explains errors and findings, from what eosctl knows: no cluster is read."""
 
-from eosctl.analysis.catalogue.index import THEMES
+from difflib import get_close_matches
+from typing import Final
+
+from eosctl.analysis.catalogue.index import KINDS, THEMES
 from eosctl.analysis.explanations import ERROR_PATTERNS, explain_error
 from eosctl.analysis.finding_explanations import explain_finding
+from eosctl.analysis.kafka_errors import KAFKA_ERRORS
 from eosctl.model.explanations import Explained, KnownExplanations
+
+MOST_NEAR: Final = 5
+ALIKE: Final = 0.7
+MOST_WORDS: Final = 20
+"""Of a long text, the words that are compared."""
 
 
 def explain_text(text: str, group_id: str | None) -> Explained:
     """The kind of finding that the text names, and every known error that it shows."""
-    return Explained(explanations=(*explain_finding(text.strip()), *explain_error(text, group_id)))
+    found = (*explain_finding(text.strip()), *explain_error(text, group_id))
+    return Explained(text=text.strip(), explanations=found, near=() if found else _near(text))
+
+
+def _near(text: str) -> tuple[str, ...]:
+    """IDs and names that are spelt much like a word of the text, the most alike first."""
+    known = [word for kind in KINDS for word in (kind.id, kind.name)]
+    known += [pattern.id for pattern in ERROR_PATTERNS] + [word for error in KAFKA_ERRORS for word in error.words]
+    spelt = {word.lower(): word for word in known}
+    words = [word.strip(":,;.").rpartition(".")[2].lower() for word in text.split()[:MOST_WORDS]]
+    found = (match for word in words for match in get_close_matches(word, spelt, MOST_NEAR, ALIKE))
+    return tuple(dict.fromkeys(spelt[match] for match in found))[:MOST_NEAR]
 
 
 def list_explanations() -> KnownExplanations:
     """Everything that can be explained."""
-    return KnownExplanations(findings={theme.title: tuple(theme.kinds) for theme in THEMES}, errors=ERROR_PATTERNS)
+    return KnownExplanations(
+        findings={theme.title: tuple(theme.kinds) for theme in THEMES},
+        errors=ERROR_PATTERNS,
+        classes=tuple(each.class_name for each in KAFKA_ERRORS),
+    )

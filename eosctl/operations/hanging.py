@@ -4,23 +4,26 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from eosctl.analysis.connect_waits import ConnectTopics, waiting_parts
-from eosctl.analysis.hanging import find_candidates, judge, still_open
+from eosctl.analysis.hanging import find_candidates, find_young, judge, still_open, why_undated
 from eosctl.analysis.last_stable import held_back
 from eosctl.analysis.owners import owners_of
 from eosctl.errors import Unreachable
+from eosctl.model.clock import ClusterClock
+from eosctl.model.coverage import Coverage, Unread
 from eosctl.model.hanging import (
     HangingTransactions,
     HeldBack,
     OpenTransaction,
     Place,
     TransactionalIdAccess,
+    Undated,
     Verdict,
     WaitingGroup,
 )
 from eosctl.model.joined_transactions import JoinedTransactions, join_answers, transactional_ids_by_producer
 from eosctl.model.names import TopicPartition
 from eosctl.model.producers import ActiveProducer
-from eosctl.model.skipped import Skipped, or_skipped
+from eosctl.model.skipped import Cause, Skipped, or_skipped
 from eosctl.operations.offset_stores import DEFAULT_OFFSETS_TOPIC
 from eosctl.operations.owners import ConnectNames, read_connect_names
 from eosctl.operations.partitions import wanted_partitions
@@ -47,12 +50,16 @@ class HangingRequest:
 class Searched:
     """What a search for hanging transactions found: verdicts on all that were old enough, and how sure they are.
 
-    joined has those too that cannot be judged; unanswered are the partitions whose leaders did not answer.
+    joined has those too that cannot be judged; undated are those that would hang if they were old enough, and whether
+    they are is not known by clock, the cluster's (None: nothing looked young, so it was not asked for); unanswered are
+    the partitions whose leaders did not answer.
     """
 
     as_of: int
     verdicts: tuple[Verdict, ...]
     joined: JoinedTransactions
+    undated: tuple[Undated, ...]
+    clock: ClusterClock | Skipped | None
     unanswered: tuple[TopicPartition, ...]
     access: TransactionalIdAccess
 
@@ -69,21 +76,33 @@ def find_hanging(reader: ClusterReader, request: HangingRequest) -> HangingTrans
     searched = search(reader, partitions, request.max_timeout_ms)
     connect = read_connect_names(reader, request.config_topic)
     judged = [each.transaction for each in searched.verdicts]
-    undecided = searched.joined.undecided
+    undecided, dated = searched.joined.undecided, [each.transaction for each in searched.undated]
     return HangingTransactions(
         as_of=searched.as_of,
         cluster_id=reader.cluster_id,
         verdicts=searched.verdicts,
         held_back=_read_held_back(reader, judged, _connect_topics(reader, connect, request)) if judged else {},
         undecided=undecided,
+        undated=searched.undated,
+        clock=searched.clock,
         undecided_reasons=searched.joined.reasons,
-        owners=owners_of([each.transactional_id for each in (*judged, *undecided)], connect.names),
+        owners=owners_of([each.transactional_id for each in (*judged, *undecided, *dated)], connect.names),
         access=searched.access,
         searched=len(partitions) - len(searched.unanswered),
         not_searched=searched.unanswered,
         notes=connect.notes,
-        coverage=reader.coverage,
+        coverage=reader.coverage + _ages(searched.undated),
     )
+
+
+def _ages(undated: Collection[Undated]) -> Coverage:
+    """The ages that the answer lacks."""
+    what = {each: f"age of the transaction in {each.transaction.topic_partition}" for each in undated}
+    unread = (
+        Unread(f"{name} from {each.transaction.start_offset}", each.reason, Cause.UNKNOWN)
+        for each, name in what.items()
+    )
+    return Coverage((), tuple(unread))
 
 
 def search(reader: ClusterReader, leaders: Mapping[TopicPartition, int], max_timeout_ms: int) -> Searched:
@@ -98,14 +117,25 @@ def search(reader: ClusterReader, leaders: Mapping[TopicPartition, int], max_tim
     access.require(reader.principal)
     seen = reader.producers(leaders)
     as_of = reader.now()
-    joined = join_with_coordinators(reader, find_candidates(seen.producers, as_of, max_timeout_ms))
+    candidates = find_candidates(seen.producers, as_of, max_timeout_ms)
+    young = find_young(seen.producers, as_of, max_timeout_ms)
+    clock = reader.clock() if young else None
+    reasons = {} if clock is None else {each: why_undated(each.last_timestamp, as_of, clock) for each in young}
+    undated = [each for each, reason in reasons.items() if reason is not None]
+    joined = join_with_coordinators(reader, [*candidates, *undated])
     verdicts, unanswered = judge(joined.transactions, as_of), set(seen.unanswered)
     suspected = {each.transaction.topic_partition for each in verdicts if each.hangs}
     if suspected:
         again = reader.producers({each: leaders[each] for each in sorted(suspected)}, quiet=True)
         verdicts = still_open(verdicts, again.producers)
         unanswered |= set(again.unanswered)
-    return Searched(as_of, verdicts, joined, tuple(sorted(unanswered)), access)
+    doubtful = tuple(
+        Undated(each.transaction, reason)
+        for each in verdicts
+        if each.hangs and (reason := reasons.get(each.transaction.active)) is not None
+    )
+    dated = tuple(each for each in verdicts if reasons.get(each.transaction.active) is None)
+    return Searched(as_of, dated, joined, doubtful, clock, tuple(sorted(unanswered)), access)
 
 
 def join_with_coordinators(reader: ClusterReader, candidates: Collection[ActiveProducer]) -> JoinedTransactions:

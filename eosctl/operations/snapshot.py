@@ -77,6 +77,7 @@ def take_snapshot(session: Session, request: SnapshotRequest) -> Snapshot:
         transaction_log=or_skipped(lambda: _log_facts(reader)),
         producers=producers,
         evidence=or_skipped(lambda: read_cluster_evidence(reader, EvidenceRequest(topics, files), transactions)),
+        clock=reader.clock(),
         unlisted=(*(() if isinstance(listed, Skipped) else listed.unlisted), *_hidden_topics(reader)),
     )
 

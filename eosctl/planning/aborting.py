@@ -56,6 +56,8 @@ def _objection(request: AbortRequest, verdict: Verdict, as_of: int) -> str | Non
         return f"{what} does not hang: its coordinator has it as {described.state.value} under {_name(transaction)}"
     if verdict.advice is not Advice.ABORT:
         return f"{what} hangs, but its producer has another transaction in progress as {_name(transaction)}"
+    if last is not None and last > as_of:
+        return f"{what} has a timestamp {(last - as_of) / 1000:.1f} s in the future, so its age is not known"
     if last is not None and as_of - last <= request.max_timeout_ms:
         return f"{what} is {max(0, as_of - last) / 60_000:.1f} min old, younger than transactions may become"
     return None

@@ -7,6 +7,8 @@
 3. An offset of null deletes. Where the connector has two stores, deletions go to the workers' topic first and must have
    succeeded there before its own topic is written (KAFKA-15018): else the old value would come back.
 4. Partitions that the file does not name keep their offsets.
+5. An offset that is there already is written again where a later one follows it whose transaction was not committed:
+   workers that are not enabled read that one.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -237,7 +239,7 @@ def _writes(entries: Sequence[Entry], wanted: dict[bytes, bytes | None], partiti
     for raw, value in wanted.items():
         for partition in _partitions(entries, raw, partitions):
             there = _value(entries, raw, partition)
-            if there != value:
+            if there != value or _hidden(entries, raw, partition):
                 yield OffsetsWrite(partition, raw, value, there)
 
 
@@ -255,3 +257,11 @@ def _value(entries: Iterable[Entry], raw: bytes, partition: int) -> bytes | None
         if key.raw == raw and records.topic_partition.partition == partition and records.committed is not None:
             return records.committed.value
     return None
+
+
+def _hidden(entries: Iterable[Entry], raw: bytes, partition: int) -> bool:
+    """Whether readers of uncommitted records find another value there, of a transaction that was not committed."""
+    return any(
+        key.raw == raw and records.topic_partition.partition == partition and records.last is not records.committed
+        for key, records in entries
+    )

@@ -13,6 +13,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 from eosctl.errors import EosctlError, UsageError
 from eosctl.model.client_roles import ConnectorConfig
+from eosctl.model.clock import ClusterClock
 from eosctl.model.cluster_acls import ClusterAcls
 from eosctl.model.coverage import Coverage, unread_in
 from eosctl.model.evidence import ConnectGroup, InternalTopic, TransactionLog, WorkerEvidence
@@ -28,7 +29,7 @@ from eosctl.model.snapshot import ClusterFacts, ConfigTopicLog
 from eosctl.model.topics import PartitionOffsets
 from eosctl.model.transaction_log import TransactionLogRecords
 from eosctl.model.transactions import Described, ListedTransactions, TransactionState
-from eosctl.model.versions import KafkaVersion
+from eosctl.model.versions import KafkaVersion, Release
 from eosctl.model.workers import ConnectFacts, ConnectorStatus
 from eosctl.sources.topic_reader import TopicReader
 
@@ -77,8 +78,14 @@ class ClusterReader(TopicReader, Protocol):
     def cluster(self) -> ClusterFacts | Skipped:
         """Cluster ID, brokers and the least transaction.max.timeout.ms among them."""
 
+    def clock(self) -> ClusterClock | Skipped:
+        """The cluster's clock beside the one of `now`."""
+
     def broker_settings(self) -> Mapping[int, Mapping[str, str] | Skipped] | Skipped:
         """The settings of each live broker that the rules ask for, by node ID."""
+
+    def broker_releases(self) -> Mapping[int, Release | Skipped] | Skipped:
+        """What the API versions of each live broker tell of its release, by node ID."""
 
     def internal_topic(self, role: str, name: str) -> InternalTopic:
         """The workers' topic for `role` (config, offsets or status) with its settings."""

@@ -9,6 +9,7 @@ from eosctl.clients.leaders import partition_leaders
 from eosctl.model.evidence import InternalTopic, TransactionLog
 from eosctl.model.skipped import Skipped, or_skipped
 from eosctl.model.topics import TopicFacts
+from eosctl.model.versions import KafkaVersion, Release
 from eosctl.sources.kafka_topics import broker_settings, topic_facts, topic_settings
 
 if TYPE_CHECKING:
@@ -20,6 +21,17 @@ BROKER_KEYS: Final = (
     *("transaction.state.log.replication.factor", "transaction.state.log.min.isr"),
 )
 
+FIRST: Final = KafkaVersion(0, 11)
+PRODUCE: Final = 0
+LIST_TRANSACTIONS: Final = 66
+APIS_SINCE: Final = (
+    (KafkaVersion(3, 0), LIST_TRANSACTIONS, 0),
+    (KafkaVersion(3, 8), LIST_TRANSACTIONS, 1),
+    (KafkaVersion(4, 0), PRODUCE, 12),
+    (KafkaVersion(4, 1), PRODUCE, 13),
+)
+"""Releases with an API, and its version, that brokers answer from then on: KIP-664, KIP-994, KIP-890, KIP-516."""
+
 T = TypeVar("T")
 
 
@@ -27,6 +39,20 @@ def read_broker_settings(wire: "Wire") -> Mapping[int, Mapping[str, str] | Skipp
     """The settings of every live broker that the rules ask for, by node ID."""
     nodes = [broker.node_id for broker in wire.brokers()]
     return {node: or_skipped(partial(broker_settings, wire, node, BROKER_KEYS)) for node in nodes}
+
+
+def read_broker_releases(wire: "Wire") -> Mapping[int, Release | Skipped]:
+    """What the API versions of every live broker tell of its release, by node ID."""
+    nodes = [broker.node_id for broker in wire.brokers()]
+    return {node: or_skipped(partial(_release, wire, node)) for node in nodes}
+
+
+def _release(wire: "Wire", node: int) -> Release:
+    """Between two of the releases that brought a version of an API."""
+    apis = wire.api_versions(node)
+    had = [release for release, api, version in APIS_SINCE if api in apis and apis[api].highest >= version]
+    at_least = max(had, default=FIRST)
+    return Release(at_least, min((release for release, *_ in APIS_SINCE if release > at_least), default=None))
 
 
 def read_topic(wire: "Wire", name: str) -> TopicFacts | None:

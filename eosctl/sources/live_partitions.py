@@ -14,14 +14,14 @@ from eosctl.model.topics import PartitionOffsets
 from eosctl.sources import first_batches, kafka_groups, kafka_offsets, kafka_producers, pending_commits
 from eosctl.sources.cluster_reader import ALL_TOPICS, CommitPlace, Wanted, asked, wanted_of
 from eosctl.sources.hidden_names import hidden_topics
-from eosctl.sources.live_topics import LiveTopics
+from eosctl.sources.live_brokers import LiveBrokers
 
 Progress = Callable[..., AbstractContextManager[Callable[[int], None]]]
 
 NO_TIME = Skipped("its leader did not answer with a batch", Cause.UNREACHABLE)
 
 
-class LivePartitions(LiveTopics):
+class LivePartitions(LiveBrokers):
     """Asks again at each question."""
 
     _progress: Progress

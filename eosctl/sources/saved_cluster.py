@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 from eosctl.errors import EosctlError, Unreachable, UsageError
+from eosctl.model.clock import ClusterClock
 from eosctl.model.cluster_acls import ClusterAcls
 from eosctl.model.evidence import ConnectGroup, InternalTopic, TransactionLog
 from eosctl.model.groups import ListedGroup
@@ -26,6 +27,7 @@ from eosctl.model.transactions import (
     TransactionState,
     why_undescribed,
 )
+from eosctl.model.versions import Release
 from eosctl.sources.cluster_reader import (
     CommitPlace,
     Servers,
@@ -80,10 +82,19 @@ class SavedCluster(SavedTopics):
         """As it was saved."""
         return self._snapshot.cluster
 
+    def clock(self) -> ClusterClock | Skipped:
+        """As it was measured when the snapshot was saved."""
+        return self._snapshot.clock
+
     @asked("broker settings")
     def broker_settings(self) -> Mapping[int, Mapping[str, str] | Skipped] | Skipped:
         """As they were saved."""
         return self._evidence if isinstance(self._evidence, Skipped) else self._evidence.brokers
+
+    @asked("broker releases")
+    def broker_releases(self) -> Mapping[int, Release | Skipped] | Skipped:
+        """As they were saved."""
+        return self._evidence if isinstance(self._evidence, Skipped) else self._evidence.broker_releases
 
     @asked("{0} topic {1}")
     def internal_topic(self, role: str, name: str) -> InternalTopic:

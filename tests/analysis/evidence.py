@@ -11,7 +11,7 @@ from eosctl.model.names import ProducerIdAndEpoch
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.topics import TopicFacts
 from eosctl.model.transactions import TransactionDescription, TransactionState
-from eosctl.model.versions import KafkaVersion
+from eosctl.model.versions import KafkaVersion, Release
 from eosctl.model.workers import ConnectorStatus, TaskStatus
 from tests.analysis.config_records import Log
 
@@ -89,6 +89,7 @@ HEALTHY = Evidence(
     preflight={"x": ()},
     inspection=inspection(**{"exactly.once.support": "required"}),
     brokers={0: BROKER, 1: BROKER, 2: BROKER},
+    broker_releases=dict.fromkeys(range(3), Release(KafkaVersion(4, 1), None)),
     internal_topics=(topic(), topic("offsets", 25), topic("status", 5)),
     transaction_log=transaction_log(),
     transactions={name: described(name) for name in ("connect-cluster-g", "g-x-0", "g-x-1")},

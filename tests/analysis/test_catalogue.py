@@ -21,7 +21,7 @@ NAMES = """
     014 file-contradicts-worker  015 invalid-support-value  016 draft-names  017 worker-files-disagree
     018 two-steps-away
     020 no-such-group  021 unnamed-worker  022 worker-knows-other-connectors  023 unsigned-requests
-    024 tasks-moving
+    024 tasks-moving  025 shared-worker-address
     030 fencing-too-slow  031 fencing-timeout-refused  032 fencing-not-proved
     040 transaction-log-unwritable  041 transaction-log-leaderless  042 transaction-log-thinly-replicated
     043 partition-verification-off  044 transactional-ids-expire-early
@@ -34,13 +34,14 @@ NAMES = """
     080 shadowed-offset  081 stores-disagree  082 malformed-offset  083 offsets-written-elsewhere
     084 orphan-offsets  085 key-in-two-partitions  086 logical-duplicates  087 malformed-offsets-key
     088 open-transaction  089 offsets-undeletable  090 null-partition-lost  091 produces-elsewhere
+    092 uncommitted-offset
     100 exactly-once-unsupported  101 exactly-once-not-required  102 override-ignored
     103 override-breaks-idempotence  104 transaction-timeout-too-long  105 transaction-interval-too-long
     106 mirror-reads-uncommitted  107 mirror-without-internal-rest  108 tasks-failed
     110 leader-id-unknown  111 task-ids-unknown  112 transaction-overdue  113 task-and-leader-share-id
     114 transactional-id-prefix  115 foreign-transactional-ids  116 open-transaction-without-leader
     117 transactional-id-near-expiry
-    120 consumers-read-uncommitted
+    120 consumers-read-uncommitted  121 sink-reads-uncommitted
     130 leader-acl-missing  131 task-acl-missing  132 connect-acls-missing  133 transactional-id-collision
     134 override-refused  135 override-policy-unknown  136 topics-unknown  137 own-kafka-client  138 tasks-unknown
     139 authorizer-setting-hidden  140 reference-unresolved  141 acl-denied  142 acl-partly-denied
@@ -60,11 +61,13 @@ REPORTED_BY = {
     "analysis.audit.audit_findings": {"audit"},
     "analysis.audit.finding_words": {"audit"},
     "analysis.audit.log_findings": {"audit"},
+    "analysis.cleanup_policy": {"doctor", "inspect-config", "offsets show"},
     "analysis.config_findings": {"inspect-config"},
     "analysis.connector_findings": {"inspect-config"},
     "analysis.connector_offset_findings": {"offsets show"},
     "analysis.fencing": {"fence"},
     "analysis.offset_findings": {"offsets show"},
+    "analysis.offset_phases": {"offsets show"},
     "analysis.producing_elsewhere": {"offsets show"},
     "analysis.transaction_log": {"transactions log"},
     "analysis.upgrade": {"upgrade-check"},
@@ -139,7 +142,10 @@ def test_each_kind_is_found_by_a_module_whose_commands_it_names() -> None:
             reporting[kind.id] |= {"doctor"} if name.startswith("analysis.rules.") else REPORTED_BY[name]
     claimed = {kind.id: set(commands_reporting(kind)) for kind in KINDS}
     ruled = {rule.id for rule in RULES}
-    assert {each: claimed[each] - ({"upgrade-check"} if each in ruled else set()) for each in claimed} == reporting
+    by_rule = {each: {"upgrade-check"} if each in ruled else set() for each in claimed}
+    assert {each: claimed[each] - by_rule[each] for each in claimed} == {
+        each: commands - by_rule[each] for each, commands in reporting.items()
+    }
     assert {each for each, commands in reporting.items() if "doctor" in commands} == ruled
     left_out = {each for each in ruled if "upgrade-check" not in claimed[each]}
     infos = {kind.id for kind in KINDS if kind.severity is Severity.INFO}

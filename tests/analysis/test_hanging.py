@@ -8,13 +8,17 @@ from hypothesis import strategies as st
 
 from eosctl.analysis.hanging import (
     find_candidates,
+    find_young,
     judge,
     still_open,
+    why_undated,
 )
+from eosctl.model.clock import ClusterClock
 from eosctl.model.hanging import Advice, HangingReason
 from eosctl.model.joined_transactions import join_open_transactions, transactional_ids_by_producer
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.producers import ActiveProducer
+from eosctl.model.skipped import Skipped
 from eosctl.model.transactions import TransactionDescription, TransactionListing, TransactionState
 
 FOO0, FOO1, BAR0 = TopicPartition("foo", 0), TopicPartition("foo", 1), TopicPartition("bar", 0)
@@ -49,6 +53,26 @@ def test_a_candidate_is_strictly_older_than_the_longest_timeout(age_ms, old_enou
 
 def test_a_producer_without_a_timestamp_is_as_old_as_can_be():
     assert find_candidates([replace(producer(), last_timestamp=None)], NOW, LIMIT)
+
+
+def test_what_is_open_and_no_candidate_is_young():
+    young, old, ended = producer(age_ms=LIMIT), producer(FOO1), producer(BAR0, start=None)
+    assert find_young([young, old, ended], NOW, LIMIT) == (young,)
+
+
+@pytest.mark.parametrize(
+    ("age_ms", "clock", "reason"),
+    [
+        (0, ClusterClock(1, 0, 5), None),
+        (0, ClusterClock(1, -59_000, 1000), None),
+        (-1500, ClusterClock(1, 0, 5), "the timestamp of its last batch is 1.5 s in the future"),
+        (0, ClusterClock(1, 7_200_000, 5), "the clock of controller 1 is 7200 s ahead of this machine's"),
+        (0, ClusterClock(2, -59_000, 1001), "the clock of controller 2 is 59 s behind this machine's"),
+        (0, Skipped("denied"), "the cluster's clock could not be compared with this machine's: denied"),
+    ],
+)
+def test_how_old_a_young_one_is_is_known_where_its_timestamp_is_past_and_the_clocks_agree(age_ms, clock, reason):
+    assert why_undated(NOW - age_ms, NOW, clock) == reason
 
 
 def test_no_mapped_transactional_id_hangs():

@@ -158,7 +158,7 @@ class TestTopic:
         facts = TopicFacts("connect-configs", 3, 1, {"cleanup.policy": "compact"})
         assert found(healthy(), topic_facts=facts)["more-than-one-partition"].evidence == {"partitions": 3}
 
-    @pytest.mark.parametrize("policy", ["delete", "compact,delete", ""])
+    @pytest.mark.parametrize("policy", ["delete", "compact,delete"])
     def test_another_cleanup_policy_than_compact(self, policy):
         facts = TopicFacts("connect-configs", 1, 1, {"cleanup.policy": policy})
         assert found(healthy(), topic_facts=facts)["wrong-cleanup-policy"].severity is Severity.ERROR

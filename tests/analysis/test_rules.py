@@ -19,7 +19,7 @@ from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.report import Severity
 from eosctl.model.skipped import Skipped
 from eosctl.model.transactions import TransactionState
-from eosctl.model.versions import KafkaVersion
+from eosctl.model.versions import KafkaVersion, Release
 from eosctl.model.workers import ConnectorStatus, TaskStatus
 from tests.analysis.config_records import Log
 from tests.analysis.evidence import (
@@ -87,6 +87,9 @@ CONDITIONS = [
     ("EOS024", but(group=members(A, B, state="PreparingRebalance")), "g", "PreparingRebalance"),
     ("EOS024", but(statuses={"x": status(0, state="UNASSIGNED")}), "tasks", "run on no worker"),
     ("EOS024", but(statuses={"x": status(0, worker="gone:8083")}), "tasks", "run on no worker"),
+    ("EOS025", but(group=members("http://h:8083", "http://h:8083/")), "h:8083", "2 members of the group advertise"),
+    ("EOS025", but(group=members("http://h:8083", "http://localhost:8083")), "localhost:8083", "every other host"),
+    ("EOS121", but(statuses={"x": ConnectorStatus("x", "sink", "RUNNING", ())}), "x", "reads uncommitted"),
     ("EOS108", but(statuses={"x": status(0, state="FAILED")}), "x", "1 of its 1 tasks"),
     ("EOS030", but(inspection=inspection(tasks(105)), transaction_log=ONE_COORDINATOR), "x", "turn FAILED"),
     ("EOS030", but(inspection=inspection(tasks(40)), transaction_log=ONE_COORDINATOR), "x", "none of its tasks runs"),
@@ -120,7 +123,7 @@ CONDITIONS = [
                                             "transaction.boundary.interval.ms": "60000"})), "x", "aborts them"),
     ("EOS106", but(inspection=mirror()), "x", "reads uncommitted"),
     ("EOS107", but(worker_files={"mm2": {"clusters": "A, B", "B.exactly.once.source.support": "enabled"}}), "mm2",
-     "cannot ask the leader"),
+     "cannot ask it to fence"),
     ("EOS110", but(transactions={}), "connect-cluster-g", "no leader of group g ever prepared"),
     ("EOS111", but(transactions=LEADER_ID), "x", "g-x-0"),
     ("EOS112", but(transactions={"g-x-0": described("g-x-0", TransactionState.ONGOING, NOW - 200_000)}), "g-x-0",
@@ -233,9 +236,69 @@ def test_inspect_config_and_doctor_report_the_same_findings_of_the_config_topic(
 
 
 def test_consumers_isolation_levels_cannot_be_told_and_the_groups_are_named() -> None:
-    said = answer("EOS120", but(groups={"g": "connect", "reports": "consumer"}))
+    said = answer("EOS120", but(groups={"g": "connect", "reports": "consumer", "queue": "share"}))
     assert said.outcome == "cannot tell"
-    assert "1 consumer groups: reports" in said.cannot_tell[0]
+    assert "1 consumer group: reports" in said.cannot_tell[0]
+    assert "share.isolation.level was not read of 1 share group: queue" in said.cannot_tell[1]
+
+
+OFF = but(brokers={0: BROKER | {"transaction.partition.verification.enable": "false"}})
+
+
+@pytest.mark.parametrize("worker_version", ["3.3.2", "4.3.1"])
+def test_a_rule_about_brokers_is_asked_whatever_version_the_workers_have(worker_version: str) -> None:
+    old = replace(OFF, workers={A: worker(A, worker_version)}, broker_releases={0: Release(KafkaVersion(3, 8), None)})
+    assert answer("EOS043", old).outcome == "found"
+
+
+def test_a_broker_of_before_the_setting_says_nothing_of_it_and_is_not_asked() -> None:
+    unknowing = {key: value for key, value in BROKER.items() if "verification" not in key}
+    before = {0: Release(KafkaVersion(3, 0), KafkaVersion(3, 6))}
+    assert answer("EOS043", replace(OFF, broker_releases=before)).outcome == "fine"
+    assert answer("EOS043", but(brokers={0: unknowing})).outcome == "fine"
+
+
+def test_a_bug_of_brokers_is_judged_by_their_release_and_its_fix_upgrades_them() -> None:
+    releases = {0: Release(KafkaVersion(3, 0), KafkaVersion(3, 8)), 1: Release(KafkaVersion(3, 8), None)}
+    [found] = answer("EOS003", but(broker_releases=releases)).findings
+    assert (found.subject, found.evidence["brokers"]) == ("brokers", [0])
+    assert found.cure == "upgrade the brokers to Kafka 3.8.0 or newer"
+    assert answer("EOS003", but(broker_releases={0: Release(KafkaVersion(3, 8), None)})).outcome == "fine"
+
+
+@pytest.mark.parametrize(
+    ("version", "needed"), [("3.3.2", "3.8.0"), ("3.6.2", "3.8.0"), ("3.7.0", "3.8.0"), ("3.7.2", "3.8.0")]
+)
+def test_the_fix_of_workers_bugs_is_a_release_that_exists_and_has_all_fixes(version: str, needed: str) -> None:
+    [found] = answer("EOS003", but(workers={A: worker(A, version)})).findings
+    assert found.cure.startswith(f"upgrade the workers to Kafka {needed} or newer")
+
+
+POLICY = "connector.client.config.override.policy"
+
+
+@pytest.mark.parametrize(
+    ("settings", "in_connector"),
+    [({}, True), ({POLICY: "All"}, True), ({POLICY: "Principal"}, False), ({POLICY: "None"}, False),
+     ({POLICY: "Allowlist"}, False),
+     ({POLICY: "Allowlist", "connector.client.config.override.allowlist": "retry.backoff.ms,retry.backoff.max.ms"},
+      True)],
+)  # fmt: skip
+def test_a_slow_round_is_fixed_where_the_override_policy_allows_it(settings: dict[str, str], in_connector: bool):
+    slow = but(inspection=inspection(tasks(105)), transaction_log=ONE_COORDINATOR, worker_files={A: FILE | settings})
+    [found] = answer("EOS030", slow).findings
+    assert ("PUT /connectors/x/config" in found.cure) is in_connector
+    assert "admin.retry.backoff.ms=5 and admin.retry.backoff.max.ms=5 on all workers" in found.cure
+
+
+@pytest.mark.parametrize(
+    ("policy", "severity", "words"),
+    [("delete", Severity.ERROR, "deleted with time"), ("compact,delete", Severity.ERROR, "deleted with time"),
+     ("", Severity.WARNING, "nothing is deleted")],
+)  # fmt: skip
+def test_an_empty_cleanup_policy_deletes_nothing(policy: str, severity: Severity, words: str) -> None:
+    [found] = answer("EOS052", but(internal_topics=(topic("offsets", cleanup_policy=policy),))).findings
+    assert (found.severity, words in found.message) == (severity, True)
 
 
 @pytest.mark.parametrize("rule", [rule for rule in RULES if rule.needs], ids=lambda rule: rule.id)
@@ -265,7 +328,11 @@ UNTOLD = [
     ("EOS100", but(preflight={"x": UNREAD}), "denied"),
     ("EOS100", but(preflight={"x": (f"The connector {SAYS_NOTHING} of it",)}), "does not say"),
     ("EOS104", but(inspection=inspection(**{"producer.override.transaction.timeout.ms": "${env:T:x}"})), "a number"),
-    ("EOS105", but(inspection=inspection(**{"transaction.boundary": "interval"})), "offset.flush.interval.ms"),
+    (
+        "EOS105",
+        but(inspection=inspection(**{"transaction.boundary": "interval"}), worker_files=UNREAD),
+        "offset.flush.interval.ms",
+    ),
     (
         "EOS130",
         but(acl_differences=acls((UNKNOWN_PRINCIPAL, ClientRole.WORKER, None, transactional_id("x")))),

@@ -5,10 +5,12 @@ from itertools import product
 
 import pytest
 
+from eosctl.analysis.catalogue.offsets import UNCOMMITTED_OFFSET
 from eosctl.analysis.upgrade import check_upgrade
 from eosctl.model.client_roles import ClientRole
 from eosctl.model.evidence import ConnectGroup, GroupMember
 from eosctl.model.offset_stores import SourceSupport
+from eosctl.model.report import Severity
 from eosctl.model.skipped import Skipped
 from eosctl.model.upgrade import Phase, Verdict
 from tests.analysis.config_records import Log
@@ -172,3 +174,25 @@ def test_a_step_down_says_what_it_costs() -> None:
 
 def test_a_step_up_costs_nothing() -> None:
     assert check_upgrade(PREPARED, Phase.ENABLED).consequences == ()
+
+
+UNCOMMITTED = UNCOMMITTED_OFFSET.finding("x", "an aborted offset is the last one", severity=Severity.INFO)
+
+
+@pytest.mark.parametrize("target", PHASES)
+def test_an_offset_that_was_not_committed_stands_in_the_way_of_phases_that_read_it(target) -> None:
+    blocks = target is not Phase.ENABLED
+    check = check_upgrade(cluster(*[Phase.PREPARING] * 3, offset_findings=(UNCOMMITTED,)), target)
+    assert [(each.id, each.severity) for each in check.blockers] == ([("EOS092", Severity.ERROR)] if blocks else [])
+    assert check.verdict is (Verdict.NO if blocks else Verdict.YES)
+
+
+def test_an_error_of_workers_that_are_not_enabled_is_a_warning_on_the_way_up() -> None:
+    found = replace(UNCOMMITTED, severity=Severity.ERROR)
+    check = check_upgrade(cluster(*[Phase.PREPARING] * 3, offset_findings=(found,)), Phase.ENABLED)
+    assert (check.blockers, check.warnings) == ((), (found,))
+
+
+def test_the_way_back_says_to_stop_the_connectors_first() -> None:
+    check = check_upgrade(cluster(*[Phase.ENABLED] * 3), Phase.PREPARING)
+    assert any("stop every source connector before the first restart" in each for each in check.consequences)

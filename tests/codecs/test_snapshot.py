@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from eosctl.codecs.snapshot import decode_snapshot, encode_snapshot
 from eosctl.errors import Undecodable, Unsupported
+from eosctl.model.clock import ClusterClock
 from eosctl.model.config_topic import (
     ConfigRecord,
     ConnectorConfigRecord,
@@ -52,7 +53,7 @@ from eosctl.model.transaction_log import (
     TransactionLogValue,
 )
 from eosctl.model.transactions import TransactionDescription, TransactionState
-from eosctl.model.versions import KafkaVersion
+from eosctl.model.versions import KafkaVersion, Release
 from eosctl.model.workers import ConnectFacts, ConnectorStatus, TaskStatus, WorkerFacts
 
 AT = Origin(5, 1_790_000_000_000, RecordState.OPEN, True, 2000, 3)
@@ -144,7 +145,9 @@ FULL = Snapshot(
         ),
         TransactionLog(TopicFacts("__transaction_state", 50, 3, {}), {0: 1, 49: -1}),
         frozenset({HELD, LOST}),
+        {1: Release(KafkaVersion(3, 8), None), 2: Skipped("no answer")},
     ),
+    clock=ClusterClock(1, -5, 3),
     unlisted=("broker 2 did not list its transactional IDs",),
 )
 EMPTY = Snapshot(1, Skipped("a"), None, Skipped("b"), Skipped("c"), Skipped("d"))
@@ -157,7 +160,9 @@ PARTLY = Snapshot(
     ConnectFacts({}, {}),
     transaction_log=TransactionLogFacts({}, Skipped("not allowed"), 0, ()),
     producers=ProducersFacts({}, TransactionalIdAccess((), None), Skipped("not allowed")),
-    evidence=ClusterEvidence(Skipped("none"), Skipped("no group"), Skipped("denied"), (), None, Skipped("denied")),
+    evidence=ClusterEvidence(
+        Skipped("none"), Skipped("no group"), Skipped("denied"), (), None, Skipped("denied"), Skipped("denied")
+    ),
 )
 
 

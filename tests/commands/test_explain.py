@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from eosctl.analysis.catalogue.index import THEMES
 from eosctl.analysis.explanations import ERROR_PATTERNS
 
@@ -41,9 +43,35 @@ def test_an_error_is_explained_as_before_and_has_no_severity(eosctl):
     assert eosctl("explain", "InvalidPidMappingException").stdout.startswith("ERROR ")
 
 
-def test_what_nobody_knows_is_not_explained(eosctl):
-    ran = eosctl("explain", "EOS999", "-o", "json")
-    assert (ran.exit_code, json.loads(ran.stdout)["data"]["explanations"]) == (1, [])
+@pytest.mark.parametrize(
+    ("text", "near"),
+    [("EOS0800", "EOS080"), ("shadow-offset", "shadowed-offset"), ("ProducerFencdException", "ProducerFencedException"),
+     ("org.apache.kafka.common.errors.TransactionCoordinatrFencdException:", "TransactionCoordinatorFencedException")],
+)  # fmt: skip
+def test_what_nobody_knows_is_said_to_be_unknown_with_what_is_spelt_alike(eosctl, text, near):
+    ran = eosctl("explain", text, "-o", "json")
+    data = json.loads(ran.stdout)["data"]
+    assert (ran.exit_code, data["explanations"], near in data["near"]) == (1, [], True)
+    said = eosctl("explain", text)
+    assert (said.exit_code, " ".join(said.stdout.split())[:22]) == (1, "Nothing is known of: " + text[0])
+
+
+def test_what_is_like_nothing_is_said_to_be_unknown(eosctl):
+    ran = eosctl("explain", "xyzzy 12")
+    assert ran.exit_code == 1
+    assert " ".join(ran.stdout.split()) == "Nothing is known of: xyzzy 12. `eosctl explain --list` lists all that is."
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [("KafkaStorageException", "KafkaStorageException: KAFKA_STORAGE_ERROR, code 56"),
+     ("the broker answered OFFSET_NOT_AVAILABLE", "OFFSET_NOT_AVAILABLE, code 78"),
+     ("org.apache.kafka.connect.errors.ConnectException: it broke", "an error without a code in the protocol")],
+)  # fmt: skip
+def test_a_class_of_kafka_is_explained_by_what_the_protocol_says_of_it(eosctl, text, title):
+    [found] = explained(eosctl("explain", text, "-o", "json"))
+    assert found["title"].endswith(title)
+    assert "retriable" in found["cause"]
 
 
 def test_the_list_has_every_finding_under_its_theme_and_every_error(eosctl):

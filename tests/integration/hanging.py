@@ -49,9 +49,9 @@ def initialise(wire: Wire, transactional_id: str | None, timeout_ms: int = 60_00
 
 
 def transactional_batch(
-    producer: ProducerIdAndEpoch, sequence: int = 0, value: bytes = b"lost", key: bytes = b"key"
+    producer: ProducerIdAndEpoch, sequence: int = 0, value: bytes = b"lost", key: bytes = b"key", ahead_ms: int = 0
 ) -> bytes:
-    """One record in a transactional batch of that producer, with the time of now."""
+    """One record in a transactional batch of that producer, by a clock that is so far ahead."""
     builder = DefaultRecordBatchBuilder(
         magic=2,
         compression_type=0,
@@ -61,7 +61,7 @@ def transactional_batch(
         base_sequence=sequence,
         batch_size=1 << 20,
     )
-    builder.append(0, timestamp=time.time_ns() // 1_000_000, key=key, value=value, headers=[])
+    builder.append(0, timestamp=time.time_ns() // 1_000_000 + ahead_ms, key=key, value=value, headers=[])
     return bytes(builder.build())
 
 
@@ -86,11 +86,11 @@ def produce(wire: Wire, place: TopicPartition, transactional_id: str | None, bat
     return int(answer.base_offset)
 
 
-def hang(wire: Wire, place: TopicPartition, transactional_id: str | None) -> Hung:
+def hang(wire: Wire, place: TopicPartition, transactional_id: str | None, *, ahead_ms: int = 0) -> Hung:
     """A transaction that hangs in the partition; its ID is Empty at its coordinator, or None has the producer ID."""
     producer = initialise(wire, transactional_id)
     # A broker asks for a transactional ID, and without verification for no more of it.
-    offset = produce(wire, place, transactional_id or "nobody", transactional_batch(producer))
+    offset = produce(wire, place, transactional_id or "nobody", transactional_batch(producer, ahead_ms=ahead_ms))
     return Hung(place, producer, offset, transactional_id)
 
 

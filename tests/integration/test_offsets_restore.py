@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from eosctl.model.partitioner import java_partition
 from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.conftest import Ran
+from tests.integration.producers import transactional_producer
 from tests.integration.test_migrate_refused import Ground
 
 pytestmark = pytest.mark.kafka
@@ -110,3 +112,25 @@ def test_a_connector_that_runs_is_left_alone(ground: Ground, restore: Callable[.
     before = ground.held()
     assert restore({"offsets": [entry({"f": 1}, {"p": 9})]}).exit_code == 8
     assert ground.held() == before
+
+
+def test_a_value_that_an_aborted_one_hides_from_workers_without_exactly_once_is_written_again(
+    ground: Ground, restore: Callable[..., Ran], eosctl: Eosctl
+):
+    producer = transactional_producer(ground.servers, f"{ground.name}-stopped-0")
+    producer.begin_transaction()
+    producer.produce(ground.offsets, b'{"p":99}', A, java_partition(A, 3))
+    assert producer.flush(30) == 0
+    producer.abort_transaction(30)
+    topics = ("--worker-offsets-topic", ground.offsets, "--config-topic", ground.configs)
+    show = ("offsets", "show", "-b", ground.servers, "--group-id", ground.name, *topics, "--connector", "stopped")
+
+    def hidden() -> list[object]:
+        rows = json.loads(eosctl(*show, "--exactly-once", "disabled", "-o", "json").stdout)["data"]["offsets"]
+        return [each["by_phase"]["not_enabled"]["value"] for each in rows if each["by_phase"] is not None]
+
+    assert hidden() == [{"p": 99}]
+    before = ground.held()
+    committed = json.loads(before[A])
+    assert restore({"offsets": [entry({"f": 1}, committed)]}).exit_code == 0
+    assert (hidden(), ground.held()) == ([], before)

@@ -151,8 +151,13 @@ def test_an_open_transaction_hides_its_offsets_and_an_aborted_one_is_not_used(
     [row] = data(show(*ask, "--exactly-once", "enabled", "--offsets-topic", worker))["offsets"]
     assert row["kafka_effective"]["value"] == {"p": 1}
     assert "an open transaction may replace it" in row["provenance"]
-    [plain] = data(show(*ask, "--exactly-once", "disabled"))["offsets"]
-    assert plain["connector"] == "c"
+    ran = show(*ask, "--exactly-once", "disabled")
+    [plain] = data(ran)["offsets"]
+    assert (plain["connector"], plain["kafka_effective"]["value"]) == ("c", {"p": 3})
+    assert {phase: each["value"] for phase, each in plain["by_phase"].items()} == {
+        "enabled": {"p": 1},
+        "not_enabled": {"p": 3},
+    }
     ran = show(*ask, "--exactly-once", "enabled")
     assert "open-transaction" in finding_names(ran)
     producer.commit_transaction(30)

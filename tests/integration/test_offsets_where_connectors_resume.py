@@ -19,6 +19,7 @@ from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
 from tests.commands.conftest import Ran
 from tests.integration.file_connectors import FileConnectors, wait_for
+from tests.integration.producers import transactional_producer
 
 pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
 
@@ -174,3 +175,56 @@ def assert_foretold(case: Case, file: Path, shown: Shown, connectors: FileConnec
     away.rename(file)
     values = connectors.await_last(case.name, MORE[-1])
     assert values == [line.encode() for line in LINES] + again, case.name
+
+
+def test_an_aborted_offset_skips_records_without_exactly_once_until_the_committed_one_is_written_again(
+    two_workers: Sandbox, eosctl: Eosctl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two connectors with the same fault: the first begins as it is, the second after the fix of its finding."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    worker, config_topic, offsets_topic = WORKERS["disabled"]
+    servers = two_workers.bootstrap_servers
+    connectors = FileConnectors(two_workers.connect_url(worker), servers, tmp_path)
+    topics = ("-b", servers, "--worker-offsets-topic", offsets_topic, "--config-topic", config_topic)
+    ask = (
+        "offsets",
+        "show",
+        *topics,
+        "--worker-bootstrap-servers",
+        servers,
+        "--exactly-once",
+        "disabled",
+        "-o",
+        "json",
+    )
+    rows = [Case("skips", resumes=True), Case("fixed", resumes=True)]
+    named = [word for case in rows for word in ("--connector", case.name)]
+    run_before(connectors, rows, lambda: json.loads(eosctl(*ask, *named).stdout)["data"])
+    for case in rows:
+        [row] = json.loads(eosctl(*ask, "--connector", case.name).stdout)["data"]["offsets"]
+        with connectors.file(case.name).open("a") as lines:
+            lines.writelines(f"{line}\n" for line in MORE)
+        producer = transactional_producer(servers, f"planted-{case.name}")
+        producer.begin_transaction()
+        end = json.dumps({"position": connectors.file(case.name).stat().st_size})
+        key = base64.b64decode(row["key_base64"])
+        producer.produce(offsets_topic, end, key, row["worker_global"]["topic_partition"])
+        assert producer.flush(30) == 0
+        producer.abort_transaction(30)
+    connectors.create("skips")
+    found = [each for each in json.loads(eosctl(*ask).stdout)["data"]["findings"] if each["id"] == "EOS092"]
+    assert [(each["subject"], each["severity"]) for each in found if each["subject"] == "skips"] == [("skips", "error")]
+    file = str(tmp_path / "fixed.json")
+    exported = eosctl("offsets", "export", file, *topics, "--connector", "fixed", "--exactly-once", "enabled")
+    assert exported.exit_code == 0, exported.stderr
+    to = ("--group-id", "plain", "--connect-url", connectors.url, "--connector", "fixed", "--yes")
+    restored = eosctl("offsets", "restore", file, *topics, *to)
+    assert restored.exit_code == 0, restored.stderr
+    connectors.create("fixed")
+    expected = {"skips": LINES, "fixed": LINES + MORE}
+    for case in rows:
+        connectors.await_running(case.name)
+        with connectors.file(case.name).open("a") as lines:
+            lines.write("last\n")
+        values = connectors.await_last(case.name, "last")
+        assert values == [line.encode() for line in [*expected[case.name], "last"]], case.name

@@ -1,7 +1,7 @@
 """Rules about the transaction log and replication on two brokers, and about IDs that expire: made, found, cured."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import httpx
@@ -57,10 +57,26 @@ def doctor(brokers: Sandbox, group: str, eosctl: Eosctl) -> Doctor:
     return Doctor(eosctl, ("-b", brokers.bootstrap_servers, "--group-id", group, "--timeout", 3))
 
 
-def test_a_transaction_log_that_wants_more_replicas_than_it_has(brokers: Sandbox, doctor: Doctor) -> None:
+def test_a_transaction_log_that_wants_more_replicas_than_it_has(
+    brokers: Sandbox, doctor: Doctor, tmp_path: Path
+) -> None:
     alter_topic(brokers, LOG, min_insync_replicas="2")
-    run_kafka_tool(brokers, doctor.sees(("EOS040", LOG))["EOS040", LOG]["cure"])
+    cure = doctor.sees(("EOS040", LOG))["EOS040", LOG]["cure"]
+    assert cure == f"raise the replication factor of {LOG} to 2 or more with kafka-reassign-partitions.sh"
+    admin = AdminClient({"bootstrap.servers": brokers.bootstrap_servers})
+    leaders = {number: [each.leader] for number, each in admin.list_topics(LOG).topics[LOG].partitions.items()}
+    place_log(brokers, tmp_path, {number: [*there, 3 - there[0]] for number, there in leaders.items()})
     doctor.sees_no_more(("EOS040", LOG))
+    alter_topic(brokers, LOG, min_insync_replicas="1")
+    place_log(brokers, tmp_path, leaders)
+
+
+def place_log(brokers: Sandbox, directory: Path, replicas: Mapping[int, list[int]]) -> None:
+    """Each partition of the transaction log is on these brokers from now on."""
+    file = directory / "log.json"
+    places = [{"topic": LOG, "partition": number, "replicas": each} for number, each in replicas.items()]
+    file.write_text(json.dumps({"version": 1, "partitions": places}))
+    run_kafka_tool(brokers, f"kafka-reassign-partitions.sh --execute --reassignment-json-file {file}")
 
 
 @pytest.mark.variation
@@ -98,7 +114,8 @@ def test_a_broker_is_gone_that_leads_the_transaction_log_and_a_partition_of_an_o
 
 
 def test_topics_with_fewer_replicas_than_there_are_brokers(brokers: Sandbox, doctor: Doctor, tmp_path: Path) -> None:
-    conditions = (("EOS042", LOG), *(("EOS054", topic) for topic in INTERNAL))
+    alter_topic(brokers, "connect-status", min_insync_replicas="2")
+    conditions = (("EOS042", LOG), *(("EOS054", topic) for topic in INTERNAL), ("EOS053", "connect-status"))
     found = doctor.sees(*conditions)
     assert all("with kafka-reassign-partitions.sh" in found[condition]["cure"] for condition in conditions)
     every = [(topic, number) for topic, count in (INTERNAL | {LOG: LOG_PARTITIONS}).items() for number in range(count)]

@@ -223,16 +223,6 @@ def test_a_worker_of_another_version_and_its_bugs(cluster: Sandbox, eosctl: Eosc
     upgraded.sees_no_more(("EOS002", "workers"), ("EOS003", "3.6.2"))
 
 
-def test_a_topic_that_needs_more_replicas_than_it_has(cluster: Sandbox, doctor: Doctor) -> None:
-    run_kafka_tool(
-        cluster,
-        "kafka-configs.sh --alter --entity-type topics --entity-name connect-status --add-config min.insync.replicas=2",
-    )
-    condition = ("EOS053", "connect-status")
-    run_kafka_tool(cluster, doctor.sees(condition)[condition]["cure"])
-    doctor.sees_no_more(condition)
-
-
 def test_a_transaction_that_outlives_its_timeout(cluster: Sandbox, doctor: Doctor, eosctl: Eosctl) -> None:
     cure = doctor.sees(("EOS112", OVERDUE_ID))["EOS112", OVERDUE_ID]["cure"]
     program, *line = cure.split()

@@ -6,14 +6,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import pytest
-from confluent_kafka import Consumer, Producer
-from confluent_kafka import TopicPartition as Assigned
+from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from eosctl.model.names import TopicPartition
+from eosctl.operations.session import Session
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
 from tests.commands.conftest import Ran
+from tests.integration.committed import committed_reader, committed_values
 from tests.integration.coordinators import coordinator_of, describe, state_of, wire_to
 from tests.integration.hanging import (
     UNVERIFIED,
@@ -172,6 +173,42 @@ def test_topics_and_age_narrow_the_search(stage: Stage, eosctl: Eosctl):
     assert "no hanging transactions" in ran.stdout
 
 
+def test_one_whose_timestamp_lies_in_the_future_is_undecided_until_it_is_aborted_by_force(
+    stage: Stage, eosctl: Eosctl, tmp_path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    create(stage.servers, "ahead", 1)
+    with wire_to(stage.servers) as wire:
+        hung = hang(wire, TopicPartition("ahead", 0), "by-a-clock-ahead", ahead_ms=1_800_000)
+    arguments = ("transactions", "hanging", "-b", stage.servers, "--topic", "ahead")
+    ran = eosctl(*arguments, "-o", "json")
+    data = json.loads(ran.stdout)["data"]
+    assert (ran.exit_code, data["transactions"], found(data["undated"])) == (3, [], expected([hung]))
+    assert data["undated"][0]["reason"].endswith("s in the future")
+    assert data["cluster_clock"]["ahead_ms"] == pytest.approx(0, abs=1000)
+    assert "how old they are is not known" in eosctl(*arguments).stdout
+    abort = data["undated"][0]["next"].rpartition("eosctl ")[2].split()
+    refused = eosctl(*abort[:-1], "-b", stage.servers, "--yes")
+    assert refused.exit_code == 8
+    assert "in the future, so its age is not known" in refused.stderr
+    assert eosctl(*abort, "-b", stage.servers, "--yes").exit_code == 0
+    assert eosctl(*arguments).exit_code == 0
+
+
+def test_by_a_clock_that_is_hours_late_nothing_is_young(
+    stage: Stage, eosctl: Eosctl, monkeypatch: pytest.MonkeyPatch, tmp_path
+):
+    monkeypatch.setattr(Session, "now", staticmethod(lambda: time.time_ns() // 1_000_000 - 7_200_000))
+    ran = eosctl("transactions", "hanging", "-b", stage.servers, "-o", "json")
+    data = json.loads(ran.stdout)["data"]
+    assert (ran.exit_code, found(data["undated"])) == (3, expected(stage.hung))
+    assert data["cluster_clock"]["ahead_ms"] == pytest.approx(7_200_000, abs=1000)
+    saved = eosctl("snapshot", "save", tmp_path / "late", "-b", stage.servers)
+    assert saved.exit_code == 3, "there is no Connect here to save"
+    again = eosctl("transactions", "hanging", "--snapshot", tmp_path / "late", "-o", "json")
+    assert found(json.loads(again.stdout)["data"]["undated"]) == expected(stage.hung)
+
+
 def test_the_last_stable_offset_is_told_with_who_holds_it(stage: Stage, eosctl: Eosctl):
     ran = eosctl("transactions", "lso", "-b", stage.servers, "quiet", "-o", "json")
     (row,) = json.loads(ran.stdout)["data"]["partitions"]
@@ -233,8 +270,8 @@ def test_abort_cures_each_and_readers_of_committed_records_move_on(
     plain = Producer({"bootstrap.servers": stage.servers})
     plain.produce("quiet", b"behind")
     assert plain.flush(30) == 0
-    reader = _reader(stage)
-    assert b"behind" not in _committed(reader, "quiet", until=None)
+    reader = committed_reader(stage.servers, "quiet")
+    assert b"behind" not in committed_values(reader, until=None)
     for hung in stage.hung:
         at_work = ["--force"] if hung.transactional_id == "at-work-elsewhere" else []
         ran = eosctl(
@@ -244,30 +281,9 @@ def test_abort_cures_each_and_readers_of_committed_records_move_on(
         )  # fmt: skip
         assert ran.exit_code == 0, ran.stderr
         assert "aborted; the last stable offset" in ran.stdout
-    assert b"behind" in _committed(reader, "quiet", until=b"behind")
+    assert b"behind" in committed_values(reader, until=b"behind")
     reader.close()
     assert hanging(eosctl, stage)["transactions"] == []
     assert find_hanging(stage.sandbox, TOPICS) == []
     stage.live["long"].commit_transaction(30)
     stage.live["elsewhere"].commit_transaction(30)
-
-
-def _reader(stage: Stage) -> Consumer:
-    reader = Consumer({"bootstrap.servers": stage.servers, "group.id": "reader", "isolation.level": "read_committed"})
-    reader.assign([Assigned("quiet", 0, 0)])
-    return reader
-
-
-def _committed(reader: Consumer, topic: str, until: bytes | None) -> list[bytes]:
-    """Values that the reader is given: up to `until`, or all that come before nothing more does for a second."""
-    values: list[bytes] = []
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        message = reader.poll(1.0)
-        if message is None and until is None:
-            break
-        if message is not None and message.error() is None:
-            values.append(message.value())
-            if message.value() == until:
-                break
-    return values

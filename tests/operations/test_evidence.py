@@ -61,7 +61,16 @@ def test_without_brokers_each_of_their_facts_says_so_and_no_other() -> None:
     found = evidence(cluster=NO_BROKERS)
     assert (found.as_of, found.group_id, found.workers, found.statuses) == (7, "g", WORKERS, {})
     names = {"cluster_id", "group", "inspection", "brokers", "internal_topics", "transaction_log", "transactions"}
-    names |= {"leaderless", "transactional_ids", "idle_since", "offset_findings", "groups", "acl_differences"}
+    names |= {
+        "clock",
+        "broker_releases",
+        "leaderless",
+        "transactional_ids",
+        "idle_since",
+        "offset_findings",
+        "groups",
+        "acl_differences",
+    }
     assert skipped(found) == {
         **dict.fromkeys(names, NO_BROKERS),
         "worker_files": Skipped("no --worker-config was given"),

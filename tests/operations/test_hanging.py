@@ -3,6 +3,7 @@
 import pytest
 
 from eosctl.errors import NotAuthorized, Unreachable
+from eosctl.model.clock import ClusterClock
 from eosctl.model.config_topic import ConfigRecord
 from eosctl.model.hanging import HangingReason, TransactionalIdAccess
 from eosctl.model.partition_producers import NO_LEADER
@@ -10,6 +11,7 @@ from eosctl.model.report import exit_code
 from eosctl.model.skipped import Skipped
 from eosctl.model.snapshot import ConfigTopicLog
 from eosctl.operations.hanging import HangingRequest, find_hanging
+from eosctl.render.views.hanging import view_hanging
 from tests.operations.transactions import HERE, THERE, active, cluster, described
 
 ALL = HangingRequest((), None, 900_000, "connect-configs", None)
@@ -36,6 +38,45 @@ def test_a_transaction_that_its_coordinator_knows_in_the_partition_is_in_progres
     assert [each.hangs for each in found.verdicts] == [False]
     assert str(found.owners["task-0"]).startswith("unknown")
     assert exit_code(found) == 0
+
+
+FUTURE = active(age_ms=-3_600_000)
+JUST_NOW = active(age_ms=1000)
+LATE = ClusterClock(1, 7_200_000, 5)
+
+
+@pytest.mark.parametrize(
+    ("young", "clock", "reason"),
+    [
+        (FUTURE, ClusterClock(1, 0, 5), "the timestamp of its last batch is 3600.0 s in the future"),
+        (JUST_NOW, LATE, "the clock of controller 1 is 7200 s ahead of this machine's"),
+        (JUST_NOW, Skipped("denied"), "the cluster's clock could not be compared with this machine's: denied"),
+    ],
+)
+def test_what_nobody_will_end_and_has_no_known_age_is_named_and_the_answer_incomplete(young, clock, reason):
+    found = find_hanging(cluster([young], [young], clock=clock), ALL)
+    assert (found.verdicts, [each.reason for each in found.undated]) == ((), [reason])
+    assert [each.reason for each in found.coverage.gaps][-1:] == [reason]
+    assert exit_code(found) == 3
+    row = view_hanging(found).data["undated"][0]
+    assert row["next"].endswith("abort --topic orders --partition 0 --start-offset 5 --force")
+
+
+def test_what_is_in_progress_or_has_ended_is_no_doubt_whatever_the_clocks_say():
+    known = {"listed": {"task-0": 9}, "answers": {"task-0": described("task-0", 9, HERE)}}
+    for found in (find_hanging(cluster([FUTURE], clock=LATE, **known), ALL),
+                  find_hanging(cluster([FUTURE], [active(start=None)], clock=LATE), ALL)):  # fmt: skip
+        assert (found.verdicts, found.undated, exit_code(found)) == ((), (), 0)
+
+
+def test_a_young_one_is_left_alone_where_the_clocks_agree_and_no_coordinator_is_asked():
+    found = find_hanging(cluster([JUST_NOW], transactional_ids=Unreachable("not to be asked")), ALL)
+    assert (found.verdicts, found.undated, found.clock) == ((), (), ClusterClock(1, 0, 5))
+
+
+def test_the_clock_is_not_asked_for_where_nothing_is_young():
+    found = find_hanging(cluster([active()], [active()], clock=Unreachable("not to be asked")), ALL)
+    assert (found.clock, len(found.verdicts)) == (None, 1)
 
 
 def test_where_no_leader_answers_nothing_found_ends_with_4_and_something_found_with_1():

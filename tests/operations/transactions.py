@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from eosctl.model.clock import ClusterClock
 from eosctl.model.hanging import TransactionalIdAccess
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.partition_producers import NO_LEADER
@@ -21,9 +22,11 @@ HERE, THERE = TopicPartition("orders", 0), TopicPartition("orders", 1)
 SEES_ALL = TransactionalIdAccess((), None)
 
 
-def active(producer_id: int = 9, place: TopicPartition = HERE, start: int | None = 5) -> ActiveProducer:
+def active(
+    producer_id: int = 9, place: TopicPartition = HERE, start: int | None = 5, age_ms: int = 3_600_000
+) -> ActiveProducer:
     """A producer whose last batch is an hour old, with a transaction open from `start` on."""
-    return ActiveProducer(place, ProducerIdAndEpoch(producer_id, 0), 3, NOW - 3_600_000, None, start)
+    return ActiveProducer(place, ProducerIdAndEpoch(producer_id, 0), 3, NOW - age_ms, None, start)
 
 
 def described(name: str, producer_id: int = 9, *partitions: TopicPartition) -> TransactionDescription:
@@ -59,6 +62,7 @@ def cluster(
         **{
             "as_of": NOW,
             "access": SEES_ALL,
+            "clock": ClusterClock(1, 0, 5),
             "producers": producers,
             "offsets": offsets,
             "waiting_groups": {},

@@ -13,7 +13,7 @@ UNUSABLE: Final = FindingKind(
     "brokers' settings (3 and 2 by default), and written with acks=all.",
     fix="start the missing brokers, or set transaction.state.log.replication.factor and transaction.state.log.min.isr "
     "to what the brokers allow and restart them",
-    source="KIP-98",
+    source="KIP-98; Partition.appendRecordsToLeader",
 )
 LEADERLESS: Final = FindingKind(
     id="EOS041",
@@ -38,10 +38,12 @@ VERIFY: Final = FindingKind(
     name="partition-verification-off",
     title="partition verification is off",
     severity=Severity.WARNING,
-    cause="Verification (KIP-890) keeps a zombie's late batch from opening a hanging transaction.",
+    cause="From 3.6 on brokers ask the coordinator whether a partition belongs to the transaction (KIP-890), so that "
+    "no late batch of a zombie opens a hanging one. The setting has no effect on producers of 4.0 and newer where "
+    "transaction.version is 2: their partitions are added by the broker itself.",
     fix="kafka-configs.sh --alter --entity-type brokers --entity-default --add-config "
     "transaction.partition.verification.enable=true",
-    source="KIP-890",
+    source="KIP-890; ReplicaManager.maybeSendPartitionsToTransactionCoordinator",
 )
 EXPIRES: Final = FindingKind(
     id="EOS044",

@@ -19,9 +19,10 @@ NEVER_ASKED: Final = FindingKind(
     name="exactly-once-not-required",
     title="connector was never asked",
     severity=Severity.INFO,
-    cause="The default, `requested`, checks nothing.",
+    cause="The default, `requested`, checks nothing. `required` is refused (400) until every worker is enabled, and "
+    "for a connector that does not implement exactlyOnceSupport().",
     fix="set exactly.once.support=required: PUT /connectors/<connector>/config",
-    source="KIP-618",
+    source="KIP-618; DistributedHerder.validateSourceConnectorExactlyOnceSupport",
 )
 IGNORED: Final = FindingKind(
     id="EOS102",
@@ -37,9 +38,10 @@ BREAKING: Final = FindingKind(
     name="override-breaks-idempotence",
     title="override breaks idempotence",
     severity=Severity.ERROR,
-    cause="An idempotent producer needs acks=all, at most 5 requests in flight and retries.",
-    fix="remove the setting from the connector's config",
-    source="KIP-98, KIP-618",
+    cause="An idempotent producer needs acks=all, at most 5 requests in flight and retries. A connector has the "
+    "worker's `producer.` settings where it has no `producer.override.` of its own.",
+    fix="remove the setting from the connector's config, or from the workers' files",
+    source="ProducerConfig.postProcessAndValidateIdempotenceConfigs; Worker.baseProducerConfigs",
 )
 TOO_LONG: Final = FindingKind(
     id="EOS104",
@@ -67,16 +69,19 @@ MIRROR: Final = FindingKind(
     title="MirrorMaker reads uncommitted",
     severity=Severity.WARNING,
     cause="Exactly-once of a mirror holds for what its consumer reads.",
-    fix="set source.consumer.isolation.level=read_committed in the connector's config",
-    source="Kafka documentation, geo-replication",
+    fix="set source.consumer.isolation.level=read_committed: PUT /connectors/<connector>/config; in dedicated mode, "
+    "which has no such request, set <source>.consumer.isolation.level=read_committed in mm2.properties and restart "
+    "the nodes",
+    source="MirrorConnectorConfig.sourceConsumerConfig; MirrorMakerConfig.connectorBaseConfig",
 )
 DEDICATED: Final = FindingKind(
     id="EOS107",
     name="mirror-without-internal-rest",
     title="dedicated MirrorMaker without internal REST",
-    severity=Severity.ERROR,
+    severity=Severity.WARNING,
     cause="Nodes of a dedicated MirrorMaker open no REST server unless dedicated.mode.enable.internal.rest says so "
-    "(3.5).",
+    "(from 3.5 on). One node alone is its own leader and needs none; of several, only the leader can have tasks "
+    "fenced.",
     fix="set dedicated.mode.enable.internal.rest=true and listeners on every node, and restart them",
     source="KIP-710",
 )

@@ -10,8 +10,23 @@ UNCOMMITTED: Final = FindingKind(
     title="consumers that read uncommitted",
     severity=Severity.WARNING,
     cause="A consumer reads records of aborted transactions unless it sets isolation.level=read_committed; that is not "
-    "its default, and the cluster does not know it.",
-    fix="set isolation.level=read_committed in every consumer of the connectors' topics",
-    source="KIP-98",
+    "its default, and the cluster does not know it. A share group has the group setting share.isolation.level, by "
+    "default read_uncommitted too.",
+    fix="set isolation.level=read_committed in every consumer of the connectors' topics; for a share group: "
+    "kafka-configs.sh --alter --entity-type groups --entity-name <group> --add-config "
+    "share.isolation.level=read_committed",
+    source="KIP-98, KIP-932; GroupConfig.SHARE_ISOLATION_LEVEL_CONFIG",
 )
-KINDS: Final = (UNCOMMITTED,)
+SINK: Final = FindingKind(
+    id="EOS121",
+    name="sink-reads-uncommitted",
+    title="sink connector that reads uncommitted",
+    severity=Severity.INFO,
+    cause="A sink's consumer has the worker's `consumer.` settings and the connector's `consumer.override.` ones, and "
+    "reads records of aborted transactions unless isolation.level=read_committed is among them: exactly-once of the "
+    "source that wrote its topics ends there.",
+    fix="set consumer.override.isolation.level=read_committed: PUT /connectors/<connector>/config, or "
+    "consumer.isolation.level=read_committed on all workers",
+    source="Worker.baseConsumerConfigs",
+)
+KINDS: Final = (UNCOMMITTED, SINK)

@@ -53,10 +53,23 @@ MOVING: Final = FindingKind(
     fix="wait: `eosctl upgrade-check --to <phase> --wait 300` ends when the group is at rest",
     source="KIP-415",
 )
+ONE_ADDRESS: Final = FindingKind(
+    id="EOS025",
+    name="shared-worker-address",
+    title="workers that cannot reach each other",
+    severity=Severity.ERROR,
+    cause="A task start asks the leader to fence, and every change is forwarded to the leader, at the address that it "
+    "advertises. Where two members advertise one address, or one of several hosts advertises its loopback address, "
+    "such a request reaches another worker or none: tasks turn FAILED with `IO Error trying to forward REST request`.",
+    fix="set rest.advertised.host.name and rest.advertised.port of every worker to what the other workers reach it by, "
+    "and restart them one by one",
+    source="DistributedHerder.fenceZombieSourceTasks; RestClient.httpRequest",
+)
 KINDS: Final = (
     NO_GROUP,
     UNNAMED,
     STRANGER,
     PROTOCOL,
     MOVING,
+    ONE_ADDRESS,
 )

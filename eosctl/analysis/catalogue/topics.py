@@ -4,6 +4,8 @@ from typing import Final
 
 from eosctl.model.report import FindingKind, Severity
 
+TOO_FEW_REPLICAS: Final = "raise the replication factor of <topic> with kafka-reassign-partitions.sh"
+
 MISSING: Final = FindingKind(
     id="EOS050",
     name="missing-internal-topic",
@@ -30,9 +32,10 @@ CLEANUP: Final = FindingKind(
     title="internal topic is not compacted",
     severity=Severity.ERROR,
     cause="With `delete` in its cleanup policy a topic loses connectors or offsets with time; workers that may read "
-    "the policy refuse to start.",
+    "the policy refuse to start. An empty policy, which brokers accept from 4.2 on, deletes and compacts nothing: "
+    "workers start, and read a topic that grows for ever.",
     fix="kafka-configs.sh --alter --entity-type topics --entity-name <topic> --add-config cleanup.policy=compact",
-    source="Kafka Connect configuration",
+    source="TopicAdmin.verifyTopicCleanupPolicyOnlyCompact; LogConfig",
     commands=("inspect-config", "offsets show"),
 )
 WRITABLE: Final = FindingKind(
@@ -41,8 +44,9 @@ WRITABLE: Final = FindingKind(
     title="internal topic cannot be written",
     severity=Severity.ERROR,
     cause="Workers write with acks=all, which waits for min.insync.replicas.",
-    fix="kafka-configs.sh --alter --entity-type topics --entity-name <topic> --add-config min.insync.replicas=1",
-    source="Kafka broker configuration",
+    fix="start the brokers that hold its replicas: kafka-topics.sh --describe --topic <topic> names them. Where "
+    f"min.insync.replicas is above the replication factor, {TOO_FEW_REPLICAS}",
+    source="Partition.appendRecordsToLeader",
 )
 THIN: Final = FindingKind(
     id="EOS054",

@@ -4,13 +4,19 @@ from typing import Final
 
 from eosctl.model.report import FindingKind, Severity
 
+IN_PREPARE: Final = (
+    "bring back the leaders of its partitions (kafka-topics.sh --describe --unavailable-partitions); where all have "
+    "one, restart the broker that coordinates the ID"
+)
+
 NO_LEADER_ID: Final = FindingKind(
     id="EOS110",
     name="leader-id-unknown",
     title="no leader ever prepared",
     severity=Severity.ERROR,
     cause="A leader that is preparing or enabled claims connect-cluster-<group.id> as soon as it is elected. If the ID "
-    "expires, because nothing was written for transactional.id.expiration.ms, the leader's next write fails (`Failed "
+    "expires, because nothing was written for transactional.id.expiration.ms (with connect.protocol=sessioned a new "
+    "session key each hour keeps it in use), the leader's next write fails (`Failed "
     "to perform fencable send to config topic`), and it claims the ID again only if that was a change of a config. "
     "After a failed `restart?includeTasks=true` it never does, and refuses every change until it is restarted "
     "(measured with 4.3.1).",
@@ -24,8 +30,9 @@ NO_TASK_ID: Final = FindingKind(
     name="task-ids-unknown",
     title="tasks run without known IDs",
     severity=Severity.WARNING,
-    cause="A task claims its ID before it starts. An ID that nobody used for transactional.id.expiration.ms (7 days) "
-    "is forgotten, and the task's next write fails with InvalidPidMappingException.",
+    cause="A task claims its ID before it starts, and keeps its producer while it is PAUSED. An ID that nobody used "
+    "for transactional.id.expiration.ms (7 days) is forgotten, and the task's next write fails with "
+    "InvalidPidMappingException.",
     fix="restart each of them: POST /connectors/<connector>/tasks/<task>/restart, of which the leader writes nothing",
     source="KIP-98, KIP-618",
 )
@@ -34,10 +41,11 @@ OVERDUE: Final = FindingKind(
     name="transaction-overdue",
     title="transaction outlives its timeout",
     severity=Severity.ERROR,
-    cause="A coordinator aborts what is open for longer than its timeout, unless a partition is offline or it is stuck "
-    "(KAFKA-16352).",
-    fix="eosctl fence --transactional-id <id>",
-    source="KIP-98",
+    cause="A coordinator aborts what is Ongoing for longer than its timeout. In PrepareCommit and PrepareAbort the "
+    "outcome is decided and has no timeout: markers wait for partitions without leader, or, with brokers before 3.8, "
+    "for ever (KAFKA-16352). Fencing is refused there (CONCURRENT_TRANSACTIONS).",
+    fix=f"for Ongoing: eosctl fence --transactional-id <id>; for Prepare*: {IN_PREPARE}",
+    source="KIP-98, KAFKA-16352; TransactionMarkerChannelManager",
 )
 COLLISION: Final = FindingKind(
     id="EOS113",

@@ -28,8 +28,9 @@ BUGS: Final = FindingKind(
     name="known-bugs",
     title="bugs that are fixed in newer releases",
     severity=Severity.INFO,
-    cause="Several bugs of exactly-once sources were fixed after 3.3.0.",
-    fix="upgrade the workers to the newest release of their branch, or to 3.9 or newer",
+    cause="Several bugs of exactly-once sources were fixed after 3.3.0: those of workers until 3.8.0, that of brokers "
+    "(KAFKA-16352) in 3.8.0.",
+    fix="upgrade the workers, or the brokers, to the release that the finding names",
     source="Kafka's issues that the finding names",
 )
 KINDS: Final = (

@@ -5,13 +5,14 @@ from typing import Final
 
 from eosctl.analysis.catalogue import brokers as kinds
 from eosctl.model.counts import counted
-from eosctl.model.evidence import Evidence
+from eosctl.model.evidence import Evidence, TransactionLog
 from eosctl.model.report import Finding
-from eosctl.model.rules import Rule
+from eosctl.model.rules import Rule, Versions, Whose
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import KafkaVersion
 
 FACTOR: Final = "transaction.state.log.replication.factor"
+LOG_MIN_ISR: Final = "transaction.state.log.min.isr"
 MIN_ISR: Final = "min.insync.replicas"
 VERIFICATION: Final = "transaction.partition.verification.enable"
 EXPIRATION: Final = "transactional.id.expiration.ms"
@@ -35,35 +36,53 @@ def _not_told(node: int, key: str) -> Skipped:
 
 
 def _unusable(evidence: Evidence) -> Iterator[Finding | Skipped]:
-    log, live = evidence.transaction_log, len(evidence.brokers) if not isinstance(evidence.brokers, Skipped) else 0
+    log = evidence.transaction_log
     if isinstance(log, Skipped):
         return
     if log is None:
         yield from _untold(evidence)
-        for node, settings in _told(evidence).items():
-            if FACTOR not in settings:
-                yield _not_told(node, FACTOR)
-            elif int(settings[FACTOR]) > live:
-                message = (
-                    f"{FACTOR} is {settings[FACTOR]} and {live} brokers live: the transaction log cannot be "
-                    f"created, "
-                    "so no transactional producer ever starts"
-                )
-                yield kinds.UNUSABLE.finding(f"broker {node}", message, {"live_brokers": live})
+        yield from _not_yet_usable(evidence)
         return
-    in_sync = log.facts.setting(MIN_ISR)
-    if isinstance(in_sync, Skipped):
-        yield in_sync
-        return
-    minimum = int(in_sync)
-    if minimum > log.facts.replication_factor:
+    text = log.facts.setting(MIN_ISR)
+    if isinstance(text, Skipped):
+        yield text
+    elif log.facts.lacks_replicas(int(text)):
+        factor, in_sync = log.facts.replication_factor, log.facts.in_sync
         message = (
-            f"{MIN_ISR} of {LOG} is {minimum} and its replication factor {log.facts.replication_factor}: no "
-            f"transaction can "
-            "begin or end"
+            f"{MIN_ISR} of {LOG} is {text}, its replication factor {factor}, and a partition has "
+            f"{factor if in_sync is None else in_sync} in sync: no transaction can begin or end there"
         )
-        cure = f"kafka-configs.sh --alter --entity-type topics --entity-name {LOG} --add-config {MIN_ISR}=1"
-        yield kinds.UNUSABLE.finding(LOG, message, {"min_isr": minimum}, cure=cure)
+        yield kinds.UNUSABLE.finding(
+            LOG, message, {"min_isr": int(text), "in_sync": in_sync}, cure=_more(log, int(text))
+        )
+
+
+def _more(log: TransactionLog, minimum: int) -> str:
+    if minimum > log.facts.replication_factor:
+        return f"raise the replication factor of {LOG} to {minimum} or more with kafka-reassign-partitions.sh"
+    return (
+        "start the brokers that hold the replicas: kafka-topics.sh --describe --under-min-isr-partitions names the "
+        "partitions"
+    )
+
+
+def _not_yet_usable(evidence: Evidence) -> Iterator[Finding | Skipped]:
+    """Of a log that the first transactional ID will create."""
+    live = len(evidence.brokers) if not isinstance(evidence.brokers, Skipped) else 0
+    for node, settings in _told(evidence).items():
+        unknown = [key for key in (FACTOR, LOG_MIN_ISR) if key not in settings]
+        if unknown:
+            yield _not_told(node, unknown[0])
+            continue
+        factor, minimum = int(settings[FACTOR]), int(settings[LOG_MIN_ISR])
+        if factor > live or minimum > factor:
+            why = f"{live} brokers live" if factor > live else f"{LOG_MIN_ISR} is {minimum}"
+            what = "created" if factor > live else "written"
+            message = (
+                f"{FACTOR} is {factor} and {why}: the transaction log cannot be {what}, so no transactional producer "
+                "ever starts"
+            )
+            yield kinds.UNUSABLE.finding(f"broker {node}", message, {"live_brokers": live, "min_isr": minimum})
 
 
 def _leaderless(evidence: Evidence) -> Iterator[Finding]:
@@ -92,11 +111,11 @@ def _thin(evidence: Evidence) -> Iterator[Finding]:
 def _verification(evidence: Evidence) -> Iterator[Finding | Skipped]:
     yield from _untold(evidence)
     for node, settings in _told(evidence).items():
-        if VERIFICATION not in settings:
-            yield _not_told(node, VERIFICATION)
-        elif settings[VERIFICATION] == "false":
+        if VERIFICATION in settings and settings[VERIFICATION] == "false":
             message = f"{VERIFICATION} is false: a late batch of a zombie can open a transaction that nobody ends"
             yield kinds.VERIFY.finding(f"broker {node}", message)
+        elif VERIFICATION not in settings and not settings:
+            yield _not_told(node, VERIFICATION)
 
 
 def _expiration(evidence: Evidence) -> Iterator[Finding | Skipped]:
@@ -138,7 +157,7 @@ RULES: Final = (
         "Do brokers verify that a batch belongs to an ongoing transaction?",
         needs=("brokers",),
         check=_verification,
-        since=KafkaVersion(3, 6),
+        versions=Versions(Whose.BROKERS, since=KafkaVersion(3, 6)),
     ),
     Rule(
         kinds.EXPIRES,

@@ -5,25 +5,28 @@ from typing import Final
 
 from eosctl.analysis.catalogue import connectors as kinds
 from eosctl.analysis.connect_requests import for_connector, restart_tasks
+from eosctl.analysis.rules.workers import probes
 from eosctl.model.connectors import connector_path
 from eosctl.model.evidence import Evidence
 from eosctl.model.report import Finding
-from eosctl.model.rules import Rule
+from eosctl.model.rules import Rule, Versions, Whose
 from eosctl.model.skipped import Skipped, not_asked
+from eosctl.model.versions import KafkaVersion
 
 PRODUCER: Final = "producer.override."
 TIMEOUT: Final = "transaction.timeout.ms"
 DEFAULT_TIMEOUT_MS: Final = 60_000
 MAX_TIMEOUT: Final = "transaction.max.timeout.ms"
 MIRROR_SOURCE: Final = "org.apache.kafka.connect.mirror.MirrorSourceConnector"
-MIRROR_ISOLATION: Final = (
-    *("source.consumer.isolation.level", "consumer.isolation.level", "source.isolation.level"),
-    *("source.cluster.consumer.isolation.level", "source.cluster.isolation.level"),
-)
+MIRROR_ISOLATION: Final = ("source.consumer.isolation.level", "consumer.isolation.level")
+"""Where MirrorConnectorConfig.sourceConsumerConfig takes it from, the first that is set."""
 SAYS_NOTHING: Final = "does not implement the API required for preflight validation"
 """A connector that answers null, as FileStreamSource did until 3.3: that is unknown and not unsupported."""
 DEDICATED_REST: Final = "dedicated.mode.enable.internal.rest"
 IN_FLIGHT: Final = "max.in.flight.requests.per.connection"
+MOST_IN_FLIGHT: Final = 5
+FLUSH: Final = "offset.flush.interval.ms"
+DEFAULT_FLUSH_MS: Final = 60_000
 
 
 def _configs(evidence: Evidence) -> Iterator[tuple[str, Mapping[str, object]]]:
@@ -56,13 +59,24 @@ def _unsupported(evidence: Evidence) -> Iterator[Finding | Skipped]:
 
 
 def _never_asked(evidence: Evidence) -> Iterator[Finding]:
+    _, others, _ = probes(evidence)
+    answers = {} if isinstance(evidence.preflight, Skipped) else evidence.preflight
     for name, config in _configs(evidence):
-        if (_text(config, "exactly.once.support") or "requested").lower() != "required":
-            text = "exactly.once.support is not `required`: the worker does not check whether the connector supports it"
-            yield kinds.NEVER_ASKED.finding(name, text, cure=for_connector(kinds.NEVER_ASKED.fix, name))
+        messages = answers.get(name, ())
+        says_nothing = not isinstance(messages, Skipped) and any(SAYS_NOTHING in each for each in messages)
+        if says_nothing or (_text(config, "exactly.once.support") or "requested").lower() == "required":
+            continue
+        text = "exactly.once.support is not `required`: the worker does not check whether the connector supports it"
+        cure = for_connector(kinds.NEVER_ASKED.fix, name)
+        later = f"when every worker is enabled, for it is refused (400) until then: {cure}"
+        yield kinds.NEVER_ASKED.finding(name, text, cure=later if others else cure)
 
 
-def _ignored(evidence: Evidence) -> Iterator[Finding]:
+def _ignored(evidence: Evidence) -> Iterator[Finding | Skipped]:
+    enabled, others, unknown = probes(evidence)
+    if not enabled and (others or unknown):
+        yield from unknown.values()
+        return
     for name, config in _configs(evidence):
         idempotence = _text(config, f"{PRODUCER}enable.idempotence")
         keys = [f"{PRODUCER}transactional.id"] if f"{PRODUCER}transactional.id" in config else []
@@ -74,34 +88,65 @@ def _ignored(evidence: Evidence) -> Iterator[Finding]:
             yield kinds.IGNORED.finding(name, f"{key} is replaced by the worker's own value", {"key": key}, cure=cure)
 
 
+def _settings(evidence: Evidence, config: Mapping[str, object], key: str) -> dict[str, str]:
+    """What the tasks' producers are given for a setting, by where it is set: the connector's config, else worker files.
+
+    Worker.baseProducerConfigs: the worker's `producer.` settings, then the connector's `producer.override.` ones.
+    """
+    own = _text(config, PRODUCER + key)
+    if own is not None:
+        return {PRODUCER + key: own}
+    return {f"producer.{key} of {file}": value for file, value in evidence.configured(f"producer.{key}").items()}
+
+
 def _breaking(evidence: Evidence) -> Iterator[Finding]:
     for name, config in _configs(evidence):
-        acks, in_flight = _text(config, f"{PRODUCER}acks"), _whole(_text(config, f"{PRODUCER}{IN_FLIGHT}"))
-        wrong = [(f"{PRODUCER}acks", acks)] if acks is not None and acks.lower() not in {"all", "-1"} else []
-        wrong += [(f"{PRODUCER}{IN_FLIGHT}", str(in_flight))] if in_flight is not None and in_flight > 5 else []
-        wrong += [(f"{PRODUCER}retries", "0")] if _text(config, f"{PRODUCER}retries") == "0" else []
-        for key, value in wrong:
+        wrong = {key: value for key, value in _settings(evidence, config, "acks").items() if not _all(value)}
+        in_flight = _settings(evidence, config, IN_FLIGHT).items()
+        wrong |= {key: value for key, value in in_flight if (_whole(value) or 0) > MOST_IN_FLIGHT}
+        wrong |= {key: value for key, value in _settings(evidence, config, "retries").items() if value.strip() == "0"}
+        for key, value in wrong.items():
             message = (
                 f"{key}={value} contradicts idempotence: the tasks' producers cannot be made, all tasks turn FAILED"
             )
+            of_connector = key.startswith(PRODUCER)
             cure = f"remove {key} from the config: PUT {connector_path(name)}/config"
-            yield kinds.BREAKING.finding(name, message, {"key": key, "value": value}, cure=cure)
+            yield kinds.BREAKING.finding(
+                name,
+                message,
+                {"key": key, "value": value},
+                cure=cure if of_connector else f"remove {key} and restart the workers one by one",
+            )
+
+
+def _all(acks: str) -> bool:
+    return acks.strip().lower() in {"all", "-1"}
+
+
+def _timeouts(evidence: Evidence, config: Mapping[str, object]) -> list[int | None]:
+    """The transaction timeouts of the tasks' producers, by worker; None for one that cannot be read."""
+    found = [_whole(value) for value in _settings(evidence, config, TIMEOUT).values()]
+    files = {} if isinstance(evidence.worker_files, Skipped) else evidence.worker_files
+    inherited = PRODUCER + TIMEOUT not in config and len(found) < max(1, len(files))
+    return [*found, DEFAULT_TIMEOUT_MS] if inherited else found
 
 
 def _timeout(evidence: Evidence) -> Iterator[Finding | Skipped]:
     limits, skipped = _limits(evidence)
     yield from skipped
     for name, config in _configs(evidence):
-        text = _text(config, PRODUCER + TIMEOUT)
-        timeout = DEFAULT_TIMEOUT_MS if text is None else _whole(text)
-        if timeout is None:
-            yield Skipped(f"{PRODUCER}{TIMEOUT} of {name} is not a number that can be read")
-        elif limits and timeout > min(limits):
+        timeouts = _timeouts(evidence, config)
+        known = [each for each in timeouts if each is not None]
+        if len(known) < len(timeouts):
+            yield Skipped(f"{TIMEOUT} of the producers of {name} is not a number that can be read")
+        elif _text(config, f"{PRODUCER}bootstrap.servers") is not None:
+            yield Skipped(f"{name} writes to other bootstrap.servers, and {MAX_TIMEOUT} there was not read")
+        elif limits and max(known) > min(limits):
             message = (
-                f"its producers ask for {TIMEOUT}={timeout}, the brokers allow {min(limits)} at most: no task starts"
+                f"its producers ask for {TIMEOUT}={max(known)}, the brokers allow {min(limits)} at most: no task starts"
             )
             yield kinds.TOO_LONG.finding(
-                name, message, {"transaction_timeout_ms": timeout, "broker_maximum_ms": min(limits)}
+                name, message, {"transaction_timeout_ms": max(known), "broker_maximum_ms": min(limits)}
             )
 
 
@@ -115,38 +160,49 @@ def _limits(evidence: Evidence) -> tuple[list[int], list[Skipped]]:
 
 
 def _interval(evidence: Evidence) -> Iterator[Finding | Skipped]:
-    flush = {_whole(value) for value in evidence.configured("offset.flush.interval.ms").values()}
     for name, config in _configs(evidence):
         if (_text(config, "transaction.boundary") or "poll").lower() != "interval":
             continue
-        own, text = _whole(_text(config, "transaction.boundary.interval.ms")), _text(config, PRODUCER + TIMEOUT)
-        timeout = DEFAULT_TIMEOUT_MS if text is None else _whole(text)
-        interval = own if own is not None else max((each for each in flush if each is not None), default=None)
-        if interval is None or timeout is None:
-            yield not_asked(f"the interval of {name} is the workers' offset.flush.interval.ms: give --worker-config")
-        elif interval >= timeout:
+        timeouts, interval = _timeouts(evidence, config), _interval_ms(evidence, config)
+        known = [each for each in timeouts if each is not None]
+        if interval is None:
+            yield not_asked(f"the interval of {name} is the workers' {FLUSH}: give --worker-config")
+        elif len(known) < len(timeouts):
+            yield Skipped(f"{TIMEOUT} of the producers of {name} is not a number that can be read")
+        elif interval >= min(known):
             message = (
-                f"transactions last {interval} ms by its interval and {timeout} ms by {TIMEOUT}: the broker aborts them"
+                f"transactions last {interval} ms by its interval and {min(known)} ms by {TIMEOUT}: the broker aborts "
+                "them"
             )
             cure = (
-                f"set transaction.boundary.interval.ms below {timeout}, or raise {PRODUCER}{TIMEOUT}: PUT "
+                f"set transaction.boundary.interval.ms below {min(known)}, or raise {PRODUCER}{TIMEOUT}: PUT "
                 f"{connector_path(name)}/config"
             )
             yield kinds.INTERVAL.finding(
-                name, message, {"interval_ms": interval, "transaction_timeout_ms": timeout}, cure=cure
+                name, message, {"interval_ms": interval, "transaction_timeout_ms": min(known)}, cure=cure
             )
+
+
+def _interval_ms(evidence: Evidence, config: Mapping[str, object]) -> int | None:
+    """The longest interval that a worker would take; None where no file tells."""
+    if "transaction.boundary.interval.ms" in config:
+        return _whole(_text(config, "transaction.boundary.interval.ms"))
+    if isinstance(evidence.worker_files, Skipped):
+        return None
+    found = [_whole(each.get(FLUSH, str(DEFAULT_FLUSH_MS))) for each in evidence.worker_files.values()]
+    return None if None in found else max((each for each in found if each is not None), default=None)
 
 
 def _mirror(evidence: Evidence) -> Iterator[Finding]:
     for name, config in _configs(evidence):
         if _text(config, "connector.class") not in {MIRROR_SOURCE, "MirrorSourceConnector", "MirrorSource"}:
             continue
-        levels = {key: _text(config, key) for key in MIRROR_ISOLATION if config.get(key) is not None}
-        if "read_committed" not in levels.values():
+        levels = {key: level for key in MIRROR_ISOLATION if (level := _text(config, key)) is not None}
+        if next(iter(levels.values()), "").lower() != "read_committed":
             message = (
                 "its consumer reads uncommitted: records of aborted transactions are mirrored as if they were committed"
             )
-            cure = f"set source.consumer.isolation.level=read_committed: PUT {connector_path(name)}/config"
+            cure = for_connector(kinds.MIRROR.fix, name)
             yield kinds.MIRROR.finding(name, message, {"isolation_levels": levels}, cure=cure)
 
 
@@ -158,7 +214,9 @@ def _dedicated(evidence: Evidence) -> Iterator[Finding]:
             for key, value in properties.items()
         )
         if "clusters" in properties and enabled and properties.get(DEDICATED_REST, "false").lower() != "true":
-            message = f"exactly-once is enabled and {DEDICATED_REST} is not: nodes cannot ask the leader to fence"
+            message = (
+                f"exactly-once is enabled and {DEDICATED_REST} is not: nodes beside the leader cannot ask it to fence"
+            )
             yield kinds.DEDICATED.finding(name, message)
 
 
@@ -223,7 +281,7 @@ RULES: Final = (
         "Can the nodes of a dedicated MirrorMaker cluster ask their leader to fence?",
         needs=("worker_files",),
         check=_dedicated,
-        blocks=frozenset({"preparing", "enabled"}),
+        versions=Versions(Whose.WORKERS, since=KafkaVersion(3, 5)),
     ),
     Rule(
         kinds.FAILED,

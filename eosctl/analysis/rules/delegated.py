@@ -27,8 +27,8 @@ def _findings(evidence: Evidence, fact: str) -> tuple[Finding, ...]:
     return source if isinstance(source, tuple) else source.findings
 
 
-def _rule(fact: str, kind: FindingKind, question: str) -> Rule:
-    return Rule(kind, question, needs=(fact,), check=_passing_on(kind, fact))
+def _rule(fact: str, kind: FindingKind, question: str, blocks: frozenset[str] = frozenset()) -> Rule:
+    return Rule(kind, question, needs=(fact,), check=_passing_on(kind, fact), blocks=blocks)
 
 
 RULES: Final = (
@@ -74,4 +74,10 @@ RULES: Final = (
     _rule(OFFSETS, offsets.MALFORMED_OFFSETS_KEY, "Does every offsets key have Connect's form?"),
     _rule(OFFSETS, offsets.OPEN_TRANSACTION, "Can tasks read the offsets topics to their end?"),
     _rule(OFFSETS, offsets.NULL_PARTITION_LOST, "Does every connector name its source partitions?"),
+    _rule(
+        OFFSETS,
+        offsets.UNCOMMITTED_OFFSET,
+        "Would workers that are not enabled begin from committed offsets only?",
+        blocks=frozenset({"preparing", "disabled"}),
+    ),
 )

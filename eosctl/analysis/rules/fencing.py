@@ -13,11 +13,14 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from eosctl.analysis.catalogue import fencing as kinds
+from eosctl.analysis.client_configs import may_override
 from eosctl.analysis.connect_requests import for_connector
+from eosctl.model.client_properties import Property
+from eosctl.model.client_roles import WorkerConfig
 from eosctl.model.evidence import Evidence
 from eosctl.model.names import ConnectorTaskId, task_transactional_id
 from eosctl.model.report import Finding, Severity
-from eosctl.model.rules import Rule
+from eosctl.model.rules import Rule, Versions, Whose
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import NEWEST, KafkaVersion
 
@@ -29,6 +32,7 @@ FENCING_TIMEOUT_MS: Final = 90_000
 BACKOFF: Final = "retry.backoff.ms"
 LONGEST_BACKOFF: Final = "retry.backoff.max.ms"
 DEFAULTS: Final = {BACKOFF: 100.0, LONGEST_BACKOFF: 1000.0}
+OVERRIDE_POLICY: Final = "connector.client.config.override.policy"
 MAX_TIMEOUT: Final = "transaction.max.timeout.ms"
 
 
@@ -85,8 +89,21 @@ def _of_connector(evidence: Evidence, name: str, record: int, crowd: int) -> Ite
         f"reconfiguration with {BACKOFF}={backoff:g} and {LONGEST_BACKOFF}={longest:g}{files}: {end}",
         {"producers": record, "at_one_coordinator": crowd, "silence_s": round(seconds, 1), "budget_s": BUDGET_S},
         severity=severity,
-        cure=for_connector(kinds.BUDGET.fix, name),
+        cure=for_connector(_cure(evidence), name),
     )
+
+
+def _cure(evidence: Evidence) -> str:
+    """The kind's fix, without the part that a worker's override policy refuses."""
+    files = {} if isinstance(evidence.worker_files, Skipped) else evidence.worker_files
+    workers = [
+        WorkerConfig({key: Property(value, name) for key, value in each.items()}) for name, each in files.items()
+    ]
+    refusing = [each.override_policy for each in workers if not all(may_override(each, key) for key in DEFAULTS)]
+    if not refusing:
+        return kinds.BUDGET.fix
+    why = f"{OVERRIDE_POLICY}={refusing[0]} refuses them in a connector's config"
+    return f"set {kinds.ON_WORKERS} and restart them one by one: {why}"
 
 
 def _setting(evidence: Evidence, connector: str, key: str) -> float | None:
@@ -142,7 +159,7 @@ RULES: Final = (
         "Do all brokers accept a transaction timeout of 90 s?",
         needs=("brokers",),
         check=_limit,
-        since=KafkaVersion(3, 7, 1),
+        versions=Versions(Whose.WORKERS, since=KafkaVersion(3, 7, 1)),
         blocks=frozenset({"enabled"}),
     ),
 )

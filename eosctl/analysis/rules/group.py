@@ -107,6 +107,26 @@ def _waits(task: TaskStatus, gone: frozenset[str]) -> bool:
     return task.state == "UNASSIGNED" or (task.state == "RUNNING" and task.worker_id in gone)
 
 
+def _one_address(evidence: Evidence) -> Iterator[Finding]:
+    members = () if isinstance(evidence.group, Skipped) else evidence.group.members
+    urls = [member.url for member in members if member.url is not None]
+    places = Counter(place_of(url) for url in urls)
+    for place, count in places.items():
+        if count > 1:
+            message = f"{count} members of the group advertise {place}"
+            yield kinds.ONE_ADDRESS.finding(place, message, {"members": count})
+    loopback = [place for place in places if _is_loopback(place)]
+    if len(loopback) < len(places):
+        for place in loopback:
+            message = f"a member advertises {place}, which leads every other host to itself"
+            yield kinds.ONE_ADDRESS.finding(place, message, {"members": places[place]})
+
+
+def _is_loopback(place: str) -> bool:
+    host = place.rpartition(":")[0]
+    return host in {"localhost", "[::1]"} or host.startswith("127.")
+
+
 RULES: Final = (
     Rule(
         kinds.NO_GROUP,
@@ -141,5 +161,13 @@ RULES: Final = (
         needs=("group", "statuses"),
         check=_moving,
         blocks=ALL,
+    ),
+    Rule(
+        kinds.ONE_ADDRESS,
+        "Does every member advertise an address of its own that the others reach?",
+        needs=("group",),
+        check=_one_address,
+        blocks=frozenset({"preparing", "enabled"}),
+        unproven="workers of one machine reach each other by the loopback address, and each has a port of its own",
     ),
 )

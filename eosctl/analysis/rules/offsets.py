@@ -9,7 +9,7 @@ from eosctl.analysis.rules.workers import probes
 from eosctl.model.connectors import connector_path
 from eosctl.model.evidence import Evidence
 from eosctl.model.report import Finding
-from eosctl.model.rules import Rule
+from eosctl.model.rules import Rule, Versions, Whose
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import KafkaVersion
 
@@ -45,6 +45,6 @@ RULES: Final = (
         "Can the offsets of every connector be reset over REST?",
         needs=("inspection", "workers", "internal_topics"),
         check=_undeletable,
-        since=KafkaVersion(3, 8),
+        versions=Versions(Whose.WORKERS, since=KafkaVersion(3, 8)),
     ),
 )

@@ -44,8 +44,8 @@ def diagnose(evidence: Evidence, rules: Iterable[Rule] = RULES) -> Diagnosis:
 
 
 def ask(rule: Rule, evidence: Evidence) -> RuleAnswer:
-    """The answer of one rule: nothing where it does not concern the workers' versions, and never `fine` unread."""
-    if not _concerns(rule, evidence):
+    """The answer of one rule: nothing where it does not concern their versions, and never `fine` unread."""
+    if rule.versions is not None and not rule.versions.concern(evidence):
         return RuleAnswer(rule)
     missing = evidence.missing(rule.needs)
     if missing:
@@ -56,14 +56,3 @@ def ask(rule: Rule, evidence: Evidence) -> RuleAnswer:
     reasons = tuple(dict.fromkeys(each.reason for each in unknown))
     complete = not any(each.cause.is_gap for each in unknown)
     return RuleAnswer(rule, tuple(each for each in said if isinstance(each, Finding)), reasons, complete)
-
-
-def _concerns(rule: Rule, evidence: Evidence) -> bool:
-    """Whether a worker of a version that the rule is about may be there: any may where none answered."""
-    known = evidence.versions
-    if len(known) < len(evidence.answering) or not known or evidence.silent:
-        return True
-    return any(
-        (rule.since is None or version >= rule.since) and (rule.until is None or version < rule.until)
-        for version in known
-    )

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from eosctl.analysis.catalogue import topics as kinds
+from eosctl.analysis.cleanup_policy import cleanup_policy_finding
 from eosctl.model.counts import counted
 from eosctl.model.evidence import Evidence, InternalTopic
 from eosctl.model.report import Finding
@@ -12,6 +13,7 @@ from eosctl.model.skipped import Skipped
 from eosctl.model.topics import TopicFacts
 
 ALL: Final = frozenset({"preparing", "enabled", "disabled"})
+HELD: Final = {"config": "connectors", "offsets": "offsets", "status": "statuses"}
 POLICY: Final = "cleanup.policy"
 MIN_ISR: Final = "min.insync.replicas"
 
@@ -52,26 +54,27 @@ def _policy(evidence: Evidence) -> Iterator[Finding | Skipped]:
         policy = facts.setting(POLICY)
         if isinstance(policy, Skipped):
             yield policy
-        elif [word.strip() for word in policy.split(",")] != ["compact"]:
-            message = f"{POLICY} of the {topic.role} topic is {policy}: its records are deleted with time"
-            cure = kinds.CLEANUP.fix.replace("<topic>", topic.name)
-            yield kinds.CLEANUP.finding(topic.name, message, {"cleanup_policy": policy}, cure=cure)
+        elif (finding := cleanup_policy_finding(topic.name, topic.name, policy, HELD[topic.role])) is not None:
+            yield finding
 
 
 def _writable(evidence: Evidence) -> Iterator[Finding | Skipped]:
     yield from _unread(evidence)
     for topic, facts in _read(evidence):
-        in_sync = facts.setting(MIN_ISR)
-        if isinstance(in_sync, Skipped):
-            yield in_sync
+        text = facts.setting(MIN_ISR)
+        if isinstance(text, Skipped):
+            yield text
             continue
-        minimum = int(in_sync)
-        if minimum > facts.replication_factor:
+        minimum = int(text)
+        if facts.lacks_replicas(minimum):
+            there = facts.replication_factor if facts.in_sync is None else facts.in_sync
             message = (
-                f"{MIN_ISR} is {minimum} and the replication factor {facts.replication_factor}: nothing can be written"
+                f"{MIN_ISR} is {minimum}, the replication factor {facts.replication_factor}, and a partition has "
+                f"{there} in sync: nothing can be written there"
             )
-            cure = kinds.WRITABLE.fix.replace("<topic>", topic.name)
-            yield kinds.WRITABLE.finding(topic.name, message, {"min_isr": minimum}, cure=cure)
+            few = minimum > facts.replication_factor
+            cure = (kinds.TOO_FEW_REPLICAS if few else kinds.WRITABLE.fix).replace("<topic>", topic.name)
+            yield kinds.WRITABLE.finding(topic.name, message, {"min_isr": minimum, "in_sync": facts.in_sync}, cure=cure)
 
 
 def _thin(evidence: Evidence) -> Iterator[Finding | Skipped]:

@@ -6,6 +6,7 @@ from typing import Final
 from eosctl.analysis.catalogue import transactions as kinds
 from eosctl.analysis.connect_requests import restart_tasks
 from eosctl.analysis.rules.workers import probes
+from eosctl.model.clock import ClusterClock
 from eosctl.model.counts import counted
 from eosctl.model.evidence import Evidence, declared_support
 from eosctl.model.names import ConnectorTaskId, leader_transactional_id, task_transactional_id
@@ -13,7 +14,7 @@ from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.report import Finding
 from eosctl.model.rules import Rule
 from eosctl.model.skipped import Skipped
-from eosctl.model.transactions import TransactionDescription
+from eosctl.model.transactions import TransactionDescription, TransactionState
 
 SHOWN: Final = 10
 EXPIRATION: Final = "transactional.id.expiration.ms"
@@ -55,13 +56,14 @@ def _no_task_id(evidence: Evidence) -> Iterator[Finding | Skipped]:
         return
     for name in evidence.sources():
         status = statuses.get(name)
-        tasks = () if status is None else status.running_tasks
+        tasks = () if status is None else status.producing_tasks
         ids = {task: task_transactional_id(group_id, ConnectorTaskId(name, task)) for task in tasks}
         yield from _unknown(known.get(each) for each in ids.values())
         lost = [task for task, each in ids.items() if each not in known]
         if lost:
             message = (
-                f"{counted(len(lost), 'task runs', 'tasks run')} on workers that are enabled, but no coordinator "
+                f"{counted(len(lost), 'task has', 'tasks have')} a producer on workers that are enabled, but no "
+                f"coordinator "
                 f"knows {'its ID' if len(lost) == 1 else 'their IDs'} ({ids[lost[0]]}): expired, or "
                 "the tasks write to another Kafka cluster"
             )
@@ -88,6 +90,9 @@ def _overdue(evidence: Evidence) -> Iterator[Finding | Skipped]:
     for name, each in _described(evidence).items():
         if each.start_ms is None or not each.state.is_open:
             continue
+        if isinstance(evidence.clock, ClusterClock) and not evidence.clock.agrees:
+            yield Skipped(f"how long transactions are open: {evidence.clock}")
+            return
         late_ms = evidence.as_of - each.start_ms - each.timeout_ms
         if late_ms > SWEEP_MS:
             message = (
@@ -96,6 +101,8 @@ def _overdue(evidence: Evidence) -> Iterator[Finding | Skipped]:
                 "of its partitions stand still"
             )
             cure = f"eosctl fence --transactional-id {name}"
+            if each.state is not TransactionState.ONGOING:
+                cure = f"{kinds.IN_PREPARE}: broker {each.coordinator}"
             yield kinds.OVERDUE.finding(name, message, {"state": each.state.value, "late_ms": late_ms}, cure=cure)
 
 
@@ -110,7 +117,7 @@ def _forgotten_markers(evidence: Evidence) -> Iterator[Finding | Skipped]:
             places = ", ".join(map(str, lost[:SHOWN]))
             message = (
                 f"its transaction is {each.state.value} and {places} has no leader: a transaction that ends now leaves "
-                "its records there open for ever"
+                "its records there open, for ever with brokers of 4.3, until the leader is back with older ones"
             )
             yield kinds.FORGOTTEN.finding(
                 name, message, {"partitions": [str(place) for place in lost], "state": each.state.value}
@@ -123,10 +130,13 @@ def _near_expiry(evidence: Evidence) -> Iterator[Finding | Skipped]:
     yield from skipped
     if isinstance(group_id, Skipped) or isinstance(since, Skipped) or isinstance(statuses, Skipped) or not limits:
         return
+    if isinstance(evidence.clock, ClusterClock) and not evidence.clock.agrees:
+        yield Skipped(f"how long IDs were idle: {evidence.clock}")
+        return
     limit = min(limits)
     for name in evidence.sources():
         status = statuses.get(name)
-        tasks = () if status is None else status.running_tasks
+        tasks = () if status is None else status.producing_tasks
         ids = {task: task_transactional_id(group_id, ConnectorTaskId(name, task)) for task in tasks}
         yield from _unknown(since.get(each) for each in ids.values())
         known = {task: at for task, each in ids.items() if not isinstance(at := since.get(each), Skipped | None)}
@@ -202,7 +212,7 @@ RULES: Final = (
     ),
     Rule(
         kinds.NO_TASK_ID,
-        "Does a coordinator know the ID of every task that runs?",
+        "Does a coordinator know the ID of every task that has a producer?",
         needs=("group_id", "transactions", "statuses", "workers"),
         check=_no_task_id,
     ),
@@ -239,7 +249,7 @@ RULES: Final = (
     ),
     Rule(
         kinds.NEAR_EXPIRY,
-        "Will the IDs of all tasks that run be known tomorrow?",
+        "Will the IDs of all tasks that have a producer be known tomorrow?",
         needs=("group_id", "idle_since", "statuses", "brokers"),
         check=_near_expiry,
     ),

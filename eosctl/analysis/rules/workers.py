@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from eosctl.analysis.catalogue import workers as kinds
+from eosctl.analysis.source_stores import server_set
 from eosctl.model.config_topic import RecordKind
 from eosctl.model.evidence import SOURCE_SUPPORT, Evidence, declared_support
 from eosctl.model.offset_stores import SourceSupport
@@ -16,8 +17,10 @@ DRAFT_SETTING: Final = "exactly.once.source.enabled"
 DRAFT_RECORD: Final = "tasks-count-"
 SAME_IN_ALL: Final = (
     *("group.id", "config.storage.topic", "offset.storage.topic", "status.storage.topic"),
-    *("bootstrap.servers", "connect.protocol"),
+    "connect.protocol",
 )
+DEFAULTS: Final = {"connect.protocol": "sessioned"}
+SERVERS: Final = "bootstrap.servers"
 
 
 def _silent(evidence: Evidence) -> Iterator[Finding]:
@@ -55,6 +58,8 @@ def _mixed(evidence: Evidence) -> Iterator[Finding | Skipped]:
 
 def _nowhere(evidence: Evidence) -> Iterator[Finding | Skipped]:
     enabled, others, unknown = probes(evidence)
+    if others and not evidence.sources() and not isinstance(evidence.statuses, Skipped):
+        return
     if others and not enabled and not unknown:
         yield kinds.NOWHERE.finding("workers", "no worker has exactly-once enabled", {"not_enabled": list(others)})
     elif unknown and not enabled:
@@ -85,9 +90,11 @@ def _contradiction(evidence: Evidence) -> Iterator[Finding]:
             yield kinds.CONTRADICTION.finding(name, message, {"declared": str(declared), "enabled": sorted(urls)})
 
 
-def _invalid(evidence: Evidence) -> Iterator[Finding]:
+def _invalid(evidence: Evidence) -> Iterator[Finding | Skipped]:
     for name, value in evidence.configured(SOURCE_SUPPORT).items():
-        if value.lower() not in set(SourceSupport):
+        if "${" in value:
+            yield Skipped(f"{SOURCE_SUPPORT} of {name} is {value!r}: what a config provider makes of it is not known")
+        elif value.lower() not in set(SourceSupport):
             message = (
                 f"{SOURCE_SUPPORT} is {value!r}: a worker accepts disabled, preparing and enabled, and does not start"
             )
@@ -114,13 +121,22 @@ def _draft(evidence: Evidence) -> Iterator[Finding | Skipped]:
         yield kinds.DRAFT.finding(evidence.inspection.topic, message, {"keys": keys, "task_count_records": records})
 
 
-def _differ(evidence: Evidence) -> Iterator[Finding]:
+def _differ(evidence: Evidence) -> Iterator[Finding | Skipped]:
+    files = {} if isinstance(evidence.worker_files, Skipped) else evidence.worker_files
     for key in SAME_IN_ALL:
-        values = evidence.configured(key)
+        values = {name: each.get(key, DEFAULTS.get(key)) for name, each in files.items()}
+        values = {name: value for name, value in values.items() if value is not None}
         if len(set(values.values())) > 1:
             yield kinds.DIFFER.finding(
                 key, f"the workers' files set {key} to different values", {"values": dict(values)}
             )
+    servers = {name: server_set(text) for name, text in evidence.configured(SERVERS).items()}
+    first = next(iter(servers.values()), frozenset[str]())
+    others = [name for name, each in servers.items() if each.isdisjoint(first)]
+    if others:
+        yield Skipped(
+            f"whether {SERVERS} of {others[0]} leads to the same Kafka cluster as that of {next(iter(servers))}"
+        )
 
 
 RULES: Final = (

@@ -57,7 +57,8 @@ def read_evidence(session: Session, request: EvidenceRequest) -> Evidence:
         if isinstance(answered.workers, Skipped):
             session.options.need_bootstrap_servers()
         return without_brokers(known, cluster)
-    known = replace(known, cluster_id=cluster if isinstance(cluster, Skipped) else cluster.cluster_id)
+    cluster_id = cluster if isinstance(cluster, Skipped) else cluster.cluster_id
+    known = replace(known, cluster_id=cluster_id, clock=reader.clock())
     topics = topics_of(request, known, reader.worker_offsets_topic())
     known = _with_brokers(reader, known, topics, answered.version)
     known = replace(
@@ -87,6 +88,7 @@ def _with_brokers(
         group=group_id if isinstance(group_id, Skipped) else reader.connect_group(group_id),
         inspection=inspection,
         brokers=reader.broker_settings(),
+        broker_releases=reader.broker_releases(),
         internal_topics=tuple(reader.internal_topic(role, name) for role, name in topics.items()),
         transaction_log=reader.transaction_log_topic(),
         transactional_ids=listed
@@ -109,6 +111,7 @@ def read_cluster_evidence(
         workers=workers,
         group=group_id if isinstance(group_id, Skipped) else reader.connect_group(group_id),
         brokers=reader.broker_settings(),
+        broker_releases=reader.broker_releases(),
         internal_topics=tuple(reader.internal_topic(role, name) for role, name in topics.items()),
         transaction_log=reader.transaction_log_topic(),
         leaderless=transactions if isinstance(transactions, Skipped) else leaderless(reader, transactions),

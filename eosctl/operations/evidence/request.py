@@ -44,10 +44,12 @@ def without_brokers(evidence: Evidence, reason: Skipped) -> Evidence:
     """The same with this reason in place of all that is read from brokers."""
     return replace(
         evidence,
+        clock=reason,
         cluster_id=reason,
         group=reason,
         inspection=reason,
         brokers=reason,
+        broker_releases=reason,
         internal_topics=reason,
         transaction_log=reason,
         transactions=reason,

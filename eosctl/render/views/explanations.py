@@ -6,6 +6,7 @@ from eosctl.model.explanations import Explained, KnownExplanations
 from eosctl.model.report import FindingKind
 from eosctl.render.document import Column, Document, Fields, Table
 
+SHOWN: Final = 100
 ID: Final = Column("ID", "id", "its stable ID")
 NAME: Final = Column("NAME", "name", "its stable name")
 NEXT: Final = (
@@ -50,12 +51,19 @@ def view_explanations(explained: Explained) -> Document:
     by_number = {str(number): row for number, row in enumerate(rows, 1)}
     return Document(
         kind="explain",
-        data={"explanations": rows, "by_number": by_number},
+        data={"explanations": rows, "by_number": by_number, "near": list(explained.near)},
         blocks=tuple(
             Fields(FINDING if row["reported_by"] else ERROR, at=f"by_number.{number}")
             for number, row in by_number.items()
         ),
+        prose=() if rows else (_unknown(explained),),
     )
+
+
+def _unknown(explained: Explained) -> str:
+    text = explained.text if len(explained.text) <= SHOWN else f"{explained.text[:SHOWN]}…"
+    near = f" Near to it: {', '.join(explained.near)}." if explained.near else ""
+    return f"Nothing is known of: {text}.{near} `eosctl explain --list` lists all that is."
 
 
 def view_known(known: KnownExplanations) -> Document:
@@ -63,9 +71,16 @@ def view_known(known: KnownExplanations) -> Document:
     rows = [_kind_row(theme, kind) for theme, kinds in known.findings.items() for kind in kinds]
     return Document(
         kind="explain.list",
-        data={"rules": rows, "errors": [{"id": each.id, "title": each.title} for each in known.errors]},
+        data={
+            "rules": rows,
+            "errors": [{"id": each.id, "title": each.title} for each in known.errors],
+            "classes": list(known.classes),
+        },
         blocks=(FINDINGS, ERRORS),
-        prose=(f"{len(rows)} kinds of findings, and {len(known.errors)} errors that are recognised.",),
+        prose=(
+            f"{len(rows)} kinds of findings, and {len(known.errors)} errors that are recognised; "
+            f"{len(known.classes)} error classes of Kafka are known by their names.",
+        ),
     )
 
 

@@ -10,6 +10,7 @@ from eosctl.model.hanging import (
     HangingTransactions,
     HeldBack,
     OpenTransaction,
+    Undated,
     Verdict,
 )
 from eosctl.model.skipped import Skipped
@@ -48,6 +49,12 @@ UNDECIDED = Table(
     "undecided",
     (*HANGING.columns[:6], *HANGING.columns[7:10]),
     title="Old, and whether they hang is not known: a coordinator that may know them does not answer",
+)
+
+UNDATED = Table(
+    "undated",
+    (*HANGING.columns[:5], *HANGING.columns[7:10]),
+    title="No coordinator will end them, and how old they are is not known: they hang unless they began just now",
 )
 
 REASONS = {
@@ -99,6 +106,20 @@ def _undecided_row(transaction: OpenTransaction, found: HangingTransactions) -> 
     return {**fields, "reason": "; ".join(found.undecided_reasons)}
 
 
+def _undated_row(undated: Undated, found: HangingTransactions) -> dict[str, Any]:
+    """One of `data.undated[]`."""
+    transaction, reason = undated.transaction, undated.transaction.reason
+    fields = _transaction_fields(transaction, found)
+    del fields["coordinator_epoch"], fields["open_ms"], fields["open_s"]
+    return {
+        **fields,
+        "reason": undated.reason,
+        "reason_id": None if reason is None else reason.value,
+        "next": "correct the clock, or look again after the longest transaction timeout; if it is still there: "
+        f"{_abort(transaction)} --force",
+    }
+
+
 def _held_fields(held: HeldBack) -> dict[str, Any]:
     offsets = held.offsets
     if isinstance(offsets, Skipped):
@@ -124,10 +145,8 @@ def _waiting(held: HeldBack) -> dict[str, Any]:
 def _next_step(verdict: Verdict) -> str:
     """What to do about it, as a sentence with the command."""
     transaction = verdict.transaction
-    topic, partition = transaction.topic_partition.topic, transaction.topic_partition.partition
     fence = f"eosctl fence --transactional-id {transaction.transactional_id}"
-    start_offset = transaction.start_offset
-    abort = f"eosctl transactions abort --topic {topic} --partition {partition} --start-offset {start_offset}"
+    abort = _abort(transaction)
     match verdict.advice, verdict.hangs:
         case Advice.ABORT, _:
             return f"abort it: {abort}"
@@ -141,12 +160,22 @@ def _next_step(verdict: Verdict) -> str:
             return "wait: its coordinator ends it, or aborts it when its transaction timeout has passed"
 
 
+def _abort(transaction: OpenTransaction) -> str:
+    topic, partition = transaction.topic_partition.topic, transaction.topic_partition.partition
+    return (
+        f"eosctl transactions abort --topic {topic} --partition {partition} --start-offset {transaction.start_offset}"
+    )
+
+
 def view_hanging(found: HangingTransactions) -> Document:
     """What hangs, and below it what is old and does not hang, and what cannot be judged."""
     hanging = [_judged_row(each, found) for each in found.verdicts if each.hangs]
     waiting = [_judged_row(each, found) for each in found.verdicts if not each.hangs]
     undecided = [_undecided_row(each, found) for each in found.undecided]
-    steps = [f"{row['topic']}-{row['partition']} from {row['start_offset']}: {row['next']}" for row in hanging]
+    undated = [_undated_row(each, found) for each in found.undated]
+    steps = [
+        f"{row['topic']}-{row['partition']} from {row['start_offset']}: {row['next']}" for row in hanging + undated
+    ]
     lost = [str(each) for each in found.not_searched]
     unsure = [] if found.access.unknown is None else [f"not certain: {found.access.unknown}"]
     unsure += [f"not searched, because no leader answers for them: {', '.join(lost)}"] if lost else []
@@ -159,11 +188,18 @@ def view_hanging(found: HangingTransactions) -> Document:
             "transactions": hanging,
             "in_progress": waiting,
             "undecided": undecided,
+            "undated": undated,
+            "cluster_clock": found.clock,
             "searched_partitions": found.searched,
             "not_searched": lost,
             "uncertain": found.access.unknown,
         },
-        blocks=(HANGING, *([IN_PROGRESS] if waiting else []), *([UNDECIDED] if undecided else [])),
+        blocks=(
+            HANGING,
+            *([IN_PROGRESS] if waiting else []),
+            *([UNDECIDED] if undecided else []),
+            *([UNDATED] if undated else []),
+        ),
         prose=(f"{counted(len(hanging), 'hanging transaction')} in {count} searched.",),
         notes=(*steps, *_who_waits(hanging), *unsure, *found.notes),
     )

@@ -70,7 +70,7 @@ def view_offsets(report: OffsetsReport, *, tombstones: bool = False) -> Document
 
 def offset_row(merged: MergedOffset) -> dict[str, Any]:
     """One of `data.offsets[]`, in JSON's own types; each store null where it holds nothing."""
-    key, *stores, words, shadowed = merged
+    key, *stores, words, shadowed, phases = merged
     different = {id(each): each for each in stores}
     rows = {number: _stored(each) for number, each in different.items()}
     general, specific, kafka, promised = [rows[id(each)] for each in stores]
@@ -84,6 +84,9 @@ def offset_row(merged: MergedOffset) -> dict[str, Any]:
         "kip618_effective": promised,
         "provenance": words,
         "shadowed": shadowed,
+        "by_phase": None
+        if phases is None
+        else {"enabled": _stored(phases.enabled), "not_enabled": _stored(phases.not_enabled)},
     }
 
 

@@ -48,10 +48,7 @@ def _theme(theme: str, entries: Sequence[Entry]) -> Iterator[str]:
 
 
 def _bounds(rule: Rule | None) -> str:
-    if rule is None:
-        return ""
-    since = f", workers from {rule.since} on" if rule.since else ""
-    return since + (f", workers before {rule.until}" if rule.until else "")
+    return "" if rule is None or rule.versions is None else f", {rule.versions}"
 
 
 def _small_print(kind: FindingKind, rule: Rule | None, commands: Sequence[str]) -> str:

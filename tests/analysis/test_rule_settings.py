@@ -1,0 +1,246 @@
+"""What rules make of settings: whose value is in force, what takes effect, and what cannot be told."""
+
+from dataclasses import replace
+
+import pytest
+
+from eosctl.analysis.rules.connectors import SAYS_NOTHING
+from eosctl.model.clock import ClusterClock
+from eosctl.model.evidence import GroupMember
+from eosctl.model.names import TopicPartition
+from eosctl.model.skipped import Skipped
+from eosctl.model.transactions import TransactionState
+from eosctl.model.workers import ConnectorStatus, TaskStatus
+from tests.analysis.evidence import (
+    BROKER,
+    FILE,
+    HEALTHY,
+    NOW,
+    A,
+    B,
+    answer,
+    but,
+    described,
+    inspection,
+    topic,
+    transaction_log,
+    worker,
+)
+
+MIRROR = "org.apache.kafka.connect.mirror.MirrorSourceConnector"
+TIMEOUT = "transaction.timeout.ms"
+INTERVAL = {"transaction.boundary": "interval"}
+
+
+def files(**settings: str):
+    return {A: FILE | {key.replace("_", "."): value for key, value in settings.items()}}
+
+
+@pytest.mark.parametrize("settings", [{"producer_acks": "1"}, {"producer_retries": "0"},
+                                      {"producer_max_in_flight_requests_per_connection": "6"}])  # fmt: skip
+def test_a_worker_s_producer_setting_that_contradicts_idempotence_is_that_of_its_connectors(settings) -> None:
+    [found] = answer("EOS103", but(worker_files=files(**settings))).findings
+    assert (found.subject, found.evidence["key"].endswith(f"of {A}")) == ("x", True)
+    assert found.cure.endswith("restart the workers one by one")
+    own = {f"producer.override.{next(iter(settings)).removeprefix('producer_').replace('_', '.')}": "5"}
+    own = {key: "all" if key.endswith("acks") else value for key, value in own.items()}
+    assert answer("EOS103", but(worker_files=files(**settings), inspection=inspection(**own))).findings == ()
+
+
+def test_a_worker_s_transaction_timeout_is_that_of_connectors_without_their_own() -> None:
+    long = but(worker_files=files(producer_transaction_timeout_ms="900001"))
+    assert answer("EOS104", long).findings[0].evidence["transaction_timeout_ms"] == 900_001
+    own = inspection(**{f"producer.override.{TIMEOUT}": "60000"})
+    assert answer("EOS104", replace(long, inspection=own)).outcome == "fine"
+
+
+def test_the_limit_of_these_brokers_says_nothing_of_a_connector_that_writes_elsewhere() -> None:
+    elsewhere = inspection(**{f"producer.override.{TIMEOUT}": "900001", "producer.override.bootstrap.servers": "o:1"})
+    assert answer("EOS104", but(inspection=elsewhere)).outcome == "cannot tell"
+
+
+@pytest.mark.parametrize(
+    ("config", "settings", "outcome"),
+    [
+        (INTERVAL, {}, "found"),
+        (INTERVAL, {"offset_flush_interval_ms": "59999"}, "fine"),
+        (INTERVAL, {"producer_transaction_timeout_ms": "600000"}, "fine"),
+        (
+            INTERVAL | {"transaction.boundary.interval.ms": "60000"},
+            {"producer_transaction_timeout_ms": "600000"},
+            "fine",
+        ),
+        (
+            INTERVAL | {"transaction.boundary.interval.ms": "30000"},
+            {"producer_transaction_timeout_ms": "20000"},
+            "found",
+        ),
+    ],
+)
+def test_an_interval_is_held_against_the_timeout_that_is_in_force_and_both_have_the_same_default(
+    config, settings, outcome
+) -> None:
+    assert answer("EOS105", but(inspection=inspection(**config), worker_files=files(**settings))).outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("settings", "found"),
+    [
+        ({"source.consumer.isolation.level": "read_committed"}, False),
+        ({"consumer.isolation.level": "read_committed"}, False),
+        ({"source.isolation.level": "read_committed"}, True),
+        ({"source.cluster.isolation.level": "read_committed"}, True),
+        ({"source.cluster.consumer.isolation.level": "read_committed"}, True),
+        ({"source.consumer.isolation.level": "read_uncommitted", "consumer.isolation.level": "read_committed"}, True),
+    ],
+)
+def test_a_mirror_takes_its_isolation_level_from_two_places_the_nearer_first(settings, found) -> None:
+    mirror = inspection(**{"connector.class": MIRROR, **settings})
+    assert (answer("EOS106", but(inspection=mirror)).outcome == "found") is found
+
+
+def test_overrides_take_effect_where_workers_are_not_enabled() -> None:
+    idempotence = inspection(**{"producer.override.enable.idempotence": "false"})
+    plain = but(inspection=idempotence, workers={A: worker(A, enabled=False)})
+    assert (answer("EOS102", plain).outcome, answer("EOS102", but(inspection=idempotence)).outcome) == ("fine", "found")
+
+
+def test_required_is_advised_where_it_would_be_accepted() -> None:
+    asked = inspection(file="f")
+    [found] = answer("EOS101", but(inspection=asked)).findings
+    assert found.cure == "set exactly.once.support=required: PUT /connectors/x/config"
+    [later] = answer("EOS101", but(inspection=asked, workers={A: worker(A, enabled=False)})).findings
+    assert later.cure.startswith("when every worker is enabled, for it is refused (400) until then")
+    silent = {"x": (f"The connector {SAYS_NOTHING}",)}
+    assert answer("EOS101", but(inspection=asked, preflight=silent)).findings == ()
+
+
+def test_brokers_of_one_cluster_in_another_order_are_no_difference() -> None:
+    one = {A: FILE | {"bootstrap.servers": "a:1,b:2"}, B: FILE | {"bootstrap.servers": "b:2, a:1"}}
+    assert answer("EOS017", but(worker_files=one)).outcome == "fine"
+    other = one | {B: FILE | {"bootstrap.servers": "c:3"}}
+    assert answer("EOS017", but(worker_files=other)).outcome == "cannot tell"
+
+
+def test_a_file_without_a_protocol_has_the_default() -> None:
+    assert answer("EOS017", but(worker_files={A: FILE, B: FILE | {"connect.protocol": "sessioned"}})).outcome == "fine"
+    eager = {A: FILE, B: FILE | {"connect.protocol": "eager"}}
+    assert answer("EOS017", but(worker_files=eager)).findings[0].subject == "connect.protocol"
+
+
+def test_a_reference_to_a_config_provider_is_not_known_to_be_refused() -> None:
+    assert answer("EOS015", but(worker_files={A: {"exactly.once.source.support": "${env:X}"}})).outcome == "cannot tell"
+
+
+def test_workers_without_source_connectors_need_no_exactly_once() -> None:
+    sinks = {"s": ConnectorStatus("s", "sink", "RUNNING", ())}
+    off = but(workers={A: worker(A, enabled=False)}, statuses=sinks, inspection=Skipped("denied"))
+    assert answer("EOS013", off).outcome == "fine"
+    assert answer("EOS013", replace(off, statuses=HEALTHY.statuses)).outcome == "found"
+
+
+def paused() -> dict[str, ConnectorStatus]:
+    return {"x": ConnectorStatus("x", "source", "PAUSED", (TaskStatus(0, "PAUSED", "a:8083"),))}
+
+
+def test_a_paused_task_keeps_its_producer_and_its_id_may_expire() -> None:
+    leader = {"connect-cluster-g": described("connect-cluster-g")}
+    assert answer("EOS111", but(statuses=paused(), transactions=leader)).findings[0].evidence["tasks"] == [0]
+    near = but(statuses=paused(), idle_since={"g-x-0": NOW - 604_800_000 + 3_600_000})
+    assert answer("EOS117", near).findings[0].evidence["tasks"] == [0]
+
+
+@pytest.mark.parametrize("state", [TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT])
+def test_a_transaction_that_is_decided_is_not_fenced_but_its_markers_are_made_possible(state) -> None:
+    place = TopicPartition("out", 0)
+    [found] = answer("EOS112", but(transactions={"g-x-0": described("g-x-0", state, NOW - 200_000, (place,))})).findings
+    assert "fence" not in found.cure
+    assert found.cure.endswith("restart the broker that coordinates the ID: broker 1")
+
+
+@pytest.mark.parametrize("ahead_ms", [7_200_000, -7_200_000])
+def test_by_a_clock_that_is_hours_off_no_transaction_and_no_id_is_old(ahead_ms) -> None:
+    far = but(
+        clock=ClusterClock(1, ahead_ms, 5),
+        transactions={"g-x-0": described("g-x-0", TransactionState.ONGOING, NOW - 200_000)},
+    )
+    for rule in ("EOS112", "EOS117"):
+        said = answer(rule, far)
+        assert (said.outcome, "of this machine's" in said.cannot_tell[0] or "machine's" in said.cannot_tell[0]) == (
+            "cannot tell",
+            True,
+        )
+    assert answer("EOS112", replace(far, clock=ClusterClock(1, 1000, 5))).outcome == "found"
+
+
+def test_a_dedicated_node_without_internal_rest_is_a_warning_and_stops_no_roll() -> None:
+    mm2 = {"mm2": {"clusters": "A, B", "B.exactly.once.source.support": "enabled"}}
+    said = answer("EOS107", but(worker_files=mm2, brokers={0: BROKER}))
+    assert (said.outcome, said.rule.blocks, said.findings[0].severity.value) == ("found", frozenset(), "warning")
+    assert answer("EOS107", but(worker_files=mm2, workers={A: worker(A, "3.4.1")})).outcome == "fine"
+
+
+def log_with(in_sync: int | None, factor: int = 3, **settings: str):
+    made = transaction_log(factor, **settings)
+    return replace(made, facts=replace(made.facts, in_sync=in_sync))
+
+
+@pytest.mark.parametrize(("in_sync", "factor", "cure"), [(1, 3, "start the brokers"), (1, 1, "raise the replication")])
+def test_a_log_whose_partition_has_fewer_replicas_in_sync_than_a_write_needs_is_unwritable(in_sync, factor, cure):
+    [found] = answer("EOS040", but(transaction_log=log_with(in_sync, factor))).findings
+    assert found.cure.startswith(cure)
+    assert answer("EOS040", but(transaction_log=log_with(2))).outcome == "fine"
+
+
+def test_a_log_that_is_not_there_yet_is_judged_by_both_of_its_settings() -> None:
+    one = BROKER | {"transaction.state.log.replication.factor": "1"}
+    [found] = answer("EOS040", but(transaction_log=None, brokers={0: one})).findings
+    assert "transaction.state.log.min.isr is 2: the transaction log cannot be written" in found.message
+    fits = one | {"transaction.state.log.min.isr": "1"}
+    assert answer("EOS040", but(transaction_log=None, brokers={0: fits})).outcome == "fine"
+
+
+def test_a_log_whose_min_isr_may_not_be_read_cannot_be_judged() -> None:
+    made = transaction_log()
+    assert answer("EOS040", but(transaction_log=replace(made, facts=replace(made.facts, settings={})))).outcome == (
+        "cannot tell"
+    )
+
+
+@pytest.mark.parametrize(("in_sync", "factor", "cure"), [(1, 3, "start the brokers"), (1, 1, "raise the replication")])
+def test_an_internal_topic_is_held_to_its_replicas_in_sync(in_sync, factor, cure) -> None:
+    offsets = topic("offsets", 25, factor)
+    short = replace(offsets, facts=replace(offsets.facts, in_sync=in_sync))
+    [found] = answer("EOS053", but(internal_topics=(short,))).findings
+    assert found.cure.startswith(cure)
+
+
+SINK = {"x": ConnectorStatus("x", "sink", "RUNNING", ())}
+LEVEL = "isolation.level"
+
+
+@pytest.mark.parametrize(
+    ("config", "given", "outcome"),
+    [
+        ({f"consumer.override.{LEVEL}": "read_committed"}, {A: FILE}, "fine"),
+        ({}, {A: FILE | {f"consumer.{LEVEL}": "read_committed"}}, "fine"),
+        (
+            {f"consumer.override.{LEVEL}": "read_uncommitted"},
+            {A: FILE | {f"consumer.{LEVEL}": "read_committed"}},
+            "found",
+        ),
+        ({"file": "f"}, {A: FILE | {f"consumer.{LEVEL}": "read_committed"}, B: FILE}, "found"),
+        ({f"consumer.override.{LEVEL}": "read_committed"}, Skipped("not given"), "fine"),
+        ({}, Skipped("not given"), "cannot tell"),
+    ],
+)
+def test_a_sink_reads_what_its_override_says_and_else_what_all_workers_do(config, given, outcome) -> None:
+    said = answer("EOS121", but(statuses=SINK, inspection=inspection(**config), worker_files=given))
+    assert ("found" if said.findings else said.outcome) == outcome
+
+
+def test_workers_of_one_machine_may_use_its_loopback_address() -> None:
+    group = replace(
+        HEALTHY.group, members=(GroupMember("1", "http://localhost:1"), GroupMember("2", "http://127.0.0.1:2"))
+    )
+    assert answer("EOS025", but(group=group)).outcome == "fine"

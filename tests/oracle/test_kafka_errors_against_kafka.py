@@ -1,0 +1,32 @@
+"""The error classes that explain knows are those of Kafka's own jars, with their codes, names and whether to retry."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from eosctl.analysis.explanations import explain_error
+from eosctl.analysis.kafka_errors import KAFKA_ERRORS, KafkaError
+from eosctl.sandbox.jars import resolve_jars
+from eosctl.sandbox.java import compile_java
+from tests.jvm import java_with
+
+
+def errors_of(version: str) -> set[KafkaError]:
+    jars = resolve_jars(version, lambda _: None)
+    classes = compile_java(jars.compiler, Path(__file__).with_name("KafkaErrorsOracle.java"), jars.classpath)
+    ran = subprocess.run([*java_with(jars, classes), "KafkaErrorsOracle"], capture_output=True, text=True, check=True)
+    lines = (line.split("\t") for line in ran.stdout.splitlines())
+    return {
+        KafkaError(each[2], each[3] == "true", int(each[0]) if each[0] else None, each[1] or None) for each in lines
+    }
+
+
+@pytest.mark.kafka
+def test_every_error_class_of_kafka_and_connect_is_known_and_no_other():
+    assert errors_of("3.3.2") | errors_of("4.3.1") == set(KAFKA_ERRORS)
+
+
+def test_each_is_explained_by_its_class_and_by_its_name():
+    words = [word for each in KAFKA_ERRORS for word in (each.class_name, each.name) if word]
+    assert [word for word in words if not explain_error(word)] == []
