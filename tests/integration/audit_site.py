@@ -9,6 +9,7 @@ from typing import Any
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
 
+from eosctl.clients.rest import RestClient
 from eosctl.codecs.offsets_topic import encode_offsets_key
 from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.conftest import Ran
@@ -136,6 +137,20 @@ class AuditSite:
         resource = ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=[entry])
         admin = AdminClient({"bootstrap.servers": self.servers})
         admin.incremental_alter_configs([resource])[resource].result(30)
+
+    def request(self, method: str, path: str) -> None:
+        """Asks the worker to stop or resume the connector, or the like."""
+        with RestClient(self.connectors.url, 60) as rest:
+            rest.request(method, f"/connectors/{self.name}/{path}", None)
+
+    def migrate(self, *flags: str) -> None:
+        """Moves the connector's offsets with eosctl, and resumes it."""
+        ran = self._eosctl(
+            "migrate-offsets", "-b", self.servers, "--connect-url", self.connectors.url,
+            "--group-id", "connect-cluster", "--connector", self.name, *flags, "--stop", "--set-config", "--resume",
+            "--yes", "--timeout", "60", "-o", "json",
+        )  # fmt: skip
+        assert ran.exit_code == 0, ran.stderr
 
     def audit(self, *more: object) -> Audited:
         """The audit of this connector, by the rules of its worker."""

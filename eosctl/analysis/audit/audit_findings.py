@@ -1,5 +1,6 @@
 """What the summaries of an audit say in words: one finding for each kind of anomaly and each subject."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -12,11 +13,12 @@ from eosctl.analysis.audit.finding_words import (
     UNFENCED_WORDS,
     Words,
 )
+from eosctl.analysis.audit.key_resolution import Circumstances, circumstances, resolve
 from eosctl.analysis.catalogue.audit import OFFSETS_REMOVED
 from eosctl.analysis.catalogue.offsets import ORPHAN_OFFSETS
 from eosctl.model.audit import TopicRole
 from eosctl.model.audit_states import KEPT_PLACES
-from eosctl.model.audit_summaries import Anomaly, KeyAnomaly, Tally
+from eosctl.model.audit_summaries import Anomaly, KeyAnomaly, OutputPart, Tally
 from eosctl.model.counts import counted
 from eosctl.model.report import Finding
 
@@ -33,20 +35,21 @@ def _finding(words: Words, subject: str, count: int, evidence: dict[str, object]
 
 
 def key_findings(evidence: Evidence) -> Iterator[Finding]:
-    """One for each kind of anomaly and connector; repeats only where their transactions carried data."""
-    counts = {(kind, connector): count for kind, connector, count in evidence.keys.counts}
+    """One for each kind of anomaly and connector; suspicions as what their transactions show them to be."""
+    counts = Counter({(kind, connector): count for kind, connector, count in evidence.keys.counts})
     places: dict[tuple[str, str], list[KeyAnomaly]] = {}
     for anomaly in evidence.keys.anomalies:
         places.setdefault((anomaly.kind, anomaly.connector or ""), []).append(anomaly)
-    confirmed = frozenset(evidence.transactions.confirmed)
-    for suspicion, anomaly in evidence.keys.suspicions:
-        if suspicion in confirmed:
-            place = anomaly.kind, anomaly.connector or ""
+    known = circumstances(evidence.transactions.committed, evidence.owners, evidence.config.connectors)
+    for anomaly in evidence.keys.suspicions:
+        resolved = resolve(anomaly, known)
+        if resolved is not None:
+            place = resolved.value, anomaly.connector or ""
             places.setdefault(place, []).append(anomaly)
-            counts[place] = counts.get(place, 0) + 1
+            counts[place] += 1
     for (kind, connector), anomalies in sorted(places.items()):
         named = [connector] if connector else []
-        shown = [_key_place(each) for each in anomalies[:KEPT_PLACES]]
+        shown = [_key_place(each, known) for each in anomalies[:KEPT_PLACES]]
         yield _finding(
             KEY_WORDS[kind],
             connector or anomalies[0].topic,
@@ -55,8 +58,8 @@ def key_findings(evidence: Evidence) -> Iterator[Finding]:
         )
 
 
-def _key_place(anomaly: KeyAnomaly) -> dict[str, object]:
-    return {
+def _key_place(anomaly: KeyAnomaly, known: Circumstances) -> dict[str, object]:
+    place: dict[str, object] = {
         "topic": anomaly.topic,
         "partition": anomaly.partition,
         "offset": anomaly.offset,
@@ -64,6 +67,21 @@ def _key_place(anomaly: KeyAnomaly) -> dict[str, object]:
         "key": anomaly.key,
         "before": anomaly.before,
         "after": anomaly.after,
+    }
+    for name, write in (("data_before", anomaly.was), ("data_after", anomaly.now)):
+        data = known.data(write)
+        if data is not None:
+            place[name] = [_output_place(each) for each in data]
+    return place
+
+
+def _output_place(data: OutputPart) -> dict[str, object]:
+    return {
+        "topic": data.topic,
+        "partition": data.partition,
+        "first_offset": data.first,
+        "last_offset": data.last,
+        "records": data.records,
     }
 
 

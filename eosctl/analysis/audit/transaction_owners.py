@@ -54,7 +54,7 @@ def name_owners(producer_id: int, summary: TransactionSummary, owners: Owners) -
         tuple(_tallies(producer_id, summary, owners)),
         tuple(named for each in summary.anomalies if (named := name_trouble(each, owners)) is not None),
         tuple(name_stall(each, owners) for each in summary.stalls),
-        summary.confirmed,
+        summary.committed,
     )
 
 
