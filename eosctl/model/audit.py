@@ -1,5 +1,6 @@
 """What an audit reads: topics with their roles, and the offset ranges that it fixed before it read the first byte."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, NamedTuple
@@ -143,6 +144,12 @@ class AuditPlan(Answer):
         }
         skipped = ((what, fact) for what, fact in facts.items() if isinstance(fact, Skipped))
         return Coverage(unread=tuple(Unread(what, fact.reason, fact.cause) for what, fact in skipped))
+
+    @property
+    def transactional_ids(self) -> Mapping[int, str]:
+        """The transactional IDs that hold producer IDs, as far as they are known."""
+        holders = () if isinstance(self.holders, Skipped) else self.holders
+        return {each.producer_id: each.transactional_id for each in holders}
 
     def topic(self, name: str) -> AuditedTopic:
         """The audited topic of that name."""

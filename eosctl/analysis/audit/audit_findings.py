@@ -1,7 +1,7 @@
 """What the summaries of an audit say in words: one finding for each kind of anomaly and each subject."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from eosctl.analysis.audit.config_history import ConfigAnomalyKind
@@ -91,10 +91,10 @@ def transaction_findings(evidence: Evidence) -> Iterator[Finding]:
     for anomaly in evidence.transactions.anomalies:
         places.setdefault(anomaly[:3], []).append(anomaly)
     for tally in evidence.transactions.tallies:
-        yield _transaction_finding(tally, places.get(tally[:3], []))
+        yield _transaction_finding(tally, places.get(tally[:3], []), evidence.plan.transactional_ids)
 
 
-def _transaction_finding(tally: Tally, anomalies: Iterable[Anomaly]) -> Finding:
+def _transaction_finding(tally: Tally, anomalies: Iterable[Anomaly], holders: Mapping[int, str]) -> Finding:
     places = [
         {
             "topic": each.topic,
@@ -103,6 +103,7 @@ def _transaction_finding(tally: Tally, anomalies: Iterable[Anomaly]) -> Finding:
             "last_offset": each.last,
             "producer_id": each.producer_id,
             "producer_epoch": each.producer_epoch,
+            "transactional_id": holders.get(each.producer_id),
             "timestamp": each.timestamp,
             "records": each.records,
         }
