@@ -15,6 +15,7 @@ from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.conftest import Ran
 from tests.integration.file_connectors import FileConnectors
 from tests.integration.producers import transactional_producer
+from tests.waiting import eventually
 
 OFFSETS = "connect-offsets"
 OFFSETS_PARTITIONS = 25
@@ -130,6 +131,12 @@ class AuditSite:
         place = TopicPartition(topic, partition, before)
         admin = AdminClient({"bootstrap.servers": self.servers})
         admin.delete_records([place])[place].result(30)
+
+    def delete_topic(self, topic: str) -> None:
+        """Deletes a topic, and waits until no broker names it."""
+        admin = AdminClient({"bootstrap.servers": self.servers})
+        admin.delete_topics([topic])[topic].result(30)
+        eventually(lambda: topic not in admin.list_topics(timeout=30).topics, f"{topic} to be gone")
 
     def set_cleanup_policy(self, topic: str, policy: str) -> None:
         """The topic's cleanup.policy."""

@@ -40,9 +40,10 @@ def test_a_connector_that_began_from_nothing_in_its_own_topic_and_went_on_furthe
     assert (audited.findings.keys(), audited.verdict) == ({"offset-not-taken-over"}, "broken")
     (place,) = audited.places["offset-not-taken-over"]
     assert (place["topic"], place["before"].partition(" ")[0]) == (own, f"connect-offsets-{site.partition}")
-    assert sum(each["records"] for each in place["data_before"]) == 1000
-    (again,) = place["data_after"]
-    assert (again["topic"], again["partition"], again["first_offset"]) == (site.name, 0, 1001)
+    before, after = audited.findings["offset-not-taken-over"]["evidence"]["data"]
+    assert (before["committed_with"], after["committed_with"]) == ("before", "after")
+    assert (before["topic"], before["partition"], before["last_offset"]) == (site.name, 0, 999)
+    assert (after["topic"], after["partition"], after["first_offset"]) == (site.name, 0, 1001)
 
 
 def test_moves_there_and_back_with_eosctl_and_the_deletion_of_the_connector_have_held(site: AuditSite):

@@ -177,6 +177,22 @@ def test_records_read_again_in_part_through_a_new_offsets_topic(site: AuditSite)
     assert audited.verdict == "broken"
 
 
+def test_an_output_topic_that_cannot_be_seen_leaves_the_verdict_open(site: AuditSite):
+    """Brokers answer for a topic without Describe what they answer for one that is gone."""
+    other = f"{site.name}-other"
+    site.request("PUT", "pause")
+    site.connectors.create(site.name, {"topic": other})
+    site.grow(20, run=False)
+    site.request("PUT", "resume")
+    wait_for(lambda: values_in(site.servers, other), lambda values: len(values) == 20, "lines in the other topic")
+    assert site.audit().verdict == "held"
+    site.delete_topic(site.name)
+    audited = site.audit()
+    hidden = f"topic {site.name}: it does not exist, or Describe on it is missing"
+    assert (audited.verdict, audited.reasons) == ("cannot-tell", [hidden])
+    assert f"topic {site.name}" in [each["what"] for each in audited.data["unread"]]
+
+
 def test_a_hanging_transaction_in_the_output(site: AuditSite):
     with Wire(ClientProperties((site.servers,))) as wire:
         hung = hang(wire, TopicPartition(site.name, 0), f"{site.name}-hung")

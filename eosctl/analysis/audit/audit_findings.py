@@ -18,7 +18,7 @@ from eosctl.analysis.catalogue.audit import OFFSETS_REMOVED
 from eosctl.analysis.catalogue.offsets import ORPHAN_OFFSETS
 from eosctl.model.audit import TopicRole
 from eosctl.model.audit_states import KEPT_PLACES
-from eosctl.model.audit_summaries import Anomaly, KeyAnomaly, OutputPart, Tally
+from eosctl.model.audit_summaries import Anomaly, KeyAnomaly, Tally
 from eosctl.model.counts import counted
 from eosctl.model.report import Finding
 
@@ -49,17 +49,15 @@ def key_findings(evidence: Evidence) -> Iterator[Finding]:
             counts[place] += 1
     for (kind, connector), anomalies in sorted(places.items()):
         named = [connector] if connector else []
-        shown = [_key_place(each, known) for each in anomalies[:KEPT_PLACES]]
-        yield _finding(
-            KEY_WORDS[kind],
-            connector or anomalies[0].topic,
-            counts[kind, connector],
-            {"connectors": named, "places": shown},
-        )
+        kept = anomalies[:KEPT_PLACES]
+        data = [place for each in kept for place in _data_places(each, known)]
+        facts: dict[str, object] = {"connectors": named, "places": [_key_place(each) for each in kept]}
+        facts |= {"data": data} if data else {}
+        yield _finding(KEY_WORDS[kind], connector or anomalies[0].topic, counts[kind, connector], facts)
 
 
-def _key_place(anomaly: KeyAnomaly, known: Circumstances) -> dict[str, object]:
-    place: dict[str, object] = {
+def _key_place(anomaly: KeyAnomaly) -> dict[str, object]:
+    return {
         "topic": anomaly.topic,
         "partition": anomaly.partition,
         "offset": anomaly.offset,
@@ -68,21 +66,21 @@ def _key_place(anomaly: KeyAnomaly, known: Circumstances) -> dict[str, object]:
         "before": anomaly.before,
         "after": anomaly.after,
     }
-    for name, write in (("data_before", anomaly.was), ("data_after", anomaly.now)):
-        data = known.data(write)
-        if data is not None:
-            place[name] = [_output_place(each) for each in data]
-    return place
 
 
-def _output_place(data: OutputPart) -> dict[str, object]:
-    return {
-        "topic": data.topic,
-        "partition": data.partition,
-        "first_offset": data.first,
-        "last_offset": data.last,
-        "records": data.records,
-    }
+def _data_places(anomaly: KeyAnomaly, known: Circumstances) -> Iterator[dict[str, object]]:
+    """Where the output has what was committed with the offset before, and with the one after it."""
+    for name, write in (("before", anomaly.was), ("after", anomaly.now)):
+        for data in known.data(write) or ():
+            yield {
+                "committed_with": name,
+                "topic": data.topic,
+                "partition": data.partition,
+                "first_offset": data.first,
+                "last_offset": data.last,
+                "records": data.records,
+                "key": anomaly.key,
+            }
 
 
 def transaction_findings(evidence: Evidence) -> Iterator[Finding]:

@@ -11,8 +11,8 @@ OFFSET_SET_BACK: Final = FindingKind(
     severity=Severity.ERROR,
     cause="After a write no number of the source offset is higher and one is lower: records between both offsets were "
     "read again, or had been skipped.",
-    fix="compare the records of both transactions in the output (data_before, data_after); find out who wrote the "
-    "lower offset",
+    fix="compare the records of both transactions in the output (`data` of the finding); find out who wrote the lower "
+    "offset",
     source="KIP-618",
     commands=("audit",),
 )
@@ -23,7 +23,7 @@ OFFSET_REPEATED: Final = FindingKind(
     severity=Severity.WARNING,
     cause="Another producer session committed the same source offset again, together with data for the same topics: "
     "records were read again, or the connector gives many records one offset.",
-    fix="compare the records of both transactions in the output (data_before, data_after)",
+    fix="compare the records of both transactions in the output (`data` of the finding)",
     source="KIP-618",
     commands=("audit",),
 )
@@ -64,7 +64,7 @@ OFFSET_NOT_TAKEN_OVER: Final = FindingKind(
     severity=Severity.ERROR,
     cause="The connector changed its offsets topic, and the other topic did not hold the last offset: it began from "
     "nothing, or from another offset, and read records again or skipped them.",
-    fix="compare the records of both transactions in the output (data_before, data_after); next time move the "
+    fix="compare the records of both transactions in the output (`data` of the finding); next time move the "
     "connector with `eosctl migrate-offsets`",
     source="KIP-618; ConnectorOffsetBackingStore",
     commands=("audit",),
@@ -87,8 +87,8 @@ SNAPSHOT_BEGUN_AGAIN: Final = FindingKind(
     severity=Severity.WARNING,
     cause="A task found the offset of a snapshot that had not ended. Debezium cannot go on with one and copies all "
     "tables again. Kafka kept its promise: what was committed is there, and so readers have rows twice.",
-    fix="let readers keep the last row of each key, or remove the rows of the first snapshot: data_before is the end "
-    "of it, data_after the beginning of the next one",
+    fix="let readers keep the last row of each key, or remove the rows of the first snapshot: `data` of the finding "
+    "has its end and the beginning of the next one",
     source="Debezium's snapshot offsets",
     commands=("audit",),
 )
@@ -98,7 +98,7 @@ SNAPSHOT_UNCLEAR: Final = FindingKind(
     title="snapshot interrupted, in a form that is not known",
     severity=Severity.WARNING,
     cause="The source offset tells that a snapshot had not ended, and nothing that is known as a position.",
-    fix="compare the records of both transactions in the output (data_before, data_after)",
+    fix="compare the records of both transactions in the output (`data` of the finding)",
     source="Debezium's snapshot offsets",
     commands=("audit",),
 )

@@ -70,6 +70,10 @@ def place_of(evidence: dict[str, Any], offset: str = "offset") -> tuple[str, int
     return first["topic"], first["partition"], first[offset]
 
 
+def data_of(evidence: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    return [each for each in evidence["data"] if each["committed_with"] == name]
+
+
 def verdicts(report: AuditReport) -> dict[str, AuditVerdict]:
     return {each.name: each.verdict for each in report.connectors}
 
@@ -129,7 +133,7 @@ def test_a_connector_reads_again_from_the_beginning_when_it_gets_its_own_offsets
     report = planted.report()
     evidence = only(report, "offset-not-taken-over")
     assert place_of(evidence) == place(offsets_place(orders, "a"), 0)
-    [again_at] = evidence["places"][0]["data_after"]
+    [again_at] = data_of(evidence, "after")
     assert (again_at["topic"], again_at["partition"], again_at["records"]) == ("orders", 0, 2)
     assert verdicts(report) == {"bills": HELD, "orders": BROKEN}
 
@@ -143,7 +147,7 @@ def test_a_restarted_task_that_commits_the_same_offset_again_with_data_read_agai
     evidence = only(report, "offset-repeated", Severity.WARNING)
     log = planted.brokers.logs[offsets_place(orders, "c")]
     assert place_of(evidence) == place(offsets_place(orders, "c"), log.next - 2)
-    before, after = (evidence["places"][0][name] for name in ("data_before", "data_after"))
+    before, after = data_of(evidence, "before"), data_of(evidence, "after")
     assert [(each["topic"], each["partition"], each["records"]) for each in (*before, *after)] == [("orders", 1, 2)] * 2
     assert before[0]["last_offset"] < after[0]["first_offset"]
     assert verdicts(report) == {"bills": HELD, "orders": CANNOT_TELL}
@@ -189,7 +193,7 @@ def test_a_snapshot_that_is_interrupted_and_begun_again_is_reported_and_kafka_ke
     orders.tasks[0].commit()
     report = planted.report()
     evidence = only(report, kind, Severity.WARNING)
-    assert [each["records"] for each in evidence["places"][0]["data_before"]] == [5]
+    assert [each["records"] for each in data_of(evidence, "before")] == [5]
     assert verdicts(report) == {"bills": HELD, "orders": verdict}
 
 
