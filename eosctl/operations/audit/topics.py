@@ -106,6 +106,7 @@ class FoundTopics:
         for name, topics in active.items():
             if isinstance(topics, Skipped):
                 self.unread[f"active topics of {name}"] = topics
+                self.users[f"active topics of {name}"] = (name,)
         known = {name: topics for name, topics in active.items() if not isinstance(topics, Skipped)}
         found: dict[str, set[str]] = {}
         for name in sorted(configs):
