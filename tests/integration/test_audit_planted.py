@@ -189,7 +189,7 @@ def test_an_output_topic_that_cannot_be_seen_leaves_the_verdict_open(site: Audit
     site.delete_topic(site.name)
     audited = site.audit()
     hidden = f"topic {site.name}: it does not exist, or Describe on it is missing"
-    assert (audited.verdict, audited.reasons) == ("cannot-tell", [hidden])
+    assert (audited.verdict, audited.reasons, audited.exit_code) == ("cannot-tell", [hidden], 3)
     assert f"topic {site.name}" in [each["what"] for each in audited.data["unread"]]
 
 
