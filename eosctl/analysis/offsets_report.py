@@ -39,12 +39,14 @@ class Connectors:
 
     former are the last configs of those that were deleted, as far as they are known: there their offsets are.
     unconfigured is the config to assume for any other that does not exist, or whose config is not known: usually empty,
-    Skipped where that would be a guess.
+    Skipped where that would be a guess. named are all offsets topics that the configs of a connector ever named, as far
+    as that is known.
     """
 
     configs: Configs | Skipped
     unconfigured: Mapping[str, object] | Skipped
     former: Configs = field(default_factory=dict)
+    named: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def stores(self, worker: WorkerSettings, name: str) -> tuple[OffsetStores, ...] | Skipped:
         """Where the connector's offsets are kept."""

@@ -35,6 +35,15 @@ OutputTopics: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(metavar="TOPIC", help="A topic that connectors write to. May be repeated. [default: all known]"),
 ]
+OffsetsTopics: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="TOPIC",
+        envvar="EOSCTL_OFFSETS_TOPIC",
+        help="An offsets topic that connectors have or had of their own, beside those that the config topic names. May "
+        "be repeated.",
+    ),
+]
 OnlyPlan: TypeAlias = Annotated[bool, typer.Option("--plan", help="Show what would be read, and read nothing.")]
 Engine: TypeAlias = Annotated[EngineName, typer.Option(help="On this machine, or on Spark.")]
 Processes: TypeAlias = Annotated[
@@ -91,6 +100,7 @@ def audit(
     options: GlobalOptions,
     request: "OffsetsRequest",
     topic: OutputTopics = None,
+    offsets_topic: OffsetsTopics = None,
     plan: OnlyPlan = False,
     engine: Engine = EngineName.LOCAL,
     processes: Processes = None,
@@ -160,6 +170,7 @@ def audit(
     audited = AuditRequest(
         offsets=request,
         topics=tuple(topic or ()),
+        offsets_topics=tuple(offsets_topic or ()),
         engine=engine.value,
         processes=processes,
         store=store,

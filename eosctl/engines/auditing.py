@@ -29,7 +29,7 @@ from eosctl.engines.reducing import (
 )
 from eosctl.model.audit import AuditPlan, StateKind, StateRow, TopicRole
 from eosctl.model.audit_report import AuditReport
-from eosctl.model.audit_summaries import ConfigSummary, KeySummary, TransactionSummary
+from eosctl.model.audit_summaries import ConfigSummary, KeySummary, OffsetsWrite, TransactionSummary
 from eosctl.model.skipped import Skipped
 from eosctl.model.transaction_log_history import LoggedTransaction, TransactionLogHistory
 
@@ -112,19 +112,21 @@ class _Run:
 
     def _transactions(self, keys: KeySummary, inputs: JudgementInputs) -> TransactionSummary:
         offsets = frozenset(topic.name for topic in self._plan.topics if topic.role is TopicRole.OFFSETS)
-        reduction = TransactionReduction(inputs, offsets, tuple(each.suspicion for each in keys.suspicions))
+        reduction = TransactionReduction(inputs, offsets, _asked(keys))
         return add_summaries(decode_state(each.result, TransactionSummary) for each in self._reduce(reduction))
 
     def _key_reduction(self, logs: Sequence[PartitionLog]) -> KeyReduction:
         sessions: dict[int, set[int]] = {}
         for _, _, producer, start in all_beginnings(logs):
             sessions.setdefault(producer.producer_id, set()).add(start.producer_epoch)
-        own = {
-            topic.name: topic.connectors
-            for topic in self._plan.topics
-            if topic.role is TopicRole.OFFSETS and topic.connectors
-        }
-        return KeyReduction({each: tuple(sorted(epochs)) for each, epochs in sessions.items()}, own)
+        worker = frozenset(each.name for each in self._plan.topics if each.role is TopicRole.OFFSETS and not each.own)
+        return KeyReduction({each: tuple(sorted(epochs)) for each, epochs in sessions.items()}, worker)
+
+
+def _asked(keys: KeySummary) -> tuple[OffsetsWrite, ...]:
+    """Source offsets whose transactions decide a suspicion, or are shown with it, or may be by a later audit."""
+    suspicious = {write for each in keys.suspicions for write in (each.was, each.now) if write is not None}
+    return tuple(sorted({*suspicious, *keys.latest}))
 
 
 def _in_question(logs: Iterable[PartitionLog], writers: Writers) -> frozenset[int]:

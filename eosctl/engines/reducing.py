@@ -13,6 +13,7 @@ from eosctl.analysis.audit.config_history import summarize_config
 from eosctl.analysis.audit.evidence import PartitionLog
 from eosctl.analysis.audit.key_judgement import KeyJudgementInputs
 from eosctl.analysis.audit.key_merge import merge_all
+from eosctl.analysis.audit.key_runs import by_session
 from eosctl.analysis.audit.key_summary import summarize_keys
 from eosctl.analysis.audit.log_scan import merge_logs
 from eosctl.analysis.audit.sessions import Sessions, raised_epochs, without_raised
@@ -21,7 +22,7 @@ from eosctl.analysis.audit.transaction_reduction import Known, reduce_transactio
 from eosctl.codecs.audit_states import decode_json, decode_state, encode_state, read_offsets_key
 from eosctl.model.audit import StateKind, StateRow
 from eosctl.model.audit_states import ConfigEvent, KeyState, LogState, ProducerItems
-from eosctl.model.audit_summaries import ClosedTransactions, Suspicion
+from eosctl.model.audit_summaries import ClosedTransactions, OffsetsWrite
 from eosctl.model.names import TopicPartition
 
 SUMMARY_TOPIC = ""
@@ -52,20 +53,20 @@ class ConfigReduction:
 
 @dataclass(frozen=True)
 class KeyReduction:
-    """Gives KeySummary. sessions: epochs with which producer IDs began; own_topics: those of single connectors."""
+    """Gives KeySummary. sessions: epochs with which producer IDs began; worker_topics: those of all connectors."""
 
     sessions: Mapping[int, tuple[int, ...]]
-    own_topics: Mapping[str, tuple[str, ...]]
+    worker_topics: frozenset[str]
     kind = StateKind.KEYS
 
 
 @dataclass(frozen=True)
 class TransactionReduction:
-    """Gives TransactionSummary. suspicions are repeated offsets whose transactions are looked for."""
+    """Gives TransactionSummary. asked are source offsets whose transactions are looked for."""
 
     inputs: JudgementInputs
     offsets_topics: frozenset[str]
-    suspicions: tuple[Suspicion, ...]
+    asked: tuple[OffsetsWrite, ...]
     kind = StateKind.TRANSACTIONS
 
 
@@ -135,14 +136,16 @@ def _reduce_config(bucket: int, rows: Iterable[StateRow]) -> Reduced:
 def _reduce_keys(reduction: KeyReduction, bucket: int, rows: Iterable[StateRow]) -> Reduced:
     partitions: dict[TopicPartition, list[KeyState]] = {}
     carried = []
+    sessions = Sessions(reduction.sessions)
     for place, group in _by_partition(rows):
         merged: dict[bytes | None, KeyState] = {}
         for row in group:
             states = {state.key: state for state in decode_state(row.payload, tuple[KeyState, ...])}
             merge_all(merged, states, decode_json)
-        partitions[place] = list(merged.values())
+        partitions[place] = [state._replace(runs=by_session(state.runs, sessions)) for state in merged.values()]
         carried.append(_carried(StateKind.KEYS, bucket, place, group[0].start, partitions[place]))
-    inputs = KeyJudgementInputs(reduction.own_topics, Sessions(reduction.sessions), read_offsets_key, decode_json)
+    own_topics = {place.topic for place in partitions} - reduction.worker_topics
+    inputs = KeyJudgementInputs(own_topics, sessions, read_offsets_key, decode_json)
     return Reduced(bucket, encode_state(summarize_keys(partitions, inputs)), tuple(carried))
 
 
@@ -155,7 +158,7 @@ def _reduce_transactions(reduction: TransactionReduction, bucket: int, rows: Ite
                 continue
             into = known.settled if row.settled else known.tails
             into.setdefault(place, []).append(decode_state(row.payload, tuple[ProducerItems, ...]))
-    summary, closed, left = reduce_transactions(known, reduction.inputs, reduction.offsets_topics, reduction.suspicions)
+    summary, closed, left = reduce_transactions(known, reduction.inputs, reduction.offsets_topics, reduction.asked)
     kind = StateKind.TRANSACTIONS
     carried = [_carried(kind, bucket, TopicPartition(SUMMARY_TOPIC, 0), 0, closed)]
     carried += [_carried(kind, bucket, place, 0, items) for place, items in left.items() if items]

@@ -8,6 +8,7 @@ from zlib import crc32
 
 from eosctl.analysis.audit.batches import Entry
 from eosctl.analysis.audit.config_history import config_event
+from eosctl.analysis.audit.key_scan import Tracked
 from eosctl.analysis.audit.log_scan import GapKind
 from eosctl.analysis.audit.range_scan import RangeScan
 from eosctl.codecs.audit_states import decode_json, encode_state, read_offsets_key
@@ -62,7 +63,7 @@ class _Scan:
         self._audited_from = next(
             each.audited_from for each in plan.bounds if (each.topic, each.partition) == offsets[:2]
         )
-        self._scan = RangeScan(offsets, topic.role, _gap_kind(topic), decode_json)
+        self._scan = RangeScan(offsets, topic.role, _gap_kind(topic), decode_json, _tracked(plan))
         self._events: list[ConfigEvent] | None = [] if topic.role is TopicRole.CONFIG and offsets.settled else None
 
     def take(self, item: LogItem) -> None:
@@ -112,6 +113,16 @@ class _Scan:
     def _row(self, kind: StateKind, bucket: int, state: object) -> StateRow:
         topic, partition, start, _, settled = self._offsets
         return StateRow(kind, bucket, topic, partition, start, settled, encode_state(state))
+
+
+def _tracked(plan: AuditPlan) -> Tracked:
+    """Whether a key is of a connector that has, or had, an offsets topic of its own; all may, where its users are not
+    known."""
+    own = [topic for topic in plan.topics if topic.own]
+    if not all(topic.connectors for topic in own):
+        return lambda _: True
+    users = {name for topic in own for name in topic.connectors}
+    return lambda key: read_offsets_key(key).connector in users if users else False
 
 
 def _gap_kind(topic: AuditedTopic) -> GapKind:

@@ -1,5 +1,6 @@
 """What an audit reads: topics with their roles, and the offset ranges that it fixed before it read the first byte."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, NamedTuple
@@ -34,7 +35,8 @@ class AuditedTopic:
     topic_id is Kafka's (KIP-516), None where the broker has none: a topic deleted and created again has another one.
     cleanup_policy is the topic setting; retention_ms how old records grow at least before Kafka deletes them (None: it
     is not known, or their size decides; -1: for ever). connectors are those known to use it: the one whose own
-    offsets topic it is, or those that write their records to it; none for the worker's own topics.
+    offsets topic it is, or those that write their records to it; none for the worker's own topics. own is an offsets
+    topic that is not the worker's: only connectors that name it keep offsets there, known or not.
     """
 
     name: str
@@ -43,6 +45,7 @@ class AuditedTopic:
     cleanup_policy: str | Skipped = NOT_ASKED
     connectors: tuple[str, ...] = ()
     retention_ms: int | None = None
+    own: bool = False
 
 
 class OffsetRange(NamedTuple):
@@ -112,7 +115,8 @@ class AuditPlan(Answer):
     expired are ranges that the log start passed before an audit came by. connectors are the source connectors known by
     name; holders says whose producer IDs are still known.
     selected are the connectors that a verdict is requested for (none: all).
-    unread says of partitions and facts that could not be read why: no verdict is `held` without them.
+    unread says of partitions and facts that could not be read why: no verdict is `held` without them. Where users names
+    connectors for one of them, it is the verdict on these alone.
     """
 
     as_of: int
@@ -127,6 +131,7 @@ class AuditPlan(Answer):
     open: tuple[OpenAtPlan, ...] | Skipped = ()
     selected: tuple[str, ...] = ()
     unread: dict[str, Skipped] = field(default_factory=dict)
+    users: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def gaps(self) -> Coverage:
@@ -139,6 +144,12 @@ class AuditPlan(Answer):
         }
         skipped = ((what, fact) for what, fact in facts.items() if isinstance(fact, Skipped))
         return Coverage(unread=tuple(Unread(what, fact.reason, fact.cause) for what, fact in skipped))
+
+    @property
+    def transactional_ids(self) -> Mapping[int, str]:
+        """The transactional IDs that hold producer IDs, as far as they are known."""
+        holders = () if isinstance(self.holders, Skipped) else self.holders
+        return {each.producer_id: each.transactional_id for each in holders}
 
     def topic(self, name: str) -> AuditedTopic:
         """The audited topic of that name."""

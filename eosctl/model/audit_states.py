@@ -62,12 +62,21 @@ class Return(NamedTuple):
     epoch: int
 
 
+class Run(NamedTuple):
+    """Writes of one key that follow each other, by one producer, in transactions or all of them outside: how many."""
+
+    first: Write
+    last: Write
+    records: int
+
+
 class KeyState(NamedTuple):
     """What became of one key within a range.
 
     setbacks counts writes after which no field is higher and a number is lower than before; repeats are the first
     writes of the value that was there already. plain_records were written outside any transaction, plain_after of them
-    after the first transactional one.
+    after the first transactional one. runs are all of its writes, in order, where the connector may have several offset
+    stores; else there are none. snapshots are changes from one unfinished snapshot to what may be another one.
     """
 
     key: bytes | None
@@ -87,6 +96,8 @@ class KeyState(NamedTuple):
     repeats: tuple[Change, ...]
     writers: tuple[KeyWriter, ...]
     returns: tuple[Return, ...]
+    runs: tuple[Run, ...] = ()
+    snapshots: tuple[Change, ...] = ()
 
 
 class ItemKind(IntEnum):

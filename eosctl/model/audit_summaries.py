@@ -5,13 +5,30 @@ from typing import NamedTuple
 from eosctl.model.audit_report import Stall
 
 
-class Suspicion(NamedTuple):
-    """A repeated offset at (topic, partition, offset): it counts if its transaction carried data."""
+class OffsetsWrite(NamedTuple):
+    """The place of a source offset that was committed in a transaction."""
 
     topic: str
     partition: int
     offset: int
     producer_id: int
+
+
+class OutputPart(NamedTuple):
+    """Records, from offset first to last of a partition, that a transaction wrote beside its source offsets."""
+
+    topic: str
+    partition: int
+    first: int
+    last: int
+    records: int
+
+
+class CommittedData(NamedTuple):
+    """What the transaction of a source offset wrote beside it: nothing where data is empty."""
+
+    write: OffsetsWrite
+    data: tuple[OutputPart, ...]
 
 
 class Anomaly(NamedTuple):
@@ -56,31 +73,32 @@ class OwnerFigures(NamedTuple):
 class TransactionSummary(NamedTuple):
     """What was concluded from the transactions of some producer IDs; two of them add up.
 
-    confirmed are suspicions whose transaction carried data.
+    committed is what the transactions of some source offsets wrote beside them.
     """
 
     figures: tuple[OwnerFigures, ...] = ()
     tallies: tuple[Tally, ...] = ()
     anomalies: tuple[Anomaly, ...] = ()
     stalls: tuple[Stall, ...] = ()
-    confirmed: tuple[Suspicion, ...] = ()
+    committed: tuple[CommittedData, ...] = ()
 
 
 class ClosedTransactions(NamedTuple):
     """What was concluded from transactions that nothing can be added to, by producer ID: no connector is named.
 
-    stalls and confirmed are those of all of them.
+    stalls and committed are those of all of them.
     """
 
     producers: tuple[tuple[int, TransactionSummary], ...] = ()
     stalls: tuple[Stall, ...] = ()
-    confirmed: tuple[Suspicion, ...] = ()
+    committed: tuple[CommittedData, ...] = ()
 
 
 class KeyAnomaly(NamedTuple):
     """Something wrong with a key of an offsets topic, at an offset; key is its JSON text.
 
-    before and after are the places and values concerned, in words that name topic, partition and offset.
+    before and after are the places and values concerned, in words that name topic, partition and offset; was and now
+    are where these were written, if that was in a transaction.
     """
 
     kind: str
@@ -92,13 +110,8 @@ class KeyAnomaly(NamedTuple):
     key: str
     before: str
     after: str
-
-
-class KeySuspicion(NamedTuple):
-    """A repeated offset, and what to say of it should its transaction have carried data."""
-
-    suspicion: Suspicion
-    anomaly: KeyAnomaly
+    was: OffsetsWrite | None = None
+    now: OffsetsWrite | None = None
 
 
 class ConnectorKeys(NamedTuple):
@@ -119,12 +132,17 @@ class ConnectorKeys(NamedTuple):
 
 
 class KeySummary(NamedTuple):
-    """What was concluded from some keys: anomalies are the earliest of each kind and connector, all are counted."""
+    """What was concluded from some keys: anomalies are the earliest of each kind and connector, all are counted.
+
+    suspicions are anomalies that count or not by the data of their transactions. latest are the last writes of keys: a
+    later audit may ask what was committed with them.
+    """
 
     connectors: tuple[ConnectorKeys, ...] = ()
     counts: tuple[tuple[str, str, int], ...] = ()
     anomalies: tuple[KeyAnomaly, ...] = ()
-    suspicions: tuple[KeySuspicion, ...] = ()
+    suspicions: tuple[KeyAnomaly, ...] = ()
+    latest: tuple[OffsetsWrite, ...] = ()
 
 
 class ConfigAnomaly(NamedTuple):

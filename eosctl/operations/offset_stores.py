@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from types import MappingProxyType
+from typing import Final, NamedTuple
 
 from eosctl.analysis.config_topic import fold_config_topic
 from eosctl.analysis.offsets_report import Configs, Connectors
@@ -76,43 +77,55 @@ def _source_support_in(properties: Mapping[str, str], file: Path | None) -> Sour
 
 def source_connectors(reader: ClusterReader, request: OffsetsRequest, version: KafkaVersion) -> Connectors:
     """Connectors and configs as Connect REST has them, else as the config topic has them; --offsets-topic wins."""
-    configs, former = _configs(reader, request, version)
+    configs, history = _configs(reader, request, version)
     own = {} if request.offsets_topic is None else {OFFSETS_TOPIC: request.offsets_topic}
     if isinstance(configs, Skipped):
         unknown = Skipped(f"where its offsets are kept is not known: {configs.reason}", configs.cause)
-        return Connectors(configs, own or unknown)
-    gone = {name: {**config, **own} for name, config in former.items() if name not in configs}
-    return Connectors({name: {**config, **own} for name, config in configs.items()}, own, gone)
+        return Connectors(configs, own or unknown, named=history.named)
+    gone = {name: {**config, **own} for name, config in history.last.items() if name not in configs}
+    return Connectors({name: {**config, **own} for name, config in configs.items()}, own, gone, history.named)
+
+
+class _History(NamedTuple):
+    """The last config of every connector that ever was, and all offsets topics that its configs named."""
+
+    last: Configs = MappingProxyType({})
+    named: Mapping[str, frozenset[str]] = MappingProxyType({})
 
 
 def _configs(
     reader: ClusterReader, request: OffsetsRequest, version: KafkaVersion
-) -> tuple[Configs | Skipped, Configs]:
-    """Configs of the source connectors that exist, and the last one of every connector that ever did."""
+) -> tuple[Configs | Skipped, _History]:
+    """Configs of the source connectors that exist, and what was configured before."""
     running = reader.connector_configs()
     try:
-        configured, last = _configs_in(reader.config_topic(request.config_topic), version)
+        configured, history = _configs_in(reader.config_topic(request.config_topic), version)
     except EosctlError as error:
-        return Skipped.of(error) if running is None else running, {}
+        return Skipped.of(error) if running is None else running, _History()
     if running is not None:
-        return running, last
+        return running, history
     connect = reader.connect()
     types = {} if isinstance(connect, Skipped) else connect.types
-    return {name: config for name, config in configured.items() if types.get(name) != "sink"}, last
+    return {name: config for name, config in configured.items() if types.get(name) != "sink"}, history
 
 
-def _configs_in(log: ConfigTopicLog, version: KafkaVersion) -> tuple[Configs, Configs]:
-    """Configs of the connectors that exist by this config topic, and the last one of every connector, all masked.
+def _configs_in(log: ConfigTopicLog, version: KafkaVersion) -> tuple[Configs, _History]:
+    """Configs of the connectors that exist by this config topic, and what was committed before, all masked.
 
-    Sinks are among them; a last one is the last that was committed, whatever became of the connector.
+    Sinks are among them.
     """
     last: dict[str, Mapping[str, object]] = {}
+    named: dict[str, frozenset[str]] = {}
 
     def remembered() -> Iterator[ConfigRecord]:
         for record in log.records:
             if isinstance(record, ConnectorConfigRecord) and record.origin.state is RecordState.COMMITTED:
-                last.update({} if record.properties is None else {record.connector: record.properties})
+                properties = record.properties or {}
+                last.update({} if record.properties is None else {record.connector: properties})
+                topic = properties.get(OFFSETS_TOPIC)
+                if isinstance(topic, str) and topic and "${" not in topic:
+                    named[record.connector] = named.get(record.connector, frozenset()) | {topic}
             yield record
 
     states = fold_config_topic(remembered(), Reader(version)).states
-    return {name: state.config for name, state in states.items() if state.config is not None}, last
+    return {name: state.config for name, state in states.items() if state.config is not None}, _History(last, named)

@@ -46,6 +46,7 @@ NAMES = """
     134 override-refused  135 override-policy-unknown  136 topics-unknown  137 own-kafka-client  138 tasks-unknown
     139 authorizer-setting-hidden  140 reference-unresolved  141 acl-denied  142 acl-partly-denied
     200 offset-set-back  201 offset-repeated  202 plain-offsets-write  203 zombie-writer  204 offsets-removed
+    205 offset-not-taken-over  206 offsets-altered  207 snapshot-begun-again  208 snapshot-unclear
     210 data-without-offsets  211 missing-marker  212 mixed-markers  213 data-outside-transaction
     214 hanging-transaction  215 other-writer  216 unknown-writer  217 unclear  218 unjudged
     219 offsets-without-data  220 start-without-fencing  221 plain-leader-write  230 lost-range

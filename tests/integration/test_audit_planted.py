@@ -162,8 +162,8 @@ def test_records_read_again_through_a_new_offsets_topic(site: AuditSite):
     site.connectors.create(site.name, {"offsets.storage.topic": own, "batch.size": "1500"})
     wait_for(lambda: values_in(site.servers, site.name), lambda values: len(values) == 100, "all lines a second time")
     audited = site.audit()
-    assert (audited.findings.keys(), audited.verdict) == ({"offset-repeated"}, "broken")
-    (place,) = audited.places["offset-repeated"]
+    assert (audited.findings.keys(), audited.verdict) == ({"offset-not-taken-over"}, "broken")
+    (place,) = audited.places["offset-not-taken-over"]
     assert (place["topic"], place["before"].partition(" ")[0]) == (own, f"{OFFSETS}-{site.partition}")
 
 
@@ -173,9 +173,26 @@ def test_records_read_again_in_part_through_a_new_offsets_topic(site: AuditSite)
     site.connectors.file(site.name).open("a").close()
     wait_for(lambda: values_in(site.servers, site.name), lambda values: len(values) > 110, "lines a second time")
     audited = site.audit()
-    assert audited.findings.keys() <= {"offset-set-back", "offset-repeated"}
-    assert "offset-set-back" in audited.findings
+    assert audited.findings.keys() == {"offset-not-taken-over"}
     assert audited.verdict == "broken"
+
+
+def test_an_output_topic_that_cannot_be_seen_leaves_the_verdict_open(site: AuditSite):
+    """Brokers answer for a topic without Describe what they answer for one that is gone."""
+    other = f"{site.name}-other"
+    site.connectors.create(site.name, {"topic": other})
+
+    def written() -> list[bytes | None]:
+        site.grow(1, run=False)
+        return values_in(site.servers, other)
+
+    wait_for(written, bool, "lines in the other topic")
+    assert site.audit().verdict == "held"
+    site.delete_topic(site.name)
+    audited = site.audit()
+    hidden = f"topic {site.name}: it does not exist, or Describe on it is missing"
+    assert (audited.verdict, audited.reasons, audited.exit_code) == ("cannot-tell", [hidden], 3)
+    assert f"topic {site.name}" in [each["what"] for each in audited.data["unread"]]
 
 
 def test_a_hanging_transaction_in_the_output(site: AuditSite):
@@ -183,8 +200,10 @@ def test_a_hanging_transaction_in_the_output(site: AuditSite):
         hung = hang(wire, TopicPartition(site.name, 0), f"{site.name}-hung")
     audited = site.audit()
     (place,) = audited.places["hanging-transaction"]
-    assert (audited.findings.keys(), audited.verdict) == ({"hanging-transaction"}, "broken")
+    assert (audited.findings.keys(), audited.verdict) == ({"hanging-transaction"}, "cannot-tell")
     assert (place["topic"], place["partition"], place["start_offset"]) == (site.name, 0, hung.start_offset)
+    assert (place["owners"], place["transactional_id"]) == ([], f"{site.name}-hung")
+    assert f"transactional ID {site.name}-hung, of no task of group connect-cluster" in "; ".join(audited.reasons)
     assert place["producer_id"] == hung.producer.producer_id
 
 

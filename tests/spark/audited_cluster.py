@@ -100,7 +100,7 @@ class AuditedCluster:
         """What an audit of these topics would read, each partition in one range."""
         topics = (
             AuditedTopic(OFFSETS, TopicRole.OFFSETS),
-            AuditedTopic(COMPACTED, TopicRole.OFFSETS),
+            AuditedTopic(COMPACTED, TopicRole.OFFSETS, own=True),
             AuditedTopic(OUTPUT, TopicRole.OUTPUT, connectors=("a", "b", "d", "e")),
         )
         reader = reader_over(wire, ClientProperties((self.servers,)), as_of=AS_OF, group_id="connect-cluster")

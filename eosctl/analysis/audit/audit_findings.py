@@ -1,6 +1,7 @@
 """What the summaries of an audit say in words: one finding for each kind of anomaly and each subject."""
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from eosctl.analysis.audit.config_history import ConfigAnomalyKind
@@ -12,6 +13,7 @@ from eosctl.analysis.audit.finding_words import (
     UNFENCED_WORDS,
     Words,
 )
+from eosctl.analysis.audit.key_resolution import Circumstances, circumstances, resolve
 from eosctl.analysis.catalogue.audit import OFFSETS_REMOVED
 from eosctl.analysis.catalogue.offsets import ORPHAN_OFFSETS
 from eosctl.model.audit import TopicRole
@@ -33,26 +35,25 @@ def _finding(words: Words, subject: str, count: int, evidence: dict[str, object]
 
 
 def key_findings(evidence: Evidence) -> Iterator[Finding]:
-    """One for each kind of anomaly and connector; repeats only where their transactions carried data."""
-    counts = {(kind, connector): count for kind, connector, count in evidence.keys.counts}
+    """One for each kind of anomaly and connector; suspicions as what their transactions show them to be."""
+    counts = Counter({(kind, connector): count for kind, connector, count in evidence.keys.counts})
     places: dict[tuple[str, str], list[KeyAnomaly]] = {}
     for anomaly in evidence.keys.anomalies:
         places.setdefault((anomaly.kind, anomaly.connector or ""), []).append(anomaly)
-    confirmed = frozenset(evidence.transactions.confirmed)
-    for suspicion, anomaly in evidence.keys.suspicions:
-        if suspicion in confirmed:
-            place = anomaly.kind, anomaly.connector or ""
+    known = circumstances(evidence.transactions.committed, evidence.owners, evidence.config.connectors)
+    for anomaly in evidence.keys.suspicions:
+        resolved = resolve(anomaly, known)
+        if resolved is not None:
+            place = resolved.value, anomaly.connector or ""
             places.setdefault(place, []).append(anomaly)
-            counts[place] = counts.get(place, 0) + 1
+            counts[place] += 1
     for (kind, connector), anomalies in sorted(places.items()):
         named = [connector] if connector else []
-        shown = [_key_place(each) for each in anomalies[:KEPT_PLACES]]
-        yield _finding(
-            KEY_WORDS[kind],
-            connector or anomalies[0].topic,
-            counts[kind, connector],
-            {"connectors": named, "places": shown},
-        )
+        kept = anomalies[:KEPT_PLACES]
+        data = [place for each in kept for place in _data_places(each, known)]
+        facts: dict[str, object] = {"connectors": named, "places": [_key_place(each) for each in kept]}
+        facts |= {"data": data} if data else {}
+        yield _finding(KEY_WORDS[kind], connector or anomalies[0].topic, counts[kind, connector], facts)
 
 
 def _key_place(anomaly: KeyAnomaly) -> dict[str, object]:
@@ -67,16 +68,31 @@ def _key_place(anomaly: KeyAnomaly) -> dict[str, object]:
     }
 
 
+def _data_places(anomaly: KeyAnomaly, known: Circumstances) -> Iterator[dict[str, object]]:
+    """Where the output has what was committed with the offset before, and with the one after it."""
+    for name, write in (("before", anomaly.was), ("after", anomaly.now)):
+        for data in known.data(write) or ():
+            yield {
+                "committed_with": name,
+                "topic": data.topic,
+                "partition": data.partition,
+                "first_offset": data.first,
+                "last_offset": data.last,
+                "records": data.records,
+                "key": anomaly.key,
+            }
+
+
 def transaction_findings(evidence: Evidence) -> Iterator[Finding]:
     """One for each kind of anomaly, connectors and topic."""
     places: dict[tuple[str, tuple[str, ...], str], list[Anomaly]] = {}
     for anomaly in evidence.transactions.anomalies:
         places.setdefault(anomaly[:3], []).append(anomaly)
     for tally in evidence.transactions.tallies:
-        yield _transaction_finding(tally, places.get(tally[:3], []))
+        yield _transaction_finding(tally, places.get(tally[:3], []), evidence.plan.transactional_ids)
 
 
-def _transaction_finding(tally: Tally, anomalies: Iterable[Anomaly]) -> Finding:
+def _transaction_finding(tally: Tally, anomalies: Iterable[Anomaly], holders: Mapping[int, str]) -> Finding:
     places = [
         {
             "topic": each.topic,
@@ -85,6 +101,7 @@ def _transaction_finding(tally: Tally, anomalies: Iterable[Anomaly]) -> Finding:
             "last_offset": each.last,
             "producer_id": each.producer_id,
             "producer_epoch": each.producer_epoch,
+            "transactional_id": holders.get(each.producer_id),
             "timestamp": each.timestamp,
             "records": each.records,
         }

@@ -85,7 +85,7 @@ def _verdicts(findings: Sequence[Finding], evidence: Evidence) -> Iterator[Conne
 
 def _verdict(name: str, findings: Sequence[Finding], evidence: Evidence) -> ConnectorVerdict:
     mine = [each for each in findings if each.kind not in BESIDE and concerns(each, name)]
-    broken = tuple(dict.fromkeys(each.id for each in mine if each.kind in BROKEN and each.severity is Severity.ERROR))
+    broken = tuple(dict.fromkeys(each.id for each in mine if _breaks(each, name)))
     if broken:
         said = dict.fromkeys(each.message for each in mine if each.id in broken)
         return ConnectorVerdict(name, AuditVerdict.BROKEN, broken, (*said, *evidence.coverage(name)))
@@ -94,6 +94,13 @@ def _verdict(name: str, findings: Sequence[Finding], evidence: Evidence) -> Conn
         open_ids = tuple(dict.fromkeys(each.id for each in mine if each.counts))
         return ConnectorVerdict(name, AuditVerdict.CANNOT_TELL, open_ids, tuple(missing))
     return ConnectorVerdict(name, AuditVerdict.HELD, (), tuple(evidence.coverage(name)))
+
+
+def _breaks(finding: Finding, connector: str) -> bool:
+    """Whether it is something that exactly-once rules out, by a producer of this connector."""
+    owners = finding.evidence.get("owners", (connector,))
+    ruled_out = finding.kind in BROKEN and finding.severity is Severity.ERROR
+    return ruled_out and isinstance(owners, list | tuple) and connector in owners
 
 
 def concerns(finding: Finding, connector: str) -> bool:

@@ -134,7 +134,8 @@ class Evidence:
         if not self.outputs(connector):
             yield "no topic that it writes to was audited: --topic names one"
         for name, why in sorted(self.plan.unread.items()):
-            yield f"{name}: {why.reason}"
+            if connector in self.plan.users.get(name, (connector,)):
+                yield f"{name}: {why.reason}"
 
     def coverage(self, connector: str) -> Iterator[str]:
         """From when on the verdict holds, in words."""

@@ -12,7 +12,7 @@ from eosctl.model.report import FindingKind, Severity
 BROKEN: Final = frozenset(
     {
         audit.OFFSET_SET_BACK,
-        audit.OFFSET_REPEATED,
+        audit.OFFSET_NOT_TAKEN_OVER,
         audit.PLAIN_OFFSETS_WRITE,
         audit.ZOMBIE_WRITER,
         audit.DATA_WITHOUT_OFFSETS,
@@ -25,7 +25,7 @@ BROKEN: Final = frozenset(
 )
 """Findings that exactly-once rules out."""
 
-BESIDE: Final = frozenset({audit.OTHER_WRITER})
+BESIDE: Final = frozenset({audit.OTHER_WRITER, audit.SNAPSHOT_BEGUN_AGAIN})
 """Findings that count and say nothing about the connectors whose topics they are in."""
 
 
@@ -60,12 +60,33 @@ KEY_WORDS: Final[Mapping[str, Words]] = {
         "eosctl offsets show names them; remove the one that the connector does not write",
     ),
     KeyAnomalyKind.SET_BACK: Words(
-        audit.OFFSET_SET_BACK, "{n} source offset{s} went back: what lies between was read and written again"
+        audit.OFFSET_SET_BACK,
+        "{n} source offset{s} went back: records between both offsets were read again, or skipped before",
     ),
     KeyAnomalyKind.REPEATED: Words(
         audit.OFFSET_REPEATED,
         "{n} source offset{s} {was} committed again together with data, by another producer session: records were "
-        "read again",
+        "read again, or the offset tells no position",
+    ),
+    KeyAnomalyKind.NOT_TAKEN_OVER: Words(
+        audit.OFFSET_NOT_TAKEN_OVER,
+        "{n} source offset{s} {was} not taken over by another offsets topic: the connector began from nothing there, "
+        "or from another offset, and read records again or skipped them",
+    ),
+    KeyAnomalyKind.ALTERED: Words(
+        audit.OFFSETS_ALTERED,
+        "{n} source offset{s} {was} altered while the connector was stopped: records between both offsets are read "
+        "again, or skipped",
+    ),
+    KeyAnomalyKind.SNAPSHOT: Words(
+        audit.SNAPSHOT_BEGUN_AGAIN,
+        "{n} snapshot{s} ended before all was copied, and another one was begun: readers have the rows of the first "
+        "one twice",
+    ),
+    KeyAnomalyKind.SNAPSHOT_UNCLEAR: Words(
+        audit.SNAPSHOT_UNCLEAR,
+        "{n} snapshot{s} {was} interrupted, and the offset's form is not known: whether it was begun again, and rows "
+        "are there twice, cannot be decided",
     ),
     KeyAnomalyKind.PLAIN_WRITE: Words(
         audit.PLAIN_OFFSETS_WRITE,

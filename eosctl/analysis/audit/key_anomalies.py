@@ -4,7 +4,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from eosctl.model.audit_states import KeyState, ReadKey, Write
-from eosctl.model.audit_summaries import KeyAnomaly
+from eosctl.model.audit_summaries import KeyAnomaly, OffsetsWrite
 from eosctl.model.names import TopicPartition
 
 
@@ -18,6 +18,18 @@ class KeyAnomalyKind(StrEnum):
     REPEATED = "offset-repeated"
     PLAIN_WRITE = "plain-offsets-write"
     ZOMBIE = "zombie-writer"
+    COPIED = "offset-copied"
+    NOT_TAKEN_OVER = "offset-not-taken-over"
+    ALTERED = "offsets-altered"
+    SNAPSHOT = "snapshot-begun-again"
+    SNAPSHOT_UNCLEAR = "snapshot-unclear"
+
+
+class PlacedWrite(NamedTuple):
+    """A write, and its partition."""
+
+    place: TopicPartition
+    write: Write
 
 
 class Placed(NamedTuple):
@@ -40,3 +52,16 @@ def shown(place: TopicPartition, write: Write) -> str:
     """Partition, offset and value of a write."""
     value = "tombstone" if write.value is None else write.value[:200].decode("utf-8", "backslashreplace")
     return f"{place} offset {write.offset}: {value}"
+
+
+def change_at(kind: KeyAnomalyKind, key: ReadKey, was: PlacedWrite, now: PlacedWrite, more: str = "") -> KeyAnomaly:
+    """An anomaly at a write, held against another one: what their transactions carried can be looked up."""
+    found = trouble_at(kind, key, *now, shown(*was), shown(*now) + more)
+    return found._replace(was=written_at(*was), now=written_at(*now))
+
+
+def written_at(place: TopicPartition, write: Write) -> OffsetsWrite | None:
+    """Where it was committed; None outside any transaction."""
+    if not write.transactional:
+        return None
+    return OffsetsWrite(place.topic, place.partition, write.offset, write.producer_id)

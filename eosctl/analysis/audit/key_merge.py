@@ -8,10 +8,13 @@ from typing import Final
 
 from eosctl.analysis.audit.advance import Advance, compare_offsets
 from eosctl.analysis.audit.batches import Decode
+from eosctl.analysis.audit.key_runs import begins_run, join_runs
+from eosctl.analysis.audit.snapshots import SnapshotChange, snapshot_change
 from eosctl.model.audit_states import KEPT_PLACES, Change, KeyState, KeyWriter, Return
 
 KEPT_UNCERTAIN: Final = 30
 """Returns with another epoch that are kept: sessions may explain the first of them."""
+KEPT_SNAPSHOTS: Final = 64
 MOST_RETURNS: Final = 2 * (KEPT_PLACES + KEPT_UNCERTAIN)
 
 
@@ -39,7 +42,22 @@ def merge_keys(left: KeyState, right: KeyState, decode: Decode) -> KeyState:
         repeats=(left.repeats + ((change,) if _repeats(change) else ()) + right.repeats)[:KEPT_PLACES],
         writers=writers,
         returns=returns,
+        runs=join_runs(left, right),
+        snapshots=_snapshots(left, right, change, decode),
     )
+
+
+def _snapshots(left: KeyState, right: KeyState, change: Change, decode: Decode) -> tuple[Change, ...]:
+    between = (change,) if begins_run(*change) else ()
+    return kept_snapshots((*left.snapshots, *between, *right.snapshots), decode)
+
+
+def kept_snapshots(changes: Iterable[Change], decode: Decode) -> tuple[Change, ...]:
+    """Those between unfinished snapshots: the first KEPT_SNAPSHOTS to another position, and as many of the others."""
+    found = [(change, snapshot_change(change, decode)) for change in changes]
+    moved = [change for change, kind in found if kind is SnapshotChange.OTHER_POSITION][:KEPT_SNAPSHOTS]
+    same = [change for change, kind in found if kind not in {None, SnapshotChange.OTHER_POSITION}][:KEPT_SNAPSHOTS]
+    return tuple(sorted((*moved, *same), key=lambda change: change.after.offset))
 
 
 def _sets_back(change: Change, decode: Decode) -> bool:

@@ -7,26 +7,36 @@
 4. A producer that writes a key again after another producer did is a return. It is a zombie's if no session of it began
    in between: certain where its epoch is the same, else the judgement decides. The first of both are kept.
 5. A record outside any transaction is plain; those after the key's first transactional record are counted apart.
+6. Runs are kept of the keys that `tracked` is true of (see `key_runs`).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from eosctl.analysis.audit.advance import Advance, compare_offsets
 from eosctl.analysis.audit.batches import BatchWriter, Decode, Entry
-from eosctl.analysis.audit.key_merge import MOST_RETURNS, first_returns
+from eosctl.analysis.audit.key_merge import MOST_RETURNS, first_returns, kept_snapshots
+from eosctl.analysis.audit.key_runs import MOST_RUNS, begins_run, thinned
 from eosctl.analysis.audit.shapes import ONES, PlainShapes
-from eosctl.model.audit_states import KEPT_PLACES, Change, KeyState, KeyWriter, Return, Write
+from eosctl.model.audit_states import KEPT_PLACES, Change, KeyState, KeyWriter, Return, Run, Write
 
 Key = bytes | None
+Tracked = Callable[[Key], bool]
+
+
+def none_tracked(_: Key) -> bool:
+    """Of no key."""
+    return False
 
 
 class _Slot:
     """One key while its range is read.
 
-    shape is that of the last value if it is plain; fields are those of `decoded`, the last value that was decoded.
+    shape is that of the last value if it is plain; fields are those of `decoded`, the last value that was decoded. runs
+    are those that ended (None: not tracked), run is the first write of the one that goes on, ahead the records before.
     """
 
     __slots__ = (
+        "ahead",
         "decoded",
         "entry",
         "fields",
@@ -41,9 +51,12 @@ class _Slot:
         "records",
         "repeats",
         "returns",
+        "run",
+        "runs",
         "setback_places",
         "setbacks",
         "shape",
+        "snapshots",
         "tombstones",
         "writer",
         "writers",
@@ -68,13 +81,16 @@ class _Slot:
         self.repeats: list[Change] = []
         self.writers: dict[int, list[int]] = {}
         self.returns: list[Return] = []
+        self.snapshots: tuple[Change, ...] = ()
+        self.runs: list[Run] | None = None
+        self.run, self.ahead = self.first, 0
 
 
 class KeyScan:
     """Give it batches in offset order, then ask for `states`."""
 
-    def __init__(self, decode: Decode) -> None:
-        self._decode = decode
+    def __init__(self, decode: Decode, tracked: Tracked = none_tracked) -> None:
+        self._decode, self._tracked = decode, tracked
         self._slots: dict[Key, _Slot] = {}
         self._before: dict[tuple[Key, int], tuple[int, int]] = {}
         self._plain = PlainShapes()
@@ -99,6 +115,7 @@ class KeyScan:
             if value == slot.entry.value and value is not None:
                 _keep(slot.repeats, slot, entry, writer)
             if slot.writer is not writer or plain:
+                self._mind_runs(slot, entry, writer)
                 if slot.writer.producer_id != producer:
                     self._another_producer(slot, entry, writer)
                 if plain or not slot.writer.transactional:
@@ -107,6 +124,22 @@ class KeyScan:
             slot.records += 1
             slot.entry = entry
         return tombstones
+
+    def _mind_runs(self, slot: _Slot, entry: Entry, writer: BatchWriter) -> None:
+        """Rule 6, and snapshots that may have been begun again, while the slot still holds the write before."""
+        snapshot = entry.value is not None and b'"snapshot' in entry.value
+        if slot.runs is None and not snapshot:
+            return
+        before, after = _write(slot.entry, slot.writer), _write(entry, writer)
+        if not begins_run(before, after):
+            return
+        if snapshot:
+            slot.snapshots = kept_snapshots((*slot.snapshots, Change(before, after)), self._decode)
+        if slot.runs is not None:
+            slot.runs.append(Run(slot.run, before, slot.records - slot.ahead))
+            slot.run, slot.ahead = after, slot.records
+            if len(slot.runs) > 2 * MOST_RUNS:
+                slot.runs = list(thinned(slot.runs))
 
     def _compare(self, slot: _Slot, entry: Entry, value: bytes, writer: BatchWriter) -> None:
         """Rule 2, where bytes alone do not tell."""
@@ -129,6 +162,8 @@ class KeyScan:
     def _add_key(self, entry: Entry, writer: BatchWriter) -> None:
         slot = self._slots[entry.key] = _Slot(entry, writer)
         slot.writers[writer.producer_id] = _first_write(entry, writer)
+        if self._tracked(entry.key):
+            slot.runs = []
         if not writer.transactional:
             slot.plain = 1
             slot.first_plain = slot.first
@@ -179,7 +214,13 @@ class KeyScan:
             repeats=tuple(slot.repeats),
             writers=writers,
             returns=first_returns(slot.returns),
+            runs=_runs(slot, last),
+            snapshots=slot.snapshots,
         )
+
+
+def _runs(slot: _Slot, last: Write) -> tuple[Run, ...]:
+    return () if slot.runs is None else thinned((*slot.runs, Run(slot.run, last, slot.records - slot.ahead)))
 
 
 def _mind_transactions(slot: _Slot, entry: Entry, writer: BatchWriter) -> None:

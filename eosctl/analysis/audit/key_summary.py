@@ -1,15 +1,17 @@
 """Conclusions about keys, added up over source partitions and buckets."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
 
-from eosctl.analysis.audit.key_anomalies import Placed
+from eosctl.analysis.audit.key_anomalies import Placed, written_at
 from eosctl.analysis.audit.key_judgement import Judged, KeyJudgementInputs, judge_keys
 from eosctl.model.audit_states import KEPT_PLACES, KeyState, ReadKey
-from eosctl.model.audit_summaries import ConnectorKeys, KeyAnomaly, KeySummary, KeySuspicion
+from eosctl.model.audit_summaries import ConnectorKeys, KeyAnomaly, KeySummary, OffsetsWrite
 from eosctl.model.names import TopicPartition
 
-MOST_SUSPICIONS = 1000
+MOST_SUSPICIONS: Final = 10_000
+MOST_LATEST: Final = 1_000
 
 
 def summarize_keys(partitions: Mapping[TopicPartition, Iterable[KeyState]], inputs: KeyJudgementInputs) -> KeySummary:
@@ -31,7 +33,8 @@ class _Summary:
         self._connectors: dict[str | None, list[ConnectorKeys]] = {}
         self._counts: Counter[tuple[str, str]] = Counter()
         self._anomalies: list[KeyAnomaly] = []
-        self._suspicions: list[KeySuspicion] = []
+        self._suspicions: list[KeyAnomaly] = []
+        self._latest: list[OffsetsWrite] = []
 
     def add(self, key: ReadKey, placed: Sequence[Placed], judged: Judged) -> None:
         """Take in one source partition."""
@@ -40,6 +43,7 @@ class _Summary:
             self._counts[kind.value, key.connector or ""] += count
         self._anomalies += judged.anomalies
         self._suspicions += judged.suspicions
+        self._latest += _latest(placed)
 
     def result(self) -> KeySummary:
         """All of it."""
@@ -47,7 +51,8 @@ class _Summary:
             tuple(_add_connector(each) for each in self._connectors.values()),
             tuple((kind, connector, count) for (kind, connector), count in sorted(self._counts.items())),
             first_key_troubles(self._anomalies),
-            tuple(sorted(self._suspicions)[:MOST_SUSPICIONS]),
+            tuple(sorted(self._suspicions, key=_order)[:MOST_SUSPICIONS]),
+            tuple(sorted(self._latest)[:MOST_LATEST]),
         )
 
 
@@ -56,7 +61,8 @@ def add_key_summaries(summaries: Iterable[KeySummary]) -> KeySummary:
     connectors: dict[str | None, list[ConnectorKeys]] = {}
     counts: Counter[tuple[str, str]] = Counter()
     anomalies: list[KeyAnomaly] = []
-    suspicions: list[KeySuspicion] = []
+    suspicions: list[KeyAnomaly] = []
+    latest: list[OffsetsWrite] = []
     for summary in summaries:
         for each in summary.connectors:
             connectors.setdefault(each.connector, []).append(each)
@@ -64,12 +70,14 @@ def add_key_summaries(summaries: Iterable[KeySummary]) -> KeySummary:
             counts[kind, connector] += count
         anomalies += summary.anomalies
         suspicions += summary.suspicions
+        latest += summary.latest
     names = sorted(connectors, key=lambda name: (name is None, name or ""))
     return KeySummary(
         tuple(_add_connector(connectors[name]) for name in names),
         tuple((kind, connector, count) for (kind, connector), count in sorted(counts.items())),
         first_key_troubles(anomalies),
-        tuple(sorted(suspicions)[:MOST_SUSPICIONS]),
+        tuple(sorted(suspicions, key=_order)[:MOST_SUSPICIONS]),
+        tuple(sorted(latest)[:MOST_LATEST]),
     )
 
 
@@ -84,7 +92,15 @@ def first_key_troubles(anomalies: Iterable[KeyAnomaly]) -> tuple[KeyAnomaly, ...
 
 
 def _order(anomaly: KeyAnomaly) -> tuple[object, ...]:
-    return anomaly.kind, anomaly.connector or "", anomaly.timestamp, anomaly.topic, *anomaly[3:]
+    return anomaly.kind, anomaly.connector or "", anomaly.timestamp, anomaly.topic, *anomaly[3:9]
+
+
+def _latest(placed: Iterable[Placed]) -> Iterator[OffsetsWrite]:
+    """Where the last offset in a transaction was written: what comes next may be held against it."""
+    for place, state in placed:
+        if state.last_transactional is not None:
+            write = written_at(place, state.last_transactional)
+            yield from () if write is None else [write]
 
 
 def _connector_keys(key: ReadKey, placed: Sequence[Placed]) -> ConnectorKeys:

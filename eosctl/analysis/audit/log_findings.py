@@ -1,11 +1,12 @@
 """What the logs themselves show: gaps, damages, data outside transactions, transactions open at the end."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from eosctl.analysis.audit.evidence import Evidence, PartitionLog
 from eosctl.analysis.audit.log_scan import GapKind
 from eosctl.analysis.audit.transaction_owners import AnomalyKind
 from eosctl.analysis.catalogue import audit as kinds
+from eosctl.analysis.id_shapes import shapes_of
 from eosctl.model.audit import OpenAtPlan, TopicRole
 from eosctl.model.counts import counted
 from eosctl.model.report import Finding, Severity
@@ -130,8 +131,8 @@ def _open(log: PartitionLog, evidence: Evidence) -> Iterator[Finding]:
         return
     bounds = next(each for each in evidence.plan.bounds if (each.topic, each.partition) == log[:2])
     known = () if isinstance(evidence.plan.open, Skipped) else evidence.plan.open
+    holders = evidence.plan.transactional_ids
     mine = [each for each in known if (each.topic, each.partition) == log[:2]]
-    subject = f"{log.topic}-{log.partition}"
     lacking = {
         (anomaly.topic, anomaly.partition, anomaly.producer_id)
         for anomaly in evidence.transactions.anomalies
@@ -139,11 +140,12 @@ def _open(log: PartitionLog, evidence: Evidence) -> Iterator[Finding]:
     }
     for each in mine:
         if each.hangs and (each.topic, each.partition, each.producer_id) not in lacking:
-            yield kinds.HANGING_TRANSACTION.finding(subject, _hanging_words(each), _facts(each, evidence))
+            yield _hanging(each, evidence)
     if not any(each.hangs for each in mine):
         held = bounds.high_watermark - bounds.last_stable_offset
         waiting = counted(held, "offset waits", "offsets wait")
         message = f"a transaction is open from offset {bounds.last_stable_offset}: {waiting} for it"
+        subject = f"{log.topic}-{log.partition}"
         facts: dict[str, object] = {
             "connectors": [],
             "topic": log.topic,
@@ -151,6 +153,9 @@ def _open(log: PartitionLog, evidence: Evidence) -> Iterator[Finding]:
             "start": bounds.last_stable_offset,
             "end": bounds.high_watermark,
             "producers": [each.producer_id for each in log.tail.producers],
+            "transactional_ids": [
+                holders[each.producer_id] for each in log.tail.producers if each.producer_id in holders
+            ],
         }
         yield kinds.OPEN_TRANSACTION.finding(subject, message, facts)
 
@@ -161,19 +166,28 @@ def _hanging_unread(evidence: Evidence) -> Iterator[Finding]:
     known = () if isinstance(evidence.plan.open, Skipped) else evidence.plan.open
     for each in known:
         if each.hangs and (each.topic, each.partition) not in read:
-            subject = f"{each.topic}-{each.partition}"
-            yield kinds.HANGING_TRANSACTION.finding(subject, _hanging_words(each), _facts(each, evidence))
+            yield _hanging(each, evidence)
 
 
-def _hanging_words(each: OpenAtPlan) -> str:
+def _hanging(each: OpenAtPlan, evidence: Evidence) -> Finding:
+    """Owners are those of the producer; the connectors are those whose topic cannot be read further."""
+    owners = evidence.owners.get(each.producer_id, ())
+    users = owners or evidence.topics[each.topic].connectors
+    users = users or tuple(name for name in evidence.connectors() if each.topic in evidence.used_topics(name))
+    facts = {"connectors": list(users), "owners": list(owners), **each._asdict()}
+    words = _hanging_words(each, owners, evidence.plan.group_id)
+    return kinds.HANGING_TRANSACTION.finding(f"{each.topic}-{each.partition}", words, facts)
+
+
+def _hanging_words(each: OpenAtPlan, owners: Sequence[str], group_id: str | None) -> str:
     whose = "no transactional ID" if each.transactional_id is None else f"transactional ID {each.transactional_id}"
+    if owners:
+        whose += f", connector {', '.join(owners)}"
+    elif each.transactional_id is not None:
+        group = "no group that is known" if group_id is None else f"no task of group {group_id}"
+        shapes = "".join(f"; it looks like a {shape}" for shape in shapes_of(each.transactional_id)[:1])
+        whose += f", of {group}{shapes}"
     return (
         f"the transaction of producer ID {each.producer_id} ({whose}) that is open from offset {each.start_offset} "
         f"will never end ({each.reason}): read_committed readers stand still there"
     )
-
-
-def _facts(each: OpenAtPlan, evidence: Evidence) -> dict[str, object]:
-    owners = evidence.owners.get(each.producer_id) or evidence.topics[each.topic].connectors
-    users = owners or tuple(name for name in evidence.connectors() if each.topic in evidence.used_topics(name))
-    return {"connectors": list(users), **each._asdict()}

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from eosctl.analysis.audit.batches import Decode, Entry, Header, Marker
-from eosctl.analysis.audit.key_scan import KeyScan
+from eosctl.analysis.audit.key_scan import KeyScan, Tracked, none_tracked
 from eosctl.analysis.audit.log_scan import GapKind, LogScan
 from eosctl.analysis.audit.sessions import SessionScan
 from eosctl.analysis.audit.transaction_scan import TransactionScan
@@ -32,11 +32,18 @@ class ScannedRange(NamedTuple):
 class RangeScan:
     """Give it the batches, markers and damages of one range in offset order, then ask for `result`."""
 
-    def __init__(self, offsets: OffsetRange, role: TopicRole, gap_kind: GapKind, decode: Decode) -> None:
+    def __init__(
+        self,
+        offsets: OffsetRange,
+        role: TopicRole,
+        gap_kind: GapKind,
+        decode: Decode,
+        tracked: Tracked = none_tracked,
+    ) -> None:
         self._log = LogScan(offsets.start, offsets.end, gap_kind)
         self._sessions = SessionScan()
         self._transactions = TransactionScan()
-        self._keys = KeyScan(decode) if role is TopicRole.OFFSETS and offsets.settled else None
+        self._keys = KeyScan(decode, tracked) if role is TopicRole.OFFSETS and offsets.settled else None
 
     def add_data(self, header: Header, entries: Open, *, aborted: bool) -> None:
         """Take in a data batch; `entries` may raise, before anything is taken in."""

@@ -181,8 +181,3 @@ def stalls_of(transaction: Transaction, inputs: JudgementInputs) -> Iterator[Sta
         length = (inputs.as_of if until is None else until) - part.first_timestamp
         if part.records and length >= STALL_MS and (until is None or length <= LONGEST_MS):
             yield Stall(part.topic, part.partition, part.first, part.first_timestamp, until, part.producer_id, None)
-
-
-def carries_data(transaction: Transaction) -> bool:
-    """Whether it has records beside offsets."""
-    return bool(_data(transaction))

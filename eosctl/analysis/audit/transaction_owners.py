@@ -1,6 +1,7 @@
 """Whose transactions are whose, said with all that a run knows: what is carried from run to run names no connector.
 
-1. A transaction is that of the connectors whose producer wrote it; else those that write to the topic are concerned.
+1. A transaction is that of the connectors whose producer wrote it, and of nobody else. Data without offsets concern
+   those that write to the topic, too: whose they are is the question.
 2. Data without offsets concern nobody where no connector is known to write. By a producer that is none of a connector's
    tasks they are another writer's, if a transactional ID held the producer ID that no task of a known connector has.
    Else the writer is unknown.
@@ -29,6 +30,7 @@ class AnomalyKind(StrEnum):
 
 
 _WITHOUT_OFFSETS: Final = frozenset({AnomalyKind.DATA_WITHOUT_OFFSETS, AnomalyKind.UNCLEAR, AnomalyKind.UNJUDGED})
+_OF_TOPIC: Final = _WITHOUT_OFFSETS | {AnomalyKind.UNKNOWN_WRITER, AnomalyKind.OTHER_WRITER}
 
 
 class Owners(NamedTuple):
@@ -41,9 +43,10 @@ class Owners(NamedTuple):
     topics: Mapping[str, tuple[str, ...]]
     others: frozenset[int] = frozenset()
 
-    def of(self, producer_id: int, topic: str) -> tuple[str, ...]:
-        """The connectors concerned: those of the producer, else those that the topic belongs to."""
-        return self.producers.get(producer_id) or self.topics.get(topic, ())
+    def of(self, kind: AnomalyKind, producer_id: int, topic: str) -> tuple[str, ...]:
+        """The connectors concerned: those of the producer, else, of data without offsets, those of the topic."""
+        users = self.topics.get(topic, ()) if kind in _OF_TOPIC else ()
+        return self.producers.get(producer_id) or users
 
 
 def name_owners(producer_id: int, summary: TransactionSummary, owners: Owners) -> TransactionSummary:
@@ -54,7 +57,7 @@ def name_owners(producer_id: int, summary: TransactionSummary, owners: Owners) -
         tuple(_tallies(producer_id, summary, owners)),
         tuple(named for each in summary.anomalies if (named := name_trouble(each, owners)) is not None),
         tuple(name_stall(each, owners) for each in summary.stalls),
-        summary.confirmed,
+        summary.committed,
     )
 
 
@@ -62,19 +65,21 @@ def _tallies(producer_id: int, summary: TransactionSummary, owners: Owners) -> I
     for each in summary.tallies:
         kind = _kind(AnomalyKind(each.kind), producer_id, each.topic, owners)
         if kind is not None:
-            yield each._replace(kind=kind.value, connectors=owners.of(producer_id, each.topic))
+            yield each._replace(kind=kind.value, connectors=owners.of(kind, producer_id, each.topic))
 
 
 def name_trouble(anomaly: Anomaly, owners: Owners) -> Anomaly | None:
     """The same with the connectors concerned; None where it is nobody's."""
     kind = _kind(AnomalyKind(anomaly.kind), anomaly.producer_id, anomaly.topic, owners)
-    connectors = owners.of(anomaly.producer_id, anomaly.topic)
-    return None if kind is None else anomaly._replace(kind=kind.value, connectors=connectors)
+    if kind is None:
+        return None
+    connectors = owners.of(kind, anomaly.producer_id, anomaly.topic)
+    return anomaly._replace(kind=kind.value, connectors=connectors)
 
 
 def name_stall(stall: Stall, owners: Owners) -> Stall:
     """The same with the connector whose transaction it was, if that is one."""
-    named = owners.of(stall.producer_id, stall.topic)
+    named = owners.producers.get(stall.producer_id, ())
     return stall._replace(connector=named[0] if len(named) == 1 else None)
 
 
@@ -83,7 +88,7 @@ def _kind(kind: AnomalyKind, producer_id: int, topic: str, owners: Owners) -> An
         return None if producer_id in owners.others else kind
     if kind not in _WITHOUT_OFFSETS:
         return kind
-    if not owners.of(producer_id, topic):
+    if not owners.of(kind, producer_id, topic):
         return None
     if producer_id in owners.others:
         return AnomalyKind.OTHER_WRITER

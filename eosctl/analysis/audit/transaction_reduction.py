@@ -13,9 +13,9 @@ from eosctl.analysis.audit.transaction_judgement import JudgementInputs, ended_m
 from eosctl.analysis.audit.transaction_owners import name_owners, name_stall
 from eosctl.analysis.audit.transaction_parts import TOGETHER_MS, Transaction, parts_of
 from eosctl.analysis.audit.transaction_scan import extend_items, join_items
-from eosctl.analysis.audit.transaction_summary import Suspicions, Totals
+from eosctl.analysis.audit.transaction_summary import AskedWrites, Totals
 from eosctl.model.audit_states import Part, ProducerItems, TransactionItem
-from eosctl.model.audit_summaries import ClosedTransactions, Suspicion, TransactionSummary
+from eosctl.model.audit_summaries import ClosedTransactions, OffsetsWrite, TransactionSummary
 from eosctl.model.names import TopicPartition
 
 OPEN_FOR_MS: Final = 15 * 60_000
@@ -43,7 +43,7 @@ class TransactionConclusion(NamedTuple):
 
 
 def reduce_transactions(
-    known: Known, inputs: JudgementInputs, offsets_topics: frozenset[str], suspicions: Sequence[Suspicion]
+    known: Known, inputs: JudgementInputs, offsets_topics: frozenset[str], asked_writes: Sequence[OffsetsWrite]
 ) -> TransactionConclusion:
     """Judge every transaction, and part those that are closed from the others."""
     inputs = inputs._replace(offsets_topics=offsets_topics)
@@ -51,10 +51,10 @@ def reduce_transactions(
     before = dict(known.closed.producers)
     now, closed = Totals(), _Closed()
     now.add(TransactionSummary(stalls=tuple(name_stall(each, inputs.owners) for each in known.closed.stalls)))
+    asked = AskedWrites(asked_writes)
     for total in (now, closed.shared):
-        total.add(TransactionSummary(confirmed=known.closed.confirmed))
+        total.add(TransactionSummary(committed=asked.still(known.closed.committed)))
     closed.shared.add(TransactionSummary(stalls=known.closed.stalls))
-    asked = Suspicions(suspicions)
     left: dict[TopicPartition, list[ProducerItems]] = {}
     for producer_id in sorted(settled.keys() | tails.keys() | before.keys()):
         mine = settled.get(producer_id, {})
@@ -67,10 +67,10 @@ def reduce_transactions(
             total.add(before.get(producer_id, TransactionSummary()))
         still: dict[TopicPartition, set[int]] = {}
         for transaction, anomalies in judged:
-            confirmed = asked.confirmed_by(transaction)
-            of_now.add_transaction(transaction, anomalies, confirmed, inputs)
+            committed = asked.committed_in(transaction)
+            of_now.add_transaction(transaction, anomalies, committed, inputs)
             if ended_ms(transaction) < closed_until:
-                of_closed.add_transaction(transaction, anomalies, confirmed, inputs)
+                of_closed.add_transaction(transaction, anomalies, committed, inputs)
                 continue
             for part in transaction:
                 still.setdefault(TopicPartition(part.topic, part.partition), set()).add(part.first)
@@ -92,14 +92,14 @@ class _Closed:
         self._producers: list[tuple[int, TransactionSummary]] = []
 
     def add(self, producer_id: int, summary: TransactionSummary) -> None:
-        self.shared.add(TransactionSummary(stalls=summary.stalls, confirmed=summary.confirmed))
-        own = summary._replace(stalls=(), confirmed=())
+        self.shared.add(TransactionSummary(stalls=summary.stalls, committed=summary.committed))
+        own = summary._replace(stalls=(), committed=())
         if own != TransactionSummary():
             self._producers.append((producer_id, own))
 
     def result(self) -> ClosedTransactions:
         shared = self.shared.result()
-        return ClosedTransactions(tuple(self._producers), shared.stalls, shared.confirmed)
+        return ClosedTransactions(tuple(self._producers), shared.stalls, shared.committed)
 
 
 def _by_producer(places: Places) -> Items:

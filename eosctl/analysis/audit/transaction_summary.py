@@ -5,37 +5,56 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from eosctl.analysis.audit.transaction_judgement import JudgementInputs, carries_data, duration_ms, stalls_of
+from eosctl.analysis.audit.transaction_judgement import JudgementInputs, duration_ms, stalls_of
 from eosctl.analysis.audit.transaction_parts import Transaction
 from eosctl.model.audit_report import Stall
 from eosctl.model.audit_states import KEPT_PLACES, Part
-from eosctl.model.audit_summaries import Anomaly, OwnerFigures, Suspicion, Tally, TransactionSummary
+from eosctl.model.audit_summaries import (
+    Anomaly,
+    CommittedData,
+    OffsetsWrite,
+    OutputPart,
+    OwnerFigures,
+    Tally,
+    TransactionSummary,
+)
 
 KEPT_STALLS: Final = 100
 Place = tuple[str, tuple[str, ...], str]
 
 
-class Suspicions:
-    """Repeated offsets, found by the transaction that they are of."""
+class AskedWrites:
+    """Source offsets, found by the transaction that they were committed in."""
 
-    def __init__(self, suspicions: Iterable[Suspicion]) -> None:
-        self._of: dict[tuple[int, str, int], list[Suspicion]] = {}
-        for each in sorted(suspicions):
+    def __init__(self, asked: Iterable[OffsetsWrite]) -> None:
+        self._all = frozenset(asked)
+        self._of: dict[tuple[int, str, int], list[OffsetsWrite]] = {}
+        for each in sorted(self._all):
             self._of.setdefault((each.producer_id, each.topic, each.partition), []).append(each)
 
-    def confirmed_by(self, transaction: Transaction) -> tuple[Suspicion, ...]:
-        """Those whose record is of this transaction, if it carried data."""
-        if not self._of or not carries_data(transaction):
+    def committed_in(self, transaction: Transaction) -> tuple[CommittedData, ...]:
+        """Those whose record is of this transaction, with the data that it carried."""
+        mine = [each for part in transaction if part.offsets and self._of for each in self._inside(part)]
+        if not mine:
             return ()
-        return tuple(each for part in transaction for each in self._inside(part))
+        data = tuple(
+            OutputPart(part.topic, part.partition, part.first, part.last, part.records)
+            for part in transaction
+            if part.records and not part.offsets
+        )
+        return tuple(CommittedData(each, data) for each in mine)
 
-    def _inside(self, part: Part) -> Sequence[Suspicion]:
+    def still(self, committed: Iterable[CommittedData]) -> tuple[CommittedData, ...]:
+        """Those of earlier audits that this one asks for, too."""
+        return tuple(each for each in committed if each.write in self._all)
+
+    def _inside(self, part: Part) -> Sequence[OffsetsWrite]:
         mine = self._of.get((part.producer_id, part.topic, part.partition), ())
         return mine[bisect_left(mine, part.first, key=_offset) : bisect_right(mine, part.last, key=_offset)]
 
 
-def _offset(suspicion: Suspicion) -> int:
-    return suspicion.offset
+def _offset(write: OffsetsWrite) -> int:
+    return write.offset
 
 
 class Totals:
@@ -47,7 +66,7 @@ class Totals:
         self._records: Counter[Place] = Counter()
         self._anomalies: dict[Place, set[Anomaly]] = {}
         self._stalls: set[Stall] = set()
-        self._confirmed: set[Suspicion] = set()
+        self._committed: set[CommittedData] = set()
 
     def add(self, summary: TransactionSummary) -> None:
         """Take in a sum."""
@@ -58,13 +77,13 @@ class Totals:
             self._records[tally[:3]] += tally.records
         self._add_places(summary.anomalies)
         self._add_stalls(summary.stalls)
-        self._confirmed.update(summary.confirmed)
+        self._committed.update(summary.committed)
 
     def add_transaction(
         self,
         transaction: Transaction,
         anomalies: Sequence[Anomaly],
-        confirmed: Iterable[Suspicion],
+        committed: Iterable[CommittedData],
         inputs: JudgementInputs,
     ) -> None:
         """Take in a transaction, which counts once for each kind of anomaly and topic; it names nobody."""
@@ -75,7 +94,7 @@ class Totals:
             self._tallies[place] += 1
         self._add_places(anomalies)
         self._add_stalls(stalls_of(transaction, inputs))
-        self._confirmed.update(confirmed)
+        self._committed.update(committed)
 
     def _of(self, connector: str | None) -> "_Figures":
         figures = self._figures.get(connector)
@@ -103,7 +122,7 @@ class Totals:
             tuple(Tally(*place, self._tallies[place], self._records[place]) for place in sorted(self._tallies)),
             first_troubles(anomaly for place in sorted(self._anomalies) for anomaly in self._anomalies[place]),
             _longest_stalls(self._stalls),
-            tuple(sorted(self._confirmed)),
+            tuple(sorted(self._committed)),
         )
 
 

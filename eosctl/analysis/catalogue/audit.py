@@ -9,9 +9,10 @@ OFFSET_SET_BACK: Final = FindingKind(
     name="offset-set-back",
     title="source offset went back",
     severity=Severity.ERROR,
-    cause="After a write no number of the source offset is higher and one is lower: what lies between was read and "
-    "written again.",
-    fix="compare the records between both offsets in the output; find out who wrote the lower one",
+    cause="After a write no number of the source offset is higher and one is lower: records between both offsets were "
+    "read again, or had been skipped.",
+    fix="compare the records of both transactions in the output (`data` of the finding); find out who wrote the lower "
+    "offset",
     source="KIP-618",
     commands=("audit",),
 )
@@ -19,10 +20,10 @@ OFFSET_REPEATED: Final = FindingKind(
     id="EOS201",
     name="offset-repeated",
     title="source offset committed again with data",
-    severity=Severity.ERROR,
-    cause="Another producer session committed the same source offset again, together with data: records were read "
-    "again.",
-    fix="compare the records of both transactions in the output; see `eosctl explain shadowed-offset`",
+    severity=Severity.WARNING,
+    cause="Another producer session committed the same source offset again, together with data for the same topics: "
+    "records were read again, or the connector gives many records one offset.",
+    fix="compare the records of both transactions in the output (`data` of the finding)",
     source="KIP-618",
     commands=("audit",),
 )
@@ -54,6 +55,51 @@ OFFSETS_REMOVED: Final = FindingKind(
     cause="What had been read there is read again after a tombstone.",
     fix="nothing, if it was intended (DELETE on the connector's offsets, or null): readers have it twice",
     source="KIP-875",
+    commands=("audit",),
+)
+OFFSET_NOT_TAKEN_OVER: Final = FindingKind(
+    id="EOS205",
+    name="offset-not-taken-over",
+    title="source offset was not taken over",
+    severity=Severity.ERROR,
+    cause="The connector changed its offsets topic, and the other topic did not hold the last offset: it began from "
+    "nothing, or from another offset, and read records again or skipped them.",
+    fix="compare the records of both transactions in the output (`data` of the finding); next time move the "
+    "connector with `eosctl migrate-offsets`",
+    source="KIP-618; ConnectorOffsetBackingStore",
+    commands=("audit",),
+)
+OFFSETS_ALTERED: Final = FindingKind(
+    id="EOS206",
+    name="offsets-altered",
+    title="source offsets were altered",
+    severity=Severity.INFO,
+    cause="Another offset was committed without data by the connector's own transactional ID while it was stopped, as "
+    "PATCH on the connector's offsets does.",
+    fix="nothing, if it was intended: records between both offsets are in the output twice, or not at all",
+    source="KIP-875",
+    commands=("audit",),
+)
+SNAPSHOT_BEGUN_AGAIN: Final = FindingKind(
+    id="EOS207",
+    name="snapshot-begun-again",
+    title="snapshot interrupted and begun again",
+    severity=Severity.WARNING,
+    cause="A task found the offset of a snapshot that had not ended. Debezium cannot go on with one and copies all "
+    "tables again. Kafka kept its promise: what was committed is there, and so readers have rows twice.",
+    fix="let readers keep the last row of each key, or remove the rows of the first snapshot: `data` of the finding "
+    "has its end and the beginning of the next one",
+    source="Debezium's snapshot offsets",
+    commands=("audit",),
+)
+SNAPSHOT_UNCLEAR: Final = FindingKind(
+    id="EOS208",
+    name="snapshot-unclear",
+    title="snapshot interrupted, in a form that is not known",
+    severity=Severity.WARNING,
+    cause="The source offset tells that a snapshot had not ended, and nothing that is known as a position.",
+    fix="compare the records of both transactions in the output (`data` of the finding)",
+    source="Debezium's snapshot offsets",
     commands=("audit",),
 )
 DATA_WITHOUT_OFFSETS: Final = FindingKind(
@@ -230,6 +276,10 @@ KINDS: Final = (
     PLAIN_OFFSETS_WRITE,
     ZOMBIE_WRITER,
     OFFSETS_REMOVED,
+    OFFSET_NOT_TAKEN_OVER,
+    OFFSETS_ALTERED,
+    SNAPSHOT_BEGUN_AGAIN,
+    SNAPSHOT_UNCLEAR,
     DATA_WITHOUT_OFFSETS,
     MISSING_MARKER,
     MIXED_MARKERS,

@@ -70,8 +70,14 @@ REQUEST_OPTIONS: Final = (
 def about_offsets(
     command: "Callable[Concatenate[GlobalOptions, OffsetsRequest, P], int]",
 ) -> Callable[Concatenate[GlobalOptions, ...], int]:
-    """A command that takes the request which these options make, after its GlobalOptions."""
-    names = [parameter.name for parameter in REQUEST_OPTIONS]
+    """A command that takes the request which these options make, after its GlobalOptions.
+
+    An option of the same name that the command has itself is its own affair.
+    """
+    first, _, *own = inspect.signature(command).parameters.values()
+    taken = {parameter.name for parameter in own}
+    options_of_request = [parameter for parameter in REQUEST_OPTIONS if parameter.name not in taken]
+    names = [parameter.name for parameter in options_of_request]
     run: Callable[..., int] = command
 
     @wraps(command)
@@ -81,7 +87,6 @@ def about_offsets(
         request = OffsetsRequest(tuple(given.pop("connector") or ()), **given)
         return run(options, request, **values)
 
-    first, _, *own = inspect.signature(command).parameters.values()
     keywords = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own]
-    with_request.__signature__ = inspect.Signature([first, *keywords, *REQUEST_OPTIONS])  # type: ignore[attr-defined]  # PEP 362
+    with_request.__signature__ = inspect.Signature([first, *keywords, *options_of_request])  # type: ignore[attr-defined]  # PEP 362
     return with_request

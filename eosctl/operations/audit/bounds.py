@@ -26,6 +26,7 @@ class AuditScope:
     topics: tuple[AuditedTopic, ...]
     connectors: tuple[str, ...] | Skipped
     unread: Mapping[str, Skipped] = field(default_factory=dict)
+    users: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     selected: tuple[str, ...] = ()
 
 
@@ -56,6 +57,7 @@ def read_bounds(reader: ClusterReader, scope: AuditScope) -> AuditPlan:
         open=_open(reader, [each.topic_partition for each in offsets if each.held_back]),
         selected=scope.selected,
         unread=unread,
+        users=dict(scope.users),
     )
 
 

@@ -24,8 +24,8 @@ class ClusterInput:
 
     def __init__(self, reader: ClusterReader, request: AuditRequest) -> None:
         self._reader = reader
-        found = FoundTopics(reader, request.offsets, request.topics)
-        self._scope = AuditScope(found.topics, found.connectors, found.unread, request.offsets.connectors)
+        found = FoundTopics(reader, request)
+        self._scope = AuditScope(found.topics, found.connectors, found.unread, found.users, request.offsets.connectors)
 
     def bounds(self) -> AuditPlan:
         """As the partition leaders answer now."""

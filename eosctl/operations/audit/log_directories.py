@@ -51,8 +51,11 @@ class LogDirectoryInput:
     def _wanted(self) -> tuple[str, ...]:
         """Named topics beside the internal ones; all if none is named."""
         topics, offsets = self._request.topics, self._request.offsets
-        internal = (offsets.config_topic, offsets.worker_offsets_topic or DEFAULT_OFFSETS_TOPIC, offsets.offsets_topic)
-        return (*topics, *(name for name in internal if name is not None)) if topics else ()
+        internal = (offsets.config_topic, self._worker_topic(), *self._request.offsets_topics)
+        return (*topics, *internal) if topics else ()
+
+    def _worker_topic(self) -> str:
+        return self._request.offsets.worker_offsets_topic or DEFAULT_OFFSETS_TOPIC
 
     def bounds(self) -> AuditPlan:
         """As the files end."""
@@ -79,13 +82,14 @@ class LogDirectoryInput:
         name, offsets = segments.topic_partition.topic, self._request.offsets
         if name == offsets.config_topic:
             role = TopicRole.CONFIG
-        elif name in {offsets.worker_offsets_topic or DEFAULT_OFFSETS_TOPIC, offsets.offsets_topic}:
+        elif name in {self._worker_topic(), *self._request.offsets_topics}:
             role = TopicRole.OFFSETS
         else:
             role = guess_role(islice(_keys(segments), PEEKED))
-        own = offsets.connectors if name == offsets.offsets_topic else ()
+        users = offsets.connectors if name in self._request.offsets_topics else ()
+        own = role is TopicRole.OFFSETS and name != self._worker_topic()
         cleaned = any(each.cleaned for each in self._segments if each.topic_partition.topic == name)
-        return AuditedTopic(name, role, segments.topic_id, COMPACT if cleaned else NOT_ASKED, own)
+        return AuditedTopic(name, role, segments.topic_id, COMPACT if cleaned else NOT_ASKED, users, own=own)
 
     def open_source(self) -> OpenSource:
         """Reads the same files."""

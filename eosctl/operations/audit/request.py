@@ -18,11 +18,13 @@ from eosctl.sources.audit_log import OpenSource
 class AuditRequest:
     """Which topics to audit (none: all that are known), on which engine, kept in which ledger, written to which files.
 
-    log_directories are read instead of a cluster, if any are given.
+    offsets_topics are connectors' own ones, of now or before, beside those that configs name. log_directories are read
+    instead of a cluster, if any are given.
     """
 
     offsets: OffsetsRequest
     topics: tuple[str, ...] = ()
+    offsets_topics: tuple[str, ...] = ()
     engine: str = "local"
     processes: int | None = None
     store: str | None = None

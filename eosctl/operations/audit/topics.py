@@ -12,7 +12,8 @@ from eosctl.model.client_roles import ConnectorConfig
 from eosctl.model.offset_stores import WorkerSettings
 from eosctl.model.skipped import Cause, Skipped
 from eosctl.operations.audit.bounds import guess_role
-from eosctl.operations.offset_stores import OffsetsRequest, source_connectors, worker_settings
+from eosctl.operations.audit.request import AuditRequest
+from eosctl.operations.offset_stores import source_connectors, worker_settings
 from eosctl.operations.worker_version import worker_version
 from eosctl.sources.cluster_reader import ClusterReader
 
@@ -20,16 +21,17 @@ from eosctl.sources.cluster_reader import ClusterReader
 class FoundTopics:
     """The topics, the source connectors that exist, and what could not be read."""
 
-    def __init__(self, reader: ClusterReader, request: OffsetsRequest, named: Iterable[str]) -> None:
-        self._reader, self._request = reader, request
+    def __init__(self, reader: ClusterReader, request: AuditRequest) -> None:
+        self._reader, self._request = reader, request.offsets
         self._topics: dict[str, AuditedTopic] = {}
         self.unread: dict[str, Skipped] = {}
-        version = worker_version(reader, request.worker_version).version
-        worker = worker_settings(reader, request, version)
-        self._connectors = source_connectors(reader, request, version)
+        self.users: dict[str, tuple[str, ...]] = {}
+        version = worker_version(reader, self._request.worker_version).version
+        worker = worker_settings(reader, self._request, version)
+        self._connectors = source_connectors(reader, self._request, version)
         self._existing = self._reader.topic_names()
-        self._add_internal(worker)
-        self._add_named(tuple(named))
+        self._add_internal(worker, request.offsets_topics)
+        self._add_named(request.topics)
 
     @property
     def topics(self) -> tuple[AuditedTopic, ...]:
@@ -42,23 +44,36 @@ class FoundTopics:
         configs = self._connectors.configs
         return configs if isinstance(configs, Skipped) else tuple(sorted(configs))
 
-    def _add(self, name: str, role: TopicRole, connectors: Iterable[str] = ()) -> None:
-        if name not in self._existing:
-            self.unread[f"topic {name}"] = Skipped("it does not exist, or Describe on it is missing")
-            return
+    def _add(self, name: str, role: TopicRole, connectors: Iterable[str] = (), *, own: bool = False) -> None:
         known = self._topics.get(name)
-        if known is None or known.role is role:
-            users = sorted({*connectors, *(() if known is None else known.connectors)})
-            self._topics[name] = AuditedTopic(name, role, connectors=tuple(users))
+        users = tuple(sorted({*connectors, *(() if known is None else known.connectors)}))
+        if name not in self._existing:
+            self._lack(f"topic {name}", "it does not exist, or Describe on it is missing", users)
+        elif known is None or known.role is role:
+            self._topics[name] = AuditedTopic(name, role, connectors=users, own=own)
 
-    def _add_internal(self, worker: WorkerSettings) -> None:
+    def _lack(self, what: str, reason: str, users: Iterable[str]) -> None:
+        self.unread[what] = Skipped(reason)
+        if users:
+            self.users[what] = tuple(sorted({*users, *self.users.get(what, ())}))
+
+    def _add_internal(self, worker: WorkerSettings, named: Iterable[str]) -> None:
+        """Connectors' own offsets topics are those of now, and of before: what was moved away from is there."""
         self._add(self._request.config_topic, TopicRole.CONFIG)
         self._add(worker.offsets_topic, TopicRole.OFFSETS)
         for name, topic in _own_topics(worker, self._connectors):
             if topic is None:
-                self.unread[f"offsets of connector {name}"] = Skipped("they are in another cluster, or it is not known")
+                what = f"offsets of connector {name}"
+                self._lack(what, "they are in another cluster, or it is not known", [name])
             elif topic != worker.offsets_topic:
-                self._add(topic, TopicRole.OFFSETS, [name])
+                self._add(topic, TopicRole.OFFSETS, [name], own=True)
+        existing = () if isinstance(self._connectors.configs, Skipped) else self._connectors.configs
+        for name, topics in sorted(self._connectors.named.items()):
+            for topic in sorted(topics - {worker.offsets_topic}):
+                if name in existing or topic in self._existing:
+                    self._add(topic, TopicRole.OFFSETS, [name], own=True)
+        for topic in named:
+            self._add(topic, TopicRole.OFFSETS, self._request.connectors, own=topic != worker.offsets_topic)
 
     def _add_named(self, named: tuple[str, ...]) -> None:
         written = self._written()
@@ -69,7 +84,7 @@ class FoundTopics:
                 raise UsageError(f"topic {name} does not exist", hint="is this the right cluster?")
             self._add(name, self._role(name), written.get(name, self._request.connectors))
         for name, connectors in sorted(written.items()):
-            if not named and name in self._existing:
+            if not named:
                 self._add(name, TopicRole.OUTPUT, connectors)
 
     def _role(self, name: str) -> TopicRole:
@@ -77,7 +92,11 @@ class FoundTopics:
         return guess_role(self._reader.first_keys(name))
 
     def _written(self) -> Mapping[str, set[str]]:
-        """Output topics to the connectors that write them: those that Connect saw (KIP-558), and those of configs."""
+        """Output topics to the connectors that write them: those that Connect saw (KIP-558), and those of configs.
+
+        A topic that Connect saw and that is not there is hidden, or deleted. One that a config names may not have been
+        written to; it is taken for hidden only where nobody knows what Connect saw.
+        """
         configs = {} if isinstance(self._connectors.configs, Skipped) else self._connectors.configs
         active = self._reader.active_topics(sorted(configs)) if configs else {}
         if isinstance(active, Skipped):
@@ -87,11 +106,14 @@ class FoundTopics:
         for name, topics in active.items():
             if isinstance(topics, Skipped):
                 self.unread[f"active topics of {name}"] = topics
+                self.users[f"active topics of {name}"] = (name,)
         known = {name: topics for name, topics in active.items() if not isinstance(topics, Skipped)}
         found: dict[str, set[str]] = {}
         for name in sorted(configs):
-            for topic in (*known.get(name, ()), *self._configured(name, configs[name])):
-                found.setdefault(topic, set()).add(name)
+            seen = known.get(name, ())
+            for topic in (*seen, *self._configured(name, configs[name])):
+                if topic in seen or topic in self._existing or not seen:
+                    found.setdefault(topic, set()).add(name)
         return found
 
     def _configured(self, name: str, config: Mapping[str, object]) -> Iterator[str]:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
+from eosctl.model.audit import AuditPlan
 from eosctl.model.audit_report import (
     AuditReport,
     AuditVerdict,
@@ -86,7 +87,7 @@ STALLS: Final = Table(
 def view_audit(report: AuditReport) -> Document:
     """Verdicts, findings with evidence and fix, ranges, and statistics; the pictures' figures are in the data too."""
     plan = report.plan
-    stalls = [_stall_row(each, plan.as_of) for each in report.stalls]
+    stalls = [_stall_row(each, plan) for each in report.stalls]
     return Document(
         kind="audit",
         as_of=rfc3339(plan.as_of),
@@ -186,14 +187,14 @@ def statistics_row(statistics: TransactionStatistics) -> dict[str, Any]:
     }
 
 
-def _stall_row(stall: Stall, as_of: int) -> dict[str, Any]:
-    until = as_of if stall.until_ms is None else stall.until_ms
+def _stall_row(stall: Stall, plan: AuditPlan) -> dict[str, Any]:
+    until = plan.as_of if stall.until_ms is None else stall.until_ms
     return {
         **stall._asdict(),
         "open": stall.until_ms is None,
         "from_time": time_of(stall.from_ms),
         "until_time": time_of(stall.until_ms),
-        "by": stall.connector or f"producer {stall.producer_id}",
+        "by": stall.connector or plan.transactional_ids.get(stall.producer_id) or f"producer {stall.producer_id}",
         "held_s": round(max(0, until - stall.from_ms) / 1000, 1),
     }
 

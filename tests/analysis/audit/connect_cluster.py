@@ -49,7 +49,9 @@ class ConnectCluster:
 
     def add_own_topic(self, connector: str, topic: str) -> None:
         role = TopicRole.OFFSETS
-        self.brokers.create(AuditedTopic(topic, role, cleanup_policy="compact", connectors=(connector,)), PARTITIONS)
+        self.brokers.create(
+            AuditedTopic(topic, role, cleanup_policy="compact", connectors=(connector,), own=True), PARTITIONS
+        )
 
     def write_config(self, *records: tuple[str, object], plain: bool = False) -> int:
         """Records of the leader, in one transaction; returns the first offset."""

@@ -36,6 +36,8 @@ steps = st.lists(
         st.tuples(st.just("strange"), st.sampled_from(STRANGE_KEYS), st.sampled_from(STRANGE_VALUES),
                   st.integers(0, PARTITIONS - 1)),
         st.tuples(st.just("missing"), st.integers(0, 1), st.sampled_from(SOURCES)),
+        st.tuples(st.just("move"), st.booleans(), st.integers(0, 12)),
+        st.tuples(st.just("snapshot"), st.integers(0, 1), st.integers(0, 2), st.booleans()),
         st.tuples(st.just("leader"), st.booleans()),
         st.tuples(st.just("wait"), st.sampled_from([3, 900, 7_000, 70_000, 16 * MINUTE, 100 * MINUTE])),
         st.tuples(st.just("look")),
@@ -126,6 +128,26 @@ class History:
             mine.data(producer, 2, outputs=(2,))
             mine.offset(producer, source, value_of(7))
             producer.commit(missing=[TopicPartition(mine.name, 2)])
+
+    def _move(self, copied: bool, at: int) -> None:
+        """The second connector to its own offsets topic, or away from it; a tool copies what it had, or does not."""
+        mine = self.connectors[1]
+        mine.own = "bills-offsets" if mine.own is None else None
+        if copied:
+            tool = self.brokers.init("group-bills-0")
+            for source in SOURCES:
+                mine.offset(tool, source, value_of(at))
+            tool.commit()
+        self._reconfigure(1, 2, True)
+
+    def _snapshot(self, connector: int, lsn: int, finished: bool) -> None:
+        producer = self._task(connector, 0)
+        if producer is not None:
+            mine = self.connectors[connector]
+            mine.data(producer, 1)
+            value = b'{"lsn":%d,"snapshot":%s,"txId":1}' % (lsn, b'"last"' if finished else b"true")
+            mine.offset(producer, "a", value)
+            producer.commit()
 
     def _leader(self, plain: bool) -> None:
         self.cluster.elect()

@@ -18,6 +18,7 @@ from eosctl.model.audit_states import KeyState
 from eosctl.model.names import TopicPartition
 
 KEY = b'["orders",{"table":"a"}]'
+NOTHING_WITHOUT_DATA = {"offset-repeated", "offset-copied"}
 SHARED, OWN = TopicPartition("connect-offsets", 0), TopicPartition("orders-offsets", 0)
 
 
@@ -47,16 +48,16 @@ def records(*texts: str, first: int = 0, time: int = 1000, key: bytes | None = K
 
 
 def scan(found: list[Record]) -> dict[bytes | None, KeyState]:
-    scanned = KeyScan(decode_json)
+    scanned = KeyScan(decode_json, lambda _: True)
     for each in found:
         scanned.add_batch([each], BatchWriter(each.producer_id, each.producer_epoch, each.transactional))
     return {state.key: state for state in scanned.states()}
 
 
 def judged(placed: dict[TopicPartition, list[Record]], **sessions: list[int]) -> tuple[dict[str, int], list[int]]:
-    """Counts by kind, and the offsets of suspicions. sessions: p1=[3] says that producer 1 began with epoch 3."""
+    """Counts by kind, and offsets of what counts only with data. p1=[3]: producer 1 began a session with epoch 3."""
     inputs = KeyJudgementInputs(
-        {OWN.topic: ("orders",)},
+        frozenset({OWN.topic}),
         Sessions({int(name[1:]): epochs for name, epochs in sessions.items()}),
         read_offsets_key,
         decode_json,
@@ -66,7 +67,10 @@ def judged(placed: dict[TopicPartition, list[Record]], **sessions: list[int]) ->
     counts: dict[str, int] = {}
     for kind, count in verdict.counts:
         counts[kind.value] = counts.get(kind.value, 0) + count
-    return counts, [each.suspicion.offset for each in verdict.suspicions]
+    for each in verdict.suspicions:
+        if each.kind not in NOTHING_WITHOUT_DATA:
+            counts[each.kind] = counts.get(each.kind, 0) + 1
+    return counts, [each.offset for each in verdict.suspicions if each.kind in NOTHING_WITHOUT_DATA]
 
 
 @pytest.mark.parametrize(
@@ -113,30 +117,57 @@ def test_a_zombie_is_found_however_often_its_source_partition_was_moved_before()
 @pytest.mark.parametrize(
     ("shared", "own", "counts", "suspected"),
     [
-        (["1.0 500"], ["1.1 501"], {}, []),
-        (["1.0 500"], ["1.1 10"], {"offset-set-back": 1}, []),
-        (["1.0 500"], ["1.1 500"], {}, [100]),
-        (["1.0 499", "plain 500"], ["1.1 500"], {}, []),
-        (["1.0 500", "plain 501", "plain 502"], ["1.1 501"], {}, []),
-        (["plain 500"], ["1.1 501"], {}, []),
+        (["1.0 500"], ["1.1 501"], {"offset-not-taken-over": 1}, []),
+        (["1.0 500"], ["1.1 10"], {"offset-not-taken-over": 1}, []),
+        (["1.0 500"], ["1.1 500", "1.2 501"], {}, [100]),
+        (["1.0 500"], ["1.1 -", "1.2 501"], {"offset-not-taken-over": 1}, []),
+        (["1.0 500", "1.0 -"], ["1.1 10"], {}, []),
+        (["plain 500"], ["1.1 501"], {"offset-not-taken-over": 1}, []),
+        (["plain 500"], ["1.1 500"], {}, [100]),
     ],
 )
-def test_a_first_write_in_an_own_topic_is_compared_with_the_last_one_in_the_workers(shared, own, counts, suspected):
-    placed = {SHARED: records(*shared, time=100_000), OWN: records(*own, first=100, time=100_001)}
-    assert judged(placed, p1=[0, 1]) == (counts, suspected)
+def test_a_first_write_in_an_own_topic_is_a_copy_of_the_last_one_in_the_workers_or_began_from_nothing(
+    shared, own, counts, suspected
+):
+    placed = {SHARED: records(*shared, time=100_000), OWN: records(*own, first=100, time=200_000)}
+    assert judged(placed, p1=[0, 1, 2]) == (counts, suspected)
+
+
+def test_moves_there_and_back_and_there_again_with_copies_are_none_to_speak_of():
+    """The worker's plain copies beside the own topic are among them."""
+    shared = [
+        *records("1.0 100", "1.0 110", time=100_000),
+        *records("plain 120", "plain 130", first=2, time=120_001),
+        *records("1.3 130", "1.4 140", first=4, time=130_000),
+        *records("plain 150", first=6, time=150_001),
+    ]
+    own = [
+        *records("1.1 110", "1.2 120", "1.2 130", time=120_000),
+        *records("1.5 140", "1.6 150", first=3, time=150_000),
+    ]
+    assert judged({SHARED: shared, OWN: own}, p1=list(range(7)))[0] == {}
+
+
+def test_a_way_back_by_hand_goes_on_from_what_the_worker_copied_and_from_nothing_later():
+    shared = records("1.0 100", time=100_000)
+    own = records("1.1 100", "1.2 200", time=120_000)
+    copied, back = records("plain 200", first=1, time=120_002), records("1.3 210", first=2, time=150_000)
+    sessions = {"p1": [0, 1, 2, 3]}
+    assert judged({SHARED: [*shared, *copied, *back], OWN: own}, **sessions)[0] == {}
+    assert judged({SHARED: [*shared, *back], OWN: own}, **sessions)[0] == {"offset-not-taken-over": 1}
 
 
 def test_plain_copies_in_the_workers_topic_are_ordinary_only_since_the_connector_has_its_own():
     plain = records("1.0 1", "plain 2", time=1000)
-    assert judged({SHARED: plain, OWN: records("1.1 3", time=1002)}) == ({}, [])
-    assert judged({SHARED: plain, OWN: records("1.1 3", time=9000)}) == ({"plain-offsets-write": 1}, [])
+    assert judged({SHARED: plain, OWN: records("1.1 1", time=1002)}, p1=[0, 1])[0] == {}
+    assert judged({SHARED: plain, OWN: records("1.1 1", time=9000)}, p1=[0, 1])[0] == {"plain-offsets-write": 1}
 
 
 def test_a_way_back_to_the_workers_topic_is_compared_too():
     own = records("1.0 500", time=1000)
-    assert judged({SHARED: records("1.1 499", time=20_000), OWN: own})[0] == {"offset-set-back": 1}
-    assert judged({SHARED: records("1.1 501", time=20_000), OWN: own})[0] == {}
-    assert judged({SHARED: records("1.1 499", time=500), OWN: own})[0] == {}
+    assert judged({SHARED: records("1.1 499", time=20_000), OWN: own})[0] == {"offset-not-taken-over": 1}
+    assert judged({SHARED: records("1.1 500", time=20_000), OWN: own}) == ({}, [0])
+    assert judged({SHARED: records("1.1 500", time=500), OWN: own})[0] == {}
 
 
 def test_a_key_with_a_value_in_two_partitions_of_a_topic():

@@ -1,12 +1,13 @@
 """One fault at a time in a healthy history of several connectors: it is found, in its place, and nothing else is."""
 
+import json
 from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 
 from eosctl.codecs.record_batches import MarkerType
-from eosctl.model.audit import TopicRole
+from eosctl.model.audit import AuditedTopic, TopicRole
 from eosctl.model.audit_report import AuditReport, AuditVerdict
 from eosctl.model.names import TopicPartition
 from eosctl.model.report import Severity
@@ -69,6 +70,10 @@ def place_of(evidence: dict[str, Any], offset: str = "offset") -> tuple[str, int
     return first["topic"], first["partition"], first[offset]
 
 
+def data_of(evidence: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    return [each for each in evidence["data"] if each["committed_with"] == name]
+
+
 def verdicts(report: AuditReport) -> dict[str, AuditVerdict]:
     return {each.name: each.verdict for each in report.connectors}
 
@@ -116,30 +121,100 @@ def test_a_plain_producer_writes_an_offset(planted):
     assert verdicts(report) == {"bills": HELD, "orders": BROKEN}
 
 
-@pytest.mark.parametrize(("again", "kind"), [(3, "offset-set-back"), (11, "offset-repeated")])
-def test_a_connector_reads_again_from_the_beginning_when_it_gets_its_own_offsets_topic(planted, again, kind):
-    """V1: its own topic is empty, and nulls shadow what the worker's topic has."""
+@pytest.mark.parametrize("again", [3, 11, 500])
+def test_a_connector_reads_again_from_the_beginning_when_it_gets_its_own_offsets_topic(planted, again):
+    """V1: its own topic is empty, and nulls shadow what the worker's topic has, however far its first commit comes."""
     orders = planted.orders
     planted.cluster.add_own_topic("orders", "orders-offsets")
     orders.own = "orders-offsets"
     orders.reconfigure(1)
     orders.write(0, {"a": again})
-    orders.write(0, {"a": 12})
+    orders.write(0, {"a": 501})
     report = planted.report()
-    assert place_of(only(report, kind)) == place(offsets_place(orders, "a"), 0)
+    evidence = only(report, "offset-not-taken-over")
+    assert place_of(evidence) == place(offsets_place(orders, "a"), 0)
+    [again_at] = data_of(evidence, "after")
+    assert (again_at["topic"], again_at["partition"], again_at["records"]) == ("orders", 0, 2)
     assert verdicts(report) == {"bills": HELD, "orders": BROKEN}
 
 
-def test_a_restarted_task_commits_the_same_offset_again_with_data(planted):
+def test_a_restarted_task_that_commits_the_same_offset_again_with_data_read_again_or_tells_no_position(planted):
     orders = planted.orders
     planted.brokers.tick(MINUTE)
     orders.start(1)
     orders.write(1, {"c": 11}, outputs=(1,))
     report = planted.report()
-    evidence = only(report, "offset-repeated")
+    evidence = only(report, "offset-repeated", Severity.WARNING)
     log = planted.brokers.logs[offsets_place(orders, "c")]
     assert place_of(evidence) == place(offsets_place(orders, "c"), log.next - 2)
-    assert verdicts(report) == {"bills": HELD, "orders": BROKEN}
+    before, after = data_of(evidence, "before"), data_of(evidence, "after")
+    assert [(each["topic"], each["partition"], each["records"]) for each in (*before, *after)] == [("orders", 1, 2)] * 2
+    assert before[0]["last_offset"] < after[0]["first_offset"]
+    assert verdicts(report) == {"bills": HELD, "orders": CANNOT_TELL}
+
+
+@pytest.mark.parametrize("repeats", [1, 2])
+def test_heartbeats_that_repeat_the_offset_after_a_restart_go_to_another_topic_than_the_data(planted, repeats):
+    orders, brokers = planted.orders, planted.brokers
+    brokers.create(AuditedTopic("heartbeats", TopicRole.OUTPUT, cleanup_policy="delete", connectors=("orders",)), 1)
+    brokers.tick(MINUTE)
+    orders.start(1)
+    for _ in range(repeats):
+        orders.tasks[1].send(TopicPartition("heartbeats", 0), [(None, b"beat")])
+        orders.offset(orders.tasks[1], "c", value_of(11))
+        orders.tasks[1].commit()
+    report = planted.report()
+    assert report.findings == ()
+    assert verdicts(report) == {"bills": HELD, "orders": HELD}
+
+
+@pytest.mark.parametrize(
+    ("form", "kind", "verdict"),
+    [
+        ({"lsn": 700}, "snapshot-begun-again", HELD),
+        ({"lsn": 900}, "snapshot-begun-again", HELD),
+        ({"row": 2}, "snapshot-unclear", CANNOT_TELL),
+    ],
+)
+def test_a_snapshot_that_is_interrupted_and_begun_again_is_reported_and_kafka_kept_its_promise(
+    planted, form, kind, verdict
+):
+    orders = planted.orders
+    first = dict.fromkeys(form, 700)
+    for number, offset in enumerate([{**first, "ts_usec": 1}, {**first, "ts_usec": 2}, {**form, "ts_usec": 3}]):
+        if number == 2:
+            planted.brokers.tick(MINUTE)
+            orders.start(0)
+        orders.data(orders.tasks[0], 5)
+        value = json.dumps({"snapshot_completed": False, "snapshot": "INITIAL", **offset}).encode()
+        orders.offset(orders.tasks[0], "s", value)
+        orders.tasks[0].commit()
+    orders.offset(orders.tasks[0], "s", b'{"lsn":950}')
+    orders.tasks[0].commit()
+    report = planted.report()
+    evidence = only(report, kind, Severity.WARNING)
+    assert [each["records"] for each in data_of(evidence, "before")] == [5]
+    assert verdicts(report) == {"bills": HELD, "orders": verdict}
+
+
+def test_a_lower_offset_without_data_by_a_stopped_connectors_own_id_was_altered_by_somebody(planted):
+    orders, brokers = planted.orders, planted.brokers
+    orders.configure(0)
+    brokers.tick(MINUTE)
+    orders.fence()
+    altering = brokers.init("group-orders-0")
+    orders.offset(altering, "a", value_of(4))
+    altering.commit()
+    orders.configure(2)
+    brokers.tick(MINUTE)
+    orders.fence()
+    orders.start()
+    work(orders, range(12, 14))
+    report = planted.report()
+    assert [(each.name, each.counts) for each in report.findings if each.name != "offsets-without-data"] == [
+        ("offsets-altered", False)
+    ]
+    assert verdicts(report) == {"bills": HELD, "orders": HELD}
 
 
 def test_an_offset_is_copied_backwards(planted):

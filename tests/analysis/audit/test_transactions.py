@@ -14,7 +14,7 @@ from eosctl.analysis.audit.transaction_scan import TransactionScan, join_items
 from eosctl.analysis.audit.transaction_summary import Totals
 from eosctl.codecs.record_batches import EndTransactionMarker, MarkerType
 from eosctl.model.audit_states import ItemKind, Part, ProducerItems, TransactionItem
-from eosctl.model.audit_summaries import ClosedTransactions, Suspicion, TransactionSummary
+from eosctl.model.audit_summaries import ClosedTransactions, CommittedData, OffsetsWrite, OutputPart, TransactionSummary
 from eosctl.model.names import TopicPartition
 from tests.analysis.audit.test_log_scan import header
 
@@ -205,11 +205,13 @@ def test_nothing_of_a_producer_is_closed_while_it_has_an_open_part():
     assert done.left == {DATA: (ProducerItems(7, items("d3@1", "c4@9", "d4@10")),)}
 
 
-@pytest.mark.parametrize(("offset", "confirmed"), [(0, True), (3, True), (4, False), (20, False)])
-def test_a_repeated_offset_is_confirmed_by_data_in_its_transaction(offset, confirmed):
-    asked = [Suspicion("offsets", 0, offset, 7), Suspicion("offsets", 1, 0, 7), Suspicion("offsets", 0, 0, 8)]
+@pytest.mark.parametrize(("offset", "data"), [(0, [DATA]), (3, [DATA]), (20, []), (4, None)])
+def test_what_was_committed_with_an_offset_is_found_by_its_transaction(offset, data):
+    asked = [OffsetsWrite("offsets", 0, offset, 7), OffsetsWrite("offsets", 1, 0, 7), OffsetsWrite("offsets", 0, 0, 8)]
     found = {OFFSETS: [items("d3@1", "c4@9", "d4@20", "c5@30")], DATA: [items("d3@1", "c4@9")]}
-    assert reduced(found, NOW, asked=asked).now.confirmed == ((asked[0],) if confirmed else ())
+    parts = tuple(OutputPart(place.topic, place.partition, 0, 3, 4) for place in data or ())
+    committed = reduced(found, NOW, asked=asked).now.committed
+    assert committed == (() if data is None else (CommittedData(asked[0], parts),))
 
 
 STEPS = st.lists(
