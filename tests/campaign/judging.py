@@ -1,0 +1,110 @@
+"""Whether an audit's verdict is true, by what readers have.
+
+Truth is by source partition: numbers that no reader had (lost), and that readers had twice or more (doubled). What a
+user wished away (offsets set ahead) is not lost, and the audit does not claim to see it. A verdict is
+
+- held: wrong where a number is lost; wrong where a source partition is doubled, unless a finding on the connector says
+  so (NAMES_TWICE): the audit's own words for held are that nothing broke Kafka's promise, and it may add that somebody
+  removed offsets, or that an interrupted snapshot began again;
+- broken: each finding that it rests on is a claim, and each has to be true.
+  TWICE says that records were read again: a source partition that the finding names has to be doubled, or lost.
+  NOT_IN_FORCE says that records could be: exactly-once has to have been off at some time.
+  Any other is wrong: nothing in these histories leaves transactions open, or writes without offsets;
+- cannot-tell: it has to give a reason, whatever the truth is;
+- not given: right for connectors that exist no more, else wrong.
+
+Set back by a user's own request is broken by the same rule, or named: readers have records twice, whoever wished it.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from tests.campaign.truth import Truth
+
+TWICE = {"offset-set-back", "offset-repeated"}
+NOT_IN_FORCE = {"plain-offsets-write", "data-outside-transaction", "start-without-fencing"}
+NAMES_TWICE = {*TWICE, "offsets-removed", "snapshot-began-again", "offset-from-nothing"}
+
+Finding = Mapping[str, Any]
+
+
+class Outcome(StrEnum):
+    """What came of one connector's audit."""
+
+    HELD = "held"
+    BROKEN = "broken"
+    CANNOT_TELL = "cannot-tell"
+    WRONG = "wrong"
+
+
+class Facts(NamedTuple):
+    """What is known of a connector's history without eosctl: its truth, whether exactly-once was off, if it exists."""
+
+    truth: Truth
+    plain: bool
+    exists: bool = True
+
+
+class Judged(NamedTuple):
+    """The outcome, and why a wrong verdict is wrong."""
+
+    outcome: Outcome
+    why: str = ""
+
+
+def judge(name: str, report: Mapping[str, Any], facts: Facts) -> Judged:
+    """The verdict on the connector of this name in the `data` of an audit's JSON."""
+    verdicts = [each for each in report["connectors"] if each["name"] == name]
+    if not verdicts:
+        return Judged(Outcome.WRONG, "no verdict") if facts.exists else Judged(Outcome.HELD)
+    [verdict] = verdicts
+    findings = [each for each in report["findings"] if name in each["evidence"].get("connectors", ())]
+    outcome = Outcome(verdict["verdict"])
+    wrong = [*_WRONGS[outcome](verdict, findings, facts)]
+    return Judged(Outcome.WRONG, f"{outcome}: {'; '.join(wrong)}") if wrong else Judged(outcome)
+
+
+def _wrongly_held(_: Finding, findings: Iterable[Finding], facts: Facts) -> Iterator[str]:
+    if facts.truth.lost:
+        yield f"{facts.truth.lost_count} numbers are lost of source partitions {[*facts.truth.lost]}"
+    naming = [each for each in findings if each["name"] in NAMES_TWICE]
+    for partition, numbers in facts.truth.doubled.items():
+        if not any(_names(each, partition) for each in naming):
+            yield f"{len(numbers)} numbers of source partition {partition} are doubled, and no finding says so"
+
+
+def _wrongly_broken(verdict: Finding, findings: Iterable[Finding], facts: Facts) -> Iterator[str]:
+    named = {each["id"]: each for each in findings}
+    for claim in verdict["evidence"]:
+        finding = named.get(claim)
+        if finding is None:
+            yield f"{claim} is no finding on the connector"
+        elif finding["name"] in TWICE:
+            harmed = {*facts.truth.doubled, *facts.truth.lost}
+            if not any(_names(finding, partition) for partition in harmed):
+                yield f"{claim} {finding['name']}: nothing is doubled or lost of the source partitions that it names"
+        elif finding["name"] not in NOT_IN_FORCE:
+            yield f"{claim} {finding['name']}: nothing of the kind was done"
+        elif not facts.plain:
+            yield f"{claim} {finding['name']}: exactly-once was never off"
+
+
+def _wrongly_unsure(verdict: Finding, _: Iterable[Finding], __: Facts) -> Iterator[str]:
+    if not any(verdict["reasons"]):
+        yield "no reason is given"
+
+
+_WRONGS = {
+    Outcome.HELD: _wrongly_held,
+    Outcome.BROKEN: _wrongly_broken,
+    Outcome.CANNOT_TELL: _wrongly_unsure,
+}
+
+
+def _names(finding: Finding, partition: int) -> bool:
+    """Whether a finding names this source partition; one that names none is about all of the connector's."""
+    keys = [place["key"] for place in finding["evidence"].get("places", ()) if "key" in place]
+    complete = len(keys) >= finding["evidence"].get("count", 0)
+    return not keys or not complete or any(json.loads(key)[1].get("p") == partition for key in keys)
