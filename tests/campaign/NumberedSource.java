@@ -68,7 +68,7 @@ public class NumberedSource extends SourceConnector {
 
     public static class NumberedTask extends SourceTask {
         private static final long SHAPE_CHANGES_AT = 60;
-        private static final long BEAT_EVERY_MS = 300;
+        private static final long BEAT_EVERY_MS = 500;
         private final List<Partition> partitions = new ArrayList<>();
         private Path source;
         private List<String> topics;
@@ -87,8 +87,8 @@ public class NumberedSource extends SourceConnector {
             topics = Arrays.asList(props.get("topics").split(","));
             form = props.getOrDefault("form", "position");
             heartbeat = props.getOrDefault("heartbeat", "none");
-            batch = Integer.parseInt(props.getOrDefault("batch", "5"));
-            pauseMs = Integer.parseInt(props.getOrDefault("pause.ms", "50"));
+            batch = Integer.parseInt(props.getOrDefault("batch", "10"));
+            pauseMs = Integer.parseInt(props.getOrDefault("pause.ms", "100"));
             dropEvery = Integer.parseInt(props.getOrDefault("drop.every", "0"));
             for (String index : props.get("mine").split(",")) {
                 Partition partition = new Partition(Integer.parseInt(index));

@@ -16,7 +16,7 @@ from tests.topics import make_topic
 from tests.waiting import eventually
 
 TOPIC_PARTITIONS = 2
-PATIENCE_S = 90.0
+PATIENCE_S = 150.0
 FORMS = ("position", "position", "changing", "gtid", "snapshot", "none")
 
 
@@ -63,6 +63,8 @@ class NumberedConnector:
         self.outputs = [f"{self.name}-out-{index}" for index in range(self.kind.topics)]
         self.source = self.directory / f"{self.name}.end"
         self.names.append(self.name)
+        # Not a client for each request: that reads all certificates of this machine first.
+        self._http = httpx.Client(base_url=self.home.url, timeout=60, trust_env=False, verify=False)
         self.make_topics()
         self.reader = Reader(self.home.servers, dict.fromkeys(self.outputs, TOPIC_PARTITIONS))
 
@@ -103,7 +105,7 @@ class NumberedConnector:
 
     def status(self) -> dict[str, Any]:
         """What Connect says of its state and its tasks' states; nothing while it is rebalancing or not there yet."""
-        answer = httpx.get(self.home.url + self.path("status"), timeout=60, trust_env=False)
+        answer = self._http.get(self.path("status"))
         return dict(answer.json()) if answer.status_code == 200 else {}
 
     def tasks(self) -> list[str]:
@@ -117,7 +119,22 @@ class NumberedConnector:
         eventually(
             lambda: (found := self.status()) and found["connector"]["state"] == stopped and not found["tasks"],
             f"{self.name} to stop",
+            every_s=0.2,
         )
+
+    def await_running(self) -> None:
+        """Returns when its tasks run; those that failed are restarted."""
+
+        def there() -> bool:
+            states = {*self.tasks()}
+            if "FAILED" in states:
+                self._restart_failed()
+            return states == {"RUNNING"}
+
+        eventually(there, lambda: f"{self.name} to run: {json.dumps(self.status())}", every_s=0.2)
+
+    def _restart_failed(self) -> None:
+        self.home.ask("POST", self.path("restart?includeTasks=true&onlyFailed=true"))
 
     def resume(self) -> None:
         """Resume it."""
@@ -148,10 +165,15 @@ class NumberedConnector:
             if all(seen.get(each) for each in last.items()):
                 return True
             if "FAILED" in self.tasks():
-                self.home.ask("POST", self.path("restart?includeTasks=true&onlyFailed=true"))
+                self._restart_failed()
             return False
 
-        eventually(there, lambda: f"{self.name} to come to {last}: {json.dumps(self.status())}", deadline_s=PATIENCE_S)
+        eventually(
+            there,
+            lambda: f"{self.name} to come to {last}: {json.dumps(self.status())}",
+            deadline_s=PATIENCE_S,
+            every_s=0.2,
+        )
 
     def truth(self) -> Truth:
         """What readers have."""
@@ -159,13 +181,14 @@ class NumberedConnector:
 
     def offsets(self) -> list[dict[str, Any]]:
         """What `GET offsets` says."""
-        answer = httpx.get(self.home.url + self.path("offsets"), timeout=60, trust_env=False)
+        answer = self._http.get(self.path("offsets"))
         assert answer.status_code == 200, answer.text
         return list(answer.json()["offsets"])
 
     def end_it(self) -> None:
         """Delete it and its outputs."""
         self.reader.close()
+        self._http.close()
         self.home.delete(self.name)
         admin = AdminClient({"bootstrap.servers": self.home.servers})
         for future in admin.delete_topics(self.outputs).values():

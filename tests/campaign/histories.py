@@ -8,16 +8,17 @@ import json
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tests.campaign.connector import NumberedConnector, some_kind
-from tests.campaign.judging import Facts, judge
+from tests.campaign.judging import Facts, Judged, judge
 from tests.campaign.operations import LOUD, MOVES, QUIET, Acting, Eosctl
+from tests.campaign.recording import recording
 from tests.campaign.site import WORKER_OPERATIONS, Site
 from tests.campaign.truth import Truth
-from tests.integration.moves import Home
 
 FLOW = 30
 
@@ -51,10 +52,13 @@ class History:
 
 @dataclass(frozen=True)
 class Result:
-    """A history and its verdict. `failure` says why a history came to no end; it is then not judged."""
+    """A history and its verdict; the last of the connector's names is the one that it has at the end.
+
+    `failure` says why a history came to no end; it is then not judged.
+    """
 
     seed: int
-    connector: str
+    names: Sequence[str]
     kind: Mapping[str, Any]
     operations: Sequence[str]
     truth: Truth
@@ -89,6 +93,7 @@ class Round:
         with ThreadPoolExecutor(len(self.histories)) as pool:
             for history in self.histories:
                 history.connector.grow(100)
+                history.operations.append("create")
             self._together(pool, lambda each: each.connector.configure())
             for step in range(steps):
                 self._step(pool, bounce=bounce and step in {steps // 3, 2 * steps // 3}, disturbed=step in at)
@@ -120,9 +125,12 @@ class Round:
             history.operations.append(what)
             history.plain = history.plain or self.site.plain
 
-    def report(self, *more: str) -> Mapping[str, Any]:
-        """What the audit says, of all connectors."""
-        return audit(self._eosctl, self.site.home, *more)
+    def report(self, recorded: Path | None = None, *more: str) -> Mapping[str, Any]:
+        """What the audit says, of all connectors; what it read is kept in `recorded`."""
+        home = self.site.home
+        place = ("-b", home.servers, "--connect-url", home.url, "--group-id", home.group_id)
+        with recording(self.site.log_directory, recorded) if recorded else nullcontext():
+            return audit(self._eosctl, *place, *more)
 
     def results(self, report: Mapping[str, Any]) -> Iterator[Result]:
         """Each history with its truth and its verdict."""
@@ -139,10 +147,9 @@ class Round:
                 history.failure = history.failure or f"deletion: {error}"
 
 
-def audit(eosctl: Eosctl, home: Home, *more: str) -> Mapping[str, Any]:
+def audit(eosctl: Eosctl, *options: str) -> Mapping[str, Any]:
     """The `data` of an audit's JSON."""
-    place = ("-b", home.servers, "--connect-url", home.url, "--group-id", home.group_id)
-    ran = eosctl("audit", *place, *more, "-o", "json")
+    ran = eosctl("audit", *options, "-o", "json")
     assert ran.exit_code in {0, 1, 3}, ran.stderr
     return dict(json.loads(ran.stdout)["data"])
 
@@ -151,21 +158,24 @@ def _some_operation(chance: random.Random) -> Callable[[Acting], bool]:
     return chance.choice((*QUIET, *QUIET, *MOVES, *MOVES, *LOUD))
 
 
+def judge_all(names: Sequence[str], report: Mapping[str, Any], truth: Truth, *, plain: bool) -> Judged:
+    """What is wrong with the verdict on any of a connector's names; else what came of the last one."""
+    judged = [judge(name, report, Facts(truth, plain, exists=name == names[-1])) for name in names]
+    return next((each for each in judged if each.why), judged[-1])
+
+
 def _result(seed: int, history: History, truth: Truth, report: Mapping[str, Any]) -> Result:
     connector = history.connector
-    judged = [
-        judge(name, report, Facts(truth, history.plain, exists=name == connector.name)) for name in connector.names
-    ]
-    worst = next((each for each in judged if each.why), judged[-1])
+    judged = judge_all(connector.names, report, truth, plain=history.plain)
     return Result(
         seed=seed,
-        connector=connector.name,
+        names=tuple(connector.names),
         kind=vars(connector.kind),
         operations=tuple(history.operations),
         truth=truth,
         plain=history.plain,
-        outcome="failed" if history.failure else worst.outcome.value,
-        why=worst.why,
+        outcome="failed" if history.failure else judged.outcome.value,
+        why=judged.why,
         failure=history.failure,
         verdict=next((each for each in report["connectors"] if each["name"] == connector.name), {}),
         findings=[

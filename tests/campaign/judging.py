@@ -5,11 +5,12 @@ user wished away (offsets set ahead) is not lost, and the audit does not claim t
 
 - held: wrong where a number is lost; wrong where a source partition is doubled, unless a finding on the connector says
   so (NAMES_TWICE): the audit's own words for held are that nothing broke Kafka's promise, and it may add that somebody
-  removed offsets, or that an interrupted snapshot began again;
+  removed or altered offsets, or that an interrupted snapshot began again;
 - broken: each finding that it rests on is a claim, and each has to be true.
   TWICE says that records were read again: a source partition that the finding names has to be doubled, or lost.
   NOT_IN_FORCE says that records could be: exactly-once has to have been off at some time.
   Any other is wrong: nothing in these histories leaves transactions open, or writes without offsets;
+- with SNAPSHOT, whatever the verdict: a source partition that it names has to be doubled;
 - cannot-tell: it has to give a reason, whatever the truth is;
 - not given: right for connectors that exist no more, else wrong.
 
@@ -23,9 +24,10 @@ from typing import Any, NamedTuple
 
 from tests.campaign.truth import Truth
 
-TWICE = {"offset-set-back", "offset-repeated"}
+TWICE = {"offset-set-back", "offset-repeated", "offset-not-taken-over"}
+SNAPSHOT = "snapshot-begun-again"
 NOT_IN_FORCE = {"plain-offsets-write", "data-outside-transaction", "start-without-fencing"}
-NAMES_TWICE = {*TWICE, "offsets-removed", "snapshot-began-again", "offset-from-nothing"}
+NAMES_TWICE = {*TWICE, SNAPSHOT, "snapshot-unclear", "offsets-removed", "offsets-altered"}
 
 Finding = Mapping[str, Any]
 
@@ -62,7 +64,7 @@ def judge(name: str, report: Mapping[str, Any], facts: Facts) -> Judged:
     [verdict] = verdicts
     findings = [each for each in report["findings"] if name in each["evidence"].get("connectors", ())]
     outcome = Outcome(verdict["verdict"])
-    wrong = [*_WRONGS[outcome](verdict, findings, facts)]
+    wrong = [*_WRONGS[outcome](verdict, findings, facts), *_wrong_snapshots(findings, facts)]
     return Judged(Outcome.WRONG, f"{outcome}: {'; '.join(wrong)}") if wrong else Judged(outcome)
 
 
@@ -89,6 +91,12 @@ def _wrongly_broken(verdict: Finding, findings: Iterable[Finding], facts: Facts)
             yield f"{claim} {finding['name']}: nothing of the kind was done"
         elif not facts.plain:
             yield f"{claim} {finding['name']}: exactly-once was never off"
+
+
+def _wrong_snapshots(findings: Iterable[Finding], facts: Facts) -> Iterator[str]:
+    for each in findings:
+        if each["name"] == SNAPSHOT and not any(_names(each, partition) for partition in facts.truth.doubled):
+            yield f"{SNAPSHOT}: nothing is doubled of the source partitions that it names"
 
 
 def _wrongly_unsure(verdict: Finding, _: Iterable[Finding], __: Facts) -> Iterator[str]:

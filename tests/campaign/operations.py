@@ -69,7 +69,7 @@ def recreate(acting: Acting) -> bool:
 def move_by_hand(acting: Acting) -> bool:
     """offsets.storage.topic is set, and nothing else done: Kafka then begins from nothing."""
     connector = acting.connector
-    if connector.own_topic is not None:
+    if connector.own_topic is not None or connector.kind.form == "none":
         return False
     if acting.chance.random() < 0.5:
         connector.stop()
@@ -93,7 +93,7 @@ def return_by_hand(acting: Acting) -> bool:
 
 def _migrate(acting: Acting, *target: str) -> bool:
     connector = acting.connector
-    eventually(lambda: set(connector.tasks()) == {"RUNNING"}, f"{connector.name} to run")
+    connector.await_running()
     ran = acting.eosctl(
         "migrate-offsets", "-b", connector.home.servers, "--group-id", connector.home.group_id, "--connect-url",
         connector.home.url, "--connector", connector.name, *target, "--stop", "--set-config", "--resume", "--yes",
@@ -104,7 +104,9 @@ def _migrate(acting: Acting, *target: str) -> bool:
 
 
 def move(acting: Acting) -> bool:
-    """To an offsets topic of its own, by eosctl."""
+    """To an offsets topic of its own, by eosctl; not with null offsets, with which tasks fail there."""
+    if acting.connector.kind.form == "none":
+        return False
     topic = f"{acting.connector.name}-moved-{acting.chance.randrange(10**6)}"
     _migrate(acting, "--to-topic", topic)
     acting.connector.own_topic = topic

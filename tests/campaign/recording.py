@@ -37,6 +37,7 @@ def recording(logs: Path, directory: Path) -> Iterator[None]:
     class Recorded(ClusterInput):
         def bounds(self) -> AuditPlan:
             plan = super().bounds()
+            shutil.rmtree(directory, ignore_errors=True)
             directory.mkdir(parents=True)
             (directory / PLAN).write_bytes(pickle.dumps((plan, self.coverage)))
             _copy(logs, {*(each.name for each in plan.topics), TRANSACTION_LOG}, directory)

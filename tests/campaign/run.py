@@ -1,10 +1,12 @@
 """`python -m tests.campaign.run 1 63`: eight histories for each of these seeds, on one site for some seeds at a time.
 
-Each result is a line of build/campaign/results.jsonl; a seed that has its results there is not run again. The table of
-counts is printed at the end. The exit code is 1 where a verdict was wrong.
+Each result is a line of build/campaign/results.jsonl; a seed that has its results there is not run again. What was
+audited stays in build/campaign/<seed> where a verdict was wrong. The table of counts is printed at the end. The exit
+code is 1 where a verdict was wrong.
 """
 
 import os
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -15,7 +17,8 @@ from tests.campaign.operations import Eosctl
 from tests.campaign.site import Site, open_site
 from tests.commands.conftest import Typed
 
-KEPT = Path("build/campaign/results.jsonl")
+KEPT = Path("build/campaign")
+RESULTS = "results.jsonl"
 AT_ONCE = 8
 SEEDS_A_SITE = 8
 STEPS = 6
@@ -23,24 +26,28 @@ BOUNCED = 5
 """Every so many seeds exactly-once is switched off and on again."""
 
 
-def run_seed(site: Site, seed: int, directory: Path, eosctl: Eosctl) -> list[Result]:
-    """The results of one seed."""
+def run_seed(site: Site, seed: int, directory: Path, eosctl: Eosctl, recorded: Path | None = None) -> list[Result]:
+    """The results of one seed; what was audited is kept in `recorded`."""
     histories = Round(site, seed, AT_ONCE, directory, eosctl)
     histories.play(STEPS, bounce=seed % BOUNCED == 0)
-    results = list(histories.results(histories.report()))
+    results = list(histories.results(histories.report(recorded)))
+    if recorded is not None:
+        append_results(recorded / RESULTS, results)
     histories.clear()
     return results
 
 
 def run_seeds(seeds: list[int], eosctl: Eosctl, kept: Path = KEPT) -> None:
     """All of them, on sites of their own for some seeds at a time."""
-    done = {each.seed for each in kept_results(kept)}
+    done = {each.seed for each in kept_results(kept / RESULTS)}
     left = [seed for seed in seeds if seed not in done]
     for first in range(0, len(left), SEEDS_A_SITE):
         with tempfile.TemporaryDirectory(prefix="eosctl-campaign-") as directory, open_site(Path(directory)) as site:
             for seed in left[first : first + SEEDS_A_SITE]:
-                results = run_seed(site, seed, Path(directory), eosctl)
-                append_results(kept, results)
+                results = run_seed(site, seed, Path(directory), eosctl, kept / str(seed))
+                append_results(kept / RESULTS, results)
+                if not any(each.why for each in results):
+                    shutil.rmtree(kept / str(seed))
                 sys.stdout.write(f"{seed} {' '.join(each.outcome for each in results)}\n")
 
 
@@ -51,7 +58,7 @@ def main(first: str, last: str) -> int:
             del os.environ[name]
         os.environ |= {"XDG_CONFIG_HOME": f"{home}/config", "XDG_STATE_HOME": f"{home}/state"}
         run_seeds(list(range(int(first), int(last) + 1)), Typed().run)
-    counts = count(kept_results(KEPT))
+    counts = count(kept_results(KEPT / RESULTS))
     sys.stdout.write(table(counts))
     return 1 if counts["wrong"] else 0
 

@@ -21,7 +21,7 @@ def test_no_verdict_is_wrong(eosctl: Eosctl, tmp_path: Path, monkeypatch: pytest
         for seed in SEEDS:
             results += run_seed(site, seed, tmp_path, eosctl)
     counts = count(results)
-    assert [(each.connector, each.operations, each.why) for each in results if each.why] == []
-    assert [(each.connector, each.failure) for each in results if each.failure] == []
+    assert [(each.names, each.operations, each.why) for each in results if each.why] == []
+    assert [(each.names, each.failure) for each in results if each.failure] == []
     assert counts["histories"] >= 15, table(counts)
     assert counts["doubled"] > 0, table(counts)

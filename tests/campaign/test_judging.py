@@ -37,6 +37,8 @@ def report(verdict: str, *findings: dict[str, Any], reasons: tuple[str, ...] = (
         (FINE, False, report("broken", finding("plain-offsets-write", 1)), Outcome.WRONG),
         (FINE, True, report("broken", finding("plain-offsets-write", 1)), Outcome.BROKEN),
         (FINE, True, report("broken", finding("hanging-transaction")), Outcome.WRONG),
+        (DOUBLED, False, report("held", finding("snapshot-begun-again", 1)), Outcome.HELD),
+        (FINE, False, report("cannot-tell", finding("snapshot-begun-again", 1)), Outcome.WRONG),
         (LOST, False, report("cannot-tell"), Outcome.CANNOT_TELL),
         (FINE, False, report("cannot-tell", reasons=()), Outcome.WRONG),
     ],

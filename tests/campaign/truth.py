@@ -47,7 +47,7 @@ class Reader:
 
     def __init__(self, servers: str, topics: Mapping[str, int]) -> None:
         settings = {"bootstrap.servers": servers, "group.id": "truth", "isolation.level": "read_committed"}
-        quick = {"fetch.wait.max.ms": 100, "enable.partition.eof": True, "log_level": 0}
+        quick = {"fetch.wait.max.ms": 200, "enable.partition.eof": True, "log_level": 0}
         self._settings = {**settings, **quick, "enable.auto.commit": False}
         self._places = [(topic, index) for topic, partitions in topics.items() for index in range(partitions)]
         self.seen: Counter[Number] = Counter()
@@ -61,7 +61,7 @@ class Reader:
 
     def read(self) -> Mapping[Number, int]:
         """What was seen until now, and how often."""
-        while messages := self._consumer.consume(500, 0.1):
+        while messages := self._consumer.consume(500, 0.25):
             for message in messages:
                 self._take(message)
         return self.seen
