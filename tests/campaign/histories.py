@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.campaign.connector import NumberedConnector, some_kind
-from tests.campaign.judging import Facts, Judged, judge
+from tests.campaign.judging import Facts, judge
 from tests.campaign.operations import LOUD, MOVES, QUIET, Acting, Eosctl
 from tests.campaign.recording import recording
 from tests.campaign.site import WORKER_OPERATIONS, Site
@@ -158,15 +158,9 @@ def _some_operation(chance: random.Random) -> Callable[[Acting], bool]:
     return chance.choice((*QUIET, *QUIET, *MOVES, *MOVES, *LOUD))
 
 
-def judge_all(names: Sequence[str], report: Mapping[str, Any], truth: Truth, *, plain: bool) -> Judged:
-    """What is wrong with the verdict on any of a connector's names; else what came of the last one."""
-    judged = [judge(name, report, Facts(truth, plain, exists=name == names[-1])) for name in names]
-    return next((each for each in judged if each.why), judged[-1])
-
-
 def _result(seed: int, history: History, truth: Truth, report: Mapping[str, Any]) -> Result:
     connector = history.connector
-    judged = judge_all(connector.names, report, truth, plain=history.plain)
+    judged = judge(connector.names, report, Facts(truth, history.plain))
     return Result(
         seed=seed,
         names=tuple(connector.names),

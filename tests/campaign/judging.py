@@ -12,13 +12,13 @@ user wished away (offsets set ahead) is not lost, and the audit does not claim t
   Any other is wrong: nothing in these histories leaves transactions open, or writes without offsets;
 - with SNAPSHOT, whatever the verdict: a source partition that it names has to be doubled;
 - cannot-tell: it has to give a reason, whatever the truth is;
-- not given: right for connectors that exist no more, else wrong.
+- not given: wrong. Of a name that the connector had before, it may be given; the same rules are for it.
 
 Set back by a user's own request is broken by the same rule, or named: readers have records twice, whoever wished it.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -42,11 +42,10 @@ class Outcome(StrEnum):
 
 
 class Facts(NamedTuple):
-    """What is known of a connector's history without eosctl: its truth, whether exactly-once was off, if it exists."""
+    """What is known of a history without eosctl: its truth, and whether exactly-once was off at some time."""
 
     truth: Truth
     plain: bool
-    exists: bool = True
 
 
 class Judged(NamedTuple):
@@ -56,16 +55,20 @@ class Judged(NamedTuple):
     why: str = ""
 
 
-def judge(name: str, report: Mapping[str, Any], facts: Facts) -> Judged:
-    """The verdict on the connector of this name in the `data` of an audit's JSON."""
-    verdicts = [each for each in report["connectors"] if each["name"] == name]
-    if not verdicts:
-        return Judged(Outcome.WRONG, "no verdict") if facts.exists else Judged(Outcome.HELD)
-    [verdict] = verdicts
-    findings = [each for each in report["findings"] if name in each["evidence"].get("connectors", ())]
-    outcome = Outcome(verdict["verdict"])
-    wrong = [*_WRONGS[outcome](verdict, findings, facts), *_wrong_snapshots(findings, facts)]
-    return Judged(Outcome.WRONG, f"{outcome}: {'; '.join(wrong)}") if wrong else Judged(outcome)
+def judge(names: Sequence[str], report: Mapping[str, Any], facts: Facts) -> Judged:
+    """What came of the verdicts in the `data` of an audit's JSON on a connector that has the last of these names.
+
+    The verdict is that on its last name; one on a former name may be wrong, too.
+    """
+    verdicts = {each["name"]: each for each in report["connectors"] if each["name"] in names}
+    if names[-1] not in verdicts:
+        return Judged(Outcome.WRONG, "no verdict")
+    findings = [each for each in report["findings"] if {*names} & {*each["evidence"].get("connectors", ())}]
+    wrong = [*_wrong_snapshots(findings, facts)]
+    for name, verdict in verdicts.items():
+        outcome = Outcome(verdict["verdict"])
+        wrong += [f"{name} {outcome}: {why}" for why in _WRONGS[outcome](verdict, findings, facts)]
+    return Judged(Outcome.WRONG, "; ".join(wrong)) if wrong else Judged(Outcome(verdicts[names[-1]]["verdict"]))
 
 
 def _wrongly_held(_: Finding, findings: Iterable[Finding], facts: Facts) -> Iterator[str]:

@@ -46,13 +46,19 @@ def report(verdict: str, *findings: dict[str, Any], reasons: tuple[str, ...] = (
 def test_a_verdict_is_wrong_where_readers_have_something_else(
     truth: Truth, plain: bool, said: dict[str, Any], outcome: Outcome
 ):
-    assert judge("c", said, Facts(truth, plain)).outcome is outcome
+    assert judge(["c"], said, Facts(truth, plain)).outcome is outcome
 
 
-def test_no_verdict_is_right_for_a_connector_that_is_gone_only():
-    silent = {"connectors": [], "findings": []}
-    assert judge("c", silent, Facts(FINE, plain=False)).outcome is Outcome.WRONG
-    assert judge("c", silent, Facts(DOUBLED, plain=False, exists=False)).outcome is Outcome.HELD
+def test_no_verdict_is_wrong():
+    assert judge(["c"], {"connectors": [], "findings": []}, Facts(FINE, plain=False)).outcome is Outcome.WRONG
+
+
+def test_a_former_name_is_judged_by_the_findings_on_all_names():
+    removed = finding("offsets-removed")
+    held = [{"name": name, "verdict": "held", "evidence": [], "reasons": []} for name in ("former", "c")]
+    said = {"connectors": held, "findings": [removed]}
+    assert judge(["former", "c"], said, Facts(DOUBLED, plain=False)).outcome is Outcome.HELD
+    assert judge(["former", "c"], {**said, "findings": []}, Facts(DOUBLED, plain=False)).why.startswith("former held:")
 
 
 def test_truth_is_counted_by_source_partition():

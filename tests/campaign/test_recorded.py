@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.campaign.mutations import MUTATIONS, Mutation
 
 from tests.campaign.counts import append_results, kept_results
-from tests.campaign.histories import Round, audit, judge_all
-from tests.campaign.judging import Judged, Outcome
-from tests.campaign.mutations import MUTATIONS, Mutation
+from tests.campaign.histories import Round, audit
+from tests.campaign.judging import Facts, Judged, Outcome, judge
 from tests.campaign.operations import Eosctl
 from tests.campaign.recording import replaying
 from tests.campaign.run import AT_ONCE, BOUNCED, RESULTS, STEPS
@@ -59,7 +59,7 @@ def judged_again(directory: Path, eosctl: Eosctl) -> dict[str, Judged]:
     with replaying(directory):
         report = audit(eosctl, "-b", "127.0.0.1:1")
     return {
-        each.names[-1]: judge_all(each.names, report, each.truth, plain=each.plain)
+        each.names[-1]: judge(each.names, report, Facts(each.truth, each.plain))
         for each in kept_results(directory / RESULTS)
         if not each.failure
     }
