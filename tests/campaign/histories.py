@@ -17,7 +17,7 @@ from tests.campaign.connector import NumberedConnector, some_kind
 from tests.campaign.judging import Facts, judge
 from tests.campaign.operations import LOUD, MOVES, QUIET, Acting, Eosctl
 from tests.campaign.recording import recording
-from tests.campaign.site import WORKER_OPERATIONS, Site
+from tests.campaign.site import Site
 from tests.campaign.truth import Truth
 
 FLOW = 30
@@ -109,8 +109,8 @@ class Round:
             self.site.set_exactly_once(self.site.plain)
             self._note(f"exactly-once {'off' if self.site.plain else 'on'}")
         if disturbed:
-            operation = self._chance.choice(WORKER_OPERATIONS)
-            operation(self.site, self._chance)
+            operation = self._chance.choice(self.site.operations)
+            operation(self._chance)
             self._note(operation.__name__)
         chosen = {each.connector.names[0]: _some_operation(each.chance) for each in self._living}
         alone = [each for each in self._living if chosen[each.connector.names[0]] in MOVES]
@@ -138,13 +138,16 @@ class Round:
             truth = Truth({}, {}) if history.failure else history.connector.truth()
             yield _result(self.seed, history, truth, report)
 
-    def clear(self) -> None:
-        """Delete the connectors and their outputs."""
+    def close(self) -> None:
+        """End the readers."""
         for history in self.histories:
-            try:
-                history.connector.end_it()
-            except (AssertionError, OSError) as error:
-                history.failure = history.failure or f"deletion: {error}"
+            history.connector.close()
+
+    def clear(self) -> None:
+        """Delete the connectors and their outputs, and end the readers."""
+        for history in self.histories:
+            history.connector.delete()
+        self.close()
 
 
 def audit(eosctl: Eosctl, *options: str) -> Mapping[str, Any]:

@@ -97,7 +97,7 @@ def _migrate(acting: Acting, *target: str) -> bool:
     ran = acting.eosctl(
         "migrate-offsets", "-b", connector.home.servers, "--group-id", connector.home.group_id, "--connect-url",
         connector.home.url, "--connector", connector.name, *target, "--stop", "--set-config", "--resume", "--yes",
-        "--merge", "keep-source", "--timeout", "60", "-o", "json",
+        "--merge", "keep-source", "--timeout", "180", "-o", "json",
     )  # fmt: skip
     assert ran.exit_code == 0, ran.stderr + ran.stdout
     return True

@@ -9,6 +9,7 @@ import os
 import shutil
 import sys
 import tempfile
+from itertools import groupby
 from pathlib import Path
 
 from tests.campaign.counts import append_results, count, kept_results, table
@@ -21,6 +22,7 @@ KEPT = Path("build/campaign")
 RESULTS = "results.jsonl"
 AT_ONCE = 8
 SEEDS_A_SITE = 8
+"""Every second site has one worker, the others two."""
 STEPS = 6
 BOUNCED = 5
 """Every so many seeds exactly-once is switched off and on again."""
@@ -41,9 +43,12 @@ def run_seeds(seeds: list[int], eosctl: Eosctl, kept: Path = KEPT) -> None:
     """All of them, on sites of their own for some seeds at a time."""
     done = {each.seed for each in kept_results(kept / RESULTS)}
     left = [seed for seed in seeds if seed not in done]
-    for first in range(0, len(left), SEEDS_A_SITE):
-        with tempfile.TemporaryDirectory(prefix="eosctl-campaign-") as directory, open_site(Path(directory)) as site:
-            for seed in left[first : first + SEEDS_A_SITE]:
+    for number, of_site in groupby(left, key=lambda seed: seed // SEEDS_A_SITE):
+        with (
+            tempfile.TemporaryDirectory(prefix="eosctl-campaign-") as directory,
+            open_site(Path(directory), workers=1 + number % 2) as site,
+        ):
+            for seed in of_site:
                 results = run_seed(site, seed, Path(directory), eosctl, kept / str(seed))
                 append_results(kept / RESULTS, results)
                 if not any(each.why for each in results):

@@ -1,25 +1,25 @@
-"""Sixteen random histories on real workers: no verdict of the audit is wrong, by what readers have."""
+"""Sixteen random histories on a real worker: no verdict of the audit is wrong, by what readers have."""
 
 from pathlib import Path
 
 import pytest
 
 from tests.campaign.counts import count, table
-from tests.campaign.histories import Result
+from tests.campaign.histories import Round
 from tests.campaign.operations import Eosctl
-from tests.campaign.run import run_seed
 from tests.campaign.site import open_site
 
 pytestmark = [pytest.mark.kafka]
-SEEDS = (1, 2)
+SEED, AT_ONCE, STEPS = 1, 16, 3
 
 
 def test_no_verdict_is_wrong(eosctl: Eosctl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    results: list[Result] = []
-    with open_site(tmp_path) as site:
-        for seed in SEEDS:
-            results += run_seed(site, seed, tmp_path, eosctl)
+    with open_site(tmp_path, workers=1) as site:
+        histories = Round(site, SEED, AT_ONCE, tmp_path, eosctl)
+        histories.play(STEPS)
+        results = list(histories.results(histories.report()))
+        histories.close()
     counts = count(results)
     assert [(each.names, each.operations, each.why) for each in results if each.why] == []
     assert [(each.names, each.failure) for each in results if each.failure] == []

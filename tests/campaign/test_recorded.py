@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.campaign.mutations import MUTATIONS, Mutation
 
 from tests.campaign.counts import append_results, kept_results
 from tests.campaign.histories import Round, audit
 from tests.campaign.judging import Facts, Judged, Outcome, judge
+from tests.campaign.mutations import MUTATIONS, Mutation
 from tests.campaign.operations import Eosctl
 from tests.campaign.recording import replaying
 from tests.campaign.run import AT_ONCE, BOUNCED, RESULTS, STEPS
