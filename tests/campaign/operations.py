@@ -47,7 +47,8 @@ def stop_and_resume(acting: Acting) -> bool:
 
 
 def restart(acting: Acting) -> bool:
-    """Connector and tasks."""
+    """Connector and tasks; before a connector has any it cannot be restarted."""
+    acting.connector.await_running()
     acting.connector.ask("POST", "restart?includeTasks=true")
     return True
 
@@ -190,8 +191,8 @@ def recreate_outputs(acting: Acting) -> bool:
         future.result(30)
     gone = set(connector.outputs)
     eventually(lambda: gone.isdisjoint(admin.list_topics(timeout=10).topics), "the outputs to be gone")
+    connector.reader.close()
     connector.make_topics()
-    connector.reader.begin_again()
     connector.resume()
     return True
 

@@ -51,13 +51,16 @@ class Reader:
         self._settings = {**settings, **quick, "enable.auto.commit": False}
         self._places = [(topic, index) for topic, partitions in topics.items() for index in range(partitions)]
         self.seen: Counter[Number] = Counter()
-        self._consumer = self._open()
+        self._opened: Consumer | None = None
 
-    def _open(self) -> Consumer:
-        self._reached = dict.fromkeys(self._places, 0)
-        consumer = Consumer(self._settings)
-        consumer.assign([TopicPartition(topic, index, OFFSET_BEGINNING) for topic, index in self._places])
-        return consumer
+    @property
+    def _consumer(self) -> Consumer:
+        """Opened when it is used first: each costs its broker something all the time."""
+        if self._opened is None:
+            self._reached = dict.fromkeys(self._places, 0)
+            self._opened = Consumer(self._settings)
+            self._opened.assign([TopicPartition(topic, index, OFFSET_BEGINNING) for topic, index in self._places])
+        return self._opened
 
     def read(self) -> Mapping[Number, int]:
         """What was seen until now, and how often."""
@@ -87,11 +90,8 @@ class Reader:
         eventually(there, lambda: f"readers to come from {self._reached} to {ends}")
         return self.seen
 
-    def begin_again(self) -> None:
-        """The topics were created again: what was seen before stays seen."""
-        self._consumer.close()
-        self._consumer = self._open()
-
     def close(self) -> None:
-        """End it."""
-        self._consumer.close()
+        """End it; it can be used again, and then begins at the beginnings."""
+        if self._opened is not None:
+            self._opened.close()
+            self._opened = None
