@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from tests.campaign.histories import Result
+from tests.campaign.judging import Facts
 from tests.campaign.truth import Truth
 
 COLUMNS = ("histories", "operations", "doubled", "lost", "held", "broken", "cannot-tell", "wrong", "failed")
@@ -18,7 +19,7 @@ def count(results: Iterable[Result]) -> Counter[str]:
     for each in results:
         done = [name for name in each.operations if "not possible" not in name]
         counts.update({"histories": 1, "operations": len(done), each.outcome: 1})
-        counts.update({"doubled": each.truth.doubled_count, "lost": each.truth.lost_count})
+        counts.update({"doubled": each.facts.truth.doubled_count, "lost": each.facts.truth.lost_count})
     return counts
 
 
@@ -39,5 +40,6 @@ def kept_results(file: Path) -> Iterator[Result]:
     """The results in a file; none where there is no file."""
     for line in file.read_text().splitlines() if file.exists() else ():
         members = json.loads(line)
-        lost, doubled = ({int(key): value for key, value in each.items()} for each in members.pop("truth"))
-        yield Result(**members, truth=Truth(lost, doubled))
+        truth, *others = members.pop("facts")
+        lost, doubled = ({int(partition): numbers for partition, numbers in each.items()} for each in truth)
+        yield Result(**members, facts=Facts(Truth(lost, doubled), *others))

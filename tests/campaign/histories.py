@@ -15,7 +15,7 @@ from typing import Any
 
 from tests.campaign.connector import NumberedConnector, some_kind
 from tests.campaign.judging import Facts, judge
-from tests.campaign.operations import LOUD, MOVES, QUIET, Acting, Eosctl
+from tests.campaign.operations import LOUD, MOVES, QUIET, WISHES, Acting, Eosctl
 from tests.campaign.recording import recording
 from tests.campaign.site import Site
 from tests.campaign.truth import Truth
@@ -31,12 +31,14 @@ class History:
     chance: random.Random
     operations: list[str] = field(default_factory=list)
     plain: bool = False
+    wished: bool = False
     failure: str = ""
 
     def act(self, operation: Callable[[Acting], bool], eosctl: Eosctl) -> None:
         """One operation; what fails ends the history, for then nobody knows what was done."""
         try:
             done = operation(Acting(self.connector, self.chance, eosctl))
+            self.wished = self.wished or (done and operation in WISHES)
             self.operations.append(f"{operation.__name__}{'' if done else ' (not possible)'}")
         except (AssertionError, OSError, LookupError) as error:
             self.failure = f"{operation.__name__}: {error}"[:2000]
@@ -61,8 +63,7 @@ class Result:
     names: Sequence[str]
     kind: Mapping[str, Any]
     operations: Sequence[str]
-    truth: Truth
-    plain: bool
+    facts: Facts
     outcome: str
     why: str
     failure: str
@@ -136,7 +137,9 @@ class Round:
         """Each history with its truth and its verdict."""
         for history in self.histories:
             truth = Truth({}, {}) if history.failure else history.connector.truth()
-            yield _result(self.seed, history, truth, report)
+            # A null offset is a removed one.
+            wished = history.wished or history.connector.kind.form == "none"
+            yield _result(self.seed, history, Facts(truth, history.plain, wished), report)
 
     def close(self) -> None:
         """End the readers."""
@@ -161,16 +164,15 @@ def _some_operation(chance: random.Random) -> Callable[[Acting], bool]:
     return chance.choice((*QUIET, *QUIET, *MOVES, *MOVES, *LOUD))
 
 
-def _result(seed: int, history: History, truth: Truth, report: Mapping[str, Any]) -> Result:
+def _result(seed: int, history: History, facts: Facts, report: Mapping[str, Any]) -> Result:
     connector = history.connector
-    judged = judge(connector.names, report, Facts(truth, history.plain))
+    judged = judge(connector.names, report, facts)
     return Result(
         seed=seed,
         names=tuple(connector.names),
         kind=vars(connector.kind),
         operations=tuple(history.operations),
-        truth=truth,
-        plain=history.plain,
+        facts=facts,
         outcome="failed" if history.failure else judged.outcome.value,
         why=judged.why,
         failure=history.failure,

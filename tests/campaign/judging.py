@@ -3,18 +3,17 @@
 Truth is by source partition: numbers that no reader had (lost), and that readers had twice or more (doubled). What a
 user wished away (offsets set ahead) is not lost, and the audit does not claim to see it. A verdict is
 
-- held: wrong where a number is lost; wrong where a source partition is doubled, unless a finding on the connector says
-  so (NAMES_TWICE): the audit's own words for held are that nothing broke Kafka's promise, and it may add that somebody
-  removed or altered offsets, or that an interrupted snapshot began again;
+- held: wrong where exactly-once was off at some time, or a number is lost; and where a source partition is doubled,
+  unless a finding on the connector says so: an interrupted snapshot that began again (NAMES_TWICE), or, where the user
+  did so, offsets that were removed or altered (BY_WISH). Kafka kept its promise then, and readers have records twice;
 - broken: each finding that it rests on is a claim, and each has to be true.
-  TWICE says that records were read again: a source partition that the finding names has to be doubled, or lost.
+  TWICE says that records were read again, or skipped: a source partition that it names has to be doubled, or lost.
+  That it was a user's own request that set the offset back makes it no less true.
   NOT_IN_FORCE says that records could be: exactly-once has to have been off at some time.
   Any other is wrong: nothing in these histories leaves transactions open, or writes without offsets;
 - with SNAPSHOT, whatever the verdict: a source partition that it names has to be doubled;
 - cannot-tell: it has to give a reason, whatever the truth is;
 - not given: wrong. Of a name that the connector had before, it may be given; the same rules are for it.
-
-Set back by a user's own request is broken by the same rule, or named: readers have records twice, whoever wished it.
 """
 
 import json
@@ -27,7 +26,8 @@ from tests.campaign.truth import Truth
 TWICE = {"offset-set-back", "offset-repeated", "offset-not-taken-over"}
 SNAPSHOT = "snapshot-begun-again"
 NOT_IN_FORCE = {"plain-offsets-write", "data-outside-transaction", "start-without-fencing"}
-NAMES_TWICE = {*TWICE, SNAPSHOT, "snapshot-unclear", "offsets-removed", "offsets-altered"}
+NAMES_TWICE = {SNAPSHOT, "snapshot-unclear", "offset-repeated"}
+BY_WISH = {"offsets-removed", "offsets-altered"}
 
 Finding = Mapping[str, Any]
 
@@ -42,10 +42,14 @@ class Outcome(StrEnum):
 
 
 class Facts(NamedTuple):
-    """What is known of a history without eosctl: its truth, and whether exactly-once was off at some time."""
+    """What is known of a history without eosctl.
+
+    plain: exactly-once was off at some time; wished: its user removed or altered offsets.
+    """
 
     truth: Truth
-    plain: bool
+    plain: bool = False
+    wished: bool = False
 
 
 class Judged(NamedTuple):
@@ -72,9 +76,12 @@ def judge(names: Sequence[str], report: Mapping[str, Any], facts: Facts) -> Judg
 
 
 def _wrongly_held(_: Finding, findings: Iterable[Finding], facts: Facts) -> Iterator[str]:
+    if facts.plain:
+        yield "exactly-once was off"
     if facts.truth.lost:
         yield f"{facts.truth.lost_count} numbers are lost of source partitions {[*facts.truth.lost]}"
-    naming = [each for each in findings if each["name"] in NAMES_TWICE]
+    names = NAMES_TWICE | (BY_WISH if facts.wished else set())
+    naming = [each for each in findings if each["name"] in names]
     for partition, numbers in facts.truth.doubled.items():
         if not any(_names(each, partition) for each in naming):
             yield f"{len(numbers)} numbers of source partition {partition} are doubled, and no finding says so"

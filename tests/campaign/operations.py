@@ -205,3 +205,5 @@ MOVES: Sequence[Callable[[Acting], bool]] = (move, move_back, rename)
 """So it does after these; they are done one at a time."""
 LOUD: Sequence[Callable[[Acting], bool]] = (move_by_hand, return_by_hand, reset, alter)
 """After these it may not."""
+WISHES = (reset, alter)
+"""After these it does not, as its user wished."""

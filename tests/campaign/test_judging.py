@@ -23,42 +23,43 @@ def report(verdict: str, *findings: dict[str, Any], reasons: tuple[str, ...] = (
 
 
 @pytest.mark.parametrize(
-    ("truth", "plain", "said", "outcome"),
+    ("facts", "said", "outcome"),
     [
-        (FINE, False, report("held"), Outcome.HELD),
-        (LOST, False, report("held"), Outcome.WRONG),
-        (DOUBLED, False, report("held"), Outcome.WRONG),
-        (DOUBLED, False, report("held", finding("offsets-removed")), Outcome.HELD),
-        (DOUBLED, False, report("held", finding("offsets-removed", 0)), Outcome.WRONG),
-        (DOUBLED, False, report("broken", finding("offset-set-back", 1)), Outcome.BROKEN),
-        (DOUBLED, False, report("broken", finding("offset-set-back", 0)), Outcome.WRONG),
-        (LOST, False, report("broken", finding("offset-set-back", 1)), Outcome.BROKEN),
-        (FINE, False, report("broken", finding("offset-repeated", 1)), Outcome.WRONG),
-        (FINE, False, report("broken", finding("plain-offsets-write", 1)), Outcome.WRONG),
-        (FINE, True, report("broken", finding("plain-offsets-write", 1)), Outcome.BROKEN),
-        (FINE, True, report("broken", finding("hanging-transaction")), Outcome.WRONG),
-        (DOUBLED, False, report("held", finding("snapshot-begun-again", 1)), Outcome.HELD),
-        (FINE, False, report("cannot-tell", finding("snapshot-begun-again", 1)), Outcome.WRONG),
-        (LOST, False, report("cannot-tell"), Outcome.CANNOT_TELL),
-        (FINE, False, report("cannot-tell", reasons=()), Outcome.WRONG),
+        (Facts(FINE), report("held"), Outcome.HELD),
+        (Facts(FINE, plain=True), report("held"), Outcome.WRONG),
+        (Facts(LOST), report("held"), Outcome.WRONG),
+        (Facts(DOUBLED), report("held"), Outcome.WRONG),
+        (Facts(DOUBLED), report("held", finding("offset-not-taken-over", 1)), Outcome.WRONG),
+        (Facts(DOUBLED), report("held", finding("offsets-removed", 1)), Outcome.WRONG),
+        (Facts(DOUBLED, wished=True), report("held", finding("offsets-removed")), Outcome.HELD),
+        (Facts(DOUBLED, wished=True), report("held", finding("offsets-altered", 0)), Outcome.WRONG),
+        (Facts(DOUBLED), report("held", finding("snapshot-begun-again", 1)), Outcome.HELD),
+        (Facts(DOUBLED), report("broken", finding("offset-set-back", 1)), Outcome.BROKEN),
+        (Facts(DOUBLED), report("broken", finding("offset-set-back", 0)), Outcome.WRONG),
+        (Facts(LOST), report("broken", finding("offset-set-back", 1)), Outcome.BROKEN),
+        (Facts(FINE), report("broken", finding("offset-not-taken-over", 1)), Outcome.WRONG),
+        (Facts(FINE), report("broken", finding("plain-offsets-write", 1)), Outcome.WRONG),
+        (Facts(FINE, plain=True), report("broken", finding("plain-offsets-write", 1)), Outcome.BROKEN),
+        (Facts(FINE, plain=True), report("broken", finding("hanging-transaction")), Outcome.WRONG),
+        (Facts(LOST), report("cannot-tell"), Outcome.CANNOT_TELL),
+        (Facts(FINE), report("cannot-tell", reasons=()), Outcome.WRONG),
+        (Facts(FINE), report("cannot-tell", finding("snapshot-begun-again", 1)), Outcome.WRONG),
     ],
 )
-def test_a_verdict_is_wrong_where_readers_have_something_else(
-    truth: Truth, plain: bool, said: dict[str, Any], outcome: Outcome
-):
-    assert judge(["c"], said, Facts(truth, plain)).outcome is outcome
+def test_a_verdict_is_wrong_where_readers_have_something_else(facts: Facts, said: dict[str, Any], outcome: Outcome):
+    assert judge(["c"], said, facts).outcome is outcome
 
 
 def test_no_verdict_is_wrong():
-    assert judge(["c"], {"connectors": [], "findings": []}, Facts(FINE, plain=False)).outcome is Outcome.WRONG
+    assert judge(["c"], {"connectors": [], "findings": []}, Facts(FINE)).outcome is Outcome.WRONG
 
 
 def test_a_former_name_is_judged_by_the_findings_on_all_names():
     removed = finding("offsets-removed")
     held = [{"name": name, "verdict": "held", "evidence": [], "reasons": []} for name in ("former", "c")]
     said = {"connectors": held, "findings": [removed]}
-    assert judge(["former", "c"], said, Facts(DOUBLED, plain=False)).outcome is Outcome.HELD
-    assert judge(["former", "c"], {**said, "findings": []}, Facts(DOUBLED, plain=False)).why.startswith("former held:")
+    assert judge(["former", "c"], said, Facts(DOUBLED, wished=True)).outcome is Outcome.HELD
+    assert judge(["former", "c"], {**said, "findings": []}, Facts(DOUBLED, wished=True)).why.startswith("former held:")
 
 
 def test_truth_is_counted_by_source_partition():
