@@ -35,7 +35,7 @@ class History:
     failure: str = ""
 
     def act(self, operation: Callable[[Acting], bool], eosctl: Eosctl) -> None:
-        """One operation; what fails ends the history, for then nobody knows what was done."""
+        """One operation; one that fails ends the history, for then nobody knows what was done."""
         try:
             done = operation(Acting(self.connector, self.chance, eosctl))
             self.wished = self.wished or (done and operation in WISHES)
@@ -48,8 +48,15 @@ class History:
         try:
             self.connector.grow(10)
             self.connector.settle()
+            self._truth = self.connector.truth()
         except (AssertionError, OSError) as error:
             self.failure = f"at the end: {error}"[:2000]
+
+    @property
+    def facts(self) -> Facts:
+        """What is known of it without eosctl; a null offset is a removed one."""
+        wished = self.wished or self.connector.kind.form == "none"
+        return Facts(Truth({}, {}) if self.failure else self._truth, self.plain, wished)
 
 
 @dataclass(frozen=True)
@@ -136,10 +143,7 @@ class Round:
     def results(self, report: Mapping[str, Any]) -> Iterator[Result]:
         """Each history with its truth and its verdict."""
         for history in self.histories:
-            truth = Truth({}, {}) if history.failure else history.connector.truth()
-            # A null offset is a removed one.
-            wished = history.wished or history.connector.kind.form == "none"
-            yield _result(self.seed, history, Facts(truth, history.plain, wished), report)
+            yield _result(self.seed, history, report)
 
     def close(self) -> None:
         """End the readers."""
@@ -164,17 +168,17 @@ def _some_operation(chance: random.Random) -> Callable[[Acting], bool]:
     return chance.choice((*QUIET, *QUIET, *MOVES, *MOVES, *LOUD))
 
 
-def _result(seed: int, history: History, facts: Facts, report: Mapping[str, Any]) -> Result:
+def _result(seed: int, history: History, report: Mapping[str, Any]) -> Result:
     connector = history.connector
-    judged = judge(connector.names, report, facts)
+    judged = judge(connector.names, report, history.facts)
     return Result(
         seed=seed,
         names=tuple(connector.names),
         kind=vars(connector.kind),
         operations=tuple(history.operations),
-        facts=facts,
+        facts=history.facts,
         outcome="failed" if history.failure else judged.outcome.value,
-        why=judged.why,
+        why="" if history.failure else judged.why,
         failure=history.failure,
         verdict=next((each for each in report["connectors"] if each["name"] == connector.name), {}),
         findings=[
