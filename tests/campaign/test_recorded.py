@@ -19,7 +19,8 @@ from tests.campaign.site import open_site
 from tests.commands.conftest import Typed
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long, pytest.mark.timeout(1800)]
-SEEDS = (3, 5)
+SEEDS = (3, 5, 8)
+"""Between them they have what the mutations are about."""
 PARTS = ("connectors", "findings", "ranges", "transactions", "timeline", "epochs", "growth")
 
 
@@ -65,10 +66,12 @@ def judged_again(directory: Path, eosctl: Eosctl) -> dict[str, Judged]:
     }
 
 
-def wrong(recorded: Recorded, eosctl: Eosctl) -> set[str]:
-    """The connectors that are judged wrongly."""
-    outcomes = [judged_again(directory, eosctl).items() for directory in recorded.directories]
-    return {name for found in outcomes for name, judged in found if judged.outcome is Outcome.WRONG}
+def is_noticed(recorded: Recorded, eosctl: Eosctl) -> bool:
+    """Whether a verdict is wrong, or more than one in ten cannot tell."""
+    outcomes = [
+        judged.outcome for directory in recorded.directories for judged in judged_again(directory, eosctl).values()
+    ]
+    return Outcome.WRONG in outcomes or outcomes.count(Outcome.CANNOT_TELL) > 0.1 * len(outcomes)
 
 
 def test_spark_says_what_the_local_engine_says(recorded: Recorded):
@@ -87,6 +90,6 @@ def test_a_recording_is_judged_as_the_cluster_was(recorded: Recorded, eosctl: Eo
 def test_a_spoilt_judge_is_caught(
     recorded: Recorded, eosctl: Eosctl, monkeypatch: pytest.MonkeyPatch, mutation: Mutation
 ):
-    assert wrong(recorded, eosctl) == set()
+    assert not is_noticed(recorded, eosctl)
     mutation.plant(monkeypatch)
-    assert wrong(recorded, eosctl) != set()
+    assert is_noticed(recorded, eosctl)
