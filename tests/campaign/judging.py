@@ -13,7 +13,8 @@ user wished away (offsets set ahead) is not lost, and the audit does not claim t
   Any other is wrong: nothing in these histories leaves transactions open, or writes without offsets;
 - with SNAPSHOT, whatever the verdict: a source partition that it names has to be doubled;
 - cannot-tell: it has to give a reason, whatever the truth is;
-- not given: wrong. Of a name that the connector had before, it may be given; the same rules are for it.
+- not given: wrong. Of a name that the connector had before, it may be given. The same rules are for it, but that what
+  became of the connector later may be said of its later name.
 """
 
 import json
@@ -71,23 +72,23 @@ def judge(names: Sequence[str], report: Mapping[str, Any], facts: Facts) -> Judg
     wrong = [*_wrong_snapshots(findings, facts)]
     for name, verdict in verdicts.items():
         outcome = Outcome(verdict["verdict"])
-        wrong += [f"{name} {outcome}: {why}" for why in _WRONGS[outcome](verdict, findings, facts)]
+        wrong += [f"{name} {outcome}: {why}" for why in _WRONGS[outcome](verdict, findings, facts, name != names[-1])]
     return Judged(Outcome.WRONG, "; ".join(wrong)) if wrong else Judged(Outcome(verdicts[names[-1]]["verdict"]))
 
 
-def _wrongly_held(_: Finding, findings: Iterable[Finding], facts: Facts) -> Iterator[str]:
-    if facts.plain:
+def _wrongly_held(_: Finding, findings: Iterable[Finding], facts: Facts, former: bool) -> Iterator[str]:
+    if facts.plain and not former:
         yield "exactly-once was off"
     if facts.truth.lost:
         yield f"{facts.truth.lost_count} numbers are lost of source partitions {[*facts.truth.lost]}"
-    names = NAMES_TWICE | (BY_WISH if facts.wished else set())
+    names = NAMES_TWICE | (BY_WISH if facts.wished else set()) | (TWICE if former else set())
     naming = [each for each in findings if each["name"] in names]
     for partition, numbers in facts.truth.doubled.items():
         if not any(_names(each, partition) for each in naming):
             yield f"{len(numbers)} numbers of source partition {partition} are doubled, and no finding says so"
 
 
-def _wrongly_broken(verdict: Finding, findings: Iterable[Finding], facts: Facts) -> Iterator[str]:
+def _wrongly_broken(verdict: Finding, findings: Iterable[Finding], facts: Facts, _: bool) -> Iterator[str]:
     named = {each["id"]: each for each in findings}
     for claim in verdict["evidence"]:
         finding = named.get(claim)
@@ -109,7 +110,7 @@ def _wrong_snapshots(findings: Iterable[Finding], facts: Facts) -> Iterator[str]
             yield f"{SNAPSHOT}: nothing is doubled of the source partitions that it names"
 
 
-def _wrongly_unsure(verdict: Finding, _: Iterable[Finding], __: Facts) -> Iterator[str]:
+def _wrongly_unsure(verdict: Finding, _: Iterable[Finding], __: Facts, ___: bool) -> Iterator[str]:
     if not any(verdict["reasons"]):
         yield "no reason is given"
 

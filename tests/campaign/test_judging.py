@@ -60,6 +60,11 @@ def test_a_former_name_is_judged_by_the_findings_on_all_names():
     said = {"connectors": held, "findings": [removed]}
     assert judge(["former", "c"], said, Facts(DOUBLED, wished=True)).outcome is Outcome.HELD
     assert judge(["former", "c"], {**said, "findings": []}, Facts(DOUBLED, wished=True)).why.startswith("former held:")
+    broken = report("broken", finding("offset-set-back", 1))
+    assert judge(["former", "c"], {**broken, "connectors": [*broken["connectors"], held[0]]}, Facts(DOUBLED)) == (
+        Outcome.BROKEN,
+        "",
+    )
 
 
 def test_truth_is_counted_by_source_partition():
