@@ -68,7 +68,7 @@ public class NumberedSource extends SourceConnector {
 
     public static class NumberedTask extends SourceTask {
         private static final long SHAPE_CHANGES_AT = 60;
-        private static final long BEAT_EVERY_MS = 500;
+        private static final long BEAT_EVERY_MS = 2000;
         private final List<Partition> partitions = new ArrayList<>();
         private Path source;
         private List<String> topics;
