@@ -105,7 +105,7 @@ def _migrate(acting: Acting, *target: str) -> bool:
 
 
 def move(acting: Acting) -> bool:
-    """To an offsets topic of its own, by eosctl; not with null offsets, with which tasks fail there."""
+    """To an offsets topic of its own, by eosctl; not with null offsets, with which it does not go on there."""
     if acting.connector.kind.form == "none":
         return False
     topic = f"{acting.connector.name}-moved-{acting.chance.randrange(10**6)}"
