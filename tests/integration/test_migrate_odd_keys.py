@@ -5,7 +5,6 @@ floats, bytes, members in several orders: one live value for each key, in topics
 """
 
 import json
-import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -20,11 +19,10 @@ from eosctl.codecs.offsets_topic import decode_offsets_key
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.offsets import OffsetKey, OffsetsTopic
 from eosctl.model.partitioner import java_partition
-from eosctl.sandbox.jars import resolve_jars
-from eosctl.sandbox.java import compile_java
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
 from eosctl.sources.plan_facts import read_offsets_topic
+from tests.connector_plugin import plugin_path
 from tests.integration.file_connectors import values_in
 from tests.integration.moves import Copier, Eosctl, Home, Place, move
 from tests.waiting import eventually
@@ -43,13 +41,8 @@ def home(
     kafka_version: str, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Home]:
     """A worker that has the connector among its plugins, with exactly-once enabled and without."""
-    jars = resolve_jars(kafka_version, lambda _: None)
-    plugins = tmp_path_factory.mktemp("plugins")
-    shutil.copytree(compile_java(jars.compiler, SOURCE, jars.classpath), plugins / "odd")
-    manifest = plugins / "odd" / "META-INF" / "services" / "org.apache.kafka.connect.source.SourceConnector"
-    manifest.parent.mkdir(parents=True)
-    manifest.write_text("OddPartitionsSource\n")
-    settings = {"plugin.path": f"{jars.plugin_path},{plugins}", "offset.flush.interval.ms": "500"}
+    plugins = plugin_path(kafka_version, SOURCE, tmp_path_factory.mktemp("plugins"))
+    settings = {"plugin.path": plugins, "offset.flush.interval.ms": "500"}
     spec = SandboxSpec(kafka_version, workers=1, exactly_once=request.param, worker_config=settings)
     with Sandbox(spec) as sandbox:
         yield Home(sandbox)

@@ -1,0 +1,187 @@
+"""Random histories, some at a time on one site, and what an audit says of each.
+
+A round is known by its seed. In each of its steps records flow, something happens to the workers or to none, and then
+something to each connector; at the end all of them have caught up, and are audited.
+"""
+
+import json
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.campaign.connector import NumberedConnector, some_kind
+from tests.campaign.judging import Facts, judge
+from tests.campaign.operations import LOUD, MOVES, QUIET, WISHES, Acting, Eosctl
+from tests.campaign.recording import recording
+from tests.campaign.site import Site
+from tests.campaign.truth import Truth
+
+FLOW = 30
+
+
+@dataclass
+class History:
+    """What one connector went through; operations are in order, those of the workers among them."""
+
+    connector: NumberedConnector
+    chance: random.Random
+    operations: list[str] = field(default_factory=list)
+    plain: bool = False
+    wished: bool = False
+    failure: str = ""
+
+    def act(self, operation: Callable[[Acting], bool], eosctl: Eosctl) -> None:
+        """One operation; one that fails ends the history, for then nobody knows what was done."""
+        try:
+            done = operation(Acting(self.connector, self.chance, eosctl))
+            self.wished = self.wished or (done and operation in WISHES)
+            self.operations.append(f"{operation.__name__}{'' if done else ' (not possible)'}")
+        except (AssertionError, OSError, LookupError) as error:
+            self.failure = f"{operation.__name__}: {error}"[:2000]
+
+    def settle(self) -> None:
+        """Returns when its connector has caught up with some more numbers."""
+        try:
+            self.connector.grow(10)
+            self.connector.settle()
+            self._truth = self.connector.truth()
+        except (AssertionError, OSError) as error:
+            self.failure = f"at the end: {error}"[:2000]
+
+    @property
+    def facts(self) -> Facts:
+        """What is known of it without eosctl; a null offset is a removed one."""
+        wished = self.wished or self.connector.kind.form == "none"
+        return Facts(Truth({}, {}) if self.failure else self._truth, self.plain, wished)
+
+
+@dataclass(frozen=True)
+class Result:
+    """A history and its verdict; the last of the connector's names is the one that it has at the end.
+
+    `failure` says why a history came to no end; it is then not judged.
+    """
+
+    seed: int
+    names: Sequence[str]
+    kind: Mapping[str, Any]
+    operations: Sequence[str]
+    facts: Facts
+    outcome: str
+    why: str
+    failure: str
+    verdict: Mapping[str, Any]
+    findings: Sequence[Mapping[str, Any]]
+
+
+class Round:
+    """So many histories at once, of one seed. `bounce` switches exactly-once off and on again in between."""
+
+    def __init__(self, site: Site, seed: int, count: int, directory: Path, eosctl: Eosctl) -> None:
+        self.site, self.seed, self._eosctl = site, seed, eosctl
+        self._chance = random.Random(seed)
+        self.histories = [self._history(index, directory) for index in range(count)]
+
+    def _history(self, index: int, directory: Path) -> History:
+        chance = random.Random(f"{self.seed}/{index}")
+        name = f"c{self.seed}x{index}"
+        return History(NumberedConnector(self.site.home, name, some_kind(chance), directory), chance)
+
+    @property
+    def _living(self) -> list[History]:
+        return [each for each in self.histories if not each.failure]
+
+    def play(self, steps: int, *, worker_operations: int = 1, bounce: bool = False) -> None:
+        """All of the histories, up to where each connector has caught up."""
+        at = sorted(self._chance.sample(range(1, steps), worker_operations))
+        with ThreadPoolExecutor(len(self.histories)) as pool:
+            for history in self.histories:
+                history.connector.grow(100)
+                history.operations.append("create")
+            self._together(pool, lambda each: each.connector.configure())
+            for step in range(steps):
+                self._step(pool, bounce=bounce and step in {steps // 3, 2 * steps // 3}, disturbed=step in at)
+            self._together(pool, History.settle)
+
+    def _together(self, pool: ThreadPoolExecutor, act: Callable[[History], None]) -> None:
+        list(pool.map(act, self._living))
+
+    def _step(self, pool: ThreadPoolExecutor, *, bounce: bool, disturbed: bool) -> None:
+        for history in self._living:
+            history.connector.grow(history.chance.randint(1, FLOW))
+        if bounce:
+            self.site.set_exactly_once(self.site.plain)
+            self._note(f"exactly-once {'off' if self.site.plain else 'on'}")
+        if disturbed:
+            operation = self._chance.choice(self.site.operations)
+            operation(self._chance)
+            self._note(operation.__name__)
+        chosen = {each.connector.names[0]: _some_operation(each.chance) for each in self._living}
+        alone = [each for each in self._living if chosen[each.connector.names[0]] in MOVES]
+        beside = [each for each in self._living if each not in alone]
+        done = pool.map(lambda each: each.act(chosen[each.connector.names[0]], self._eosctl), beside)
+        for history in alone:
+            history.act(chosen[history.connector.names[0]], self._eosctl)
+        list(done)
+
+    def _note(self, what: str) -> None:
+        for history in self._living:
+            history.operations.append(what)
+            history.plain = history.plain or self.site.plain
+
+    def report(self, recorded: Path | None = None, *more: str) -> Mapping[str, Any]:
+        """What the audit says, of all connectors; what it read is kept in `recorded`."""
+        home = self.site.home
+        place = ("-b", home.servers, "--connect-url", home.url, "--group-id", home.group_id)
+        with recording(self.site.log_directory, recorded) if recorded else nullcontext():
+            return audit(self._eosctl, *place, *more)
+
+    def results(self, report: Mapping[str, Any]) -> Iterator[Result]:
+        """Each history with its truth and its verdict."""
+        for history in self.histories:
+            yield _result(self.seed, history, report)
+
+    def close(self) -> None:
+        """End the readers."""
+        for history in self.histories:
+            history.connector.close()
+
+    def clear(self) -> None:
+        """Delete the connectors and their outputs, and end the readers."""
+        for history in self.histories:
+            history.connector.delete()
+        self.close()
+
+
+def audit(eosctl: Eosctl, *options: str) -> Mapping[str, Any]:
+    """The `data` of an audit's JSON."""
+    ran = eosctl("audit", *options, "-o", "json")
+    assert ran.exit_code in {0, 1, 3}, ran.stderr
+    return dict(json.loads(ran.stdout)["data"])
+
+
+def _some_operation(chance: random.Random) -> Callable[[Acting], bool]:
+    return chance.choice((*QUIET, *QUIET, *MOVES, *MOVES, *LOUD))
+
+
+def _result(seed: int, history: History, report: Mapping[str, Any]) -> Result:
+    connector = history.connector
+    judged = judge(connector.names, report, history.facts)
+    return Result(
+        seed=seed,
+        names=tuple(connector.names),
+        kind=vars(connector.kind),
+        operations=tuple(history.operations),
+        facts=history.facts,
+        outcome="failed" if history.failure else judged.outcome.value,
+        why="" if history.failure else judged.why,
+        failure=history.failure,
+        verdict=next((each for each in report["connectors"] if each["name"] == connector.name), {}),
+        findings=[
+            each for each in report["findings"] if set(connector.names) & set(each["evidence"].get("connectors", ()))
+        ],
+    )

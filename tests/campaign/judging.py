@@ -1,0 +1,129 @@
+"""Whether an audit's verdict is true, by what readers have.
+
+Truth is by source partition: numbers that no reader had (lost), and that readers had twice or more (doubled). What a
+user wished away (offsets set ahead) is not lost, and the audit does not claim to see it. A verdict is
+
+- held: wrong where exactly-once was off at some time, or a number is lost; and where a source partition is doubled,
+  unless a finding on the connector says so: an interrupted snapshot that began again (NAMES_TWICE), or, where the user
+  did so, offsets that were removed or altered (BY_WISH). Kafka kept its promise then, and readers have records twice;
+- broken: each finding that it rests on is a claim, and each has to be true.
+  TWICE says that records were read again, or skipped: a source partition that it names has to be doubled, or lost.
+  That it was a user's own request that set the offset back makes it no less true.
+  NOT_IN_FORCE says that records could be: exactly-once has to have been off at some time.
+  Any other is wrong: nothing in these histories leaves transactions open, or writes without offsets;
+- with SNAPSHOT, whatever the verdict: a source partition that it names has to be doubled;
+- cannot-tell: it has to give a reason, whatever the truth is;
+- not given: wrong. Of a name that the connector had before, it may be given. The same rules are for it, but that what
+  became of the connector later may be said of its later name.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from tests.campaign.truth import Truth
+
+TWICE = {"offset-set-back", "offset-repeated", "offset-not-taken-over"}
+SNAPSHOT = "snapshot-begun-again"
+NOT_IN_FORCE = {"plain-offsets-write", "data-outside-transaction", "start-without-fencing"}
+NAMES_TWICE = {SNAPSHOT, "snapshot-unclear", "offset-repeated"}
+BY_WISH = {"offsets-removed", "offsets-altered"}
+
+Finding = Mapping[str, Any]
+
+
+class Outcome(StrEnum):
+    """What came of one connector's audit."""
+
+    HELD = "held"
+    BROKEN = "broken"
+    CANNOT_TELL = "cannot-tell"
+    WRONG = "wrong"
+
+
+class Facts(NamedTuple):
+    """What is known of a history without eosctl.
+
+    plain: exactly-once was off at some time; wished: its user removed or altered offsets.
+    """
+
+    truth: Truth
+    plain: bool = False
+    wished: bool = False
+
+
+class Judged(NamedTuple):
+    """The outcome, and why a wrong verdict is wrong."""
+
+    outcome: Outcome
+    why: str = ""
+
+
+def judge(names: Sequence[str], report: Mapping[str, Any], facts: Facts) -> Judged:
+    """What came of the verdicts in the `data` of an audit's JSON on a connector that has the last of these names.
+
+    The verdict is that on its last name; one on a former name may be wrong, too.
+    """
+    verdicts = {each["name"]: each for each in report["connectors"] if each["name"] in names}
+    if names[-1] not in verdicts:
+        return Judged(Outcome.WRONG, "no verdict")
+    findings = [each for each in report["findings"] if {*names} & {*each["evidence"].get("connectors", ())}]
+    wrong = [*_wrong_snapshots(findings, facts)]
+    for name, verdict in verdicts.items():
+        outcome = Outcome(verdict["verdict"])
+        wrong += [f"{name} {outcome}: {why}" for why in _WRONGS[outcome](verdict, findings, facts, name != names[-1])]
+    return Judged(Outcome.WRONG, "; ".join(wrong)) if wrong else Judged(Outcome(verdicts[names[-1]]["verdict"]))
+
+
+def _wrongly_held(_: Finding, findings: Iterable[Finding], facts: Facts, former: bool) -> Iterator[str]:
+    if facts.plain and not former:
+        yield "exactly-once was off"
+    if facts.truth.lost:
+        yield f"{facts.truth.lost_count} numbers are lost of source partitions {[*facts.truth.lost]}"
+    names = NAMES_TWICE | (BY_WISH if facts.wished else set()) | (TWICE if former else set())
+    naming = [each for each in findings if each["name"] in names]
+    for partition, numbers in facts.truth.doubled.items():
+        if not any(_names(each, partition) for each in naming):
+            yield f"{len(numbers)} numbers of source partition {partition} are doubled, and no finding says so"
+
+
+def _wrongly_broken(verdict: Finding, findings: Iterable[Finding], facts: Facts, _: bool) -> Iterator[str]:
+    named = {each["id"]: each for each in findings}
+    for claim in verdict["evidence"]:
+        finding = named.get(claim)
+        if finding is None:
+            yield f"{claim} is no finding on the connector"
+        elif finding["name"] in TWICE:
+            harmed = {*facts.truth.doubled, *facts.truth.lost}
+            if not any(_names(finding, partition) for partition in harmed):
+                yield f"{claim} {finding['name']}: nothing is doubled or lost of the source partitions that it names"
+        elif finding["name"] not in NOT_IN_FORCE:
+            yield f"{claim} {finding['name']}: nothing of the kind was done"
+        elif not facts.plain:
+            yield f"{claim} {finding['name']}: exactly-once was never off"
+
+
+def _wrong_snapshots(findings: Iterable[Finding], facts: Facts) -> Iterator[str]:
+    for each in findings:
+        if each["name"] == SNAPSHOT and not any(_names(each, partition) for partition in facts.truth.doubled):
+            yield f"{SNAPSHOT}: nothing is doubled of the source partitions that it names"
+
+
+def _wrongly_unsure(verdict: Finding, _: Iterable[Finding], __: Facts, ___: bool) -> Iterator[str]:
+    if not any(verdict["reasons"]):
+        yield "no reason is given"
+
+
+_WRONGS = {
+    Outcome.HELD: _wrongly_held,
+    Outcome.BROKEN: _wrongly_broken,
+    Outcome.CANNOT_TELL: _wrongly_unsure,
+}
+
+
+def _names(finding: Finding, partition: int) -> bool:
+    """Whether a finding names this source partition; one that names none is about all of the connector's."""
+    keys = [place["key"] for place in finding["evidence"].get("places", ()) if "key" in place]
+    complete = len(keys) >= finding["evidence"].get("count", 0)
+    return not keys or not complete or any(json.loads(key)[1].get("p") == partition for key in keys)
