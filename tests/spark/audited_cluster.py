@@ -48,12 +48,21 @@ class AuditedCluster:
         producer.begin_transaction()
         return producer
 
-    def write(self, producer: Producer, connector: str, lsn: int, *, keys: int = 6, data: bool = True) -> None:
-        """One offset for each key in both offsets topics, and data."""
+    def write(
+        self,
+        producer: Producer,
+        connector: str,
+        lsn: int,
+        *,
+        keys: int = 6,
+        data: bool = True,
+        topics: Sequence[str] = (OFFSETS, COMPACTED),
+    ) -> None:
+        """One offset for each key in these offsets topics, and data."""
         for key in range(keys):
             raw = f'["{connector}",{{"table":{key}}}]'.encode()
             value = None if (lsn + key) % 11 == 0 else b'{"lsn":%d,"file":"log.%06d"}' % (lsn, lsn // 3)
-            for topic in (OFFSETS, COMPACTED):
+            for topic in topics:
                 producer.produce(topic, value, raw, partition=key % PARTITIONS)
             if data:
                 producer.produce(OUTPUT, b"record " * 20, raw, partition=key % PARTITIONS)
@@ -72,6 +81,10 @@ class AuditedCluster:
                 second.begin_transaction()
             plain = Producer({"bootstrap.servers": self.servers, "compression.type": codec})
             self.write(plain, "a" if number % 2 else "c", 50, keys=2)
+        alone, plain = self.producer("f-0", "none"), Producer({"bootstrap.servers": self.servers})
+        self.write(alone, "f", 1, keys=1, topics=[OFFSETS])
+        alone.commit_transaction(30)
+        self.write(plain, "f", 2, keys=1, topics=[OFFSETS])
         zombie, other = self.producer("d-0", "none"), self.producer("d-1", "none")
         for lsn in range(3):
             for producer in (zombie, other):
