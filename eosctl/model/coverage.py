@@ -52,7 +52,8 @@ def _by_name(unread: Iterable[Unread]) -> dict[tuple[str, str, Cause], Unread]:
 def unread_in(what: str, fact: object) -> Iterator[Unread]:
     """What of a fact was not read: the whole, members of a mapping, or fields of a record and their members.
 
-    A record may say itself what it lacks, as Skipped in `lacking`.
+    A record may say itself what it lacks, as Skipped in `lacking`; one of several in a mapping lacks nothing for being
+    empty.
     """
     if isinstance(fact, Skipped):
         yield Unread(what, fact.reason, fact.cause)
@@ -63,12 +64,11 @@ def unread_in(what: str, fact: object) -> Iterator[Unread]:
             elif is_dataclass(value):
                 yield from _unread_fields(f"{what} {key}", value)
     elif is_dataclass(fact):
+        yield from (Unread(what, lack.reason, lack.cause) for lack in getattr(fact, "lacking", ()))
         yield from _unread_fields(what, fact)
 
 
 def _unread_fields(what: str, record: object) -> Iterator[Unread]:
-    for lack in getattr(record, "lacking", ()):
-        yield Unread(what, lack.reason, lack.cause)
     for each in fields(record):  # type: ignore[arg-type]  # a dataclass
         value = getattr(record, each.name)
         if isinstance(value, Skipped | Mapping) or is_dataclass(value):

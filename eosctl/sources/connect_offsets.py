@@ -17,7 +17,7 @@ from eosctl.model.client_roles import ConnectorConfig
 from eosctl.model.exported_offsets import ConnectorOffset
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.plan_facts import ConnectorFacts
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Cause, Skipped
 
 T = TypeVar("T")
 Infos = Mapping[str, Mapping[str, Any]]
@@ -101,7 +101,7 @@ def probe_source_support(urls: Sequence[str], timeout_s: float) -> SourceSupport
         answers[url] = enabled
     if len(set(answers.values())) > 1:
         without = ", ".join(url for url, enabled in answers.items() if not enabled)
-        return Skipped(f"the workers differ: {without} has it not enabled")
+        return Skipped(f"the workers differ: {without} has it not enabled", Cause.NOT_IN_USE)
     return SourceSupport.ENABLED if answers[urls[0]] else SourceSupport.DISABLED
 
 

@@ -60,7 +60,7 @@ def test_workers_files_are_matched_to_workers_by_their_address(eosctl, tmp_path)
 
 def test_prometheus_gets_a_series_for_every_rule(eosctl, tmp_path):
     file = tmp_path / "eosctl.prom"
-    with serve(FakeWorker(enabled=False)) as urls:
+    with serve(FakeWorker(enabled=False, connectors={"orders": None})) as urls:
         ran = eosctl("doctor", *connect(urls), "--prometheus", file)
     assert ran.exit_code == 1
     lines = file.read_text().splitlines()

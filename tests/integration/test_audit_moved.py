@@ -1,11 +1,13 @@
 """Connectors that change their offsets topic, on real workers: with eosctl, by hand, and deleted afterwards."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from eosctl.clients.rest import RestClient
+from eosctl.errors import EosctlError
 from eosctl.sandbox.sandbox import Sandbox
 from tests.integration.audit_site import AuditSite, Eosctl
 from tests.integration.file_connectors import values_in, wait_for
@@ -20,10 +22,13 @@ def site(
     tmp_path: Path,
     fresh_name: Callable[[str], str],
     monkeypatch: pytest.MonkeyPatch,
-) -> AuditSite:
-    """A connector that has read a thousand lines."""
+) -> Iterator[AuditSite]:
+    """A connector that has read a thousand lines; no other test meets it."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    return AuditSite(connect_sandbox, eosctl, tmp_path, fresh_name("audited"), lines=1000)
+    made = AuditSite(connect_sandbox, eosctl, tmp_path, fresh_name("audited"), lines=1000)
+    yield made
+    with suppress(EosctlError):  # a test has deleted it
+        made.connectors.delete(made.name)
 
 
 def test_a_connector_that_began_from_nothing_in_its_own_topic_and_went_on_further_than_before_is_broken(

@@ -220,6 +220,16 @@ def test_a_range_that_was_deleted_before_the_next_audit(site: AuditSite, tmp_pat
     assert (place["topic"], place["start"], place["end"]) == (site.name, 51, 100)
 
 
+def test_a_topic_that_a_later_audit_of_the_job_is_not_asked_for_counts_as_it_was_read(site: AuditSite, tmp_path: Path):
+    store = f"sqlite:///{tmp_path}/ledger.db"
+    first = site.audit("--store", store, "--topic", site.name)
+    site.grow(10)
+    later = site.audit("--store", store, "--topic", OFFSETS)
+    assert (later.findings, later.verdict) == ({}, "held")
+    [read], [kept] = [[part for part in each.data["ranges"] if part["topic"] == site.name] for each in (first, later)]
+    assert (kept["start"], kept["end"], kept["records"]) == (read["start"], read["end"], read["records"])
+
+
 @pytest.mark.parametrize(
     ("until", "told_by"), [(60, [OFFSETS]), (30, []), pytest.param(51, [OFFSETS], marks=pytest.mark.long)]
 )

@@ -5,6 +5,7 @@ MirrorSource with several tasks on two workers: reconfigured, killed, frozen and
 
 import json
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -96,5 +97,9 @@ def test_a_brokers_log_directory_tells_the_same_as_the_broker(
     )  # fmt: skip
     files = json.loads(ran.stdout)["data"]
     assert live.findings.keys() == {"data-without-offsets", "other-writer"}
+    for place in chain.from_iterable(live.places.values()):
+        assert place.pop("transactional_id") in {site.transactional_id, "another-application"}
+    for each in files["findings"]:
+        assert [place.pop("transactional_id") for place in each["evidence"]["places"]] == [None], "coordinators know it"
     for part in ("connectors", "findings", "ranges", "transactions", "timeline", "epochs", "growth"):
         assert files[part] == live.data[part], part

@@ -211,7 +211,7 @@ def test_fencing_over_the_budget_fails_all_tasks_until_the_printed_override_is_s
     worker.close()
 
 
-def test_settings_of_brokers_and_workers_are_found_as_they_are(make_sandbox, eosctl) -> None:
+def test_settings_of_brokers_and_workers_are_found_as_they_are(make_sandbox, eosctl, tmp_path: Path) -> None:
     """One cluster with three things wrong, each of which goes with its own cure."""
     sandbox = make_sandbox(
         workers=1,
@@ -219,8 +219,11 @@ def test_settings_of_brokers_and_workers_are_found_as_they_are(make_sandbox, eos
         broker_config={"transaction.max.timeout.ms": "60000"},
         worker_config={"connect.protocol": "compatible"},
     )
+    (tmp_path / "lines").write_text("1\n")
+    put_source(sandbox, "copier", tmp_path / "lines")
     doctor: Callable[[], set[str]] = lambda: ids(eosctl("doctor", *arguments(sandbox), "-o", "json"))  # noqa: E731
     eventually(lambda: doctor() == {"EOS013", "EOS023", "EOS031"}, "all three are found", deadline_s=60)
+    remove(sandbox, "copier")
     sandbox.stop_worker(1)
     sandbox.start_worker(1, {"exactly.once.source.support": "enabled", "connect.protocol": "sessioned"})
     eventually(lambda: doctor() == {"EOS031"}, "only the brokers' limit is left", deadline_s=60)

@@ -98,7 +98,7 @@ def test_a_sandbox_stays_up_after_the_command_until_it_is_taken_down(run):
     assert (code, [process["ready"] for process in status["processes"]]) == (0, [True, True])
     assert not any(password in json.dumps([up, status]) for password in env["users"].values())
 
-    kept = {"directory": env["directory"], "was_up": True, "removed": False, "unread": []}
+    kept = {"directory": env["directory"], "was_up": True, "removed": False, "complete": True, "unread": []}
     assert run("down")[:2] == (0, kept)
     assert not any(is_alive(process["pid"]) for process in status["processes"])
     assert run("down")[1]["was_up"] is False

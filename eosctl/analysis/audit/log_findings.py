@@ -27,13 +27,15 @@ def _gaps(log: PartitionLog, evidence: Evidence) -> Iterator[Finding]:
     topic = evidence.topics[log.topic]
     named = [name for name in evidence.connectors() if log.topic in evidence.used_topics(name)]
     subject = f"{log.topic}-{log.partition}"
-    bounds = next(each for each in evidence.plan.bounds if (each.topic, each.partition) == log[:2])
-    if bounds.audited_from > 0 and topic.role is TopicRole.OUTPUT:
-        yield _expired_output(log, bounds.audited_from, named, evidence)
-    elif bounds.audited_from > 0:
-        message = f"offsets below {bounds.audited_from} are gone from a topic that is never cut: records were deleted"
+    # Of a partition that only earlier runs have read, this one knows no bounds.
+    bounds = (each for each in evidence.plan.bounds if (each.topic, each.partition) == log[:2])
+    start = next((each.audited_from for each in bounds), 0)
+    if start > 0 and topic.role is TopicRole.OUTPUT:
+        yield _expired_output(log, start, named, evidence)
+    elif start > 0:
+        message = f"offsets below {start} are gone from a topic that is never cut: records were deleted"
         cure = "find out who called DeleteRecords, or whether the topic had cleanup.policy=delete"
-        facts: dict[str, object] = {**place, "connectors": named, "start": 0, "end": bounds.audited_from}
+        facts: dict[str, object] = {**place, "connectors": named, "start": 0, "end": start}
         yield kinds.EXPIRED_RANGE.finding(subject, message, facts, cure=cure)
     for state in (log.settled, log.tail):
         if state is None:

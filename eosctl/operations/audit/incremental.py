@@ -1,7 +1,8 @@
 """An audit that goes on where the last one of its job ended: its report and how far it came are kept as one."""
 
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import groupby
 from typing import Final, Protocol
 
@@ -9,7 +10,7 @@ from eosctl import __version__
 from eosctl.engines.auditing import AuditResult, CarriedRows
 from eosctl.errors import StaleRange
 from eosctl.ledger.ledger import Ledger
-from eosctl.model.audit import AuditPlan, StateKind, StateRow
+from eosctl.model.audit import AuditedTopic, AuditPlan, StateKind, StateRow, TopicRole
 from eosctl.model.audit_report import AuditReport
 from eosctl.model.ledger import Advance, CarriedBucket, JobState, LedgerRun
 from eosctl.model.names import TopicPartition
@@ -17,6 +18,8 @@ from eosctl.planning.audit import plan_ranges
 from eosctl.planning.ledger import advance, newly_read, resume
 
 ATTEMPTS: Final = 10
+ROLES: Final = ((StateKind.KEYS, TopicRole.OFFSETS), (StateKind.CONFIG, TopicRole.CONFIG))
+"""What a topic is of which a ledger holds such state; any other one is an output topic."""
 
 
 class Auditor(Protocol):
@@ -53,11 +56,22 @@ class _Attempt:
         bounds = auditor.bounds()
         self._state: JobState = ledger.state(job, bounds.cluster_id)
         self._resumptions = resume(self._state.cursors, bounds.topics, bounds.bounds)
-        self._plan = plan_ranges(bounds, self._resumptions, self._begins(), auditor.processes)
+        begins = self._begins()
+        former = self._former({each.topic for each in begins} - {each.name for each in bounds.topics})
+        known = replace(bounds, topics=(*bounds.topics, *former))
+        self._plan = plan_ranges(known, self._resumptions, begins, auditor.processes)
 
     def _begins(self) -> Mapping[TopicPartition, int]:
         rows = self._ledger.carried(self._state, StateKind.LOG) if self._state.run_number else ()
         return {TopicPartition(row.topic, row.partition): row.start for row in rows}
+
+    def _former(self, names: Collection[str]) -> Iterator[AuditedTopic]:
+        """Topics of earlier runs that this one was not asked for: what was read of them is judged with the rest."""
+        kinds = ROLES if names else ()
+        roles = {row.topic: role for kind, role in kinds for row in self._ledger.carried(self._state, kind)}
+        for name in sorted(names):
+            role = roles.get(name, TopicRole.OUTPUT)
+            yield AuditedTopic(name, role, own=role is TopicRole.OFFSETS)
 
     def report(self, as_json: Callable[[AuditReport], str]) -> AuditReport:
         """Runs the plan and commits."""
