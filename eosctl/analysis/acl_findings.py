@@ -51,16 +51,16 @@ def find_colliding(request: AclRequest) -> Iterator[Finding]:
 
 
 def find_hidden(settings: Collection[str]) -> Iterator[Finding]:
-    """What settings of the authorizer may mean that brokers have and tell no value of."""
+    """What settings of the authorizer may mean whose values brokers keep to themselves."""
     for name, message, cure in (
         (
             SUPER_USERS,
-            "brokers have super users and do not tell who: what is missing for one of them is allowed all the same",
+            "brokers do not say who their super users are: what is missing for one of them is allowed all the same",
             "name those among the principals: --super-user User:NAME",
         ),
         (
             ALLOW_EVERYONE,
-            "brokers have it set and do not tell its value. If it is true, everybody may use a resource without ACLs: "
+            "brokers do not say what it is set to. If it is true, everybody may use a resource without ACLs: "
             "what is missing there is allowed now, and the first ACL there takes the resource from everybody else",
             "look into the brokers' settings; if it is true, give the other users of these resources their ACLs first",
         ),

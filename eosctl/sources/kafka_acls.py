@@ -46,11 +46,15 @@ def read_acls(wire: Wire) -> frozenset[AclBinding] | Skipped:
 
 
 def hidden_settings(wire: Wire, node_id: int) -> frozenset[str]:
-    """Those of the authorizer's settings that the broker has and keeps to itself; none if it says nothing.
+    """Those of the authorizer's settings that the broker has and keeps to itself, or may have.
 
-    Kafka has no definition of them, so a broker takes them for secrets: they are listed without a value.
+    Kafka has no definition of them, so a broker takes them for secrets: they are listed without a value. To who may not
+    describe its configs it says nothing, and may have both.
     """
-    response = wire.request(node_id, describe_configs(BROKER_RESOURCE, str(node_id), [SUPER_USERS, ALLOW_EVERYONE]))
+    names = (SUPER_USERS, ALLOW_EVERYONE)
+    response = wire.request(node_id, describe_configs(BROKER_RESOURCE, str(node_id), names))
+    if any(result.error_code for result in response.results):
+        return frozenset(names)
     return frozenset(each.name for result in response.results for each in result.configs if each.value is None)
 
 
