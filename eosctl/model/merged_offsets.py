@@ -9,7 +9,7 @@ from eosctl.model.offset_stores import OffsetStores, StorePlace, WorkerSettings
 from eosctl.model.offsets import MalformedValue, OffsetKey, OffsetsTopic, SourceOffset
 from eosctl.model.records import Record
 from eosctl.model.report import Answer, Finding, any_counts
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Cause, Skipped
 
 
 class StoredOffset(NamedTuple):
@@ -101,5 +101,6 @@ class OffsetsReport(Answer):
 
     @property
     def complete(self) -> bool:
-        """Whether all topics, settings and connectors were read."""
-        return not self.coverage.gaps and not any(each.cause.is_gap for each in self.skipped.values())
+        """Whether all topics, settings and connectors were read, and the workers have one setting that names the stores."""
+        lacking = (each.cause.is_gap or each.cause is Cause.MIXED for each in self.skipped.values())
+        return not self.coverage.gaps and not any(lacking)

@@ -18,9 +18,10 @@ T = TypeVar("T")
 
 
 class Cause(StrEnum):
-    """Why something was not read."""
+    """Why something was not read; MIXED: it was, and the workers do not have it in common, as in a rolling restart."""
 
     NOT_ASKED = "not-asked"
+    MIXED = "mixed"
     NOT_IN_USE = "not-in-use"
     NOT_SAVED = "not-saved"
     DENIED = "denied"
@@ -32,8 +33,8 @@ class Cause(StrEnum):
 
     @property
     def is_gap(self) -> bool:
-        """Whether an answer lacks it: not what the user gave no input for, nor what the cluster does not have."""
-        return self not in {Cause.NOT_ASKED, Cause.NOT_IN_USE}
+        """Whether nobody knows it who could: not what no input was given for, what is not there, nor what is mixed."""
+        return self not in {Cause.NOT_ASKED, Cause.NOT_IN_USE, Cause.MIXED}
 
 
 _CAUSES: Final = (

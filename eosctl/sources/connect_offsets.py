@@ -101,7 +101,7 @@ def probe_source_support(urls: Sequence[str], timeout_s: float) -> SourceSupport
         answers[url] = enabled
     if len(set(answers.values())) > 1:
         without = ", ".join(url for url, enabled in answers.items() if not enabled)
-        return Skipped(f"the workers differ: {without} has it not enabled", Cause.NOT_IN_USE)
+        return Skipped(f"the workers differ: {without} has it not enabled", Cause.MIXED)
     return SourceSupport.ENABLED if answers[urls[0]] else SourceSupport.DISABLED
 
 

@@ -35,6 +35,7 @@ def lacking(*unread: Unread) -> Coverage:
         (Unread("t", "snapshots do not hold it", Cause.NOT_SAVED), 3),
         (Unread("t", "no -b was given", Cause.NOT_ASKED), 0),
         (Unread("t", "the brokers have no authorizer", Cause.NOT_IN_USE), 0),
+        (Unread("t", "the workers differ", Cause.MIXED), 0),
         (Unread("t", "no answer", Cause.UNREACHABLE, needed=False), 0),
     ],
 )

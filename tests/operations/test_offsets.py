@@ -1,5 +1,6 @@
 """What decides where offsets are read, and as which workers: the user, then a worker's file, then the cluster."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from eosctl.errors import Unreachable, UsageError
 from eosctl.model.config_topic import ConnectorConfigRecord, Origin
 from eosctl.model.offset_stores import SourceSupport, StorePlace
 from eosctl.model.offsets import OffsetsTopic
+from eosctl.model.report import exit_code
 from eosctl.model.skipped import Cause, Skipped, not_asked
 from eosctl.model.snapshot import ConfigTopicLog
 from eosctl.model.versions import NEWEST, KafkaVersion
@@ -84,6 +86,13 @@ def test_workers_that_name_no_version_are_taken_for_the_newest_and_said():
     assert report.worker.version == NEWEST
     assert report.notes == (f"read as {NEWEST}: {UNNAMED.reason}; see --worker-version",)
     assert [each.reason for each in reader.coverage.gaps] == [UNNAMED.reason]
+
+
+def test_while_workers_differ_no_store_is_decided_and_the_answer_is_incomplete_unless_the_user_says_which():
+    reader = cluster(source_support=Skipped("the workers differ", Cause.MIXED))
+    for request, code in ((OffsetsRequest(), 3), (OffsetsRequest(exactly_once=SourceSupport.ENABLED), 0)):
+        report = report_of(read_offsets(reader, request), request)
+        assert exit_code(replace(report, findings=()).covering(reader.coverage)) == code
 
 
 def test_nobody_asks_for_the_version_that_the_user_gave():
