@@ -101,6 +101,6 @@ class OffsetsReport(Answer):
 
     @property
     def complete(self) -> bool:
-        """Whether all topics, settings and connectors were read, and the workers have one setting that names the stores."""
+        """Whether all topics, settings and connectors were read, and no two workers name other stores."""
         lacking = (each.cause.is_gap or each.cause is Cause.MIXED for each in self.skipped.values())
         return not self.coverage.gaps and not any(lacking)
