@@ -6,17 +6,16 @@ from typing import TYPE_CHECKING, Final
 
 from eosctl.clients.codes import COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR
 from eosctl.clients.errors import protocol_error
-from eosctl.clients.group_messages import cluster_operations, describe_groups, find_group_coordinators
+from eosctl.clients.group_messages import describe_groups, find_group_coordinators
 from eosctl.clients.messages import Response, topics_metadata
 from eosctl.codecs.connect_protocol import decode_leader_url, decode_member_url, decode_tasks
 from eosctl.errors import EosctlError, TimedOut, Undecodable, Unreachable
-from eosctl.model.acls import OPERATION_CODES, Operation
 from eosctl.model.evidence import ConnectGroup, GroupMember
 from eosctl.model.groups import CONNECT_PROTOCOL, CONSUMER_OFFSETS
 from eosctl.model.live_owners import NO_MEMBERS
 from eosctl.model.names import ConnectorTaskId
 from eosctl.model.skipped import Cause, Skipped
-from eosctl.sources.kafka_groups import listed_groups
+from eosctl.sources.kafka_groups import are_all_listed, listed_groups
 
 if TYPE_CHECKING:
     from eosctl.clients.wire import Wire
@@ -93,13 +92,9 @@ def _known(wire: "Wire", found: Mapping[str, ConnectGroup | int]) -> Iterator[tu
 
 
 def _all_groups(wire: "Wire") -> Collection[str] | None:
-    """The Connect groups that there are; None where some may not be listed.
-
-    Brokers leave groups without Describe out of a list, unless the principal has Describe on the cluster.
-    """
+    """The Connect groups that there are; None where some may not be listed."""
     try:
-        allowed = wire.request_any(cluster_operations()).authorized_operations
-        if OPERATION_CODES[Operation.DESCRIBE] not in allowed:
+        if not are_all_listed(wire):
             return None
         return [each.group_id for each in listed_groups(wire).values() if each.is_connect]
     except EosctlError:

@@ -6,11 +6,10 @@ from typing import Final
 from eosctl.clients.group_messages import describe_groups
 from eosctl.clients.messages import topics_metadata
 from eosctl.clients.wire import Wire
-from eosctl.errors import NotAuthorized
 from eosctl.model.acls import ResourceType
 from eosctl.model.skipped import Cause, Skipped, or_skipped
 from eosctl.sources.authorization_probes import Probes, probes_of
-from eosctl.sources.kafka_acls import read_acls
+from eosctl.sources.kafka_groups import are_all_listed
 
 OF_TOPICS: Final = string.digits + string.ascii_letters + "._-"
 """A topic's name has no other characters."""
@@ -38,16 +37,12 @@ def hidden_groups(wire: Wire) -> Skipped | None:
 
 
 def _hidden_groups(wire: Wire) -> Skipped | None:
-    try:
-        read_acls(wire)
-    except NotAuthorized:
-        probes = probes_of(wire, ResourceType.GROUP, OF_GROUPS, "groups")
-        # A broker that does not coordinate a group says so only to those who may describe it.
-        groups = wire.request_any(describe_groups(probes.names)).groups
-        return _hidden(
-            wire, probes, [each.group_id for each in groups if each.error_code == GROUP_AUTHORIZATION_FAILED]
-        )
-    return None  # who may Describe the cluster is shown every group
+    if are_all_listed(wire):
+        return None
+    probes = probes_of(wire, ResourceType.GROUP, OF_GROUPS, "groups")
+    # A broker that does not coordinate a group says so only to those who may describe it.
+    groups = wire.request_any(describe_groups(probes.names)).groups
+    return _hidden(wire, probes, [each.group_id for each in groups if each.error_code == GROUP_AUTHORIZATION_FAILED])
 
 
 def _hidden(wire: Wire, probes: Probes, denied: list[str]) -> Skipped | None:

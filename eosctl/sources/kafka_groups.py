@@ -5,10 +5,11 @@ from typing import Final, NamedTuple
 
 from eosctl.clients import codes
 from eosctl.clients.errors import protocol_error
-from eosctl.clients.group_messages import find_group_coordinators, list_groups, offset_fetch
+from eosctl.clients.group_messages import cluster_operations, find_group_coordinators, list_groups, offset_fetch
 from eosctl.clients.messages import Response
 from eosctl.clients.wire import Wire
 from eosctl.errors import EosctlError, TimedOut, Unreachable
+from eosctl.model.acls import OPERATION_CODES, Operation
 from eosctl.model.groups import ListedGroup
 from eosctl.model.hanging import WaitingGroup, waiting_groups
 from eosctl.model.names import TopicPartition
@@ -46,6 +47,11 @@ def listed_groups(wire: Wire) -> Mapping[str, ListedGroup]:
                 state = getattr(group, "group_state", None) or ""
                 found[group.group_id] = ListedGroup(group.group_id, group.protocol_type, state)
     return found
+
+
+def are_all_listed(wire: Wire) -> bool:
+    """Whether brokers leave no group out of `listed_groups`: so it is for who has Describe on the cluster (KIP-700)."""
+    return OPERATION_CODES[Operation.DESCRIBE] in wire.request_any(cluster_operations()).authorized_operations
 
 
 class _Lookup(NamedTuple):

@@ -101,7 +101,7 @@ SETTING_HIDDEN: Final = FindingKind(
     name="authorizer-setting-hidden",
     title="setting of the authorizer is hidden",
     severity=Severity.INFO,
-    cause="Brokers have the setting and do not show its value. Super users, and everybody where "
+    cause="Brokers do not show its value, or not whether it is set. Super users, and everybody where "
     "allow.everyone.if.no.acl.found is true, are allowed what no ACL allows.",
     fix="look into the brokers' settings; name super users with --super-user User:NAME",
     source="KIP-504",
