@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from eosctl.clients.codes import UNKNOWN_TOPIC_OR_PARTITION
 from eosctl.clients.errors import protocol_error
 from eosctl.clients.messages import Response, topics_metadata
 from eosctl.clients.wire import Wire
 from eosctl.errors import UsageError
 from eosctl.model.names import TopicPartition
 
-UNKNOWN_TOPIC_OR_PARTITION: Final = 3
 LEADER_NOT_AVAILABLE: Final = 5
 MOVED: Final = frozenset({LEADER_NOT_AVAILABLE, 6, 9, 13, 56, 74, 75, 78})
 """Answers after which the leader has to be looked up again: the leadership moved, or is moving."""

@@ -14,9 +14,9 @@ from typing import Final
 
 from eosctl.clients import codes
 from eosctl.clients.access import ClusterAccess
-from eosctl.clients.codes import code_name
+from eosctl.clients.codes import UNKNOWN_TOPIC_OR_PARTITION, code_name
 from eosctl.clients.errors import protocol_error
-from eosctl.clients.leaders import MOVED, NO_LEADER, UNKNOWN_TOPIC_OR_PARTITION, partition_leaders
+from eosctl.clients.leaders import MOVED, NO_LEADER, partition_leaders
 from eosctl.clients.messages import LATEST, Response, list_offsets
 from eosctl.clients.producer_messages import describe_producers, write_abort_marker
 from eosctl.clients.wire import Wire

@@ -10,6 +10,7 @@ from eosctl.model.acl_plan import Need
 from eosctl.model.acls import CLUSTER, Operation, ResourcePattern, topic, transactional_id
 from eosctl.model.acls import group as group_pattern
 from eosctl.model.client_roles import ClientConfig, ClientRole, ConnectorConfig
+from eosctl.model.groups import CONSUMER_OFFSETS
 from eosctl.model.names import leader_transactional_id
 from eosctl.model.versions import KafkaVersion
 from eosctl.planning.acl_clients import Client, Planner
@@ -42,6 +43,14 @@ def plan_eosctl(planner: Planner) -> Iterator[Need]:
         "the cluster's ACLs are read",
         source="AclApis.handleDescribeAcls",
         symptom="eosctl acl-plan ends with exit code 5",
+    )
+    yield client.needs(
+        Operation.DESCRIBE,
+        topic(CONSUMER_OFFSETS),
+        "it is checked that every group has a coordinator, for others are in no list of groups",
+        source="KafkaApis.handleTopicMetadataRequest",
+        symptom="eosctl fence refuses an ID that a group may have which it may not describe",
+        loss="knowing that a Connect group does not exist",
     )
     yield from _writing(planner, client)
 

@@ -4,7 +4,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Final
 
-from eosctl.clients.codes import COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR
+from eosctl.clients.codes import (
+    COORDINATOR_LOAD_IN_PROGRESS,
+    COORDINATOR_NOT_AVAILABLE,
+    NOT_COORDINATOR,
+    UNKNOWN_TOPIC_OR_PARTITION,
+)
 from eosctl.clients.errors import protocol_error
 from eosctl.clients.group_messages import describe_groups, find_group_coordinators
 from eosctl.clients.messages import Response, topics_metadata
@@ -15,12 +20,11 @@ from eosctl.model.groups import CONNECT_PROTOCOL, CONSUMER_OFFSETS
 from eosctl.model.live_owners import NO_MEMBERS
 from eosctl.model.names import ConnectorTaskId
 from eosctl.model.skipped import Cause, Skipped
-from eosctl.sources.kafka_groups import are_all_listed, listed_groups
+from eosctl.sources.kafka_groups import listed_groups, may_list_all, without_coordinator
 
 if TYPE_CHECKING:
     from eosctl.clients.wire import Wire
 
-UNKNOWN_TOPIC: Final = 3
 GROUP_ID_NOT_FOUND: Final = 69
 RETRIABLE: Final = frozenset({COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR})
 STABLE: Final = "Stable"
@@ -48,7 +52,8 @@ def read_connect_groups(wire: "Wire", group_ids: Iterable[str]) -> dict[str, Con
     """Each of these groups, without members where it does not exist; Skipped where that cannot be told.
 
     Groups that rebalance are waited for, because only stable ones show the tasks of their members. One that may not be
-    described does not exist where the principal may list all groups (Describe on the cluster) and it is not among them.
+    described does not exist where the principal may list all groups (Describe on the cluster), each group has a
+    coordinator, and it is not among them.
     """
     waiting = sorted(set(group_ids))
     if not waiting or not _has_groups(wire):
@@ -70,7 +75,7 @@ def read_connect_groups(wire: "Wire", group_ids: Iterable[str]) -> dict[str, Con
 def _has_groups(wire: "Wire") -> bool:
     """Whether any group was ever used: a look-up of a coordinator would create `__consumer_offsets`."""
     [topic] = wire.request_any(topics_metadata([CONSUMER_OFFSETS])).topics
-    return bool(topic.error_code != UNKNOWN_TOPIC)
+    return bool(topic.error_code != UNKNOWN_TOPIC_OR_PARTITION)
 
 
 def _is_settled(answer: ConnectGroup | int) -> bool:
@@ -94,7 +99,7 @@ def _known(wire: "Wire", found: Mapping[str, ConnectGroup | int]) -> Iterator[tu
 def _all_groups(wire: "Wire") -> Collection[str] | None:
     """The Connect groups that there are; None where some may not be listed."""
     try:
-        if not are_all_listed(wire):
+        if not may_list_all(wire) or without_coordinator(wire):
             return None
         return [each.group_id for each in listed_groups(wire).values() if each.is_connect]
     except EosctlError:

@@ -9,7 +9,7 @@ from eosctl.clients.wire import Wire
 from eosctl.model.acls import ResourceType
 from eosctl.model.skipped import Cause, Skipped, or_skipped
 from eosctl.sources.authorization_probes import Probes, probes_of
-from eosctl.sources.kafka_groups import are_all_listed
+from eosctl.sources.kafka_groups import may_list_all, without_coordinator
 
 OF_TOPICS: Final = string.digits + string.ascii_letters + "._-"
 """A topic's name has no other characters."""
@@ -37,12 +37,13 @@ def hidden_groups(wire: Wire) -> Skipped | None:
 
 
 def _hidden_groups(wire: Wire) -> Skipped | None:
-    if are_all_listed(wire):
-        return None
+    if may_list_all(wire):
+        return without_coordinator(wire)
     probes = probes_of(wire, ResourceType.GROUP, OF_GROUPS, "groups")
     # A broker that does not coordinate a group says so only to those who may describe it.
     groups = wire.request_any(describe_groups(probes.names)).groups
-    return _hidden(wire, probes, [each.group_id for each in groups if each.error_code == GROUP_AUTHORIZATION_FAILED])
+    denied = [each.group_id for each in groups if each.error_code == GROUP_AUTHORIZATION_FAILED]
+    return _hidden(wire, probes, denied) or without_coordinator(wire)
 
 
 def _hidden(wire: Wire, probes: Probes, denied: list[str]) -> Skipped | None:

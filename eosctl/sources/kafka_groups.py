@@ -6,14 +6,14 @@ from typing import Final, NamedTuple
 from eosctl.clients import codes
 from eosctl.clients.errors import protocol_error
 from eosctl.clients.group_messages import cluster_operations, find_group_coordinators, list_groups, offset_fetch
-from eosctl.clients.messages import Response
+from eosctl.clients.messages import Response, topics_metadata
 from eosctl.clients.wire import Wire
 from eosctl.errors import EosctlError, TimedOut, Unreachable
 from eosctl.model.acls import OPERATION_CODES, Operation
-from eosctl.model.groups import ListedGroup
+from eosctl.model.groups import CONSUMER_OFFSETS, ListedGroup
 from eosctl.model.hanging import WaitingGroup, waiting_groups
 from eosctl.model.names import TopicPartition
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Cause, Skipped
 from eosctl.model.topics import PartitionOffsets
 
 GROUPS_PER_REQUEST: Final = 500
@@ -49,8 +49,29 @@ def listed_groups(wire: Wire) -> Mapping[str, ListedGroup]:
     return found
 
 
-def are_all_listed(wire: Wire) -> bool:
-    """Whether brokers leave no group out of `listed_groups`: so it is for who has Describe on the cluster (KIP-700)."""
+def without_coordinator(wire: Wire) -> Skipped | None:
+    """Why brokers may leave groups out of `listed_groups` whoever asks; None where every group has a coordinator.
+
+    A coordinator lists the groups of those partitions of `__consumer_offsets` that it leads (GroupCoordinator's
+    `listGroups`), so one without a leader takes its groups out of every list.
+    """
+    [topic] = wire.request_any(topics_metadata([CONSUMER_OFFSETS])).topics
+    if topic.error_code == codes.UNKNOWN_TOPIC_OR_PARTITION:
+        return None
+    if topic.error_code:
+        error = protocol_error(
+            topic.error_code, principal=wire.principal, operation="Describe", resource=f"Topic {CONSUMER_OFFSETS}"
+        )
+        return Skipped.of(error)
+    gone = sorted(each.partition_index for each in topic.partitions if each.leader_id < 0)
+    if not gone:
+        return None
+    places = f"{CONSUMER_OFFSETS}-{gone[0]}" + (f" and {len(gone) - 1} more" if gone[1:] else "")
+    return Skipped(f"groups of {places} have no coordinator: no broker leads the partition", Cause.UNREACHABLE)
+
+
+def may_list_all(wire: Wire) -> bool:
+    """Whether brokers leave no group out for lack of a right: so it is for Describe on the cluster (KIP-700)."""
     return OPERATION_CODES[Operation.DESCRIBE] in wire.request_any(cluster_operations()).authorized_operations
 
 

@@ -4,8 +4,9 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
+from eosctl.clients.codes import UNKNOWN_TOPIC_OR_PARTITION
 from eosctl.clients.errors import protocol_error
-from eosctl.clients.leaders import MOVED, NO_LEADER, UNKNOWN_TOPIC_OR_PARTITION, partition_leaders
+from eosctl.clients.leaders import MOVED, NO_LEADER, partition_leaders
 from eosctl.clients.messages import EARLIEST, LATEST, list_offsets
 from eosctl.clients.window import Answer
 from eosctl.clients.wire import Wire

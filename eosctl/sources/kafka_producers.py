@@ -4,8 +4,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
+from eosctl.clients.codes import UNKNOWN_TOPIC_OR_PARTITION
 from eosctl.clients.errors import protocol_error
-from eosctl.clients.leaders import MOVED, NO_LEADER, UNKNOWN_TOPIC_OR_PARTITION, partition_leaders
+from eosctl.clients.leaders import MOVED, NO_LEADER, partition_leaders
 from eosctl.clients.messages import Response, topics_metadata
 from eosctl.clients.producer_messages import describe_producers
 from eosctl.clients.wire import Wire

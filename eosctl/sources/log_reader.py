@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from eosctl.clients.channel import Pending
+from eosctl.clients.codes import UNKNOWN_TOPIC_OR_PARTITION
 from eosctl.clients.errors import protocol_error
-from eosctl.clients.leaders import MOVED, NO_LEADER, UNKNOWN_TOPIC_OR_PARTITION, partition_leaders
+from eosctl.clients.leaders import MOVED, NO_LEADER, partition_leaders
 from eosctl.clients.messages import Response, fetch
 from eosctl.clients.wire import Wire
 from eosctl.codecs.record_batches import Batch, iter_batches

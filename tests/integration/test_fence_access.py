@@ -105,7 +105,8 @@ def test_a_prefix_finds_only_what_the_principal_may_see(
         )
         assert _epoch(sandbox, mine) == 0
     # Who may list all groups knows that there is no such group.
-    grants = ("WRITE", "TRANSACTIONAL_ID", f"{prefix}-mine*"), ("DESCRIBE", "BROKER", "kafka-cluster")
+    seeing = ("DESCRIBE", "BROKER", "kafka-cluster"), ("DESCRIBE", "TOPIC", "__consumer_offsets")
+    grants = ("WRITE", "TRANSACTIONAL_ID", f"{prefix}-mine*"), *seeing
     with allowed(sandbox, "tool", *grants):
         ran = fence("--prefix", prefix)
     assert [each["transactional_id"] for each in json.loads(ran.stdout)["data"]["results"]] == [mine]

@@ -6,11 +6,15 @@ from collections.abc import Callable, Iterator
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from eosctl.clients.group_messages import find_group_coordinators
+from eosctl.clients.wire import Wire
 from eosctl.model.names import TopicPartition
 from eosctl.model.records import IsolationLevel, RecordState
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
 from eosctl.sandbox.versions import KafkaVersion
+from eosctl.sources.hidden_names import hidden_groups
+from eosctl.sources.kafka_groups import without_coordinator
 from eosctl.sources.kafka_log import read_log
 from eosctl.sources.kafka_topics import leaderless
 from tests.commands.conftest import Ran
@@ -46,8 +50,16 @@ def test_a_partition_without_leader_is_an_objection_and_force_shows_why(
     servers = two_brokers.bootstrap_servers.split(",")[0]
     name = next(each for each in iter(lambda: fresh_name("lost"), "") if coordinator_of(servers, each) == 1)
     producer = open_transaction(servers, name, PLACE.topic)
+    with wire_to(servers) as wire:
+        eventually(lambda: _has_coordinator(wire, "any"), "__consumer_offsets")
+        assert without_coordinator(wire) is None
     two_brokers.kill_broker(2)
     eventually(lambda: _is_leaderless(servers), "the end of broker 2's session")
+    with wire_to(servers) as wire:
+        unlisted = without_coordinator(wire)
+        assert unlisted is not None, "half of the six partitions of __consumer_offsets"
+        assert "and 2 more have no coordinator" in unlisted.reason
+        assert hidden_groups(wire) == unlisted, "no list of groups is whole now"
     command = ("fence", "-b", servers, "--transactional-id", name, "--yes", "-o", "json", "--timeout", "5")
 
     refused = eosctl(*command)
@@ -79,3 +91,9 @@ def _state_of_the_record(servers: str) -> RecordState:
     with wire_to(servers) as wire:
         (record,) = read_log(wire, PLACE, isolation=IsolationLevel.READ_UNCOMMITTED)
         return record.state
+
+
+def _has_coordinator(wire: Wire, group_id: str) -> bool:
+    """A look-up creates `__consumer_offsets`."""
+    [coordinator] = wire.request_any(find_group_coordinators([group_id])).coordinators
+    return not coordinator.error_code
