@@ -113,8 +113,8 @@ class MigrationFacts:
 
     offsets lack the topics that do not exist; fenced_ids are the transactional IDs of the connectors' tasks on each
     side that coordinators know, live_owners who has IDs now; a connector whose state is not known is Skipped. answers
-    is what the source's workers say of a STOPPED connector (GET /connectors/C/offsets); without those that they do not
-    report. source_workers: the address of one was given.
+    is what the source's workers say of a STOPPED connector (GET /connectors/C/offsets), Skipped where they fail;
+    without those that they cannot report (before 3.5). source_workers: the address of one was given.
     """
 
     as_of: int
@@ -126,5 +126,5 @@ class MigrationFacts:
     transaction_timeout_ms: int = 60_000
     live_owners: Mapping[Side, LiveOwners] = field(default_factory=dict)
     clusters: ConnectClusters = field(default_factory=ConnectClusters)
-    answers: Mapping[str, tuple[ConnectorOffset, ...]] = field(default_factory=dict)
+    answers: Mapping[str, tuple[ConnectorOffset, ...] | Skipped] = field(default_factory=dict)
     source_workers: bool = True

@@ -49,7 +49,9 @@ def read_and_plan(
     """Reads what the move needs to know, and plans it."""
     group_id = session.options.need_group_id()
     states = clusters.connector_states(Side.SOURCE)
-    configs = known_or_former_configs(clusters, named_connectors(options), connector_configs(session, states))
+    configs = known_or_former_configs(
+        clusters, named_connectors(options), connector_configs(session, states), session.options.console.warn
+    )
     request = replace(migration_request(options, group_id, configs), just_stopped=just_stopped)
     moving = {move.connector: configs.get(move.connector, {}) for move in request.moves}
     places = read_clusters(session, clusters, moving, group_id)

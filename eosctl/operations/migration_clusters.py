@@ -1,6 +1,6 @@
 """Reading for migrations: which Kafka cluster each connector's offsets are in."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from eosctl.model.migration import ConnectClusters, MigrationRequest
 from eosctl.model.offset_stores import SourceSupport
@@ -17,10 +17,16 @@ from eosctl.sources.connect_clusters import (
 )
 
 
-def known_or_former_configs(clusters: SourceAndTarget, wanted: Collection[str], configs: Configs) -> Configs:
+def known_or_former_configs(
+    clusters: SourceAndTarget, wanted: Collection[str], configs: Configs, warn: Callable[[str], None]
+) -> Configs:
     """Configs of the connectors that exist, and of those wanted that were deleted the last one that is known."""
     gone = [name for name in wanted if name not in configs]
-    return {**read_former_configs(clusters.access(Side.SOURCE), gone), **configs}
+    former = read_former_configs(clusters.access(Side.SOURCE), gone)
+    if isinstance(former, Skipped):
+        warn(f"the last configs of {', '.join(gone)} are unknown: {former.reason}")
+        return configs
+    return {**former, **configs}
 
 
 def read_clusters(session: Session, clusters: SourceAndTarget, configs: Configs, group_id: str) -> ConnectClusters:

@@ -56,7 +56,7 @@ def _read_and_plan(
     access = clusters.access(Side.SOURCE)
     states = clusters.connector_states(Side.SOURCE)
     configs = connector_configs(session, states)
-    known = known_or_former_configs(clusters, (options.connector,), configs)
+    known = known_or_former_configs(clusters, (options.connector,), configs, session.options.console.warn)
     config = known.get(options.connector, {})
     own = options.offsets_topic or config.get(OFFSETS_TOPIC_SETTING)
     places = read_clusters(session, clusters, {options.connector: config}, group_id)

@@ -30,6 +30,7 @@ from eosctl.model.migration import MigrationFacts, MigrationRequest, Move
 from eosctl.model.offsets import Entry, MalformedValue, OffsetKey, SourceOffset, SourcePartition
 from eosctl.model.report import Finding, Severity
 from eosctl.model.sides import Side
+from eosctl.model.skipped import Skipped
 
 SHOWN = 200
 
@@ -47,14 +48,19 @@ class _Held:
 
 
 def contradictions(request: MigrationRequest, facts: MigrationFacts) -> Iterator[Finding]:
-    """Where the workers answer something else than the topic holds that a move reads. A null is the shadow."""
+    """Where the workers answer something else than the topic holds that a move reads, or fail. A null is the shadow."""
     for move in request.moves:
         answer = facts.answers.get(move.connector)
         held = facts.offsets.get((Side.SOURCE, move.source_topic))
-        if answer is not None and held is not None:
-            different = contradiction(answer, entries_by_connector(held).get(move.connector, []))
+        if answer is None or held is None:
+            continue
+        entries = entries_by_connector(held).get(move.connector, [])
+        if not isinstance(answer, Skipped):
+            different = contradiction(answer, entries)
             if different is not None:
                 yield _finding(move, different)
+        elif _held(entries) is not None:
+            yield _unknown(move, answer)
 
 
 def contradiction(answer: Sequence[ConnectorOffset], entries: Iterable[Entry], *, nulls: bool = True) -> str | None:
@@ -117,6 +123,15 @@ def _finding(move: Move, different: str) -> Finding:
         f"of topic {move.source_topic} the workers of connector {move.connector} answer {different} (GET "
         f"{connector_path(move.connector)}/offsets): they keep its offsets somewhere else",
         severity=Severity.WARNING if move.named else Severity.ERROR,
+    )
+
+
+def _unknown(move: Move, answer: Skipped) -> Finding:
+    return WORKERS_ANSWER_OTHERWISE.finding(
+        move.connector,
+        f"what the workers answer for connector {move.connector} (GET {connector_path(move.connector)}/offsets) could "
+        f"not be compared with topic {move.source_topic}: {answer.reason}",
+        severity=Severity.WARNING,
     )
 
 

@@ -51,8 +51,11 @@ def read_producer_cluster(
         return Skipped.of(error)
 
 
-def read_former_configs(access: ClusterAccess, names: Collection[str]) -> Mapping[str, Properties]:
-    """The last config of each of these connectors that the config topic still holds, though they may be deleted."""
+def read_former_configs(access: ClusterAccess, names: Collection[str]) -> Mapping[str, Properties] | Skipped:
+    """The last config of each of these connectors that the config topic still holds, though they may be deleted.
+
+    None of them where no config topic is given; Skipped where it may not be read.
+    """
     if not names or access.config_topic is None:
         return {}
     found: dict[str, Properties] = {}
@@ -65,6 +68,6 @@ def read_former_configs(access: ClusterAccess, names: Collection[str]) -> Mappin
                 and record.origin.state is RecordState.COMMITTED
             ):
                 found[record.connector] = record.properties
-    except (UsageError, NotAuthorized, Refused):
-        return {}
+    except (UsageError, NotAuthorized, Refused) as error:
+        return Skipped.of(error)
     return found

@@ -1,7 +1,6 @@
 """What Connect's REST interface says about where offsets are kept: connector configs, and exactly-once support."""
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final, TypeVar
@@ -17,7 +16,7 @@ from eosctl.model.client_roles import ConnectorConfig
 from eosctl.model.exported_offsets import ConnectorOffset
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.plan_facts import ConnectorFacts
-from eosctl.model.skipped import Cause, Skipped
+from eosctl.model.skipped import Cause, Skipped, or_skipped
 
 T = TypeVar("T")
 Infos = Mapping[str, Mapping[str, Any]]
@@ -69,17 +68,16 @@ def _first_infos(urls: Sequence[str], timeout_s: float, decode: Callable[[Infos,
 
 def read_answers(
     access: ClusterAccess, connectors: Mapping[str, ConnectorFacts | Skipped]
-) -> Mapping[str, tuple[ConnectorOffset, ...]]:
+) -> Mapping[str, tuple[ConnectorOffset, ...] | Skipped]:
     """What the workers answer for those of the connectors that are STOPPED, and so stand still.
 
-    One that they do not report (before 3.5, or because they fail) is missing.
+    One that they cannot report (before 3.5) is missing; Skipped where they fail.
     """
-    found: dict[str, tuple[ConnectorOffset, ...]] = {}
+    found: dict[str, tuple[ConnectorOffset, ...] | Skipped] = {}
     for name, facts in connectors.items() if access.connect_urls else ():
         if isinstance(facts, ConnectorFacts) and facts.state == "STOPPED" and not facts.tasks:
-            with suppress(EosctlError):
-                answer = access.ask_worker(partial(answered_offsets, connector=name))
-                found |= {} if answer is None else {name: answer}
+            answer = or_skipped(partial(access.ask_worker, partial(answered_offsets, connector=name)))
+            found |= {} if answer is None else {name: answer}
     return found
 
 

@@ -8,6 +8,7 @@ from eosctl.model.migration import MigrationFacts, MigrationRequest, Move
 from eosctl.model.offsets import OffsetsTopic
 from eosctl.model.records import RecordState
 from eosctl.model.sides import Side
+from eosctl.model.skipped import Skipped
 from eosctl.planning.answered_offsets import contradiction, contradictions
 from tests.planning.offsets_topics import topic_of
 
@@ -18,7 +19,9 @@ LONG, B_LONG = b'["c",{"g":1,"f":"b"}]', ConnectorOffset({"f": "b", "g": 1}, {"p
 HELD = topic_of("old", 1, [(0, A, b'{"p":1}'), (0, B, b'{"p":2}'), (0, NULL, b'{"p":3}')])
 
 
-def told(answer: tuple[ConnectorOffset, ...] | None, held: OffsetsTopic = HELD, move: Move = MOVE) -> list[str]:
+def told(
+    answer: tuple[ConnectorOffset, ...] | Skipped | None, held: OffsetsTopic = HELD, move: Move = MOVE
+) -> list[str]:
     """Severity and message of each contradiction."""
     answers = {} if answer is None else {"c": answer}
     facts = MigrationFacts(1, {Side.SOURCE: "k"}, {}, {}, {(Side.SOURCE, "old"): held}, answers=answers)
@@ -28,6 +31,16 @@ def told(answer: tuple[ConnectorOffset, ...] | None, held: OffsetsTopic = HELD, 
 def test_the_same_offsets_contradict_nothing():
     assert told((B_AT_2, A_AT_1)) == []
     assert told(None) == [], "workers before 3.5 do not tell"
+
+
+def test_workers_that_fail_to_answer_are_reported():
+    [found] = told(Skipped("http://w answered 500"))
+    assert found.startswith("warning: what the workers answer for connector c (GET /connectors/c/offsets) could not be")
+    assert "compared with topic old: http://w answered 500" in found
+
+
+def test_an_error_is_expected_of_workers_where_a_value_cannot_be_used():
+    assert told(Skipped("http://w answered 500"), topic_of("old", 1, [(0, A, b"[1]")])) == []
 
 
 def test_another_offset_is_a_contradiction():
