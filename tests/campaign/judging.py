@@ -3,8 +3,8 @@
 Truth is by source partition: numbers that no reader had (lost), and that readers had twice or more (doubled). What a
 user wished away (offsets set ahead) is not lost, and the audit does not claim to see it. A verdict is
 
-- held: wrong where exactly-once was off at some time, or a number is lost; and where a source partition is doubled,
-  unless a finding on the connector says so: an interrupted snapshot that began again (NAMES_TWICE), or, where the user
+- held: wrong where exactly-once was off at some time, unless a former name of the connector is broken for that; where a
+  number is lost; and where a source partition is doubled, unless a finding on the connector says so: an interrupted snapshot that began again (NAMES_TWICE), or, where the user
   did so, offsets that were removed or altered (BY_WISH). Kafka kept its promise then, and readers have records twice;
 - broken: each finding that it rests on is a claim, and each has to be true.
   TWICE says that records were read again, or skipped: a source partition that it names has to be doubled, or lost.
@@ -70,9 +70,12 @@ def judge(names: Sequence[str], report: Mapping[str, Any], facts: Facts) -> Judg
         return Judged(Outcome.WRONG, "no verdict")
     findings = [each for each in report["findings"] if {*names} & {*each["evidence"].get("connectors", ())}]
     wrong = [*_wrong_snapshots(findings, facts)]
+    formerly = [verdict for name, verdict in verdicts.items() if name != names[-1]]
+    rest = facts._replace(plain=facts.plain and not any(_is_not_in_force(each, findings) for each in formerly))
     for name, verdict in verdicts.items():
         outcome = Outcome(verdict["verdict"])
-        wrong += [f"{name} {outcome}: {why}" for why in _WRONGS[outcome](verdict, findings, facts, name != names[-1])]
+        known = rest if outcome is Outcome.HELD else facts
+        wrong += [f"{name} {outcome}: {why}" for why in _WRONGS[outcome](verdict, findings, known, name != names[-1])]
     return Judged(Outcome.WRONG, "; ".join(wrong)) if wrong else Judged(Outcome(verdicts[names[-1]]["verdict"]))
 
 
@@ -86,6 +89,11 @@ def _wrongly_held(_: Finding, findings: Iterable[Finding], facts: Facts, former:
     for partition, numbers in facts.truth.doubled.items():
         if not any(_names(each, partition) for each in naming):
             yield f"{len(numbers)} numbers of source partition {partition} are doubled, and no finding says so"
+
+
+def _is_not_in_force(verdict: Finding, findings: Iterable[Finding]) -> bool:
+    """Whether a verdict claims that exactly-once was off."""
+    return any(each["name"] in NOT_IN_FORCE and each["id"] in verdict["evidence"] for each in findings)
 
 
 def _wrongly_broken(verdict: Finding, findings: Iterable[Finding], facts: Facts, _: bool) -> Iterator[str]:

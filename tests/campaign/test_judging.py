@@ -54,6 +54,16 @@ def test_no_verdict_is_wrong():
     assert judge(["c"], {"connectors": [], "findings": []}, Facts(FINE)).outcome is Outcome.WRONG
 
 
+def test_that_exactly_once_was_off_may_be_said_of_a_former_name():
+    plain = finding("plain-offsets-write", 1)
+    former = {"name": "former", "verdict": "broken", "evidence": ["plain-offsets-write"], "reasons": []}
+    held = {"name": "c", "verdict": "held", "evidence": [], "reasons": []}
+    said = {"connectors": [former, held], "findings": [plain]}
+    assert judge(["former", "c"], said, Facts(FINE, plain=True)).outcome is Outcome.HELD
+    said = {"connectors": [former | {"verdict": "held", "evidence": []}, held], "findings": [plain]}
+    assert judge(["former", "c"], said, Facts(FINE, plain=True)).outcome is Outcome.WRONG
+
+
 def test_a_former_name_is_judged_by_the_findings_on_all_names():
     removed = finding("offsets-removed")
     held = [{"name": name, "verdict": "held", "evidence": [], "reasons": []} for name in ("former", "c")]

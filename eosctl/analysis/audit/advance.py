@@ -1,8 +1,9 @@
 """Whether a source offset lies behind the one before it, as far as its numbers tell.
 
 1. Both are objects; a field that only one of them has is not compared. Booleans are not numbers.
-2. Text counts as a number where both texts are alike up to digits at their end of the same length (`binlog.000007`).
-   Any other change of a text leaves the question open: the numbers beside it may have begun again.
+2. Text counts as a number where both texts are alike up to digits at their end (`binlog.000007`, a GTID set's `…:1-97`):
+   of the same length, or neither of them with a leading zero. Any other change of a text leaves the question open: the
+   numbers beside it may have begun again.
 3. BACK: a number is lower, none is higher, and no text changed. A lower number beside a higher one is the ordinary
    carry of an offset with several digits (file and position, timestamp and sequence).
 """
@@ -66,6 +67,13 @@ def _direction(was: object, now: object) -> int:
         return 0 if isinstance(was, bool) or isinstance(now, bool) else (now > was) - (now < was)
     if isinstance(was, str) and isinstance(now, str):
         before, after = _NUMBERED.fullmatch(was), _NUMBERED.fullmatch(now)
-        if before and after and before[1] == after[1] and len(before[2]) == len(after[2]):
-            return (after[2] > before[2]) - (after[2] < before[2])
+        if before and after and before[1] == after[1]:
+            return _digits_direction(before[2], after[2])
     return 0
+
+
+def _digits_direction(was: str, now: str) -> int:
+    if len(was) == len(now):
+        return (now > was) - (now < was)
+    padded = was[0] == "0" or now[0] == "0"
+    return 0 if padded else (len(now) > len(was)) - (len(now) < len(was))
