@@ -4,8 +4,9 @@ Truth is by source partition: numbers that no reader had (lost), and that reader
 user wished away (offsets set ahead) is not lost, and the audit does not claim to see it. A verdict is
 
 - held: wrong where exactly-once was off at some time, unless a former name of the connector is broken for that; where a
-  number is lost; and where a source partition is doubled, unless a finding on the connector says so: an interrupted snapshot that began again (NAMES_TWICE), or, where the user
-  did so, offsets that were removed or altered (BY_WISH). Kafka kept its promise then, and readers have records twice;
+  number is lost; and where a source partition is doubled, unless a finding on the connector says so: an interrupted
+  snapshot that began again (NAMES_TWICE), or, where the user did so, offsets that were removed or altered (BY_WISH).
+  Kafka kept its promise then, and readers have records twice;
 - broken: each finding that it rests on is a claim, and each has to be true.
   TWICE says that records were read again, or skipped: a source partition that it names has to be doubled, or lost.
   That it was a user's own request that set the offset back makes it no less true.

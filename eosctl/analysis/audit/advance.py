@@ -1,9 +1,9 @@
 """Whether a source offset lies behind the one before it, as far as its numbers tell.
 
 1. Both are objects; a field that only one of them has is not compared. Booleans are not numbers.
-2. Text counts as a number where both texts are alike up to digits at their end (`binlog.000007`, a GTID set's `…:1-97`):
-   of the same length, or neither of them with a leading zero. Any other change of a text leaves the question open: the
-   numbers beside it may have begun again.
+2. Text counts as a number where both texts are alike up to digits at their end (`binlog.000007`, a GTID set's
+   `…:1-97`): of the same length, or neither of them with a leading zero. Any other change of a text leaves the question
+   open: the numbers beside it may have begun again.
 3. BACK: a number is lower, none is higher, and no text changed. A lower number beside a higher one is the ordinary
    carry of an offset with several digits (file and position, timestamp and sequence).
 """
