@@ -8,6 +8,7 @@ release = version = __version__
 extensions = ["myst_parser"]
 exclude_patterns = ["build"]
 myst_heading_anchors = 3
+smartquotes = False  # a flag has two hyphens
 nitpicky = True
 html_theme = "furo"
 html_title = f"eosctl {version}"

@@ -1,5 +1,5 @@
-"""Writes what is generated from the tree of commands: man pages, shell completions, the README's table of commands, the
-command reference in docs/reference, and docs/rules.md, from the catalogue of findings.
+"""Writes what is generated from the tree of commands: man pages, shell completions, the command reference in
+docs/reference, and docs/rules.md, from the catalogue of findings.
 
     python -m eosctl.reference           write them
     python -m eosctl.reference --check   fail, naming them, where one is not what the tree says
@@ -16,24 +16,21 @@ from eosctl.analysis.catalogue.index import THEMES
 from eosctl.analysis.rules.registry import RULES, commands_reporting
 from eosctl.cli import PROGRAM, root_command
 from eosctl.reference.man_pages import man_page
-from eosctl.reference.markdown import overview, pages
+from eosctl.reference.markdown import pages
 from eosctl.reference.shell_scripts import SCRIPTS
 from eosctl.render.views.rules import findings_page
 from eosctl.shell.command_tree import page_name, walk
 
-BEGIN: Final = "<!-- reference -->"
-END: Final = "<!-- /reference -->"
 GENERATED: Final = "made by `make reference`: do not edit"
 
 
-def generated(readme: str) -> dict[Path, str]:
+def generated() -> dict[Path, str]:
     """Every generated file by its path in the checkout, with the text that it should have."""
     commands = list(walk(root_command(), PROGRAM))
     files = {Path("completions", name): text.format(generated=GENERATED) for name, text in SCRIPTS.items()}
     files |= {Path("man", f"{page_name(each.path)}.1"): man_page(each, GENERATED) for each in commands}
     files |= {Path("docs", "reference", f"{name}.md"): text for name, text in pages(commands, GENERATED).items()}
-    files |= {Path("docs", "rules.md"): _findings_page()}
-    return files | {Path("README.md"): with_reference(readme, overview(commands, "docs/reference/"))}
+    return files | {Path("docs", "rules.md"): _findings_page()}
 
 
 def _findings_page() -> str:
@@ -44,18 +41,9 @@ def _findings_page() -> str:
     return findings_page(themes, {theme.title: theme.numbers for theme in THEMES})
 
 
-def with_reference(readme: str, reference: str) -> str:
-    """The README with what stands between its markers replaced; ValueError where they are missing or in disorder."""
-    before, begin, rest = readme.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not (begin and end):
-        raise ValueError(f"README.md has no {BEGIN} … {END}: put the two lines where the command reference belongs")
-    return f"{before}{BEGIN}\n<!-- {GENERATED} -->\n\n{reference}\n{END}{after}"
-
-
 def main(args: Sequence[str], root: Path) -> int:
     """Write or check the files under `root`; 1 where a check finds a difference."""
-    files = generated((root / "README.md").read_text("utf-8"))
+    files = generated()
     made = (path.relative_to(root) for pattern in ("man/*.1", "docs/reference/*.md") for path in root.glob(pattern))
     stale = [path for path in made if path not in files]
     if "--check" in args:

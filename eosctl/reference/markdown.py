@@ -22,31 +22,26 @@ def pages(commands: Sequence[CommandHelp], notice: str) -> dict[str, str]:
 
     commands are the whole tree, the root first, as `walk` yields it; a group's page holds its commands too.
     """
-    root, *others = commands
+    others = commands[1:]
     tops = [each for each in others if each.path.count(" ") == 1]
-    texts = {"index": _index(root, tops), SHARED_PAGE: _shared(commands)}
+    texts = {"index": _index(commands, tops), SHARED_PAGE: _shared(commands)}
     for top in tops:
         family = [each for each in others if f"{each.path} ".startswith(f"{top.path} ")]
         texts[page_name(top.path)] = "\n".join(_section(each, 1 + (each is not top)) for each in family)
     return {name: f"<!-- {notice} -->\n\n{text.rstrip()}\n" for name, text in texts.items()}
 
 
-def overview(commands: Sequence[CommandHelp], folder: str) -> str:
-    """A table of all commands that do something; links lead to their pages in `folder`."""
-    rows = [f"| {_link(each, folder)} | {_prose(each.summary)} |" for each in commands if not each.is_group]
-    return "\n".join(("| command | |", "|---|---|", *rows, ""))
+def _index(commands: Sequence[CommandHelp], tops: Sequence[CommandHelp]) -> str:
+    rows = [f"| {_link(each)} | {_prose(each.summary)} |" for each in commands if not each.is_group]
+    names = "\n".join((*(page_name(each.path) for each in tops), SHARED_PAGE))
+    tree = f"```{{toctree}}\n:hidden:\n\n{names}\n```"
+    return "\n".join(("# Commands", "", "| command | |", "|---|---|", *rows, "", *_body(commands[0]), tree))
 
 
-def _link(command: CommandHelp, folder: str) -> str:
+def _link(command: CommandHelp) -> str:
     top = " ".join(command.path.split()[:2])
     anchor = "" if command.path == top else f"#{page_name(command.path)}"
-    return f"[`{command.path}`]({folder}{page_name(top)}.md{anchor})"
-
-
-def _index(root: CommandHelp, tops: Sequence[CommandHelp]) -> str:
-    names = "\n".join((*(page_name(each.path) for each in tops), SHARED_PAGE))
-    tree = f"```{{toctree}}\n:maxdepth: 1\n\n{names}\n```"
-    return "\n".join(("# Commands", "", *_body(root), tree))
+    return f"[`{command.path}`]({page_name(top)}.md{anchor})"
 
 
 def _section(command: CommandHelp, level: int) -> str:
@@ -56,7 +51,7 @@ def _section(command: CommandHelp, level: int) -> str:
 
 def _body(command: CommandHelp) -> Iterator[str]:
     if not command.is_group:
-        yield from ("```", command.usage, "```", "")
+        yield from ("```text", command.usage, "```", "")
     for paragraph in command.paragraphs:
         yield from (_prose(paragraph), "")
     for title, block in command.blocks.items():
@@ -77,7 +72,7 @@ def _block(title: str, block: str) -> Iterator[str]:
             name, _, meaning = line.partition(" ")
             yield f"| `{name}` | {_cell(meaning.strip())} |"
     else:
-        yield from ("```sh" if title == "Examples" else "```", *lines, "```")
+        yield from ("```sh" if title == "Examples" else "```text", *lines, "```")
 
 
 def _shared(commands: Sequence[CommandHelp]) -> str:

@@ -6,6 +6,7 @@ there becomes a picture, with the command as its title.
 
 import re
 import shlex
+from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
 
@@ -34,8 +35,12 @@ SHOWN = {
     "fence": "eosctl fence --connector payments --dry-run",
     "transactions-hanging": "eosctl transactions hanging --max-transaction-timeout 0",
     "doctor": "eosctl doctor",
+    "audit": "eosctl audit --connector orders",
 }
 """The command of each picture."""
+TOUR = ("offsets-show", "migrate-offsets", "audit")
+"""The pictures that the README shows one after the other."""
+SECONDS_A_PICTURE = 6
 SOURCE = "org.apache.kafka.connect.file.FileStreamSourceConnector"
 FONT = 'Menlo, Consolas, "DejaVu Sans Mono", monospace'
 
@@ -55,6 +60,28 @@ def draw(name: str, command: str, screen: str) -> None:
     (PICTURES / f"{name}.svg").write_text("".join(f"{line.rstrip()}\n" for line in svg.splitlines()), "utf-8")
 
 
+def animate(name: str, shown: Sequence[str]) -> None:
+    """docs/pictures/NAME.svg: these pictures in turn; the first alone for those who want no motion."""
+    pictures = [(PICTURES / f"{each}.svg").read_text("utf-8") for each in shown]
+    sizes = [tuple(map(float, re.findall(r'viewBox="0 0 (\S+) (\S+)"', each)[0])) for each in pictures]
+    width, height = (max(side) for side in zip(*sizes, strict=True))
+    frames = [
+        f'<g class="frame" style="animation-delay: {number * SECONDS_A_PICTURE}s">\n'
+        + picture.replace("<svg ", f'<svg width="{size[0]}" height="{size[1]}" ', 1)
+        + "</g>\n"
+        for number, (picture, size) in enumerate(zip(pictures, sizes, strict=True))
+    ]
+    turn = len(shown) * SECONDS_A_PICTURE
+    style = (
+        f".frame {{opacity: 0; animation: turn {turn}s step-end infinite}}\n"
+        f"@keyframes turn {{0% {{opacity: 1}} {100 / len(shown):.3f}% {{opacity: 0}}}}\n"
+        "@media (prefers-reduced-motion: reduce)"
+        " {.frame {animation: none} .frame:first-of-type {opacity: 1}}\n"
+    )
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}">\n<style>\n{style}</style>\n'
+    (PICTURES / f"{name}.svg").write_text(f"{head}{''.join(frames)}</svg>\n", "utf-8")
+
+
 @pytest.mark.timeout(600)
 def test_draw(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # the worker's directory too: file names in the pictures are those of no machine
@@ -71,6 +98,7 @@ def test_draw(tmp_path, monkeypatch):
             code, screen = in_terminal(shlex.split(command)[1:], COLUMNS, tmp_path, cluster, narrate=False)
             assert code in {0, 1}, screen
             draw(name, command, screen)
+    animate("tour", TOUR)
 
 
 def _set_the_stage(sandbox: Sandbox, directory: Path, cluster: dict[str, str]) -> None:

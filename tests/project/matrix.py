@@ -1,6 +1,6 @@
-"""The table of Kafka versions in the README, from what `make matrix` saw.
+"""The page of tested Kafka versions, from what `make matrix` saw.
 
-    python -m tests.project.matrix build/matrix.xml…   keep the result in docs/matrix.json, and write the table
+    python -m tests.project.matrix build/matrix.xml…   keep the result in docs/matrix.json, and write docs/versions.md
 
 The result is pytest's JUnit file; of several, an area counts as the last one has it. A test belongs to the version in
 its parameters; those without one run on the default version in `make test` and are not counted here.
@@ -18,7 +18,7 @@ from tests.side_by_side import version_of
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULT = Path("docs", "matrix.json")
-BEGIN, END = "<!-- matrix -->", "<!-- /matrix -->"
+PAGE = Path("docs", "versions.md")
 
 Result = Mapping[str, Any]
 
@@ -41,14 +41,15 @@ def area_of(module: str) -> str:
     return module.rpartition(".")[2].removeprefix("test_").replace("_", " ")
 
 
-def table(result: Result) -> str:
-    """The result as a table: a row for each area, a column for each version."""
+def page(result: Result) -> str:
+    """The result as a page: a row for each area, a column for each version."""
     versions = sorted({version for cells in result["areas"].values() for version in cells}, key=_numbers)
-    lines = [f"Tests on real brokers and workers, {result['date']}, eosctl {result['eosctl']}:", ""]
+    seen = f"Tests on real brokers and workers, {result['date']}, eosctl {result['eosctl']}. `make matrix` runs them."
+    lines = ["<!-- made by `make matrix`: do not edit -->", "", "# Tested versions of Kafka", "", seen, ""]
     lines += [f"| | {' | '.join(versions)} |", f"|---|{'---|' * len(versions)}"]
     for area, cells in result["areas"].items():
         lines.append(f"| {area} | {' | '.join(_cell(cells.get(version)) for version in versions)} |")
-    return "\n".join(lines)
+    return "\n".join((*lines, ""))
 
 
 def _numbers(version: str) -> tuple[int, ...]:
@@ -61,24 +62,14 @@ def _cell(counts: Mapping[str, int] | None) -> str:
     return f"**{counts['failed']} failed**, {counts['passed']}" if counts["failed"] else f"{counts['passed']} passed"
 
 
-def with_table(readme: str, result: Result) -> str:
-    """The README with the table between its markers; ValueError where they are missing."""
-    before, begin, rest = readme.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not (begin and end):
-        raise ValueError(f"README.md has no {BEGIN} … {END}: put the two lines where the table belongs")
-    return f"{before}{BEGIN}\n{table(result)}\n{END}{after}"
-
-
 def main(junits: Sequence[Path], root: Path) -> int:
-    """Keep the result and write the table; 1 where a test failed or none ran."""
+    """Keep the result and write the page; 1 where a test failed or none ran."""
     results = [result_of(each.read_text("utf-8")) for each in junits]
     areas = {area: cells for each in results for area, cells in each["areas"].items()}
     date = max(each["date"] for each in results)
     result = {"date": date, "eosctl": __version__, "areas": dict(sorted(areas.items()))}
     (root / RESULT).write_text(json.dumps(result, indent=1) + "\n", "utf-8")
-    readme = root / "README.md"
-    readme.write_text(with_table(readme.read_text("utf-8"), result), "utf-8")
+    (root / PAGE).write_text(page(result), "utf-8")
     cells = [cell for each in result["areas"].values() for cell in each.values()]
     return int(not cells or any(cell["failed"] for cell in cells))
 

@@ -1,8 +1,6 @@
-"""The README's table of Kafka versions says what was seen."""
+"""The page of tested Kafka versions says what was seen."""
 
 import json
-
-import pytest
 
 from tests.project import matrix
 
@@ -17,25 +15,22 @@ JUNIT = """<testsuites><testsuite name="pytest" timestamp="2026-01-31T12:00:00.0
 </testsuite></testsuites>"""
 
 
-def test_the_readme_says_what_the_last_result_says(root):
+def test_the_page_says_what_the_last_result_says(root):
     result = json.loads((root / matrix.RESULT).read_text("utf-8"))
-    readme = (root / "README.md").read_text("utf-8")
-    assert matrix.with_table(readme, result) == readme
+    assert matrix.page(result) == (root / matrix.PAGE).read_text("utf-8")
 
 
 def test_a_result_counts_by_area_and_version(tmp_path):
     (tmp_path / "docs").mkdir()
-    (tmp_path / "README.md").write_text(f"# x\n\n{matrix.BEGIN}\n{matrix.END}\n")
     junit = tmp_path / "matrix.xml"
     junit.write_text(JUNIT)
     assert matrix.main([junit], tmp_path) == 1
-    lines = (tmp_path / "README.md").read_text().splitlines()
-    assert lines[5:] == [
+    lines = (tmp_path / matrix.PAGE).read_text().splitlines()
+    assert lines[6:] == [
         "| | 3.3.2 | 4.3.1 |",
         "|---|---|---|",
         "| fence states | 1 passed | **1 failed**, 2 |",
         "| kafka log | – | **1 failed**, 0 |",
-        matrix.END,
     ]
     junit.write_text(JUNIT.replace('<failure message="no"/>', "").replace('<error message="no"/>', ""))
     assert matrix.main([junit], tmp_path) == 0
@@ -43,7 +38,6 @@ def test_a_result_counts_by_area_and_version(tmp_path):
 
 def test_an_area_that_ran_again_counts_as_it_ran_last(tmp_path):
     (tmp_path / "docs").mkdir()
-    (tmp_path / "README.md").write_text(f"{matrix.BEGIN}{matrix.END}")
     first, again = tmp_path / "first.xml", tmp_path / "again.xml"
     first.write_text(JUNIT)
     passing = JUNIT.replace('<failure message="no"/>', "").replace('<error message="no"/>', "")
@@ -56,12 +50,6 @@ def test_an_area_that_ran_again_counts_as_it_ran_last(tmp_path):
 
 def test_a_run_of_nothing_is_no_success(tmp_path):
     (tmp_path / "docs").mkdir()
-    (tmp_path / "README.md").write_text(f"{matrix.BEGIN}{matrix.END}")
     junit = tmp_path / "matrix.xml"
     junit.write_text('<testsuites><testsuite timestamp="2026-01-31T12:00:00"/></testsuites>')
     assert matrix.main([junit], tmp_path) == 1
-
-
-def test_a_readme_without_markers_is_refused():
-    with pytest.raises(ValueError, match="put the two lines where"):
-        matrix.with_table("# x", {"areas": {}})
