@@ -1,42 +1,85 @@
-"""What each Kafka client of a Connect cluster is reported, layer by layer.
+"""What each Kafka client of a Connect cluster is configured with: KIP-458, KIP-618, Kafka 3.3 to 4.3.
 
-1. Producers and consumers (Worker.baseProducerConfigs, baseConsumerConfigs): the worker's bootstrap.servers, then its
-   `producer.` or `consumer.` settings, then the connector's `producer.override.` or `consumer.override.` ones. The
-   worker's own security settings do not reach them.
-2. Admin clients (Worker.adminConfigs): all worker settings but those that begin `producer.`, `consumer.` or `admin.`;
-   then `admin.`; then the connector's `admin.override.`.
-3. The worker's own clients: all its settings.
-4. Clients that MirrorMaker 2's connectors make (MirrorConnectorConfig): the connector's `source.cluster.` settings,
-   then `source.consumer.` and so on; the same for `target.`; then for both `consumer.`, `producer.`, `admin.`.
-5. connector.client.config.override.policy decides which overrides are accepted (KIP-458): All; Principal, which takes
+1. Producers and consumers (Worker.baseProducerConfigs, baseConsumerConfigs): what Connect sets itself, with the
+   worker's bootstrap.servers; then the worker's `producer.` or `consumer.` settings, its metrics.context, and the
+   connector's `producer.override.` or `consumer.override.` ones. The worker's own security settings do not reach them.
+2. With exactly-once, a source task's producer is idempotent and has the task's transactional ID, and the consumer of
+   its offsets reads committed, whatever anybody sets (exactlyOnceSourceTaskProducerConfigs,
+   exactlyOnceSourceOffsetsConsumerConfigs). Without, that consumer reads committed unless somebody says otherwise.
+3. Admin clients (Worker.adminConfigs): all worker settings but those that begin `producer.`, `consumer.` or `admin.`;
+   then `admin.`; then the connector's `admin.override.`; then metrics.context.
+4. The worker's own clients: all its settings.
+5. Clients that MirrorMaker 2's connectors make (MirrorConnectorConfig): addresses and security of the connector's
+   `source.cluster.`, then all of its `consumer.`, then of `source.consumer.`; the same for `target.` and the others.
+6. connector.client.config.override.policy decides which overrides are accepted (KIP-458): All; Principal, which takes
    sasl.jaas.config, sasl.mechanism and security.protocol; None; Allowlist, those of
    connector.client.config.override.allowlist. A connector with others is refused when it is created.
+
+Not among them is what the worker learns while it runs: metrics.context.connect.kafka.cluster.id, and the client.id
+that MirrorMaker's connectors make of their roles.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
+from eosctl.model.client_configs import (
+    ADMIN,
+    CONSUMER,
+    KINDS,
+    PRODUCER,
+    ClientConfig,
+    merged,
+    stripped,
+)
+from eosctl.model.client_keys import CLIENT_KEYS
 from eosctl.model.client_properties import Property
-from eosctl.model.client_roles import ClientConfig, ClientRole, ConnectorConfig, WorkerConfig
+from eosctl.model.client_roles import ClientRole, ConnectorConfig, WorkerConfig
+from eosctl.model.names import ConnectorTaskId, task_transactional_id
 
 Properties = Mapping[str, Property]
 
 CLIENT_PREFIXES: Final = ("producer.", "consumer.", "admin.")
-_PREFIX: Final = {
-    ClientRole.PRODUCER: "producer.",
-    ClientRole.CONSUMER: "consumer.",
-    ClientRole.ADMIN: "admin.",
-    ClientRole.SINK_CONSUMER: "consumer.",
-    ClientRole.DEAD_LETTER_QUEUE: "producer.",
-    ClientRole.SINK_ADMIN: "admin.",
-}
 _MIRROR: Final = {
-    ClientRole.MIRROR_SOURCE_ADMIN: ("source.", "admin."),
-    ClientRole.MIRROR_SOURCE_CONSUMER: ("source.", "consumer."),
-    ClientRole.MIRROR_OFFSET_SYNCS: ("source.", "producer."),
-    ClientRole.MIRROR_TARGET_ADMIN: ("target.", "admin."),
-    ClientRole.MIRROR_TARGET_CONSUMER: ("target.", "consumer."),
+    ClientRole.MIRROR_SOURCE_ADMIN: "source.",
+    ClientRole.MIRROR_SOURCE_CONSUMER: "source.",
+    ClientRole.MIRROR_OFFSET_SYNCS: "source.",
+    ClientRole.MIRROR_TARGET_ADMIN: "target.",
+    ClientRole.MIRROR_TARGET_CONSUMER: "target.",
 }
+_SERIALIZATION: Final = "org.apache.kafka.common.serialization.ByteArray"
+_OF_CONNECT: Final[Mapping[str, Mapping[str, str]]] = {
+    ADMIN: {},
+    PRODUCER: {
+        "key.serializer": f"{_SERIALIZATION}Serializer",
+        "value.serializer": f"{_SERIALIZATION}Serializer",
+        "max.block.ms": str(2**63 - 1),
+        "enable.idempotence": "false",
+        "acks": "all",
+        "max.in.flight.requests.per.connection": "1",
+        "delivery.timeout.ms": str(2**31 - 1),
+    },
+    CONSUMER: {
+        "enable.auto.commit": "false",
+        "auto.offset.reset": "earliest",
+        "key.deserializer": f"{_SERIALIZATION}Deserializer",
+        "value.deserializer": f"{_SERIALIZATION}Deserializer",
+    },
+}
+"""What Connect sets before anybody else: Worker.baseProducerConfigs, baseConsumerConfigs."""
+_CLIENT_ID: Final = {
+    ClientRole.PRODUCER: "connector-producer-",
+    ClientRole.CONSUMER: "connector-consumer-",
+    ClientRole.ADMIN: "connector-adminclient-",
+    ClientRole.SINK_CONSUMER: "connector-consumer-",
+    ClientRole.DEAD_LETTER_QUEUE: "connector-dlq-producer-",
+    ClientRole.SINK_ADMIN: "connector-dlq-adminclient-",
+}
+DEFAULT_SERVERS: Final = "localhost:9092"
+METRICS: Final = "metrics.context."
+MIRROR_CLIENT_KEYS: Final = frozenset(
+    key for key in CLIENT_KEYS if key in {"bootstrap.servers", "security.protocol"} or key.startswith(("ssl.", "sasl."))
+)
+"""MirrorClientConfig.CLIENT_CONFIG_DEF: what a setting of a whole cluster may be."""
 POLICIES: Final = ("All", "Principal", "None", "Allowlist")
 KAFKAS_POLICIES: Final = "org.apache.kafka.connect.connector.policy"
 PRINCIPAL_ONLY: Final = frozenset({"sasl.jaas.config", "sasl.mechanism", "security.protocol"})
@@ -44,40 +87,89 @@ PRINCIPAL_ONLY: Final = frozenset({"sasl.jaas.config", "sasl.mechanism", "securi
 
 def worker_client(worker: WorkerConfig) -> ClientConfig:
     """The worker's own clients."""
-    return ClientConfig(ClientRole.WORKER, None, worker.properties)
+    servers = {} if worker.unread else {"bootstrap.servers": Property(DEFAULT_SERVERS, "bootstrap.servers by default")}
+    return ClientConfig(ClientRole.WORKER, None, {**servers, **worker.properties}, worker.version, unread=worker.unread)
 
 
-def connector_client(worker: WorkerConfig, connector: ConnectorConfig, role: ClientRole) -> ClientConfig:
-    """The client that this worker makes for `role` of the connector."""
+def connector_client(
+    worker: WorkerConfig, connector: ConnectorConfig, role: ClientRole, *, exactly_once: bool, task: int = 0
+) -> ClientConfig:
+    """The client that this worker makes for `role` of the connector, or of its task.
+
+    exactly_once is whether source tasks are transactional. Overrides that the worker's policy refuses are left out.
+    """
     if role in _MIRROR:
-        return ClientConfig(role, connector.name, _mirror_layers(connector, role))
-    prefix = _PREFIX[role]
-    bootstrap = {key: found for key, found in worker.properties.items() if key == "bootstrap.servers"}
-    basis: Properties = bootstrap
-    if prefix == "admin.":
-        basis = {key: each for key, each in worker.properties.items() if not key.startswith(CLIENT_PREFIXES)}
-    reported = _stripped(connector.properties, f"{prefix}override.")
-    allowed = {key: each for key, each in reported.items() if may_override(worker, key)}
-    return ClientConfig(role, connector.name, {**basis, **_stripped(worker.properties, prefix), **allowed})
+        return ClientConfig(role, connector.name, _mirror_layers(connector, role), worker.version)
+    kind = KINDS[role]
+    overrides = stripped(connector.properties, f"{kind}.override.")
+    refused = tuple(sorted(key for key in overrides if not may_override(worker, key)))
+    accepted = {key: each for key, each in overrides.items() if key not in refused}
+    last = (accepted, _metrics_context(worker)) if kind == ADMIN else (_metrics_context(worker), accepted)
+    found = merged((*_worker_layers(worker, ConnectorTaskId(connector.name, task), role), *last))
+    if exactly_once or worker.unread is None:
+        found |= _set_by_role(found, worker, ConnectorTaskId(connector.name, task), role, exactly_once)
+    return ClientConfig(role, connector.name, found, worker.version, refused, worker.unread)
+
+
+def _worker_layers(worker: WorkerConfig, task: ConnectorTaskId, role: ClientRole) -> tuple[Properties, ...]:
+    """What Connect sets, then the worker: nothing of Connect where the worker may have changed it unseen."""
+    kind = KINDS[role]
+    own = stripped(worker.properties, f"{kind}.")
+    servers = worker.properties.get("bootstrap.servers")
+    listed = {} if servers is None else {"bootstrap.servers": Property(_listed(servers.value), servers.origin)}
+    general = {key: each for key, each in worker.properties.items() if not key.startswith(CLIENT_PREFIXES)}
+    layers = (listed, general if kind == ADMIN else {}, own)
+    if worker.unread is not None:
+        return layers
+    group = {"group.id": f"connect-{task.connector}"} if kind == CONSUMER else {}
+    client_id = f"{_CLIENT_ID[role]}{task.connector}-{task.task}"
+    first = {"bootstrap.servers": DEFAULT_SERVERS, **_OF_CONNECT[kind], **group, "client.id": client_id}
+    return ({key: Property(value, f"{key} by Connect") for key, value in first.items()}, *layers)
+
+
+def _listed(text: str) -> str:
+    """A list as Kafka splits and joins it: without blanks around its parts (WorkerConfig.bootstrapServers)."""
+    return ",".join(part.strip() for part in text.split(","))
+
+
+def _metrics_context(worker: WorkerConfig) -> Properties:
+    """ConnectUtils.addMetricsContextProperties."""
+    found = {key: each for key, each in worker.properties.items() if key.startswith(METRICS)}
+    group = worker.properties.get("group.id")
+    return found if group is None else {**found, f"{METRICS}connect.group.id": group}
+
+
+def _set_by_role(
+    found: Properties, worker: WorkerConfig, task: ConnectorTaskId, role: ClientRole, exactly_once: bool
+) -> dict[str, Property]:
+    """What a source task's clients have whatever is set, and what they have where nobody set it."""
+    if role is ClientRole.PRODUCER and exactly_once:
+        name = task_transactional_id(worker.group_id, task)
+        ids = {"transactional.id": Property(name, "transactional.id by Connect")} if worker.group_id else {}
+        return {**ids, "enable.idempotence": _ensured(found, "enable.idempotence", "true")}
+    if role is ClientRole.CONSUMER and (exactly_once or "isolation.level" not in found):
+        return {"isolation.level": _ensured(found, "isolation.level", "read_committed")}
+    return {}
+
+
+def _ensured(found: Properties, key: str, value: str) -> Property:
+    """As given where that is `value` in upper or lower case (ConnectUtils.ensureProperty)."""
+    given = found.get(key)
+    return given if given is not None and given.value.lower() == value else Property(value, f"{key} by Connect")
 
 
 def _mirror_layers(connector: ConnectorConfig, role: ClientRole) -> Properties:
-    side, kind = _MIRROR[role]
+    side, kind = _MIRROR[role], f"{KINDS[role]}."
     if role is ClientRole.MIRROR_OFFSET_SYNCS and connector.get("offset-syncs.topic.location") == "target":
         side = "target."
-    prefixes = (kind, f"{side}cluster.", f"{side}{kind}")
-    return _merged(_stripped(connector.properties, prefix) for prefix in prefixes)
-
-
-def _merged(layers: Iterable[Properties]) -> Properties:
-    merged: dict[str, Property] = {}
-    for layer in layers:
-        merged |= layer
-    return merged
-
-
-def _stripped(properties: Properties, prefix: str) -> Properties:
-    return {key[len(prefix) :]: each for key, each in properties.items() if key.startswith(prefix)}
+    cluster = stripped(connector.properties, f"{side}cluster.")
+    common = {key: each for key, each in cluster.items() if key in MIRROR_CLIENT_KEYS}
+    own = stripped(connector.properties, kind)
+    found = merged((common, own, stripped(connector.properties, side + kind)))
+    if KINDS[role] == CONSUMER:
+        found.setdefault("auto.offset.reset", Property("earliest", "auto.offset.reset by MirrorMaker"))
+        found["enable.auto.commit"] = Property("false", "enable.auto.commit by MirrorMaker")
+    return found
 
 
 def override_policy(worker: WorkerConfig) -> str | None:

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
+from eosctl.analysis.client_configs import worker_client
 from eosctl.analysis.output_topics import output_topics
-from eosctl.analysis.source_stores import server_set
 from eosctl.model.acls import PatternType
+from eosctl.model.client_configs import server_set
 from eosctl.model.client_roles import ConnectCluster
 
 
@@ -17,7 +18,7 @@ def place_of(clusters: Sequence[ConnectCluster], addresses: frozenset[str], give
     """
     if given is not None:
         return server_set(given)
-    workers = [server_set(each.get("bootstrap.servers")) for cluster in clusters for each in cluster.workers]
+    workers = [worker_client(each).bootstrap_servers for cluster in clusters for each in cluster.workers]
     return next((each for each in workers if not each.isdisjoint(addresses)), workers[0])
 
 

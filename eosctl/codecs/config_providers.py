@@ -5,8 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from eosctl.errors import ConfigError
-
-REFERENCE: Final = re.compile(r"\$\{([^}:]*):(?:([^}:]*):)?([^}]*)\}")
+from eosctl.model.client_properties import REFERENCE
 
 Lookup = Callable[[str, str, str], str]
 """(class of the provider, path, key) -> the value; raises ConfigError."""

@@ -9,10 +9,9 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from eosctl.codecs.config_providers import REFERENCE
 from eosctl.codecs.properties import decode_properties
 from eosctl.errors import ConfigError, Undecodable
-from eosctl.model.client_properties import Property
+from eosctl.model.client_properties import REFERENCE, Property
 from eosctl.model.client_roles import ConnectorConfig
 
 UNKNOWN_CLASS: Final = {"connector.class": "unknown"}

@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from eosctl.codecs.jaas import decode_jaas
-from eosctl.codecs.secrets import HIDDEN
 from eosctl.errors import ConfigError
-from eosctl.model.client_properties import Property, SecurityProtocol
+from eosctl.model.client_properties import HIDDEN, Property, SecurityProtocol
 
 ANONYMOUS: Final = "User:ANONYMOUS"
 WITH_USER_NAME: Final = frozenset({"PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"})

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Final
 
-from eosctl.codecs.config_providers import REFERENCE
 from eosctl.codecs.secrets import looks_secret
 from eosctl.errors import ConfigError
+from eosctl.model.client_properties import REFERENCE
 from eosctl.model.profile import Profile, Profiles
 
 TOP: Final = ("current", "profiles")

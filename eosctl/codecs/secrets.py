@@ -17,8 +17,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Final
 
-HIDDEN: Final = "[hidden]"
-"""What stands in the place of a value that may be a secret."""
+from eosctl.model.client_properties import HIDDEN
 
 Mask = Callable[[Mapping[str, object]], dict[str, object]]
 

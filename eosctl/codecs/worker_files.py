@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 
-from eosctl.codecs.config_providers import REFERENCE
 from eosctl.codecs.connector_files import connector_of
 from eosctl.codecs.properties import decode_properties
 from eosctl.errors import ConfigError
-from eosctl.model.client_properties import Property
+from eosctl.model.client_properties import REFERENCE, Property
 from eosctl.model.client_roles import ConnectCluster, ConnectorConfig, WorkerConfig
 from eosctl.model.offset_stores import SourceSupport
 

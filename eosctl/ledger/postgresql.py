@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
-from eosctl.codecs.config_providers import REFERENCE, Lookup, resolve_references
+from eosctl.codecs.config_providers import Lookup, resolve_references
 from eosctl.errors import Bug, ConfigError, EosctlError, NotAuthorized, TimedOut, Undecodable, Unreachable, UsageError
 from eosctl.ledger.store import BUSY_S, Dialect, Row, Value
+from eosctl.model.client_properties import REFERENCE
 
 if TYPE_CHECKING:
     import psycopg

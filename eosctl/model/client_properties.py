@@ -1,8 +1,15 @@
 """What a Kafka client is configured with: Java client properties, where each came from, and who they make it."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
+
+HIDDEN: Final = "[hidden]"
+"""Stands for a value that may be a secret."""
+REFERENCE: Final = re.compile(r"\$\{([^}:]*):(?:([^}:]*):)?([^}]*)\}")
+"""A reference to a config provider in a value: `${provider:path:key}` or `${provider:key}` (KIP-297)."""
 
 
 class SecurityProtocol(StrEnum):

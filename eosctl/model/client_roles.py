@@ -1,4 +1,4 @@
-"""Who is a Kafka client in a Connect cluster, and what its client is configured with."""
+"""Who is a Kafka client in a Connect cluster, and the workers and connectors whose settings decide on it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,6 +6,8 @@ from enum import StrEnum
 
 from eosctl.model.client_properties import Property
 from eosctl.model.offset_stores import SourceSupport
+from eosctl.model.skipped import Skipped
+from eosctl.model.versions import NEWEST, KafkaVersion
 
 
 class ClientRole(StrEnum):
@@ -33,9 +35,16 @@ class ClientRole(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class WorkerConfig:
-    """A worker's properties and where they were given. Their repr shows none: they hold passwords."""
+    """A worker's properties and where they were given. Their repr shows none: they hold passwords.
+
+    version is the Kafka that it runs. dedicated says that it is one of a dedicated MirrorMaker, which accepts every
+    override. unread is why it may have settings beside these; None: these are all.
+    """
 
     properties: Mapping[str, Property]
+    version: KafkaVersion = NEWEST
+    dedicated: bool = False
+    unread: Skipped | None = None
 
     def get(self, key: str, default: str = "") -> str:
         """The value of `key`, or `default`."""
@@ -79,7 +88,9 @@ class WorkerConfig:
 
     @property
     def override_policy(self) -> str:
-        """connector.client.config.override.policy (KIP-458); All since 3.0."""
+        """connector.client.config.override.policy (KIP-458); All since 3.0, and always in MirrorMaker.addHerder."""
+        if self.dedicated:
+            return "All"
         return self.get("connector.client.config.override.policy", "All").strip()
 
 
@@ -150,23 +161,3 @@ class ConnectCluster:
     def group_id(self) -> str:
         """The group.id that they share."""
         return self.workers[0].group_id
-
-
-@dataclass(frozen=True, slots=True)
-class ClientConfig:
-    """The configuration of one client: merged properties with their origin, for a role of a connector (or of none)."""
-
-    role: ClientRole
-    connector: str | None
-    properties: Mapping[str, Property]
-
-    def get(self, key: str) -> str | None:
-        """The value of `key`, None where nobody gave it."""
-        found = self.properties.get(key)
-        return None if found is None else found.value
-
-    @property
-    def bootstrap_servers(self) -> frozenset[str]:
-        """The addresses it starts from, as the set of strings that Connect compares."""
-        text = self.get("bootstrap.servers") or ""
-        return frozenset(server.strip() for server in text.split(",") if server.strip())

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from eosctl.codecs.secrets import HIDDEN, looks_secret
+from eosctl.codecs.secrets import looks_secret
 from eosctl.model.client_keys import CLIENT_KEYS
+from eosctl.model.client_properties import HIDDEN
 from eosctl.model.profile import EffectiveSetting, EffectiveSettings
 from eosctl.operations.session import Session
 

@@ -8,7 +8,8 @@ from eosctl.codecs.principals import SubjectOf, Unresolved, resolve_principal
 from eosctl.errors import ConfigError
 from eosctl.model.acl_plan import AclRequest, Need, Reason, same_cluster
 from eosctl.model.acls import AclBinding, Operation, ResourcePattern
-from eosctl.model.client_roles import ClientConfig, ClientRole, ConnectorConfig, WorkerConfig
+from eosctl.model.client_configs import ClientConfig
+from eosctl.model.client_roles import ClientRole, ConnectorConfig, WorkerConfig
 from eosctl.model.offset_stores import SourceSupport
 
 Principals = Callable[[ClientConfig], str]
@@ -116,7 +117,7 @@ class Planner:
 
     def client(self, connector: ConnectorConfig, role: ClientRole) -> Client:
         """The client of this role of the connector."""
-        return self.book.client(connector_client(self.worker, connector, role))
+        return self.book.client(connector_client(self.worker, connector, role, exactly_once=self.exactly_once))
 
     def exists(self, client: Client, topic: str) -> bool | None:
         """Whether the topic exists where this client looks for it; None where that is not known."""

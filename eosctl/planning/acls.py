@@ -15,10 +15,10 @@ from typing import Final
 from eosctl.analysis.acl_findings import find_in_acls
 from eosctl.analysis.authorizer import allows
 from eosctl.analysis.catalogue.acls import REFERENCE_UNRESOLVED
-from eosctl.codecs.config_providers import REFERENCE
 from eosctl.codecs.principals import SubjectOf
 from eosctl.model.acl_plan import AclPlan, AclRequest, Need, PlannedBinding, Reason
 from eosctl.model.acls import IMPLIED_BY, AclBinding, ResourcePattern
+from eosctl.model.client_properties import REFERENCE
 from eosctl.model.client_roles import ConnectCluster, ConnectorConfig
 from eosctl.model.report import Finding
 from eosctl.planning.acl_clients import Planner, PrincipalBook

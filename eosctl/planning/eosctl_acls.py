@@ -9,7 +9,8 @@ from eosctl.analysis.output_topics import output_topics
 from eosctl.model.acl_plan import Need
 from eosctl.model.acls import CLUSTER, Operation, ResourcePattern, topic, transactional_id
 from eosctl.model.acls import group as group_pattern
-from eosctl.model.client_roles import ClientConfig, ClientRole, ConnectorConfig
+from eosctl.model.client_configs import ClientConfig
+from eosctl.model.client_roles import ClientRole, ConnectorConfig
 from eosctl.model.groups import CONSUMER_OFFSETS
 from eosctl.model.names import leader_transactional_id
 from eosctl.model.versions import KafkaVersion

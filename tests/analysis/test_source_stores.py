@@ -2,7 +2,8 @@
 
 import pytest
 
-from eosctl.analysis.source_stores import server_set, stores_of
+from eosctl.analysis.source_stores import stores_of
+from eosctl.model.client_configs import server_set
 from eosctl.model.offset_stores import OffsetStore, OffsetStores, SourceSupport, StorePlace, WorkerSettings
 from eosctl.model.records import IsolationLevel
 from eosctl.model.skipped import Skipped

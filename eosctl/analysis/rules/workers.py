@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from eosctl.analysis.catalogue import workers as kinds
-from eosctl.analysis.source_stores import server_set
+from eosctl.model.client_configs import server_set
 from eosctl.model.config_topic import RecordKind
 from eosctl.model.evidence import SOURCE_SUPPORT, Evidence, declared_support
 from eosctl.model.offset_stores import SourceSupport

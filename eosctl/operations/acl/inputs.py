@@ -4,18 +4,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from eosctl.analysis.client_configs import CLIENT_PREFIXES, worker_client
 from eosctl.analysis.config_topic import connector_states
 from eosctl.analysis.connect_clusters import place_of
-from eosctl.analysis.source_stores import server_set
 from eosctl.codecs.connector_files import UNKNOWN_CLASS, connector_of, decode_connectors
-from eosctl.codecs.secrets import HIDDEN
 from eosctl.codecs.worker_files import decode_worker_file, worker_of
 from eosctl.errors import UsageError
 from eosctl.model.acl_plan import same_cluster
-from eosctl.model.client_properties import Property
+from eosctl.model.client_properties import HIDDEN, Property
 from eosctl.model.client_roles import ConnectCluster, ConnectorConfig, WorkerConfig
 from eosctl.model.connectors import ConnectorState
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Skipped, not_asked
 from eosctl.operations.session import Session
 from eosctl.sources.files import read_text
 
@@ -77,8 +76,8 @@ def _worker_by_flags(session: Session, inputs: AclInputs) -> WorkerConfig:
     settings = {"group.id": session.options.group_id, **inputs.internal_topics}
     worker = worker_of(settings, "the command line")
     unknown = Property("SASL_SSL", "no --worker-config was given, so")
-    clients = {f"{prefix}security.protocol": unknown for prefix in ("", "producer.", "consumer.", "admin.")}
-    return WorkerConfig({**worker.properties, **clients})
+    clients = {f"{prefix}security.protocol": unknown for prefix in ("", *CLIENT_PREFIXES)}
+    return WorkerConfig({**worker.properties, **clients}, unread=not_asked("no --worker-config was given"))
 
 
 def _given_connectors(inputs: AclInputs, groups: list[str]) -> dict[str, list[ConnectorConfig]]:
@@ -144,7 +143,7 @@ def _reachable(session: Session, clusters: tuple[ConnectCluster, ...], inputs: A
         return ()
     addresses = frozenset((*session.client_properties.bootstrap_servers, *brokers.brokers.values()))
     here = place_of(clusters, addresses, inputs.cluster)
-    return tuple(each for each in clusters if same_cluster(server_set(each.workers[0].get("bootstrap.servers")), here))
+    return tuple(each for each in clusters if same_cluster(worker_client(each.workers[0]).bootstrap_servers, here))
 
 
 def _from_config_topic(session: Session, cluster: ConnectCluster) -> dict[str, ConnectorConfig] | None:
