@@ -19,7 +19,7 @@ Not among them is what the worker learns while it runs: metrics.context.connect.
 that MirrorMaker's connectors make of their roles.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from eosctl.model.client_configs import (
@@ -30,11 +30,14 @@ from eosctl.model.client_configs import (
     ClientConfig,
     merged,
     stripped,
+    whole,
 )
 from eosctl.model.client_keys import CLIENT_KEYS
 from eosctl.model.client_properties import Property
 from eosctl.model.client_roles import ClientRole, ConnectorConfig, WorkerConfig
 from eosctl.model.names import ConnectorTaskId, task_transactional_id
+from eosctl.model.skipped import Skipped
+from eosctl.model.versions import KafkaVersion
 
 Properties = Mapping[str, Property]
 
@@ -75,11 +78,18 @@ _CLIENT_ID: Final = {
     ClientRole.SINK_ADMIN: "connector-dlq-adminclient-",
 }
 DEFAULT_SERVERS: Final = "localhost:9092"
+"""Of workers of Kafka 3; those of 4.3 do not start without bootstrap.servers."""
 METRICS: Final = "metrics.context."
 MIRROR_CLIENT_KEYS: Final = frozenset(
     key for key in CLIENT_KEYS if key in {"bootstrap.servers", "security.protocol"} or key.startswith(("ssl.", "sasl."))
 )
 """MirrorClientConfig.CLIENT_CONFIG_DEF: what a setting of a whole cluster may be."""
+_NUMBERS: Final = {
+    "max.in.flight.requests.per.connection": (1, 5),
+    "retries": (1, 2**31 - 1),
+    "transaction.timeout.ms": (-(2**31), 2**31 - 1),
+}
+"""The numbers that an idempotent producer accepts."""
 POLICIES: Final = ("All", "Principal", "None", "Allowlist")
 KAFKAS_POLICIES: Final = "org.apache.kafka.connect.connector.policy"
 PRINCIPAL_ONLY: Final = frozenset({"sasl.jaas.config", "sasl.mechanism", "security.protocol"})
@@ -117,7 +127,10 @@ def _worker_layers(worker: WorkerConfig, task: ConnectorTaskId, role: ClientRole
     own = stripped(worker.properties, f"{kind}.")
     servers = worker.properties.get("bootstrap.servers")
     listed = {} if servers is None else {"bootstrap.servers": Property(_listed(servers.value), servers.origin)}
-    general = {key: each for key, each in worker.properties.items() if not key.startswith(CLIENT_PREFIXES)}
+    # AbstractConfig resolves the references, and from Kafka 3.8 on forgets whose they were.
+    forgotten = "config.providers" if worker.version >= KafkaVersion(3, 8) else None
+    passed_on = {key: each for key, each in worker.properties.items() if key != forgotten}
+    general = {key: each for key, each in passed_on.items() if not key.startswith(CLIENT_PREFIXES)}
     layers = (listed, general if kind == ADMIN else {}, own)
     if worker.unread is not None:
         return layers
@@ -170,6 +183,21 @@ def _mirror_layers(connector: ConnectorConfig, role: ClientRole) -> Properties:
         found.setdefault("auto.offset.reset", Property("earliest", "auto.offset.reset by MirrorMaker"))
         found["enable.auto.commit"] = Property("false", "enable.auto.commit by MirrorMaker")
     return found
+
+
+def refused_by_producer(client: ClientConfig) -> Iterator[str | Skipped]:
+    """The settings with which no idempotent producer is made (ProducerConfig); Skipped for those that are not known."""
+    for key in ("acks", *_NUMBERS):
+        value = client.setting(key)
+        if isinstance(value, Skipped):
+            yield value
+        elif not (value in {"all", "-1"} if key == "acks" else _accepted(key, whole(value))):
+            yield key
+
+
+def _accepted(key: str, number: int | None) -> bool:
+    least, most = _NUMBERS[key]
+    return number is not None and least <= number <= most
 
 
 def override_policy(worker: WorkerConfig) -> str | None:

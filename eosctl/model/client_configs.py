@@ -73,26 +73,25 @@ class ClientConfig:
         """The value of `key` that is in force, given or by default.
 
         Skipped where it is hidden or a reference that only the worker resolves, where the worker's settings decide
-        and are not known, and for a key without a known default.
+        and are not known, and for a key that this version has not, or without a known default.
         """
+        if self.version < SINCE.get(key, self.version):
+            return Skipped(f"clients of Kafka {self.version} do not know {key}")
         found = self.properties.get(key)
         if found is not None:
             return known_value(key, found)
         if self.unread is not None:
             return self.unread
         default = DEFAULTS[KINDS[self.role]].get(key)
-        if default is None or self.version < SINCE.get(key, self.version):
-            return Skipped(f"{key} is not set, and its default in Kafka {self.version} is not known here")
-        return default
+        return Skipped(f"{key} is not set, and its default is not known here") if default is None else default
 
     def number(self, key: str) -> int | Skipped:
         """The same as a whole number; Skipped for any other text, with which Kafka makes no client."""
         value = self.setting(key)
         if isinstance(value, Skipped):
             return value
-        if _WHOLE.fullmatch(value):
-            return int(value)
-        return Skipped(f"{self.origin(key)} is {value!r}, not a whole number")
+        number = whole(value)
+        return Skipped(f"{self.origin(key)} is {value!r}, not a whole number") if number is None else number
 
     def origin(self, key: str) -> str:
         """Where `key` was given; the key itself where it has its default."""
@@ -112,6 +111,11 @@ def known_value(key: str, found: Property) -> str | Skipped:
     if REFERENCE.search(found.value):
         return Skipped(f"{found.origin or key} is {found.value}, a reference that only the worker resolves")
     return found.value.strip()
+
+
+def whole(text: str) -> int | None:
+    """The whole number that Java reads in this text, None where it reads none."""
+    return int(text) if _WHOLE.fullmatch(text) else None
 
 
 def as_properties(settings: Mapping[str, object], file: str | None = None) -> dict[str, Property]:
