@@ -1,6 +1,7 @@
 """Whose clients read and write the offsets of a source connector: analysis.source_stores, asked by role."""
 
-from eosctl.analysis.source_stores import server_set, stores_of
+from eosctl.analysis.source_stores import stores_of
+from eosctl.model.client_configs import server_set
 from eosctl.model.client_roles import ConnectorConfig, WorkerConfig
 from eosctl.model.offset_stores import OffsetStores, SourceSupport, WorkerSettings
 from eosctl.model.skipped import Skipped

@@ -22,13 +22,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
+from eosctl.analysis.client_configs import connector_client
+from eosctl.model.client_configs import SERVERS, ClientConfig, as_properties, server_set
+from eosctl.model.client_roles import ClientRole, ConnectorConfig, WorkerConfig
 from eosctl.model.offset_stores import OffsetStore, OffsetStores, SourceSupport, StorePlace, WorkerSettings
 from eosctl.model.records import IsolationLevel
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import EXACTLY_ONCE_SOURCES
 
 OFFSETS_TOPIC: Final = "offsets.storage.topic"
-SERVERS: Final = "bootstrap.servers"
 
 Servers = frozenset[str] | Skipped
 
@@ -57,7 +59,8 @@ def stores_of(worker: WorkerSettings, config: Mapping[str, object]) -> tuple[Off
 def _stores(
     worker: WorkerSettings, config: Mapping[str, object], own: str | None, enabled: bool
 ) -> tuple[OffsetStores] | Skipped:
-    producer, consumer = _servers(worker, config, "producer"), _servers(worker, config, "consumer")
+    writing, reading = (_client(worker, config, role, enabled) for role in (ClientRole.PRODUCER, ClientRole.CONSUMER))
+    producer, consumer = _servers(worker, writing), _servers(worker, reading)
     if not enabled and own is None:
         words = "exactly-once is not enabled and the connector names no offsets topic"
         only = _worker_only(worker, IsolationLevel.READ_UNCOMMITTED, words)
@@ -67,7 +70,9 @@ def _stores(
             return servers
     topic = worker.offsets_topic if own is None else own
     written = StorePlace(topic, _place(producer))
-    isolation = IsolationLevel.READ_COMMITTED if enabled else _isolation_level(worker, config)
+    isolation = _isolation_level(reading)
+    if isinstance(isolation, Skipped):
+        return isolation
     specific = OffsetStore(StorePlace(topic, _place(consumer)), isolation)
     mode = "exactly-once is enabled" if enabled else "exactly-once is not enabled"
     naming = "names no offsets topic" if own is None else f"names the offsets topic {own}"
@@ -80,6 +85,11 @@ def _stores(
     return (OffsetStores(general, specific, written, words, written.bootstrap_servers),)
 
 
+def _client(worker: WorkerSettings, config: Mapping[str, object], role: ClientRole, enabled: bool) -> ClientConfig:
+    known = WorkerConfig(as_properties(worker.clients), worker.version)
+    return connector_client(known, ConnectorConfig("", as_properties(config)), role, exactly_once=enabled)
+
+
 def _worker_only(worker: WorkerSettings, isolation: IsolationLevel, words: str) -> OffsetStores:
     place = StorePlace(worker.offsets_topic)
     return OffsetStores(OffsetStore(place, isolation), None, place, words)
@@ -89,32 +99,27 @@ _SAME: Final[frozenset[str]] = frozenset()
 """Stands for the worker's own servers, so that they need not be known where nothing overrides them."""
 
 
-def _servers(worker: WorkerSettings, config: Mapping[str, object], client: str) -> Servers:
+def _servers(worker: WorkerSettings, client: ClientConfig) -> Servers:
     """The servers that the connector's client connects to: `_SAME` where they are the worker's."""
-    override = config.get(f"{client}.override.{SERVERS}", worker.clients.get(f"{client}.{SERVERS}"))
-    if override is None:
+    if not client.servers_of_its_own:
         return _SAME
-    if not isinstance(override, str) or "${" in override or override == "[hidden]":
-        return Skipped(f"{client}.override.{SERVERS} of the connector is {override!r}: where it leads is not known")
-    servers = server_set(override)
+    servers = client.setting(SERVERS)
+    if isinstance(servers, Skipped):
+        return Skipped(f"{servers.reason}: where it leads is not known")
     if isinstance(worker.bootstrap_servers, Skipped):
         return Skipped(
-            f"the connector's {client} has {SERVERS} of its own, and the worker's are not known "
-            f"({worker.bootstrap_servers.reason})"
+            f"{client.origin(SERVERS)} is set, and the worker's are not known ({worker.bootstrap_servers.reason})"
         )
-    return _SAME if servers == worker.bootstrap_servers else servers
+    return _SAME if server_set(servers) == worker.bootstrap_servers else server_set(servers)
 
 
 def _place(servers: Servers) -> frozenset[str] | None:
     return None if isinstance(servers, Skipped) or servers is _SAME else servers
 
 
-def server_set(text: str) -> frozenset[str]:
-    """bootstrap.servers as Kafka splits a list: at commas, blanks dropped."""
-    return frozenset(word.strip() for word in text.split(",") if word.strip())
-
-
-def _isolation_level(worker: WorkerSettings, config: Mapping[str, object]) -> IsolationLevel:
-    reported = config.get("consumer.override.isolation.level", worker.clients.get("consumer.isolation.level"))
-    uncommitted = isinstance(reported, str) and reported.lower() == IsolationLevel.READ_UNCOMMITTED.value
+def _isolation_level(client: ClientConfig) -> IsolationLevel | Skipped:
+    level = client.setting("isolation.level")
+    if isinstance(level, Skipped):
+        return level
+    uncommitted = level.lower() == IsolationLevel.READ_UNCOMMITTED.value
     return IsolationLevel.READ_UNCOMMITTED if uncommitted else IsolationLevel.READ_COMMITTED

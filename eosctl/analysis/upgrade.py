@@ -17,6 +17,7 @@ from typing import Final
 
 from eosctl.analysis.catalogue.offsets import UNCOMMITTED_OFFSET
 from eosctl.analysis.catalogue.workers import TWO_STEPS_AWAY
+from eosctl.analysis.rules.client_configs import FLOWS, UNREAD
 from eosctl.analysis.rules.registry import EXPECTED_WHILE_ROLLING, RULES, diagnose
 from eosctl.model.counts import counted
 from eosctl.model.coverage import Coverage
@@ -121,8 +122,9 @@ def _unknown_phases(workers: tuple[WorkerPhase, ...], target: Phase) -> Iterator
 
 def _unknown_rules(diagnosis: Diagnosis) -> Iterator[str]:
     for answer in diagnosis.answers:
-        if answer.cannot_tell and not _if_given(answer.rule):
-            yield f"{answer.rule.id}: {answer.rule.question} {'; '.join(answer.cannot_tell)}"
+        unknown = [each for each in answer.cannot_tell if each not in {UNREAD.reason, FLOWS.reason}]
+        if unknown and not _if_given(answer.rule):
+            yield f"{answer.rule.id}: {answer.rule.question} {'; '.join(unknown)}"
 
 
 def _if_given(rule: Rule) -> bool:

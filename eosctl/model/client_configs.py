@@ -10,6 +10,7 @@ from eosctl.model.client_roles import ClientRole
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import NEWEST, KafkaVersion
 
+SERVERS: Final = "bootstrap.servers"
 ADMIN: Final = "admin"
 PRODUCER: Final = "producer"
 CONSUMER: Final = "consumer"
@@ -101,7 +102,13 @@ class ClientConfig:
     @property
     def bootstrap_servers(self) -> frozenset[str]:
         """The addresses it starts from, as the set of strings that Connect compares."""
-        return server_set(self.get("bootstrap.servers") or "")
+        return server_set(self.get(SERVERS) or "")
+
+    @property
+    def servers_of_its_own(self) -> bool:
+        """Whether somebody gave it other bootstrap.servers than the worker's."""
+        found = self.properties.get(SERVERS)
+        return found is not None and not found.origin.startswith(SERVERS)
 
 
 def known_value(key: str, found: Property) -> str | Skipped:

@@ -1,7 +1,10 @@
 """Reading for migrations: which Kafka cluster each connector's offsets are in."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 
+from eosctl.analysis.client_configs import connector_client
+from eosctl.model.client_configs import SERVERS, ClientConfig, as_properties, server_set
+from eosctl.model.client_roles import ClientRole, ConnectorConfig, WorkerConfig
 from eosctl.model.migration import ConnectClusters, MigrationRequest
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.sides import Side
@@ -10,7 +13,6 @@ from eosctl.operations.migration_request import Configs, MigrationOptions
 from eosctl.operations.session import Session
 from eosctl.operations.two_clusters import SourceAndTarget
 from eosctl.sources.connect_clusters import (
-    OVERRIDE,
     read_former_configs,
     read_producer_cluster,
     read_worker_cluster,
@@ -32,19 +34,29 @@ def known_or_former_configs(
 def read_clusters(session: Session, clusters: SourceAndTarget, configs: Configs, group_id: str) -> ConnectClusters:
     """The clusters of the workers and of the producers that a config sends elsewhere, and the workers' group."""
     access = clusters.access(Side.SOURCE)
+    clients = {name: _producer(name, config) for name, config in configs.items()}
+    elsewhere = {name: client.setting(SERVERS) for name, client in clients.items() if client.servers_of_its_own}
     producers = {
-        name: cluster
-        for name, config in configs.items()
-        if (cluster := read_producer_cluster(access.properties, config, access.timeout_s)) is not None
+        name: servers
+        if isinstance(servers, Skipped)
+        else read_producer_cluster(access.properties, tuple(sorted(server_set(servers))), access.timeout_s)
+        for name, servers in elsewhere.items()
     }
     workers = read_worker_cluster(access)
     return ConnectClusters(
         workers=workers,
         producers=producers,
-        servers={name: str(configs[name][OVERRIDE]) for name in producers},
+        servers={name: str(clients[name].get(SERVERS)) for name in producers},
         exactly_once=_source_support(session) if producers else not_asked("not asked"),
         group_state=_group_state(session, group_id) if workers == access.wire.cluster_id else not_asked("not asked"),
     )
+
+
+def _producer(name: str, config: Mapping[str, object]) -> ClientConfig:
+    """The connector's producer as far as its own config decides: no worker reports what it sets."""
+    worker = WorkerConfig({}, unread=not_asked("no worker reports its settings"))
+    connector = ConnectorConfig(name, as_properties(config))
+    return connector_client(worker, connector, ClientRole.PRODUCER, exactly_once=False)
 
 
 def _group_state(session: Session, group_id: str) -> str | Skipped:

@@ -8,10 +8,10 @@ from typing import Final, NamedTuple
 
 from eosctl.analysis.config_topic import fold_config_topic
 from eosctl.analysis.offsets_report import Configs, Connectors
-from eosctl.analysis.source_stores import OFFSETS_TOPIC, SERVERS
+from eosctl.analysis.source_stores import OFFSETS_TOPIC
 from eosctl.codecs.properties import decode_properties
 from eosctl.errors import EosctlError, UsageError
-from eosctl.model.client_configs import server_set
+from eosctl.model.client_configs import SERVERS, server_set
 from eosctl.model.config_topic import ConfigRecord, ConnectorConfigRecord
 from eosctl.model.connectors import Reader
 from eosctl.model.offset_stores import SourceSupport, WorkerSettings

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import Final
 
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.rest import RestClient
@@ -17,8 +16,6 @@ from eosctl.model.records import RecordState
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.sources.kafka_log import read_log
 
-OVERRIDE: Final = "producer.override.bootstrap.servers"
-
 
 def read_worker_cluster(access: ClusterAccess) -> str | Skipped:
     """The ID of the Kafka cluster that the workers keep their topics in, as a worker says it (`GET /`)."""
@@ -31,19 +28,8 @@ def read_worker_cluster(access: ClusterAccess) -> str | Skipped:
     return access.ask_worker(ask) if access.connect_urls else not_asked("no worker's address was given")
 
 
-def read_producer_cluster(
-    properties: ClientProperties, config: Mapping[str, object], timeout_s: float
-) -> str | Skipped | None:
-    """The ID of the cluster that a connector's producer is sent to; None where its config does not send it anywhere.
-
-    The cluster is asked with the client properties given, at the connector's servers.
-    """
-    override = config.get(OVERRIDE)
-    if override is None:
-        return None
-    if not isinstance(override, str) or "${" in override:
-        return Skipped(f"{OVERRIDE} is {override!r}")
-    servers = tuple(word.strip() for word in override.split(",") if word.strip())
+def read_producer_cluster(properties: ClientProperties, servers: tuple[str, ...], timeout_s: float) -> str | Skipped:
+    """The ID of the cluster that a connector's producer is sent to: it is asked with these client properties."""
     try:
         with Wire(replace(properties, bootstrap_servers=servers), timeout_s=timeout_s) as wire:
             return wire.cluster_id

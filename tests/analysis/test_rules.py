@@ -316,7 +316,11 @@ UNTOLD = [
     ("EOS021", but(group=ConnectGroup("Stable", "connect", "sessioned", (GroupMember("1", None),))), "its address"),
     ("EOS022", but(workers={A: replace(worker(A), connectors=UNREAD)}), "denied"),
     ("EOS023", but(group=members(A, protocol="", state="PreparingRebalance")), "PreparingRebalance"),
-    ("EOS030", but(inspection=inspection(tasks(2, **{"admin.override.retry.backoff.ms": "${file:x:y}"}))), "a number"),
+    (
+        "EOS030",
+        but(inspection=inspection(tasks(2, **{"admin.override.retry.backoff.ms": "${file:x:y}"}))),
+        "only the worker resolves",
+    ),
     ("EOS031", but(brokers={0: UNREAD}), "denied"),
     ("EOS031", but(brokers={0: {}}), "transaction.max.timeout.ms"),
     ("EOS040", but(brokers={0: {}}, transaction_log=None), "transaction.state.log.replication.factor"),
@@ -327,7 +331,11 @@ UNTOLD = [
     ("EOS054", but(internal_topics=(replace(topic(), facts=UNREAD),)), "denied"),
     ("EOS100", but(preflight={"x": UNREAD}), "denied"),
     ("EOS100", but(preflight={"x": (f"The connector {SAYS_NOTHING} of it",)}), "does not say"),
-    ("EOS104", but(inspection=inspection(**{"producer.override.transaction.timeout.ms": "${env:T:x}"})), "a number"),
+    (
+        "EOS104",
+        but(inspection=inspection(**{"producer.override.transaction.timeout.ms": "${env:T:x}"})),
+        "only the worker resolves",
+    ),
     (
         "EOS105",
         but(inspection=inspection(**{"transaction.boundary": "interval"}), worker_files=UNREAD),

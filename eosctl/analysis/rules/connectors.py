@@ -1,11 +1,15 @@
 """Rules about source connectors: whether they can do exactly-once, and overrides that spoil it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from eosctl.analysis.catalogue import connectors as kinds
+from eosctl.analysis.client_configs import refused_by_producer
 from eosctl.analysis.connect_requests import for_connector, restart_tasks
+from eosctl.analysis.rules.client_configs import clients_of
 from eosctl.analysis.rules.workers import probes
+from eosctl.model.client_configs import ClientConfig
+from eosctl.model.client_roles import ClientRole
 from eosctl.model.connectors import connector_path
 from eosctl.model.evidence import Evidence
 from eosctl.model.report import Finding
@@ -14,17 +18,19 @@ from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.versions import KafkaVersion
 
 PRODUCER: Final = "producer.override."
+FORCED: Final = {
+    "producer.override.transactional.id": ClientRole.PRODUCER,
+    "producer.override.enable.idempotence": ClientRole.PRODUCER,
+    "consumer.override.isolation.level": ClientRole.CONSUMER,
+}
+"""The overrides that workers with exactly-once replace."""
 TIMEOUT: Final = "transaction.timeout.ms"
-DEFAULT_TIMEOUT_MS: Final = 60_000
 MAX_TIMEOUT: Final = "transaction.max.timeout.ms"
 MIRROR_SOURCE: Final = "org.apache.kafka.connect.mirror.MirrorSourceConnector"
-MIRROR_ISOLATION: Final = ("source.consumer.isolation.level", "consumer.isolation.level")
-"""Where MirrorConnectorConfig.sourceConsumerConfig takes it from, the first that is set."""
+ISOLATION: Final = "isolation.level"
 SAYS_NOTHING: Final = "does not implement the API required for preflight validation"
 """A connector that answers null, as FileStreamSource did until 3.3: that is unknown and not unsupported."""
 DEDICATED_REST: Final = "dedicated.mode.enable.internal.rest"
-IN_FLIGHT: Final = "max.in.flight.requests.per.connection"
-MOST_IN_FLIGHT: Final = 5
 FLUSH: Final = "offset.flush.interval.ms"
 DEFAULT_FLUSH_MS: Final = 60_000
 
@@ -78,70 +84,57 @@ def _ignored(evidence: Evidence) -> Iterator[Finding | Skipped]:
         yield from unknown.values()
         return
     for name, config in _configs(evidence):
-        idempotence = _text(config, f"{PRODUCER}enable.idempotence")
-        keys = [f"{PRODUCER}transactional.id"] if f"{PRODUCER}transactional.id" in config else []
-        if idempotence is not None and idempotence.lower() != "true":
-            keys.append(f"{PRODUCER}enable.idempotence")
-        keys += [key for key in ("consumer.override.isolation.level",) if _text(config, key) == "read_uncommitted"]
+        keys = [key for key, role in FORCED.items() if key in config and not _kept(evidence, name, key, role)]
         for key in keys:
             cure = f"remove {key} from the config: PUT {connector_path(name)}/config"
             yield kinds.IGNORED.finding(name, f"{key} is replaced by the worker's own value", {"key": key}, cure=cure)
 
 
-def _settings(evidence: Evidence, config: Mapping[str, object], key: str) -> dict[str, str]:
-    """What the tasks' producers are given for a setting, by where it is set: the connector's config, else worker files.
-
-    Worker.baseProducerConfigs: the worker's `producer.` settings, then the connector's `producer.override.` ones.
-    """
-    own = _text(config, PRODUCER + key)
-    if own is not None:
-        return {PRODUCER + key: own}
-    return {f"producer.{key} of {file}": value for file, value in evidence.configured(f"producer.{key}").items()}
+def _kept(evidence: Evidence, connector: str, key: str, role: ClientRole) -> bool:
+    """Whether this override is what the client is handed with exactly-once."""
+    setting, override = key.partition(".override.")[2], str(evidence.config(connector)[key])
+    return any(each.get(setting) == override for each in clients_of(evidence, connector, role, exactly_once=True))
 
 
-def _breaking(evidence: Evidence) -> Iterator[Finding]:
-    for name, config in _configs(evidence):
-        wrong = {key: value for key, value in _settings(evidence, config, "acks").items() if not _all(value)}
-        in_flight = _settings(evidence, config, IN_FLIGHT).items()
-        wrong |= {key: value for key, value in in_flight if (_whole(value) or 0) > MOST_IN_FLIGHT}
-        wrong |= {key: value for key, value in _settings(evidence, config, "retries").items() if value.strip() == "0"}
+def _breaking(evidence: Evidence) -> Iterator[Finding | Skipped]:
+    for name, _ in _configs(evidence):
+        wrong: dict[str, str | None] = {}
+        for client in clients_of(evidence, name, ClientRole.PRODUCER, exactly_once=True):
+            for key in refused_by_producer(client):
+                if isinstance(key, Skipped):
+                    yield key
+                else:
+                    wrong[client.origin(key)] = client.get(key)
         for key, value in wrong.items():
             message = (
-                f"{key}={value} contradicts idempotence: the tasks' producers cannot be made, all tasks turn FAILED"
+                f"{key}={value} is refused by an idempotent producer: the tasks' producers cannot be made, all tasks "
+                "turn FAILED"
             )
-            of_connector = key.startswith(PRODUCER)
             cure = f"remove {key} from the config: PUT {connector_path(name)}/config"
             yield kinds.BREAKING.finding(
                 name,
                 message,
                 {"key": key, "value": value},
-                cure=cure if of_connector else f"remove {key} and restart the workers one by one",
+                cure=cure if key.startswith(PRODUCER) else f"remove {key} and restart the workers one by one",
             )
 
 
-def _all(acks: str) -> bool:
-    return acks.strip().lower() in {"all", "-1"}
-
-
-def _timeouts(evidence: Evidence, config: Mapping[str, object]) -> list[int | None]:
-    """The transaction timeouts of the tasks' producers, by worker; None for one that cannot be read."""
-    found = [_whole(value) for value in _settings(evidence, config, TIMEOUT).values()]
-    files = {} if isinstance(evidence.worker_files, Skipped) else evidence.worker_files
-    inherited = PRODUCER + TIMEOUT not in config and len(found) < max(1, len(files))
-    return [*found, DEFAULT_TIMEOUT_MS] if inherited else found
+def _timeouts(clients: Iterable[ClientConfig]) -> tuple[list[int], list[Skipped]]:
+    """The transaction timeouts of the tasks' producers that are known, and why the others are not."""
+    found = [each.number(TIMEOUT) for each in clients]
+    return [each for each in found if isinstance(each, int)], [each for each in found if isinstance(each, Skipped)]
 
 
 def _timeout(evidence: Evidence) -> Iterator[Finding | Skipped]:
     limits, skipped = _limits(evidence)
     yield from skipped
-    for name, config in _configs(evidence):
-        timeouts = _timeouts(evidence, config)
-        known = [each for each in timeouts if each is not None]
-        if len(known) < len(timeouts):
-            yield Skipped(f"{TIMEOUT} of the producers of {name} is not a number that can be read")
-        elif _text(config, f"{PRODUCER}bootstrap.servers") is not None:
+    for name, _ in _configs(evidence):
+        clients = list(clients_of(evidence, name, ClientRole.PRODUCER, exactly_once=True))
+        known, unknown = _timeouts(clients)
+        yield from unknown
+        if any(each.servers_of_its_own for each in clients):
             yield Skipped(f"{name} writes to other bootstrap.servers, and {MAX_TIMEOUT} there was not read")
-        elif limits and max(known) > min(limits):
+        elif limits and max(known, default=0) > min(limits):
             message = (
                 f"its producers ask for {TIMEOUT}={max(known)}, the brokers allow {min(limits)} at most: no task starts"
             )
@@ -163,13 +156,13 @@ def _interval(evidence: Evidence) -> Iterator[Finding | Skipped]:
     for name, config in _configs(evidence):
         if (_text(config, "transaction.boundary") or "poll").lower() != "interval":
             continue
-        timeouts, interval = _timeouts(evidence, config), _interval_ms(evidence, config)
-        known = [each for each in timeouts if each is not None]
+        interval = _interval_ms(evidence, config)
+        known, unknown = _timeouts(clients_of(evidence, name, ClientRole.PRODUCER, exactly_once=True))
         if interval is None:
             yield not_asked(f"the interval of {name} is the workers' {FLUSH}: give --worker-config")
-        elif len(known) < len(timeouts):
-            yield Skipped(f"{TIMEOUT} of the producers of {name} is not a number that can be read")
-        elif interval >= min(known):
+            continue
+        yield from unknown
+        if known and interval >= min(known):
             message = (
                 f"transactions last {interval} ms by its interval and {min(known)} ms by {TIMEOUT}: the broker aborts "
                 "them"
@@ -193,12 +186,16 @@ def _interval_ms(evidence: Evidence, config: Mapping[str, object]) -> int | None
     return None if None in found else max((each for each in found if each is not None), default=None)
 
 
-def _mirror(evidence: Evidence) -> Iterator[Finding]:
+def _mirror(evidence: Evidence) -> Iterator[Finding | Skipped]:
     for name, config in _configs(evidence):
         if _text(config, "connector.class") not in {MIRROR_SOURCE, "MirrorSourceConnector", "MirrorSource"}:
             continue
-        levels = {key: level for key in MIRROR_ISOLATION if (level := _text(config, key)) is not None}
-        if next(iter(levels.values()), "").lower() != "read_committed":
+        client = next(clients_of(evidence, name, ClientRole.MIRROR_SOURCE_CONSUMER, exactly_once=True))
+        level = client.setting(ISOLATION)
+        if isinstance(level, Skipped):
+            yield level
+        elif level.lower() != "read_committed":
+            levels = {client.origin(ISOLATION): level}
             message = (
                 "its consumer reads uncommitted: records of aborted transactions are mirrored as if they were committed"
             )

@@ -5,6 +5,8 @@ from typing import Final
 
 from eosctl.analysis.catalogue import consumers as kinds
 from eosctl.analysis.connect_requests import for_connector
+from eosctl.analysis.rules.client_configs import clients_of
+from eosctl.model.client_roles import ClientRole
 from eosctl.model.counts import counted
 from eosctl.model.evidence import Evidence
 from eosctl.model.report import Finding
@@ -38,22 +40,17 @@ def _few(names: list[str]) -> str:
 
 def _sinks(evidence: Evidence) -> Iterator[Finding | Skipped]:
     statuses = {} if isinstance(evidence.statuses, Skipped) else evidence.statuses
-    inherited = set(evidence.configured(f"consumer.{ISOLATION}").values())
-    files = 0 if isinstance(evidence.worker_files, Skipped) else len(evidence.worker_files)
-    all_set = files > 0 and len(evidence.configured(f"consumer.{ISOLATION}")) == files
     for name in (name for name, status in statuses.items() if status.type == "sink"):
-        config = evidence.config(name)
-        own = config.get(f"consumer.override.{ISOLATION}")
-        if own is None and not files:
-            yield not_asked(f"whether the workers set consumer.{ISOLATION} for {name}: give --worker-config")
-        elif config and str(own if own is not None else _one(inherited, all_set)).lower() != "read_committed":
+        levels = [
+            each.setting(ISOLATION) for each in clients_of(evidence, name, ClientRole.SINK_CONSUMER, exactly_once=True)
+        ]
+        yield from (each for each in levels if isinstance(each, Skipped))
+        uncommitted = any(not isinstance(each, Skipped) and each.lower() != "read_committed" for each in levels)
+        if uncommitted and not evidence.config(name):
+            yield Skipped(f"the config of {name}, which may set {ISOLATION}, is not known")
+        elif uncommitted:
             message = "its consumer reads uncommitted: records of aborted transactions reach its target"
             yield kinds.SINK.finding(name, message, cure=for_connector(kinds.SINK.fix, name))
-
-
-def _one(levels: set[str], all_set: bool) -> str | None:
-    """The level of all workers; None where one has none, or another one."""
-    return next(iter(levels)) if all_set and len(levels) == 1 else None
 
 
 RULES: Final = (

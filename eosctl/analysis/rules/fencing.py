@@ -9,14 +9,14 @@
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
 from eosctl.analysis.catalogue import fencing as kinds
 from eosctl.analysis.client_configs import may_override
 from eosctl.analysis.connect_requests import for_connector
-from eosctl.model.client_properties import Property
-from eosctl.model.client_roles import WorkerConfig
+from eosctl.analysis.rules.client_configs import clients_of, workers_of
+from eosctl.model.client_roles import ClientRole
 from eosctl.model.evidence import Evidence
 from eosctl.model.names import ConnectorTaskId, task_transactional_id
 from eosctl.model.report import Finding, Severity
@@ -31,7 +31,7 @@ LONG_SILENCE_S: Final = 20.0
 FENCING_TIMEOUT_MS: Final = 90_000
 BACKOFF: Final = "retry.backoff.ms"
 LONGEST_BACKOFF: Final = "retry.backoff.max.ms"
-DEFAULTS: Final = {BACKOFF: 100.0, LONGEST_BACKOFF: 1000.0}
+DEFAULTS: Final = {BACKOFF: 100, LONGEST_BACKOFF: 1000}
 OVERRIDE_POLICY: Final = "connector.client.config.override.policy"
 MAX_TIMEOUT: Final = "transaction.max.timeout.ms"
 
@@ -64,13 +64,12 @@ def _budget(evidence: Evidence) -> Iterator[Finding | Skipped]:
 
 
 def _of_connector(evidence: Evidence, name: str, record: int, crowd: int) -> Iterator[Finding | Skipped]:
-    reported = {key: _setting(evidence, name, key) for key in DEFAULTS}
-    unknown = [key for key, value in reported.items() if value is None]
-    if unknown:
-        yield Skipped(f"admin.override.{unknown[0]} of {name} is not a number that can be read")
-        return
     exponential = max(evidence.versions, default=NEWEST) >= EXPONENTIAL
-    backoff, longest = reported[BACKOFF] or 0.0, reported[LONGEST_BACKOFF] or 0.0
+    backoff = _setting(evidence, name, BACKOFF)
+    longest = _setting(evidence, name, LONGEST_BACKOFF) if exponential else DEFAULTS[LONGEST_BACKOFF]
+    if isinstance(backoff, Skipped) or isinstance(longest, Skipped):
+        yield from (each for each in (backoff, longest) if isinstance(each, Skipped))
+        return
     seconds = silence_s(crowd, backoff, longest, exponential=exponential)
     if seconds < 1:
         return
@@ -95,10 +94,7 @@ def _of_connector(evidence: Evidence, name: str, record: int, crowd: int) -> Ite
 
 def _cure(evidence: Evidence) -> str:
     """The kind's fix, without the part that a worker's override policy refuses."""
-    files = {} if isinstance(evidence.worker_files, Skipped) else evidence.worker_files
-    workers = [
-        WorkerConfig({key: Property(value, name) for key, value in each.items()}) for name, each in files.items()
-    ]
+    workers = workers_of(evidence)
     refusing = [each.override_policy for each in workers if not all(may_override(each, key) for key in DEFAULTS)]
     if not refusing:
         return kinds.BUDGET.fix
@@ -106,26 +102,12 @@ def _cure(evidence: Evidence) -> str:
     return f"set {kinds.ON_WORKERS} and restart them one by one: {why}"
 
 
-def _setting(evidence: Evidence, connector: str, key: str) -> float | None:
-    """The fencing admin's setting: the connector's override, else the workers' (the worst file's), else Kafka's."""
-    own = evidence.config(connector).get(f"admin.override.{key}")
-    if own is not None:
-        return _number(own)
-    files = {} if isinstance(evidence.worker_files, Skipped) else evidence.worker_files
-    inherited = [_number(_inherited(properties, key)) for properties in files.values()]
-    known = [value for value in inherited if value is not None]
-    return max(known, default=DEFAULTS[key]) if len(known) == len(inherited) else None
-
-
-def _inherited(properties: Mapping[str, str], key: str) -> object:
-    return properties.get(f"admin.{key}", properties.get(key, DEFAULTS[key]))
-
-
-def _number(value: object) -> float | None:
-    try:
-        return float(str(value))
-    except ValueError:
-        return None
+def _setting(evidence: Evidence, connector: str, key: str) -> int | Skipped:
+    """The fencing admin's setting, the worst worker's; Kafka's default where the workers' settings are not known."""
+    clients = clients_of(evidence, connector, ClientRole.ADMIN, exactly_once=True)
+    found = [DEFAULTS[key] if each.unread and each.get(key) is None else each.number(key) for each in clients]
+    unknown = [each for each in found if isinstance(each, Skipped)]
+    return unknown[0] if unknown else max(each for each in found if isinstance(each, int))
 
 
 def _limit(evidence: Evidence) -> Iterator[Finding | Skipped]:

@@ -1,0 +1,36 @@
+"""The clients of a connector by the evidence: one for each worker whose properties file was given."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from eosctl.analysis.client_configs import connector_client
+from eosctl.model.client_configs import ClientConfig, as_properties
+from eosctl.model.client_roles import ClientRole, ConnectorConfig, WorkerConfig
+from eosctl.model.evidence import Evidence
+from eosctl.model.skipped import Skipped, not_asked
+from eosctl.model.versions import NEWEST
+
+UNREAD: Final = not_asked("what the workers set for their connectors' clients is not known: give --worker-config")
+FLOWS: Final = not_asked("what a dedicated MirrorMaker sets for the clients of each flow is not read from its file")
+
+
+def workers_of(evidence: Evidence) -> tuple[WorkerConfig, ...]:
+    """The worker of each file; one whose settings are unread where no file was given."""
+    version = max(evidence.versions, default=NEWEST)
+    group = {} if isinstance(evidence.group_id, Skipped) else {"group.id": evidence.group_id}
+    files = {} if isinstance(evidence.worker_files, Skipped) else evidence.worker_files
+    if not files:
+        return (WorkerConfig(as_properties(group), version, unread=UNREAD),)
+    return tuple(
+        WorkerConfig(as_properties(group), version, dedicated=True, unread=FLOWS)
+        if "clusters" in properties
+        else WorkerConfig(as_properties({**group, **properties}, name), version)
+        for name, properties in files.items()
+    )
+
+
+def clients_of(evidence: Evidence, connector: str, role: ClientRole, *, exactly_once: bool) -> Iterator[ClientConfig]:
+    """The client of this role that each worker would make for the connector."""
+    config = ConnectorConfig(connector, as_properties(evidence.config(connector)))
+    for worker in workers_of(evidence):
+        yield connector_client(worker, config, role, exactly_once=exactly_once)
