@@ -59,6 +59,24 @@ def test_the_limit_of_these_brokers_says_nothing_of_a_connector_that_writes_else
     assert answer("EOS104", but(inspection=elsewhere)).outcome == "cannot tell"
 
 
+def test_nor_of_connectors_whose_worker_sends_all_producers_elsewhere() -> None:
+    elsewhere = files(producer_transaction_timeout_ms="900001", producer_bootstrap_servers="o:1")
+    assert answer("EOS104", but(worker_files=elsewhere)).outcome == "cannot tell"
+
+
+@pytest.mark.parametrize("value", ["ALL", "2", "yes"])
+def test_a_value_that_no_producer_takes_is_found(value) -> None:
+    assert answer("EOS103", but(inspection=inspection(**{"producer.override.acks": value}))).outcome == "found"
+
+
+@pytest.mark.parametrize("rule", ["EOS103", "EOS104"])
+def test_what_workers_set_for_producers_cannot_be_told_without_their_files(rule) -> None:
+    said = answer(rule, but(worker_files=Skipped("not given")))
+    assert (said.outcome, said.complete) == ("cannot tell", True)
+    own = inspection(**{f"producer.override.{key}": "1" for key in (TIMEOUT, "acks", "retries")})
+    assert bool(answer(rule, but(worker_files=Skipped("not given"), inspection=own)).findings) is (rule == "EOS103")
+
+
 @pytest.mark.parametrize(
     ("config", "settings", "outcome"),
     [
