@@ -32,7 +32,7 @@ from eosctl.model.client_configs import (
     stripped,
     whole,
 )
-from eosctl.model.client_keys import CLIENT_KEYS
+from eosctl.model.client_keys import MIRROR_CLIENT_KEYS
 from eosctl.model.client_properties import Property
 from eosctl.model.client_roles import ClientRole, ConnectorConfig, WorkerConfig
 from eosctl.model.names import ConnectorTaskId, task_transactional_id
@@ -80,10 +80,6 @@ _CLIENT_ID: Final = {
 DEFAULT_SERVERS: Final = "localhost:9092"
 """Of workers of Kafka 3; those of 4.3 do not start without bootstrap.servers."""
 METRICS: Final = "metrics.context."
-MIRROR_CLIENT_KEYS: Final = frozenset(
-    key for key in CLIENT_KEYS if key in {"bootstrap.servers", "security.protocol"} or key.startswith(("ssl.", "sasl."))
-)
-"""MirrorClientConfig.CLIENT_CONFIG_DEF: what a setting of a whole cluster may be."""
 _NUMBERS: Final = {
     "max.in.flight.requests.per.connection": (1, 5),
     "retries": (1, 2**31 - 1),

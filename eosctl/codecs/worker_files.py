@@ -1,18 +1,26 @@
 """Worker properties files, and MirrorMaker 2's (dedicated mode), which is a worker for each pair of clusters."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from eosctl.codecs.connector_files import connector_of
 from eosctl.codecs.properties import decode_properties
 from eosctl.errors import ConfigError
+from eosctl.model.client_keys import MIRROR_CLIENT_KEYS
 from eosctl.model.client_properties import REFERENCE, Property
 from eosctl.model.client_roles import ConnectCluster, ConnectorConfig, WorkerConfig
 from eosctl.model.offset_stores import SourceSupport
 
 REQUIRED = ("group.id", "config.storage.topic", "offset.storage.topic", "status.storage.topic")
-CLIENT_SETTINGS = ("bootstrap.servers", "security.protocol", "sasl.", "ssl.")
 MIRROR_CONNECTORS = ("MirrorSourceConnector", "MirrorCheckpointConnector", "MirrorHeartbeatConnector")
 CLIENTS = ("producer.", "consumer.", "admin.")
+OF_ALL_WORKERS = (
+    *("offset.storage", "config.storage", "status.storage", "key.converter", "value.converter", "header.converter"),
+    *("task", "worker", "replication.policy", "config.providers"),
+)
+"""What the settings of a worker begin with that are taken without a cluster before them."""
+POLL_TIMEOUT = "consumer.poll.timeout.ms"
+"""The one setting of a connector that looks like one of its consumer."""
 
 
 def decode_worker_file(text: str, origin: str) -> tuple[ConnectCluster, ...]:
@@ -53,7 +61,8 @@ def _flows(properties: Mapping[str, str], origin: str) -> Iterator[ConnectCluste
     1. Every pair source->target with `enabled`, or whose heartbeats are not switched off, is a Connect cluster on the
        target: group `<source>-mm2`, topics `mm2-….<source>.internal`.
     2. Its worker has the target's settings (`<target>.…`) without their prefix. Client settings among them, and those
-       without any prefix, count for producers, consumers and admin clients, too.
+       without any prefix, count for producers, consumers and admin clients, too. Some settings of all workers are taken
+       without that prefix, and win.
     3. Its connectors have the settings of both clusters behind `source.cluster.` and `target.cluster.`.
     """
     aliases = [each.strip() for each in properties["clusters"].split(",") if each.strip()]
@@ -70,15 +79,17 @@ def _runs(properties: Mapping[str, str], source: str, target: str) -> bool:
 
 
 def _flow(properties: Mapping[str, str], source: str, target: str, origin: str) -> ConnectCluster:
+    converter = "org.apache.kafka.connect.converters.ByteArrayConverter"
     settings = {
         "group.id": f"{source}-mm2",
         "config.storage.topic": f"mm2-configs.{source}.internal",
         "offset.storage.topic": f"mm2-offsets.{source}.internal",
         "status.storage.topic": f"mm2-status.{source}.internal",
-        **{key: value for key, value in properties.items() if key.startswith(("config.", "offset.", "status."))},
+        **dict.fromkeys(("key.converter", "value.converter", "header.converter"), converter),
         **_cluster_settings(properties, target),
+        **{key: value for key, value in properties.items() if key.startswith(OF_ALL_WORKERS)},
     }
-    worker = worker_of(settings, f"{origin} ({source}->{target})")
+    worker = replace(worker_of(settings, f"{origin} ({source}->{target})"), dedicated=True)
     kinds = (
         MIRROR_CONNECTORS
         if properties.get(f"{source}->{target}.enabled", "").lower() == "true"
@@ -89,11 +100,10 @@ def _flow(properties: Mapping[str, str], source: str, target: str, origin: str) 
 
 def _cluster_settings(properties: Mapping[str, str], alias: str) -> dict[str, str]:
     own = {key[len(alias) + 1 :]: value for key, value in properties.items() if key.startswith(f"{alias}.")}
-    shared = {key: value for key, value in properties.items() if key.startswith(CLIENT_SETTINGS)}
-    for settings in ({key: value for key, value in own.items() if key.startswith(CLIENT_SETTINGS)}, shared):
-        for key, value in settings.items():
-            for name in (key, *(client + key for client in CLIENTS)):
-                own.setdefault(name, value)
+    for settings, names in ((dict(own), CLIENTS), (properties, ("", *CLIENTS))):
+        for key in MIRROR_CLIENT_KEYS & settings.keys():
+            for client in names:
+                own.setdefault(client + key, settings[key])
     return own
 
 
@@ -101,11 +111,14 @@ def _connector(properties: Mapping[str, str], source: str, target: str, kind: st
     """Its own settings: those without a cluster before them, both clusters' clients, and last those of the flow."""
     flow = f"{source}->{target}."
     config = {
-        key: value for key, value in properties.items() if "->" not in key and not key.startswith(CLIENT_SETTINGS)
+        key: value
+        for key, value in properties.items()
+        if key == POLL_TIMEOUT or not ("->" in key or key == "bootstrap.servers" or key.startswith(CLIENTS))
     }
     for side, alias in (("source", source), ("target", target)):
         for key, value in _cluster_settings(properties, alias).items():
-            config[f"{side}.{key}" if key.startswith(CLIENTS) else f"{side}.cluster.{key}"] = value
+            is_client = key.startswith(("producer", "consumer", "admin"))
+            config[f"{side}.{key}" if is_client else f"{side}.cluster.{key}"] = value
     config |= {"connector.class": kind, "source.cluster.alias": source, "target.cluster.alias": target}
     config |= {key[len(flow) :]: value for key, value in properties.items() if key.startswith(flow)}
     return connector_of(config, f"{origin} ({flow[:-1]})", name=kind)

@@ -44,6 +44,11 @@ transactional.id value.deserializer value.serializer
 CLIENT_KEYS: Final = frozenset(_KNOWN.split())
 """Settings of Kafka's admin, producer and consumer clients, 3.3 to 4.3."""
 
+MIRROR_CLIENT_KEYS: Final = frozenset(
+    key for key in CLIENT_KEYS if key in {"bootstrap.servers", "security.protocol"} or key.startswith(("ssl.", "sasl."))
+)
+"""What a setting of a whole cluster may be in MirrorMaker (MirrorClientConfig.CLIENT_CONFIG_DEF)."""
+
 _IN_JAVA_ONLY: Final = """
 security.providers ssl.provider ssl.engine.factory.class ssl.keymanager.algorithm ssl.trustmanager.algorithm
 ssl.secure.random.implementation sasl.client.callback.handler.class sasl.login.class

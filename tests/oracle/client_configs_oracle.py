@@ -142,3 +142,28 @@ def connectors(draw: st.DrawFn, file: Path) -> dict[str, str]:
 
 def _with_file(settings: dict[str, str], file: Path) -> dict[str, str]:
     return {key: value.replace("PATH", str(file)) for key, value in settings.items()}
+
+
+@st.composite
+def mirror_maker_files(draw: st.DrawFn) -> dict[str, str]:
+    """A MirrorMaker's properties, with the flows a->b and b->a: settings of all clusters, of one, and of one flow."""
+    clients = draw(settings_of_clients("{}.", "", "a.", "b.", "a.{}.", "b.{}.", "a->b."))
+    may = {
+        "offset.storage.topic": st.just("all-offsets"),
+        "b.offset.storage.topic": st.just("b-offsets"),
+        "b.config.storage.topic": st.just("b-configs"),
+        "b.group.id": st.just("named"),
+        "task.shutdown.graceful.timeout.ms": st.just("9"),
+        "a.consumer_thing": st.just("x"),
+        "consumer.poll.timeout.ms": st.just("700"),
+        "a->b.enabled": st.sampled_from(["true", "TRUE", "false", "yes"]),
+        "emit.heartbeats.enabled": st.sampled_from(["true", "false"]),
+        "b->a.emit.heartbeats.enabled": st.sampled_from(["true", "false"]),
+        "a->b.topics": st.just("orders"),
+        "topics": st.just(".*"),
+        "b.exactly.once.source.support": st.sampled_from(["enabled", "preparing"]),
+    }
+    # Scanned by ServiceLoader alone, a plugin path costs tenths of a second.
+    first = {"clusters": draw(st.sampled_from(["a,b", "a, b"])), "plugin.discovery": "SERVICE_LOAD"}
+    found = {key: value for key, value in clients.items() if "${" not in value}
+    return first | found | draw(st.fixed_dictionaries({}, optional=may))
