@@ -26,6 +26,7 @@ class Case(NamedTuple):
     cure: str
 
 
+INTERVAL = {"transaction.boundary": "interval", f"{OVERRIDE}transaction.timeout.ms": "60000"}
 CASES = (
     Case("EOS100", {"file": None}, {}, "its validation says which setting is in the way"),
     Case("EOS101", {}, {"exactly.once.support": "required"}, "set exactly.once.support=required: PUT"),
@@ -34,8 +35,8 @@ CASES = (
     Case("EOS103", {f"{OVERRIDE}acks": "1"}, {}, f"remove {OVERRIDE}acks from the config: PUT"),
     Case("EOS104", {f"{OVERRIDE}transaction.timeout.ms": "900001"}, {f"{OVERRIDE}transaction.timeout.ms": "900000"},
          f"lower {OVERRIDE}transaction.timeout.ms"),
-    Case("EOS105", {"transaction.boundary": "interval", "transaction.boundary.interval.ms": "60000"},
-         {"transaction.boundary": "interval", "transaction.boundary.interval.ms": "59999"},
+    Case("EOS105", INTERVAL | {"transaction.boundary.interval.ms": "60000"},
+         INTERVAL | {"transaction.boundary.interval.ms": "59999"},
          "set transaction.boundary.interval.ms below 60000"),
 )  # fmt: skip
 
