@@ -3,10 +3,9 @@
 Truth is by source partition: numbers that no reader had (lost), and that readers had twice or more (doubled). What a
 user wished away (offsets set ahead) is not lost, and the audit does not claim to see it. A verdict is
 
-- held: wrong where exactly-once was off at some time, unless a former name of the connector is broken for that; where a
-  number is lost; and where a source partition is doubled, unless a finding on the connector says so: an interrupted
-  snapshot that began again (NAMES_TWICE), or, where the user did so, offsets that were removed or altered (BY_WISH).
-  Kafka kept its promise then, and readers have records twice;
+- held: wrong where exactly-once was off at some time, or a number is lost; and where a source partition is doubled,
+  unless a finding on the connector says so: an interrupted snapshot that began again (NAMES_TWICE), or, where the user
+  did so, offsets that were removed or altered (BY_WISH). Kafka kept its promise then, and readers have records twice;
 - broken: each finding that it rests on is a claim, and each has to be true.
   TWICE says that records were read again, or skipped: a source partition that it names has to be doubled, or lost.
   That it was a user's own request that set the offset back makes it no less true.
@@ -14,8 +13,8 @@ user wished away (offsets set ahead) is not lost, and the audit does not claim t
   Any other is wrong: nothing in these histories leaves transactions open, or writes without offsets;
 - with SNAPSHOT, whatever the verdict: a source partition that it names has to be doubled;
 - cannot-tell: it has to give a reason, whatever the truth is;
-- not given: wrong. Of a name that the connector had before, it may be given. The same rules are for it, but that what
-  became of the connector later may be said of its later name.
+- not given: wrong. Of a name that the connector had before, it may be given, and the same rules are for it. What became
+  of the connector may be said of any of its names: one is rightly held where the verdict on another is not.
 """
 
 import json
@@ -71,30 +70,23 @@ def judge(names: Sequence[str], report: Mapping[str, Any], facts: Facts) -> Judg
         return Judged(Outcome.WRONG, "no verdict")
     findings = [each for each in report["findings"] if {*names} & {*each["evidence"].get("connectors", ())}]
     wrong = [*_wrong_snapshots(findings, facts)]
-    formerly = [verdict for name, verdict in verdicts.items() if name != names[-1]]
-    rest = facts._replace(plain=facts.plain and not any(_is_not_in_force(each, findings) for each in formerly))
     for name, verdict in verdicts.items():
         outcome = Outcome(verdict["verdict"])
-        known = rest if outcome is Outcome.HELD else facts
-        wrong += [f"{name} {outcome}: {why}" for why in _WRONGS[outcome](verdict, findings, known, name != names[-1])]
+        elsewhere = any(other["verdict"] != Outcome.HELD for other in verdicts.values() if other is not verdict)
+        wrong += [f"{name} {outcome}: {why}" for why in _WRONGS[outcome](verdict, findings, facts, elsewhere)]
     return Judged(Outcome.WRONG, "; ".join(wrong)) if wrong else Judged(Outcome(verdicts[names[-1]]["verdict"]))
 
 
-def _wrongly_held(_: Finding, findings: Iterable[Finding], facts: Facts, former: bool) -> Iterator[str]:
-    if facts.plain and not former:
+def _wrongly_held(_: Finding, findings: Iterable[Finding], facts: Facts, elsewhere: bool) -> Iterator[str]:
+    if facts.plain and not elsewhere:
         yield "exactly-once was off"
     if facts.truth.lost:
         yield f"{facts.truth.lost_count} numbers are lost of source partitions {[*facts.truth.lost]}"
-    names = NAMES_TWICE | (BY_WISH if facts.wished else set()) | (TWICE if former else set())
+    names = NAMES_TWICE | (BY_WISH if facts.wished else set()) | (TWICE if elsewhere else set())
     naming = [each for each in findings if each["name"] in names]
     for partition, numbers in facts.truth.doubled.items():
         if not any(_names(each, partition) for each in naming):
             yield f"{len(numbers)} numbers of source partition {partition} are doubled, and no finding says so"
-
-
-def _is_not_in_force(verdict: Finding, findings: Iterable[Finding]) -> bool:
-    """Whether a verdict claims that exactly-once was off."""
-    return any(each["name"] in NOT_IN_FORCE and each["id"] in verdict["evidence"] for each in findings)
 
 
 def _wrongly_broken(verdict: Finding, findings: Iterable[Finding], facts: Facts, _: bool) -> Iterator[str]:

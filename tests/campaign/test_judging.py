@@ -54,12 +54,15 @@ def test_no_verdict_is_wrong():
     assert judge(["c"], {"connectors": [], "findings": []}, Facts(FINE)).outcome is Outcome.WRONG
 
 
-def test_that_exactly_once_was_off_may_be_said_of_a_former_name():
+def test_what_happened_may_be_said_of_another_name():
     plain = finding("plain-offsets-write", 1)
     former = {"name": "former", "verdict": "broken", "evidence": ["plain-offsets-write"], "reasons": []}
     held = {"name": "c", "verdict": "held", "evidence": [], "reasons": []}
     said = {"connectors": [former, held], "findings": [plain]}
     assert judge(["former", "c"], said, Facts(FINE, plain=True)).outcome is Outcome.HELD
+    again = finding("offset-not-taken-over", 1)
+    said = {"connectors": [former | {"evidence": ["offset-not-taken-over"]}, held], "findings": [again]}
+    assert judge(["former", "c"], said, Facts(DOUBLED)).outcome is Outcome.HELD
     said = {"connectors": [former | {"verdict": "held", "evidence": []}, held], "findings": [plain]}
     assert judge(["former", "c"], said, Facts(FINE, plain=True)).outcome is Outcome.WRONG
 

@@ -9,7 +9,9 @@
    such a write is a suspicion until then.
 4. In one topic offsets tell what came first, between topics timestamps do. Only the beginnings of runs are compared:
    hours of writes lie between those of two stores, or a stop and a start at least.
-5. A plain write in the worker's topic is such a copy if the connector committed to its own one then.
+5. Where exactly-once was off when the connector left the store, and it wrote plainly in the other one later, it changed
+   the store before its first transaction there, and goes on from those writes.
+6. A plain write in the worker's topic is such a copy if the connector committed to its own one then.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
@@ -60,6 +62,8 @@ class KeyStores:
         held = self._held(place, first)
         if was is None or was.write.value is None or (held is not None and held.value == was.write.value):
             return
+        if held is not None and _wrote_there_since(was.write, held):
+            return
         yield StoreChange(was, held, PlacedWrite(place, first))
 
     def _left_at(
@@ -80,7 +84,7 @@ class KeyStores:
         return next((run.last for run, behind in pairwise(self._runs[place]) if behind.first == first), None)
 
     def is_copy_of_own(self, place: TopicPartition, write: Write) -> bool:
-        """Rule 5."""
+        """Rule 6."""
         if write.transactional or place.topic in self._own_topics:
             return False
         time, latest = write.timestamp, None
@@ -92,11 +96,16 @@ class KeyStores:
         return latest is not None and latest.topic in self._own_topics
 
     def plain_after(self, place: TopicPartition) -> Runs:
-        """Runs of plain writes behind the first one in a transaction there that are no copies (rule 5)."""
+        """Runs of plain writes behind the first one in a transaction there that are no copies (rule 6)."""
         runs = self._runs[place]
         begun = next((number for number, run in enumerate(runs) if run.first.transactional), len(runs))
         plain = (run for run in runs[begun:] if not run.first.transactional)
         return tuple(run for run in plain if not self.is_copy_of_own(place, run.first))
+
+
+def _wrote_there_since(was: Write, held: Write) -> bool:
+    """Rule 5."""
+    return not was.transactional and not held.transactional and held.timestamp > was.timestamp + SKEW_MS
 
 
 def _beginning(found: tuple[TopicPartition, Run]) -> tuple[int, TopicPartition, int]:
