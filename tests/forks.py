@@ -13,12 +13,14 @@ import pkgutil
 import runpy
 import signal
 import socket
+import subprocess
 import sys
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 LIBRARIES = ("httpx", "yaml", "confluent_kafka.admin", "aiokafka.record.default_records", "psycopg", "rich.table")
 LEFT_OUT = ("eosctl.spark", "eosctl.__main__", "eosctl.reference")
@@ -60,9 +62,27 @@ class Forked:
         return out, err
 
 
-def start(*argv: str, environment: Mapping[str, str] | None = None, directory: Path | None = None) -> Forked:
-    """Runs the Python script `argv[0]`, by default with this process's environment and directory."""
+def run(*argv: str, timeout: float = 120, **options: Any) -> subprocess.CompletedProcess[str]:
+    """What came of the Python script `argv[0]`; the options are those of `start`."""
+    running = start(*argv, **options)
+    out, err = running.communicate(timeout=timeout)
+    assert running.returncode is not None
+    return subprocess.CompletedProcess(argv, running.returncode, out, err)
+
+
+def start(
+    *argv: str,
+    environment: Mapping[str, str] | None = None,
+    directory: Path | None = None,
+    stdout: int | None = None,
+) -> Forked:
+    """Runs the Python script `argv[0]`, by default with this process's environment and directory.
+
+    It writes to the descriptor `stdout` where one is given, else into a pipe.
+    """
     pipes = [os.pipe() for _ in range(3)]
+    if stdout is not None:
+        os.dup2(stdout, pipes[1][1])
     theirs = [pipes[0][0], pipes[1][1], pipes[2][1]]
     ours = [pipes[0][1], pipes[1][0], pipes[2][0]]
     here, there = socket.socketpair()

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from tests import forks
+
 PROGRAM = str(Path(sys.executable).with_name("eosctl"))
 PROFILES = "profiles:\n  production: {bootstrap-server: 'localhost:1'}\n  staging: {connect-url: '%s'}\n"
 
@@ -64,20 +66,20 @@ def home(directory: Path, connect_url: str = NOBODY) -> dict[str, str]:
 
 def offers(line: str, **environment: str) -> list[str]:
     """What is offered after `line`; nothing may be said beside it."""
-    ran = _tab(line, environment)
-    assert ran.stderr == ""
+    ran = forks.run(PROGRAM, environment=_environment(line, environment))
+    assert (ran.returncode, ran.stderr) == (0, "")
     return [each.partition("\t")[0] for each in ran.stdout.splitlines()]
 
 
 def loaded_for(line: str, **environment: str) -> set[str]:
     """The packages that Python loads for a TAB after `line`."""
-    told = _tab(line, {**environment, "PYTHONPROFILEIMPORTTIME": "1"}).stderr.splitlines()
-    return {each.rpartition("|")[2].strip().partition(".")[0] for each in told}
-
-
-def _tab(line: str, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    base = {name: value for name, value in os.environ.items() if not name.startswith("EOSCTL_")}
-    return subprocess.run(
-        [PROGRAM], env={**base, **environment, "_EOSCTL_COMPLETE": line}, capture_output=True, text=True, check=True,
-        stdin=subprocess.DEVNULL, timeout=120,
+    ran = subprocess.run(
+        [PROGRAM], env=_environment(line, {**environment, "PYTHONPROFILEIMPORTTIME": "1"}), capture_output=True,
+        text=True, check=True, stdin=subprocess.DEVNULL, timeout=120,
     )  # fmt: skip
+    return {each.rpartition("|")[2].strip().partition(".")[0] for each in ran.stderr.splitlines()}
+
+
+def _environment(line: str, more: dict[str, str]) -> dict[str, str]:
+    base = {name: value for name, value in os.environ.items() if not name.startswith("EOSCTL_")}
+    return {**base, **more, "_EOSCTL_COMPLETE": line}

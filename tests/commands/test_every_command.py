@@ -5,7 +5,6 @@ import re
 import shlex
 import signal
 import socket
-import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -83,8 +82,7 @@ def test_no_command_complains_when_nobody_reads():
     def ended(path):
         reader, writer = os.pipe()
         os.close(reader)
-        command = [EOSCTL, *path.split()[1:], "--help"]
-        ran = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False, timeout=60)
+        ran = forks.run(EOSCTL, *path.split()[1:], "--help", stdout=writer)
         os.close(writer)
         return path, ran.returncode, ran.stderr
 

@@ -13,7 +13,7 @@ import pytest
 from eosctl.clients.rest import RestClient
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
-from tests.forks import start
+from tests import forks
 from tests.integration.file_connectors import FileConnectors
 from tests.integration.terminal import PROGRAM
 
@@ -105,10 +105,7 @@ def told(site, text):
 
 
 def run(site, line, *more):
-    command = [PROGRAM, *line.split(), *more]
-    running = start(*command, environment=site.environment, directory=site.home)
-    out, err = running.communicate(timeout=120)
-    return subprocess.CompletedProcess(command, running.returncode, out, err)
+    return forks.run(PROGRAM, *line.split(), *more, environment=site.environment, directory=site.home)
 
 
 @pytest.mark.parametrize("group", COMMANDS)
