@@ -1,26 +1,35 @@
 """Sandboxes that tests share, each started when the first of them asks for it."""
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack
+from typing import Any, TypeVar
+
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
 from tests.leaders import share_out_leaders
 
+Shared = TypeVar("Shared")
+
 
 class SharedSandboxes:
-    """The sandboxes of one process, one for each spec; `stop` ends them all."""
+    """The sandboxes of one process, one for each spec, and what else is made of them; `stop` ends them all."""
 
     def __init__(self) -> None:
-        self._started: list[Sandbox] = []
+        self._shared: list[tuple[object, Any]] = []
+        self._ends = ExitStack()
         self._place: tuple[object, object] | None = None
 
     def of(self, spec: SandboxSpec) -> Sandbox:
         """The one that is what `spec` says."""
-        for sandbox in self._started:
-            if sandbox.spec == spec:
-                return sandbox
-        sandbox = Sandbox(spec)
-        sandbox.start()
-        self._started.append(sandbox)
-        return sandbox
+        return self.once(spec, lambda: Sandbox(spec))
+
+    def once(self, key: object, make: Callable[[], AbstractContextManager[Shared]]) -> Shared:
+        """What `make` gave for this key."""
+        for known, shared in self._shared:
+            if known == key:
+                return shared
+        self._shared.append((key, self._ends.enter_context(make())))
+        return self._shared[-1][1]
 
     def three_brokers(self, kafka_version: str) -> Sandbox:
         """Three brokers that lead as they did when they were new, whatever the test before did to them."""
@@ -36,5 +45,5 @@ class SharedSandboxes:
 
     def stop(self) -> None:
         """Ends all of them."""
-        while self._started:
-            self._started.pop().stop()
+        self._shared.clear()
+        self._ends.close()

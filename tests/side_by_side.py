@@ -23,6 +23,7 @@ from eosctl.sandbox.versions import DEFAULT_KAFKA_VERSION
 SHARED = {
     "three-brokers": {"cluster3", "three_brokers"},
     "acls": {"acl_sites"},
+    "moves": {"here", "abroad", "moves_home"},
     "worker": {"connect_sandbox", "healthy"},
     "tls": {"tls_broker"},
     "broker": {"sandbox", "broker"},

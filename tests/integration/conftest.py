@@ -2,6 +2,8 @@
 
 import itertools
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -44,16 +46,39 @@ def acl_root(acl_sites: Sites) -> Iterator[Wire]:
         yield wire
 
 
+@pytest.fixture(scope="module")
+def moves_home(shared_sandboxes: SharedSandboxes, kafka_version: str) -> Sandbox:
+    """A broker and a worker with exactly-once enabled, of each version. Shared by tests that move connectors."""
+    return shared_sandboxes.of(SandboxSpec(kafka_version, workers=1))
+
+
+@pytest.fixture(scope="module", params=["enabled", pytest.param("disabled", marks=pytest.mark.variation)])
+def here(shared_sandboxes: SharedSandboxes, kafka_version: str, request: pytest.FixtureRequest) -> Sandbox:
+    """The same, with exactly-once enabled and without."""
+    return shared_sandboxes.of(SandboxSpec(kafka_version, workers=1, exactly_once=request.param))
+
+
+@pytest.fixture(scope="module")
+def abroad(shared_sandboxes: SharedSandboxes, here: Sandbox) -> Sandbox:
+    """Another Kafka and another worker that are like those. Shared."""
+    return shared_sandboxes.once(("abroad", here.spec), lambda: Sandbox(here.spec))
+
+
 @pytest.fixture
 def three_brokers(shared_sandboxes: SharedSandboxes, kafka_version: str) -> Sandbox:
     """What `cluster3` is, of each version that `--kafka-versions` names."""
     return shared_sandboxes.three_brokers(kafka_version)
 
 
-@pytest.fixture(scope="session")
-def tls_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TlsBroker]:
-    """A broker with the listeners of tests.integration.tls_listeners."""
+@pytest.fixture(scope="module")
+def tls_broker(shared_sandboxes: SharedSandboxes, tmp_path_factory: pytest.TempPathFactory) -> TlsBroker:
+    """A broker with the listeners of tests.integration.tls_listeners. Shared."""
+    return shared_sandboxes.once("TLS", lambda: tls_listening(tmp_path_factory.mktemp("broker")))
+
+
+@contextmanager
+def tls_listening(directory: Path) -> Iterator[TlsBroker]:
     leases = PortLeases()
     with Sandbox() as started:
-        yield open_tls_listeners(started, tmp_path_factory.mktemp("broker"), leases)
+        yield open_tls_listeners(started, directory, leases)
     leases.release()

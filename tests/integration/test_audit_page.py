@@ -1,7 +1,6 @@
 """The page and the Parquet files of a real audit."""
 
 import stat
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,8 +13,8 @@ from tests.render.browser import Browser, Page
 pytestmark = pytest.mark.kafka
 
 
-def test_a_page_and_parquet_files_of_a_real_audit(make_sandbox: Callable[..., Sandbox], eosctl: Eosctl, tmp_path: Path):
-    site = AuditSite(make_sandbox(workers=1), eosctl, tmp_path, "paged")
+def test_a_page_and_parquet_files_of_a_real_audit(moves_home: Sandbox, eosctl: Eosctl, tmp_path: Path):
+    site = AuditSite(moves_home, eosctl, tmp_path, "paged")
     site.transaction("copier", lambda producer: site.write_offset(producer, 7))
     page_file, tables = tmp_path / "audit.html", tmp_path / "tables"
     audited = site.audit("--report", page_file, "--export", tables)
@@ -34,3 +33,4 @@ def test_a_page_and_parquet_files_of_a_real_audit(make_sandbox: Callable[..., Sa
     found = parquet.read_table(tables / "findings.parquet").to_pylist()
     assert [each["id"] for each in found] == [each["id"] for each in audited.data["findings"]]
     assert parquet.read_metadata(tables / "ranges.parquet").num_rows == len(audited.data["ranges"])
+    site.connectors.delete(site.name)

@@ -20,10 +20,9 @@ ALL = ("--stop", "--set-config", "--resume")
 pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
 
 
-@pytest.fixture(scope="module", params=["enabled", pytest.param("disabled", marks=pytest.mark.variation)])
-def here(kafka_version: str, request: pytest.FixtureRequest) -> Iterator[Home]:
-    with Sandbox(SandboxSpec(kafka_version, workers=1, exactly_once=request.param)) as sandbox:
-        yield Home(sandbox)
+@pytest.fixture
+def home(here: Sandbox) -> Home:
+    return Home(here)
 
 
 @pytest.fixture(scope="module")
@@ -76,15 +75,15 @@ def start(lines: Lines) -> None:
 
 
 def test_its_offsets_are_said_to_be_there_and_moved_there(
-    here: Home, there: Sandbox, eosctl: Eosctl, fresh_name: FreshName, tmp_path: Path
+    home: Home, there: Sandbox, eosctl: Eosctl, fresh_name: FreshName, tmp_path: Path
 ):
     """With a topic of its own they are over there, whether exactly-once is enabled or not."""
     servers = there.bootstrap_servers
     name = fresh_name("sent")
-    lines = Lines(here, name, tmp_path, {**overrides(servers), "offsets.storage.topic": f"{name}-own"})
+    lines = Lines(home, name, tmp_path, {**overrides(servers), "offsets.storage.topic": f"{name}-own"})
     end = {"position": lines.path.stat().st_size}
     data = wait_for(
-        lambda: shown(eosctl, here, name),
+        lambda: shown(eosctl, home, name),
         lambda found: [row["kafka_effective"]["value"] for row in found["offsets"] if row["kafka_effective"]] == [end],
         "the offset of the last line",
     )
@@ -95,9 +94,9 @@ def test_its_offsets_are_said_to_be_there_and_moved_there(
     )
     assert finding["evidence"]["written_to"] == f"{name}-own on {servers}"
 
-    wrong = migrated(eosctl, here.servers, lines, "--to-topic", f"{name}-new")
+    wrong = migrated(eosctl, home.servers, lines, "--to-topic", f"{name}-new")
     assert wrong.exit_code == 8, wrong.stderr
-    assert f"its offsets are in cluster {there.cluster_id}, not in {here.sandbox.cluster_id}" in wrong.stderr
+    assert f"its offsets are in cluster {there.cluster_id}, not in {home.sandbox.cluster_id}" in wrong.stderr
     assert f"-b {servers}" in wrong.stderr
     lines.check_exactly_once()
 
@@ -109,36 +108,36 @@ def test_its_offsets_are_said_to_be_there_and_moved_there(
         assert ran.exit_code == 0, ran.stderr
         start(lines)
     lines.check_exactly_once()
-    here.delete(name)
+    home.delete(name)
 
 
 def test_offsets_follow_a_connector_that_is_sent_elsewhere(
-    here: Home, there: Sandbox, eosctl: Eosctl, fresh_name: FreshName, tmp_path: Path
+    home: Home, there: Sandbox, eosctl: Eosctl, fresh_name: FreshName, tmp_path: Path
 ):
     """It stays in its Connect cluster; its records, and with them its offsets, go to another Kafka cluster."""
     servers = there.bootstrap_servers
     name = fresh_name("follows")
-    lines = Lines(here, name, tmp_path)
+    lines = Lines(home, name, tmp_path)
     with flowing(lines):
         halt(lines)
         lines.more |= overrides(servers)
-        if here.version >= STOPPABLE:
-            here.create(name, lines.config(here))
-        ran = migrated(eosctl, here.servers, lines, "--to-bootstrap-server", servers, "--to-topic", f"{name}-own")
+        if home.version >= STOPPABLE:
+            home.create(name, lines.config(home))
+        ran = migrated(eosctl, home.servers, lines, "--to-bootstrap-server", servers, "--to-topic", f"{name}-own")
         assert ran.exit_code == 0, ran.stderr
         lines.more["offsets.storage.topic"] = f"{name}-own"
         start(lines)
     lines.check_exactly_once()
-    here.delete(name)
+    home.delete(name)
 
 
-def test_without_eosctl_it_begins_again(here: Home, there: Sandbox, fresh_name: FreshName, tmp_path: Path):
+def test_without_eosctl_it_begins_again(home: Home, there: Sandbox, fresh_name: FreshName, tmp_path: Path):
     """So the test above can fail."""
     name = fresh_name("again")
-    lines = Lines(here, name, tmp_path)
+    lines = Lines(home, name, tmp_path)
     count = len(lines.copied())
     halt(lines)
     lines.more |= {**overrides(there.bootstrap_servers), "offsets.storage.topic": f"{name}-own"}
     start(lines)
     eventually(lambda: len(lines.copied()) >= 2 * count, "every line a second time")
-    here.delete(name)
+    home.delete(name)

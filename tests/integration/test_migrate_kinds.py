@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from tests.integration.moves import SETTING, Copier, Eosctl, Home, Lines, Place, Records, delete_copies, move
 from tests.waiting import eventually
 
@@ -25,14 +24,12 @@ MOVED = {
 Homes = tuple[Home, Home, Home]
 
 
-@pytest.fixture(scope="module", params=["enabled", pytest.param("disabled", marks=pytest.mark.variation)])
-def homes(kafka_version: str, request: pytest.FixtureRequest) -> Iterator[Homes]:
+@pytest.fixture(scope="module")
+def homes(here: Sandbox, abroad: Sandbox) -> Iterator[Homes]:
     """A Connect cluster, another one with the same brokers, and one with other brokers."""
-    spec = SandboxSpec(kafka_version, workers=1, exactly_once=request.param)
-    with Sandbox(spec) as here, Sandbox(spec) as abroad:
-        here.start_worker(2, MOVED)
-        beside = Home(here, 2, "moved", "moved-configs", "moved-offsets")
-        yield Home(here), beside, Home(abroad)
+    here.start_worker(2, MOVED)
+    yield Home(here), Home(here, 2, "moved", "moved-configs", "moved-offsets"), Home(abroad)
+    here.kill_worker(2)
 
 
 @pytest.fixture(autouse=True)

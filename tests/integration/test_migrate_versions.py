@@ -1,12 +1,11 @@
 """The move on every version of Connect: over REST where it can stop a connector (3.5), by hand where it cannot."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from tests.commands.conftest import Ran
 from tests.integration.file_connectors import values_in
 from tests.integration.moves import Home, Lines
@@ -14,13 +13,6 @@ from tests.integration.moves import Home, Lines
 pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
 
 Eosctl = Callable[..., Ran]
-
-
-@pytest.fixture(scope="module")
-def connect(kafka_version: str) -> Iterator[Sandbox]:
-    """One broker and one worker with exactly-once enabled, of each version asked for."""
-    with Sandbox(SandboxSpec(kafka_version, workers=1)) as sandbox:
-        yield sandbox
 
 
 @pytest.fixture(autouse=True)
@@ -32,29 +24,29 @@ def migrate(eosctl: Eosctl, sandbox: Sandbox, *more: str) -> Ran:
     return eosctl("migrate-offsets", "-b", sandbox.bootstrap_servers, "--group-id", "connect-cluster", "--yes", *more)
 
 
-def test_by_hand(connect: Sandbox, kafka_version: str, eosctl: Eosctl, tmp_path: Path) -> None:
+def test_by_hand(moves_home: Sandbox, kafka_version: str, eosctl: Eosctl, tmp_path: Path) -> None:
     """Delete, migrate, create again: the config topic alone tells that the connector is gone."""
-    lines = Lines(Home(connect), "by-hand", tmp_path)
-    assert migrate(eosctl, connect, "--connector", "by-hand", "--to-topic", "by-hand-own").exit_code == 8
+    lines = Lines(Home(moves_home), "by-hand", tmp_path)
+    assert migrate(eosctl, moves_home, "--connector", "by-hand", "--to-topic", "by-hand-own").exit_code == 8
     lines.place.home.delete("by-hand")
-    ran = migrate(eosctl, connect, "--connector", "by-hand", "--to-topic", "by-hand-own", "-o", "json")
+    ran = migrate(eosctl, moves_home, "--connector", "by-hand", "--to-topic", "by-hand-own", "-o", "json")
     assert ran.exit_code == 0, ran.stderr
     assert "create connector by-hand with offsets.storage.topic=by-hand-own" in ran.stdout
     lines.place.home.create("by-hand", {**lines.config(lines.place.home), "offsets.storage.topic": "by-hand-own"})
     lines.check_exactly_once()
 
 
-def test_over_rest(connect: Sandbox, kafka_version: str, eosctl: Eosctl, tmp_path: Path) -> None:
-    lines = Lines(Home(connect), "over-rest", tmp_path)
+def test_over_rest(moves_home: Sandbox, kafka_version: str, eosctl: Eosctl, tmp_path: Path) -> None:
+    lines = Lines(Home(moves_home), "over-rest", tmp_path)
     ran = migrate(
-        eosctl, connect, "--connector", "over-rest", "--to-topic", "over-rest-own",
-        "--connect-url", connect.connect_url(1), "--stop", "--set-config", "--resume",
+        eosctl, moves_home, "--connector", "over-rest", "--to-topic", "over-rest-own",
+        "--connect-url", moves_home.connect_url(1), "--stop", "--set-config", "--resume",
     )  # fmt: skip
     if kafka_version < "3.5":
         assert ran.exit_code == 6, ran.stderr
         assert "this needs Connect 3.5.0" in ran.stderr
         assert "delete connector over-rest" in ran.stderr
-        assert values_in(connect.bootstrap_servers, "over-rest") == lines.copied()
+        assert values_in(moves_home.bootstrap_servers, "over-rest") == lines.copied()
     else:
         assert ran.exit_code == 0, ran.stderr
     lines.check_exactly_once()

@@ -75,7 +75,7 @@ def cases(mode: str, elsewhere: str) -> list[Case]:
     return [Case(f"{mode}-{each.name}", each.resumes, each.before, each.after, each.shadowed) for each in found]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def two_workers(kafka_version: str) -> Iterator[Sandbox]:
     """One broker, worker 1 with exactly-once enabled, and worker 2, of another Connect cluster, with it disabled."""
     with Sandbox(SandboxSpec(kafka_version, workers=1)) as sandbox:
