@@ -1,6 +1,7 @@
 """Sixteen random histories on a real worker: no verdict of the audit is wrong, by what readers have.
 
-`make campaign` has hundreds of them, with workers that are killed, frozen and started without exactly-once.
+It runs in `make matrix`. `make campaign` has hundreds of them, with workers that are killed, frozen and started without
+exactly-once.
 """
 
 from pathlib import Path
@@ -12,7 +13,7 @@ from tests.campaign.histories import Round
 from tests.campaign.operations import LOUD, MOVES, QUIET, Eosctl
 from tests.campaign.site import open_site
 
-pytestmark = [pytest.mark.kafka]
+pytestmark = [pytest.mark.kafka, pytest.mark.variation]
 SEED, AT_ONCE, STEPS = 82, 16, 2
 """In these histories every operation on connectors is there."""
 

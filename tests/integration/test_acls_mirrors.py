@@ -26,7 +26,7 @@ from tests.integration.acl_site import PATIENT_S, USERS, Site, Sites
 from tests.integration.producers import create_topic
 from tests.waiting import eventually
 
-pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
+pytestmark = [pytest.mark.kafka, pytest.mark.matrix, pytest.mark.variation]
 
 NOT_YET = {
     *("NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS"),

@@ -107,6 +107,7 @@ def row_needs_restart(planned: PlannedBinding) -> bool:
     return any(each.role is ClientRole.WORKER for each in planned.reasons)
 
 
+@pytest.mark.variation
 def test_without_a_binding_something_fails(tmp_path: Path):
     with run_in(SourceSupport.ENABLED, tmp_path, [file_life]) as (site, root):
         sample = [each for each in bindings_of(site) if Row.of(site, each, None).place in SAMPLE]

@@ -17,6 +17,7 @@ def test_with_exactly_once_the_plan_is_enough(acl_sites: Sites, acl_root: Wire):
     run(acl_sites, acl_root, SourceSupport.ENABLED, everything)
 
 
+@pytest.mark.variation
 @pytest.mark.parametrize(
     ("phase", "scenario"), [(SourceSupport.DISABLED, from_nothing), (SourceSupport.PREPARING, first_start)]
 )

@@ -211,6 +211,7 @@ def test_fencing_over_the_budget_fails_all_tasks_until_the_printed_override_is_s
     worker.close()
 
 
+@pytest.mark.variation
 def test_settings_of_brokers_and_workers_are_found_as_they_are(make_sandbox, eosctl, tmp_path: Path) -> None:
     """One cluster with three things wrong, each of which goes with its own cure."""
     sandbox = make_sandbox(

@@ -15,6 +15,7 @@ from tests.integration.producers import create_topic
 pytestmark = pytest.mark.kafka
 
 
+@pytest.mark.variation
 @pytest.mark.parametrize("level", ["0", "1", "2"])
 def test_each_state_is_fenced_under_every_transaction_version(
     level: str,

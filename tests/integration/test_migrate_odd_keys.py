@@ -27,7 +27,7 @@ from tests.integration.file_connectors import values_in
 from tests.integration.moves import Copier, Eosctl, Home, Place, move
 from tests.waiting import eventually
 
-pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
+pytestmark = [pytest.mark.kafka, pytest.mark.matrix, pytest.mark.variation]
 
 SOURCE = Path(__file__).with_name("OddPartitionsSource.java")
 PARTITIONS = 14
@@ -36,7 +36,7 @@ NAME = "odd"
 ODD_NAME = 'ödd "x" 😀'
 
 
-@pytest.fixture(scope="module", params=["enabled", pytest.param("disabled", marks=pytest.mark.variation)])
+@pytest.fixture(scope="module", params=["enabled", "disabled"])
 def home(
     kafka_version: str, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Home]:

@@ -20,7 +20,7 @@ from eosctl.sources.kafka_topics import topic_facts
 from tests.commands.conftest import Ran
 from tests.integration.file_connectors import FileConnectors, values_in, wait_for
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.variation]
 
 NAME = "haunted"
 

@@ -39,7 +39,7 @@ def segments(sandbox: Sandbox) -> list[Path]:
     return [path for path in sandbox.directory.rglob("__transaction_state-*/*.log") if path.stat().st_size]
 
 
-@pytest.mark.parametrize("level", ["0", "1", "2"])
+@pytest.mark.parametrize("level", [*(pytest.param(each, marks=pytest.mark.variation) for each in "01"), "2"])
 def test_the_log_is_read_as_kafka_reads_it_live_and_from_its_files(
     level: str, make_sandbox: Callable[..., Sandbox], eosctl: Eosctl
 ) -> None:

@@ -85,7 +85,8 @@ def test_the_zip_alone_is_a_program(bundle: Path, tmp_path: Path):
 
 @pytest.mark.kafka
 @pytest.mark.timeout(3 * DEADLINE_S)
-@pytest.mark.parametrize("master", ["local[2]", pytest.param("local-cluster[2,1,1024]", marks=pytest.mark.variation)])
+@pytest.mark.variation
+@pytest.mark.parametrize("master", ["local[2]", "local-cluster[2,1,1024]"])
 def test_spark_submit_says_what_the_local_engine_says(bundle: Path, audited: Sandbox, master: str):
     (bundle / "client.properties").write_text(audited.client_properties(USER), encoding="utf-8")
     quiet = ["--driver-java-options", "-Dlog4j2.configurationFile=file:log4j2.properties"]
