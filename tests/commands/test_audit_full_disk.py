@@ -2,9 +2,7 @@
 
 import json
 import os
-import resource
 import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from eosctl.codecs.record_batches import MarkerType
+from tests import forks
 from tests.analysis.audit.batch_bytes import Writer, Written, data_batch, marker_batch
 
+LIMITED = str(Path(__file__).with_name("limited.py"))
 TASK = Writer(7, 0, transactional=True)
 SMALL, LARGE = 10, 4_000
 DISK = 600 << 10
@@ -30,14 +30,8 @@ class SmallDisk:
 
     def run(self, *arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
         """`eosctl` with these arguments."""
-        return subprocess.run(
-            [sys.executable, "-m", "eosctl", *map(str, arguments)],
-            env={**os.environ, **environment}, preexec_fn=None if self.mounted else self._limit,
-            check=False, capture_output=True, text=True, timeout=120,
-        )  # fmt: skip
-
-    def _limit(self) -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (self.room, self.room))
+        limit = 0 if self.mounted else self.room
+        return forks.run(LIMITED, str(limit), *map(str, arguments), environment={**os.environ, **environment})
 
     def nearly_full(self, room: int) -> "SmallDisk":
         """The same with so many bytes free."""
