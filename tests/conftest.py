@@ -126,6 +126,12 @@ def connect_sandbox(shared_sandboxes: SharedSandboxes) -> Sandbox:
     return shared_sandboxes.of(SandboxSpec(workers=1))
 
 
+@pytest.fixture(scope="module")
+def moves_home(shared_sandboxes: SharedSandboxes, kafka_version: str) -> Sandbox:
+    """A broker and a worker with exactly-once enabled, of each version. Shared by tests that move connectors."""
+    return shared_sandboxes.of(SandboxSpec(kafka_version, workers=1))
+
+
 @pytest.fixture
 def cluster3(shared_sandboxes: SharedSandboxes) -> Sandbox:
     """Three brokers, all of them voters, each with its share of the leaders. A test that stops one starts it again."""

@@ -46,15 +46,9 @@ def acl_root(acl_sites: Sites) -> Iterator[Wire]:
         yield wire
 
 
-@pytest.fixture(scope="module")
-def moves_home(shared_sandboxes: SharedSandboxes, kafka_version: str) -> Sandbox:
-    """A broker and a worker with exactly-once enabled, of each version. Shared by tests that move connectors."""
-    return shared_sandboxes.of(SandboxSpec(kafka_version, workers=1))
-
-
 @pytest.fixture(scope="module", params=["enabled", pytest.param("disabled", marks=pytest.mark.variation)])
 def here(shared_sandboxes: SharedSandboxes, kafka_version: str, request: pytest.FixtureRequest) -> Sandbox:
-    """The same, with exactly-once enabled and without."""
+    """What `moves_home` is, with exactly-once enabled and without."""
     return shared_sandboxes.of(SandboxSpec(kafka_version, workers=1, exactly_once=request.param))
 
 

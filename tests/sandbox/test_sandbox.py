@@ -27,6 +27,7 @@ from eosctl.sandbox.probes import brokers_in_metadata, worker_has_joined
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
 from tests.integration.producers import open_transaction
+from tests.jvm import java_with
 from tests.sandbox.processes import is_alive
 from tests.topics import make_topic
 from tests.waiting import eventually
@@ -86,29 +87,26 @@ def start_file_source(sandbox, name, file, topic):
     assert answer.status_code == 201, answer.text
 
 
-def test_an_exactly_once_worker_of_each_version_copies_a_file(kafka_version, make_sandbox, tmp_path):
-    started = make_sandbox(kafka_version=kafka_version, workers=1)
+def test_an_exactly_once_worker_of_each_version_copies_a_file(kafka_version, moves_home, fresh_name, tmp_path):
+    name = fresh_name("copier")
     source = tmp_path / "lines.txt"
     source.write_text("".join(f"{line}\n" for line in LINES))
-    create_topic(started, "lines")
-    start_file_source(started, "copier", source, "lines")
-    assert read_committed(started, "lines", len(LINES)) == LINES
-    assert httpx.get(started.connect_urls[0], verify=False).json()["version"] == kafka_version
-    assert "connect-cluster-copier-0" in {each.transactional_id for each in transactions(started)}
+    create_topic(moves_home, name)
+    start_file_source(moves_home, name, source, name)
+    assert read_committed(moves_home, name, len(LINES)) == LINES
+    assert httpx.get(moves_home.connect_urls[0], verify=False).json()["version"] == kafka_version
+    assert f"connect-cluster-{name}-0" in transactional_ids(moves_home)
+    connector = f"{moves_home.connect_urls[0]}/connectors/{name}"
+    eventually(lambda: httpx.delete(connector, timeout=60, verify=False).status_code == 204)
 
 
-def transactions(sandbox):
-    """Transactional IDs, as Kafka's own tool lists them."""
-    tool = [sandbox.java, "-cp", sandbox.classpath, "org.apache.kafka.tools.TransactionsCommand"]
+def transactional_ids(sandbox):
+    """As Kafka's own tool lists them."""
+    tool = [*java_with(sandbox.jars), "org.apache.kafka.tools.TransactionsCommand"]
     listed = subprocess.run(
         [*tool, "--bootstrap-server", sandbox.bootstrap_servers, "list"], capture_output=True, text=True, check=True
     )
-    return [Listed(line.split()[0]) for line in listed.stdout.splitlines()[1:] if line.strip()]
-
-
-class Listed:
-    def __init__(self, transactional_id):
-        self.transactional_id = transactional_id
+    return {line.split()[0] for line in listed.stdout.splitlines()[1:] if line.strip()}
 
 
 def test_the_connectors_on_the_plugin_path_are_those_promised(connect_sandbox):
@@ -156,7 +154,7 @@ def test_javas_tools_are_let_in_with_the_client_properties(sandbox, tmp_path):
     config = tmp_path / "tool.properties"
     config.write_text(sandbox.client_properties("tool"))
     assert (sandbox.directory / "clients" / "tool.properties").read_text() == config.read_text()
-    tool = [sandbox.java, "-cp", sandbox.classpath, "org.apache.kafka.tools.TransactionsCommand"]
+    tool = [*java_with(sandbox.jars), "org.apache.kafka.tools.TransactionsCommand"]
     where = ["--bootstrap-server", sandbox.sasl_bootstrap_servers, "--command-config", str(config)]
     ran = subprocess.run([*tool, *where, "list"], capture_output=True, text=True, check=True)
     assert ran.stdout.split() == ["TransactionalId", "Coordinator", "ProducerId", "TransactionState"]
@@ -178,13 +176,6 @@ def test_three_brokers_go_on_when_one_is_killed_and_take_it_back(cluster3, fresh
     cluster3.start_broker(2)
     eventually(lambda: brokers_in_metadata(ports[0]) == {1, 2, 3})
     assert brokers_in_metadata(ports[1]) == {1, 2, 3}
-
-
-def test_two_brokers_are_one_cluster(make_sandbox):
-    started = make_sandbox(brokers=2)
-    port = int(started.bootstrap_servers.rpartition(":")[2])
-    assert brokers_in_metadata(port) == {1, 2}
-    create_topic(started, "both", replication=2)
 
 
 @pytest.fixture(scope="module")
@@ -358,7 +349,7 @@ def test_processes_die_with_a_killed_parent_but_not_with_the_thread_that_started
 
 
 def test_storage_can_be_formatted_with_older_features(own):
-    tool = [own.java, "-cp", own.classpath, "org.apache.kafka.tools.FeatureCommand"]
+    tool = [*java_with(own.jars), "org.apache.kafka.tools.FeatureCommand"]
     ran = subprocess.run(
         [*tool, "--bootstrap-server", own.bootstrap_servers, "describe"], capture_output=True, text=True, check=True
     )
