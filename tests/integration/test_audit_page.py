@@ -7,14 +7,22 @@ import pytest
 from pyarrow import parquet
 
 from eosctl.sandbox.sandbox import Sandbox
+from eosctl.sandbox.spec import SandboxSpec
 from tests.integration.audit_site import AuditSite, Eosctl
 from tests.render.browser import Browser, Page
+from tests.shared_sandboxes import SharedSandboxes
 
 pytestmark = pytest.mark.kafka
 
 
-def test_a_page_and_parquet_files_of_a_real_audit(moves_home: Sandbox, eosctl: Eosctl, tmp_path: Path):
-    site = AuditSite(moves_home, eosctl, tmp_path, "paged")
+@pytest.fixture(scope="module")
+def here(shared_sandboxes: SharedSandboxes) -> Sandbox:
+    """That of the tests that move connectors, of the newest version."""
+    return shared_sandboxes.of(SandboxSpec(workers=1))
+
+
+def test_a_page_and_parquet_files_of_a_real_audit(here: Sandbox, eosctl: Eosctl, tmp_path: Path):
+    site = AuditSite(here, eosctl, tmp_path, "paged")
     site.transaction("copier", lambda producer: site.write_offset(producer, 7))
     page_file, tables = tmp_path / "audit.html", tmp_path / "tables"
     audited = site.audit("--report", page_file, "--export", tables)
