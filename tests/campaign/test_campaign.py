@@ -1,7 +1,6 @@
 """Sixteen random histories on a real worker: no verdict of the audit is wrong, by what readers have.
 
-It runs in `make matrix`. `make campaign` has hundreds of them, with workers that are killed, frozen and started without
-exactly-once.
+`make campaign` has hundreds of them, with workers that are killed, frozen and started without exactly-once.
 """
 
 from pathlib import Path
@@ -13,7 +12,7 @@ from tests.campaign.histories import Round
 from tests.campaign.operations import LOUD, MOVES, QUIET, Eosctl
 from tests.campaign.site import open_site
 
-pytestmark = [pytest.mark.kafka, pytest.mark.variation]
+pytestmark = [pytest.mark.kafka]
 SEED, AT_ONCE, STEPS = 82, 16, 2
 """In these histories every operation on connectors is there."""
 
