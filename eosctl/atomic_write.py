@@ -1,8 +1,9 @@
 """Files that are there whole or not at all, also after a crash, and that only their owner may read."""
 
 import os
+import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -20,18 +21,22 @@ def atomic_file(path: Path, mode: int = OWNER_ONLY) -> Iterator[BinaryIO]:
 
     ConfigError names the path when it cannot be written.
     """
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft = path.with_name(f".eosctl-{secrets.token_hex(8)}")
     try:
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
+        made = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        try:
+            with os.fdopen(made, "wb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(path)
+        except BaseException:
+            with suppress(OSError):
+                draft.unlink()
+            raise
         sync_directory(path.parent)
     except OSError as error:
         raise ConfigError(f"cannot write {path}: {error.strerror or error}") from error
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def write_atomic_file(path: Path, text: str) -> int:
@@ -43,8 +48,14 @@ def write_atomic_file(path: Path, text: str) -> int:
 
 
 def sync_directory(path: Path) -> None:
-    """Puts the names of a directory's files on disk: a file that was renamed into it keeps its name after a crash."""
-    directory = os.open(path, os.O_RDONLY)
+    """Puts the names of a directory's files on disk: a file that was renamed into it keeps its name after a crash.
+
+    Who may write into a directory and not read it cannot do that, and it is left to the system.
+    """
+    try:
+        directory = os.open(path, os.O_RDONLY)
+    except PermissionError:
+        return
     try:
         os.fsync(directory)
     finally:

@@ -145,9 +145,13 @@ def decode_journal(lines: Iterable[str], digest: str) -> tuple[JournalEntry, ...
     return tuple(entries)
 
 
+def not_a_journal() -> Undecodable:
+    """The error for a file beside a plan that is something else."""
+    return Undecodable("the file beside the plan is not its journal", hint="move it away if it is something else")
+
+
 def _check_head(value: object, place: str, digest: str) -> None:
-    other = Undecodable("the file beside the plan is not its journal", hint="move it away if it is something else")
-    check_version(value, "journal", JOURNAL_KIND, JOURNAL_VERSION, other)
+    check_version(value, "journal", JOURNAL_KIND, JOURNAL_VERSION, not_a_journal())
     if _HEAD.decode(value, place).plan != digest:
         raise Undecodable(
             "the journal beside the plan belongs to another plan", hint="give the plan a file name of its own"
