@@ -10,21 +10,22 @@ from typing import BinaryIO, Final
 from eosctl.errors import ConfigError
 
 OWNER_ONLY: Final = 0o600
-AS_UMASK: Final = 0o666
+OWNERS_DIRECTORY: Final = 0o700
 
 
 @contextmanager
-def atomic_file(path: Path, mode: int = OWNER_ONLY) -> Iterator[BinaryIO]:
+def atomic_file(path: Path) -> Iterator[BinaryIO]:
     """A file to write to, which becomes `path` when the block ends well, on disk then; else `path` stays as it was.
 
-    mode are the permissions of the file, less those of the umask.
+    Only its owner may read and write it, whatever the umask.
 
     ConfigError names the path when it cannot be written.
     """
     draft = path.with_name(f".eosctl-{secrets.token_hex(8)}")
     try:
-        made = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        made = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNER_ONLY)
         try:
+            os.fchmod(made, OWNER_ONLY)
             with os.fdopen(made, "wb") as file:
                 yield file
                 file.flush()
@@ -60,3 +61,18 @@ def sync_directory(path: Path) -> None:
         os.fsync(directory)
     finally:
         os.close(directory)
+
+
+def make_directory(path: Path) -> None:
+    """Makes the directory, and those above it that are missing, for their owner only whatever the umask.
+
+    Those that are there stay as they are. ConfigError names the path when it cannot be made.
+    """
+    try:
+        missing = [each for each in (path, *path.parents) if not each.exists()]
+        for each in reversed(missing):
+            each.mkdir(OWNERS_DIRECTORY, exist_ok=True)
+            each.chmod(OWNERS_DIRECTORY)
+        path.mkdir(exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"cannot make {path}: {error.strerror or error}") from error

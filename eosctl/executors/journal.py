@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, Self
 
-from eosctl.atomic_write import sync_directory, write_atomic_file
+from eosctl.atomic_write import OWNER_ONLY, make_directory, sync_directory, write_atomic_file
 from eosctl.codecs.plan import (
     JournalEntry,
     JournalEvent,
@@ -124,7 +124,9 @@ def _open(path: Path) -> int:
         try:
             return os.open(path, flags)
         except FileNotFoundError:
-            return os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o600)
+            made = os.open(path, flags | os.O_CREAT | os.O_EXCL, OWNER_ONLY)
+            os.fchmod(made, OWNER_ONLY)
+            return made
     except OSError as error:
         if error.errno not in {errno.ELOOP, errno.ENXIO, errno.EISDIR}:
             raise
@@ -148,10 +150,7 @@ def _steps(entries: Iterable[JournalEntry], event: JournalEvent) -> frozenset[in
 
 def write_plan_file(path: Path, plan: Plan) -> None:
     """Writes the plan to `path`, whole or not at all, on disk when this returns, readable by its owner only."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    except OSError as error:
-        raise ConfigError(f"cannot write {path}: {error.strerror or error}") from error
+    make_directory(path.parent)
     write_atomic_file(path, encode_plan(plan))
 
 
