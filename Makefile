@@ -14,7 +14,7 @@ INSTALL := $(BIN)/python -m pip install -q --no-compile
 PROCESSES ?= 4
 SIDE_BY_SIDE := -n $(PROCESSES) --dist loadgroup
 
-.PHONY: demo test lint tests pure kafka matrix crash fuzz campaign bench coverage docs shells kerberos package ranges pictures lock reference clean
+.PHONY: demo test lint tests pure kafka matrix crash fuzz attack campaign bench coverage docs shells kerberos package ranges pictures lock reference clean
 
 demo: $(STAMPS)/sandbox
 	$(BIN)/eosctl demo
@@ -41,6 +41,11 @@ crash: $(STAMPS)/dev $(STAMPS)/sandbox
 
 fuzz: $(STAMPS)/dev $(STAMPS)/sandbox
 	$(BIN)/pytest -m long -q -k "not crash"
+
+# Hostile files, segments and brokers given to whole commands: so many inputs of each class.
+INPUTS ?= 100
+attack: $(STAMPS)/dev
+	$(BIN)/python -m tests.attack.run 1 $(INPUTS)
 
 # Random histories of connectors on real workers, eight for each seed, and the audit's verdicts held against what readers
 # have. Seeds that have their results in build/campaign are not run again.

@@ -1,37 +1,43 @@
 """Files that are there whole or not at all, also after a crash, and that only their owner may read."""
 
 import os
+import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, Final
 
 from eosctl.errors import ConfigError
 
 OWNER_ONLY: Final = 0o600
-AS_UMASK: Final = 0o666
+OWNERS_DIRECTORY: Final = 0o700
 
 
 @contextmanager
-def atomic_file(path: Path, mode: int = OWNER_ONLY) -> Iterator[BinaryIO]:
+def atomic_file(path: Path) -> Iterator[BinaryIO]:
     """A file to write to, which becomes `path` when the block ends well, on disk then; else `path` stays as it was.
 
-    mode are the permissions of the file, less those of the umask.
+    Only its owner may read and write it, whatever the umask.
 
     ConfigError names the path when it cannot be written.
     """
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft = path.with_name(f".eosctl-{secrets.token_hex(8)}")
     try:
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
+        made = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNER_ONLY)
+        try:
+            os.fchmod(made, OWNER_ONLY)
+            with os.fdopen(made, "wb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(path)
+        except BaseException:
+            with suppress(OSError):
+                draft.unlink()
+            raise
         sync_directory(path.parent)
     except OSError as error:
         raise ConfigError(f"cannot write {path}: {error.strerror or error}") from error
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def write_atomic_file(path: Path, text: str) -> int:
@@ -43,9 +49,30 @@ def write_atomic_file(path: Path, text: str) -> int:
 
 
 def sync_directory(path: Path) -> None:
-    """Puts the names of a directory's files on disk: a file that was renamed into it keeps its name after a crash."""
-    directory = os.open(path, os.O_RDONLY)
+    """Puts the names of a directory's files on disk: a file that was renamed into it keeps its name after a crash.
+
+    Who may write into a directory and not read it cannot do that, and it is left to the system.
+    """
+    try:
+        directory = os.open(path, os.O_RDONLY)
+    except PermissionError:
+        return
     try:
         os.fsync(directory)
     finally:
         os.close(directory)
+
+
+def make_directory(path: Path) -> None:
+    """Makes the directory, and those above it that are missing, for their owner only whatever the umask.
+
+    Those that are there stay as they are. ConfigError names the path when it cannot be made.
+    """
+    try:
+        missing = [each for each in (path, *path.parents) if not each.exists()]
+        for each in reversed(missing):
+            each.mkdir(OWNERS_DIRECTORY, exist_ok=True)
+            each.chmod(OWNERS_DIRECTORY)
+        path.mkdir(exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"cannot make {path}: {error.strerror or error}") from error

@@ -26,6 +26,7 @@ from eosctl import __version__
 from eosctl.errors import EXIT_FINE, Bug, EosctlError, Interrupted, UsageError
 from eosctl.render.console import OutputOptions, Terminal, terminal_of
 from eosctl.render.formats import Output
+from eosctl.render.streams import answer_stream, talk_stream
 from eosctl.shell.help import EosctlGroup, heading
 from eosctl.shell.options import ConsoleHolder
 from eosctl.shell.registry import Commands, Entry
@@ -152,7 +153,8 @@ def eosctl(
       2  usage or configuration          8    refused, nothing was changed
       3  incomplete: not all was read    9    partly applied
       4  unreachable or timed out        70   a bug
-      5  not authorised                  130  interrupted
+      5  not authorised                  74   the answer could not be written
+                                         130  interrupted
 
     Options of the command may also stand before its name. Those that commands share can be set in the environment, as
     EOSCTL_ and the option's name: EOSCTL_BOOTSTRAP_SERVER, EOSCTL_OUTPUT.
@@ -226,14 +228,18 @@ def _bug(error: Exception, holder: ConsoleHolder) -> Bug:
     from eosctl.codecs.secrets import mask_text
 
     text = mask_text("".join(traceback.format_exception(error)))
-    handle, name = tempfile.mkstemp(prefix="eosctl-", suffix=".traceback")
-    with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
-        file.write(text)
+    try:
+        handle, name = tempfile.mkstemp(prefix="eosctl-", suffix=".traceback")
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)
+        hint = f"please report it; the traceback is in {name}"
+    except OSError as unwritten:
+        hint = f"please report it; -v shows the traceback, which could not be kept: {unwritten.strerror or unwritten}"
     if holder.console is not None:
         holder.console.narrate(text.rstrip(), verbosity=1)
     place = traceback.extract_tb(error.__traceback__)[-1]
     what = f"{type(error).__name__} in {place.name} ({Path(place.filename).name} line {place.lineno})"
-    return Bug(f"this is a bug: {what}", hint=f"please report it; the traceback is in {name}")
+    return Bug(f"this is a bug: {what}", hint=hint)
 
 
 def _reader_has_gone(terminal: Terminal) -> bool:
@@ -253,11 +259,11 @@ def main() -> None:
     if "_EOSCTL_COMPLETE" in os.environ:
         _complete(os.environ["_EOSCTL_COMPLETE"])
     stdin, stdout, stderr = _stream(sys.stdin, "r"), _stream(sys.stdout, "w"), _stream(sys.stderr, "w")
-    code = run(args, terminal_of(stdin, stdout, stderr, os.environ))
+    code = run(args, terminal_of(stdin, answer_stream(stdout), talk_stream(stderr), os.environ))
     for file in (stdout, stderr):
         try:
             file.flush()
-        except BrokenPipeError:  # the interpreter would try again at its end, and complain
+        except OSError:  # the interpreter would try again at its end, and complain
             os.dup2(os.open(os.devnull, os.O_WRONLY), file.fileno())
     sys.exit(code)
 

@@ -13,6 +13,7 @@
     │   └── StaleRange    8  another audit was faster: plan again and retry
     ├── PartlyApplied     9  some steps were applied; the outcome lists all
     ├── Bug              70  eosctl is wrong
+    ├── OutputLost       74  the answer could not be written
     └── Interrupted     130  stopped by the user
 
 A finding is not an error: a command that worked and found something exits with 1, one that found nothing but could not
@@ -124,6 +125,12 @@ class Bug(EosctlError):
     """Something that cannot happen did: eosctl is wrong."""
 
     exit_code = 70
+
+
+class OutputLost(EosctlError):
+    """The work is done, and its answer could not be written; names where to and why."""
+
+    exit_code = 74
 
 
 class Interrupted(EosctlError):

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from eosctl.model.names import leader_transactional_id
+from eosctl.model.whole_numbers import MOST_TASK_DIGITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,8 @@ def find_collisions(connectors: Mapping[str, Iterable[str]]) -> Iterator[Collisi
         stem, dash, number = leader.text.rpartition("-")
         holder = by_text.get(stem + dash)
         # Connect writes a task's number without zeros in front.
-        if holder is not None and number.isascii() and number.isdigit() and str(int(number)) == number:
+        plain = number.isascii() and number.isdigit() and len(number) <= MOST_TASK_DIGITS
+        if holder is not None and plain and str(int(number)) == number:
             yield Collision(leader.text, holder, leader, equal=True)
     yield from _enclosing([*by_text.values(), *leaders])
 

@@ -12,6 +12,7 @@ from typing import Self
 from eosctl.analysis.id_shapes import shapes_of
 from eosctl.model.names import ConnectorTaskId, leader_transactional_id
 from eosctl.model.transactions import LeaderOwner, Owner, Ownership, TaskOwner
+from eosctl.model.whole_numbers import MOST_TASK_DIGITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class KnownNames:
             found.append(LeaderOwner(self._leaders[transactional_id]))
         stem, dash, index = transactional_id.rpartition("-")
         # Connect formats the index with %d: no zeros in front, and in some locales digits outside ASCII.
-        if dash and index.isdecimal() and (len(index) == 1 or int(index[0])):
+        if dash and index.isdecimal() and len(index) <= MOST_TASK_DIGITS and (len(index) == 1 or int(index[0])):
             task = int(index)
             found += [
                 TaskOwner(group, ConnectorTaskId(connector, task)) for group, connector in self._stems.get(stem, ())

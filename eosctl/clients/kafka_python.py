@@ -10,7 +10,6 @@ from eosctl.model.client_properties import ClientProperties
 if TYPE_CHECKING:
     from eosctl.clients.kafka_connections import ClosingManager
 
-LARGEST_RESPONSE: Final = 1 << 30
 LONGEST_BACKOFF_MS: Final = 1000
 UNBOUNDED: Final = 1 << 20
 
@@ -18,12 +17,13 @@ UNBOUNDED: Final = 1 << 20
 def connection_manager(net: Any, properties: ClientProperties) -> "ClosingManager":  # noqa: ANN401  # untyped library
     """kafka-python's connection manager on the loop `net`, for the cluster and identity of `properties`."""
     from eosctl.clients.kafka_connections import CLOSING_PROXY, ClosingManager
+    from eosctl.clients.large_frames import BEFORE_LOGIN
 
     return ClosingManager(
         net,
         client_id=f"eosctl/{__version__}",
         proxy_url=CLOSING_PROXY,
-        receive_message_max_bytes=LARGEST_RESPONSE,
+        receive_message_max_bytes=BEFORE_LOGIN,
         max_in_flight_requests_per_connection=UNBOUNDED,
         reconnect_backoff_max_ms=LONGEST_BACKOFF_MS,
         **configuration(properties),

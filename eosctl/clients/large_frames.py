@@ -6,6 +6,8 @@
 2. Of a large answer all bytes but the last are read into the frame that waits for them. The last one goes the usual
    way, with what follows it, so that the library finds the answer complete.
 3. The library decodes a view of the frame, and large fields, such as the records of a Fetch, are views too.
+4. What an answer says of its size is not believed: its frame grows as bytes arrive. Who has not answered to the login
+   yet may send BEFORE_LOGIN bytes at most, as brokers limit clients (sasl.server.max.receive.size), others MOST_BYTES.
 
 These use private names of the library, as clients.kafka_connections does.
 """
@@ -16,13 +18,17 @@ import sys
 from collections.abc import Callable
 from typing import Any, Final
 
+import kafka.protocol.parser
 from kafka.errors import KafkaConnectionError
 from kafka.protocol.frame import KafkaBytes
 
+BEFORE_LOGIN: Final = 1 << 19
+MOST_BYTES: Final = 1 << 28
 PIECE: Final = 1 << 12
 LARGE: Final = 1 << 16
 AT_ONCE: Final = 1 << 21
 
+AT_FIRST: Final = 1 << 20
 KEPT_FRAMES: Final = 3
 MOST_KEPT: Final = 1 << 24
 SIZE_BYTES: Final = 4
@@ -33,7 +39,23 @@ _NOTHING_YET: Final = (BlockingIOError, InterruptedError, ssl.SSLWantReadError, 
 
 
 class LargeFrame(KafkaBytes):  # type: ignore[misc]  # the library is untyped
-    """A frame that is decoded where it lies."""
+    """A frame that is decoded where it lies. To the library it has all its bytes at once; it grows as they arrive."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(min(size, AT_FIRST))
+        self.size = size
+
+    def __len__(self) -> int:
+        return self.size
+
+    @property
+    def room(self) -> int:
+        """How many bytes there is room for now."""
+        return bytearray.__len__(self)
+
+    def grow(self) -> None:
+        """Make room for as much again, at most for all."""
+        self += bytes(min(self.room, self.size - self.room))
 
     def read(self, nbytes: int | None = None) -> bytes | memoryview:
         """The next `nbytes`; None: a view of all that are left."""
@@ -42,6 +64,10 @@ class LargeFrame(KafkaBytes):  # type: ignore[misc]  # the library is untyped
         start = self.tell()
         self.seek(len(self))
         return memoryview(self).toreadonly()[start:]
+
+
+kafka.protocol.parser.KafkaBytes = LargeFrame
+"""The frame of every answer: the library would fill as many bytes with zeros as any peer says that it will send."""
 
 
 class _Frames:
@@ -53,9 +79,10 @@ class _Frames:
     def take(self, size: int) -> LargeFrame:
         """A frame of so many bytes, whatever they are."""
         for number, frame in enumerate(self._kept):
-            if len(frame) >= size >= len(frame) // 2 and _is_unseen(frame):
+            if frame.room >= size >= frame.room // 2 and _is_unseen(frame):
                 del self._kept[number]
                 del frame[size:]
+                frame.size = size
                 break
         else:
             frame = LargeFrame(size)
@@ -84,7 +111,10 @@ def receiver(transport: Any) -> Callable[[], Received]:  # noqa: ANN401  # untyp
     def receive() -> Received:
         begun = b""
         try:
-            parser = None if transport._protocol is None else transport._protocol.parser
+            connection = transport._protocol
+            parser = None if connection is None else connection.parser
+            if parser is not None:
+                parser._max_frame_size = MOST_BYTES if connection.connected else BEFORE_LOGIN
             if parser is not None and not parser._receiving and not parser._header.tell():
                 begun = sock.recv(SIZE_BYTES)
                 if _begin_large(parser, begun, frames):
@@ -104,7 +134,8 @@ def receiver(transport: Any) -> Callable[[], Received]:  # noqa: ANN401  # untyp
 
 def _begin_large(parser: Any, size: bytes, frames: _Frames) -> bool:  # noqa: ANN401  # untyped library
     """Have the parser wait for a large answer, if it is one by its size: as it does itself, in a frame of ours."""
-    if len(size) < SIZE_BYTES or not LARGE <= int.from_bytes(size, "big", signed=True) <= MOST_KEPT:
+    most = min(MOST_KEPT, parser._max_frame_size)
+    if len(size) < SIZE_BYTES or not LARGE <= int.from_bytes(size, "big", signed=True) <= most:
         return False
     parser._rbuffer = frames.take(int.from_bytes(size, "big"))
     parser._receiving = True
@@ -117,15 +148,12 @@ def _prepare(parser: Any) -> None:  # noqa: ANN401  # untyped library
         _decode_in_place(parser.in_flight_requests[0].get_response_class())
 
 
-def _large_frame(parser: Any) -> KafkaBytes | None:  # noqa: ANN401  # untyped library
+def _large_frame(parser: Any) -> LargeFrame | None:  # noqa: ANN401  # untyped library
     """The large answer that the connection is in the middle of."""
     if not parser._receiving or len(parser._rbuffer) < LARGE:
         return None
-    frame: KafkaBytes = parser._rbuffer
-    if frame.__class__ is not LargeFrame:
-        # Bytes in a frame of another class would have to be copied.
-        frame.__class__ = LargeFrame
-        _prepare(parser)
+    _prepare(parser)
+    frame: LargeFrame = parser._rbuffer
     return frame
 
 
@@ -141,18 +169,20 @@ def _bytes_or_view(field: memoryview) -> bytes | memoryview:
     return field if len(field) >= LARGE else bytes(field)
 
 
-def _fill(sock: Any, frame: KafkaBytes) -> None:  # noqa: ANN401  # untyped library
+def _fill(sock: Any, frame: LargeFrame) -> None:  # noqa: ANN401  # untyped library
     """Read on until one byte is missing; raises one of _NOTHING_YET where nothing more has come."""
-    with memoryview(frame) as view:
-        while (begin := frame.tell()) < len(view) - 1:
+    while (begin := frame.tell()) < len(frame) - 1:
+        if begin >= frame.room:
+            frame.grow()
+        with memoryview(frame) as view:
             try:
-                count = sock.recv_into(view[begin:-1])
+                count = sock.recv_into(view[begin : len(frame) - 1])
             except BlockingIOError:
-                _wake_at(sock, len(view) - 1 - begin)
+                _wake_at(sock, len(frame) - 1 - begin)
                 raise
-            if not count:
-                return
-            frame.seek(begin + count)
+        if not count:
+            return
+        frame.seek(begin + count)
     _wake_at(sock, 1)
 
 

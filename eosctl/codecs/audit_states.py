@@ -10,7 +10,9 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from eosctl.codecs.connect_json import NotJson, read_json
+from eosctl.codecs.json_limits import MOST_CHARACTERS, MOST_NESTED
 from eosctl.codecs.offsets_topic import decode_offsets_key
+from eosctl.errors import Undecodable
 from eosctl.model.audit_states import ReadKey
 from eosctl.model.offsets import MalformedKey
 
@@ -19,6 +21,7 @@ T = TypeVar("T")
 _ENCODER: Final = msgspec.msgpack.Encoder()
 _JSON: Final = msgspec.json.Decoder()
 _LONG_NUMBER: Final = re.compile(rb"[0-9]{19}")
+AGAIN: Final = "was the ledger changed by hand? Audit into a new one"
 _TEXT: Final = msgspec.json.Encoder(order="deterministic")
 
 
@@ -28,8 +31,11 @@ def encode_state(state: object) -> bytes:
 
 
 def decode_state(payload: bytes, kind: type[T]) -> T:
-    """The state of type `kind` in these bytes; msgspec.DecodeError where they hold none."""
-    found: T = _decoder(kind).decode(payload)  # type: ignore[arg-type]  # any type is hashable
+    """The state of type `kind` in these bytes; Undecodable where they hold none."""
+    try:
+        found: T = _decoder(kind).decode(payload)  # type: ignore[arg-type]  # any type is hashable
+    except (msgspec.DecodeError, ValueError, RecursionError, OverflowError) as error:
+        raise Undecodable(f"a state of the audit cannot be read: {error}", hint=AGAIN) from error
     return found
 
 
@@ -54,8 +60,8 @@ def decode_json(raw: bytes) -> object:
 
 
 def _fast(raw: bytes) -> object:
-    if _LONG_NUMBER.search(raw):
-        raise msgspec.DecodeError("a number may be longer than a long")
+    if _LONG_NUMBER.search(raw) or raw.count(b"[") + raw.count(b"{") > MOST_NESTED or len(raw) > MOST_CHARACTERS:
+        raise msgspec.DecodeError("what is beyond a long, or deeply nested, is read by every rule")
     return _JSON.decode(raw)
 
 

@@ -12,6 +12,8 @@ import json
 import re
 from typing import Final
 
+from eosctl.codecs.json_limits import MOST_CHARACTERS, is_too_deep
+
 _INT64: Final = 1 << 64
 _MAX_DIGITS: Final = 1000  # StreamReadConstraints.DEFAULT_MAX_NUM_LEN of Jackson 2.15
 _MARKS: Final = (
@@ -62,6 +64,8 @@ _DECODER: Final = json.JSONDecoder(parse_int=_integer, parse_float=_double, pars
 
 def read_json(data: bytes) -> object:
     """The value that a worker sees in these bytes: dict, list, str, int, float, bool or None; NotJson otherwise."""
+    if len(data) > MOST_CHARACTERS:
+        raise NotJson(f"the value has more than {MOST_CHARACTERS} bytes")
     try:
         text = data.decode()
         value = _as_written(text)
@@ -79,7 +83,7 @@ def read_json(data: bytes) -> object:
 
 def _as_written(text: str) -> object:
     """The object or array, in the form that Connect itself writes; None for all else, which needs every rule."""
-    if text[:1] not in {"{", "["} or "\\u" in text:
+    if text[:1] not in {"{", "["} or "\\u" in text or is_too_deep(text):
         return None
     try:
         return _DECODER.raw_decode(text)[0]
@@ -130,6 +134,8 @@ def _start(text: str) -> int:
 
 
 def _scan(text: str, start: int) -> tuple[str, object, int]:
+    if is_too_deep(text):
+        raise NotJson("the value is nested too deeply")
     try:
         return text, *_DECODER.raw_decode(text, start)
     except RecursionError:

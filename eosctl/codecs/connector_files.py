@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from eosctl.codecs.json_limits import load_json
 from eosctl.codecs.properties import decode_properties
 from eosctl.errors import ConfigError, Undecodable
 from eosctl.model.client_properties import REFERENCE, Property
@@ -23,7 +24,7 @@ def decode_connectors(text: str, origin: str) -> tuple[ConnectorConfig, ...]:
     if not text.lstrip().startswith(("{", "[")):
         return (connector_of(decode_properties(text, origin=origin), origin),)
     try:
-        value = json.loads(text)
+        value = load_json(text)
     except json.JSONDecodeError as error:
         where = f"line {error.lineno} column {error.colno}"
         raise Undecodable(f"{origin} is not JSON at {where}: {error.msg}", hint="is the file cut?") from error

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from eosctl.codecs.connect_json import long_value
+from eosctl.codecs.json_limits import load_json
 from eosctl.errors import Undecodable
 from eosctl.model.exported_offsets import ConnectorOffset
 
@@ -31,19 +32,13 @@ def encode_kip875(offsets: Iterable[ConnectorOffset]) -> str:
 def decode_kip875(text: str, origin: str) -> tuple[ConnectorOffset, ...]:
     """The entries of the body in `text`; Undecodable names `origin` (the file), line and field."""
     try:
-        body = json.loads(text, parse_constant=_refuse)
+        body = load_json(text)
     except json.JSONDecodeError as error:
         raise Undecodable(f"{origin} line {error.lineno}: not JSON ({error.msg})", hint=HINT) from error
-    except (ValueError, RecursionError) as error:
-        raise Undecodable(f"{origin}: not JSON that Connect takes ({error})", hint=HINT) from error
     entries = body.get("offsets") if isinstance(body, dict) else None
     if not isinstance(entries, list) or len(body) != 1:
         raise Undecodable(f'{origin} line 1: not an object with the one member "offsets", a list', hint=HINT)
     return tuple(_Entries(text, origin).read(entries))
-
-
-def _refuse(name: str) -> float:
-    raise ValueError(f"{name} is not JSON")
 
 
 class _Entries:

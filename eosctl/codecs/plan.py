@@ -26,6 +26,7 @@ from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
 from eosctl.codecs.file_versions import check_version
+from eosctl.codecs.json_limits import load_json
 from eosctl.codecs.json_nouns import JsonNoun
 from eosctl.errors import Refused, Undecodable
 from eosctl.model.plan import Plan
@@ -110,10 +111,10 @@ def decode_plan(text: str) -> Plan:
 
 def _json(text: str, what: str) -> Any:  # noqa: ANN401  # any JSON
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        where = f" at line {error.lineno} column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
-        raise Undecodable(f"{what} is not JSON{where}", hint="is the file cut?") from error
+        return load_json(text)
+    except json.JSONDecodeError as error:
+        where = f"at line {error.lineno} column {error.colno}: {error.msg}"
+        raise Undecodable(f"{what} is not JSON {where}", hint="is the file cut?") from error
 
 
 def encode_journal_head(digest: str) -> str:
@@ -145,9 +146,13 @@ def decode_journal(lines: Iterable[str], digest: str) -> tuple[JournalEntry, ...
     return tuple(entries)
 
 
+def not_a_journal() -> Undecodable:
+    """The error for a file beside a plan that is something else."""
+    return Undecodable("the file beside the plan is not its journal", hint="move it away if it is something else")
+
+
 def _check_head(value: object, place: str, digest: str) -> None:
-    other = Undecodable("the file beside the plan is not its journal", hint="move it away if it is something else")
-    check_version(value, "journal", JOURNAL_KIND, JOURNAL_VERSION, other)
+    check_version(value, "journal", JOURNAL_KIND, JOURNAL_VERSION, not_a_journal())
     if _HEAD.decode(value, place).plan != digest:
         raise Undecodable(
             "the journal beside the plan belongs to another plan", hint="give the plan a file name of its own"

@@ -1,20 +1,26 @@
 """The file of profiles: YAML text -> Profiles."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from difflib import get_close_matches
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from eosctl.codecs.json_limits import is_too_deep
 from eosctl.codecs.secrets import looks_secret
 from eosctl.errors import ConfigError
 from eosctl.model.client_properties import REFERENCE
 from eosctl.model.profile import Profile, Profiles
+
+if TYPE_CHECKING:
+    import yaml
 
 TOP: Final = ("current", "profiles")
 KEYS: Final = (
     *("bootstrap-server", "command-config", "connect-url", "group-id"),
     *("timeout", "cluster-id", "protected", "properties", "worker-config", "audit-store"),
 )
+MOST_MERGED: Final = 100_000
+TOO_LARGE: Final = 1 << 128
 _USER_INFO: Final = re.compile(r"://[^/\s]*@")
 _PASSWORD: Final = re.compile(r"://[^/@\s:]*:([^@\s]*)@")
 _BY_REFERENCE = "write env:NAME or file:PATH and keep it there"
@@ -43,24 +49,44 @@ def decode_profiles(text: str, origin: str) -> Profiles:
 def _parsed(text: str, origin: str) -> object:
     import yaml
 
+    if is_too_deep(text):
+        raise ConfigError(f"{origin}: it is nested too deeply")
+    try:
+        return yaml.load(text, _strict_loader(origin))
+    except yaml.MarkedYAMLError as error:
+        line = "" if error.problem_mark is None else f": line {error.problem_mark.line + 1}"
+        raise ConfigError(f"{origin}{line}: this is not YAML: {error.problem}") from error
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{origin}: a value is beyond all limits: {error}") from error
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{origin}: this is not YAML") from error
+
+
+def _strict_loader(origin: str) -> "type[yaml.SafeLoader]":
+    import yaml
+
     class Strict(yaml.SafeLoader):
         """YAML's plain values only, and no key twice."""
 
         def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[object, object]:
             """The mapping; an error where a key is given twice."""
-            keys = [self.construct_object(key, deep=True) for key, _ in node.value]
-            twice = next((key for place, key in enumerate(keys) if key in keys[:place]), None)
-            if twice is not None:
-                raise ConfigError(f"{origin}: line {node.start_mark.line + 1}: {twice} is given twice")
+            seen: set[object] = set()
+            for key, _ in node.value:
+                name = self.construct_object(key, deep=True)
+                if not isinstance(name, Hashable):
+                    raise ConfigError(f"{origin}: line {key.start_mark.line + 1}: a key is not text")
+                if name in seen:
+                    raise ConfigError(f"{origin}: line {node.start_mark.line + 1}: {name} is given twice")
+                seen.add(name)
             return super().construct_mapping(node, deep)
 
-    try:
-        return yaml.load(text, Strict)
-    except yaml.MarkedYAMLError as error:
-        line = "" if error.problem_mark is None else f": line {error.problem_mark.line + 1}"
-        raise ConfigError(f"{origin}{line}: this is not YAML: {error.problem}") from error
-    except yaml.YAMLError as error:
-        raise ConfigError(f"{origin}: this is not YAML") from error
+        def flatten_mapping(self, node: yaml.MappingNode) -> None:
+            """Merges (`<<`) of merges multiply: a page of them would fill the memory."""
+            super().flatten_mapping(node)
+            if len(node.value) > MOST_MERGED:
+                raise ConfigError(f"{origin}: line {node.start_mark.line + 1}: more than {MOST_MERGED} keys are merged")
+
+    return Strict
 
 
 def _profile(name: str, given: object, origin: str) -> Profile:
@@ -109,7 +135,7 @@ def _properties(given: object, place: str) -> dict[str, str]:
 def _property(key: str, value: object, place: str) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    text = "" if value is None else str(value)
+    text = "" if value is None else _plain(value, place)
     if not looks_secret(key):
         return text
     kind, _, rest = text.partition(":")
@@ -135,7 +161,13 @@ def _url(value: object, place: str) -> str:
 def _text(value: object, place: str) -> str | None:
     if value is not None and not isinstance(value, str | int):
         raise ConfigError(f"{place} is not text")
-    return None if value is None else str(value)
+    return None if value is None else _plain(value, place)
+
+
+def _plain(value: object, place: str) -> str:
+    if isinstance(value, int) and abs(value) >= TOO_LARGE:
+        raise ConfigError(f"{place} is a number beyond all limits")
+    return str(value)
 
 
 def _mapping(value: object, place: str, keys: tuple[str, ...] = ()) -> Mapping[object, object]:

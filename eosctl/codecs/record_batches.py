@@ -25,7 +25,10 @@ from struct import Struct
 from struct import error as StructError
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from eosctl.codecs.batch_limits import MOST_BYTES, RAISE_LIMIT, RECORD_BYTES
+from eosctl.codecs.compression import Codec, TooLargeError, unpack
 from eosctl.errors import Undecodable
+from eosctl.model.client_keys import MOST_BATCH_BYTES
 from eosctl.model.names import TopicPartition
 from eosctl.model.records import Entry, Record, RecordState
 
@@ -45,22 +48,13 @@ MAGIC: Final = 2
 WRONG_CRC: Final = "CRC does not match"
 MOST_SKIPPED: Final = 1 << 31  # a segment's indexes have 32 bits for an offset
 
+CODEC_AT: Final = 22
 CODEC_MASK: Final = 0x07
 TIMESTAMP_TYPE_BIT: Final = 0x08
 TRANSACTIONAL_BIT: Final = 0x10
 CONTROL_BIT: Final = 0x20
 
 Bytes = bytes | bytearray | memoryview
-
-
-class Codec(IntEnum):
-    """Compression of a batch's records."""
-
-    NONE = 0
-    GZIP = 1
-    SNAPPY = 2
-    LZ4 = 3
-    ZSTD = 4
 
 
 class BatchHeader(NamedTuple):
@@ -102,10 +96,14 @@ class BatchHeader(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """One whole batch: its header and all its bytes, header included (a view into the fetched bytes)."""
+    """One whole batch: its header and all its bytes, header included (a view into the fetched bytes).
+
+    most_bytes is how much memory its records may take once they are unpacked.
+    """
 
     header: BatchHeader
     data: memoryview
+    most_bytes: int = MOST_BYTES
 
 
 class DamagedOffsets(NamedTuple):
@@ -137,7 +135,9 @@ class EndTransactionMarker(NamedTuple):
     coordinator_epoch: int
 
 
-def iter_batches(data: Bytes, *, topic_partition: TopicPartition | None = None) -> Iterator[Batch]:
+def iter_batches(
+    data: Bytes, *, topic_partition: TopicPartition | None = None, most_bytes: int = MOST_BYTES
+) -> Iterator[Batch]:
     """The whole batches in `data`, in order; a batch cut off at the end (Fetch answers end so) is left out.
 
     Raises Undecodable for a length that no batch has and for message formats 0 and 1 (before Kafka 0.11).
@@ -151,7 +151,7 @@ def iter_batches(data: Bytes, *, topic_partition: TopicPartition | None = None) 
             raise _not_a_batch(view, place, topic_partition)
         if stop > end:
             return
-        yield Batch(make(unpack(view, place)), view[place:stop])
+        yield Batch(make(unpack(view, place)), view[place:stop], most_bytes)
         place = stop
 
 
@@ -202,15 +202,14 @@ def _not_a_batch(view: memoryview, place: int, topic_partition: TopicPartition |
     offset = int.from_bytes(view[place : place + LENGTH_AT], "big", signed=True)
     magic = view[place + MAGIC_AT]
     if magic in {0, 1}:
-        what = f"message format {magic}, which is older than Kafka 0.11, is not read"
-        return _undecodable(what, offset, topic_partition)
+        return _undecodable(f"message format {magic}, older than Kafka 0.11, is not read", offset, topic_partition)
     return _undecodable(f"not a record batch (magic {magic})", offset, topic_partition)
 
 
-def _undecodable(reason: str, offset: int, topic_partition: TopicPartition | None) -> Undecodable:
-    if topic_partition is None:
-        return Undecodable(f"offset {offset}: {reason}", offset=offset)
-    return Undecodable(reason, topic=topic_partition.topic, partition=topic_partition.partition, offset=offset)
+def _undecodable(reason: str, offset: int, place: TopicPartition | None, hint: str | None = None) -> Undecodable:
+    if place is None:
+        return Undecodable(f"offset {offset}: {reason}", offset=offset, hint=hint)
+    return Undecodable(reason, topic=place.topic, partition=place.partition, offset=offset, hint=hint)
 
 
 def decode_records(
@@ -222,8 +221,8 @@ def decode_records(
 ) -> list[Record]:
     """The records of a data batch in offset order, all in transaction state `state`.
 
-    Raises Undecodable for a wrong CRC, an unknown codec, data that does not decompress and records that do not add
-    up; a batch with one bad record gives none.
+    Raises Undecodable for a wrong CRC, an unknown codec, data that does not decompress, records that take more memory
+    than they may and records that do not add up; a batch with one bad record gives none.
     """
     header = batch.header
     transactional, producer_id, epoch = header.is_transactional, header.producer_id, header.producer_epoch
@@ -243,7 +242,8 @@ def decode_entries(
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:
-        raise _undecodable(_reason(error), batch.header.base_offset, topic_partition) from error
+        reason, hint = _reason(error, batch.most_bytes), RAISE_LIMIT if isinstance(error, TooLargeError) else None
+        raise _undecodable(reason, batch.header.base_offset, topic_partition, hint) from error
 
 
 def decode_marker(
@@ -281,8 +281,20 @@ def _checked(batch: Batch, check_crc: bool) -> "DefaultRecordBatch":
     decoder = DefaultRecordBatch(batch.data)
     if check_crc and not decoder.validate_crc():
         raise Undecodable(WRONG_CRC)
-    return decoder
+    count = header.record_count
+    room = batch.most_bytes - (RECORD_BYTES * count if count > 0 else 0)
+    if room < (0 if codec else len(batch.data)):
+        raise TooLargeError
+    if not codec:
+        return decoder
+    # As if it were not compressed; its length and CRC are still those of the compressed one.
+    whole = unpack(codec, batch.data[SHORTEST_BATCH:], SHORTEST_BATCH, room)
+    whole[:SHORTEST_BATCH] = batch.data[:SHORTEST_BATCH]
+    whole[CODEC_AT] &= ~CODEC_MASK
+    return DefaultRecordBatch(whole)
 
 
-def _reason(error: BaseException) -> str:
+def _reason(error: BaseException, most_bytes: int) -> str:
+    if isinstance(error, TooLargeError):
+        return f"its records take more than {most_bytes} bytes once they are unpacked ({MOST_BATCH_BYTES})"
     return error.reason if isinstance(error, Undecodable) else f"records cannot be decoded: {error}"

@@ -26,6 +26,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any, Final
 
+from eosctl.codecs.json_limits import load_json
 from eosctl.errors import Undecodable
 from eosctl.model.records import Record, RecordState
 
@@ -80,7 +81,7 @@ def _numbered(lines: Iterable[bytes | str]) -> Iterator[tuple[int, bytes]]:
 
 def _parse_json(line: bytes, _next_offset: int) -> tuple[Record, int | None]:
     try:
-        fields = json.loads(line.decode())
+        fields = load_json(line.decode())
     except UnicodeDecodeError:
         raise _NotARecord("the line is not UTF-8 text") from None
     except (ValueError, RecursionError):

@@ -18,10 +18,11 @@ Secrets are never in a snapshot: they end where the topic's bytes are decoded.
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import groupby
-from json import JSONEncoder, loads
+from json import JSONEncoder
 from typing import Any, Final, NamedTuple, get_type_hints
 
 from eosctl.codecs.file_versions import check_version
+from eosctl.codecs.json_limits import load_json
 from eosctl.codecs.json_nouns import JsonNoun
 from eosctl.errors import Undecodable
 from eosctl.model.config_topic import ConfigRecord
@@ -194,7 +195,7 @@ def decode_snapshot(lines: Iterable[str]) -> Snapshot:
 def _numbered(lines: Iterable[str]) -> Iterator[tuple[int, object]]:
     for number, line in enumerate(lines, 1):
         try:
-            yield number, loads(line)
+            yield number, load_json(line)
         except (ValueError, RecursionError) as error:
             cut = "" if line.endswith("\n") else ", perhaps because the file is cut"
             raise Undecodable(f"line {number} of the snapshot is not JSON{cut}") from error

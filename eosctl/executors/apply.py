@@ -6,9 +6,12 @@
 3. `begun` is on disk before a step acts, `done` before the next one begins. Every performer can be repeated: one that
    finds its work done leaves it, so a run that was killed at any point is finished by the next one.
 4. The first step that fails ends the run; those after it are not begun.
+5. What a step did is said as it is, also where the journal cannot be written any more: the next run does that step
+   again, and finds its work done.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from eosctl.codecs.plan import JournalEvent
@@ -54,6 +57,10 @@ LASTING: Final = (
     DeleteAcls,
 )
 """Steps that leave something changed. Fencing does not: whoever starts next is not affected by it."""
+
+NOT_JOURNALED: Final = "not journaled"
+UNKNOWN: Final = "whether it was done is not known"
+AGAIN: Final = "make room, then `eosctl apply` the same plan again: it finds what is done, and goes on"
 
 
 class ApplyRun:
@@ -115,14 +122,32 @@ class ApplyRun:
         self._failpoint(f"{number}:begun")
         try:
             detail = self._performers[type(step)](step, lambda: self._require(planned.preconditions))
+        except KeyboardInterrupt as interrupt:
+            raise self._failed(number, step, Interrupted(f"interrupted in step {number}: {UNKNOWN}")) from interrupt
         except EosctlError as error:
-            self._journal.write(number, JournalEvent.FAILED, error.message)
-            self._end(StepResult(number, step, StepOutcome.FAILED, error.message))
+            raise self._failed(number, step, error) from error
+        result = StepResult(number, step, StepOutcome.DONE, detail)
+        try:
+            self._failpoint(f"{number}:performed")
+            self._journal.write(number, JournalEvent.DONE, detail)
+        except KeyboardInterrupt:
+            self._end(result)
             raise
-        self._failpoint(f"{number}:performed")
-        self._journal.write(number, JournalEvent.DONE, detail)
+        except EosctlError as error:
+            self._end(replace(result, detail=f"{detail}; {NOT_JOURNALED}: {error.message}"))
+            raise PartlyApplied(f"step {number} is done, {NOT_JOURNALED}: {error.message}", hint=AGAIN) from error
         self._failpoint(f"{number}:done")
-        return StepResult(number, step, StepOutcome.DONE, detail)
+        return result
+
+    def _failed(self, number: int, step: Step, error: EosctlError) -> EosctlError:
+        """Notes a step that failed, and returns why it did: a journal that cannot be written hides that from nobody."""
+        detail = error.message
+        try:
+            self._journal.write(number, JournalEvent.FAILED, detail)
+        except EosctlError as unwritten:
+            detail = f"{detail}; {NOT_JOURNALED}: {unwritten.message}"
+        self._end(StepResult(number, step, StepOutcome.FAILED, detail))
+        return error
 
     def _end(self, result: StepResult) -> None:
         self._results.append(result)

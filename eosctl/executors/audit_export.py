@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from eosctl.atomic_write import atomic_file
+from eosctl.atomic_write import atomic_file, make_directory
 from eosctl.errors import ConfigError
 from eosctl.model.audit_report import AuditReport, RangeEvidence
 from eosctl.model.histograms import bucket_bounds
@@ -99,10 +99,7 @@ def export_audit(directory: Path, report: AuditReport) -> tuple[Path, ...]:
     except ImportError as error:
         hint = "pip install 'eosctl[report]'"
         raise ConfigError(f"--export needs {error.name}, which is not installed", hint=hint) from error
-    try:
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise ConfigError(f"cannot write {directory}: {error.strerror or error}") from error
+    make_directory(directory)
     written = []
     with ExitStack() as files:
         for name, rows in _rows(report).items():

@@ -8,7 +8,8 @@ import json
 from pathlib import Path
 from typing import Final
 
-from eosctl.atomic_write import write_atomic_file
+from eosctl.atomic_write import make_directory, write_atomic_file
+from eosctl.codecs.json_limits import load_json
 from eosctl.codecs.json_nouns import JsonNoun
 from eosctl.errors import Undecodable
 from eosctl.model.completion_cache import FORGOTTEN_MS, NOTHING, CachedNames
@@ -28,11 +29,11 @@ def read_cached_names(path: Path) -> CachedNames:
 def decode_cached_names(text: str) -> CachedNames:
     """The names in a file's text, NOTHING where it is not one of ours."""
     try:
-        value = json.loads(text)
+        value = load_json(text)
         if not isinstance(value, dict) or value.pop("version", None) != VERSION:
             return NOTHING
         return NAMES.decode(value, "the cache")
-    except (ValueError, RecursionError, Undecodable):
+    except (ValueError, Undecodable):
         return NOTHING
 
 
@@ -43,7 +44,7 @@ def encode_cached_names(cached: CachedNames) -> str:
 
 def cache_names(path: Path, cached: CachedNames) -> None:
     """Writes the file. Raises OSError or ConfigError where that fails."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_directory(path.parent)
     write_atomic_file(path, encode_cached_names(cached))
 
 

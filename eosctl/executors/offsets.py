@@ -14,11 +14,12 @@
 
 import shlex
 from collections.abc import Callable
+from contextlib import suppress
 from time import monotonic, sleep
 from typing import Final
 
 from eosctl.clients.transactional import PartitionRecord, TransactionalProducer
-from eosctl.errors import Interrupted, Refused
+from eosctl.errors import Interrupted, Refused, Unreachable
 from eosctl.executors.apply import Recheck
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.counts import counted
@@ -28,6 +29,7 @@ from eosctl.model.plan_facts import OffsetsNow
 from eosctl.model.sides import Side
 
 POLL_S: Final = 0.05
+COMMITTED: Final = "interrupted; the transaction was committed before"
 
 IsDecided = Callable[[str], bool]
 """Whether no transaction of this ID is in progress any more: its markers are in all partitions."""
@@ -66,10 +68,19 @@ def write_offsets(
             _transact(producer, step, failpoint)
         except KeyboardInterrupt as interrupt:
             raise Interrupted(_interrupted(producer)) from interrupt
-    deadline = monotonic() + timeout_s
-    while not is_decided(step.transactional_id) and monotonic() < deadline:
-        sleep(POLL_S)
+    try:
+        _await_markers(step, is_decided, timeout_s)
+    except KeyboardInterrupt as interrupt:
+        raise Interrupted(COMMITTED) from interrupt
     return _told(step)
+
+
+def _await_markers(step: WriteOffsets, is_decided: IsDecided, timeout_s: float) -> None:
+    """Step 4. The transaction is committed by now, so a coordinator that does not answer changes nothing of that."""
+    deadline = monotonic() + timeout_s
+    with suppress(Unreachable):
+        while not is_decided(step.transactional_id) and monotonic() < deadline:
+            sleep(POLL_S)
 
 
 def _transact(producer: TransactionalProducer, step: WriteOffsets, failpoint: Failpoint) -> None:
@@ -88,7 +99,7 @@ def _transact(producer: TransactionalProducer, step: WriteOffsets, failpoint: Fa
 
 def _interrupted(producer: TransactionalProducer) -> str:
     if not producer.open:
-        return "interrupted; the transaction was committed before"
+        return COMMITTED
     trouble = producer.abort()
     fate = "was aborted" if trouble is None else f"will be aborted by its coordinator ({trouble})"
     return f"interrupted; the open transaction {fate}, no offset was changed"

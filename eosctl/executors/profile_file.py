@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from eosctl.atomic_write import write_atomic_file
+from eosctl.atomic_write import make_directory, write_atomic_file
 from eosctl.errors import ConfigError
 
 
@@ -12,10 +12,10 @@ def set_current(path: Path, name: str) -> None:
     line = f"current: {_quoted(name)}\n"
     try:
         text = path.read_text("utf-8") if path.exists() else ""
-        path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ConfigError(f"cannot write {path}: {error.strerror or error}") from error
     found = re.search(r"^current:.*\n?", text, re.MULTILINE)
+    make_directory(path.parent)
     write_atomic_file(path, line + text if found is None else text[: found.start()] + line + text[found.end() :])
 
 

@@ -7,8 +7,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Final
 
-from eosctl.atomic_write import atomic_file, write_atomic_file
-from eosctl.errors import ConfigError
+from eosctl.atomic_write import atomic_file, make_directory, write_atomic_file
 
 PACKAGE: Final = "eosctl"
 ZIP: Final = "eosctl.zip"
@@ -24,10 +23,7 @@ def write_spark_bundle(directory: Path, log4j2: str) -> tuple[Path, ...]:
 
     The zip is the same for the same eosctl. Raises ConfigError where a file cannot be written.
     """
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ConfigError(f"cannot make {directory}: {error.strerror or error}") from error
+    make_directory(directory)
     texts = {each.name: each.read_text(encoding="utf-8") for each in _bundled()}
     texts |= {REQUIREMENTS: _requirements(), LOG4J2: log4j2}
     for name, text in texts.items():

@@ -8,6 +8,7 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Final, Self, TypeVar
 
+from eosctl.atomic_write import OWNER_ONLY
 from eosctl.errors import Bug, ConfigError, EosctlError, TimedOut, Undecodable
 from eosctl.ledger.store import BUSY_S, Dialect, Row, Value
 
@@ -52,7 +53,9 @@ class SqliteStore:
         if not create:
             raise ConfigError(f"there is no ledger {self._path}", hint="an audit with --store makes it")
         try:
-            os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
+            made = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, OWNER_ONLY)
+            os.fchmod(made, OWNER_ONLY)
+            os.close(made)
         except OSError as error:
             raise ConfigError(f"cannot write {self._path}: {error.strerror or error}") from error
 

@@ -56,7 +56,9 @@ ssl.secure.random.implementation sasl.client.callback.handler.class sasl.login.c
 NOT_FOLLOWED: Final = frozenset(_IN_JAVA_ONLY.split())
 """Settings of the identity that name Java classes or Java's own algorithms."""
 
-_OWN: Final = frozenset({"basic.auth.user.info"})
+MOST_BATCH_BYTES: Final = "eosctl.batch.max.bytes"
+
+_OWN: Final = frozenset({"basic.auth.user.info", MOST_BATCH_BYTES})
 _PREFIXES: Final = ("config.providers", "listeners.https.ssl.")
 
 

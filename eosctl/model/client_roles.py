@@ -8,6 +8,7 @@ from eosctl.model.client_properties import Property
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import NEWEST, KafkaVersion
+from eosctl.model.whole_numbers import MOST_TASK_DIGITS
 
 
 class ClientRole(StrEnum):
@@ -136,7 +137,7 @@ class ConnectorConfig:
     def tasks_max(self) -> int:
         """tasks.max; 1 where it is not set or not a number."""
         text = self.get("tasks.max", "1").strip()
-        return int(text) if text.isascii() and text.isdigit() else 1
+        return int(text) if text.isascii() and text.isdigit() and len(text) <= MOST_TASK_DIGITS else 1
 
     @property
     def most_tasks(self) -> int:

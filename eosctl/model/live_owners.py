@@ -17,6 +17,7 @@ from eosctl.model.evidence import ConnectGroup, GroupMember
 from eosctl.model.groups import CONNECT_PROTOCOL
 from eosctl.model.names import LEADER_PREFIX, ConnectorTaskId, leader_transactional_id
 from eosctl.model.skipped import Skipped
+from eosctl.model.whole_numbers import MOST_TASK_DIGITS
 from eosctl.model.workers import ConnectorStatus, TaskStatus
 
 AT_WORK: Final = frozenset({"RUNNING", "PAUSED", "RESTARTING"})
@@ -124,7 +125,7 @@ def possible_groups(transactional_ids: Iterable[str]) -> frozenset[str]:
 def _stem(transactional_id: str) -> Stem | None:
     """None where no task can have it: Connect writes numbers with no zeros in front, in some locales not in ASCII."""
     stem, dash, number = transactional_id.rpartition("-")
-    if not dash or not number.isdecimal() or (len(number) > 1 and not int(number[0])):
+    if not dash or not number.isdecimal() or len(number) > MOST_TASK_DIGITS or (len(number) > 1 and not int(number[0])):
         return None
     return stem, int(number)
 

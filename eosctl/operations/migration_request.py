@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from eosctl.codecs.json_limits import load_json
 from eosctl.errors import ConfigError, UsageError
 from eosctl.model.migration import MergeRule, MigrationRequest, Move
 from eosctl.operations.two_clusters import TargetOptions
@@ -124,7 +125,7 @@ def read_rename_map(path: Path) -> dict[str, str]:
     """Old names to new ones; ConfigError names the line or the name that is wrong."""
 
     try:
-        value = json.loads(read_text(path, "--rename-map"), object_pairs_hook=_each_once)
+        value = load_json(read_text(path, "--rename-map"), pairs=_each_once)
     except json.JSONDecodeError as error:
         raise ConfigError(f"{path} is not JSON at line {error.lineno} column {error.colno}") from error
     except KeyError as error:

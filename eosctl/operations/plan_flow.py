@@ -23,7 +23,7 @@ from eosctl.codecs.plan import decode_plan, plan_digest
 from eosctl.errors import EosctlError, PartlyApplied, Refused, UsageError
 from eosctl.executors.apply import ApplyRun, Performer
 from eosctl.executors.connectors import ResumeChecks
-from eosctl.executors.journal import Journal, write_plan_file
+from eosctl.executors.journal import Journal, leave_undo_file, write_plan_file
 from eosctl.executors.performers import performers
 from eosctl.model.counts import counted
 from eosctl.model.failpoints import Failpoint, no_failpoint
@@ -233,8 +233,7 @@ def run_plan(
     """Leaves the undo file, then performs the steps that are not done yet."""
     console = session.options.console
     with Journal(file.journal, plan_digest(file.plan)) as journal, gc_paused():
-        if not file.undo.exists():
-            write_plan_file(file.undo, undoing.undo_plan(file.plan))
+        leave_undo_file(file.undo, undoing.undo_plan(file.plan))
         return ApplyRun(
             file.plan,
             journal,

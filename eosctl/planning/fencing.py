@@ -23,6 +23,7 @@ from eosctl.model.live_owners import LiveOwners
 from eosctl.model.names import ConnectorTaskId, TopicPartition, task_transactional_id
 from eosctl.model.snapshot import Skipped
 from eosctl.model.transactions import LeaderOwner, Owner, TaskOwner, TransactionDescription
+from eosctl.model.whole_numbers import MOST_TASK_DIGITS
 from eosctl.planning.live_owners import object_to_live
 
 DEFAULT_TRANSACTION_TIMEOUT_MS = 60_000
@@ -62,7 +63,8 @@ def _is_task_of(owners: Sequence[Owner], group_id: str, connectors: set[str]) ->
 
 def _by_stem_and_index(transactional_id: str) -> tuple[str, int, str]:
     stem, _, index = transactional_id.rpartition("-")
-    return (stem, int(index), "") if index.isdecimal() else (transactional_id, -1, "")
+    is_task = index.isdecimal() and len(index) <= MOST_TASK_DIGITS
+    return (stem, int(index), "") if is_task else (transactional_id, -1, "")
 
 
 def plan_fencing(

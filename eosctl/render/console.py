@@ -8,8 +8,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final, TextIO
 
-from eosctl.atomic_write import AS_UMASK, atomic_file
-from eosctl.errors import EosctlError, Refused
+from eosctl.atomic_write import atomic_file
+from eosctl.errors import EosctlError, OutputLost, Refused
 from eosctl.render.cells import escape_controls
 from eosctl.render.document import Document, error_envelope
 from eosctl.render.formats import Output, pieces_of, text_of, text_of_envelope
@@ -151,7 +151,8 @@ class Console:
         """Say why the command ends, on stderr; stdout gets the error envelope where it owes a document."""
         if self.output.is_envelope and not self._answered:
             envelope = error_envelope(type(error).__name__, error.message, error.hint, error.exit_code)
-            self._write(self._terminal.stdout, text_of_envelope(envelope, self.output))
+            with contextlib.suppress(OutputLost):  # why the command failed is said on stderr, too
+                self._write(self._terminal.stdout, text_of_envelope(envelope, self.output))
             self._answered = True
         self._say("error", "bold red", error.message)
         if error.hint:
@@ -214,8 +215,11 @@ def write_output_file(path: Path, pieces: Iterable[str]) -> None:
     A device or a pipe is written to as it is.
     """
     if path.exists() and not path.is_file():
-        with path.open("w", encoding="utf-8") as device:
-            device.writelines(pieces)
+        try:
+            with path.open("w", encoding="utf-8") as device:
+                device.writelines(pieces)
+        except OSError as error:
+            raise OutputLost(f"cannot write {path}: {error.strerror or error}") from error
         return
-    with atomic_file(path, AS_UMASK) as file:
+    with atomic_file(path) as file:
         file.writelines(piece.encode("utf-8") for piece in pieces)

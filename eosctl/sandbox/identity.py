@@ -5,6 +5,7 @@ import secrets
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from eosctl.atomic_write import write_atomic_file
 from eosctl.errors import ConfigError
 from eosctl.sandbox.ports import PortLeases
 from eosctl.sandbox.properties import BrokerPorts
@@ -42,7 +43,7 @@ def establish_identity(directory: Path, spec: SandboxSpec, leases: PortLeases) -
         workers=_worker_ports(leases, kept),
     )
     file.touch(mode=0o600)
-    file.write_text(json.dumps(asdict(identity), indent=1))
+    write_atomic_file(file, json.dumps(asdict(identity), indent=1))
     return identity
 
 

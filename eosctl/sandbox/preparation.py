@@ -5,6 +5,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from eosctl.atomic_write import make_directory
 from eosctl.sandbox.archives import class_archives
 from eosctl.sandbox.identity import establish_identity
 from eosctl.sandbox.jars import resolve_jars
@@ -20,7 +21,7 @@ def prepare_site(spec: SandboxSpec, leases: PortLeases, narrate: Callable[[str],
     jars = resolve_jars(spec.kafka_version, narrate)
     archives = class_archives(spec.kafka_version, java, jars, narrate)
     directory = spec.directory or Path(tempfile.mkdtemp(prefix="eosctl-sandbox-"))
-    directory.mkdir(parents=True, exist_ok=True)
+    make_directory(directory)
     directory = directory.resolve()
     try:
         identity = establish_identity(directory, spec, leases)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from eosctl.atomic_write import make_directory, write_atomic_file
 from eosctl.errors import UsageError
 from eosctl.sandbox.identity import Identity
 from eosctl.sandbox.jars import KafkaJars
@@ -67,9 +68,9 @@ class Site:
     def write_clients(self) -> None:
         """Writes `clients/<user>.properties` for each SASL user, readable by this machine's user only."""
         home = self.directory / "clients"
-        home.mkdir(exist_ok=True, mode=0o700)
+        make_directory(home)
         for user in self.identity.passwords:
-            (home / f"{user}.properties").write_text(self.client_properties(user))
+            write_atomic_file(home / f"{user}.properties", self.client_properties(user))
 
     def client_properties(self, user: str) -> str:
         """A Java client.properties with which a client is `User:<user>`; UsageError where there is no such user."""
@@ -84,15 +85,15 @@ class Site:
         data = home / "data"
         format_storage(self.java, self.jars, node, self.identity.cluster_id, data, self.spec.features)
         settings = broker_properties(self.spec, node, self.identity.brokers, self.identity.passwords, data)
-        (home / "server.properties").write_text(properties_text({**settings, **overrides}))
+        write_atomic_file(home / "server.properties", properties_text({**settings, **overrides}))
 
     def write_worker(self, number: int, overrides: Mapping[str, str]) -> None:
         """Writes the worker.properties of worker `number`."""
         home = self.directory / f"worker-{number}"
-        home.mkdir(exist_ok=True)
+        make_directory(home)
         rest_port = self.identity.workers[number - 1]
         settings = worker_properties(self.spec, self.bootstrap_servers, rest_port, self.jars.plugin_path)
-        (home / "worker.properties").write_text(properties_text({**settings, **overrides}))
+        write_atomic_file(home / "worker.properties", properties_text({**settings, **overrides}))
 
     def broker_command(self, node: int) -> list[str]:
         """The command that is broker `node`."""

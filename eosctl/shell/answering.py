@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
+from eosctl.errors import ConfigError, OutputLost
 from eosctl.model.report import Answer, exit_code
 
 if TYPE_CHECKING:
@@ -20,7 +21,12 @@ def answer(options: "GlobalOptions", result: A, view: "Callable[[A], Document | 
     shown = view(result)
     if isinstance(shown, Document):
         shown = shown.with_unread(result.coverage, complete=result.complete)
-    options.console.result(shown)
+    try:
+        options.console.result(shown)
+    except (OutputLost, ConfigError) as lost:
+        if result.failure is None:
+            raise
+        options.console.warn(lost.message)
     if options.console.output is Output.PLAIN or not isinstance(shown, Document):
         # Their stdout has room for rows only.
         for line in lacking(result.coverage, complete=result.complete):

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
+from eosctl.codecs.batch_limits import MOST_BYTES
 from eosctl.codecs.record_batches import Batch, DamagedOffsets, MarkerType, decode_marker, decode_records
 from eosctl.codecs.transaction_log import decode_log_record
 from eosctl.errors import ConfigError, Undecodable, UsageError
@@ -51,7 +52,8 @@ class AbortedTransaction(NamedTuple):
 class PartitionSegments:
     """The segments of one partition, and what their markers say.
 
-    cut_bytes is how many bytes at the end of the last one are no whole batch, cleaned whether it was ever compacted.
+    cut_bytes is how many bytes at the end of the last one are no whole batch, cleaned whether it was ever compacted;
+    most_batch_bytes is how much memory the records of one batch may take.
     """
 
     topic_partition: TopicPartition
@@ -63,6 +65,7 @@ class PartitionSegments:
     aborted: tuple[AbortedTransaction, ...]
     cut_bytes: int = 0
     cleaned: bool = False
+    most_batch_bytes: int = MOST_BYTES
 
 
 def find_segments(directories: Iterable[Path], topics: Sequence[str] = ()) -> Mapping[TopicPartition, tuple[Path, ...]]:
@@ -160,7 +163,7 @@ def read_segments(segments: PartitionSegments, offsets: OffsetRange) -> Iterator
     aborted: dict[int, list[AbortedTransaction]] = {}
     for each in segments.aborted:
         aborted.setdefault(each.producer_id, []).append(each)
-    log = _Log(_from(segments.paths, offsets.start), segments.end_offset)
+    log = _Log(_from(segments.paths, offsets.start), segments.end_offset, segments.most_batch_bytes)
     for item in log:
         last = item.next_offset - 1 if isinstance(item, DamagedOffsets) else item.header.last_offset
         if last < offsets.start:
@@ -207,15 +210,15 @@ class _Log:
     cut_bytes is what is no whole batch at the end of the last one.
     """
 
-    def __init__(self, paths: Sequence[Path], end: int | None = None) -> None:
-        self._paths, self._end = paths, end
+    def __init__(self, paths: Sequence[Path], end: int | None = None, most_batch_bytes: int = MOST_BYTES) -> None:
+        self._paths, self._end, self._most = paths, end, most_batch_bytes
         self.cut_bytes = 0
 
     def __iter__(self) -> Iterator[Batch | DamagedOffsets]:
         reached = 0
         bases: list[int | None] = [_base(path) for path in self._paths]
         for path, base, ends in zip(self._paths, bases, [*bases[1:], None], strict=True):
-            segment = SegmentBatches(path, max(reached, base or 0), ends)
+            segment = SegmentBatches(path, max(reached, base or 0), ends, self._most)
             try:
                 yield from segment
             except SegmentGone:

@@ -19,7 +19,6 @@ from eosctl.codecs.record_batches import (
     BatchHeader,
     DamagedOffsets,
     claimed_length,
-    iter_batches,
     next_batch,
 )
 from eosctl.errors import Refused, Undecodable
@@ -103,7 +102,7 @@ class LenientReader(LogReader):
         self._behind = []
         batches: list[Batch] = []
         try:
-            for batch in iter_batches(records, topic_partition=self.topic_partition):
+            for batch in self._batches(records):
                 batches.append(batch)  # noqa: PERF402  # those before the damage are kept
         except Undecodable as error:
             if not batches:
@@ -153,7 +152,7 @@ class LenientReader(LogReader):
 def _are_in_order(batches: Sequence[Batch], position: int) -> bool:
     """Whether each begins behind the end of the one before, the first one ending at the position or behind it."""
     behind = -1
-    for header, _ in batches:
+    for header, *_ in batches:
         if header[0] < behind or header[6] < 0:
             return False
         behind = header[0] + header[6] + 1

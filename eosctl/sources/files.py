@@ -4,8 +4,11 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 from eosctl.errors import ConfigError
+
+MOST_BYTES: Final = 1 << 28
 
 
 def read_text(path: Path, what: str) -> str:
@@ -20,9 +23,13 @@ def read_text(path: Path, what: str) -> str:
 def read_content(path: Path, what: str) -> bytes:
     """The bytes of `path`; `what` says in an error what the file should have been."""
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            content = file.read(MOST_BYTES + 1)
     except OSError as error:
         raise _unreadable(path, what, error) from error
+    if len(content) > MOST_BYTES:
+        raise ConfigError(f"cannot read {what} {path}: it has more than {MOST_BYTES >> 20} MiB")
+    return content
 
 
 @contextmanager

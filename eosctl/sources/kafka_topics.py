@@ -15,6 +15,7 @@ from eosctl.errors import NotAuthorized, Unreachable
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Cause, Skipped, or_skipped
 from eosctl.model.topics import TopicFacts
+from eosctl.model.whole_numbers import whole_number
 
 ID_EXPIRATION: Final = "transactional.id.expiration.ms"
 MAX_TRANSACTION_TIMEOUT: Final = "transaction.max.timeout.ms"
@@ -105,7 +106,7 @@ def max_transaction_timeout_ms(wire: Wire) -> int | Skipped:
             return settings
         if MAX_TRANSACTION_TIMEOUT not in settings:
             return Skipped(f"broker {broker.node_id} does not tell its {MAX_TRANSACTION_TIMEOUT}")
-        limits.append(int(settings[MAX_TRANSACTION_TIMEOUT]))
+        limits.append(whole_number(settings[MAX_TRANSACTION_TIMEOUT], MAX_TRANSACTION_TIMEOUT))
     return min(limits)
 
 
@@ -127,5 +128,5 @@ def id_expiration_ms(wire: Wire) -> int | Skipped:
         settings = or_skipped(partial(broker_settings, wire, broker.node_id, [ID_EXPIRATION]))
         if isinstance(settings, Skipped):
             return settings
-        found.append(int(settings[ID_EXPIRATION]))
+        found.append(whole_number(settings[ID_EXPIRATION], ID_EXPIRATION))
     return min(found)

@@ -10,6 +10,7 @@ from eosctl.clients.errors import protocol_error
 from eosctl.clients.leaders import MOVED, NO_LEADER, partition_leaders
 from eosctl.clients.messages import Response, fetch
 from eosctl.clients.wire import Wire
+from eosctl.codecs.batch_limits import most_batch_bytes
 from eosctl.codecs.record_batches import Batch, iter_batches
 from eosctl.errors import EosctlError, Refused, TimedOut, Undecodable, Unreachable
 from eosctl.model.names import TopicPartition
@@ -44,6 +45,7 @@ class LogReader:
         self._position = position
         self._isolation = isolation
         self._max_bytes = max_bytes
+        self._most_batch_bytes = most_batch_bytes(wire.properties)
         self._leader = NO_LEADER
         self._stalled_at = time.monotonic() + wire.timeout_s
         self._begun: Pending | None = None
@@ -79,12 +81,15 @@ class LogReader:
         """Those before bytes that are no batch; raises Undecodable where the answer begins with them."""
         batches: list[Batch] = []
         try:
-            for batch in iter_batches(records, topic_partition=self.topic_partition):
+            for batch in self._batches(records):
                 batches.append(batch)  # noqa: PERF402  # those before the damage are kept
         except Undecodable:
             if not batches:
                 raise
         return batches
+
+    def _batches(self, records: bytes) -> Iterator[Batch]:
+        return iter_batches(records, topic_partition=self.topic_partition, most_bytes=self._most_batch_bytes)
 
     def _ask(self) -> Pending | None:
         """A Fetch in flight; None where there is no leader to ask."""

@@ -18,6 +18,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Final
 
+from eosctl.codecs.batch_limits import MOST_BYTES
 from eosctl.codecs.record_batches import (
     HEADER,
     LENGTH_AT,
@@ -55,13 +56,16 @@ def partition_of_segment(path: Path) -> TopicPartition | None:
 class SegmentBatches:
     """The batches of one segment file in offset order and what is damaged, read once; memory does not grow with it.
 
-    begins is the offset up to which earlier segments reach, ends the first one of the next segment, None for the last.
+    begins is the offset up to which earlier segments reach, ends the first one of the next segment, None for the last;
+    most_batch_bytes is how much memory the records of one batch may take.
     next_offset is the offset behind what was read. cut_bytes is how many bytes at the end of the last segment are no
     whole batch, and cut_reason why (0 and empty until the end is reached).
     """
 
-    def __init__(self, path: Path, begins: int = 0, ends: int | None = None) -> None:
-        self._path, self._begins, self._ends = path, begins, ends
+    def __init__(
+        self, path: Path, begins: int = 0, ends: int | None = None, most_batch_bytes: int = MOST_BYTES
+    ) -> None:
+        self._path, self._begins, self._ends, self._most = path, begins, ends, most_batch_bytes
         self.next_offset = begins
         self.cut_bytes = 0
         self.cut_reason = ""
@@ -81,7 +85,7 @@ class SegmentBatches:
         while data := _read(file, place, max(wanted, CHUNK, HEADER.size)):
             used, reason = 0, ""
             try:
-                for batch in iter_batches(data):
+                for batch in iter_batches(data, most_bytes=self._most):
                     if self._is_next(batch):
                         yield batch
                     used += len(batch.data)

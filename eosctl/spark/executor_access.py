@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from eosctl.atomic_write import OWNER_ONLY
 from eosctl.codecs.client_properties import client_properties
 from eosctl.codecs.properties import ENCODING, encode_properties
 from eosctl.errors import ConfigError, UsageError
@@ -69,8 +70,8 @@ def executor_access(
     """How the executors of `master` get what the driver has.
 
     given is a file or `env:NAME`, in the words of rules 1 and 2. Without it, executors on this machine (`local`,
-    `local-cluster`) read a file that only this user may read and that is gone afterwards; others are given nothing but
-    the bootstrap servers, which is refused with UsageError where that is not all there is.
+    `local-cluster`) read a file in memory that only this user may read and that ends with this process; others are
+    given nothing but the bootstrap servers, which is refused with UsageError where that is not all there is.
     """
     servers = ",".join(properties.bootstrap_servers)
     if given is not None:
@@ -79,15 +80,31 @@ def executor_access(
     elif properties.properties.keys() <= {BOOTSTRAP}:
         yield ExecutorAccess(servers, timeout_s)
     elif master.startswith("local"):
-        with tempfile.TemporaryDirectory(prefix="eosctl-spark-") as directory:
-            path = Path(directory, "client.properties")
-            # mkdtemp gave the directory to this user alone; the file says so too.
-            path.touch(mode=0o600)
-            values = {key: each.value for key, each in properties.properties.items()}
-            path.write_text(encode_properties(values), encoding=ENCODING)
+        values = {key: each.value for key, each in properties.properties.items()}
+        with _in_memory(encode_properties(values).encode(ENCODING)) as path:
             yield ExecutorAccess(servers, timeout_s, file=str(path))
     else:
         raise UsageError(
             "executors on other machines need the client properties too, and Spark's settings are no place for secrets",
             hint="give --executor-properties FILE, with `spark-submit --files FILE`, or --executor-properties env:NAME",
         )
+
+
+@contextmanager
+def _in_memory(content: bytes) -> Iterator[Path]:
+    """A file with this content that lies on no disk and ends with this process, however that ends.
+
+    Where the system has no such files, one in a directory of this user alone.
+    """
+    if not hasattr(os, "memfd_create"):
+        with tempfile.TemporaryDirectory(prefix="eosctl-spark-") as directory:
+            path = Path(directory, "client.properties")
+            path.touch(mode=OWNER_ONLY)
+            path.write_bytes(content)
+            yield path
+        return
+    with os.fdopen(os.memfd_create("client.properties"), "wb") as file:
+        os.fchmod(file.fileno(), OWNER_ONLY)
+        file.write(content)
+        file.flush()
+        yield Path(f"/proc/{os.getpid()}/fd/{file.fileno()}")

@@ -25,7 +25,7 @@ def _received(pieces: list[bytes]) -> tuple[list[bytes], Exception | None]:
     with ours, theirs:
         ours.setblocking(False)
         parser = _Parser()
-        receive = receiver(SimpleNamespace(_sock=ours, _protocol=SimpleNamespace(parser=parser)))
+        receive = receiver(SimpleNamespace(_sock=ours, _protocol=SimpleNamespace(parser=parser, connected=True)))
         answers: list[bytes] = []
         error = None
         for piece in pieces:
@@ -69,7 +69,7 @@ def test_a_poll_shows_the_socket_once_the_rest_of_a_large_answer_is_there_and_th
         with theirs:
             ours.setblocking(False)
             parser = _Parser()
-            receive = receiver(SimpleNamespace(_sock=ours, _protocol=SimpleNamespace(parser=parser)))
+            receive = receiver(SimpleNamespace(_sock=ours, _protocol=SimpleNamespace(parser=parser, connected=True)))
 
             def read() -> list[bytes]:
                 answers: list[bytes] = []

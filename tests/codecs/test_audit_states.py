@@ -2,7 +2,6 @@
 
 from contextlib import suppress
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +9,7 @@ from hypothesis import strategies as st
 from eosctl.analysis.audit.advance import Advance, compare_offsets
 from eosctl.codecs.audit_states import decode_json, decode_state, encode_state, read_offsets_key
 from eosctl.codecs.connect_json import NotJson, read_json
+from eosctl.errors import Undecodable
 from eosctl.model.audit_states import ItemKind, ProducerItems, ReadKey, TransactionItem
 
 
@@ -20,7 +20,7 @@ def test_a_state_comes_back():
 
 @given(st.binary(max_size=40))
 def test_other_bytes_are_refused(data):
-    with suppress(msgspec.DecodeError, UnicodeDecodeError):
+    with suppress(Undecodable):
         assert isinstance(decode_state(data, ProducerItems), ProducerItems)
 
 

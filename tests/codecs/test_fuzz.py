@@ -1,7 +1,8 @@
 """Any bytes: a codec returns a value or raises an EosctlError that says why, and nothing else.
 
-Inputs are mutations of good ones, because random bytes hardly get past a first field. Each codec has a seed of its own,
-so that a failure comes again: FUZZ_SEED, and the input itself, are in the message.
+Inputs are mutations of good ones, because random bytes hardly get past a first field, and good ones with odd
+values: deep nesting, huge numbers, half characters, duplicate keys. Each codec has a seed of its own, so that a failure
+comes again: FUZZ_SEED, and the input itself, are in the message.
 """
 
 import os
@@ -14,7 +15,7 @@ from typing import Any
 import pytest
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 
-from eosctl.codecs.audit_states import decode_json, read_offsets_key
+from eosctl.codecs.audit_states import decode_json, decode_state, encode_state, read_offsets_key
 from eosctl.codecs.config_topic import decode_config_record
 from eosctl.codecs.connect_json import read_json
 from eosctl.codecs.connect_protocol import decode_leader_url, decode_member_url
@@ -37,13 +38,17 @@ from eosctl.codecs.worker_files import decode_worker_file
 from eosctl.codecs.worker_properties import decode_worker_properties
 from eosctl.errors import EosctlError
 from eosctl.executors.completion_cache import decode_cached_names
+from eosctl.model.audit_states import LogState
 from eosctl.model.records import Record
+from tests.attack.odd_inputs import grown
+from tests.attack.peak import peak_mib
 from tests.codecs.test_plan import PLAN
 from tests.codecs.test_snapshot import EMPTY, FULL, written
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")  # of Python's re
 
 SHORT, LONG = 1_000, 1_000_000
+MOST_MIB = 512
 DICTIONARY = (
     *(b"", b"\x00", b"\xff", b"\x80\x00", b"\x7f\xff\xff\xff", b"\xed\xa0\x80", b"\xc2\x94"),
     *(b"\\", b"\\u0000", b'"', b"{", b"[", b"[" * 40, b"null", b"1e999", b"9" * 30, b"-1"),
@@ -133,6 +138,7 @@ CODECS: dict[str, tuple[Callable[[bytes], Any], Sequence[bytes]]] = {
     "KIP-875": (text(lambda data: decode_kip875(data, "x")), [b'{"offsets":[{"partition":{"a":1},"offset":{}}]}']),
     "profiles": (text(lambda data: decode_profiles(data, "x")), [b"current: a\nprofiles:\n  a: {group-id: x}\n"]),
     "principal mapping": (text(lambda data: map_subject("CN=a,OU=b", data)), [b"RULE:^CN=(.*?),.*$/$1/L,DEFAULT"]),
+    "state of an audit": (lambda data: decode_state(data, LogState), [encode_state(("a", 1)), bytes(9)]),
     "plan": (text(decode_plan), [encode_plan(PLAN).encode()]),
     "journal": (text(journal), [b'{"kind":"journal","version":1}\n']),
     "snapshot": (text(snapshot), ["".join(written(EMPTY)).encode(), "".join(written(FULL)).encode()]),
@@ -164,7 +170,7 @@ def fuzz(name: str, inputs: int) -> None:
     number = os.environ.get("FUZZ_SEED", "1")
     chance = random.Random(f"{name} {number}")
     for count in range(inputs):
-        data = mutated(chance.choice(seeds), chance)
+        data = (mutated if count % 4 else grown)(chance.choice(seeds), chance)
         try:
             decode(data)
         except EosctlError:
@@ -182,4 +188,4 @@ def test_a_codec_given_any_bytes_returns_a_value_or_says_why(name):
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("name", CODECS)
 def test_fuzz_a_million_inputs(name):
-    fuzz(name, LONG)
+    assert peak_mib(lambda: fuzz(name, LONG)) < MOST_MIB

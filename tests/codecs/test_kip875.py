@@ -52,7 +52,7 @@ def test_what_is_written_is_read_back(offsets: list[ConnectorOffset]) -> None:
             '{"partition": {"b": 2, "a": 1}, "offset": null}]}',
             r"f.json line 3: offsets\[1\].partition repeats offsets\[0\].partition",
         ),
-        ('{"offsets": [{"partition": {"a": NaN}, "offset": null}]}', "f.json: not JSON that Connect takes"),
+        ('{"offsets": [{"partition": {"a": NaN}, "offset": null}]}', r"f.json line 1: not JSON \(NaN is not JSON\)"),
     ],
 )
 def test_an_error_names_the_line_and_the_field(text: str, message: str) -> None:

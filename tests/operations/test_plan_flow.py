@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from eosctl.codecs.plan import decode_plan
+from eosctl.codecs.plan import decode_plan, encode_plan
 from eosctl.errors import Refused, UsageError
 from eosctl.executors.journal import write_plan_file
 from eosctl.model.plan import ManualStep, Plan, PlannedStep, StopConnector
 from eosctl.model.planned import Planned
 from eosctl.model.report import exit_code
 from eosctl.model.sides import Place, Side
-from eosctl.operations.plan_flow import plan_and_apply, read_plan, undo_file
+from eosctl.operations.plan_flow import keep_plan, plan_and_apply, read_plan, run_plan, undo_file
 from eosctl.operations.plan_places import PlanPlaces
 from eosctl.operations.session import Session
 from eosctl.operations.session_options import SessionOptions
@@ -132,3 +132,24 @@ def test_what_the_user_says_wins_over_the_plan() -> None:
     options = SessionOptions(Conversation(), bootstrap_servers="mine:9092", connect_urls=("http://x:1",))
     with PlanPlaces(options, PLAN, "my-configs", TargetOptions()) as (_, clusters):
         assert clusters.places == (Place(Side.SOURCE, ("mine:9092",), ("http://x:1",), "my-configs"),)
+
+
+def test_an_undo_file_of_another_plan_is_refused_and_stays_as_it_is(tmp_path: Path) -> None:
+    said, path = Conversation(), tmp_path / "orders.plan"
+    session = session_on(FakeCluster(), said, **AT)
+    file = keep_plan(PLAN, path)
+    other = encode_plan(Plan("undo", 1, (PlannedStep(ManualStep("delete it")),)))
+    file.undo.write_text(other)
+    with pytest.raises(Refused, match="does not lead back from this plan; nothing was changed"):
+        run_plan(session, SourceAndTarget(session, "connect-configs", TargetOptions()), file)
+    assert file.undo.read_text() == other
+
+
+def test_an_undo_file_that_an_earlier_run_left_is_the_one(tmp_path: Path) -> None:
+    said, path = Conversation(), tmp_path / "orders.plan"
+    session = session_on(FakeCluster(), said, **AT)
+    file = keep_plan(PLAN, path)
+    for _ in range(2):
+        _, failure = run_plan(session, SourceAndTarget(session, "connect-configs", TargetOptions()), file)
+        assert failure is None
+    assert decode_plan(file.undo.read_text()).kind == "undo"

@@ -10,6 +10,7 @@ from eosctl.model.report import Finding
 from eosctl.model.rules import Rule, Versions, Whose
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import KafkaVersion
+from eosctl.model.whole_numbers import whole_number
 
 FACTOR: Final = "transaction.state.log.replication.factor"
 LOG_MIN_ISR: Final = "transaction.state.log.min.isr"
@@ -46,15 +47,13 @@ def _unusable(evidence: Evidence) -> Iterator[Finding | Skipped]:
     text = log.facts.setting(MIN_ISR)
     if isinstance(text, Skipped):
         yield text
-    elif log.facts.lacks_replicas(int(text)):
+    elif log.facts.lacks_replicas(minimum := whole_number(text, MIN_ISR)):
         factor, in_sync = log.facts.replication_factor, log.facts.in_sync
         message = (
             f"{MIN_ISR} of {LOG} is {text}, its replication factor {factor}, and a partition has "
             f"{factor if in_sync is None else in_sync} in sync: no transaction can begin or end there"
         )
-        yield kinds.UNUSABLE.finding(
-            LOG, message, {"min_isr": int(text), "in_sync": in_sync}, cure=_more(log, int(text))
-        )
+        yield kinds.UNUSABLE.finding(LOG, message, {"min_isr": minimum, "in_sync": in_sync}, cure=_more(log, minimum))
 
 
 def _more(log: TransactionLog, minimum: int) -> str:
@@ -74,7 +73,7 @@ def _not_yet_usable(evidence: Evidence) -> Iterator[Finding | Skipped]:
         if unknown:
             yield _not_told(node, unknown[0])
             continue
-        factor, minimum = int(settings[FACTOR]), int(settings[LOG_MIN_ISR])
+        factor, minimum = whole_number(settings[FACTOR], FACTOR), whole_number(settings[LOG_MIN_ISR], LOG_MIN_ISR)
         if factor > live or minimum > factor:
             why = f"{live} brokers live" if factor > live else f"{LOG_MIN_ISR} is {minimum}"
             what = "created" if factor > live else "written"
@@ -124,11 +123,11 @@ def _expiration(evidence: Evidence) -> Iterator[Finding | Skipped]:
         limit = settings.get(EXPIRATION)
         if limit is None:
             yield _not_told(node, EXPIRATION)
-        elif int(limit) < DAY_MS:
+        elif (given := whole_number(limit, EXPIRATION)) < DAY_MS:
             message = (
                 f"{EXPIRATION} is {limit}: a task that is idle for longer fails at its next write (InvalidPidMapping)"
             )
-            yield kinds.EXPIRES.finding(f"broker {node}", message, {"transactional_id_expiration_ms": int(limit)})
+            yield kinds.EXPIRES.finding(f"broker {node}", message, {"transactional_id_expiration_ms": given})
 
 
 RULES: Final = (

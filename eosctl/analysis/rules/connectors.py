@@ -16,6 +16,7 @@ from eosctl.model.report import Finding
 from eosctl.model.rules import Rule, Versions, Whose
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.versions import KafkaVersion
+from eosctl.model.whole_numbers import MOST_DIGITS, whole_number
 
 PRODUCER: Final = "producer.override."
 FORCED: Final = {
@@ -47,7 +48,9 @@ def _text(config: Mapping[str, object], key: str) -> str | None:
 
 
 def _whole(text: str | None) -> int | None:
-    return int(text) if text is not None and text.strip().lstrip("-").isdecimal() else None
+    if text is None or len(text) > MOST_DIGITS or not text.strip().removeprefix("-").isdecimal():
+        return None
+    return int(text)
 
 
 def _unsupported(evidence: Evidence) -> Iterator[Finding | Skipped]:
@@ -147,7 +150,7 @@ def _limits(evidence: Evidence) -> tuple[list[int], list[Skipped]]:
     brokers = {} if isinstance(evidence.brokers, Skipped) else evidence.brokers
     reported = [each for each in brokers.values() if not isinstance(each, Skipped)]
     return (
-        [int(each[MAX_TIMEOUT]) for each in reported if MAX_TIMEOUT in each],
+        [whole_number(each[MAX_TIMEOUT], MAX_TIMEOUT) for each in reported if MAX_TIMEOUT in each],
         [each for each in brokers.values() if isinstance(each, Skipped)],
     )
 

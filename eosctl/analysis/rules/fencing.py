@@ -23,6 +23,7 @@ from eosctl.model.report import Finding, Severity
 from eosctl.model.rules import Rule, Versions, Whose
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import NEWEST, KafkaVersion
+from eosctl.model.whole_numbers import whole_number
 
 EXPONENTIAL: Final = KafkaVersion(3, 7)
 BUDGET_S: Final = 90.0
@@ -117,14 +118,16 @@ def _limit(evidence: Evidence) -> Iterator[Finding | Skipped]:
             yield settings
         elif MAX_TIMEOUT not in settings:
             yield Skipped(f"broker {node} does not tell its {MAX_TIMEOUT}")
-        elif int(settings[MAX_TIMEOUT]) < FENCING_TIMEOUT_MS:
+        elif (limit := whole_number(settings[MAX_TIMEOUT], MAX_TIMEOUT)) < FENCING_TIMEOUT_MS:
             message = (
                 f"{MAX_TIMEOUT} is {settings[MAX_TIMEOUT]}; workers fence with a timeout of {FENCING_TIMEOUT_MS} ms, "
                 f"which "
                 "the broker refuses (InvalidTxnTimeoutException): every round fails and all tasks turn FAILED"
             )
             yield kinds.LIMIT.finding(
-                f"broker {node}", message, {"node": node, "transaction_max_timeout_ms": int(settings[MAX_TIMEOUT])}
+                f"broker {node}",
+                message,
+                {"node": node, "transaction_max_timeout_ms": limit},
             )
 
 

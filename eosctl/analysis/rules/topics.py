@@ -11,6 +11,7 @@ from eosctl.model.report import Finding
 from eosctl.model.rules import Rule
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import TopicFacts
+from eosctl.model.whole_numbers import whole_number
 
 ALL: Final = frozenset({"preparing", "enabled", "disabled"})
 HELD: Final = {"config": "connectors", "offsets": "offsets", "status": "statuses"}
@@ -65,7 +66,7 @@ def _writable(evidence: Evidence) -> Iterator[Finding | Skipped]:
         if isinstance(text, Skipped):
             yield text
             continue
-        minimum = int(text)
+        minimum = whole_number(text, MIN_ISR)
         if facts.lacks_replicas(minimum):
             there = facts.replication_factor if facts.in_sync is None else facts.in_sync
             message = (

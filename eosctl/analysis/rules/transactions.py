@@ -15,6 +15,7 @@ from eosctl.model.report import Finding
 from eosctl.model.rules import Rule
 from eosctl.model.skipped import Skipped
 from eosctl.model.transactions import TransactionDescription, TransactionState
+from eosctl.model.whole_numbers import whole_number
 
 SHOWN: Final = 10
 EXPIRATION: Final = "transactional.id.expiration.ms"
@@ -156,7 +157,7 @@ def _near_expiry(evidence: Evidence) -> Iterator[Finding | Skipped]:
 def _expirations(evidence: Evidence) -> tuple[list[int], list[Skipped]]:
     brokers = {} if isinstance(evidence.brokers, Skipped) else evidence.brokers
     reported = [each for each in brokers.values() if not isinstance(each, Skipped)]
-    known = [int(each[EXPIRATION]) for each in reported if EXPIRATION in each]
+    known = [whole_number(each[EXPIRATION], EXPIRATION) for each in reported if EXPIRATION in each]
     silent = [each for each in brokers.values() if isinstance(each, Skipped)]
     return known, silent if known or silent else [Skipped(f"no broker tells its {EXPIRATION}")]
 

@@ -11,6 +11,7 @@ from eosctl.model.names import TopicPartition
 from eosctl.model.producers import ActiveProducer
 from eosctl.model.skipped import Cause, Skipped
 from eosctl.model.topics import PartitionOffsets, TopicDescription
+from eosctl.model.whole_numbers import whole_number
 from eosctl.operations.hanging import join_with_coordinators
 from eosctl.sources.cluster_reader import ClusterReader
 
@@ -79,7 +80,7 @@ def _retention_ms(settings: Mapping[str, str]) -> int | None:
     if "delete" not in settings.get(CLEANUP_POLICY, "delete"):
         return -1
     kept = settings.get(RETENTION_MS)
-    return int(kept) if kept is not None and settings.get(RETENTION_BYTES) == "-1" else None
+    return whole_number(kept, RETENTION_MS) if kept is not None and settings.get(RETENTION_BYTES) == "-1" else None
 
 
 def _bounds(offsets: PartitionOffsets) -> PartitionBounds:

@@ -1,10 +1,12 @@
 """Log directories of brokers as what an audit reads, without a cluster."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import islice
 from typing import Final
 
 from eosctl.analysis.audit.transaction_log_history import fold_transaction_log_history
+from eosctl.codecs.batch_limits import most_batch_bytes
 from eosctl.codecs.record_batches import decode_entries
 from eosctl.engines.scanning import COMPACT
 from eosctl.errors import EosctlError
@@ -40,7 +42,9 @@ class LogDirectoryInput:
     def __init__(self, session: Session, request: AuditRequest) -> None:
         self._session, self._request = session, request
         found = find_segments(request.log_directories, self._wanted())
-        self._segments = tuple(survey_segments(place, paths) for place, paths in found.items())
+        most = most_batch_bytes(session.client_properties)
+        surveyed = (survey_segments(place, paths) for place, paths in found.items())
+        self._segments = tuple(replace(each, most_batch_bytes=most) for each in surveyed)
         for each in self._segments:
             if each.cut_bytes:
                 where = f"{each.cut_bytes} bytes at the end of {each.paths[-1]}, from offset {each.end_offset} on"

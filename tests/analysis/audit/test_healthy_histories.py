@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from eosctl.codecs.record_batches import Codec
+from eosctl.codecs.compression import Codec
 from eosctl.model.audit_report import AuditVerdict
 from eosctl.model.names import TopicPartition
 from tests.analysis.audit.brokers import Brokers, Producer

@@ -1,0 +1,227 @@
+"""`python -m tests.attack.run 1 100`: so many hostile inputs of each class, of this seed, given to whole commands.
+
+Each command runs in a fork of its own. Counted are the inputs, how the commands ended, the longest time and the most
+memory. It fails (exit code 1) where one ends with 70 or by a signal, takes longer than its timeout and 5 s, takes more
+than 512 MiB, or lies: what it writes and how it ends are two things, or a file that it refuses is changed.
+"""
+
+import json
+import os
+import random
+import resource
+import signal
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic
+from typing import Final
+
+from eosctl.cli import run
+from eosctl.codecs.compression import Codec
+from eosctl.codecs.plan import encode_journal_head, encode_plan
+from eosctl.errors import EosctlError
+from eosctl.executors.journal import Journal
+from eosctl.render.console import terminal_of
+from tests.attack.bombs import RECORD, batch, one_record
+from tests.attack.false_broker import after_login, false_broker, framed
+from tests.attack.odd_inputs import grown
+from tests.codecs.test_plan import PLAN
+from tests.codecs.test_snapshot import FULL, written
+
+TIMEOUT_S: Final = 2
+GRACE_S: Final = 5
+MOST_MIB: Final = 512
+NOBODY: Final = "127.0.0.1:1"
+PROFILES: Final = (
+    b"current: a\nprofiles:\n  a: {group-id: x, timeout: 3, connect-url: ['http://w:1'], properties: {a: b}}\n"
+)
+LINES: Final = (
+    b'{"offset":1,"key":"connector-a","value":{"properties":{"connector.class":"X","tasks.max":"1"}}}\n'
+    b'{"offset":2,"key":"commit-a","value":{"tasks":1}}\n{"offset":3,"key":"tasks-fencing-a","value":{"task-count":2}}\n'
+)
+
+
+@dataclass
+class Counted:
+    """What became of the inputs of one class."""
+
+    codes: Counter[int] = field(default_factory=Counter)
+    seconds: float = 0
+    mib: int = 0
+    wrong: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Attack:
+    """A directory for one input, and where its words go."""
+
+    home: Path
+    counted: Counted
+
+    def run(self, *args: str, what: bytes = b"") -> int:
+        """The exit code of `eosctl` with these arguments; what is wrong about it is kept, with the input."""
+        out, begun = self.home / "out", monotonic()
+        child = os.fork()
+        if child == 0:
+            os._exit(self._in_fork([*args, "-o", "json"], out))
+        _, status, usage = os.wait4(child, 0)
+        seconds, mib, code = monotonic() - begun, usage.ru_maxrss >> 10, os.waitstatus_to_exitcode(status)
+        counted = self.counted
+        counted.codes[code] += 1
+        counted.seconds, counted.mib = max(counted.seconds, seconds), max(counted.mib, mib)
+        late, large = seconds > TIMEOUT_S + GRACE_S, mib > MOST_MIB
+        if code in {70, 99} or code < 0 or late or large or not _is_true(out, code):
+            counted.wrong.append(f"{' '.join(args)}: exit code {code}, {seconds:.1f} s, {mib} MiB, {what[:200]!r}")
+        return code
+
+    def _in_fork(self, args: list[str], out: Path) -> int:
+        try:
+            signal.alarm(60)
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            with out.open("w") as stdout, (self.home / "err").open("w") as stderr, Path(os.devnull).open() as stdin:
+                return run(args, terminal_of(stdin, stdout, stderr, {}))
+        except BaseException:  # noqa: BLE001  # whatever gets past the boundary
+            return 99
+
+
+def _is_true(out: Path, code: int) -> bool:
+    """Whether standard output is one document that says what the exit code says."""
+    try:
+        document = json.loads(out.read_text())
+    except ValueError:
+        return False
+    return document["kind"] != "error" or document["error"]["exit_code"] == code
+
+
+def plans(attack: Attack, chance: random.Random) -> None:
+    """Plan files."""
+    plan, hostile = attack.home / "a.plan", grown(encode_plan(PLAN).encode(), chance)
+    plan.write_bytes(hostile)
+    attack.run("apply", str(plan), "--yes", "--timeout", str(TIMEOUT_S), "-b", NOBODY, what=hostile)
+
+
+def journals(attack: Attack, chance: random.Random) -> None:
+    """Files in the place of a journal: one that is refused stays as it is."""
+    journal, head = attack.home / "a.plan.journal", encode_journal_head("d").encode()
+    hostile = grown(head + b'{"step": 1, "event": "done", "detail": ""}\n', chance)
+    journal.write_bytes(hostile)
+    code, begun = 0, monotonic()
+    try:
+        with Journal(journal, "d"):
+            pass
+    except EosctlError as error:
+        code = error.exit_code
+    attack.counted.codes[code] += 1
+    attack.counted.seconds = max(attack.counted.seconds, monotonic() - begun)
+    if code and journal.read_bytes() != hostile:
+        attack.counted.wrong.append(f"a journal that is refused was changed: {hostile[:200]!r}")
+
+
+def snapshots(attack: Attack, chance: random.Random) -> None:
+    """Snapshot files."""
+    file, hostile = attack.home / "a.snapshot", grown("".join(written(FULL)).encode(), chance)
+    file.write_bytes(hostile)
+    for command in (["inspect-config"], ["doctor"], ["transactions", "list"]):
+        attack.run(*command, "--snapshot", str(file), what=hostile)
+
+
+def records(attack: Attack, chance: random.Random) -> None:
+    """Records of a config topic, as console consumers print them."""
+    file, hostile = attack.home / "records", grown(LINES, chance)
+    file.write_bytes(hostile)
+    attack.run("inspect-config", "--records", str(file), what=hostile)
+
+
+def profiles(attack: Attack, chance: random.Random) -> None:
+    """The user's file of profiles."""
+    file, hostile = attack.home / "eosctl" / "config.yaml", grown(PROFILES, chance)
+    file.parent.mkdir()
+    file.write_bytes(hostile)
+    os.environ["XDG_CONFIG_HOME"] = str(attack.home)
+    attack.run("profile", "list", what=hostile)
+
+
+def properties(attack: Attack, chance: random.Random) -> None:
+    """Client properties."""
+    hostile = grown(
+        b'security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\nsasl.jaas.config=a required x="y";\n', chance
+    )
+    file = attack.home / "client.properties"
+    file.write_bytes(hostile)
+    attack.run("transactions", "list", "-b", NOBODY, "--timeout", "1", "--command-config", str(file), what=hostile)
+
+
+def segments(attack: Attack, chance: random.Random) -> None:
+    """Log segments with bombs, odd records and damage."""
+    home = attack.home / "logs" / "connect-offsets-0"
+    home.mkdir(parents=True)
+    codec, size = chance.choice(list(Codec)), 1 << chance.randint(10, 27)
+    kinds: tuple[Callable[[], bytes], ...] = (
+        lambda: batch(codec, one_record(bytes(size)), 1),
+        lambda: batch(codec, RECORD * (size >> 5), size >> 5),
+        lambda: batch(codec, one_record(grown(b'["c",{"a":1}]', chance)), 1),
+        lambda: grown(batch(codec, one_record(b'["c",{"a":1}]') * 3, 3), chance),
+    )
+    hostile = chance.choice(kinds)()
+    (home / f"{0:020}.log").write_bytes(hostile)
+    attack.run("audit", "--log-dir", str(home.parent), "--engine", "local", what=hostile)
+
+
+def brokers(attack: Attack, chance: random.Random) -> None:
+    """Brokers that send anything, before and after the login."""
+    body = grown(b'{"a":1}', chance) if chance.random() < 0.5 else chance.randbytes(chance.randint(0, 200))
+    claim = chance.choice([0, 1, 100, 1 << 19, (1 << 28) - 1, (1 << 30) - 1, (1 << 32) - 1]).to_bytes(4, "big")
+    hostile = chance.choice([claim + body, framed(body), framed(bytes([0, 0, 0, chance.randint(1, 5)]) + body)])
+    answer = after_login(hostile) if chance.random() < 0.7 else lambda key, version, ident: hostile
+    with false_broker(answer) as address:
+        attack.run("transactions", "list", "-b", address, "--timeout", str(TIMEOUT_S), what=hostile)
+
+
+CLASSES: Final = (plans, journals, snapshots, records, profiles, properties, segments, brokers)
+
+
+@contextmanager
+def _home() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="eosctl-attack-") as directory:
+        os.environ |= {"XDG_CONFIG_HOME": directory, "XDG_STATE_HOME": directory, "HOME": directory}
+        yield Path(directory)
+
+
+def campaign(seed: int, inputs: int) -> dict[str, Counted]:
+    """The counts of each class."""
+    found: dict[str, Counted] = {}
+    for make in CLASSES:
+        counted = found[make.__name__] = Counted()
+        for number in range(inputs):
+            with _home() as home:
+                make(Attack(home, counted), random.Random(f"{make.__name__} {seed} {number}"))
+    return found
+
+
+def table(found: dict[str, Counted]) -> str:
+    """The counts as a page has them."""
+    lines = ["| class | commands | exit codes | longest, s | most memory, MiB | wrong |", "|---|---|---|---|---|---|"]
+    for name, each in found.items():
+        codes = ", ".join(f"{code}: {count}" for code, count in sorted(each.codes.items()))
+        lines.append(
+            f"| {name} | {each.codes.total()} | {codes} | {each.seconds:.1f} | {each.mib} | {len(each.wrong)} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def main(seed: str = "1", inputs: str = "100") -> int:
+    """Prints the table and what is wrong."""
+    for name in [name for name in os.environ if name.startswith("EOSCTL_")]:
+        del os.environ[name]
+    found = campaign(int(seed), int(inputs))
+    wrong = [line for each in found.values() for line in each.wrong]
+    sys.stdout.write("".join([table(found), *(f"{line}\n" for line in wrong)]))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
