@@ -40,6 +40,30 @@ def decode_profiles(text: str, origin: str) -> Profiles:
     return Profiles(profiles, current)
 
 
+def require_no_references(profiles: Profiles, origin: str) -> None:
+    """Raises ConfigError where a profile refers to config providers, or declares one.
+
+    Whoever writes a project's file says where to connect to. With a reference he would choose what is sent there, too.
+    """
+    for name, profile in profiles.profiles.items():
+        fields: dict[str, str | None] = {
+            "bootstrap-server": profile.bootstrap_server,
+            "command-config": profile.command_config,
+            "group-id": profile.group_id,
+            "audit-store": profile.audit_store,
+            **{f"connect-url {each}": each for each in profile.connect_urls},
+            **{f"worker-config {each}": each for each in profile.worker_configs},
+            **{f"properties: {key}": value for key, value in profile.properties.items()},
+        }
+        for field, value in fields.items():
+            if REFERENCE.search(value or "") is not None or field.startswith("properties: config.providers"):
+                raise ConfigError(
+                    f"{origin}: profile {name}: {field} refers to a config provider, a file or the environment, which "
+                    "a project's file may not",
+                    hint="secrets of your own belong into a profile of your own, or into --command-config or -X",
+                )
+
+
 def _parsed(text: str, origin: str) -> object:
     import yaml
 

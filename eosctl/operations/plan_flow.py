@@ -8,7 +8,6 @@
    be finished and taken back.
 """
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -36,6 +35,7 @@ from eosctl.model.step_descriptions import describe_step
 from eosctl.model.transactions import TransactionDescription
 from eosctl.operations.reporter import Reporter
 from eosctl.operations.session import Session, gc_paused
+from eosctl.operations.state_directory import state_directory
 from eosctl.operations.two_clusters import SourceAndTarget
 from eosctl.planning import undo as undoing
 from eosctl.planning.answered_offsets import contradiction
@@ -289,6 +289,5 @@ def keep_plan(plan: Plan, path: Path) -> PlanFile:
 
 def own_plan_path(plan: Plan) -> Path:
     """Where a plan is kept that the user gave no file for: eosctl/plans among the user's state files."""
-    base = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
     digest = plan_digest(plan).partition(":")[2]
-    return Path(base) / "eosctl" / "plans" / f"{plan.as_of}-{digest[:12]}.plan"
+    return state_directory() / "plans" / f"{plan.as_of}-{digest[:12]}.plan"

@@ -83,13 +83,15 @@ def _sharing(command: Callable[..., int | None], shared: tuple[inspect.Parameter
         raise TypeError(f"{command.__name__} declares shared options itself: {', '.join(sorted(clash))}")
 
     @wraps(command)
-    def with_options(ctx: typer.Context, **values: object) -> int | None:
+    def with_options(ctx: typer.Context, **values: Any) -> int | None:  # noqa: ANN401  # Typer's own types
         if ctx.invoked_subcommand is not None:  # a group that is a command too: the subcommand has the word
             return None
         mine = {name: values.pop(name) for name in own_names}
         if "profile" in values:
             values = with_worker_files(ctx, with_profile(ctx, values), mine)
         options = global_options(ctx.obj, values)
+        for each in values.get("unused", ()):
+            options.console.warn(each)
         require_named(options.profile, options.sources, yes=options.yes)
         return command(options, **mine)
 

@@ -59,12 +59,17 @@ def home(directory: Path, connect_url: str = NOBODY) -> dict[str, str]:
     (directory / "config" / "eosctl").mkdir(parents=True)
     (directory / "config" / "eosctl" / "config.yaml").write_text(PROFILES % connect_url)
     patience = {} if connect_url == NOBODY else {"EOSCTL_COMPLETION_TIMEOUT": "30"}
-    return {"XDG_CONFIG_HOME": str(directory / "config"), "XDG_CACHE_HOME": str(directory / "cache"), **patience}
+    return {
+        "XDG_CONFIG_HOME": str(directory / "config"),
+        "XDG_CACHE_HOME": str(directory / "cache"),
+        **patience,
+        "XDG_STATE_HOME": str(directory / "state"),
+    }
 
 
-def offers(line: str, **environment: str) -> list[str]:
-    """What is offered after `line`; nothing may be said beside it."""
-    ran = _tab(line, environment)
+def offers(line: str, at: Path | None = None, **environment: str) -> list[str]:
+    """What is offered after `line` in directory `at`; nothing may be said beside it."""
+    ran = _tab(line, environment, at)
     assert ran.stderr == ""
     return [each.partition("\t")[0] for each in ran.stdout.splitlines()]
 
@@ -75,9 +80,9 @@ def loaded_for(line: str, **environment: str) -> set[str]:
     return {each.rpartition("|")[2].strip().partition(".")[0] for each in told}
 
 
-def _tab(line: str, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+def _tab(line: str, environment: dict[str, str], at: Path | None = None) -> subprocess.CompletedProcess[str]:
     base = {name: value for name, value in os.environ.items() if not name.startswith("EOSCTL_")}
     return subprocess.run(
         [PROGRAM], env={**base, **environment, "_EOSCTL_COMPLETE": line}, capture_output=True, text=True, check=True,
-        stdin=subprocess.DEVNULL, timeout=120,
+        stdin=subprocess.DEVNULL, timeout=120, cwd=at,
     )  # fmt: skip

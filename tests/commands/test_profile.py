@@ -95,16 +95,6 @@ def test_a_file_on_the_command_line_wins_over_the_profile_s(eosctl, tmp_path):
 
 
 @pytest.mark.usefixtures("home")
-def test_a_project_s_file_is_found_upward_and_wins(eosctl, tmp_path, monkeypatch):
-    (tmp_path / ".eosctl.yaml").write_text("current: prod\nprofiles: {prod: {group-id: project}}\n")
-    (tmp_path / "a" / "b").mkdir(parents=True)
-    monkeypatch.chdir(tmp_path / "a" / "b")
-    settings = explained(eosctl)
-    assert settings["profile"] == ("prod", "current")
-    assert settings["group-id"] == ("project", f"profile prod ({tmp_path}/.eosctl.yaml)")
-
-
-@pytest.mark.usefixtures("home")
 def test_a_name_that_is_no_profile_is_told_with_the_nearest(eosctl):
     ran = eosctl("profile", "explain", "--profile", "stagin")
     assert ran.exit_code == 2
