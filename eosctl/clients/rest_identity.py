@@ -3,9 +3,11 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Final, Self
 from urllib.parse import unquote
 
+from eosctl.clients.rest_answers import MAX_ANSWER_BYTES
 from eosctl.errors import ConfigError
 from eosctl.model.client_properties import ClientProperties
 
@@ -65,25 +67,40 @@ class RestIdentity:
 NOBODY: Final = RestIdentity()
 
 
+@cache
+def public_authorities() -> "ssl.SSLContext":
+    """What `verify=True` stands for, read once: each client would read the file of certificates again, for 20 ms."""
+    import httpx
+
+    return httpx.create_ssl_context(trust_env=False)
+
+
 class WorkerUrl(str):
     """The address of a worker, which remembers as whom to ask it.
 
     As text it is the address without user and password, so wherever an address is shown, stored or compared, there is
-    no secret in it. `properties` are asked for at the first request.
+    no secret in it. `properties` are asked for at the first request; max_answer_bytes is the limit of each answer.
     """
 
-    __slots__ = ("_credentials", "_properties")
+    __slots__ = ("_credentials", "_properties", "max_answer_bytes")
 
+    max_answer_bytes: int
     _credentials: tuple[str, str] | None
     _properties: Callable[[], ClientProperties] | None
 
-    def __new__(cls, url: str, properties: Callable[[], ClientProperties] | None = None) -> Self:
+    def __new__(
+        cls,
+        url: str,
+        properties: Callable[[], ClientProperties] | None = None,
+        max_answer_bytes: int = MAX_ANSWER_BYTES,
+    ) -> Self:
         """The address in `url`, whose `user:password@` is taken out of the text."""
         found = _USER_INFO.match(url)
         made = super().__new__(cls, (url if found is None else found[1] + found[3]).rstrip("/"))
-        made._credentials, made._properties = None, properties
+        made._credentials, made._properties, made.max_answer_bytes = None, properties, max_answer_bytes
         if isinstance(url, WorkerUrl):
             made._credentials, made._properties = url._credentials, properties or url._properties
+            made.max_answer_bytes = max(max_answer_bytes, url.max_answer_bytes)
         if found is not None:
             user, _, password = found[2].partition(":")
             made._credentials = (unquote(user), unquote(password))

@@ -120,6 +120,7 @@ def global_options(holder: ConsoleHolder, values: Mapping[str, Any]) -> GlobalOp
         connect_urls=tuple(values.get("connect_url") or ()),
         group_id=values.get("group_id"),
         timeout_s=values.get("timeout", 30.0),
+        max_answer_bytes=values.get("max_answer", 32) << 20,
         snapshot=values.get("snapshot"),
         dry_run=values.get("dry_run", False),
         yes=values.get("yes", False),
