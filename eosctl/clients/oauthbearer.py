@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from eosctl.clients.rest_answers import decode_json, object_of, text_of
-from eosctl.clients.rest_identity import WorkerUrl, public_authorities
+from eosctl.clients.rest_identity import public_authorities
 from eosctl.codecs.jaas import decode_jaas
+from eosctl.codecs.secrets import mask_url
 from eosctl.errors import ConfigError, NotAuthorized, TimedOut, Unreachable
 from eosctl.model.client_properties import ClientProperties, Property
 
@@ -160,4 +161,4 @@ def _described(text: str, otherwise_s: float) -> Token:
 
 
 def _bare(url: str) -> str:
-    return str(WorkerUrl(url.partition("?")[0]))
+    return mask_url(url.partition("?")[0])

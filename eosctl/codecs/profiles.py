@@ -1,6 +1,5 @@
 """The file of profiles: YAML text -> Profiles."""
 
-import re
 from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Final
@@ -15,8 +14,6 @@ KEYS: Final = (
     *("bootstrap-server", "command-config", "connect-url", "group-id"),
     *("timeout", "cluster-id", "protected", "properties", "worker-config", "audit-store"),
 )
-_USER_INFO: Final = re.compile(r"://[^/\s]*@")
-_PASSWORD: Final = re.compile(r"://[^/@\s:]*:([^@\s]*)@")
 _BY_REFERENCE = "write env:NAME or file:PATH and keep it there"
 
 
@@ -120,8 +117,9 @@ def _list(given: object) -> list[object]:
 
 def _store(value: object, place: str) -> str | None:
     text = _text(value, place)
-    secret = _PASSWORD.search(text or "")
-    if secret is not None and REFERENCE.search(secret[1]) is None:
+    scheme, colon, rest = (text or "").partition("://")
+    user = REFERENCE.sub("", rest if colon and scheme.isalnum() else text or "").rpartition("@")[0]
+    if user.partition(":")[2]:
         raise ConfigError(f"{place} holds a password", hint="leave it out, or write ${env:NAME} in its place")
     return text
 
@@ -149,7 +147,7 @@ def _property(key: str, value: object, place: str) -> str:
 
 def _url(value: object, place: str) -> str:
     text = _text(value, place) or ""
-    if _USER_INFO.search(text):
+    if "@" in text:
         raise ConfigError(
             f"{place} holds a user and password", hint="give basic.auth.user.info: env:NAME in properties"
         )

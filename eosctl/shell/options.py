@@ -134,5 +134,6 @@ def global_options(holder: ConsoleHolder, values: Mapping[str, Any]) -> GlobalOp
 def _property(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not equals or not key.strip():
-        raise UsageError(f"-X {key}: expected KEY=VALUE", hint="for example -X security.protocol=SASL_SSL")
+        # Which one is not said: it may be the end of a secret that was typed with a blank in it.
+        raise UsageError("an -X is not KEY=VALUE", hint="for example -X security.protocol=SASL_SSL")
     return key.strip(), value

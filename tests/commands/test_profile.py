@@ -144,5 +144,6 @@ def test_a_password_in_the_store_is_refused_and_not_shown(eosctl, home):
     assert ran.exit_code == 2
     assert "audit-store holds a password" in ran.stderr
     assert "geheim" not in ran.stderr
-    (home / "config.yaml").write_text("profiles: {a: {audit-store: 'postgresql://audit:${env:X}@db/ledger'}}")
-    assert eosctl("profile", "list").exit_code == 0
+    for store in ("postgresql://audit:${env:X}@db/ledger", "postgresql://audit@db:5432/ledger", "sqlite:///a.db"):
+        (home / "config.yaml").write_text(f"profiles: {{a: {{audit-store: '{store}'}}}}")
+        assert eosctl("profile", "list").exit_code == 0
