@@ -39,7 +39,7 @@ def verify_jars(directory: Path, locked: Mapping[str, str] | None) -> None:
         raise ConfigError(
             f"{len(wrong)} of the jars in {directory} are not those of their lock file, the first: {wrong[0]} "
             f"({_difference(wrong[0], found, locked)})",
-            hint=f"they were changed on the way, or where they come from, or here: remove {directory} if it is there and "
+            hint=f"they were changed on the way, or where they come from, or here: remove {directory} and "
             "fetch them again; if it stays, do not use them, and ask who runs the repository or proxy",
         )
     (directory / STAMP).write_text(_digest_of(locked))
