@@ -46,6 +46,29 @@ def mistyped(seed):
     )
 
 
+@pytest.mark.parametrize("seed", range(300))
+def test_no_reader_of_an_address_repeats_a_password(seed):
+    from eosctl.clients.rest_identity import WorkerUrl
+    from eosctl.codecs.client_properties import client_properties
+    from eosctl.codecs.config_providers import no_lookup
+    from eosctl.codecs.secrets import mask_url
+    from eosctl.errors import EosctlError
+    from eosctl.ledger.url import ledger_store
+
+    url, said = mistyped(seed), []
+    for read in (
+        lambda: str(WorkerUrl(url)),
+        lambda: ledger_store(url, no_lookup).name,
+        lambda: str(client_properties(bootstrap_server=url).bootstrap_servers),
+        lambda: mask_url(url),
+    ):
+        try:
+            said.append(read())
+        except EosctlError as error:
+            said.append(f"{error.message} {error.hint}")
+    assert [each for each in said if "heim" in each] == [], url
+
+
 @pytest.mark.parametrize("password", PASSWORDS)
 def test_the_address_of_a_worker_shows_no_password(eosctl, password):
     for scheme in SCHEMES:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.attack.project_files import files_with_references
+from tests.attack.project_files import files_with_references, random_file
 from tests.commands.completion import home, offers, worker
 
 CANARY = "c4n4ry"
@@ -137,6 +137,9 @@ def test_a_file_refers_to_no_secret_wherever_the_reference_stands(eosctl, projec
         ran = eosctl("profile", "trust")
         assert (ran.exit_code, CANARY in ran.stdout + ran.stderr) == (2, False), text
         assert "which a project's file may not" in ran.stderr, text
+    for seed in range(5):
+        write(project / ".eosctl.yaml", random_file(seed, str(project / "secrets.properties"), str(project)))
+        assert eosctl("profile", "trust").exit_code == 2, seed
     write(project / ".eosctl.yaml", PROJECT)
     (project / "client.properties").write_text("client.id=${env:EOSCTL_TEST_CANARY}\n")
     ran = eosctl("profile", "trust")

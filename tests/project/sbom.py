@@ -66,7 +66,7 @@ def _packages(lock: str) -> Iterator[Mapping[str, Any]]:
             "externalReferences": [
                 {
                     "type": "distribution",
-                    "url": f"https://pypi.org/project/{pin[1]}/{pin[2]}/#files",
+                    "url": purl,
                     "hashes": [{"alg": "SHA-256", "content": digest} for digest in _HASH.findall(entry)],
                 }
             ],
