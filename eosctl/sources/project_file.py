@@ -11,10 +11,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from eosctl.codecs.config_providers import REFERENCE
 from eosctl.codecs.profiles import decode_profiles, require_no_references
 from eosctl.codecs.properties import ENCODING, decode_properties
 from eosctl.errors import ConfigError, Refused
+from eosctl.model.client_properties import REFERENCE
 from eosctl.model.profile import Profiles
 from eosctl.sources.profiles import anchored
 
