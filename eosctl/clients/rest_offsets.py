@@ -1,9 +1,7 @@
 """A connector's offsets as a worker answers them (KIP-875)."""
 
-from typing import Any
-
 from eosctl.clients.rest import NotFound, RestClient
-from eosctl.errors import Undecodable
+from eosctl.clients.rest_answers import decoding, list_of, object_of
 from eosctl.model.connectors import connector_path
 from eosctl.model.exported_offsets import ConnectorOffset
 
@@ -15,15 +13,8 @@ def answered_offsets(rest: RestClient, connector: str) -> tuple[ConnectorOffset,
         body = rest.get(path)
     except NotFound:
         return None
-    try:
-        return tuple(ConnectorOffset(dict(each["partition"]), each["offset"]) for each in _entries(body))
-    except (KeyError, TypeError, ValueError) as error:
-        raise Undecodable(f"{rest.url}{path} answered an entry that is not an offset's") from error
-
-
-def _entries(body: object) -> list[Any]:
-    """`offsets` of the answer; TypeError where it has none."""
-    entries = body.get("offsets") if isinstance(body, dict) else None
-    if not isinstance(entries, list):
-        raise TypeError("no list of offsets")
-    return entries
+    with decoding(f"{rest.url}{path} answered an entry that is not an offset's"):
+        return tuple(
+            ConnectorOffset(object_of(each["partition"]), None if each["offset"] is None else object_of(each["offset"]))
+            for each in list_of(object_of(body)["offsets"])
+        )

@@ -6,6 +6,7 @@ from types import MappingProxyType
 from eosctl.codecs.config_providers import Lookup, resolve_references
 from eosctl.codecs.jaas import decode_jaas
 from eosctl.codecs.properties import decode_properties
+from eosctl.codecs.secrets import mask_url
 from eosctl.errors import ConfigError, UsageError
 from eosctl.model.client_properties import ClientProperties, Property, SaslCredentials, SecurityProtocol
 
@@ -37,7 +38,7 @@ def client_properties(
         merged |= {key: Property(value.strip(), command_config_name) for key, value in decoded.items()}
     for text in extra:
         key, equals, value = text.partition("=")
-        if not equals or not key.strip():
+        if not equals or not key.strip():  # which is not said: it may be the end of a secret
             raise UsageError("-X takes key=value", hint="for example -X security.protocol=SASL_SSL")
         merged[key.strip()] = Property(value.strip(), "-X")
     if bootstrap_server is not None:
@@ -81,11 +82,16 @@ def _bootstrap_servers(given: Property | None) -> tuple[str, ...]:
     if given is None:
         return ()
     servers = tuple(server.strip() for server in given.value.split(",") if server.strip())
+    if "@" in given.value:
+        raise ConfigError(
+            f"bootstrap.servers from {given.origin} holds a user or password: {mask_url(given.value)}",
+            hint="brokers are HOST:PORT,…; user and password are in sasl.jaas.config",
+        )
     for server in servers:
         # The Java client also takes PROTOCOL://host:port.
         host, colon, port = server.rpartition("://")[2].rpartition(":")
         if not colon or not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 1 << 16:
-            raise ConfigError(f"bootstrap.servers from {given.origin}: {server!r} is not HOST:PORT")
+            raise ConfigError(f"bootstrap.servers from {given.origin}: {mask_url(server)!r} is not HOST:PORT")
     return tuple(server.rpartition("://")[2] for server in servers)
 
 

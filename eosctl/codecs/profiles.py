@@ -1,6 +1,5 @@
 """The file of profiles: YAML text -> Profiles."""
 
-import re
 from collections.abc import Hashable, Mapping
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
@@ -21,8 +20,6 @@ KEYS: Final = (
 )
 MOST_MERGED: Final = 100_000
 TOO_LARGE: Final = 1 << 128
-_USER_INFO: Final = re.compile(r"://[^/\s]*@")
-_PASSWORD: Final = re.compile(r"://[^/@\s:]*:([^@\s]*)@")
 _BY_REFERENCE = "write env:NAME or file:PATH and keep it there"
 
 
@@ -44,6 +41,30 @@ def decode_profiles(text: str, origin: str) -> Profiles:
     }
     current = _text(top.get("current"), f"{origin}: current")
     return Profiles(profiles, current)
+
+
+def require_no_references(profiles: Profiles, origin: str) -> None:
+    """Raises ConfigError where a profile refers to config providers, or declares one.
+
+    Whoever writes a project's file says where to connect to. With a reference he would choose what is sent there, too.
+    """
+    for name, profile in profiles.profiles.items():
+        fields: dict[str, str | None] = {
+            "bootstrap-server": profile.bootstrap_server,
+            "command-config": profile.command_config,
+            "group-id": profile.group_id,
+            "audit-store": profile.audit_store,
+            **{f"connect-url {each}": each for each in profile.connect_urls},
+            **{f"worker-config {each}": each for each in profile.worker_configs},
+            **{f"properties: {key}": value for key, value in profile.properties.items()},
+        }
+        for field, value in fields.items():
+            if REFERENCE.search(value or "") is not None or field.startswith("properties: config.providers"):
+                raise ConfigError(
+                    f"{origin}: profile {name}: {field} refers to a config provider, a file or the environment, which "
+                    "a project's file may not",
+                    hint="secrets of your own belong into a profile of your own, or into --command-config or -X",
+                )
 
 
 def _parsed(text: str, origin: str) -> object:
@@ -122,8 +143,9 @@ def _list(given: object) -> list[object]:
 
 def _store(value: object, place: str) -> str | None:
     text = _text(value, place)
-    secret = _PASSWORD.search(text or "")
-    if secret is not None and REFERENCE.search(secret[1]) is None:
+    scheme, colon, rest = (text or "").partition("://")
+    user = REFERENCE.sub("", rest if colon and scheme.isalnum() else text or "").rpartition("@")[0]
+    if user.partition(":")[2]:
         raise ConfigError(f"{place} holds a password", hint="leave it out, or write ${env:NAME} in its place")
     return text
 
@@ -151,7 +173,7 @@ def _property(key: str, value: object, place: str) -> str:
 
 def _url(value: object, place: str) -> str:
     text = _text(value, place) or ""
-    if _USER_INFO.search(text):
+    if "@" in text:
         raise ConfigError(
             f"{place} holds a user and password", hint="give basic.auth.user.info: env:NAME in properties"
         )

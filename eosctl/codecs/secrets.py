@@ -34,6 +34,8 @@ _TOLD: Final = re.compile(
         (?:\\?"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|(?:basic|bearer)\s+\S+|[^\s,;&)}\]]+)""",
     re.IGNORECASE | re.VERBOSE,
 )
+_KNOWN_SCHEME: Final = re.compile(r"(?:https?|sqlite|postgres(?:ql)?|sc|file)://", re.IGNORECASE)
+_NO_PORT: Final = re.compile(r"^([^:/?#]*):(?!\d{1,5}(?:[/?#,]|$)).*", re.DOTALL)
 _PRIVATE_KEY: Final = re.compile(r"(-----BEGIN [A-Z ]*PRIVATE KEY-----).*?(?=-----END|\Z)", re.DOTALL)
 
 _CLIENT_PREFIX: Final = re.compile(
@@ -102,6 +104,19 @@ def mask_text(text: str) -> str:
     text = _PRIVATE_KEY.sub(rf"\1{HIDDEN}", text)
     text = _USER_INFO.sub(f"://{HIDDEN}@", text)
     return _TOLD.sub(rf"\g<before>{HIDDEN}", text)
+
+
+def mask_url(text: str) -> str:
+    """An address as somebody typed it, fit to be shown: what may be a user or a password in it is hidden.
+
+    Mistyped, it is no URL: what stands before the last `@` is hidden whatever it is, and so is a port that is no
+    number, with all that follows.
+    """
+    scheme = _KNOWN_SCHEME.match(text)
+    shown = scheme[0] if scheme is not None else ""
+    hidden, at, host = text[len(shown) :].rpartition("@")
+    place = _NO_PORT.sub(rf"\1:{HIDDEN}", host)
+    return mask_text(f"{shown}{HIDDEN}@{place}" if at or hidden else f"{shown}{place}")
 
 
 def looks_secret(key: str) -> bool:

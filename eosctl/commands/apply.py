@@ -7,6 +7,7 @@ import typer
 
 from eosctl.commands.plan_options import (
     PlannedConfigTopic,
+    RequireDigest,
     ToBootstrapServer,
     ToCommandConfig,
     ToConfigTopic,
@@ -30,23 +31,28 @@ def apply(
     to_connect_url: ToConnectUrl = None,
     to_config_topic: ToConfigTopic = None,
     config_topic: PlannedConfigTopic = None,
+    require_digest: RequireDigest = None,
 ) -> int:
     """Carry out a plan file, step by step, as far as the cluster still is what it was.
 
     Use it where one person plans and another applies, and after an interruption: what is done is not done again, and
     what was begun is finished. Before anything is changed, all that the plan was made from is read again; where it is
     not the same any more, the plan is refused. PLAN.journal keeps what was done, PLAN.undo is the way back. An edited
-    plan is refused. Brokers, workers and topics are those of the plan unless options say otherwise; identities and
-    secrets are yours to give.
+    plan is refused, and one that lacks what its steps have to check. --require-digest takes the digest that a preview
+    shows, so that what one person reviewed is what another applies. Brokers, workers and topics are those of the plan
+    unless options say otherwise; identities and secrets are yours to give.
 
     Examples:
       eosctl apply orders.plan
       eosctl apply orders.plan -b broker:9092 --yes -o json
+      eosctl apply orders.plan --dry-run
 
     Columns:
       STEP       the step's number
       KIND       what kind of step it is
       WHAT       what it does
+      STEPS      the steps before which something is checked
+      CHECKED    what is read again, and must hold
       TOPIC      the topic written to
       PARTITION  the partition of the record
       KEY        connector and source partition
@@ -55,10 +61,11 @@ def apply(
       OUTCOME    done, done-before (by an earlier run), by-hand, failed or not-begun
       DETAIL     what was seen
     """
-    from eosctl.operations.plan_flow import apply_file, read_plan
+    from eosctl.operations.plan_files import read_plan
+    from eosctl.operations.plan_flow import apply_file
     from eosctl.operations.plan_places import PlanPlaces
 
     target = TargetOptions(to_bootstrap_server, to_command_config, tuple(to_connect_url or ()), to_config_topic)
-    read = read_plan(plan)
+    read = read_plan(plan, require_digest)
     with PlanPlaces(options, read.plan, config_topic, target) as (session, clusters):
         return answer(options, apply_file(session, clusters, read, previewing(options, view_plan)), view_plan_answer)

@@ -13,6 +13,14 @@ ResumeAfter: TypeAlias = Annotated[bool, typer.Option("--resume", help="Resume t
 ForceFencing: TypeAlias = Annotated[
     bool, typer.Option("--force", help="Fence its IDs although a task of another connector has them, or may.")
 ]
+RequireDigest: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--require-digest",
+        metavar="SHA256",
+        help="Refuse any other plan than the one with this digest, which the preview shows: the one that was reviewed.",
+    ),
+]
 ToBootstrapServer: TypeAlias = Annotated[
     str | None,
     typer.Option("--to-bootstrap-server", metavar="HOST:PORT,…", help="Brokers of the target, if another cluster."),

@@ -1,12 +1,19 @@
 """`eosctl profile`: named clusters."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from eosctl.operations.connection_check import check_connection
 from eosctl.operations.effective_settings import effective_settings
-from eosctl.operations.profiles import chosen_profile, known_profiles, use_profile
+from eosctl.operations.profiles import (
+    chosen_profile,
+    distrust_project_file,
+    known_profiles,
+    trust_project_file,
+    use_profile,
+)
 from eosctl.operations.session import Session
 from eosctl.render.views.profile import view_connection_check, view_profile, view_profiles, view_settings
 from eosctl.shell.answering import answer
@@ -14,13 +21,18 @@ from eosctl.shell.options import GlobalOptions, connecting, printing
 
 app = typer.Typer()
 
+ProjectFile = Annotated[
+    Path | None, typer.Argument(metavar="FILE", help="The project's file. [default: the nearest .eosctl.yaml]")
+]
+
 
 @app.callback()
 def profile() -> None:
     """Name your clusters, and see what a command would connect with.
 
-    Use it where there is more than one cluster. Profiles are in ~/.config/eosctl/config.yaml and in the nearest
-    .eosctl.yaml of this directory and those above it. They hold no secrets, only where these are.
+    Use it where there is more than one cluster. Profiles are in ~/.config/eosctl/config.yaml. They hold no secrets,
+    only where these are. A project's file, the nearest .eosctl.yaml of this directory and those above it, adds profiles
+    once you trust it.
     """
 
 
@@ -44,7 +56,10 @@ def list_(options: GlobalOptions) -> None:
       FILE              that describes it
     """
 
-    options.console.result(view_profiles(known_profiles()))
+    known = known_profiles()
+    for each in known.unused:
+        options.console.warn(each)
+    options.console.result(view_profiles(known))
 
 
 @app.command("use")
@@ -72,7 +87,7 @@ def show(options: GlobalOptions, name: Annotated[str, typer.Argument(metavar="NA
       eosctl profile show staging -o yaml
     """
 
-    chosen = chosen_profile(name)
+    chosen = chosen_profile(name).profile
     assert chosen is not None
     options.console.result(view_profile(chosen))
 
@@ -122,3 +137,46 @@ def check(options: GlobalOptions) -> int:
 
     with Session(options) as session:
         return answer(options, check_connection(session), view_connection_check)
+
+
+@app.command("trust")
+@printing
+def trust(options: GlobalOptions, file: ProjectFile = None) -> None:
+    """Use the profiles of a project's file, as it is now.
+
+    Use it after you have read the file: whoever wrote it says where commands in that directory connect to. It holds
+    until the file, or a file of client properties that it names, changes. Files that others can change are refused, and
+    so are references to config providers in them. A project's file adds profiles and replaces none of yours. It prints
+    what is in it.
+
+    Examples:
+      eosctl profile trust
+      eosctl profile trust .eosctl.yaml
+
+    Columns:
+      NAME              of the profile, as --profile takes it
+      IN_USE            whether the file names it as the one that is taken where none is named
+      BOOTSTRAP_SERVER  brokers to start from
+      GROUP_ID          the Connect cluster
+      CLUSTER_ID        the Kafka cluster that may be written to
+      PROTECTED         whether --yes needs --profile beside it
+      FILE              that describes it
+    """
+
+    path, profiles = trust_project_file(file)
+    options.console.result(view_profiles(profiles))
+    options.console.narrate(f"{path} is trusted until it changes; `eosctl profile distrust` takes that back")
+
+
+@app.command("distrust")
+@printing
+def distrust(options: GlobalOptions, file: ProjectFile = None) -> None:
+    """Use the profiles of a project's file no longer.
+
+    Use it when you have finished with a project. Profiles of your own are left as they are.
+
+    Examples:
+      eosctl profile distrust
+    """
+
+    options.console.result(f"{distrust_project_file(file)} is not trusted")

@@ -7,6 +7,7 @@ import typer
 
 from eosctl.commands.plan_options import (
     PlannedConfigTopic,
+    RequireDigest,
     ToBootstrapServer,
     ToCommandConfig,
     ToConfigTopic,
@@ -30,6 +31,7 @@ def undo(
     to_connect_url: ToConnectUrl = None,
     to_config_topic: ToConfigTopic = None,
     config_topic: PlannedConfigTopic = None,
+    require_digest: RequireDigest = None,
 ) -> int:
     """Take back what a plan did: the very bytes that were there before.
 
@@ -47,13 +49,16 @@ def undo(
       STEP       the step's number
       KIND       what kind of step it is
       WHAT       what it does
+      STEPS      the steps before which something is checked
+      CHECKED    what is read again, and must hold
       OUTCOME    done, done-before (by an earlier run), by-hand, failed or not-begun
       DETAIL     what was seen
     """
-    from eosctl.operations.plan_flow import read_plan, undo_file
+    from eosctl.operations.plan_files import read_plan
+    from eosctl.operations.plan_flow import undo_file
     from eosctl.operations.plan_places import PlanPlaces
 
     target = TargetOptions(to_bootstrap_server, to_command_config, tuple(to_connect_url or ()), to_config_topic)
-    read = read_plan(file)
+    read = read_plan(file, require_digest)
     with PlanPlaces(options, read.plan, config_topic, target) as (session, clusters):
         return answer(options, undo_file(session, clusters, read, previewing(options, view_plan)), view_plan_answer)

@@ -1,7 +1,7 @@
 """Applying a plan: check, journal, act, journal, step after step.
 
-1. Steps that the journal calls done are not done again. Of the others every precondition must hold before anything is
-   done (model.preconditions).
+1. Steps that the journal calls done are not done again. Of the others every precondition, those that follow from the
+   steps too (model.step_demands), must hold before anything is done (model.preconditions).
 2. Immediately before each step its own preconditions are read again and must hold: compare and set.
 3. `begun` is on disk before a step acts, `done` before the next one begins. Every performer can be repeated: one that
    finds its work done leaves it, so a run that was killed at any point is finished by the next one.
@@ -36,6 +36,7 @@ from eosctl.model.plan import (
 from eosctl.model.plan_facts import PlanFacts
 from eosctl.model.plan_outcome import ApplyOutcome, StepOutcome, StepResult
 from eosctl.model.preconditions import cure, needed_first, violations
+from eosctl.model.step_demands import demanded_steps
 
 Recheck = Callable[[], None]
 """Reads a step's preconditions again and raises Refused where one no longer holds."""
@@ -77,6 +78,7 @@ class ApplyRun:
         failpoint: Failpoint = no_failpoint,
     ) -> None:
         self._plan = plan
+        self._steps = demanded_steps(plan)
         self._journal = journal
         self._read_facts = read_facts
         self._performers = performers
@@ -91,7 +93,7 @@ class ApplyRun:
             self._failpoint("opened")
             self._require(needed_first(planned for _, planned in self._remaining()))
             self._failpoint("checked")
-            for number, planned in enumerate(self._plan.steps, 1):
+            for number, planned in enumerate(self._steps, 1):
                 self._end(self._perform(number, planned))
         except KeyboardInterrupt:
             failure = Interrupted("interrupted between two steps")
@@ -101,7 +103,7 @@ class ApplyRun:
         return outcome, None if failure is None else _ended(failure, outcome)
 
     def _remaining(self) -> list[tuple[int, PlannedStep]]:
-        return [(i, planned) for i, planned in enumerate(self._plan.steps, 1) if i not in self._journal.done]
+        return [(i, planned) for i, planned in enumerate(self._steps, 1) if i not in self._journal.done]
 
     def _require(self, preconditions: Sequence[Precondition]) -> None:
         if not preconditions:

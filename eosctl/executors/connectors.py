@@ -8,8 +8,9 @@ from typing import Final
 
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.rest import RestClient
+from eosctl.clients.rest_answers import decoding, list_of, object_of, said, task_number, text_of, texts_of
 from eosctl.clients.rest_offsets import answered_offsets
-from eosctl.errors import Refused, TimedOut, Undecodable, Unsupported
+from eosctl.errors import Refused, TimedOut, Unsupported
 from eosctl.executors.apply import Recheck
 from eosctl.model.connectors import connector_path
 from eosctl.model.counts import counted
@@ -130,7 +131,7 @@ def set_connector_config(step: SetConnectorConfig, _: Recheck, *, access: Access
     return access(step.side).ask_worker(change)
 
 
-def changed(config: Mapping[str, str], changes: Mapping[str, str | None]) -> dict[str, str]:
+def changed(config: Mapping[str, str | None], changes: Mapping[str, str | None]) -> dict[str, str]:
     """The config with each change made; a change to None takes the setting away."""
     merged = {**config, **changes}
     return {key: value for key, value in merged.items() if value is not None}
@@ -140,15 +141,15 @@ def _listed(changes: Mapping[str, str | None]) -> str:
     return ", ".join(f"{key} removed" if value is None else f"{key}={value}" for key, value in changes.items())
 
 
-def config_of(rest: RestClient, connector: str) -> dict[str, str] | None:
+def config_of(rest: RestClient, connector: str) -> dict[str, str | None] | None:
     """The connector's config as Connect keeps it, references to config providers unresolved; None if it is unknown."""
     listed = rest.get("/connectors")
-    if not isinstance(listed, list) or connector not in listed:
-        return None
+    with decoding(f"{rest.url}/connectors answered no list of connectors"):
+        if connector not in texts_of(listed):
+            return None
     config = rest.get(f"{connector_path(connector)}/config")
-    if not isinstance(config, dict):
-        raise Undecodable(f"{rest.url}{connector_path(connector)}/config is not an object")
-    return {str(key): value for key, value in config.items()}
+    with decoding(f"{rest.url}{connector_path(connector)}/config answered no config of a connector"):
+        return {key: each if each is None else text_of(each) for key, each in object_of(config).items()}
 
 
 def require_version(rest: RestClient, needed: KafkaVersion, hint: str) -> None:
@@ -170,14 +171,15 @@ Tasks = tuple[tuple[int, str, str], ...]
 def _status(rest: RestClient, connector: str) -> tuple[str, Tasks]:
     """State and tasks of the connector. A new one has no status for a moment: no state and no tasks."""
     body = rest.get("/connectors?expand=status")
-    if not isinstance(body, dict):
-        raise Undecodable(f"{rest.url}/connectors answered {type(body).__name__} instead of an object")
-    match body.get(connector, {}).get("status"):
-        case None:
+    with decoding(f"{rest.url}/connectors answered a status of {connector} that is none"):
+        status = object_of(object_of(body).get(connector, {})).get("status")
+        if status is None:
             return "without status", ()
-        case {"connector": {"state": str(state)}, "tasks": list(tasks)}:
-            return state, tuple((each["id"], each["state"], str(each.get("trace", ""))) for each in tasks)
-    raise Undecodable(f"{rest.url}/connectors answered a status of {connector} that is none")
+        tasks = [
+            (task_number(each["id"]), text_of(each["state"]), str(object_of(each).get("trace", "")))
+            for each in list_of(status["tasks"])
+        ]
+        return text_of(status["connector"]["state"]), tuple(tasks)
 
 
 def _is_stopped(connector: str, state: str, tasks: Tasks) -> bool:
@@ -188,7 +190,7 @@ def is_running(connector: str, state: str, tasks: Tasks, *, is_restarted: IsRest
     """Whether all tasks are RUNNING; Refused where one is FAILED, unless Connect itself starts it again."""
     for number, task_state, trace in tasks:
         if task_state == "FAILED" and not is_restarted(trace):
-            cause = trace.strip().splitlines()[0] if trace.strip() else "no trace"
+            cause = said(trace.strip().splitlines()[0]) if trace.strip() else "no trace"
             raise Refused(f"task {number} of connector {connector} FAILED: {cause}")
     return state == "RUNNING" and bool(tasks) and all(task_state == "RUNNING" for _, task_state, _ in tasks)
 

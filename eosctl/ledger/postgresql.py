@@ -56,6 +56,9 @@ def postgresql_store(url: str, lookup: Lookup, timeout_s: float) -> "PostgresqlS
         given = conninfo_to_dict(REFERENCE.sub(stand_in, url))
     except ProgrammingError:
         raise UsageError("the store is no URL that PostgreSQL understands", hint="special characters: %XX") from None
+    if any("@" in str(given.get(part, "")) for part in ("host", "dbname")) or not _is_port(str(given.get("port", ""))):
+        # A password with a / in it ends the host for libpq: its parts would be shown as port and database.
+        raise UsageError("the store is no URL that PostgreSQL understands", hint="special characters: %XX")
     for secret in SECRETS:
         if given.get(secret) and not _STAND_IN.fullmatch(str(given[secret])):
             raise UsageError(f"the {secret} stands in the store's URL, where others can read it", hint=_BY_REFERENCE)
@@ -65,6 +68,10 @@ def postgresql_store(url: str, lookup: Lookup, timeout_s: float) -> "PostgresqlS
         parameters = {key: value.replace(name, reference) for key, value in parameters.items()}
     resolved = resolve_references(parameters, lookup, origin="the store's URL") if references else parameters
     return PostgresqlStore({"connect_timeout": str(max(2, round(timeout_s))), **resolved})
+
+
+def _is_port(text: str) -> bool:
+    return all(not each or _STAND_IN.fullmatch(each) or each.isdecimal() for each in text.split(","))
 
 
 def _require_psycopg() -> None:

@@ -1,6 +1,6 @@
 """A plan before it is applied, and what became of it: the answers of the commands that write."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from eosctl.errors import EosctlError, Refused
 from eosctl.model.plan import Plan, PlannedStep, StopConnector
@@ -13,7 +13,7 @@ class Planned(Answer):
     """A plan for the source cluster with this ID, what was found on the way, and why it must not be applied, if so.
 
     hint says what to do about the objections; warnings are for a plan that was forced. error is why the plan could not
-    be written to its file.
+    be written to its file. digest is that of its file.
     """
 
     plan: Plan
@@ -23,6 +23,7 @@ class Planned(Answer):
     hint: str | None = None
     warnings: tuple[str, ...] = ()
     error: EosctlError | None = None
+    digest: str = field(default="", compare=False)
 
     @property
     def stops(self) -> tuple[PlannedStep, ...]:

@@ -45,14 +45,20 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class Profiles:
-    """Profiles by name, and the one in use where none is named."""
+    """Profiles by name, the one in use where none is named, and what of a project's file is not used, and why."""
 
     profiles: Mapping[str, Profile] = field(default_factory=dict)
     current: str | None = None
+    unused: tuple[str, ...] = ()
 
     def over(self, other: "Profiles") -> "Profiles":
-        """These, and those of `other` that have another name."""
-        return Profiles({**other.profiles, **self.profiles}, self.current or other.current)
+        """These, and those of `other` that have another name; its choice holds where these have made none."""
+        twice = sorted(self.profiles.keys() & other.profiles.keys())
+        unused = tuple(
+            f"{other.profiles[name].label} is not used: {self.profiles[name].origin} has one of the name"
+            for name in twice
+        )
+        return Profiles({**other.profiles, **self.profiles}, self.current or other.current, self.unused + unused)
 
 
 @dataclass(frozen=True, slots=True)

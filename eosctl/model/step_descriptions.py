@@ -1,19 +1,29 @@
-"""Steps of a plan in words."""
+"""Steps of a plan, and what is checked before them, in words."""
 
 from typing import assert_never
 
 from eosctl.model.counts import counted, some
 from eosctl.model.plan import (
     AbortTransaction,
+    AclsPresent,
+    ClusterIs,
+    ConnectorStopped,
     CreateAcls,
     CreateTopic,
     DeleteAcls,
     FenceProducers,
     ManualStep,
+    NoLiveOwner,
+    NoOpenTransaction,
+    OffsetsUnchanged,
+    Precondition,
     ResumeConnector,
     SetConnectorConfig,
     Step,
     StopConnector,
+    TopicIsCompact,
+    TopicIsCompactOrAbsent,
+    TransactionHangs,
     VerifyOffsets,
     WriteOffsets,
 )
@@ -52,6 +62,33 @@ def describe_step(step: Step) -> str:  # noqa: C901, PLR0911  # one line for eac
         case ManualStep(instruction):
             return f"by hand: {instruction}"
     assert_never(step)
+
+
+def describe_precondition(precondition: Precondition) -> str:  # noqa: PLR0911  # one line for each kind
+    """What must hold, in one line."""
+    where = _where(precondition.side)
+    match precondition:
+        case ClusterIs(_, cluster_id):
+            return f"the cluster is {cluster_id}{where}"
+        case ConnectorStopped(_, connector):
+            return f"connector {connector}{where} is STOPPED without tasks, or does not exist"
+        case NoLiveOwner(_, transactional_ids, besides):
+            group = "" if besides is None else f" of another Connect cluster than {besides}"
+            return f"no task{group} has {some(transactional_ids)}{where}"
+        case TopicIsCompact(_, topic, partitions):
+            return f"topic {topic}{where} is compact, with {counted(partitions, 'partition')}, and the same topic still"
+        case TopicIsCompactOrAbsent(_, topic, partitions):
+            return f"topic {topic}{where} does not exist, or is compact with {counted(partitions, 'partition')}"
+        case OffsetsUnchanged(_, topic, connector):
+            return f"the offsets of connector {connector} in topic {topic}{where} are those that were read"
+        case NoOpenTransaction(_, topic, connector):
+            return f"no open transaction wrote offsets of connector {connector} into topic {topic}{where}"
+        case TransactionHangs(_, topic, partition, producer_id, start_offset, forced):
+            what = f"what producer {producer_id} has open in {topic}-{partition}{where} begins at {start_offset}"
+            return what if forced else f"{what} and hangs"
+        case AclsPresent(_, bindings):
+            return f"{some([str(each) for each in bindings])}{where} are there"
+    assert_never(precondition)
 
 
 def _created(connector: str, copied_from: str) -> str:

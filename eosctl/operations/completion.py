@@ -16,10 +16,10 @@ from eosctl.executors.completion_cache import cache_names, evict_old_names, read
 from eosctl.model.completion_cache import CachedNames
 from eosctl.model.config_topic import ConnectorConfigRecord
 from eosctl.model.skipped import Skipped
+from eosctl.operations.profiles import known_profiles
 from eosctl.operations.session import Session
 from eosctl.operations.session_options import SessionOptions
 from eosctl.sandbox.cache import cache_directory
-from eosctl.sources.profiles import read_profiles
 
 PATIENCE: Final = "EOSCTL_COMPLETION_TIMEOUT"
 BUDGET_S: Final = 2.0
@@ -31,7 +31,7 @@ Read = Callable[[Session], Iterable[str]]
 
 def profile_names() -> Names:
     """The profiles, by name."""
-    return tuple(sorted(read_profiles().profiles))
+    return tuple(sorted(known_profiles().profiles))
 
 
 def topic_names(options: SessionOptions) -> Names:

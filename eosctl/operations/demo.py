@@ -16,7 +16,8 @@ from eosctl.operations.config_topic import ConfigTopicRequest, inspect_config_to
 from eosctl.operations.fencing import fence_and_prove, read_and_plan
 from eosctl.operations.migration import read_and_plan as read_and_plan_move
 from eosctl.operations.migration_request import MigrationOptions
-from eosctl.operations.plan_flow import keep_plan, run_plan
+from eosctl.operations.plan_files import keep_plan
+from eosctl.operations.plan_flow import run_plan
 from eosctl.operations.reporter import Reporter
 from eosctl.operations.session import Session
 from eosctl.operations.session_options import SessionOptions

@@ -8,9 +8,8 @@
    be finished and taken back.
 """
 
-import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final, Protocol, TypeVar
@@ -19,11 +18,11 @@ from eosctl.analysis.config_topic import connector_states
 from eosctl.analysis.explanations import is_overtaken
 from eosctl.analysis.offsets import OffsetsFold
 from eosctl.clients.access import ClusterAccess
-from eosctl.codecs.plan import decode_plan, plan_digest
+from eosctl.codecs.plan import plan_digest
 from eosctl.errors import EosctlError, PartlyApplied, Refused, UsageError
 from eosctl.executors.apply import ApplyRun, Performer
 from eosctl.executors.connectors import ResumeChecks
-from eosctl.executors.journal import Journal, leave_undo_file, write_plan_file
+from eosctl.executors.journal import Journal, leave_undo_file
 from eosctl.executors.performers import performers
 from eosctl.model.counts import counted
 from eosctl.model.failpoints import Failpoint, no_failpoint
@@ -32,19 +31,18 @@ from eosctl.model.plan_outcome import ApplyOutcome
 from eosctl.model.planned import Applied, Planned
 from eosctl.model.sides import Side
 from eosctl.model.skipped import Skipped, or_skipped
+from eosctl.model.step_demands import lacking
 from eosctl.model.step_descriptions import describe_step
 from eosctl.model.transactions import TransactionDescription
+from eosctl.operations.plan_files import PlanFile, keep_plan, own_plan_path
 from eosctl.operations.reporter import Reporter
 from eosctl.operations.session import Session, gc_paused
 from eosctl.operations.two_clusters import SourceAndTarget
 from eosctl.planning import undo as undoing
 from eosctl.planning.answered_offsets import contradiction
-from eosctl.sources.files import read_text
 from eosctl.sources.kafka_transactions import describe_transactional_ids
 from eosctl.sources.plan_facts import Folds, read_entries, read_plan_facts
 
-JOURNAL_SUFFIX: Final = ".journal"
-UNDO_SUFFIX: Final = ".undo"
 OVER_REST: Final = (StopConnector, SetConnectorConfig, ResumeConnector)
 """Steps that a worker has to do."""
 FOLDS: Final = Folds(connector_states, OffsetsFold)
@@ -72,24 +70,6 @@ Show = Callable[[P], None]
 """Shows on the terminal what the question that follows is about."""
 MakePlan = Callable[[tuple[ConnectorStopped, ...]], Planned]
 """Reads and plans; its argument is the connectors that this command has stopped."""
-
-
-@dataclass(frozen=True, slots=True)
-class PlanFile:
-    """A plan and the file that holds it; its journal and its undo file lie beside it."""
-
-    plan: Plan
-    path: Path
-
-    @property
-    def journal(self) -> Path:
-        """Where its steps are journaled."""
-        return self.path.with_name(self.path.name + JOURNAL_SUFFIX)
-
-    @property
-    def undo(self) -> Path:
-        """Where the way back is kept."""
-        return self.path.with_name(self.path.name + UNDO_SUFFIX)
 
 
 def agree(session: Session, proposal: P, question: str, show: Show[P]) -> None:
@@ -136,7 +116,8 @@ def plan_and_apply(
 def _made_here(clusters: SourceAndTarget, make_plan: MakePlan, just_stopped: tuple[ConnectorStopped, ...]) -> Planned:
     """The plan with where it is made, so that `eosctl apply` needs no more than the file."""
     planned = make_plan(just_stopped)
-    return _with_workers(clusters, replace(planned, plan=replace(planned.plan, places=clusters.places)))
+    plan = replace(planned.plan, places=clusters.places)
+    return _with_workers(clusters, replace(planned, plan=plan, digest=plan_digest(plan)))
 
 
 def _with_workers(clusters: SourceAndTarget, planned: Planned) -> Planned:
@@ -206,7 +187,13 @@ def undo_file(session: Session, clusters: SourceAndTarget, file: PlanFile, show:
 def _apply(
     session: Session, clusters: SourceAndTarget, file: PlanFile, question: str, show: Show[Planned]
 ) -> Planned | Applied:
-    planned = Planned(plan=file.plan, cluster_id=clusters.access(Side.SOURCE).wire.cluster_id)
+    planned = Planned(
+        plan=file.plan,
+        cluster_id=clusters.access(Side.SOURCE).wire.cluster_id,
+        objections=lacking(file.plan),
+        digest=plan_digest(file.plan),
+        hint="eosctl makes no such plan: make it again, and ask who made this one" if lacking(file.plan) else None,
+    )
     planned = _with_workers(clusters, planned)
     if session.options.dry_run:
         return planned
@@ -270,24 +257,3 @@ def known(
         if answer is not None:
             found[name] = answer
     return found
-
-
-def read_plan(path: Path) -> PlanFile:
-    """The plan in this file."""
-    return PlanFile(decode_plan(read_text(path, "the plan")), path)
-
-
-def keep_plan(plan: Plan, path: Path) -> PlanFile:
-    """The plan, on disk. Raises UsageError for a file that exists: it may have a journal."""
-    file = PlanFile(plan, path)
-    if path.exists() or file.journal.exists():
-        raise UsageError(f"{path} exists already", hint="a plan and its journal are not overwritten: take another name")
-    write_plan_file(path, plan)
-    return file
-
-
-def own_plan_path(plan: Plan) -> Path:
-    """Where a plan is kept that the user gave no file for: eosctl/plans among the user's state files."""
-    base = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
-    digest = plan_digest(plan).partition(":")[2]
-    return Path(base) / "eosctl" / "plans" / f"{plan.as_of}-{digest[:12]}.plan"

@@ -1,36 +1,83 @@
 """Named clusters: which one a command line means, and what a worker's file says of its cluster."""
 
+import os
 from collections.abc import Mapping
+from dataclasses import replace
 from difflib import get_close_matches
+from hashlib import sha256
 from pathlib import Path
+from typing import NamedTuple
 
 from eosctl.codecs.properties import ENCODING
 from eosctl.codecs.worker_properties import decode_worker_properties
-from eosctl.errors import ConfigError
+from eosctl.errors import ConfigError, EosctlError
 from eosctl.executors.profile_file import set_current
+from eosctl.executors.project_file import record_trust, remove_trust
 from eosctl.model.profile import Profile, Profiles
+from eosctl.operations.state_directory import state_directory
 from eosctl.sources.files import read_content
-from eosctl.sources.profiles import project_file, read_profiles, user_file
+from eosctl.sources.profiles import read_user_profiles, user_file
+from eosctl.sources.project_file import find_project_file, read_project_file, read_trusted_profiles
+
+
+class Choice(NamedTuple):
+    """The profile that a command line means (None: none), and what of a project's file is not used, and why."""
+
+    profile: Profile | None
+    unused: tuple[str, ...] = ()
 
 
 def known_profiles() -> Profiles:
-    """Every profile of the user and the project."""
-    return read_profiles()
+    """Every profile of the user, and of a trusted project's file those that have another name."""
+    own, file = read_user_profiles(), find_project_file()
+    if file is None:
+        return own
+    try:
+        return own.over(read_trusted_profiles(file, _trust_record(file)))
+    except EosctlError as error:
+        return replace(own, unused=(error.message if error.hint is None else f"{error.message}; {error.hint}",))
 
 
-def chosen_profile(name: str | None) -> Profile | None:
+def chosen_profile(name: str | None) -> Choice:
     """The profile `name` (empty: none), else the one in use; ConfigError where it does not exist."""
-    if name == "" or (name is None and not user_file().is_file() and project_file() is None):
-        return None
-    known = read_profiles()
+    if name == "":
+        return Choice(None)
+    known = known_profiles()
     wanted = name or known.current
     if wanted is None:
-        return None
+        return Choice(None, known.unused)
     if wanted not in known.profiles:
         meant = get_close_matches(wanted, known.profiles, 1)
         hint = f"did you mean {meant[0]}?" if meant else "`eosctl profile list` shows those that there are"
-        raise ConfigError(f"there is no profile {wanted}", hint=hint)
-    return known.profiles[wanted]
+        raise ConfigError(f"there is no profile {wanted}", hint=". ".join((*known.unused, hint)))
+    chosen = known.profiles[wanted]
+    return Choice(chosen, () if name and chosen.origin == str(user_file()) else known.unused)
+
+
+def trust_project_file(path: Path | None) -> tuple[Path, Profiles]:
+    """Trusts this file, or else the nearest one, as it is now; returns it and what is in it."""
+    file = _project_file(path)
+    found = read_project_file(file)
+    record_trust(_trust_record(file), found.digests)
+    return file, found.profiles
+
+
+def distrust_project_file(path: Path | None) -> Path:
+    """No longer trusts this file, or else the nearest one, and returns it."""
+    file = _project_file(path)
+    remove_trust(_trust_record(file))
+    return file
+
+
+def _project_file(path: Path | None) -> Path:
+    file = find_project_file() if path is None else path.parent.resolve() / path.name
+    if file is None:
+        raise ConfigError("there is no .eosctl.yaml in this directory or one above it")
+    return file
+
+
+def _trust_record(file: Path) -> Path:
+    return state_directory() / "trusted" / sha256(os.fsencode(file)).hexdigest()
 
 
 def use_profile(name: str) -> Path:

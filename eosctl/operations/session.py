@@ -32,7 +32,9 @@ class Session:
     """Connections of one command, made when first asked for and closed at its end."""
 
     def __init__(self, options: SessionOptions) -> None:
-        urls = tuple(WorkerUrl(url, lambda: self.client_properties) for url in options.connect_urls)
+        urls = tuple(
+            WorkerUrl(url, lambda: self.client_properties, options.max_answer_bytes) for url in options.connect_urls
+        )
         self.options = replace(options, connect_urls=urls)
 
     def __enter__(self) -> Self:

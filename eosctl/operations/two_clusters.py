@@ -65,7 +65,10 @@ class SourceAndTarget:
         if side is Side.SOURCE:
             return ClusterAccess(self._session.wire, options.connect_urls, self._config_topic, options.timeout_s)
         target = self._target_session
-        urls = tuple(WorkerUrl(url.rstrip("/"), lambda: target.client_properties) for url in self._target.connect_urls)
+        urls = tuple(
+            WorkerUrl(url.rstrip("/"), lambda: target.client_properties, options.max_answer_bytes)
+            for url in self._target.connect_urls
+        )
         return ClusterAccess(self._target_session.wire, urls, self._target.config_topic, options.timeout_s)
 
     @property

@@ -141,7 +141,7 @@ class Console:
     def narrate(self, text: str, *, verbosity: int = 0) -> None:
         """Say what goes on; silent under -q, and below that many -v."""
         if not self._options.quiet and self._options.verbosity >= verbosity:
-            self._write(self._terminal.stderr, f"{text}\n")
+            self._write(self._terminal.stderr, f"{_lines(text)}\n")
 
     def warn(self, text: str) -> None:
         """Say what the user ought to know although the command goes on; -q does not silence it."""
@@ -181,7 +181,7 @@ class Console:
         from eosctl.render.progress import progress_line
 
         coloured = self._terminal.coloured(stderr, self._options.colour)
-        with progress_line(stderr.file, Page(stderr.width, coloured), label, total, unit) as advance:
+        with progress_line(stderr.file, Page(stderr.width, coloured), escape_controls(label), total, unit) as advance:
             yield advance
 
     def _page(self) -> Page:

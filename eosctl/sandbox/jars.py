@@ -9,6 +9,7 @@ from pathlib import Path
 from eosctl.errors import ConfigError
 from eosctl.sandbox.cache import cache_directory, exclusive
 from eosctl.sandbox.ivy import find_ivy, retrieve_with_ivy
+from eosctl.sandbox.jar_lock import is_verified, locked_jars, verify_jars
 from eosctl.sandbox.java import find_java
 from eosctl.sandbox.maven import copy_with_maven
 from eosctl.sandbox.versions import KafkaVersion, parse_kafka_version
@@ -60,13 +61,17 @@ def resolve_jars(kafka_version: str, narrate: Callable[[str], None]) -> KafkaJar
     """The jars of `kafka_version`, from the cache or fetched into it now; two processes may ask at once.
 
     A half-fetched set never has the final name, so a killed process leaves nothing that could be taken for a whole one.
-    Raises ConfigError when there is neither Maven nor Ivy, or when the version cannot be fetched.
+    Raises ConfigError when there is neither Maven nor Ivy, when the version cannot be fetched, or when its jars are not
+    those of its lock file.
     """
     version = parse_kafka_version(kafka_version)
     directory = cache_directory() / "kafka" / kafka_version
     with exclusive(directory.with_name(f"{kafka_version}.lock")):
+        locked = locked_jars(kafka_version)
         if not _complete(directory, version):
             _fetch(version, directory, narrate)
+        elif not is_verified(directory, locked):  # fetched before there was this lock file
+            verify_jars(directory, locked)
     return KafkaJars(version, directory)
 
 
@@ -84,6 +89,12 @@ def _fetch(version: KafkaVersion, directory: Path, narrate: Callable[[str], None
     narrate(f"fetching the jars of Kafka {directory.name} (about 60 MB, once)")
     _retrieve(root_coordinates(version), flat, staging / "resolver", narrate)
     _sort_into_place(staging)
+    locked = locked_jars(directory.name)
+    if locked is None:
+        narrate(
+            f"Kafka {directory.name} has no lock file: its jars are what the repository gave, and were not compared"
+        )
+    verify_jars(staging, locked)
     (staging / "coordinates").write_text("\n".join(root_coordinates(version)) + "\n")
     if directory.exists():
         directory.rename(directory.with_name(f".{directory.name}.old"))

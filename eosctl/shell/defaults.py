@@ -40,13 +40,15 @@ FLAGS: Final[Mapping[str, str]] = {
 def with_profile(ctx: "typer.Context", values: Mapping[str, Any]) -> dict[str, Any]:
     """The values of the shared options with the profile's where neither command line nor environment gives one.
 
-    `profile` becomes the Profile, and `sources` says where each value came from.
+    `profile` becomes the Profile, `sources` says where each value came from, and `unused` what of a project's file is
+    not used.
     """
     from eosctl.operations.profiles import chosen_profile
 
-    profile = chosen_profile(values.get("profile"))
+    profile, unused = chosen_profile(values.get("profile"))
     given = {name: _source(ctx, name) for name in FLAGS}
-    merged = {**values, "profile": profile, "sources": {name: source or "default" for name, source in given.items()}}
+    merged = {**values, "profile": profile, "unused": unused}
+    merged["sources"] = {name: source or "default" for name, source in given.items()}
     if profile is None:
         return merged
     if given["profile"] is None:

@@ -83,13 +83,15 @@ def _sharing(command: Callable[..., int | None], shared: tuple[inspect.Parameter
         raise TypeError(f"{command.__name__} declares shared options itself: {', '.join(sorted(clash))}")
 
     @wraps(command)
-    def with_options(ctx: typer.Context, **values: object) -> int | None:
+    def with_options(ctx: typer.Context, **values: Any) -> int | None:  # noqa: ANN401  # Typer's own types
         if ctx.invoked_subcommand is not None:  # a group that is a command too: the subcommand has the word
             return None
         mine = {name: values.pop(name) for name in own_names}
         if "profile" in values:
             values = with_worker_files(ctx, with_profile(ctx, values), mine)
         options = global_options(ctx.obj, values)
+        for each in values.get("unused", ()):
+            options.console.warn(each)
         require_named(options.profile, options.sources, yes=options.yes)
         return command(options, **mine)
 
@@ -118,6 +120,7 @@ def global_options(holder: ConsoleHolder, values: Mapping[str, Any]) -> GlobalOp
         connect_urls=tuple(values.get("connect_url") or ()),
         group_id=values.get("group_id"),
         timeout_s=values.get("timeout", 30.0),
+        max_answer_bytes=values.get("max_answer", 32) << 20,
         snapshot=values.get("snapshot"),
         dry_run=values.get("dry_run", False),
         yes=values.get("yes", False),
@@ -131,5 +134,6 @@ def global_options(holder: ConsoleHolder, values: Mapping[str, Any]) -> GlobalOp
 def _property(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not equals or not key.strip():
-        raise UsageError(f"-X {key}: expected KEY=VALUE", hint="for example -X security.protocol=SASL_SSL")
+        # Which one is not said: it may be the end of a secret that was typed with a blank in it.
+        raise UsageError("an -X is not KEY=VALUE", hint="for example -X security.protocol=SASL_SSL")
     return key.strip(), value

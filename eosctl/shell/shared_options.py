@@ -53,6 +53,9 @@ CONNECTION_OPTIONS: Final = (
         help="A named cluster of config.yaml; empty: none. [default: the one that `profile use` chose]")),
     _parameter("timeout", float, 30.0, _option(
         "--timeout", metavar="SECONDS", min=0.001, panel=CONNECTION, help="How long one request may take.")),
+    _parameter("max_answer", int, 32, _option(
+        "--max-answer", metavar="MIB", min=1, max=1 << 20, panel=CONNECTION,
+        help="How large an answer of a Connect worker may be.")),
 )  # fmt: skip
 
 OUTPUT_OPTIONS: Final = (

@@ -11,6 +11,7 @@ from typing import Final, TypeVar
 from urllib.parse import quote
 
 from eosctl.clients.rest import RestClient
+from eosctl.clients.rest_answers import decoding, said, texts_of
 from eosctl.errors import EosctlError, Undecodable
 from eosctl.model.evidence import WorkerEvidence
 from eosctl.model.offset_stores import SourceSupport
@@ -52,9 +53,8 @@ def _worker(url: str, timeout_s: float) -> WorkerEvidence:
 def _connector_names(url: str, timeout_s: float) -> frozenset[str]:
     with RestClient(url, timeout_s) as rest:
         body = rest.get("/connectors")
-    if not isinstance(body, list):
-        raise Undecodable(f"{url}/connectors answered {type(body).__name__} instead of a list")
-    return frozenset(map(str, body))
+    with decoding(f"{url}/connectors answered no list of connectors"):
+        return frozenset(texts_of(body))
 
 
 def read_preflight(urls: Sequence[str], timeout_s: float) -> Mapping[str, tuple[str, ...] | Skipped]:
@@ -95,5 +95,6 @@ def _messages(rest: RestClient, config: Mapping[str, object]) -> tuple[str, ...]
     asked = {**config, "exactly.once.support": "required"}
     body = rest.request("PUT", f"/connector-plugins/{quote(name, safe='')}/config/validate", asked).body
     values = validated_values(body, rest.url)
-    errors = [text for value in values if value.get("name") in PREFLIGHT_FIELDS for text in value.get("errors", ())]
-    return tuple(str(text) for text in errors if NOT_ENABLED not in str(text))
+    with decoding(f"{rest.url} answered the validation of a config with something else"):
+        errors = [text for value in values if value.get("name") in PREFLIGHT_FIELDS for text in value["errors"]]
+    return tuple(said(text) for text in errors if NOT_ENABLED not in text)

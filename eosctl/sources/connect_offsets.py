@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.rest import RestClient
+from eosctl.clients.rest_answers import decoding, list_of, object_of, text_of, texts_of
 from eosctl.clients.rest_offsets import answered_offsets
 from eosctl.codecs.connector_files import UNKNOWN_CLASS, connector_of
 from eosctl.codecs.secrets import mask_properties
@@ -55,13 +56,13 @@ def _first_infos(urls: Sequence[str], timeout_s: float, decode: Callable[[Infos,
     for url in urls:
         try:
             with RestClient(url, timeout_s) as rest:
-                body: Any = rest.get("/connectors?expand=info")
-            return decode({name: entry["info"] for name, entry in dict(body).items()}, url)
+                body = rest.get("/connectors?expand=info")
+            with decoding(f"{url}/connectors answered an entry that is not a connector's"):
+                infos = {name: object_of(entry["info"]) for name, entry in object_of(body).items()}
+                configs = {name: config_of(info["config"]) for name, info in infos.items()}
+                return decode({name: {**info, "config": configs[name]} for name, info in infos.items()}, url)
         except EosctlError as error:
             failure = failure or error
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            failure = failure or Undecodable(f"{url}/connectors answered an entry that is not a connector's")
-            failure.__cause__ = error
     assert failure is not None
     raise failure
 
@@ -104,25 +105,28 @@ def probe_source_support(urls: Sequence[str], timeout_s: float) -> SourceSupport
 
 
 def _is_enabled(rest: RestClient) -> bool | Skipped:
-    plugins = rest.get("/connector-plugins")
-    sources = [
-        each["class"]
-        for each in (plugins if isinstance(plugins, list) else ())
-        if isinstance(each, dict) and each.get("type") == "source"
-    ]
+    body = rest.get("/connector-plugins")
+    with decoding(f"{rest.url}/connector-plugins answered no list of plugins"):
+        plugins = [object_of(each) for each in list_of(body)]
+        sources = [text_of(each["class"]) for each in plugins if each.get("type") == "source"]
     if not sources:
         return Skipped(f"{rest.url} has no source connector to ask about")
     config = {"name": "eosctl", "connector.class": sources[0], "tasks.max": "1", "exactly.once.support": "required"}
     body = rest.request("PUT", f"/connector-plugins/{quote(sources[0], safe='')}/config/validate", config).body
-    values = validated_values(body, rest.url)
-    return not any(NOT_ENABLED in str(text) for each in values for text in each.get("errors", ()))
+    return not any(NOT_ENABLED in text for each in validated_values(body, rest.url) for text in each["errors"])
 
 
 def validated_values(body: object, url: str) -> list[Mapping[str, Any]]:
     """The values, with their errors, in an answer to `PUT …/config/validate`; Undecodable where it is none."""
-    configs = body.get("configs") if isinstance(body, dict) else None
-    values = [each.get("value") for each in configs if isinstance(each, dict)] if isinstance(configs, list) else []
-    found: list[Mapping[str, Any]] = [each for each in values if isinstance(each, dict)]
-    if not found or len(found) < len(values):
-        raise Undecodable(f"{url} answered the validation of a config with something else")
+    otherwise = f"{url} answered the validation of a config with something else"
+    with decoding(otherwise):
+        values = [object_of(each["value"]) for each in list_of(object_of(body)["configs"])]
+        found: list[Mapping[str, Any]] = [{**each, "errors": texts_of(each.get("errors", []))} for each in values]
+    if not found:
+        raise Undecodable(otherwise)
     return found
+
+
+def config_of(value: object) -> dict[str, str | None]:
+    """A connector's config; TypeError where the value is none."""
+    return {key: None if each is None else text_of(each) for key, each in object_of(value).items()}

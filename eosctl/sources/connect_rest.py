@@ -5,9 +5,10 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 from eosctl.clients.rest import NotFound, RestClient
+from eosctl.clients.rest_answers import decoding, list_of, object_of, task_number, text_of, texts_of
 from eosctl.errors import EosctlError, Undecodable, Unreachable
 from eosctl.model.connectors import connector_path
-from eosctl.model.skipped import Cause, Skipped
+from eosctl.model.skipped import Skipped
 from eosctl.model.workers import ConnectFacts, ConnectorStatus, TaskStatus, WorkerFacts
 
 
@@ -64,25 +65,21 @@ def read_connectors(url: str, timeout_s: float) -> dict[str, ConnectorStatus]:
     """`GET /connectors?expand=status&expand=info`: every connector with its type and its tasks' states."""
     with RestClient(url, timeout_s) as rest:
         body = rest.get("/connectors?expand=status&expand=info")
-    if not isinstance(body, dict):
-        raise Undecodable(f"{url}/connectors answered {type(body).__name__} instead of a JSON object")
-    try:
-        return {name: _connector(name, entry) for name, entry in sorted(body.items())}
-    except (KeyError, TypeError, AttributeError) as error:
-        raise Undecodable(f"{url}/connectors answered an entry that is not a connector's: {error!r}") from error
+    with decoding(f"{url}/connectors answered an entry that is not a connector's"):
+        return {name: _connector(name, object_of(entry)) for name, entry in sorted(object_of(body).items())}
 
 
-def _connector(name: str, entry: dict[str, dict[str, object]]) -> ConnectorStatus:
-    status = entry["status"]
-    connector, tasks = status["connector"], status["tasks"]
-    if not isinstance(connector, dict) or not isinstance(tasks, list):
-        raise TypeError(f"status of {name}")
-    kind = entry.get("info", {}).get("type") or status.get("type")
+def _connector(name: str, entry: dict[str, object]) -> ConnectorStatus:
+    status = object_of(entry["status"])
+    kind = object_of(entry.get("info", {})).get("type") or status.get("type")
     return ConnectorStatus(
         name=name,
         type=kind if kind in {"source", "sink"} else None,
-        state=str(connector["state"]),
-        tasks=tuple(TaskStatus(int(task["id"]), str(task["state"]), str(task["worker_id"])) for task in tasks),
+        state=text_of(object_of(status["connector"])["state"]),
+        tasks=tuple(
+            TaskStatus(task_number(task["id"]), text_of(task["state"]), text_of(task["worker_id"]))
+            for task in list_of(status["tasks"])
+        ),
     )
 
 
@@ -116,8 +113,8 @@ def _active_topics(url: str, timeout_s: float, connector: str) -> tuple[str, ...
             raise
         except EosctlError as error:
             return Skipped.of(error)
-    entry = body.get(connector) if isinstance(body, dict) else None
-    topics = entry.get("topics") if isinstance(entry, dict) else None
-    if not isinstance(topics, list):
-        return Skipped(f"{url}{path} answered no list of topics", Cause.UNDECODABLE)
-    return tuple(sorted(map(str, topics)))
+    try:
+        with decoding(f"{url}{path} answered no list of topics"):
+            return tuple(sorted(texts_of(object_of(object_of(body)[connector])["topics"])))
+    except Undecodable as error:
+        return Skipped.of(error)

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.messages import topics_metadata
 from eosctl.clients.rest import NotFound, RestClient
+from eosctl.clients.rest_answers import decoding, list_of, object_of, task_number, text_of
 from eosctl.codecs.config_topic import decode_config_records
 from eosctl.codecs.offsets_digest import entries_by_connector, offsets_now
 from eosctl.errors import NotAuthorized, Refused, UsageError
@@ -196,8 +197,9 @@ def _tasks_left(name: str, rest: RestClient) -> list[str]:
         body = rest.get(f"{connector_path(name)}/status")
     except NotFound:
         return []
-    tasks = body.get("tasks", ()) if isinstance(body, dict) else ()
-    return [str(each["id"]) for each in tasks if each["state"] not in ENDED]
+    with decoding(f"{rest.url}{connector_path(name)}/status answered no status of a connector"):
+        tasks = list_of(object_of(body)["tasks"])
+        return [str(task_number(each["id"])) for each in tasks if text_of(each["state"]) not in ENDED]
 
 
 def read_connector_states(access: ClusterAccess, fold: FoldConfigs) -> Mapping[str, ConnectorState] | Skipped:

@@ -1,15 +1,12 @@
-"""Where profiles are kept: the user's file, and a project's file found upward."""
+"""Where profiles are kept: the user's file."""
 
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
 
 from eosctl.codecs.profiles import decode_profiles
 from eosctl.model.profile import Profiles
 from eosctl.sources.files import read_text
-
-PROJECT_FILE: Final = ".eosctl.yaml"
 
 
 def user_file() -> Path:
@@ -18,22 +15,17 @@ def user_file() -> Path:
     return Path(home, "eosctl", "config.yaml")
 
 
-def project_file() -> Path | None:
-    """The nearest `.eosctl.yaml` of this directory and those above it."""
-    here = Path.cwd()
-    return next((place / PROJECT_FILE for place in (here, *here.parents) if (place / PROJECT_FILE).is_file()), None)
+def read_user_profiles() -> Profiles:
+    """The profiles of the user's file; none where there is no such file."""
+    path = user_file()
+    if not path.is_file():
+        return Profiles()
+    return anchored(decode_profiles(read_text(path, "file of profiles"), str(path)), path.parent)
 
 
-def read_profiles() -> Profiles:
-    """The profiles of both files; those of the project win. Paths in a file are relative to it."""
-    found = Profiles()
-    for path in (user_file(), project_file()):
-        if path is not None and path.is_file():
-            found = _anchored(decode_profiles(read_text(path, "file of profiles"), str(path)), path.parent).over(found)
-    return found
+def anchored(profiles: Profiles, home: Path) -> Profiles:
+    """The profiles with the paths in them as absolute ones: in a file of directory `home` they are relative to it."""
 
-
-def _anchored(profiles: Profiles, home: Path) -> Profiles:
     def placed(path: str) -> str:
         return str(home / Path(path).expanduser())
 

@@ -61,12 +61,17 @@ def home(directory: Path, connect_url: str = NOBODY) -> dict[str, str]:
     (directory / "config" / "eosctl").mkdir(parents=True)
     (directory / "config" / "eosctl" / "config.yaml").write_text(PROFILES % connect_url)
     patience = {} if connect_url == NOBODY else {"EOSCTL_COMPLETION_TIMEOUT": "30"}
-    return {"XDG_CONFIG_HOME": str(directory / "config"), "XDG_CACHE_HOME": str(directory / "cache"), **patience}
+    return {
+        "XDG_CONFIG_HOME": str(directory / "config"),
+        "XDG_CACHE_HOME": str(directory / "cache"),
+        **patience,
+        "XDG_STATE_HOME": str(directory / "state"),
+    }
 
 
-def offers(line: str, **environment: str) -> list[str]:
-    """What is offered after `line`; nothing may be said beside it."""
-    ran = forks.run(PROGRAM, environment=_environment(line, environment))
+def offers(line: str, at: Path | None = None, **environment: str) -> list[str]:
+    """What is offered after `line` in directory `at`; nothing may be said beside it."""
+    ran = forks.run(PROGRAM, environment=_environment(line, environment), directory=at)
     assert (ran.returncode, ran.stderr) == (0, "")
     return [each.partition("\t")[0] for each in ran.stdout.splitlines()]
 

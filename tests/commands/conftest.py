@@ -41,6 +41,7 @@ def eosctl(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFac
     import os
 
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
 
     for name in [name for name in os.environ if name.startswith("EOSCTL_")]:
         monkeypatch.delenv(name)

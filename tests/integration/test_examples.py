@@ -151,6 +151,8 @@ def test_every_example_does_what_it_says(command, stage, eosctl, tmp_path, monke
     (tmp_path / ".eosctl.yaml").write_text(
         f"profiles: {{staging: {{bootstrap-server: '{stage.sandbox.bootstrap_servers}'}}}}"
     )
+    (tmp_path / ".eosctl.yaml").chmod(0o600)
+    run("profile", "trust")
     if any(name.startswith(command) for name in WRITES):
         stage.rewind()
     stage.lay_out(tmp_path, run)

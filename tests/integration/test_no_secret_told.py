@@ -84,9 +84,11 @@ def site(tmp_path_factory):
         )
         worker = (sandbox.directory / "worker-1" / "worker.properties").read_text()
         (home / "worker.properties").write_text(f"{worker}\nlisteners.https.ssl.key.password={CANARY}\n")
-        (home / ".eosctl.yaml").write_text(
+        profiles = home / "XDG_CONFIG_HOME" / "eosctl" / "config.yaml"
+        profiles.parent.mkdir(parents=True)
+        profiles.write_text(
             f"current: site\nprofiles: {{site: {{bootstrap-server: '{sandbox.sasl_bootstrap_servers}',"
-            " command-config: client.properties, group-id: connect-cluster,"
+            f" command-config: '{home}/client.properties', group-id: connect-cluster,"
             " properties: {ssl.keystore.password: 'env:TOOL_SECRET'}}}\n"
         )
         url = sandbox.connect_url(1).replace("://", f"://tool:{CANARY}@")

@@ -12,7 +12,8 @@ from eosctl.model.plan import ManualStep, Plan, PlannedStep, StopConnector
 from eosctl.model.planned import Planned
 from eosctl.model.report import exit_code
 from eosctl.model.sides import Place, Side
-from eosctl.operations.plan_flow import keep_plan, plan_and_apply, read_plan, run_plan, undo_file
+from eosctl.operations.plan_files import keep_plan, read_plan
+from eosctl.operations.plan_flow import plan_and_apply, run_plan, undo_file
 from eosctl.operations.plan_places import PlanPlaces
 from eosctl.operations.session import Session
 from eosctl.operations.session_options import SessionOptions

@@ -8,6 +8,7 @@ import pytest
 
 from eosctl import __version__
 from tests.project.distribution import ROOT, build, installed, run, single_file
+from tests.project.sbom import write_bill
 
 VERSION = f"eosctl {__version__}\n"
 IMPORTS_ALL = """
@@ -49,6 +50,11 @@ def check(program: Path, directory: Path) -> None:
     dump = directory / "dump.jsonl"
     dump.write_text('{"offset": 1, "timestamp": 1790000000000, "key": "connector-x", "value": {"properties": {}}}\n')
     assert '"name": "x"' in run(program, "inspect-config", "--records", dump, "-o", "json", cwd=directory, **home)
+
+
+def test_a_bill_of_materials_lies_beside_them(wheel):
+    bill = write_bill(wheel.parent)
+    assert '"bomFormat": "CycloneDX"' in bill.read_text()
 
 
 def test_a_bare_install_works_and_lacks_nothing_it_imports(wheel, tmp_path):

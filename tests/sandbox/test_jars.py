@@ -1,5 +1,6 @@
 """What is fetched, and by which means."""
 
+import hashlib
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 from eosctl.errors import ConfigError
 from eosctl.sandbox import jars
 from eosctl.sandbox.ivy import ivy_file_of
+from eosctl.sandbox.jar_lock import locked_jars
 from eosctl.sandbox.jars import PLUGINS, resolve_jars, root_coordinates
 from eosctl.sandbox.java import compile_java, find_java
 from eosctl.sandbox.maven import pom_of
@@ -54,6 +56,7 @@ def scripted_resolver(monkeypatch):
             (into / f"{artifact}-{version}.jar").touch()
 
     monkeypatch.setattr(jars, "_retrieve", retrieve)
+    monkeypatch.setattr(jars, "locked_jars", lambda version: None)
     return asked
 
 
@@ -71,6 +74,70 @@ def test_jars_are_fetched_once(empty_cache, scripted_resolver):
         resolve_jars("4.3.1", said.append)
     assert len(scripted_resolver) == 1
     assert said[0] == "fetching the jars of Kafka 4.3.1 (about 60 MB, once)"
+
+
+@pytest.fixture
+def locked(scripted_resolver, monkeypatch):
+    """A lock file of empty jars, as the scripted resolver brings them."""
+    nothing = hashlib.sha256(b"").hexdigest()
+    asked = (each.split(":") for each in root_coordinates(parse_kafka_version("4.3.1")))
+    lock = {f"{artifact}-{version}.jar": nothing for _, artifact, version in asked}
+    monkeypatch.setattr(jars, "locked_jars", lambda version: lock)
+    return lock
+
+
+def test_jars_that_are_those_of_the_lock_file_are_taken(empty_cache, locked):
+    resolve_jars("4.3.1", lambda _: None)
+    assert (empty_cache / "4.3.1" / "libs").is_dir()
+
+
+@pytest.mark.parametrize(
+    ("name", "digest", "says"),
+    [
+        ("kafka_2.13-4.3.1.jar", "0" * 64, f"SHA-256 {hashlib.sha256(b'').hexdigest()}, expected {'0' * 64}"),
+        ("evil-1.0.jar", None, "evil-1.0.jar (not expected)"),
+        ("more-1.0.jar", "0" * 64, "more-1.0.jar (missing)"),
+    ],
+)
+def test_a_jar_that_is_not_the_one_of_the_lock_file_is_refused(empty_cache, locked, monkeypatch, name, digest, says):
+    retrieve = jars._retrieve
+
+    def with_another(coordinates, into, *rest):
+        retrieve(coordinates, into, *rest)
+        if digest is None:
+            (into / name).touch()
+
+    monkeypatch.setattr(jars, "_retrieve", with_another)
+    if digest is not None:
+        locked[name] = digest
+    with pytest.raises(ConfigError) as caught:
+        resolve_jars("4.3.1", lambda _: None)
+    assert says in caught.value.message
+    assert not (empty_cache / "4.3.1").exists()
+
+
+def test_jars_that_were_fetched_before_there_was_a_lock_file_are_compared_once(empty_cache, locked, monkeypatch):
+    monkeypatch.setattr(jars, "locked_jars", lambda version: None)
+    found = resolve_jars("4.3.1", lambda _: None)
+    monkeypatch.setattr(jars, "locked_jars", lambda version: locked)
+    jar = found.directory / "libs" / "kafka_2.13-4.3.1.jar"
+    jar.write_bytes(b"changed")
+    with pytest.raises(ConfigError, match=r"kafka_2\.13-4\.3\.1\.jar"):
+        resolve_jars("4.3.1", lambda _: None)
+    jar.write_bytes(b"")
+    resolve_jars("4.3.1", lambda _: None)
+    assert (found.directory / "verified").is_file()
+
+
+@pytest.mark.parametrize("version", TESTED_KAFKA_VERSIONS)
+def test_every_tested_version_has_a_lock_file_with_kafka_s_own_jars(version):
+    names = locked_jars(version)
+    assert {
+        f"kafka_2.13-{version}.jar",
+        f"connect-runtime-{version}.jar",
+        f"connect-file-{version}.jar",
+    } <= names.keys()
+    assert all(len(digest) == 64 for digest in names.values())
 
 
 def test_of_two_that_ask_at_once_one_fetches(empty_cache, scripted_resolver):

@@ -19,7 +19,7 @@ from eosctl.model.skipped import Cause, Skipped
 from eosctl.model.versions import KafkaVersion
 from eosctl.operations.acl.inputs import AclInputs, read_connect_clusters
 from eosctl.operations.acl.principals import certificate_subject, principals_by_role
-from eosctl.operations.plan_flow import keep_plan
+from eosctl.operations.plan_files import keep_plan
 from eosctl.operations.session import Session
 from eosctl.planning.acl_changes import plan_acl_changes
 from eosctl.planning.acl_difference import compare_acls

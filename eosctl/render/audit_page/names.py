@@ -1,20 +1,18 @@
 """Names and figures as text that neither a terminal, a page nor a plot takes for anything else."""
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 from eosctl.model.times import rfc3339
 from eosctl.render.cells import escape_controls
 
-_DIRECTIONS: Final = re.compile(r"[\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
 LONGEST_LABEL: Final = 28
 NONE: Final = "no known task"
 
 
 def shown(name: str) -> str:
     """`name` with control characters, and characters that have no width or turn the text around, as escapes."""
-    return _DIRECTIONS.sub(lambda match: f"\\u{ord(match[0]):04x}", escape_controls(name))
+    return escape_controls(name)
 
 
 def in_plot(name: str) -> str:

@@ -1,5 +1,6 @@
 """A plan before it is confirmed, and what came of it."""
 
+from collections.abc import Iterable
 from dataclasses import fields
 from typing import Any, Final
 
@@ -9,7 +10,8 @@ from eosctl.model.plan import AbortTransaction, OffsetsWrite, Plan, PlannedStep,
 from eosctl.model.plan_outcome import StepOutcome, StepResult
 from eosctl.model.planned import Applied, Planned
 from eosctl.model.sides import Place
-from eosctl.model.step_descriptions import describe_step
+from eosctl.model.step_demands import demanded_steps
+from eosctl.model.step_descriptions import describe_precondition, describe_step
 from eosctl.model.times import rfc3339
 from eosctl.render.document import Column, Document, Findings, Table, Tone, figure
 from eosctl.render.views.report import finding_rows
@@ -24,6 +26,14 @@ STEPS: Final = Table(
         Column("WHAT", "what", "what it does"),
     ),
     empty="nothing to do",
+)
+PRECONDITIONS: Final = Table(
+    "preconditions",
+    (
+        Column("STEPS", "steps", "the steps before which it is checked"),
+        Column("CHECKED", "what", "what is read again, and must hold"),
+    ),
+    title="Checked before",
 )
 OFFSETS: Final = Table(
     "offsets",
@@ -54,8 +64,10 @@ def view_plan_answer(answer: Planned | Applied) -> Document:
 
 
 def view_plan(planned: Planned) -> Document:
-    """The plan's steps, the records it writes, what was found, and what speaks against it."""
+    """The plan's steps, what is checked before them, the records it writes, what was found, what speaks against it."""
     plan = planned.plan
+    steps = demanded_steps(plan)
+    checked = _checked(steps)
     rows = [row for each in plan.steps for row in _offset_rows(each.step)]
     writes = f", {counted(len(rows), 'offset')} to write" if _can_be_undone(plan) else ""
     prose = f"Plan {plan.kind}: {counted(len(plan.steps), 'step')}{writes}."
@@ -64,7 +76,9 @@ def view_plan(planned: Planned) -> Document:
         as_of=rfc3339(plan.as_of),
         cluster_id=planned.cluster_id,
         data={
-            "steps": [_step_row(number, each) for number, each in enumerate(plan.steps, 1)],
+            "digest": planned.digest,
+            "steps": [_step_row(number, each) for number, each in enumerate(steps, 1)],
+            "preconditions": checked,
             "places": [
                 {
                     "side": each.side.value,
@@ -78,8 +92,13 @@ def view_plan(planned: Planned) -> Document:
             "findings": finding_rows(planned.findings),
             "objections": list(planned.objections),
         },
-        blocks=(STEPS, *([OFFSETS] if rows else []), *([Findings()] if planned.findings else [])),
-        prose=(prose, *map(_made_at, plan.places)),
+        blocks=(
+            STEPS,
+            *([PRECONDITIONS] if checked else []),
+            *([OFFSETS] if rows else []),
+            *([Findings()] if planned.findings else []),
+        ),
+        prose=(prose, *map(_made_at, plan.places), *([f"Its digest: {planned.digest}."] if planned.digest else [])),
         notes=(
             *(f"speaks against it: {each}" for each in planned.objections),
             *(f"warning: {each}" for each in planned.warnings),
@@ -104,6 +123,15 @@ def _step_row(number: int, planned: PlannedStep) -> dict[str, Any]:
         "what": describe_step(planned.step),
         "preconditions": [_precondition_row(each) for each in planned.preconditions],
     }
+
+
+def _checked(steps: Iterable[PlannedStep]) -> list[dict[str, Any]]:
+    """Each precondition with the steps before which it is checked, in their order."""
+    found: dict[str, list[int]] = {}
+    for number, planned in enumerate(steps, 1):
+        for each in planned.preconditions:
+            found.setdefault(describe_precondition(each), []).append(number)
+    return [{"steps": numbers, "what": what} for what, numbers in found.items()]
 
 
 def _precondition_row(precondition: Precondition) -> dict[str, Any]:

@@ -1,0 +1,175 @@
+"""HTTP exchanges that end: one deadline for the whole of each, and a limit to its answer.
+
+httpx bounds each read from a socket, and a peer that drips its answer byte by byte is read from for ever. Here a
+request has the end of its time in `extensions["deadline"]` (time.monotonic()), and each step of it gets what is left
+until then; `extensions["max_bytes"]` holds for the body of each answer, those of redirects too.
+"""
+
+import socket
+import ssl
+import time
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, NamedTuple
+
+import httpcore
+import httpx
+
+DEADLINE: Final = "deadline"
+MAX_BYTES: Final = "max_bytes"
+SLICE: Final = 1 << 14
+"""How much is written at a time: a peer that reads slowly is noticed in between."""
+
+
+class TooLarge(Exception):
+    """The answer has more bytes than it may."""
+
+
+class HttpAnswer(NamedTuple):
+    """Status, content type (empty: none) and body of one answer, as it was sent."""
+
+    status: int
+    content_type: str
+    content: bytes
+
+
+def exchange(http: httpx.Client, request: httpx.Request, deadline: float, max_bytes: int) -> HttpAnswer:
+    """The answer to the request, read whole until `deadline`.
+
+    It is not decompressed: nothing is asked for compressed. Raises TooLarge, and what httpx raises.
+    """
+    request.extensions |= {DEADLINE: deadline, MAX_BYTES: max_bytes}
+    request.headers["Accept-Encoding"] = "identity"
+    response = http.send(request, stream=True)
+    try:
+        content = b"".join(response.iter_raw())
+    finally:
+        response.close()
+    return HttpAnswer(response.status_code, response.headers.get("content-type", ""), content)
+
+
+class BoundedTransport(httpx.BaseTransport):
+    """httpx's transport over streams that keep to the deadline of a request."""
+
+    def __init__(self, verify: ssl.SSLContext) -> None:
+        self._pool = httpcore.ConnectionPool(ssl_context=verify, network_backend=_Backend())
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """The answer, whose body is read as it is iterated."""
+        assert isinstance(request.stream, httpx.SyncByteStream)
+        deadline = request.extensions[DEADLINE]
+        # Each step of a request gets its time from here; the streams below take it as the end, not as a duration.
+        steps = dict.fromkeys(("connect", "read", "write"), deadline) | {"pool": max(0.0, deadline - time.monotonic())}
+        url = request.url
+        asked = httpcore.Request(
+            method=request.method,
+            url=httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path),
+            headers=request.headers.raw,
+            content=request.stream,
+            extensions={**request.extensions, "timeout": steps},
+        )
+        with _as_httpx():
+            answered = self._pool.handle_request(asked)
+        headers = [(name, value) for name, value in answered.headers if name.lower() != b"content-encoding"]
+        return httpx.Response(
+            answered.status, headers=headers, stream=_Body(answered.stream, request.extensions[MAX_BYTES])
+        )
+
+    def close(self) -> None:
+        """Closes all connections."""
+        self._pool.close()
+
+
+class _Body(httpx.SyncByteStream):
+    def __init__(self, stream: Any, max_bytes: int) -> None:  # noqa: ANN401  # httpcore names no class
+        self._stream, self._left = stream, max_bytes
+
+    def __iter__(self) -> Iterator[bytes]:
+        with _as_httpx():
+            for piece in self._stream:
+                self._left -= len(piece)
+                if self._left < 0:
+                    raise TooLarge
+                yield piece
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+class _as_httpx:
+    """Raises httpcore's exceptions as those of httpx, whose names are the same."""
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if type(error).__module__.startswith("httpcore"):
+            kind = getattr(httpx, type(error).__name__, httpx.TransportError)
+            raise kind(str(error)) from error
+
+
+class _Backend(httpcore.NetworkBackend):
+    """Connects; `timeout` is the end of the time, in seconds of time.monotonic()."""
+
+    _sockets = httpcore.SyncBackend()
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore.NetworkStream:
+        assert timeout is not None
+        for address in _addresses(host, port):
+            try:
+                left = _left(timeout, httpcore.ConnectTimeout)
+                stream = self._sockets.connect_tcp(address, port, left, local_address, socket_options or ())
+                return _Stream(stream)
+            except httpcore.ConnectError as error:
+                failure = error
+        raise failure
+
+
+class _Stream(httpcore.NetworkStream):
+    """A stream whose `timeout`s are the end of the time, in seconds of time.monotonic()."""
+
+    def __init__(self, stream: httpcore.NetworkStream) -> None:
+        self._stream = stream
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        return self._stream.read(max_bytes, _left(timeout, httpcore.ReadTimeout))
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        for start in range(0, len(buffer), SLICE):
+            self._stream.write(buffer[start : start + SLICE], _left(timeout, httpcore.WriteTimeout))
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore.NetworkStream:
+        left = _left(timeout, httpcore.ConnectTimeout)
+        return _Stream(self._stream.start_tls(ssl_context, server_hostname, left))
+
+    def get_extra_info(self, info: str) -> Any:  # noqa: ANN401  # as httpcore has it
+        return self._stream.get_extra_info(info)
+
+
+def _addresses(host: str, port: int) -> list[str]:
+    """The addresses of a host, so that all of them together get the time once."""
+    try:
+        found = [str(each[4][0]) for each in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
+    except (OSError, UnicodeError) as error:
+        raise httpcore.ConnectError(str(error)) from error
+    return found if len(found) > 1 else [host]
+
+
+def _left(deadline: float | None, late: type[httpcore.TimeoutException]) -> float | None:
+    if deadline is None:
+        return None
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise late("the time is up")
+    return left

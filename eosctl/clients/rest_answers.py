@@ -1,0 +1,115 @@
+"""What a peer answers over HTTP, taken apart: a value of the expected shape or Undecodable, and its words masked."""
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from eosctl.codecs.secrets import mask_text
+from eosctl.errors import Undecodable
+
+MAX_ANSWER_BYTES: Final = 32 << 20
+"""The connectors of a large cluster, with configs and traces of failed tasks, are some MiB."""
+
+BYTES_A_VALUE: Final = 16
+"""A value takes so much of an answer on average, at least; Python needs some 70 bytes for the smallest object."""
+
+MAX_DEPTH: Final = 64
+"""Connect's own answers have some six levels."""
+
+MAX_WORDS: Final = 2_000
+MAX_TASK: Final = (1 << 31) - 1
+_SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
+
+
+def decode_json(content: bytes, max_bytes: int = MAX_ANSWER_BYTES) -> object:
+    """The value in an answer's body.
+
+    Raises ValueError for what is no JSON, for numbers that are not finite, for text that is not Unicode, and for a
+    value that would need many times the memory of its text or is nested deeper than MAX_DEPTH.
+    """
+    if sum(map(content.count, (b"[", b"{", b","))) > max_bytes // BYTES_A_VALUE:
+        raise ValueError(f"it has more than {max_bytes // BYTES_A_VALUE} values")
+    try:
+        value = json.loads(content.decode("utf-8"), parse_constant=_finite, parse_float=_finite)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    if _is_deep(value):
+        raise ValueError(f"it is nested deeper than {MAX_DEPTH} levels")
+    if _SURROGATE.search(content) is not None:
+        json.dumps(value, ensure_ascii=False).encode()  # a lone one raises UnicodeEncodeError, a ValueError
+    return value
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text[:20]} is not a finite number")
+    return value
+
+
+def _is_deep(value: object) -> bool:
+    level: list[object] = [value]
+    for _ in range(MAX_DEPTH):
+        level = [
+            child
+            for each in level
+            if isinstance(each, dict | list)
+            for child in (each.values() if isinstance(each, dict) else each)
+        ]
+        if not level:
+            return False
+    return True
+
+
+@contextmanager
+def decoding(otherwise: str) -> Iterator[None]:
+    """Takes an answer apart, and nothing else: raises Undecodable(otherwise) where it has another shape."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise Undecodable(otherwise, hint="is this the address of a Connect worker?") from error
+
+
+def text_of(value: object) -> str:
+    """The value, which is text; TypeError where it is not."""
+    if not isinstance(value, str):
+        raise TypeError("not text")
+    return value
+
+
+def texts_of(value: object) -> tuple[str, ...]:
+    """The value, which is a list of texts; TypeError where it is not."""
+    return tuple(map(text_of, list_of(value)))
+
+
+def list_of(value: object) -> list[Any]:
+    """The value, which is a list; TypeError where it is not."""
+    if not isinstance(value, list):
+        raise TypeError("not a list")
+    return value
+
+
+def object_of(value: object) -> dict[str, Any]:
+    """The value, which is an object; TypeError where it is not."""
+    if not isinstance(value, dict):
+        raise TypeError("not an object")
+    return value
+
+
+def task_number(value: object) -> int:
+    """The value, which is the number of a task; TypeError or ValueError where it is not."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError("not a number")
+    if not 0 <= value <= MAX_TASK:
+        raise ValueError("not the number of a task")
+    return value
+
+
+def said(text: object) -> str:
+    """What a peer says, as an error repeats it: on one line, cut, without what looks like a secret."""
+    words = str(text)
+    cut = words if len(words) <= MAX_WORDS else f"{words[:MAX_WORDS]}…"
+    return "".join(char if char.isprintable() else " " for char in mask_text(cut)).strip()

@@ -1,0 +1,172 @@
+"""Plans that another program made, with a digest that fits: what was left out of them is checked all the same."""
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from eosctl.executors.apply import ApplyRun
+from eosctl.executors.journal import Journal, write_plan_file
+from eosctl.model.acls import AclBinding, Operation, PatternType, ResourcePattern, ResourceType
+from eosctl.model.plan import (
+    AbortTransaction,
+    AclsPresent,
+    ClusterIs,
+    ConnectorStopped,
+    CreateAcls,
+    DeleteAcls,
+    FenceProducers,
+    NoLiveOwner,
+    Plan,
+    PlannedStep,
+    SetConnectorConfig,
+    TransactionHangs,
+    WriteOffsets,
+)
+from eosctl.model.plan_facts import ConnectorFacts, OffsetsNow, PlanFacts
+from eosctl.model.sides import Place, Side
+from eosctl.model.step_demands import demanded_steps, lacking
+from eosctl.planning.migration import plan_migration
+from eosctl.planning.undo import undo_plan
+from tests.planning.test_migration import ALL, FACTS, RUNNING, WISH
+
+S, T = Side.SOURCE, Side.TARGET
+GOOD = [plan_migration(WISH, FACTS).plan, plan_migration(ALL, RUNNING).plan]
+GOOD += [undo_plan(plan) for plan in GOOD]
+OPTIONAL = (NoLiveOwner,)
+"""A plan that was made with --force lacks them."""
+
+
+def without(plan, place, kind):
+    """The plan whose step at `place` lacks its preconditions of this kind."""
+    left = tuple(each for each in plan.steps[place].preconditions if not isinstance(each, kind))
+    return with_step(plan, place, left)
+
+
+def with_step(plan, place, preconditions):
+    changed = replace(plan.steps[place], preconditions=preconditions)
+    return replace(plan, steps=(*plan.steps[:place], changed, *plan.steps[place + 1 :]))
+
+
+def forged(seed):
+    """A plan of eosctl's with some preconditions taken out, and the place and the kinds of those."""
+    chosen = random.Random(seed)
+    plan = chosen.choice(GOOD)
+    place = chosen.choice([number for number, each in enumerate(plan.steps) if each.preconditions])
+    kinds = {type(each) for each in plan.steps[place].preconditions}
+    gone = tuple(chosen.sample(sorted(kinds, key=str), chosen.randint(1, len(kinds))))
+    return plan, without(plan, place, gone), place, gone
+
+
+@pytest.mark.parametrize("plan", GOOD, ids=lambda plan: plan.kind)
+def test_a_plan_of_eosctl_has_all_that_its_steps_demand(plan):
+    assert lacking(plan) == ()
+    assert demanded_steps(plan) == plan.steps
+
+
+@pytest.mark.parametrize("plan", GOOD, ids=lambda plan: plan.kind)
+def test_a_plan_without_any_precondition_is_refused(plan):
+    bare = replace(plan, steps=tuple(replace(each, preconditions=()) for each in plan.steps))
+    assert any("which cluster" in each for each in lacking(bare))
+
+
+@pytest.mark.parametrize("kind", [WriteOffsets, SetConnectorConfig, FenceProducers])
+def test_a_plan_that_does_not_want_the_connector_stopped_is_refused(kind):
+    plan = GOOD[1]
+    place = next(number for number, each in enumerate(plan.steps) if isinstance(each.step, kind))
+    [reason] = lacking(without(plan, place, ConnectorStopped))
+    assert reason.startswith(f"step {place + 1} (")
+    assert "is stopped" in reason
+    other = (*plan.steps[place].preconditions, ConnectorStopped(S, "another"))
+    bent = [each for each in other if each != ConnectorStopped(S, "c")]
+    assert "is stopped" in lacking(with_step(plan, place, tuple(bent)))[0]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_what_is_taken_out_is_checked_or_refused(seed):
+    plan, bare, place, gone = forged(seed)
+    lost = {*plan.steps[place].preconditions} - {*demanded_steps(bare)[place].preconditions}
+    missed = [
+        each
+        for each in lost
+        if not isinstance(each, OPTIONAL) and getattr(each, "side", None) is plan.steps[place].step.side
+    ]
+    verified = type(plan.steps[place].step).__name__ == "VerifyOffsets"
+    assert lacking(bare) or verified or not missed, (gone, missed)
+
+
+def test_a_connect_cluster_that_could_not_be_seen_is_no_reason_to_refuse():
+    plan = replace(GOOD[0], places=(Place(S, ("b:1",)), Place(T, ("c:1",))))
+    place = next(number for number, each in enumerate(plan.steps) if isinstance(each.step, WriteOffsets))
+    step = replace(plan.steps[place].step, connector="renamed")
+    elsewhere = replace(plan, steps=(PlannedStep(step, plan.steps[place].preconditions),))
+    assert lacking(elsewhere) == ()
+    assert lacking(replace(elsewhere, places=(Place(S, ("b:1",)),))) != ()
+
+
+def test_an_abort_demands_that_the_transaction_hangs_and_a_deletion_that_the_new_acls_stand():
+    abort = AbortTransaction(S, "t", 0, 1, 0, 0, 5)
+    [step] = demanded_steps(Plan("x", 1, (PlannedStep(abort, (ClusterIs(S, "k"),)),)))
+    assert step.preconditions == (ClusterIs(S, "k"), TransactionHangs(S, "t", 0, 1, 5))
+    one, two = acl("one"), acl("two")
+    here = (ClusterIs(S, "k"),)
+    plan = Plan("x", 1, (PlannedStep(CreateAcls(S, (one,)), here), PlannedStep(DeleteAcls(S, (two,)), here)))
+    assert demanded_steps(plan)[1].preconditions == (*here, AclsPresent(S, (one,)))
+
+
+def acl(name):
+    return AclBinding("User:a", Operation.READ, ResourcePattern(ResourceType.TOPIC, name, PatternType.LITERAL))
+
+
+def test_apply_reads_what_follows_from_a_step_although_the_plan_does_not_say_it(tmp_path):
+    write = next(each.step for each in GOOD[0].steps if isinstance(each.step, WriteOffsets))
+    plan = Plan("migrate-offsets", 1, (PlannedStep(write, ()),))
+    asked = []
+
+    def read(preconditions):
+        asked.extend(preconditions)
+        now = OffsetsNow("records:other", "values:other")
+        return PlanFacts(
+            offsets={(write.side, write.topic, write.connector): now}, connectors={(S, "c"): ConnectorFacts("RUNNING")}
+        )
+
+    with Journal(tmp_path / "x.journal", "sha256:x") as journal:
+        outcome, failure = ApplyRun(plan, journal, read, {}).run()
+    assert "changed since the plan was made" in failure.message
+    assert not outcome.changed
+    assert [type(each).__name__ for each in asked] == ["OffsetsUnchanged"]
+
+
+def test_a_plan_that_was_not_reviewed_is_refused(eosctl, tmp_path):
+    path = tmp_path / "x.plan"
+    write_plan_file(path, GOOD[0])
+    for command in ("apply", "undo"):
+        ran = eosctl(command, path, "--require-digest", "sha256:" + "0" * 64, "-b", "127.0.0.1:1", "--timeout", "0.1")
+        assert ran.exit_code == 8
+        assert "not the one that --require-digest gives" in ran.stderr
+
+
+def test_the_digest_that_was_reviewed_is_taken(tmp_path):
+    from eosctl.codecs.plan import plan_digest
+    from eosctl.operations.plan_files import read_plan
+
+    path = tmp_path / "x.plan"
+    write_plan_file(path, GOOD[0])
+    digest = plan_digest(GOOD[0])
+    for given in (digest, digest.partition(":")[2], digest.upper(), None):
+        assert read_plan(path, given).plan == GOOD[0]
+
+
+def test_the_preview_shows_what_will_be_checked_and_the_digest():
+    from eosctl.model.planned import Planned
+    from eosctl.render.formats import Output, text_of
+    from eosctl.render.layout import Page
+    from eosctl.render.views.plan import view_plan
+
+    bare = replace(GOOD[0], steps=tuple(replace(each, preconditions=()) for each in GOOD[0].steps))
+    shown = text_of(view_plan(Planned(plan=bare, cluster_id="k", digest="sha256:abc")), Output.TABLE, Page(200, False))
+    assert "Its digest: sha256:abc." in shown
+    assert "the offsets of connector c in topic new (target) are those that were read" in shown
+    full = text_of(view_plan(Planned(plan=GOOD[0], cluster_id="k")), Output.TABLE, Page(200, False))
+    assert "connector c is STOPPED without tasks, or does not exist" in full
+    assert "the cluster is k" in full
