@@ -111,7 +111,7 @@ def test_every_kind_says_what_it_is_why_it_matters_and_what_to_do() -> None:
 def test_every_id_and_every_name_is_explained_in_any_case(kind: FindingKind) -> None:
     [explained] = explain_finding(kind.id.lower())
     assert (explained.id, explained.name, explained.title) == (kind.id, kind.name, kind.title)
-    assert (explained.cause, explained.commands, explained.source) == (kind.cause, (kind.fix,), kind.source)
+    assert (explained.cause, explained.commands, explained.source) == (kind.cause, kind.fixes, kind.source)
     assert kind.id in [each.id for each in explain_finding(kind.name.upper())]
 
 

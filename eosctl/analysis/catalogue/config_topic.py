@@ -2,7 +2,13 @@
 
 from typing import Final
 
-from eosctl.model.report import FindingKind, Severity
+from eosctl.model.report import FindingKind, OlderFix, Severity
+from eosctl.model.versions import STOPPED_STATE
+
+ONCE_MORE: Final = (
+    "a task that is FAILED then with `Failed to write to config topic`, because the leader's transactional ID had "
+    "expired, once more"
+)
 
 NOT_A_CONFIG_TOPIC: Final = FindingKind(
     id="EOS060",
@@ -46,7 +52,9 @@ OPEN_TRANSACTION: Final = FindingKind(
     severity=Severity.WARNING,
     cause="Workers with exactly-once read committed, and an open transaction holds everything behind it back.",
     fix="wait for its timeout; if it stays, `eosctl transactions describe connect-cluster-<group.id>` shows whether it "
-    "is the leader's, and `eosctl fence --transactional-id <id>` ends it; one that no coordinator knows ends with "
+    "is the leader's, and `eosctl fence --transactional-id <id>` ends it (a leader that was fenced answers 500 to the "
+    "next change of a config and then claims its ID again; send it no `restart?includeTasks=true`, after which it "
+    "refuses every change until it is restarted); one that no coordinator knows ends with "
     "`eosctl transactions abort --topic <topic> --partition 0`",
     source="KIP-618",
     commands=("inspect-config",),
@@ -100,7 +108,7 @@ PENDING_FENCING_WITH_RUNNING_TASKS: Final = FindingKind(
     severity=Severity.ERROR,
     cause="Tasks of workers that are not enabled start without a round of fencing; older tasks may still write.",
     fix="make sure that every worker has exactly.once.source.support=enabled (`eosctl upgrade-check --to enabled`), "
-    "then restart its tasks one by one: POST /connectors/<connector>/tasks/<task>/restart",
+    f"then restart its tasks one by one: POST /connectors/<connector>/tasks/<task>/restart; {ONCE_MORE}",
     source="KIP-618",
     commands=("inspect-config",),
 )
@@ -112,6 +120,12 @@ TASK_COUNT_MISMATCH: Final = FindingKind(
     cause="The next round fences as many producers as the record says.",
     fix="stop it (PUT /connectors/<connector>/stop), see that none of its tasks runs any more, then resume it (PUT "
     "/connectors/<connector>/resume), which commits, fences and records again",
+    older=OlderFix(
+        STOPPED_STATE,
+        "delete it (DELETE /connectors/<connector>; its offsets stay), see that none of its tasks runs any more, then "
+        "create it again with the same config (PUT /connectors/<connector>/config), which commits, fences and records "
+        "again",
+    ),
     source="KIP-618",
     commands=("inspect-config",),
 )
@@ -122,7 +136,7 @@ COMMIT_WITHOUT_TASK_COUNT_RECORD: Final = FindingKind(
     severity=Severity.WARNING,
     cause="A connector gets a task count record at its first start on a worker that is enabled.",
     fix="when every worker has exactly.once.source.support=enabled, restart its tasks one by one: POST "
-    "/connectors/<connector>/tasks/<task>/restart",
+    f"/connectors/<connector>/tasks/<task>/restart; {ONCE_MORE}",
     source="KIP-618",
     commands=("inspect-config",),
 )

@@ -2,7 +2,11 @@
 
 from typing import Final
 
-from eosctl.model.report import FindingKind, Severity
+from eosctl.model.report import FindingKind, OlderFix, Severity
+from eosctl.model.versions import STOPPED_STATE
+
+DELETED: Final = "delete it (DELETE /connectors/<connector>; its offsets stay)"
+CREATED_AGAIN: Final = "create it again (PUT /connectors/<connector>/config)"
 
 UNDELETABLE: Final = FindingKind(
     id="EOS089",
@@ -26,6 +30,11 @@ SHADOWED_OFFSET: Final = FindingKind(
     fix="stop it (PUT /connectors/<connector>/stop), take offsets.storage.topic out of its config (PUT "
     "/connectors/<connector>/config), then move: `eosctl migrate-offsets --connector <connector> --to-topic <topic> "
     "--stop --set-config --resume`",
+    older=OlderFix(
+        STOPPED_STATE,
+        f"{DELETED}, move: `eosctl migrate-offsets --connector <connector> --to-topic <topic> --offsets-topic <the "
+        f"workers' topic>`, then {CREATED_AGAIN}",
+    ),
     source="KIP-618, KIP-875",
     commands=("offsets show",),
 )
@@ -38,6 +47,12 @@ STORES_DISAGREE: Final = FindingKind(
     fix="see which of the two the connector reached; if it is the workers': `eosctl migrate-offsets --connector "
     "<connector> --to-topic <its own topic> --offsets-topic <the workers' topic> --merge keep-source --stop "
     "--set-config --resume`",
+    older=OlderFix(
+        STOPPED_STATE,
+        f"see which of the two the connector reached; if it is the workers': {DELETED}, `eosctl migrate-offsets "
+        "--connector <connector> --to-topic <its own topic> --offsets-topic <the workers' topic> --merge keep-source`, "
+        f"then {CREATED_AGAIN}",
+    ),
     source="KIP-618, KIP-875",
     commands=("offsets show",),
 )
@@ -48,6 +63,11 @@ MALFORMED_OFFSET: Final = FindingKind(
     severity=Severity.ERROR,
     cause="A connector is given no offset where the value cannot be read.",
     fix="set these offsets again: `eosctl offsets restore <file> --connector <connector> --stop --resume`",
+    older=OlderFix(
+        STOPPED_STATE,
+        f"{DELETED}, set these offsets again: `eosctl offsets restore <file> --connector <connector>`, then "
+        f"{CREATED_AGAIN}",
+    ),
     source="KIP-618, KIP-875",
     commands=("offsets show",),
 )
@@ -172,7 +192,13 @@ UNCOMMITTED_OFFSET: Final = FindingKind(
     "--exactly-once enabled`, then `eosctl offsets restore <connector>.json --connector <connector> --stop --resume` "
     "(a source partition that never had a committed offset is not in the file: add it with an offset of null). On the "
     "way back from enabled keep the source connectors stopped until the roll is over (PUT "
-    "/connectors/<connector>/stop, workers from 3.5 on)",
+    "/connectors/<connector>/stop)",
+    older=OlderFix(
+        STOPPED_STATE,
+        "write the committed offset again: `eosctl offsets export <connector>.json --connector <connector> "
+        f"--exactly-once enabled`, {DELETED}, `eosctl offsets restore <connector>.json --connector <connector>`, then "
+        f"{CREATED_AGAIN}",
+    ),
     source="KafkaOffsetBackingStore.configure; measured with 4.3.1",
     commands=("offsets show",),
 )

@@ -97,15 +97,28 @@ def _leaderless(evidence: Evidence) -> Iterator[Finding]:
         yield kinds.LEADERLESS.finding(LOG, message, {"partitions": dead})
 
 
-def _thin(evidence: Evidence) -> Iterator[Finding]:
+def _thin(evidence: Evidence) -> Iterator[Finding | Skipped]:
     log, brokers = evidence.transaction_log, evidence.brokers
     if isinstance(log, Skipped) or log is None or isinstance(brokers, Skipped):
         return
-    factor, wanted = log.facts.replication_factor, min(3, len(brokers))
-    if factor < wanted:
+    factor, minimum = log.facts.replication_factor, log.facts.setting(MIN_ISR)
+    figures = {"replication_factor": factor, "brokers": len(brokers)}
+    if factor < min(3, len(brokers)):
         there = counted(len(brokers), "broker")
         message = f"{LOG} has replication factor {factor} on {there}: a broker that fails stops transactions"
-        yield kinds.THIN.finding(LOG, message, {"replication_factor": factor, "brokers": len(brokers)})
+        yield kinds.THIN.finding(LOG, message, figures)
+    elif isinstance(minimum, Skipped):
+        yield minimum
+    elif factor > 2 and int(minimum) < 2:
+        message = (
+            f"{LOG} has replication factor {factor} and {MIN_ISR}={minimum}: what one broker alone has written is lost "
+            "with it"
+        )
+        cure = (
+            f"kafka-configs.sh --alter --entity-type topics --entity-name {LOG} --add-config {MIN_ISR}=2, and "
+            f"{LOG_MIN_ISR}=2 on every broker"
+        )
+        yield kinds.THIN.finding(LOG, message, figures | {"min_isr": int(minimum)}, cure=cure)
 
 
 def _verification(evidence: Evidence) -> Iterator[Finding | Skipped]:

@@ -43,8 +43,13 @@ def _theme(theme: str, entries: Sequence[Entry]) -> Iterator[str]:
         yield f"### {kind.id}: {kind.title}\n"
         yield f"`{kind.name}`, *{kind.severity.value}{_bounds(rule)}.*{f' {rule.question}' if rule else ''}\n"
         yield f"{kind.cause}\n"
-        yield f"Fix: {kind.fix.rstrip('?.')}{'?' if kind.fix.endswith('?') else '.'}\n"
+        fixes = [_sentence(fix[0].upper() + fix[1:] if number else fix) for number, fix in enumerate(kind.fixes)]
+        yield f"Fix: {' '.join(fixes)}\n"
         yield _small_print(kind, rule, commands) + "\n"
+
+
+def _sentence(fix: str) -> str:
+    return fix if fix.endswith("?") else fix.rstrip(".") + "."
 
 
 def _bounds(rule: Rule | None) -> str:
