@@ -70,6 +70,10 @@ def test_without_brokers_each_of_their_facts_says_so_and_no_other() -> None:
         "offset_findings",
         "groups",
         "acl_differences",
+        "outputs",
+        "topics",
+        "other_groups",
+        "groups_elsewhere",
     }
     assert skipped(found) == {
         **dict.fromkeys(names, NO_BROKERS),

@@ -54,10 +54,25 @@ EXPIRES: Final = FindingKind(
     fix="set transactional.id.expiration.ms=604800000 (the default) on every broker and restart them one by one",
     source="KIP-98",
 )
+REPARTITIONED: Final = FindingKind(
+    id="EOS045",
+    name="transaction-log-repartitioned",
+    title="transaction log with another number of partitions",
+    severity=Severity.WARNING,
+    cause="The partition of an ID, and so its coordinator, is its hash modulo the number of partitions. Where "
+    "partitions were added, brokers that start later look for IDs in other partitions: epochs are forgotten, zombies "
+    "are not fenced, and a broker that still has the old number loads no partition of the log that it is given. Where "
+    "only the setting was changed after the topic was created, all is well.",
+    fix="if transaction.state.log.num.partitions was changed: set it to what the topic has. If partitions were added: "
+    "stop all transactional producers, restart all brokers, then start the producers: each claims its ID again",
+    source="TransactionStateManager.partitionFor, "
+    "TransactionStateManager.validateTransactionTopicPartitionCountIsStable",
+)
 KINDS: Final = (
     UNUSABLE,
     LEADERLESS,
     THIN,
     VERIFY,
     EXPIRES,
+    REPARTITIONED,
 )

@@ -97,6 +97,20 @@ FAILED: Final = FindingKind(
     "whose transactional ID expired or was fenced refuses that, and then every change until it is restarted (EOS110)",
     source="KIP-618",
 )
+UNBOUND: Final = FindingKind(
+    id="EOS109",
+    name="connector-transactions-unbound",
+    title="transactions that the connector ends, without a timeout of their own",
+    severity=Severity.WARNING,
+    cause="With transaction.boundary=connector the connector says when its transaction ends, and nothing else does. "
+    "One that is open for longer than transaction.timeout.ms is aborted by its coordinator, and the task is FAILED; "
+    "the producer's default is 60000 ms, whatever the connector does.",
+    fix="set producer.override.transaction.timeout.ms to more than its longest transaction takes (PUT "
+    "/connectors/<connector>/config; connector.client.config.override.policy must allow it), and to no more than "
+    "transaction.max.timeout.ms of the brokers",
+    source="ExactlyOnceWorkerSourceTask.createTransactionBoundaryManager; "
+    "TransactionCoordinator.abortTimedOutTransactions",
+)
 KINDS: Final = (
     UNSUPPORTED,
     NEVER_ASKED,
@@ -107,4 +121,5 @@ KINDS: Final = (
     MIRROR,
     DEDICATED,
     FAILED,
+    UNBOUND,
 )

@@ -65,6 +65,30 @@ ONE_ADDRESS: Final = FindingKind(
     "and restart them one by one",
     source="DistributedHerder.fenceZombieSourceTasks; RestClient.httpRequest",
 )
+POLICIES: Final = FindingKind(
+    id="EOS026",
+    name="override-policies-differ",
+    title="workers with different override policies",
+    severity=Severity.WARNING,
+    cause="The worker that answers a request checks the overrides of a connector's clients by its own policy, and so "
+    "does each worker that starts one of its tasks: with `producer.override.` settings that only some allow, tasks are "
+    "FAILED on the others.",
+    fix="set connector.client.config.override.policy (and connector.client.config.override.allowlist) to the same "
+    "value on every worker, and restart them one by one",
+    source="AbstractHerder.validateConnectorConfig; Worker.connectorClientConfigOverrides",
+)
+SIGNATURES: Final = FindingKind(
+    id="EOS027",
+    name="signatures-refused",
+    title="signatures that a worker refuses",
+    severity=Severity.ERROR,
+    cause="With connect.protocol=sessioned workers sign their requests to the leader by "
+    "inter.worker.signature.algorithm. A leader takes only those in its inter.worker.verification.algorithms; others "
+    "end with 403, and the tasks that asked for a round of fencing are FAILED.",
+    fix="have every worker's inter.worker.verification.algorithms hold the inter.worker.signature.algorithm of all "
+    "(both are HmacSHA256 by default), and restart the workers one by one",
+    source="DistributedHerder.requestNotSignedProperly; RestClient.addSignatureToRequest",
+)
 KINDS: Final = (
     NO_GROUP,
     UNNAMED,
@@ -72,4 +96,6 @@ KINDS: Final = (
     PROTOCOL,
     MOVING,
     ONE_ADDRESS,
+    POLICIES,
+    SIGNATURES,
 )

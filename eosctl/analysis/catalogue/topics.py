@@ -2,7 +2,8 @@
 
 from typing import Final
 
-from eosctl.model.report import FindingKind, Severity
+from eosctl.model.report import FindingKind, OlderFix, Severity
+from eosctl.model.versions import STOPPED_STATE
 
 TOO_FEW_REPLICAS: Final = "raise the replication factor of <topic> with kafka-reassign-partitions.sh"
 
@@ -57,10 +58,28 @@ THIN: Final = FindingKind(
     fix="raise the replication factor with kafka-reassign-partitions.sh",
     source="Kafka Connect configuration",
 )
+OWN_MISSING: Final = FindingKind(
+    id="EOS055",
+    name="own-offsets-topic-missing",
+    title="connector's own offsets topic is missing",
+    severity=Severity.ERROR,
+    cause="A worker creates it when a task starts. Where tasks have run since, somebody deleted it: the next start "
+    "creates it empty, and the connector begins from nothing.",
+    fix="restore the connector's offsets before it is restarted: create the topic with cleanup.policy=compact, and "
+    "`eosctl offsets restore <file> --connector <connector> --stop --resume` with an export from before",
+    older=OlderFix(
+        STOPPED_STATE,
+        "restore the connector's offsets before it is restarted: create the topic with cleanup.policy=compact, delete "
+        "the connector (DELETE /connectors/<connector>), `eosctl offsets restore <file> --connector <connector>` with "
+        "an export from before, then create it again (PUT /connectors/<connector>/config)",
+    ),
+    source="Worker.startTask, TopicAdmin.createTopicsWithRetry",
+)
 KINDS: Final = (
     MISSING,
     PARTITIONS,
     CLEANUP,
     WRITABLE,
     THIN,
+    OWN_MISSING,
 )

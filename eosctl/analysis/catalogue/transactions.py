@@ -2,7 +2,8 @@
 
 from typing import Final
 
-from eosctl.model.report import FindingKind, Severity
+from eosctl.model.report import FindingKind, OlderFix, Severity
+from eosctl.model.versions import STOPPED_STATE
 
 IN_PREPARE: Final = (
     "bring back the leaders of its partitions (kafka-topics.sh --describe --unavailable-partitions); where all have "
@@ -99,6 +100,33 @@ NEAR_EXPIRY: Final = FindingKind(
     source="KIP-98",
     commands=("transactions log",),
 )
+SHARED_IDS: Final = FindingKind(
+    id="EOS118",
+    name="task-ids-shared",
+    title="tasks of two groups share an ID",
+    severity=Severity.ERROR,
+    cause="Connect joins <group.id>-<connector>-<task> with dashes and escapes nothing: connector b-c of group a and "
+    "connector c of group a-b have the same IDs, and fence each other for ever.",
+    fix="give one of the two connectors another name: `eosctl migrate-offsets --connector <connector> --rename-to "
+    "<name> --stop --set-config --resume`, then delete the old one (DELETE /connectors/<connector>)",
+    older=OlderFix(
+        STOPPED_STATE,
+        "give one of the two connectors another name: delete it (DELETE /connectors/<connector>; its offsets stay), "
+        "`eosctl migrate-offsets --connector <connector> --rename-to <name>`, then create it under the new name",
+    ),
+    source="Worker.taskTransactionalId",
+)
+SAME_GROUP_ELSEWHERE: Final = FindingKind(
+    id="EOS119",
+    name="group-id-elsewhere",
+    title="two Connect clusters of one group.id write to one Kafka cluster",
+    severity=Severity.WARNING,
+    cause="A connector that writes to another Kafka cluster has its IDs, <group.id>-<connector>-<task>, there. "
+    "Workers of the same group.id are there: connectors of one name in both would fence each other.",
+    fix="give the connectors of the two Connect clusters different names, or one of the two another group.id (stop its "
+    "source connectors first: the new IDs fence none of the old producers)",
+    source="Worker.taskTransactionalId",
+)
 KINDS: Final = (
     NO_LEADER_ID,
     NO_TASK_ID,
@@ -108,4 +136,6 @@ KINDS: Final = (
     FOREIGN,
     FORGOTTEN,
     NEAR_EXPIRY,
+    SHARED_IDS,
+    SAME_GROUP_ELSEWHERE,
 )

@@ -92,6 +92,17 @@ TWO_STEPS_AWAY: Final = FindingKind(
     source="KIP-618",
     commands=("upgrade-check",),
 )
+PLUGINS: Final = FindingKind(
+    id="EOS019",
+    name="plugins-differ",
+    title="workers with different plugins",
+    severity=Severity.WARNING,
+    cause="Each worker loads the plugins of its own plugin.path. A task that is given to a worker without the class is "
+    "FAILED there, and one of another version may keep offsets in another form. An info where no connector uses the "
+    "class.",
+    fix="install the same plugins in the same versions on every worker, and restart the workers one by one",
+    source="Plugins.newConnector; Worker.startTask",
+)
 KINDS: Final = (
     SILENT,
     OTHER_KAFKA,
@@ -102,4 +113,5 @@ KINDS: Final = (
     DRAFT,
     DIFFER,
     TWO_STEPS_AWAY,
+    PLUGINS,
 )

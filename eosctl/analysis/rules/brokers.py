@@ -15,6 +15,7 @@ FACTOR: Final = "transaction.state.log.replication.factor"
 LOG_MIN_ISR: Final = "transaction.state.log.min.isr"
 MIN_ISR: Final = "min.insync.replicas"
 VERIFICATION: Final = "transaction.partition.verification.enable"
+PARTITIONS: Final = "transaction.state.log.num.partitions"
 EXPIRATION: Final = "transactional.id.expiration.ms"
 DAY_MS: Final = 86_400_000
 LOG: Final = "__transaction_state"
@@ -144,6 +145,23 @@ def _expiration(evidence: Evidence) -> Iterator[Finding | Skipped]:
             yield kinds.EXPIRES.finding(f"broker {node}", message, {"transactional_id_expiration_ms": int(limit)})
 
 
+def _repartitioned(evidence: Evidence) -> Iterator[Finding | Skipped]:
+    log = evidence.transaction_log
+    if isinstance(log, Skipped) or log is None:
+        return
+    yield from _untold(evidence)
+    for node, settings in _told(evidence).items():
+        wanted = settings.get(PARTITIONS)
+        if wanted is None:
+            yield _not_told(node, PARTITIONS)
+        elif int(wanted) != log.facts.partitions:
+            message = f"{LOG} has {log.facts.partitions} partitions, and {PARTITIONS} of broker {node} is {wanted}"
+            yield kinds.REPARTITIONED.finding(
+                LOG, message, {"partitions": log.facts.partitions, "setting": int(wanted), "node": node}
+            )
+            return
+
+
 RULES: Final = (
     Rule(
         kinds.UNUSABLE,
@@ -177,5 +195,11 @@ RULES: Final = (
         "Do transactional IDs outlive a quiet day?",
         needs=("brokers",),
         check=_expiration,
+    ),
+    Rule(
+        kinds.REPARTITIONED,
+        "Has the transaction log the number of partitions that it was created with?",
+        needs=("brokers", "transaction_log"),
+        check=_repartitioned,
     ),
 )
