@@ -63,8 +63,9 @@ REPARTITIONED: Final = FindingKind(
     "partitions were added, brokers that start later look for IDs in other partitions: epochs are forgotten, zombies "
     "are not fenced, and a broker that still has the old number loads no partition of the log that it is given. Where "
     "only the setting was changed after the topic was created, all is well.",
-    fix="if transaction.state.log.num.partitions was changed: set it to what the topic has. If partitions were added: "
-    "stop all transactional producers, restart all brokers, then start the producers: each claims its ID again",
+    fix="set transaction.state.log.num.partitions of every broker to what the topic has. If partitions were added: "
+    "stop all transactional producers, restart all brokers, then start the producers, which claim their IDs again; if only "
+    "the setting was changed, restart the brokers one by one",
     source="TransactionStateManager.partitionFor, "
     "TransactionStateManager.validateTransactionTopicPartitionCountIsStable",
 )

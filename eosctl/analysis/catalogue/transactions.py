@@ -107,12 +107,13 @@ SHARED_IDS: Final = FindingKind(
     severity=Severity.ERROR,
     cause="Connect joins <group.id>-<connector>-<task> with dashes and escapes nothing: connector b-c of group a and "
     "connector c of group a-b have the same IDs, and fence each other for ever.",
-    fix="give one of the two connectors another name: `eosctl migrate-offsets --connector <connector> --rename-to "
-    "<name> --stop --set-config --resume`, then delete the old one (DELETE /connectors/<connector>)",
+    fix="stop the other connector (PUT /connectors/<its name>/stop on its own workers), give this one another name: "
+    "`eosctl migrate-offsets --connector <connector> --rename-to <name> --stop --set-config --resume`, delete the old "
+    "one (DELETE /connectors/<connector>), and resume the other",
     older=OlderFix(
         STOPPED_STATE,
-        "give one of the two connectors another name: delete it (DELETE /connectors/<connector>; its offsets stay), "
-        "`eosctl migrate-offsets --connector <connector> --rename-to <name>`, then create it under the new name",
+        "delete both connectors (DELETE /connectors/<connector>; their offsets stay), give this one another name: "
+        "`eosctl migrate-offsets --connector <connector> --rename-to <name>`, then create both again",
     ),
     source="Worker.taskTransactionalId",
 )
