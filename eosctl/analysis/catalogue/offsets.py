@@ -18,7 +18,7 @@ UNDELETABLE: Final = FindingKind(
     "request ends with the 90 s that REST gives it (KAFKA-15018; measured with 3.9.2 and 4.3.1, and fine in 3.6.2).",
     fix="reset with eosctl: `eosctl offsets export <file> --connector <connector>`, set the offsets in the file to "
     "null, and `eosctl offsets restore <file> --connector <connector> --stop --resume`",
-    source="KIP-875, KAFKA-15018",
+    source="KIP-875, KAFKA-15018; ConnectorOffsetBackingStore.set",
 )
 SHADOWED_OFFSET: Final = FindingKind(
     id="EOS080",
@@ -35,7 +35,7 @@ SHADOWED_OFFSET: Final = FindingKind(
         f"{DELETED}, move: `eosctl migrate-offsets --connector <connector> --to-topic <topic> --offsets-topic <the "
         f"workers' topic>`, then {CREATED_AGAIN}",
     ),
-    source="KIP-618, KIP-875",
+    source="KIP-618; ConnectorOffsetBackingStore.get",
     commands=("offsets show",),
 )
 STORES_DISAGREE: Final = FindingKind(
@@ -53,7 +53,7 @@ STORES_DISAGREE: Final = FindingKind(
         "--connector <connector> --to-topic <its own topic> --offsets-topic <the workers' topic> --merge keep-source`, "
         f"then {CREATED_AGAIN}",
     ),
-    source="KIP-618, KIP-875",
+    source="KIP-618; ConnectorOffsetBackingStore.get, ConnectorOffsetBackingStore.set",
     commands=("offsets show",),
 )
 MALFORMED_OFFSET: Final = FindingKind(
@@ -68,7 +68,7 @@ MALFORMED_OFFSET: Final = FindingKind(
         f"{DELETED}, set these offsets again: `eosctl offsets restore <file> --connector <connector>`, then "
         f"{CREATED_AGAIN}",
     ),
-    source="KIP-618, KIP-875",
+    source="OffsetStorageReaderImpl.offsets",
     commands=("offsets show",),
 )
 OFFSETS_WRITTEN_ELSEWHERE: Final = FindingKind(
@@ -80,7 +80,7 @@ OFFSETS_WRITTEN_ELSEWHERE: Final = FindingKind(
     "are both overridden, or neither.",
     fix="override bootstrap.servers of the connector's producer, consumer and admin alike (producer.override.…, "
     "consumer.override.…, admin.override.bootstrap.servers)",
-    source="KIP-618, KIP-875",
+    source="KIP-618; Worker.offsetStoreForExactlyOnceSourceTask",
     commands=("offsets show",),
 )
 ORPHAN_OFFSETS: Final = FindingKind(
@@ -91,7 +91,7 @@ ORPHAN_OFFSETS: Final = FindingKind(
     cause="A new connector of the same name begins there.",
     fix="nothing; or, before a new connector of this name is to begin from nothing, delete them: `eosctl offsets "
     "restore <file> --connector <connector>` with an offset of null for each",
-    source="KIP-618, KIP-875",
+    source="KIP-875; OffsetStorageReaderImpl.offsets",
     commands=(
         "offsets show",
         "audit",
@@ -108,7 +108,7 @@ KEY_IN_TWO_PARTITIONS: Final = FindingKind(
     "<file> --connector <connector>`), and move it to a new topic (`eosctl migrate-offsets --connector <connector> "
     "--to-topic <topic>`); or write a tombstone for each key into every partition but the one that murmur2 gives, and "
     "have it compacted away (delete.retention.ms=0) before a worker starts: one that reads it last forgets the offset",
-    source="KIP-618, KIP-875",
+    source="KafkaBasedLog.send, KafkaOffsetBackingStore.set",
     commands=(
         "offsets show",
         "audit",
@@ -122,7 +122,7 @@ LOGICAL_DUPLICATES: Final = FindingKind(
     severity=Severity.WARNING,
     cause="Connect compares keys byte for byte.",
     fix="see which of them the connector goes on writing, and write a tombstone under the others",
-    source="KIP-618, KIP-875",
+    source="OffsetStorageReaderImpl.offsets",
     commands=(
         "offsets show",
         "audit",
@@ -136,7 +136,7 @@ MALFORMED_OFFSETS_KEY: Final = FindingKind(
     cause="Workers log and ignore such a key; those of 3.5.0, 3.5.1 and 3.6.0 lose what follows in the same poll "
     "(KAFKA-15800).",
     fix="find out what else writes to this topic, which only Connect should, and write a tombstone under each such key",
-    source="KIP-618, KIP-875",
+    source="KAFKA-15800; OffsetUtils.processPartitionKey (from 3.5 on)",
     commands=(
         "offsets show",
         "audit",
@@ -150,7 +150,7 @@ OPEN_TRANSACTION: Final = FindingKind(
     cause="Tasks read committed, and wait for an open transaction before they start.",
     fix="nothing, if it is a commit in progress: look again; else find its transactional ID and fence it with `eosctl "
     "fence`, or let transaction.timeout.ms pass",
-    source="KIP-618, KIP-875",
+    source="KIP-618; KafkaBasedLog.readToLogEnd",
     commands=("offsets show",),
 )
 NULL_PARTITION_LOST: Final = FindingKind(
@@ -160,7 +160,7 @@ NULL_PARTITION_LOST: Final = FindingKind(
     severity=Severity.ERROR,
     cause="Workers from 4.2 on write an offset of the null partition and cannot look it up.",
     fix="the connector has to name its source partition, or to run on workers of 4.1",
-    source="KIP-618, KIP-875",
+    source="OffsetStorageReaderImpl.offsets; measured with 4.3.1",
     commands=("offsets show",),
 )
 PRODUCES_ELSEWHERE: Final = FindingKind(

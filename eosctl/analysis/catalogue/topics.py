@@ -14,7 +14,7 @@ MISSING: Final = FindingKind(
     severity=Severity.ERROR,
     cause="Workers create them at their first start; a topic of another name means that eosctl looks at the wrong one.",
     fix="name the workers' topics: --config-topic, --worker-offsets-topic, --status-topic",
-    source="Kafka Connect configuration",
+    source="TopicAdmin.createTopics",
 )
 PARTITIONS: Final = FindingKind(
     id="EOS051",
@@ -24,7 +24,7 @@ PARTITIONS: Final = FindingKind(
     cause="The order of its records is their meaning, and Kafka keeps order within a partition only.",
     fix="create a topic with 1 partition and cleanup.policy=compact, copy the records of all partitions into it in the "
     "order of their timestamps, and set config.storage.topic of all workers to it",
-    source="Kafka Connect configuration",
+    source="KafkaConfigBackingStore.start",
     commands=("inspect-config",),
 )
 CLEANUP: Final = FindingKind(
@@ -36,7 +36,7 @@ CLEANUP: Final = FindingKind(
     "the policy refuse to start. An empty policy, which brokers accept from 4.2 on, deletes and compacts nothing: "
     "workers start, and read a topic that grows for ever.",
     fix="kafka-configs.sh --alter --entity-type topics --entity-name <topic> --add-config cleanup.policy=compact",
-    source="TopicAdmin.verifyTopicCleanupPolicyOnlyCompact; LogConfig",
+    source="TopicAdmin.verifyTopicCleanupPolicyOnlyCompact, LogConfig.validateValues",
     commands=("inspect-config", "offsets show"),
 )
 WRITABLE: Final = FindingKind(
@@ -56,7 +56,7 @@ THIN: Final = FindingKind(
     severity=Severity.WARNING,
     cause="An offsets topic that is lost starts every source from nothing.",
     fix="raise the replication factor with kafka-reassign-partitions.sh",
-    source="Kafka Connect configuration",
+    source="TopicAdmin.createTopics",
 )
 OWN_MISSING: Final = FindingKind(
     id="EOS055",
@@ -73,7 +73,7 @@ OWN_MISSING: Final = FindingKind(
         "the connector (DELETE /connectors/<connector>), `eosctl offsets restore <file> --connector <connector>` with "
         "an export from before, then create it again (PUT /connectors/<connector>/config)",
     ),
-    source="Worker.startTask, TopicAdmin.createTopicsWithRetry",
+    source="Worker.offsetStoreForExactlyOnceSourceTask, TopicAdmin.createTopics",
 )
 KINDS: Final = (
     MISSING,

@@ -24,7 +24,7 @@ NO_LEADER_ID: Final = FindingKind(
     fix="check --group-id and -b; if they are right, PUT /connectors/<connector>/config with what it is, and again if "
     "that is refused; if it stays refused, restart the leader's worker. If its log has authorization errors, the "
     "worker's principal needs Write on TransactionalId connect-cluster-<group.id>",
-    source="KIP-618",
+    source="KIP-618; DistributedHerder.writeToConfigTopicAsLeader",
 )
 NO_TASK_ID: Final = FindingKind(
     id="EOS111",
@@ -35,7 +35,7 @@ NO_TASK_ID: Final = FindingKind(
     "for transactional.id.expiration.ms (7 days) is forgotten, and the task's next write fails with "
     "InvalidPidMappingException.",
     fix="restart each of them: POST /connectors/<connector>/tasks/<task>/restart, of which the leader writes nothing",
-    source="KIP-98, KIP-618",
+    source="KIP-98, KIP-618; TransactionCoordinator.handleAddPartitionsToTransaction",
 )
 OVERDUE: Final = FindingKind(
     id="EOS112",
@@ -46,7 +46,8 @@ OVERDUE: Final = FindingKind(
     "outcome is decided and has no timeout: markers wait for partitions without leader, or, with brokers before 3.8, "
     "for ever (KAFKA-16352). Fencing is refused there (CONCURRENT_TRANSACTIONS).",
     fix=f"for Ongoing: eosctl fence --transactional-id <id>; for Prepare*: {IN_PREPARE}",
-    source="KIP-98, KAFKA-16352; TransactionMarkerChannelManager",
+    source="KIP-98, KAFKA-16352; TransactionCoordinator.abortTimedOutTransactions, "
+    "TransactionMarkerChannelManager.addTxnMarkersToSend",
 )
 COLLISION: Final = FindingKind(
     id="EOS113",
@@ -56,7 +57,7 @@ COLLISION: Final = FindingKind(
     cause="Connect joins names with dashes and escapes nothing: group `connect` with connector `cluster-x` makes IDs "
     "that begin as those of leaders do.",
     fix="give the connector or the other group another name",
-    source="KIP-618",
+    source="KIP-618; Worker.taskTransactionalId, DistributedConfig.transactionalProducerId",
 )
 PREFIX: Final = FindingKind(
     id="EOS114",
@@ -65,7 +66,7 @@ PREFIX: Final = FindingKind(
     severity=Severity.WARNING,
     cause="Transactional IDs are <group.id>-<connector>-<task>, and ACLs know prefixes only.",
     fix="grant literal IDs, or give the connectors names of which none begins another",
-    source="KIP-618, KIP-290",
+    source="KIP-618, KIP-290; Worker.taskTransactionalId",
     commands=("acl-plan",),
 )
 FOREIGN: Final = FindingKind(
@@ -75,7 +76,7 @@ FOREIGN: Final = FindingKind(
     severity=Severity.INFO,
     cause="They are left over from deleted connectors, or another group's name begins with this one's.",
     fix="nothing for what is left over: it expires; give groups names of which none begins another",
-    source="KIP-618",
+    source="KIP-618; Worker.taskTransactionalId",
 )
 FORGOTTEN: Final = FindingKind(
     id="EOS116",
@@ -87,7 +88,8 @@ FORGOTTEN: Final = FindingKind(
     "`eosctl fence` all end the open transaction of their ID.",
     fix="start the brokers that hold its replicas (`kafka-topics.sh --describe --unavailable-partitions` names them); "
     "restart and fence nothing before that. What hangs already: `eosctl transactions hanging`",
-    source="KIP-98; measured with 3.3.2, 3.6.2, 3.9.2, 4.0.0, 4.1.1, 4.2.0, 4.3.0 and 4.3.1",
+    source="KIP-98; TransactionMarkerChannelManager.addTxnMarkersToBrokerQueue; measured with 3.3.2, 3.6.2, 3.9.2, "
+    "4.0.0, 4.1.1, 4.2.0, 4.3.0 and 4.3.1",
 )
 NEAR_EXPIRY: Final = FindingKind(
     id="EOS117",
@@ -97,7 +99,7 @@ NEAR_EXPIRY: Final = FindingKind(
     cause="A coordinator forgets an ID that nothing was written under for transactional.id.expiration.ms, and the next "
     "write of the task that holds it fails (InvalidPidMappingException).",
     fix="restart each of them: POST /connectors/<connector>/tasks/<task>/restart, which claims the ID again",
-    source="KIP-98",
+    source="KIP-98; TransactionStateManager.removeExpiredTransactionalIds",
     commands=("transactions log",),
 )
 SHARED_IDS: Final = FindingKind(
