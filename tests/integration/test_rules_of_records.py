@@ -157,7 +157,7 @@ def test_an_offset_that_is_not_as_connect_writes_it_is_found_until_it_is_mended(
     write(cluster, OFFSETS, (b"no offsets key", b"x"), (NULL_PARTITION, offset(2)))
     cures = {
         ("EOS081", "disagreeing"): "eosctl migrate-offsets --connector disagreeing --to-topic ",
-        ("EOS082", "unusable"): "eosctl offsets restore FILE --connector unusable --stop",
+        ("EOS082", "unusable"): "eosctl offsets restore <file> --connector unusable --stop",
         ("EOS083", "elsewhere"): "override bootstrap.servers of the connector's producer, consumer and admin alike",
         ("EOS085", OFFSETS): "write a tombstone for each key into every partition but the one that murmur2 gives",
         ("EOS086", OFFSETS): "write a tombstone under the others",

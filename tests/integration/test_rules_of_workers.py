@@ -108,7 +108,7 @@ def test_a_worker_that_does_not_answer_and_tasks_that_wait_for_it(
     finally:
         cluster.start_worker(2)
     assert "start the worker or correct its address" in found["EOS010", url]["cure"]
-    assert "wait: `eosctl upgrade-check --wait 300`" in found["EOS024", "tasks"]["cure"]
+    assert "wait: `eosctl upgrade-check --to <phase> --wait 300`" in found["EOS024", "tasks"]["cure"]
     doctor.sees_no_more(("EOS010", url), ("EOS024", "tasks"), ("EOS024", GROUP))
     for name in ("left", "right"):
         rest.delete(name)

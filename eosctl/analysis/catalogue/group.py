@@ -84,7 +84,8 @@ SIGNATURES: Final = FindingKind(
     severity=Severity.ERROR,
     cause="With connect.protocol=sessioned workers sign their requests to the leader by "
     "inter.worker.signature.algorithm. A leader takes only those in its inter.worker.verification.algorithms; others "
-    "end with 403, and the tasks that asked for a round of fencing are FAILED.",
+    "end with 400 (`key signing algorithm used by other workers`), and the tasks that asked for a round of fencing are "
+    "FAILED.",
     fix="have every worker's inter.worker.verification.algorithms hold the inter.worker.signature.algorithm of all "
     "(both are HmacSHA256 by default), and restart the workers one by one",
     source="DistributedHerder.requestNotSignedProperly, InternalRequestSignature.addToRequest",
