@@ -57,7 +57,7 @@ class SavedTopics(SavedConnect):
     @asked("active topics")
     def active_topics(self, connectors: Sequence[str]) -> Mapping[str, tuple[str, ...] | Skipped] | Skipped:
         """As they were saved."""
-        known = self._evidence if isinstance(self._evidence, Skipped) else self._evidence.active_topics
+        known = NOT_SAVED if isinstance(self._evidence, Skipped) else self._evidence.active_topics
         return known if isinstance(known, Skipped) else {name: known.get(name, NOT_SAVED) for name in connectors}
 
     @asked("offsets of")
