@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from eosctl.codecs.properties import decode_properties
-from eosctl.codecs.secrets import HIDDEN, mask_properties
+from eosctl.codecs.secrets import mask_properties
+from eosctl.model.client_properties import HIDDEN
 
 _KEPT: Final = re.compile(
     r"group\.id|(?:config|offset|status)\.storage\.topic|bootstrap\.servers|connect\.protocol|clusters"

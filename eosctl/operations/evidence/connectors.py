@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Final
 
 from eosctl.analysis.output_topics import output_topics
-from eosctl.analysis.source_stores import server_set
 from eosctl.model.acls import PatternType
+from eosctl.model.client_configs import server_set
 from eosctl.model.client_properties import Property
 from eosctl.model.client_roles import ConnectorConfig
 from eosctl.model.evidence import Evidence, Groups, Outputs
