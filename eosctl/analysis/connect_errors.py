@@ -51,7 +51,7 @@ CONNECT_ERRORS: Final = (
     ),
     ErrorPattern(
         "init-transactions-timeout",
-        (r"initializing transactional state|initTransactions|InitProducerId", r"(?<!Txn)TimeoutException|timed? ?out"),
+        (r"initTransactions|InitProducerId", r"(?<!Txn)TimeoutException|timed? ?out"),
         "The producer found no transaction coordinator in time",
         "__transaction_state cannot be created or has no leader: its replication factor (3) or min ISR (2) is more "
         "than the brokers that live, the classic of one-broker clusters. Or the ID's last transaction is being ended.",
@@ -90,7 +90,7 @@ CONNECT_ERRORS: Final = (
     ),
     ErrorPattern(
         "connector-unsupported",
-        (r"does not support exactly-once semantics with",),
+        (r"does not support exactly-once (semantics|delivery guarantees) with",),
         "The connector does not support exactly-once with this configuration",
         "FileStreamSource needs `file`, MirrorSourceConnector a source consumer with "
         "source.consumer.isolation.level=read_committed; others say in their documentation.",

@@ -11,12 +11,14 @@ from eosctl.model.counts import counted
 from eosctl.model.inspection import InspectedConnector, NextStartRule
 from eosctl.model.report import Finding, FindingKind, Severity
 from eosctl.model.snapshot import Skipped
+from eosctl.model.versions import KafkaVersion
 
 
 @dataclass(frozen=True, slots=True)
 class _Case:
     connector: InspectedConnector
     cluster_has_records: bool
+    version: KafkaVersion
 
     def finding(
         self, kind: FindingKind, message: str, *, cure: str | None = None, severity: Severity | None = None
@@ -32,7 +34,7 @@ class _Case:
             "config_offset": state.config_offset,
             "running_tasks": {"skipped": running.reason} if isinstance(running, Skipped) else running,
         }
-        cure = for_connector(kind.fix, state.name) if cure is None else cure
+        cure = for_connector(kind.fix_for(self.version), state.name) if cure is None else cure
         return kind.finding(state.name, message, evidence, cure=cure, severity=severity)
 
     @property
@@ -42,9 +44,14 @@ class _Case:
         return 0 if isinstance(running, Skipped) else running
 
 
-def connector_findings(connector: InspectedConnector, cluster_has_records: bool) -> Iterator[Finding]:
-    """All that is found about one connector; cluster_has_records tells whether any task count record exists at all."""
-    case = _Case(connector, cluster_has_records)
+def connector_findings(
+    connector: InspectedConnector, cluster_has_records: bool, version: KafkaVersion
+) -> Iterator[Finding]:
+    """All that is found about one connector, with the fixes for workers of this version.
+
+    cluster_has_records tells whether any task count record exists at all.
+    """
+    case = _Case(connector, cluster_has_records, version)
     for rule in _RULES:
         finding = rule(case)
         if finding is not None:
@@ -52,7 +59,7 @@ def connector_findings(connector: InspectedConnector, cluster_has_records: bool)
 
 
 def _restart(case: _Case) -> str:
-    return restart_tasks(case.connector.state.name, range(case.connector.state.task_count or 0))
+    return f"{restart_tasks(case.connector.state.name, range(case.connector.state.task_count or 0))}; {kinds.ONCE_MORE}"
 
 
 def _pending_with_running_tasks(case: _Case) -> Finding | None:

@@ -12,17 +12,18 @@ from eosctl.model.offset_stores import OffsetStores
 from eosctl.model.offsets import MalformedValue
 from eosctl.model.report import Evidence, Finding, Severity
 from eosctl.model.skipped import Skipped
+from eosctl.model.versions import STOPPED_STATE, KafkaVersion
 
 
-def connector_findings(connector: ConnectorOffsets) -> Iterator[Finding]:
-    """All that is found about one connector."""
+def connector_findings(connector: ConnectorOffsets, version: KafkaVersion) -> Iterator[Finding]:
+    """All that is found about one connector, with the fixes for workers of this version."""
     stores = () if isinstance(connector.stores, Skipped) else connector.stores
     if connector.known is False:
         yield from _orphan(connector)
         return
-    yield from _shadowed(connector, stores)
-    yield from _disagreeing(connector, stores)
-    yield from _malformed(connector)
+    yield from _shadowed(connector, stores, version)
+    yield from _disagreeing(connector, stores, version)
+    yield from _malformed(connector, version)
     yield from _null_partition(connector)
     for each in stores[:1] if len(stores) == 1 else ():
         yield from _written_elsewhere(connector.name, each)
@@ -32,7 +33,9 @@ def _evidence(offsets: list[MergedOffset]) -> Evidence:
     return {"offsets": len(offsets), "keys_base64": [base64_of(each.key.raw) for each in offsets[:EXAMPLES]]}
 
 
-def _shadowed(connector: ConnectorOffsets, stores: tuple[OffsetStores, ...]) -> Iterator[Finding]:
+def _shadowed(
+    connector: ConnectorOffsets, stores: tuple[OffsetStores, ...], version: KafkaVersion
+) -> Iterator[Finding]:
     found = [each for each in connector.offsets if each.shadowed]
     if found:
         yield kinds.SHADOWED_OFFSET.finding(
@@ -40,35 +43,38 @@ def _shadowed(connector: ConnectorOffsets, stores: tuple[OffsetStores, ...]) -> 
             f"{len(found)} source partitions have an offset in the worker's topic and none in the connector's own: the "
             "next start of this connector begins from nothing there and copies everything again",
             _evidence(found),
-            cure=_out_of_the_shadow(connector.name, stores),
+            cure=_out_of_the_shadow(connector.name, stores, version),
         )
 
 
-def _out_of_the_shadow(name: str, stores: tuple[OffsetStores, ...]) -> str:
+def _out_of_the_shadow(name: str, stores: tuple[OffsetStores, ...], version: KafkaVersion) -> str:
     """What brings the worker's offsets where the connector looks for them."""
     own = stores[0].connector_specific if stores else None
-    cure = kinds.SHADOWED_OFFSET.fix
+    cure = kinds.SHADOWED_OFFSET.fix_for(version)
     if own is not None and own.place.bootstrap_servers is not None:
         servers = ",".join(sorted(own.place.bootstrap_servers))
+        stops = version >= STOPPED_STATE
         cure = (
-            "stop it (PUT /connectors/<connector>/stop), then copy its offsets to the cluster that it produces to: "
+            f"{'stop it (PUT /connectors/<connector>/stop)' if stops else kinds.DELETED}, then copy its offsets to the "
+            "cluster that it produces to: "
             f"`eosctl migrate-offsets --connector <connector> --to-bootstrap-server {servers} --to-topic <topic>`, and "
-            "resume it"
+            f"{'resume it' if stops else kinds.CREATED_AGAIN}"
         )
-    return for_connector(cure, name).replace("<topic>", "<topic>" if own is None else own.place.topic)
+    return _with_topics(for_connector(cure, name), stores)
 
 
-def _from_the_workers_topic(name: str, stores: tuple[OffsetStores, ...]) -> str:
-    """What brings newer offsets of the workers' topic into the connector's own."""
-    cure = for_connector(kinds.STORES_DISAGREE.fix, name)
+def _with_topics(cure: str, stores: tuple[OffsetStores, ...]) -> str:
+    """The same with the names of the connector's two topics, as far as they are known."""
     own = stores[0].connector_specific if stores else None
-    if own is None or stores[0].worker_global is None:
-        return cure
-    named = cure.replace("<its own topic>", own.place.topic)
-    return named.replace("<the workers' topic>", stores[0].worker_global.place.topic)
+    general = stores[0].worker_global if stores else None
+    for placeholder in ("<topic>", "<its own topic>"):
+        cure = cure if own is None else cure.replace(placeholder, own.place.topic)
+    return cure if general is None else cure.replace("<the workers' topic>", general.place.topic)
 
 
-def _disagreeing(connector: ConnectorOffsets, stores: tuple[OffsetStores, ...]) -> Iterator[Finding]:
+def _disagreeing(
+    connector: ConnectorOffsets, stores: tuple[OffsetStores, ...], version: KafkaVersion
+) -> Iterator[Finding]:
     both = [
         (each, each.worker_global, each.connector_specific)
         for each in connector.offsets
@@ -87,7 +93,7 @@ def _disagreeing(connector: ConnectorOffsets, stores: tuple[OffsetStores, ...]) 
             "connector's own, which is the one that is used: either the connector ran without its own topic meanwhile, "
             "or a transaction was aborted after the worker's copy was written",
             _evidence(stale),
-            cure=_from_the_workers_topic(connector.name, stores),
+            cure=_with_topics(for_connector(kinds.STORES_DISAGREE.fix_for(version), connector.name), stores),
         )
     if behind:
         yield kinds.STORES_DISAGREE.finding(
@@ -100,7 +106,7 @@ def _disagreeing(connector: ConnectorOffsets, stores: tuple[OffsetStores, ...]) 
         )
 
 
-def _malformed(connector: ConnectorOffsets) -> Iterator[Finding]:
+def _malformed(connector: ConnectorOffsets, version: KafkaVersion) -> Iterator[Finding]:
     found = [
         (each, store, store.value)
         for each in connector.offsets
@@ -114,7 +120,7 @@ def _malformed(connector: ConnectorOffsets) -> Iterator[Finding]:
             f"{counted(len(found), 'offset')} cannot be used (the first: {store.topic_partition} offset "
             f"{store.record.offset}, {value.reason}): the connector is answered as if there were none",
             _evidence([each for each, _, _ in found]),
-            cure=for_connector(kinds.MALFORMED_OFFSET.fix, connector.name),
+            cure=for_connector(kinds.MALFORMED_OFFSET.fix_for(version), connector.name),
         )
 
 

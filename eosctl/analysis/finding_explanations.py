@@ -12,7 +12,7 @@ def explain_finding(word: str) -> tuple[Explanation, ...]:
             kind.id,
             kind.title,
             kind.cause,
-            (kind.fix,),
+            kind.fixes,
             kind.source,
             kind.name,
             kind.severity,

@@ -35,11 +35,12 @@ def inspect(
     chosen = [name for name in names if not selected or name in selected]
     connectors = tuple(_inspected(survey.state.state(name), types, running_tasks, group_id) for name in chosen)
     has_records = any(state.task_count_record is not None for state in survey.state.states.values())
+    version = survey.state.reader.version
     findings = (
         *topic_findings(topic, topic_facts),
         *open_transaction(topic, group_id, survey, offsets),
         *record_findings(topic, survey),
-        *(finding for connector in connectors for finding in connector_findings(connector, has_records)),
+        *(finding for connector in connectors for finding in connector_findings(connector, has_records, version)),
     )
     return Inspection(
         topic=topic,

@@ -75,7 +75,7 @@ def uncommitted_offsets(connector: ConnectorOffsets, worker: WorkerSettings) -> 
         f"Workers that are not enabled begin from it, in the first {_shown(first.not_enabled)} instead of "
         f"{_shown(first.enabled)}, and skip what lies between",
         {"offsets": len(found), "examples": [_example(row, phases) for row, phases in found[:SHOWN]]},
-        cure=for_connector(UNCOMMITTED_OFFSET.fix, connector.name),
+        cure=for_connector(UNCOMMITTED_OFFSET.fix_for(worker.version), connector.name),
         severity=severity,
     )
 

@@ -105,7 +105,7 @@ def report_offsets(
         if found is not None and not isinstance(found, Skipped)
     }
     merged = tuple(_merged(topics, records, keys, worker, connectors, reading, selected))
-    found = [finding for connector in merged for finding in connector_findings(connector)]
+    found = [finding for connector in merged for finding in connector_findings(connector, worker.version)]
     found += [finding for connector in merged for finding in producing_elsewhere(connector, clusters)]
     found += [finding for connector in merged for finding in uncommitted_offsets(connector, worker)]
     for place, topic in topics.items():

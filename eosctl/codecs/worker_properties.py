@@ -5,19 +5,33 @@ from collections.abc import Mapping
 from typing import Final
 
 from eosctl.codecs.properties import decode_properties
+from eosctl.codecs.secrets import mask_properties
+from eosctl.model.client_properties import HIDDEN
 
 _KEPT: Final = re.compile(
     r"group\.id|(?:config|offset|status)\.storage\.topic|bootstrap\.servers|connect\.protocol|clusters"
     r"|(?:.+->.+\.|.+\.)?exactly\.once\.source\.support|exactly\.once\.source\.enabled|offset\.flush\.interval\.ms"
     r"|(?:admin\.)?retry\.backoff(?:\.max)?\.ms|dedicated\.mode\.enable\.internal\.rest"
     r"|listeners|rest\.advertised\.(?:host\.name|port|listener)"
+    r"|connector\.client\.config\.override\.(?:policy|allowlist)"
+    r"|inter\.worker\.(?:signature\.algorithm|verification\.algorithms)"
 )
+_OF_CLIENTS: Final = ("producer.", "consumer.", "admin.")
 _DEFAULT_PORT: Final = "8083"
 
 
 def decode_worker_properties(text: str, origin: str) -> Mapping[str, str]:
-    """The settings that decide about exactly-once and where the worker is; all others are left out."""
-    return {key: value for key, value in decode_properties(text, origin=origin).items() if _KEPT.fullmatch(key)}
+    """The settings that decide about exactly-once, where the worker is, and what its connectors' clients inherit.
+
+    All others are left out, and so are those of clients that may be secrets.
+    """
+    found = decode_properties(text, origin=origin)
+    shown = mask_properties(found)
+    return {
+        key: value
+        for key, value in found.items()
+        if _KEPT.fullmatch(key) or (key.startswith(_OF_CLIENTS) and shown[key] != HIDDEN)
+    }
 
 
 def advertised_address(properties: Mapping[str, str]) -> str | None:

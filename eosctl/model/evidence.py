@@ -30,7 +30,8 @@ class WorkerEvidence:
     """What one worker says about itself.
 
     enabled is the answer of the validate probe: whether this very worker has exactly.once.source.support=enabled; the
-    probe does not distinguish preparing from disabled. connectors are the names that this worker knows.
+    probe does not distinguish preparing from disabled. connectors are the names that this worker knows; plugins the
+    classes of its connector plugins with the version that each names.
     """
 
     url: str
@@ -38,6 +39,7 @@ class WorkerEvidence:
     kafka_cluster_id: str
     enabled: bool | Skipped = NOT_READ
     connectors: frozenset[str] | Skipped = NOT_READ
+    plugins: Mapping[str, str] | Skipped = NOT_READ
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +95,20 @@ class TransactionLog:
         return self.leaders.get(coordinator_partition(transactional_id, self.facts.partitions), -1)
 
 
+Groups = Mapping[str, ConnectGroup | Skipped]
+"""Groups by ID, as their coordinators describe them."""
+Topics = Mapping[str, TopicFacts | Skipped | None]
+"""Topics by name; None: there is none."""
+Outputs = Mapping[str, tuple[str, ...] | Skipped]
+"""The topics that each connector writes to, by its name."""
+
+
 @dataclass(frozen=True, slots=True)
 class ClusterEvidence:
-    """The part of Evidence that only a snapshot's own section keeps; its other sections hold or give the rest."""
+    """The part of Evidence that only a snapshot's own section keeps; its other sections hold or give the rest.
+
+    active_topics are those that Connect saw each connector use.
+    """
 
     workers: Mapping[str, WorkerEvidence | Skipped] | Skipped
     group: ConnectGroup | Skipped
@@ -104,6 +117,10 @@ class ClusterEvidence:
     transaction_log: TransactionLog | Skipped | None
     leaderless: frozenset[TopicPartition] | Skipped
     broker_releases: Mapping[int, Release | Skipped] | Skipped
+    active_topics: Outputs | Skipped = NOT_READ
+    topics: Topics | Skipped = NOT_READ
+    other_groups: Groups | Skipped = NOT_READ
+    groups_elsewhere: Groups | Skipped = NOT_READ
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +138,10 @@ class Evidence:
     missing from them; idle_since the time of the last record (ms since the epoch) in the transaction log of each of
     those IDs that has no ongoing transaction;
     offset_findings those of `offsets show`; groups the protocol type (consumer, connect, …) of each group by
-    name; acl_differences what workers and connectors need in phases preparing and enabled, against the cluster's ACLs.
+    name; acl_differences what workers and connectors need in phases preparing and enabled, against the cluster's ACLs;
+    outputs the topics that each source connector writes to here; topics the settings of those, and of the offsets
+    topics that connectors have of their own; other_groups the Connect groups that may have an ID of the tasks;
+    groups_elsewhere, by connector that writes to another Kafka cluster, the group there that has the workers' group.id.
     """
 
     as_of: int
@@ -146,6 +166,10 @@ class Evidence:
     offset_findings: tuple[Finding, ...] | Skipped = NOT_READ
     groups: Mapping[str, str] | Skipped = NOT_READ
     acl_differences: Mapping[SourceSupport, AclDifference] | Skipped = NOT_READ
+    outputs: Outputs | Skipped = NOT_READ
+    topics: Topics | Skipped = NOT_READ
+    other_groups: Groups | Skipped = NOT_READ
+    groups_elsewhere: Groups | Skipped = NOT_READ
 
     def missing(self, names: Iterable[str]) -> tuple[tuple[str, Skipped], ...]:
         """Those of the named facts that were not read, with the reasons."""

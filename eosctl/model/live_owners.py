@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final, Self
 
 from eosctl.model.counts import some
-from eosctl.model.evidence import ConnectGroup, GroupMember
+from eosctl.model.evidence import ConnectGroup, GroupMember, Groups
 from eosctl.model.groups import CONNECT_PROTOCOL
 from eosctl.model.names import LEADER_PREFIX, ConnectorTaskId, leader_transactional_id
 from eosctl.model.skipped import Skipped
@@ -25,8 +25,6 @@ AT_WORK: Final = frozenset({"RUNNING", "PAUSED", "RESTARTING"})
 NO_MEMBERS: Final = ConnectGroup("Dead", "", "", ())
 """A group that does not exist."""
 
-Groups = Mapping[str, ConnectGroup | Skipped]
-"""Groups by ID, as their coordinators describe them."""
 Stem = tuple[str, int]
 """`<group.id>-<connector>` and the task's number."""
 

@@ -4,10 +4,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Final, Self
+from typing import Final, NamedTuple, Self
 
 from eosctl.errors import EXIT_FINE, EXIT_FOUND, EXIT_INCOMPLETE, EosctlError
 from eosctl.model.coverage import Coverage
+from eosctl.model.versions import KafkaVersion
 
 Evidence = Mapping[str, object]
 NO_EVIDENCE: Final[Evidence] = MappingProxyType({})
@@ -25,6 +26,13 @@ SEVERITIES: Final = tuple(Severity)
 """The worst first."""
 
 
+class OlderFix(NamedTuple):
+    """What to do instead where the workers are older than `before`."""
+
+    before: KafkaVersion
+    fix: str
+
+
 @dataclass(frozen=True, slots=True)
 class FindingKind:
     """What a finding can be about; every kind is declared once, in analysis/catalogue.
@@ -32,7 +40,8 @@ class FindingKind:
     id (EOS001) is stable and never used for another kind. name is its readable form, stable too; kinds of one fault in
     several topics share it. severity is the worst that its findings have. cause says why it matters, fix which commands
     help, with <connector>, <topic> and the like where a finding has names; source says where the facts are from.
-    commands are those that report it, beside doctor and upgrade-check where a rule asks for it.
+    commands are those that report it, beside doctor and upgrade-check where a rule asks for it. older is the fix for
+    workers that do not know what the fix asks for.
     """
 
     id: str
@@ -43,6 +52,19 @@ class FindingKind:
     fix: str
     source: str
     commands: tuple[str, ...] = ()
+    older: OlderFix | None = None
+
+    def fix_for(self, version: KafkaVersion) -> str:
+        """The fix that workers of this version can carry out."""
+        return self.fix if self.older is None or version >= self.older.before else self.older.fix
+
+    @property
+    def fixes(self) -> tuple[str, ...]:
+        """The fix, and the older one with the version that it is for."""
+        return (
+            self.fix,
+            *(() if self.older is None else (f"with workers before {self.older.before}: {self.older.fix}",)),
+        )
 
     def finding(
         self,

@@ -26,7 +26,8 @@ class PartitionOffsets:
 class TopicFacts:
     """A topic as the cluster describes it; settings are its effective configs, Skipped where they could not be read.
 
-    in_sync is the number of replicas in sync of the partition that has fewest; None where it is not known.
+    in_sync is the number of replicas in sync of the partition that has fewest; None where it is not known. leaderless
+    are the partitions that have no leader.
     """
 
     name: str
@@ -34,6 +35,7 @@ class TopicFacts:
     replication_factor: int
     settings: Mapping[str, str] | Skipped = field(default_factory=lambda: not_asked("not asked"))
     in_sync: int | None = None
+    leaderless: tuple[int, ...] = ()
 
     def setting(self, key: str) -> str | Skipped:
         """The value of one of its configs."""

@@ -78,6 +78,14 @@ def _auditing(client: Client, connector: ConnectorConfig) -> Iterator[Need]:
             symptom="eosctl audit and eosctl transactions hanging end with exit code 5",
             loss="auditing what is in this topic, and finding hanging transactions there",
         )
+        yield client.needs(
+            Operation.DESCRIBE_CONFIGS,
+            pattern,
+            "whether what connectors commit there survives the loss of a broker is checked",
+            source="KafkaApis.handleDescribeConfigsRequest",
+            symptom="eosctl doctor cannot tell of EOS150 and EOS151",
+            loss="findings about the topic's settings",
+        )
 
 
 def _writing(planner: Planner, client: Client) -> Iterator[Need]:

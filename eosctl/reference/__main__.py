@@ -8,7 +8,7 @@ The tree is read as data (commands.describe), so there is no second copy of it t
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +17,7 @@ from eosctl.analysis.rules.registry import RULES, commands_reporting
 from eosctl.cli import PROGRAM, root_command
 from eosctl.reference.man_pages import man_page
 from eosctl.reference.markdown import pages
+from eosctl.reference.proofs import proofs
 from eosctl.reference.shell_scripts import SCRIPTS
 from eosctl.render.views.rules import findings_page
 from eosctl.shell.command_tree import page_name, walk
@@ -24,26 +25,26 @@ from eosctl.shell.command_tree import page_name, walk
 GENERATED: Final = "made by `make reference`: do not edit"
 
 
-def generated() -> dict[Path, str]:
-    """Every generated file by its path in the checkout, with the text that it should have."""
+def generated(root: Path) -> dict[Path, str]:
+    """Every generated file by its path in the checkout at `root`, with the text that it should have."""
     commands = list(walk(root_command(), PROGRAM))
     files = {Path("completions", name): text.format(generated=GENERATED) for name, text in SCRIPTS.items()}
     files |= {Path("man", f"{page_name(each.path)}.1"): man_page(each, GENERATED) for each in commands}
     files |= {Path("docs", "reference", f"{name}.md"): text for name, text in pages(commands, GENERATED).items()}
-    return files | {Path("docs", "rules.md"): _findings_page()}
+    return files | {Path("docs", "rules.md"): _findings_page(proofs(root))}
 
 
-def _findings_page() -> str:
+def _findings_page(proved: Mapping[str, str]) -> str:
     rules = {rule.id: rule for rule in RULES}
     themes = {
         theme.title: [(kind, rules.get(kind.id), commands_reporting(kind)) for kind in theme.kinds] for theme in THEMES
     }
-    return findings_page(themes, {theme.title: theme.numbers for theme in THEMES})
+    return findings_page(themes, {theme.title: theme.numbers for theme in THEMES}, proved)
 
 
 def main(args: Sequence[str], root: Path) -> int:
     """Write or check the files under `root`; 1 where a check finds a difference."""
-    files = generated()
+    files = generated(root)
     made = (path.relative_to(root) for pattern in ("man/*.1", "docs/reference/*.md") for path in root.glob(pattern))
     stale = [path for path in made if path not in files]
     if "--check" in args:

@@ -16,10 +16,9 @@ from eosctl.model.client_roles import ConnectorConfig
 from eosctl.model.clock import ClusterClock
 from eosctl.model.cluster_acls import ClusterAcls
 from eosctl.model.coverage import Coverage, unread_in
-from eosctl.model.evidence import ConnectGroup, InternalTopic, TransactionLog, WorkerEvidence
+from eosctl.model.evidence import ConnectGroup, Groups, InternalTopic, Topics, TransactionLog, WorkerEvidence
 from eosctl.model.groups import ListedGroup
 from eosctl.model.hanging import OpenTransaction, PendingCommit, TransactionalIdAccess, WaitingGroup
-from eosctl.model.live_owners import Groups
 from eosctl.model.names import TopicPartition
 from eosctl.model.offset_stores import SourceSupport, StorePlace
 from eosctl.model.offsets import OffsetsTopic
@@ -90,6 +89,9 @@ class ClusterReader(TopicReader, Protocol):
     def internal_topic(self, role: str, name: str) -> InternalTopic:
         """The workers' topic for `role` (config, offsets or status) with its settings."""
 
+    def topic_facts(self, names: Collection[str]) -> Topics | Skipped:
+        """Each of these topics with its settings; None where it does not exist."""
+
     def transaction_log_topic(self) -> TransactionLog | Skipped | None:
         """`__transaction_state` and who leads its partitions; None before the first transactional ID is used."""
 
@@ -124,6 +126,12 @@ class ClusterReader(TopicReader, Protocol):
 
     def connect_groups(self, group_ids: Collection[str]) -> Groups | Skipped:
         """Each of these groups with the tasks of its members; without members where it does not exist."""
+
+    def groups_elsewhere(self, group_id: str, servers: Mapping[str, Servers]) -> Groups | Skipped:
+        """The group of this ID in the Kafka cluster behind the bootstrap.servers of each connector.
+
+        A connector whose servers lead to this cluster is left out.
+        """
 
     def worker_evidence(self) -> Mapping[str, WorkerEvidence | Skipped] | Skipped:
         """What each worker says of itself, by its address."""

@@ -45,9 +45,8 @@ def _worker(url: str, timeout_s: float) -> WorkerEvidence:
     version = version_of(facts)
     support = or_skipped(lambda: probe_source_support([url], timeout_s))
     enabled = support if isinstance(support, Skipped) else support is SourceSupport.ENABLED
-    return WorkerEvidence(
-        url, version, facts.kafka_cluster_id, enabled, or_skipped(lambda: _connector_names(url, timeout_s))
-    )
+    names, plugins = or_skipped(lambda: _connector_names(url, timeout_s)), or_skipped(lambda: _plugins(url, timeout_s))
+    return WorkerEvidence(url, version, facts.kafka_cluster_id, enabled, names, plugins)
 
 
 def _connector_names(url: str, timeout_s: float) -> frozenset[str]:
@@ -55,6 +54,15 @@ def _connector_names(url: str, timeout_s: float) -> frozenset[str]:
         body = rest.get("/connectors")
     with decoding(f"{url}/connectors answered no list of connectors"):
         return frozenset(texts_of(body))
+
+
+def _plugins(url: str, timeout_s: float) -> Mapping[str, str]:
+    """Connector classes with the versions that they name."""
+    with RestClient(url, timeout_s) as rest:
+        body = rest.get("/connector-plugins")
+    if not isinstance(body, list) or not all(isinstance(each, dict) and "class" in each for each in body):
+        raise Undecodable(f"{url}/connector-plugins answered something else than a list of plugins")
+    return {str(each["class"]): str(each.get("version")) for each in body}
 
 
 def read_preflight(urls: Sequence[str], timeout_s: float) -> Mapping[str, tuple[str, ...] | Skipped]:

@@ -1,12 +1,12 @@
 """Settings of brokers, internal topics and the transaction log, for the rules. What may not be read is Skipped."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from eosctl.clients.leaders import partition_leaders
-from eosctl.model.evidence import InternalTopic, TransactionLog
+from eosctl.model.evidence import InternalTopic, Topics, TransactionLog
 from eosctl.model.skipped import Skipped, or_skipped
 from eosctl.model.topics import TopicFacts
 from eosctl.model.versions import KafkaVersion, Release
@@ -19,6 +19,7 @@ TRANSACTION_LOG: Final = "__transaction_state"
 BROKER_KEYS: Final = (
     *("transaction.max.timeout.ms", "transactional.id.expiration.ms", "transaction.partition.verification.enable"),
     *("transaction.state.log.replication.factor", "transaction.state.log.min.isr"),
+    "transaction.state.log.num.partitions",
 )
 
 FIRST: Final = KafkaVersion(0, 11)
@@ -61,6 +62,14 @@ def read_topic(wire: "Wire", name: str) -> TopicFacts | None:
     if facts is None:
         return None
     return replace(facts, settings=topic_settings(wire, name))
+
+
+def read_topics(wire: "Wire", names: Iterable[str]) -> Topics:
+    """Each topic with its settings, those of one after the other; Skipped where Describe on it is missing."""
+    found: dict[str, TopicFacts | Skipped | None] = {}
+    for name in sorted(set(names)):
+        found[name] = or_skipped(partial(_or_none, wire, name))
+    return found
 
 
 def read_internal_topic(wire: "Wire", role: str, name: str) -> InternalTopic:

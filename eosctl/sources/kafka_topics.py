@@ -42,7 +42,8 @@ def _facts(wire: Wire, topic: Response) -> TopicFacts | None:
         raise protocol_error(topic.error_code, principal=wire.principal, operation="Describe", resource=resource)
     replicas = min((len(partition.replica_nodes) for partition in topic.partitions), default=0)
     in_sync = min((len(partition.isr_nodes) for partition in topic.partitions), default=None)
-    return TopicFacts(topic.name, len(topic.partitions), replicas, in_sync=in_sync)
+    leaderless = tuple(sorted(each.partition_index for each in topic.partitions if each.leader_id == NO_LEADER))
+    return TopicFacts(topic.name, len(topic.partitions), replicas, in_sync=in_sync, leaderless=leaderless)
 
 
 def topic_ids(wire: Wire, topics: Iterable[str]) -> Mapping[str, str | None]:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Protocol
 
 from eosctl.codecs.config_topic import decode_config_records
@@ -10,7 +10,7 @@ from eosctl.codecs.principals import mask_all_but_principals
 from eosctl.codecs.secrets import mask_properties
 from eosctl.errors import EosctlError
 from eosctl.model.cluster_acls import ClusterAcls
-from eosctl.model.evidence import InternalTopic, TransactionLog
+from eosctl.model.evidence import ConnectGroup, Groups, InternalTopic, Topics, TransactionLog
 from eosctl.model.groups import ListedGroup
 from eosctl.model.hanging import TransactionalIdAccess
 from eosctl.model.names import TopicPartition, coordinator_partition
@@ -30,6 +30,7 @@ from eosctl.model.transactions import (
 )
 from eosctl.sources import (
     cluster_acls,
+    connect_group,
     kafka_evidence,
     kafka_groups,
     kafka_log,
@@ -143,6 +144,11 @@ class LiveCluster(LiveGroups):
         """Its settings are Skipped where DescribeConfigs is missing."""
         return kafka_evidence.read_internal_topic(self._wire, role, name)
 
+    @asked("settings of topic")
+    def topic_facts(self, names: Collection[str]) -> Topics | Skipped:
+        """Two requests for each."""
+        return or_skipped(lambda: kafka_evidence.read_topics(self._wire, names))
+
     @asked("the transaction log's partitions")
     def transaction_log_topic(self) -> TransactionLog | Skipped | None:
         """None before the first transactional ID is used."""
@@ -188,6 +194,23 @@ class LiveCluster(LiveGroups):
         found = {servers: self._others.cluster_id(servers) for servers in dict.fromkeys(places) if servers is not None}
         self.note("the cluster at", {",".join(sorted(servers)): each for servers, each in found.items()})
         return found
+
+    def groups_elsewhere(self, group_id: str, servers: Mapping[str, Servers]) -> Groups | Skipped:
+        """Requested with the identity of the cluster at hand."""
+        ids = self.cluster_ids(servers.values())
+        found: dict[str, ConnectGroup | Skipped] = {}
+        for name, place in servers.items():
+            there = ids[place]
+            if isinstance(there, Skipped):
+                found[name] = there
+            elif there != self.cluster_id:
+                found[name] = or_skipped(partial(self._group_at, place, group_id))
+        self.note("the group elsewhere of connector", found)
+        return found
+
+    def _group_at(self, place: Servers, group_id: str) -> ConnectGroup | Skipped:
+        with self._others.wire_to(place) as wire:
+            return connect_group.read_connect_group(wire, group_id)
 
     @asked("offsets topic {0}")
     def offsets_topic(self, place: StorePlace) -> OffsetsTopic | None:

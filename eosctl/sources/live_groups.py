@@ -2,8 +2,7 @@
 
 from collections.abc import Collection
 
-from eosctl.model.evidence import ConnectGroup
-from eosctl.model.live_owners import Groups
+from eosctl.model.evidence import ConnectGroup, Groups
 from eosctl.model.skipped import Skipped, or_skipped
 from eosctl.sources import connect_group
 from eosctl.sources.cluster_reader import asked

@@ -6,10 +6,9 @@ from typing import Final
 from eosctl.errors import EosctlError, Unreachable, UsageError
 from eosctl.model.clock import ClusterClock
 from eosctl.model.cluster_acls import ClusterAcls
-from eosctl.model.evidence import ConnectGroup, InternalTopic, TransactionLog
+from eosctl.model.evidence import ConnectGroup, Groups, InternalTopic, Topics, TransactionLog
 from eosctl.model.groups import ListedGroup
 from eosctl.model.hanging import OpenTransaction, PendingCommit, TransactionalIdAccess, WaitingGroup
-from eosctl.model.live_owners import Groups
 from eosctl.model.names import TopicPartition, coordinator_partition
 from eosctl.model.offset_stores import StorePlace
 from eosctl.model.offsets import OffsetsTopic
@@ -104,6 +103,12 @@ class SavedCluster(SavedTopics):
             (each for each in saved if (each.role, each.name) == (role, name)), InternalTopic(role, name, NOT_SAVED)
         )
 
+    @asked("settings of topic")
+    def topic_facts(self, names: Collection[str]) -> Topics | Skipped:
+        """Skipped for one that no connector had when the snapshot was saved."""
+        known = self._evidence if isinstance(self._evidence, Skipped) else self._evidence.topics
+        return known if isinstance(known, Skipped) else {name: known.get(name, NOT_SAVED) for name in names}
+
     @asked("the transaction log's partitions")
     def transaction_log_topic(self) -> TransactionLog | Skipped | None:
         """As they were saved."""
@@ -134,8 +139,18 @@ class SavedCluster(SavedTopics):
 
     @asked("Connect groups")
     def connect_groups(self, group_ids: Collection[str]) -> Groups | Skipped:  # the port's signature
-        """No snapshot holds other groups than the workers' own."""
-        return {each: self.connect_group(each) if each == self.group_id else NOT_SAVED for each in group_ids}
+        """The workers' own, and those that might have had an ID of their connectors' tasks."""
+        others = self._evidence if isinstance(self._evidence, Skipped) else self._evidence.other_groups
+        known = {} if isinstance(others, Skipped) else others
+        return {
+            each: self.connect_group(each) if each == self.group_id else known.get(each, NOT_SAVED)
+            for each in group_ids
+        }
+
+    @asked("the groups elsewhere")
+    def groups_elsewhere(self, group_id: str, servers: Mapping[str, Servers]) -> Groups | Skipped:
+        """As they were saved."""
+        return self._evidence if isinstance(self._evidence, Skipped) else self._evidence.groups_elsewhere
 
     # -- offsets ------------------------------------------------------------------------------------------------------
 

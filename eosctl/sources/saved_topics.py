@@ -56,8 +56,9 @@ class SavedTopics(SavedConnect):
 
     @asked("active topics")
     def active_topics(self, connectors: Sequence[str]) -> Mapping[str, tuple[str, ...] | Skipped] | Skipped:
-        """No snapshot holds them."""
-        return NOT_SAVED
+        """As they were saved."""
+        known = NOT_SAVED if isinstance(self._evidence, Skipped) else self._evidence.active_topics
+        return known if isinstance(known, Skipped) else {name: known.get(name, NOT_SAVED) for name in connectors}
 
     @asked("offsets of")
     def bounds(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, PartitionOffsets]:

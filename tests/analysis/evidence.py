@@ -23,13 +23,15 @@ BROKER = {
     "transaction.partition.verification.enable": "true",
     "transaction.state.log.replication.factor": "3",
     "transaction.state.log.min.isr": "2",
+    "transaction.state.log.num.partitions": "50",
 }
 FILE = {"group.id": "g", "exactly.once.source.support": "enabled", "config.storage.topic": "connect-configs"}
+PLUGINS = {"org.example.Source": "1"}
 COMPACT = {"cleanup.policy": "compact", "min.insync.replicas": "2"}
 
 
-def worker(url, version="4.3.1", *, enabled=True, cluster="K", connectors=("x",)):
-    return WorkerEvidence(url, KafkaVersion.parse(version), cluster, enabled, frozenset(connectors))
+def worker(url, version="4.3.1", *, enabled=True, cluster="K", connectors=("x",), plugins=PLUGINS):
+    return WorkerEvidence(url, KafkaVersion.parse(version), cluster, enabled, frozenset(connectors), plugins)
 
 
 def described(name, state=TransactionState.EMPTY, start_ms=None, partitions=()):
@@ -53,10 +55,10 @@ def topic(role="config", partitions=1, factor=3, **settings):
     return InternalTopic(role, f"connect-{role}", TopicFacts(f"connect-{role}", partitions, factor, COMPACT | named))
 
 
-def transaction_log(factor=3, leaders=None, **settings):
+def transaction_log(factor=3, leaders=None, partitions=50, **settings):
     named = {"min.insync.replicas": "2"} | {key.replace("_", "."): value for key, value in settings.items()}
-    facts = TopicFacts("__transaction_state", 50, factor, named)
-    return TransactionLog(facts, {number: number % 3 for number in range(50)} if leaders is None else leaders)
+    facts = TopicFacts("__transaction_state", partitions, factor, named)
+    return TransactionLog(facts, {number: number % 3 for number in range(partitions)} if leaders is None else leaders)
 
 
 def acls(*missing, phases=tuple(SourceSupport)):
@@ -99,6 +101,10 @@ HEALTHY = Evidence(
     offset_findings=(),
     groups={"g": "connect"},
     acl_differences=acls(),
+    outputs={"x": ("out",)},
+    topics={"out": TopicFacts("out", 3, 3, {"min.insync.replicas": "2"}, in_sync=3)},
+    other_groups={},
+    groups_elsewhere={},
 )
 
 

@@ -19,14 +19,14 @@ NAMES = """
     001 worker-too-old  002 mixed-versions  003 known-bugs
     010 worker-silent  011 workers-elsewhere  012 mixed-phases  013 exactly-once-not-enabled
     014 file-contradicts-worker  015 invalid-support-value  016 draft-names  017 worker-files-disagree
-    018 two-steps-away
+    018 two-steps-away  019 plugins-differ
     020 no-such-group  021 unnamed-worker  022 worker-knows-other-connectors  023 unsigned-requests
-    024 tasks-moving  025 shared-worker-address
+    024 tasks-moving  025 shared-worker-address  026 override-policies-differ  027 signatures-refused
     030 fencing-too-slow  031 fencing-timeout-refused  032 fencing-not-proved
     040 transaction-log-unwritable  041 transaction-log-leaderless  042 transaction-log-thinly-replicated
-    043 partition-verification-off  044 transactional-ids-expire-early
+    043 partition-verification-off  044 transactional-ids-expire-early  045 transaction-log-repartitioned
     050 missing-internal-topic  051 more-than-one-partition  052 wrong-cleanup-policy  053 internal-topic-unwritable
-    054 internal-topic-thinly-replicated
+    054 internal-topic-thinly-replicated  055 own-offsets-topic-missing
     060 not-a-config-topic  061 mixed-writers  062 interleaved-leaders  063 open-transaction  064 poison-record
     065 fatal-record  066 malformed-record  067 invalid-keys  068 pending-fencing-with-running-tasks
     069 task-count-mismatch  070 commit-without-task-count-record  071 inconsistent-connector
@@ -38,13 +38,15 @@ NAMES = """
     100 exactly-once-unsupported  101 exactly-once-not-required  102 override-ignored
     103 override-breaks-idempotence  104 transaction-timeout-too-long  105 transaction-interval-too-long
     106 mirror-reads-uncommitted  107 mirror-without-internal-rest  108 tasks-failed
+    109 connector-transactions-unbound
     110 leader-id-unknown  111 task-ids-unknown  112 transaction-overdue  113 task-and-leader-share-id
     114 transactional-id-prefix  115 foreign-transactional-ids  116 open-transaction-without-leader
-    117 transactional-id-near-expiry
+    117 transactional-id-near-expiry  118 task-ids-shared  119 group-id-elsewhere
     120 consumers-read-uncommitted  121 sink-reads-uncommitted
     130 leader-acl-missing  131 task-acl-missing  132 connect-acls-missing  133 transactional-id-collision
     134 override-refused  135 override-policy-unknown  136 topics-unknown  137 own-kafka-client  138 tasks-unknown
     139 authorizer-setting-hidden  140 reference-unresolved  141 acl-denied  142 acl-partly-denied
+    150 output-loses-committed  151 output-unwritable
     200 offset-set-back  201 offset-repeated  202 plain-offsets-write  203 zombie-writer  204 offsets-removed
     205 offset-not-taken-over  206 offsets-altered  207 snapshot-begun-again  208 snapshot-unclear
     210 data-without-offsets  211 missing-marker  212 mixed-markers  213 data-outside-transaction
@@ -111,7 +113,7 @@ def test_every_kind_says_what_it_is_why_it_matters_and_what_to_do() -> None:
 def test_every_id_and_every_name_is_explained_in_any_case(kind: FindingKind) -> None:
     [explained] = explain_finding(kind.id.lower())
     assert (explained.id, explained.name, explained.title) == (kind.id, kind.name, kind.title)
-    assert (explained.cause, explained.commands, explained.source) == (kind.cause, (kind.fix,), kind.source)
+    assert (explained.cause, explained.commands, explained.source) == (kind.cause, kind.fixes, kind.source)
     assert kind.id in [each.id for each in explain_finding(kind.name.upper())]
 
 

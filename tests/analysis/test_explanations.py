@@ -48,7 +48,7 @@ ERRORS = "org.apache.kafka.common.errors."
         ("COORDINATOR_NOT_AVAILABLE", ["coordinator-not-available"]),
         ("This worker does not have exactly-once source support enabled.", ["worker-not-enabled"]),
         ("The connector does not implement the API required for preflight validation", ["connector-does-not-say"]),
-        ("The connector does not support exactly-once semantics with the provided configuration.",
+        ("The connector does not support exactly-once delivery guarantees with the provided configuration.",
          ["connector-unsupported"]),
         ("Source tasks may not produce to their own offsets topics when", ["own-offsets-topic"]),
         ("Internal request contained invalid signature.", ["request-signature"]),

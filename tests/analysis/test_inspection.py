@@ -50,6 +50,14 @@ class TestConnectors:
         assert found(log)["task-count-mismatch"].evidence["task_count_record"] == 4
         assert "task-count-mismatch" not in found(log.commit("x", 0))
 
+    @pytest.mark.parametrize(
+        ("version", "action"), [("3.4.1", "DELETE /connectors/x;"), ("3.5.0", "PUT /connectors/x/stop)")]
+    )
+    def test_what_workers_cannot_stop_is_deleted_and_created_again(self, version, action):
+        log = Log().config("x").tasks("x", 0, 1).commit("x", 2).fencing("x", 4)
+        finding = inspected(log, Reader(KafkaVersion.parse(version))).findings[0]
+        assert action in finding.cure
+
     def test_a_source_without_a_record_on_a_cluster_that_has_records(self):
         log = Log().healthy("x", 1).config("y").tasks("y", 0).commit("y", 1)
         assert set(found(log, types={"x": "source", "y": "source"})) == {"commit-without-task-count-record"}

@@ -26,6 +26,20 @@ def test_a_shadowed_offset_is_an_error_of_its_connector() -> None:
     assert finding.evidence == {"offsets": 1, "keys_base64": [base64.b64encode(KEY.encode()).decode()]}
 
 
+def test_no_fix_stops_a_connector_of_workers_that_cannot() -> None:
+    old, new = record(0, KEY, '{"p":1}'), record(0, KEY, '{"p":2}', timestamp=AS_OF + 1)
+    cases = {
+        "shadowed-offset": (topic("global", [old]), topic("own")),
+        "stores-disagree": (topic("global", [new]), topic("own", [old])),
+        "malformed-offset": (topic("global", [record(0, KEY, "[1]")]), topic("own", [old])),
+    }
+    for name, topics in cases.items():
+        before = found(*topics, configs=OWN, settings=worker(version=KafkaVersion(3, 4, 1)))[name].cure
+        assert ("/stop" in before, "--stop" in before) == (False, False), name
+        assert "delete it (DELETE /connectors/c; its offsets stay)" in before, name
+        assert "--stop" in found(*topics, configs=OWN)[name].cure, name
+
+
 def test_stores_that_disagree_matter_where_the_worker_s_is_newer() -> None:
     old, new = record(0, KEY, '{"p":1}'), record(0, KEY, '{"p":2}', timestamp=AS_OF + 1)
     behind = found(topic("global", [old]), topic("own", [new]), configs=OWN)

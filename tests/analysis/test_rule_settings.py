@@ -225,6 +225,21 @@ def test_a_log_whose_min_isr_may_not_be_read_cannot_be_judged() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("log", "outcome"),
+    [
+        (transaction_log(min_insync_replicas="1"), "found"),
+        (transaction_log(2, min_insync_replicas="1"), "found"),
+        (transaction_log(), "fine"),
+        (replace(transaction_log(), facts=replace(transaction_log().facts, settings=Skipped("denied"))), "cannot tell"),
+    ],
+)
+def test_a_log_of_which_one_replica_may_hold_the_last_writes_is_thin(log, outcome) -> None:
+    assert answer("EOS042", but(transaction_log=log)).outcome == outcome
+    one = but(transaction_log=transaction_log(1, min_insync_replicas="1"), brokers={0: BROKER})
+    assert answer("EOS042", one).outcome == "fine"
+
+
 @pytest.mark.parametrize(("in_sync", "factor", "cure"), [(1, 3, "start the brokers"), (1, 1, "raise the replication")])
 def test_an_internal_topic_is_held_to_its_replicas_in_sync(in_sync, factor, cure) -> None:
     offsets = topic("offsets", 25, factor)

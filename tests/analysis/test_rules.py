@@ -14,10 +14,11 @@ from eosctl.model.acls import Operation
 from eosctl.model.acls import topic as topic_pattern
 from eosctl.model.client_roles import ClientRole
 from eosctl.model.evidence import UNKNOWN_PRINCIPAL, ConnectGroup, Evidence, GroupMember
-from eosctl.model.names import TopicPartition
+from eosctl.model.names import ConnectorTaskId, TopicPartition
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.report import Severity
 from eosctl.model.skipped import Skipped
+from eosctl.model.topics import TopicFacts
 from eosctl.model.transactions import TransactionState
 from eosctl.model.versions import KafkaVersion, Release
 from eosctl.model.workers import ConnectorStatus, TaskStatus
@@ -62,6 +63,18 @@ def tasks(count, **config):
 
 OUT_1 = TopicPartition("out", 1)
 ONE_COORDINATOR = transaction_log(leaders=dict.fromkeys(range(50), 1))
+POLICY = "connector.client.config.override.policy"
+OWN = {"offsets.storage.topic": "own"}
+OTHERS = {
+    "group_id": "a",
+    "statuses": {"b-c": status(0, name="b-c")},
+    "inspection": UNREAD,
+    "other_groups": {
+        "a-b": ConnectGroup(
+            "Stable", "connect", "sessioned", (GroupMember("1", "http://o", (ConnectorTaskId("c", 0),)),)
+        )
+    },
+}
 CONDITIONS = [
     ("EOS001", but(workers={A: worker(A, "3.2.3"), B: worker(B)}), A, "3.2.3"),
     ("EOS002", but(workers={A: worker(A, "3.9.2"), B: worker(B)}), "workers", "3.9.2, 4.3.1"),
@@ -78,6 +91,17 @@ CONDITIONS = [
     ("EOS016", but(inspection=inspection(Log().healthy("x", 1).put("tasks-count-x", {"tasks": 1}))), "connect-configs",
      "tasks-fencing"),
     ("EOS017", but(worker_files={A: FILE, B: FILE | {"group.id": "h"}}), "group.id", "different values"),
+    ("EOS019", but(workers={A: worker(A), B: worker(B, plugins={})}), "org.example.Source", f"is missing on {B}"),
+    ("EOS026", but(worker_files={A: FILE, B: FILE | {POLICY: "None"}}), POLICY, "different values"),
+    ("EOS027", but(worker_files={A: FILE, B: FILE | {"inter.worker.signature.algorithm": "HmacSHA512"}}), B,
+     f"signs with HmacSHA512, which inter.worker.verification.algorithms of {A}, {B}"),
+    ("EOS045", but(transaction_log=transaction_log(partitions=60)), "__transaction_state", "has 60 partitions"),
+    ("EOS055", but(inspection=inspection(**OWN), topics={"own": None}), "x", "no topic own"),
+    ("EOS109", but(inspection=inspection(**{"transaction.boundary": "connector"})), "x", "after 60000 ms"),
+    ("EOS118", but(**OTHERS), "b-c", "a-b-c-0 is also the ID of task 0 of connector c in Connect cluster a-b"),
+    ("EOS119", but(groups_elsewhere={"x": members("http://there")}), "x", "1 member"),
+    ("EOS150", but(topics={"out": TopicFacts("out", 1, 1, {})}), "x", "out (replication factor 1)"),
+    ("EOS151", but(topics={"out": TopicFacts("out", 2, 3, {}, leaderless=(1,))}), "x", "no leader of partition 1"),
     ("EOS020", but(group=members("http://c", kind="consumer")), "g", "consumer clients"),
     ("EOS020", but(group=members(state="Dead")), "g", "no member (state Dead)"),
     ("EOS021", but(group=members(A, B, "http://c:8083/")), "http://c:8083/", "not among the given workers"),
@@ -274,9 +298,6 @@ def test_the_fix_of_workers_bugs_is_a_release_that_exists_and_has_all_fixes(vers
     assert found.cure.startswith(f"upgrade the workers to Kafka {needed} or newer")
 
 
-POLICY = "connector.client.config.override.policy"
-
-
 @pytest.mark.parametrize(
     ("settings", "in_connector"),
     [({}, True), ({POLICY: "All"}, True), ({POLICY: "Principal"}, False), ({POLICY: "None"}, False),
@@ -331,6 +352,14 @@ UNTOLD = [
     ("EOS054", but(internal_topics=(replace(topic(), facts=UNREAD),)), "denied"),
     ("EOS100", but(preflight={"x": UNREAD}), "denied"),
     ("EOS100", but(preflight={"x": (f"The connector {SAYS_NOTHING} of it",)}), "does not say"),
+    ("EOS019", but(workers={A: replace(worker(A), plugins=UNREAD), B: worker(B)}), "denied"),
+    ("EOS045", but(brokers={0: {}}), "num.partitions"),
+    ("EOS052", but(inspection=inspection(**OWN), topics=UNREAD), "denied"),
+    ("EOS055", but(inspection=inspection(**OWN), topics={"own": UNREAD}), "denied"),
+    ("EOS118", but(other_groups={"g-x": UNREAD}), "denied"),
+    ("EOS119", but(groups_elsewhere={"x": UNREAD}), "denied"),
+    ("EOS150", but(outputs={"x": UNREAD}), "denied"),
+    ("EOS151", but(topics={"out": UNREAD}), "denied"),
     (
         "EOS104",
         but(inspection=inspection(**{"producer.override.transaction.timeout.ms": "${env:T:x}"})),

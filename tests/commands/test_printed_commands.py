@@ -42,7 +42,7 @@ def texts(tree: ast.AST) -> Iterator[tuple[int, str]]:
 def printed() -> Iterator[tuple[str, str]]:
     """Where a command line is printed, and the line."""
     for kind in KINDS:
-        for line in commands_in(kind.fix):
+        for line in commands_in("; ".join(kind.fixes)):
             yield f"{kind.id}'s fix", line
     for pattern in ERROR_PATTERNS:
         for line in (found for each in pattern.commands for found in commands_in(each)):

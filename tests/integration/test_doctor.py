@@ -120,6 +120,7 @@ def alter(sandbox: Sandbox, topic: str, key: str, value: str) -> None:
         future.result(30)
 
 
+@pytest.mark.proves("EOS052")
 def test_a_deleting_config_topic_is_found_and_cured(connect_sandbox: Sandbox, eosctl) -> None:
     doctor: Callable[[], set[str]] = lambda: ids(eosctl("doctor", *arguments(connect_sandbox), "-o", "json"))  # noqa: E731
     alter(connect_sandbox, "connect-configs", "cleanup.policy", "delete")
@@ -130,6 +131,7 @@ def test_a_deleting_config_topic_is_found_and_cured(connect_sandbox: Sandbox, eo
     eventually(lambda: "EOS052" not in doctor(), "the policy is cured")
 
 
+@pytest.mark.proves("EOS030")
 def test_a_long_back_off_breaks_the_fencing_budget_and_the_printed_override_cures_it(
     connect_sandbox: Sandbox, eosctl, fresh_name, tmp_path: Path
 ) -> None:
@@ -212,6 +214,7 @@ def test_fencing_over_the_budget_fails_all_tasks_until_the_printed_override_is_s
 
 
 @pytest.mark.variation
+@pytest.mark.proves("EOS013", "EOS023", "EOS031")
 def test_settings_of_brokers_and_workers_are_found_as_they_are(make_sandbox, eosctl, tmp_path: Path) -> None:
     """One cluster with three things wrong, each of which goes with its own cure."""
     sandbox = make_sandbox(
@@ -233,6 +236,7 @@ def test_settings_of_brokers_and_workers_are_found_as_they_are(make_sandbox, eos
     eventually(lambda: doctor() == set(), "nothing is left", deadline_s=60)
 
 
+@pytest.mark.proves("EOS130", "EOS131", "EOS132")
 def test_missing_acls_are_found_until_the_printed_ones_are_granted(
     connect_sandbox: Sandbox, eosctl, fresh_name, tmp_path: Path
 ) -> None:
@@ -276,6 +280,7 @@ def test_missing_acls_are_found_until_the_printed_ones_are_granted(
                 future.result(30)
 
 
+@pytest.mark.proves("EOS080")
 def test_a_null_shadow_is_found_before_the_connector_starts_again_and_migrate_offsets_cures_it(
     connect_sandbox: Sandbox, eosctl, fresh_name, tmp_path: Path
 ) -> None:

@@ -57,6 +57,7 @@ def doctor(brokers: Sandbox, group: str, eosctl: Eosctl) -> Doctor:
     return Doctor(eosctl, ("-b", brokers.bootstrap_servers, "--group-id", group, "--timeout", 3))
 
 
+@pytest.mark.proves("EOS040")
 def test_a_transaction_log_that_wants_more_replicas_than_it_has(
     brokers: Sandbox, doctor: Doctor, tmp_path: Path
 ) -> None:
@@ -80,6 +81,7 @@ def place_log(brokers: Sandbox, directory: Path, replicas: Mapping[int, list[int
 
 
 @pytest.mark.variation
+@pytest.mark.proves("EOS041", "EOS116", "EOS151")
 def test_a_broker_is_gone_that_leads_the_transaction_log_and_a_partition_of_an_open_transaction(
     brokers: Sandbox, group: str, doctor: Doctor
 ) -> None:
@@ -90,11 +92,9 @@ def test_a_broker_is_gone_that_leads_the_transaction_log_and_a_partition_of_an_o
     servers = brokers.bootstrap_servers.split(",")[0]
     names = (f"source{number}" for number in range(100))
     name = next(each for each in names if coordinator_of(servers, f"{group}-{each}-0") == 1)
-    records = {f"connector-{name}": '{"properties":{}}', f"task-{name}-0": '{"properties":{}}'}
-    records |= {f"commit-{name}": '{"tasks":1}', f"tasks-fencing-{name}": '{"task-count":1}'}
-    write(brokers, "connect-configs", *((key.encode(), value.encode()) for key, value in records.items()))
+    write_connector(brokers, name, "on-broker-2")
     producer = open_transaction(servers, f"{group}-{name}-0", "on-broker-2")
-    conditions = (("EOS041", LOG), ("EOS116", f"{group}-{name}-0"))
+    conditions = (("EOS041", LOG), ("EOS116", f"{group}-{name}-0"), ("EOS151", name))
     brokers.stop_broker(2)
     try:
         found = doctor.sees(*conditions)
@@ -106,6 +106,8 @@ def test_a_broker_is_gone_that_leads_the_transaction_log_and_a_partition_of_an_o
         in found[conditions[0]]["cure"]
     )
     assert "start the brokers that hold its replicas" in found[conditions[1]]["cure"]
+    assert "start the brokers that hold the replicas" in found[conditions[2]]["cure"]
+    assert "on-broker-2 (no leader of partition 0)" in found[conditions[2]]["message"]
     assert "on-broker-2-0 has no leader" in found[conditions[1]]["message"]
     assert untold["EOS116"].startswith("1 transactional ID is unknown: __transaction_state-")
     assert untold["EOS116"].endswith("has no leader, so no broker coordinates its transactional IDs")
@@ -113,12 +115,28 @@ def test_a_broker_is_gone_that_leads_the_transaction_log_and_a_partition_of_an_o
     producer.abort_transaction(30)
 
 
+def write_connector(brokers: Sandbox, name: str, output: str) -> None:
+    """What a source connector with one task leaves in the config topic."""
+    config = {"connector.class": "FileStreamSource", "topic": output}
+    records = {f"connector-{name}": {"properties": config}, f"task-{name}-0": {"properties": config}}
+    records |= {f"commit-{name}": {"tasks": 1}, f"tasks-fencing-{name}": {"task-count": 1}}
+    write(brokers, "connect-configs", *((key.encode(), json.dumps(value).encode()) for key, value in records.items()))
+
+
+@pytest.mark.proves("EOS042", "EOS053", "EOS054", "EOS150")
 def test_topics_with_fewer_replicas_than_there_are_brokers(brokers: Sandbox, doctor: Doctor, tmp_path: Path) -> None:
     alter_topic(brokers, "connect-status", min_insync_replicas="2")
-    conditions = (("EOS042", LOG), *(("EOS054", topic) for topic in INTERNAL), ("EOS053", "connect-status"))
+    write_connector(brokers, "writer", "on-broker-2")
+    conditions = (
+        ("EOS042", LOG),
+        ("EOS150", "writer"),
+        *(("EOS054", topic) for topic in INTERNAL),
+        ("EOS053", "connect-status"),
+    )
     found = doctor.sees(*conditions)
     assert all("with kafka-reassign-partitions.sh" in found[condition]["cure"] for condition in conditions)
-    every = [(topic, number) for topic, count in (INTERNAL | {LOG: LOG_PARTITIONS}).items() for number in range(count)]
+    topics = INTERNAL | {LOG: LOG_PARTITIONS, "on-broker-2": 1}
+    every = [(topic, number) for topic, count in topics.items() for number in range(count)]
     partitions = [{"topic": topic, "partition": number, "replicas": [1, 2]} for topic, number in every]
     file = tmp_path / "reassignment.json"
     file.write_text(json.dumps({"version": 1, "partitions": partitions}))
@@ -141,6 +159,7 @@ def forgetful(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
 
 
 @pytest.mark.variation
+@pytest.mark.proves("EOS110", "EOS111")
 def test_ids_of_an_idle_task_and_leader_are_forgotten_until_they_are_claimed_again(
     forgetful: Sandbox, eosctl: Eosctl
 ) -> None:
@@ -200,6 +219,7 @@ def test_a_leader_that_refused_a_restart_without_its_id_refuses_everything_until
 
 
 @pytest.mark.variation
+@pytest.mark.proves("EOS115")
 def test_ids_of_nobody_are_told_until_they_expire(forgetful: Sandbox, eosctl: Eosctl) -> None:
     doctor = Doctor(eosctl, tuple(arguments(forgetful)))
     transactional_producer(forgetful.bootstrap_servers, "connect-cluster-nobody-0")
@@ -220,6 +240,7 @@ def test_a_transaction_log_that_cannot_be_created_with_the_brokers_that_live(mak
 
 
 @pytest.mark.long
+@pytest.mark.proves("EOS117")
 def test_the_id_of_an_idle_task_is_near_expiry_until_the_task_is_restarted(
     make_sandbox, eosctl: Eosctl, tmp_path: Path
 ) -> None:

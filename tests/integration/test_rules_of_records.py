@@ -72,6 +72,7 @@ def one_more(rest: Rest, name: str) -> None:
         rest.ask("PUT", f"/connectors/{name}/{action}")
 
 
+@pytest.mark.proves("EOS062")
 def test_two_groups_that_share_a_config_topic_are_found_until_one_has_its_own(
     cluster: Sandbox, rest: Rest, doctor: Doctor, tmp_path: Path
 ) -> None:
@@ -94,6 +95,7 @@ def test_two_groups_that_share_a_config_topic_are_found_until_one_has_its_own(
         rest.delete(name)
 
 
+@pytest.mark.proves("EOS064", "EOS066", "EOS067", "EOS069", "EOS071")
 def test_a_record_that_is_not_as_connect_writes_it_is_found_until_a_good_one_took_its_place(
     cluster: Sandbox, rest: Rest, doctor: Doctor, tmp_path: Path
 ) -> None:
@@ -133,6 +135,7 @@ def offset(position: int) -> bytes:
     return json.dumps({"position": position}).encode()
 
 
+@pytest.mark.proves("EOS081", "EOS082", "EOS083", "EOS085", "EOS086", "EOS087", "EOS090")
 def test_an_offset_that_is_not_as_connect_writes_it_is_found_until_it_is_mended(
     cluster: Sandbox, rest: Rest, doctor: Doctor, eosctl: Eosctl, tmp_path: Path
 ) -> None:
@@ -154,7 +157,7 @@ def test_an_offset_that_is_not_as_connect_writes_it_is_found_until_it_is_mended(
     write(cluster, OFFSETS, (b"no offsets key", b"x"), (NULL_PARTITION, offset(2)))
     cures = {
         ("EOS081", "disagreeing"): "eosctl migrate-offsets --connector disagreeing --to-topic ",
-        ("EOS082", "unusable"): "eosctl offsets restore FILE --connector unusable --stop",
+        ("EOS082", "unusable"): "eosctl offsets restore <file> --connector unusable --stop",
         ("EOS083", "elsewhere"): "override bootstrap.servers of the connector's producer, consumer and admin alike",
         ("EOS085", OFFSETS): "write a tombstone for each key into every partition but the one that murmur2 gives",
         ("EOS086", OFFSETS): "write a tombstone under the others",
@@ -187,6 +190,7 @@ def roll_offsets(cluster: Sandbox) -> None:
         write(cluster, OFFSETS, (b'["nobody",{"a":1}]', None), partition=partition)
 
 
+@pytest.mark.proves("EOS063", "EOS088")
 def test_an_open_transaction_is_found_in_both_topics_until_it_is_fenced(
     cluster: Sandbox, doctor: Doctor, eosctl: Eosctl
 ) -> None:
@@ -212,6 +216,7 @@ def test_an_open_transaction_is_found_in_both_topics_until_it_is_fenced(
     doctor.sees_no_more(*cures, more=elsewhere)
 
 
+@pytest.mark.proves("EOS065")
 def test_a_record_without_a_key_is_found_until_compaction_has_removed_it(cluster: Sandbox, doctor: Doctor) -> None:
     create_topic(cluster.bootstrap_servers, "keyless-configs")
     write(cluster, "keyless-configs", (b"connector-x", b'{"properties":{}}'), (None, b"{}"))
@@ -224,6 +229,7 @@ def test_a_record_without_a_key_is_found_until_compaction_has_removed_it(cluster
     doctor.sees_no_more(*conditions, more=elsewhere, meanwhile=lambda: write(cluster, "keyless-configs", more))
 
 
+@pytest.mark.proves("EOS060")
 def test_a_topic_that_is_no_config_topic_is_found_until_the_right_one_is_named(
     cluster: Sandbox, doctor: Doctor
 ) -> None:
@@ -234,6 +240,7 @@ def test_a_topic_that_is_no_config_topic_is_found_until_the_right_one_is_named(
     doctor.sees_no_more(condition, more=("--config-topic", CONFIGS))
 
 
+@pytest.mark.proves("EOS072")
 def test_a_commit_before_its_connector_is_found_until_the_connector_is_restarted(
     cluster: Sandbox, rest: Rest, eosctl: Eosctl, tmp_path: Path
 ) -> None:
@@ -249,6 +256,7 @@ def test_a_commit_before_its_connector_is_found_until_the_connector_is_restarted
     offline.sees_no_more(condition)
 
 
+@pytest.mark.proves("EOS061", "EOS068", "EOS070")
 def test_a_roll_back_to_disabled_is_found_until_exactly_once_is_enabled_again(
     cluster: Sandbox, rest: Rest, doctor: Doctor, tmp_path: Path
 ) -> None:

@@ -91,6 +91,7 @@ def own_workers(cluster: Sandbox) -> tuple[object, ...]:
     return ("-b", cluster.bootstrap_servers, *urls)
 
 
+@pytest.mark.proves("EOS010", "EOS024")
 def test_a_worker_that_does_not_answer_and_tasks_that_wait_for_it(
     cluster: Sandbox, rest: Rest, doctor: Doctor, tmp_path: Path
 ) -> None:
@@ -107,7 +108,7 @@ def test_a_worker_that_does_not_answer_and_tasks_that_wait_for_it(
     finally:
         cluster.start_worker(2)
     assert "start the worker or correct its address" in found["EOS010", url]["cure"]
-    assert "wait: `eosctl upgrade-check --wait 300`" in found["EOS024", "tasks"]["cure"]
+    assert "wait: `eosctl upgrade-check --to <phase> --wait 300`" in found["EOS024", "tasks"]["cure"]
     doctor.sees_no_more(("EOS010", url), ("EOS024", "tasks"), ("EOS024", GROUP))
     for name in ("left", "right"):
         rest.delete(name)
@@ -118,6 +119,7 @@ def workers_with_tasks(rest: Rest, *names: str) -> set[str]:
     return {task["worker_id"] for tasks in told for task in tasks if task["state"] == "RUNNING"}
 
 
+@pytest.mark.proves("EOS012", "EOS014")
 def test_a_file_that_is_not_what_its_worker_runs_with(
     cluster: Sandbox, eosctl: Eosctl, files: tuple[Path, Path]
 ) -> None:
@@ -135,6 +137,7 @@ def test_a_file_that_is_not_what_its_worker_runs_with(
     doctor.sees_no_more(("EOS012", "workers"), ("EOS014", url))
 
 
+@pytest.mark.proves("EOS015", "EOS016", "EOS017")
 def test_files_with_values_that_no_worker_takes_or_that_disagree(
     cluster: Sandbox, eosctl: Eosctl, files: tuple[Path, Path]
 ) -> None:
@@ -157,6 +160,7 @@ def test_files_with_values_that_no_worker_takes_or_that_disagree(
     doctor.sees_no_more(*cures)
 
 
+@pytest.mark.proves("EOS107")
 def test_a_dedicated_mirror_maker_without_internal_rest(cluster: Sandbox, eosctl: Eosctl, tmp_path: Path) -> None:
     file = tmp_path / "mm2.properties"
     file.write_text("clusters=A,B\nA.exactly.once.source.support=enabled\nlisteners=http://localhost:0\n")
@@ -168,6 +172,7 @@ def test_a_dedicated_mirror_maker_without_internal_rest(cluster: Sandbox, eosctl
     doctor.sees_no_more(condition)
 
 
+@pytest.mark.proves("EOS011", "EOS020", "EOS021", "EOS050")
 def test_names_that_are_given_wrong(cluster: Sandbox, sandbox: Sandbox, eosctl: Eosctl, doctor: Doctor) -> None:
     """Group, topic, workers and brokers: each rule says what to give instead."""
     leader = ("EOS110", "connect-cluster-wrong")
@@ -194,6 +199,7 @@ def test_names_that_are_given_wrong(cluster: Sandbox, sandbox: Sandbox, eosctl: 
     Doctor(eosctl, ("-b", cluster.bootstrap_servers, "--connect-url", first)).sees_no_more(("EOS011", first))
 
 
+@pytest.mark.proves("EOS022", "EOS113")
 def test_two_groups_in_one_kafka_cluster(cluster: Sandbox, rest: Rest, eosctl: Eosctl, tmp_path: Path) -> None:
     """A worker of another group among those given, and a task that has the other leader's ID."""
     rest.put("cluster-o", file_source(tmp_path, "cluster-o"))
@@ -210,6 +216,7 @@ def test_two_groups_in_one_kafka_cluster(cluster: Sandbox, rest: Rest, eosctl: E
     cluster.stop_worker(3)
 
 
+@pytest.mark.proves("EOS002", "EOS003")
 def test_a_worker_of_another_version_and_its_bugs(cluster: Sandbox, eosctl: Eosctl) -> None:
     with Sandbox(SandboxSpec(kafka_version="3.6.2")) as older:
         url = older.start_worker(1, {"bootstrap.servers": cluster.bootstrap_servers, "group.id": GROUP})
@@ -223,6 +230,7 @@ def test_a_worker_of_another_version_and_its_bugs(cluster: Sandbox, eosctl: Eosc
     upgraded.sees_no_more(("EOS002", "workers"), ("EOS003", "3.6.2"))
 
 
+@pytest.mark.proves("EOS112")
 def test_a_transaction_that_outlives_its_timeout(cluster: Sandbox, doctor: Doctor, eosctl: Eosctl) -> None:
     cure = doctor.sees(("EOS112", OVERDUE_ID))["EOS112", OVERDUE_ID]["cure"]
     program, *line = cure.split()
@@ -232,6 +240,7 @@ def test_a_transaction_that_outlives_its_timeout(cluster: Sandbox, doctor: Docto
     doctor.sees_no_more(("EOS112", OVERDUE_ID))
 
 
+@pytest.mark.proves("EOS043", "EOS044")
 def test_settings_of_brokers_that_endanger_transactions(cluster: Sandbox, doctor: Doctor) -> None:
     """One is dynamic and fixed by the printed command, the other by a restart."""
     found = doctor.sees(("EOS043", "broker 1"), ("EOS044", "broker 1"))
@@ -243,6 +252,7 @@ def test_settings_of_brokers_that_endanger_transactions(cluster: Sandbox, doctor
     doctor.sees_no_more(("EOS044", "broker 1"))
 
 
+@pytest.mark.proves("EOS051")
 def test_a_config_topic_with_a_second_partition_is_left_for_a_new_one(cluster: Sandbox, eosctl: Eosctl) -> None:
     """Last: afterwards the workers use another config topic."""
     servers = cluster.bootstrap_servers

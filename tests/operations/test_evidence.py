@@ -70,6 +70,10 @@ def test_without_brokers_each_of_their_facts_says_so_and_no_other() -> None:
         "offset_findings",
         "groups",
         "acl_differences",
+        "outputs",
+        "topics",
+        "other_groups",
+        "groups_elsewhere",
     }
     assert skipped(found) == {
         **dict.fromkeys(names, NO_BROKERS),
@@ -114,6 +118,31 @@ def test_the_leaders_id_is_described_and_partitions_of_its_open_transaction_are_
 def test_ids_that_nobody_describes_have_one_reason() -> None:
     found = evidence(describe=lambda names: {name: Unreachable("its coordinator is gone") for name in names})
     assert found.transactions == {LEADER: Skipped("1 transactional ID is unknown: its coordinator is gone")}
+
+
+def test_what_rules_ask_of_a_worker_file_reaches_them_and_no_secret_does(tmp_path) -> None:
+    """A setting that is left out reads as one that nobody set."""
+    asked = {
+        "producer.acks": "1",
+        "producer.retries": "0",
+        "producer.max.in.flight.requests.per.connection": "6",
+        "producer.transaction.timeout.ms": "600000",
+        "consumer.isolation.level": "read_committed",
+        "admin.retry.backoff.ms": "5",
+        "offset.flush.interval.ms": "1000",
+        "connector.client.config.override.policy": "None",
+        "connector.client.config.override.allowlist": "acks",
+        "inter.worker.signature.algorithm": "HmacSHA512",
+        "inter.worker.verification.algorithms": "HmacSHA512",
+    }
+    secret = {
+        "producer.sasl.jaas.config": "j password=p;",
+        "ssl.keystore.password": "p",
+        "producer.my.interceptor": "k",
+    }
+    file = tmp_path / "worker.properties"
+    file.write_text("".join(f"{key}={value}\n" for key, value in (asked | secret).items()))
+    assert evidence(EvidenceRequest({}, (file,))).worker_files == {str(file): asked}
 
 
 def test_internal_topics_are_those_of_the_request_then_of_files_then_those_that_the_reader_knows(tmp_path) -> None:

@@ -11,7 +11,7 @@ LEADER: Final = FindingKind(
     severity=Severity.ERROR,
     cause="From preparing on, the leader writes the config topic in transactions. Any worker may be elected.",
     fix="kafka-acls.sh --add --allow-principal <principal> --operation Write --transactional-id <leader's ID>",
-    source="KIP-618, `eosctl acl-plan`",
+    source="KIP-618; KafkaApis.handleInitProducerIdRequest",
 )
 TASKS: Final = FindingKind(
     id="EOS131",
@@ -22,7 +22,7 @@ TASKS: Final = FindingKind(
     "task count record. The latter shows only at the first reconfiguration: all tasks turn FAILED.",
     fix="kafka-acls.sh --add --allow-principal <principal> --operation Write --resource-pattern-type prefixed "
     "--transactional-id <group.id>-<connector>-",
-    source="KIP-618, `eosctl acl-plan`",
+    source="KIP-618; KafkaApis.handleInitProducerIdRequest",
 )
 OTHERS: Final = FindingKind(
     id="EOS132",
@@ -32,7 +32,7 @@ OTHERS: Final = FindingKind(
     cause="Under exactly-once each task writes and reads the offsets topic with the connector's own clients, which "
     "need ACLs that only the worker needed before.",
     fix="`eosctl acl-plan --phase enabled --emit kafka-acls` prints all that are missing",
-    source="KIP-618, `eosctl acl-plan`",
+    source="KIP-618; StandardAuthorizer.authorize",
 )
 COLLISION: Final = FindingKind(
     id="EOS133",

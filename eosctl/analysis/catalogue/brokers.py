@@ -13,7 +13,7 @@ UNUSABLE: Final = FindingKind(
     "brokers' settings (3 and 2 by default), and written with acks=all.",
     fix="start the missing brokers, or set transaction.state.log.replication.factor and transaction.state.log.min.isr "
     "to what the brokers allow and restart them",
-    source="KIP-98; Partition.appendRecordsToLeader",
+    source="KIP-98; TransactionStateManager.appendTransactionToLog, Partition.appendRecordsToLeader",
 )
 LEADERLESS: Final = FindingKind(
     id="EOS041",
@@ -22,7 +22,7 @@ LEADERLESS: Final = FindingKind(
     severity=Severity.ERROR,
     cause="The leader of an ID's partition is its coordinator. Without one, producers of these IDs wait for ever.",
     fix="start the brokers that hold the replicas: kafka-topics.sh --describe --topic __transaction_state names them",
-    source="KIP-98",
+    source="KIP-98; TransactionStateManager.partitionFor",
 )
 THIN: Final = FindingKind(
     id="EOS042",
@@ -31,7 +31,7 @@ THIN: Final = FindingKind(
     severity=Severity.WARNING,
     cause="A transaction log that is lost takes every producer's epoch with it: zombies are no longer fenced.",
     fix="raise its replication factor with kafka-reassign-partitions.sh, then set min.insync.replicas=2 on it",
-    source="KIP-98",
+    source="KIP-98; TransactionStateManager.appendTransactionToLog, Partition.maybeIncrementLeaderHW",
 )
 VERIFY: Final = FindingKind(
     id="EOS043",
@@ -43,7 +43,7 @@ VERIFY: Final = FindingKind(
     "transaction.version is 2: their partitions are added by the broker itself.",
     fix="kafka-configs.sh --alter --entity-type brokers --entity-default --add-config "
     "transaction.partition.verification.enable=true",
-    source="KIP-890; ReplicaManager.maybeSendPartitionsToTransactionCoordinator",
+    source="KIP-890; AddPartitionsToTxnManager.addTxnData (from 3.6 on)",
 )
 EXPIRES: Final = FindingKind(
     id="EOS044",
@@ -52,7 +52,22 @@ EXPIRES: Final = FindingKind(
     severity=Severity.WARNING,
     cause="A coordinator forgets an ID that was not used for this long; the producer that holds it then fails.",
     fix="set transactional.id.expiration.ms=604800000 (the default) on every broker and restart them one by one",
-    source="KIP-98",
+    source="KIP-98; TransactionStateManager.removeExpiredTransactionalIds",
+)
+REPARTITIONED: Final = FindingKind(
+    id="EOS045",
+    name="transaction-log-repartitioned",
+    title="transaction log with another number of partitions",
+    severity=Severity.WARNING,
+    cause="The partition of an ID, and so its coordinator, is its hash modulo the number of partitions. Where "
+    "partitions were added, brokers that start later look for IDs in other partitions: epochs are forgotten, zombies "
+    "are not fenced, and a broker that still has the old number loads no partition of the log that it is given. Where "
+    "only the setting was changed after the topic was created, all is well.",
+    fix="set transaction.state.log.num.partitions of every broker to what the topic has. If partitions were added: "
+    "stop all transactional producers, restart all brokers, then start the producers, which claim their IDs again; if "
+    "only the setting was changed, restart the brokers one by one",
+    source="TransactionStateManager.partitionFor, "
+    "TransactionStateManager.validateTransactionTopicPartitionCountIsStable",
 )
 KINDS: Final = (
     UNUSABLE,
@@ -60,4 +75,5 @@ KINDS: Final = (
     THIN,
     VERIFY,
     EXPIRES,
+    REPARTITIONED,
 )

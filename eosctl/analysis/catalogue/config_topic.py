@@ -2,7 +2,13 @@
 
 from typing import Final
 
-from eosctl.model.report import FindingKind, Severity
+from eosctl.model.report import FindingKind, OlderFix, Severity
+from eosctl.model.versions import STOPPED_STATE
+
+ONCE_MORE: Final = (
+    "a task that is FAILED then with `Failed to write to config topic`, because the leader's transactional ID had "
+    "expired, once more"
+)
 
 NOT_A_CONFIG_TOPIC: Final = FindingKind(
     id="EOS060",
@@ -11,7 +17,7 @@ NOT_A_CONFIG_TOPIC: Final = FindingKind(
     severity=Severity.ERROR,
     cause="None of its records has a key that Connect knows.",
     fix="name the topic that config.storage.topic of the workers names: --config-topic TOPIC",
-    source="KIP-618",
+    source="KafkaConfigBackingStore.onCompletion",
     commands=("inspect-config",),
 )
 MIXED_WRITERS: Final = FindingKind(
@@ -23,7 +29,7 @@ MIXED_WRITERS: Final = FindingKind(
     "transactions again the plain records are history, and only an info.",
     fix="set exactly.once.source.support to preparing or enabled on every worker and restart them one by one; check "
     "with `eosctl upgrade-check --to <phase>`. After a downgrade on purpose there is nothing to do",
-    source="KIP-618",
+    source="KIP-618; KafkaConfigBackingStore.sendPrivileged",
     commands=("inspect-config",),
 )
 INTERLEAVED_LEADERS: Final = FindingKind(
@@ -33,7 +39,7 @@ INTERLEAVED_LEADERS: Final = FindingKind(
     severity=Severity.ERROR,
     cause="Leaders with different group.id have different transactional IDs and do not fence each other.",
     fix="two Connect clusters with different group.id share this topic: give each its own config.storage.topic",
-    source="KIP-618",
+    source="KIP-618; KafkaConfigBackingStore.claimWritePrivileges, DistributedConfig.transactionalProducerId",
     commands=(
         "inspect-config",
         "audit",
@@ -46,9 +52,11 @@ OPEN_TRANSACTION: Final = FindingKind(
     severity=Severity.WARNING,
     cause="Workers with exactly-once read committed, and an open transaction holds everything behind it back.",
     fix="wait for its timeout; if it stays, `eosctl transactions describe connect-cluster-<group.id>` shows whether it "
-    "is the leader's, and `eosctl fence --transactional-id <id>` ends it; one that no coordinator knows ends with "
+    "is the leader's, and `eosctl fence --transactional-id <id>` ends it (a leader that was fenced answers 500 to the "
+    "next change of a config and then claims its ID again; send it no `restart?includeTasks=true`, after which it "
+    "refuses every change until it is restarted); one that no coordinator knows ends with "
     "`eosctl transactions abort --topic <topic> --partition 0`",
-    source="KIP-618",
+    source="KIP-618; KafkaBasedLog.readToLogEnd",
     commands=("inspect-config",),
 )
 POISON_RECORD: Final = FindingKind(
@@ -59,7 +67,7 @@ POISON_RECORD: Final = FindingKind(
     cause="Some malformed records make a worker drop the rest of a poll, so that workers differ in what they know.",
     fix="have Connect write a good record of the same key (PUT /connectors/<connector>/config with a change); "
     "compaction then removes the old one",
-    source="KIP-618",
+    source="KafkaConfigBackingStore.onCompletion",
     commands=("inspect-config",),
 )
 FATAL_RECORD: Final = FindingKind(
@@ -69,7 +77,7 @@ FATAL_RECORD: Final = FindingKind(
     severity=Severity.ERROR,
     cause="Some malformed records end a worker that starts.",
     fix="set cleanup.policy=compact on the topic: the log cleaner removes records without key",
-    source="KIP-618",
+    source="KafkaConfigBackingStore.onCompletion",
     commands=("inspect-config",),
 )
 MALFORMED_RECORD: Final = FindingKind(
@@ -80,7 +88,7 @@ MALFORMED_RECORD: Final = FindingKind(
     cause="Workers log such a record and ignore it.",
     fix="have Connect write a good record of the same key (PUT /connectors/<connector>/config, /pause or /resume); "
     "compaction then removes the old one",
-    source="KIP-618",
+    source="KafkaConfigBackingStore.onCompletion",
     commands=("inspect-config",),
 )
 INVALID_KEYS: Final = FindingKind(
@@ -90,7 +98,7 @@ INVALID_KEYS: Final = FindingKind(
     severity=Severity.INFO,
     cause="Workers log such a key and ignore it.",
     fix="nothing; find out what else writes to this topic, which only Connect should",
-    source="KIP-618",
+    source="KafkaConfigBackingStore.onCompletion",
     commands=("inspect-config",),
 )
 PENDING_FENCING_WITH_RUNNING_TASKS: Final = FindingKind(
@@ -100,8 +108,8 @@ PENDING_FENCING_WITH_RUNNING_TASKS: Final = FindingKind(
     severity=Severity.ERROR,
     cause="Tasks of workers that are not enabled start without a round of fencing; older tasks may still write.",
     fix="make sure that every worker has exactly.once.source.support=enabled (`eosctl upgrade-check --to enabled`), "
-    "then restart its tasks one by one: POST /connectors/<connector>/tasks/<task>/restart",
-    source="KIP-618",
+    f"then restart its tasks one by one: POST /connectors/<connector>/tasks/<task>/restart; {ONCE_MORE}",
+    source="KIP-618; DistributedHerder.fenceZombieSourceTasks, ClusterConfigState.pendingFencing",
     commands=("inspect-config",),
 )
 TASK_COUNT_MISMATCH: Final = FindingKind(
@@ -112,7 +120,13 @@ TASK_COUNT_MISMATCH: Final = FindingKind(
     cause="The next round fences as many producers as the record says.",
     fix="stop it (PUT /connectors/<connector>/stop), see that none of its tasks runs any more, then resume it (PUT "
     "/connectors/<connector>/resume), which commits, fences and records again",
-    source="KIP-618",
+    older=OlderFix(
+        STOPPED_STATE,
+        "delete it (DELETE /connectors/<connector>; its offsets stay), see that none of its tasks runs any more, then "
+        "create it again with the same config (PUT /connectors/<connector>/config), which commits, fences and records "
+        "again",
+    ),
+    source="KIP-618; DistributedHerder.fenceZombieSourceTasks, KafkaConfigBackingStore.putTaskCountRecord",
     commands=("inspect-config",),
 )
 COMMIT_WITHOUT_TASK_COUNT_RECORD: Final = FindingKind(
@@ -122,8 +136,8 @@ COMMIT_WITHOUT_TASK_COUNT_RECORD: Final = FindingKind(
     severity=Severity.WARNING,
     cause="A connector gets a task count record at its first start on a worker that is enabled.",
     fix="when every worker has exactly.once.source.support=enabled, restart its tasks one by one: POST "
-    "/connectors/<connector>/tasks/<task>/restart",
-    source="KIP-618",
+    f"/connectors/<connector>/tasks/<task>/restart; {ONCE_MORE}",
+    source="KIP-618; DistributedHerder.fenceZombieSourceTasks",
     commands=("inspect-config",),
 )
 INCONSISTENT_CONNECTOR: Final = FindingKind(
@@ -134,7 +148,7 @@ INCONSISTENT_CONNECTOR: Final = FindingKind(
     cause="Compaction may leave a commit without its configs; a worker that starts then runs no tasks of the "
     "connector. inspect-config and doctor report a warning, audit an error.",
     fix="restart the connector, which writes all its task configs: POST /connectors/<connector>/restart",
-    source="KIP-618",
+    source="ClusterConfigState.inconsistentConnectors, ClusterConfigState.tasks",
     commands=(
         "inspect-config",
         "audit",
@@ -147,7 +161,7 @@ COMMIT_BEFORE_CONFIG: Final = FindingKind(
     severity=Severity.WARNING,
     cause="Workers from 3.7.1 ignore a commit of a connector that they do not know yet (KAFKA-16838).",
     fix="restart the connector, which writes its task configs again: POST /connectors/<connector>/restart",
-    source="KIP-618",
+    source="KAFKA-16838; KafkaConfigBackingStore.processTasksCommitRecord",
     commands=("inspect-config",),
 )
 ORPHAN_RECORDS: Final = FindingKind(
@@ -157,7 +171,7 @@ ORPHAN_RECORDS: Final = FindingKind(
     severity=Severity.INFO,
     cause="Connect keeps their task count records on purpose.",
     fix="nothing: Connect keeps them on purpose, so that a new connector of this name fences the old one's tasks",
-    source="KIP-618",
+    source="KIP-618; KafkaConfigBackingStore.removeConnectorConfig",
     commands=("inspect-config",),
 )
 KINDS: Final = (

@@ -12,7 +12,7 @@ UNSUPPORTED: Final = FindingKind(
     cause="A connector that does not keep its position in source offsets, or whose source cannot be read again from "
     "there, writes duplicates whatever the worker does.",
     fix="use a release or a mode of the connector that supports it; its validation says which setting is in the way",
-    source="KIP-618 (exactlyOnceSupport)",
+    source="KIP-618; SourceConnector.exactlyOnceSupport",
 )
 NEVER_ASKED: Final = FindingKind(
     id="EOS101",
@@ -31,7 +31,7 @@ IGNORED: Final = FindingKind(
     severity=Severity.WARNING,
     cause="Workers with exactly-once set transactional.id, enable.idempotence and isolation.level themselves.",
     fix="remove the setting from the connector's config",
-    source="KIP-618",
+    source="KIP-618; Worker.exactlyOnceSourceTaskProducerConfigs",
 )
 BREAKING: Final = FindingKind(
     id="EOS103",
@@ -41,7 +41,7 @@ BREAKING: Final = FindingKind(
     cause="An idempotent producer needs acks=all, at most 5 requests in flight and retries. A connector has the "
     "worker's `producer.` settings where it has no `producer.override.` of its own.",
     fix="remove the setting from the connector's config, or from the workers' files",
-    source="ProducerConfig.postProcessAndValidateIdempotenceConfigs; Worker.baseProducerConfigs",
+    source="ProducerConfig.postProcessAndValidateIdempotenceConfigs, Worker.baseProducerConfigs",
 )
 TOO_LONG: Final = FindingKind(
     id="EOS104",
@@ -52,7 +52,7 @@ TOO_LONG: Final = FindingKind(
     "(InvalidTxnTimeoutException).",
     fix="lower producer.override.transaction.timeout.ms of the connector, or raise transaction.max.timeout.ms of the "
     "brokers",
-    source="KIP-98",
+    source="KIP-98; TransactionCoordinator.handleInitProducerId",
 )
 INTERVAL: Final = FindingKind(
     id="EOS105",
@@ -61,7 +61,8 @@ INTERVAL: Final = FindingKind(
     severity=Severity.ERROR,
     cause="A transaction that is open for longer than transaction.timeout.ms is aborted by its coordinator.",
     fix="set transaction.boundary.interval.ms below producer.override.transaction.timeout.ms",
-    source="KIP-618, KIP-98",
+    source="KIP-618, KIP-98; ExactlyOnceWorkerSourceTask.buildTransactionManager, "
+    "TransactionCoordinator.abortTimedOutTransactions",
 )
 MIRROR: Final = FindingKind(
     id="EOS106",
@@ -72,7 +73,7 @@ MIRROR: Final = FindingKind(
     fix="set source.consumer.isolation.level=read_committed: PUT /connectors/<connector>/config; in dedicated mode, "
     "which has no such request, set <source>.consumer.isolation.level=read_committed in mm2.properties and restart "
     "the nodes",
-    source="MirrorConnectorConfig.sourceConsumerConfig; MirrorMakerConfig.connectorBaseConfig",
+    source="MirrorConnectorConfig.sourceConsumerConfig, MirrorMakerConfig.connectorBaseConfig",
 )
 DEDICATED: Final = FindingKind(
     id="EOS107",
@@ -83,7 +84,7 @@ DEDICATED: Final = FindingKind(
     "(from 3.5 on). One node alone is its own leader and needs none; of several, only the leader can have tasks "
     "fenced.",
     fix="set dedicated.mode.enable.internal.rest=true and listeners on every node, and restart them",
-    source="KIP-710",
+    source="KIP-710; MirrorMaker.addHerder",
 )
 FAILED: Final = FindingKind(
     id="EOS108",
@@ -95,7 +96,20 @@ FAILED: Final = FindingKind(
     fix="read why: GET /connectors/<connector>/status; then restart each of them: POST "
     "/connectors/<connector>/tasks/<task>/restart. `restart?includeTasks=true` does it with one request, but a leader "
     "whose transactional ID expired or was fenced refuses that, and then every change until it is restarted (EOS110)",
-    source="KIP-618",
+    source="KIP-618; WorkerTask.onFailure",
+)
+UNBOUND: Final = FindingKind(
+    id="EOS109",
+    name="connector-transactions-unbound",
+    title="transactions that the connector ends, without a timeout of their own",
+    severity=Severity.WARNING,
+    cause="With transaction.boundary=connector the connector says when its transaction ends, and nothing else does. "
+    "One that is open for longer than transaction.timeout.ms is aborted by its coordinator, and the task is FAILED; "
+    "the producer's default is 60000 ms, whatever the connector does.",
+    fix="set producer.override.transaction.timeout.ms to more than its longest transaction takes (PUT "
+    "/connectors/<connector>/config; connector.client.config.override.policy must allow it), and to no more than "
+    "transaction.max.timeout.ms of the brokers",
+    source="ExactlyOnceWorkerSourceTask.buildTransactionManager, TransactionCoordinator.abortTimedOutTransactions",
 )
 KINDS: Final = (
     UNSUPPORTED,
@@ -107,4 +121,5 @@ KINDS: Final = (
     MIRROR,
     DEDICATED,
     FAILED,
+    UNBOUND,
 )

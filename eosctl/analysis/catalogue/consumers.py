@@ -15,7 +15,7 @@ UNCOMMITTED: Final = FindingKind(
     fix="set isolation.level=read_committed in every consumer of the connectors' topics; for a share group: "
     "kafka-configs.sh --alter --entity-type groups --entity-name <group> --add-config "
     "share.isolation.level=read_committed",
-    source="KIP-98, KIP-932; GroupConfig.SHARE_ISOLATION_LEVEL_CONFIG",
+    source="KIP-98, KIP-932; ConsumerConfig.ISOLATION_LEVEL_CONFIG",
 )
 SINK: Final = FindingKind(
     id="EOS121",

@@ -17,7 +17,7 @@ BUDGET: Final = FindingKind(
     fix="set admin.override.retry.backoff.ms=5 and admin.override.retry.backoff.max.ms=5 in the connector's config "
     "(PUT /connectors/<connector>/config; connector.client.config.override.policy must allow it, as the default `All` "
     f"does), or {ON_WORKERS} and restart them one by one",
-    source="KIP-580, KIP-618; measured with 3.9.2 and 4.3.1",
+    source="KIP-580, KIP-618; Worker.fenceZombies, AdminApiDriver.poll; measured with 3.9.2 and 4.3.1",
 )
 LIMIT: Final = FindingKind(
     id="EOS031",
@@ -27,7 +27,7 @@ LIMIT: Final = FindingKind(
     cause="From 3.7.1 on workers send their 90 s as the transaction timeout of each InitProducerId (KAFKA-16047).",
     fix="set transaction.max.timeout.ms=900000 (the default) in every broker's server.properties and restart the "
     "brokers one by one",
-    source="KAFKA-16047; measured with 3.9.2",
+    source="KAFKA-16047; FenceProducersHandler.buildSingleRequest; measured with 3.9.2",
 )
 NOT_PROVED: Final = FindingKind(
     id="EOS032",

@@ -11,7 +11,7 @@ NO_GROUP: Final = FindingKind(
     severity=Severity.ERROR,
     cause="Transactional IDs begin with the group.id: with a wrong one nothing that is said about them is right.",
     fix="give --group-id the workers' group.id, and -b their brokers",
-    source="KIP-618",
+    source="KIP-618; Worker.taskTransactionalId, WorkerCoordinator.protocolType",
     commands=("migrate-offsets", "offsets restore"),
 )
 UNNAMED: Final = FindingKind(
@@ -21,7 +21,7 @@ UNNAMED: Final = FindingKind(
     severity=Severity.ERROR,
     cause="One worker that is not enabled voids exactly-once for the tasks that it is given.",
     fix="name every worker with --connect-url, as it advertises itself (rest.advertised.host.name and .port)",
-    source="KIP-618",
+    source="KIP-618; Worker.startSourceTask",
 )
 STRANGER: Final = FindingKind(
     id="EOS022",
@@ -31,7 +31,7 @@ STRANGER: Final = FindingKind(
     cause="The worker belongs to another Connect cluster, or does not keep up with the config topic.",
     fix="give only workers of one Connect cluster; if it is of this one, look for errors of KafkaBasedLog in its log "
     "and restart it",
-    source="Kafka Connect REST API",
+    source="DistributedHerder.connectors",
 )
 PROTOCOL: Final = FindingKind(
     id="EOS023",
@@ -41,7 +41,7 @@ PROTOCOL: Final = FindingKind(
     cause="Workers ask the leader to fence over REST. Only the protocol `sessioned` signs these requests (KIP-507), "
     "and it is used only where every worker supports it.",
     fix="set connect.protocol=sessioned (the default) on every worker and restart them one by one",
-    source="KIP-507",
+    source="KIP-507; DistributedHerder.requestNotSignedProperly",
 )
 MOVING: Final = FindingKind(
     id="EOS024",
@@ -51,7 +51,7 @@ MOVING: Final = FindingKind(
     cause="While a worker is down its tasks wait for it (scheduled.rebalance.max.delay.ms, 5 minutes); a second "
     "restart before that ends moves them twice.",
     fix="wait: `eosctl upgrade-check --to <phase> --wait 300` ends when the group is at rest",
-    source="KIP-415",
+    source="KIP-415; IncrementalCooperativeAssignor.handleLostAssignments",
 )
 ONE_ADDRESS: Final = FindingKind(
     id="EOS025",
@@ -63,7 +63,32 @@ ONE_ADDRESS: Final = FindingKind(
     "such a request reaches another worker or none: tasks turn FAILED with `IO Error trying to forward REST request`.",
     fix="set rest.advertised.host.name and rest.advertised.port of every worker to what the other workers reach it by, "
     "and restart them one by one",
-    source="DistributedHerder.fenceZombieSourceTasks; RestClient.httpRequest",
+    source="DistributedHerder.fenceZombieSourceTasks, RestClient.httpRequest",
+)
+POLICIES: Final = FindingKind(
+    id="EOS026",
+    name="override-policies-differ",
+    title="workers with different override policies",
+    severity=Severity.WARNING,
+    cause="The worker that answers a request checks the overrides of a connector's clients by its own policy, and so "
+    "does each worker that starts one of its tasks: with `producer.override.` settings that only some allow, tasks are "
+    "FAILED on the others.",
+    fix="set connector.client.config.override.policy (and connector.client.config.override.allowlist) to the same "
+    "value on every worker, and restart them one by one",
+    source="AbstractHerder.validateClientOverrides, Worker.connectorClientConfigOverrides",
+)
+SIGNATURES: Final = FindingKind(
+    id="EOS027",
+    name="signatures-refused",
+    title="signatures that a worker refuses",
+    severity=Severity.ERROR,
+    cause="With connect.protocol=sessioned workers sign their requests to the leader by "
+    "inter.worker.signature.algorithm. A leader takes only those in its inter.worker.verification.algorithms; others "
+    "end with 400 (`key signing algorithm used by other workers`), and the tasks that asked for a round of fencing are "
+    "FAILED.",
+    fix="have every worker's inter.worker.verification.algorithms hold the inter.worker.signature.algorithm of all "
+    "(both are HmacSHA256 by default), and restart the workers one by one",
+    source="DistributedHerder.requestNotSignedProperly, InternalRequestSignature.addToRequest",
 )
 KINDS: Final = (
     NO_GROUP,
@@ -72,4 +97,6 @@ KINDS: Final = (
     PROTOCOL,
     MOVING,
     ONE_ADDRESS,
+    POLICIES,
+    SIGNATURES,
 )

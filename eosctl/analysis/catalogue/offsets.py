@@ -2,7 +2,11 @@
 
 from typing import Final
 
-from eosctl.model.report import FindingKind, Severity
+from eosctl.model.report import FindingKind, OlderFix, Severity
+from eosctl.model.versions import STOPPED_STATE
+
+DELETED: Final = "delete it (DELETE /connectors/<connector>; its offsets stay)"
+CREATED_AGAIN: Final = "create it again (PUT /connectors/<connector>/config)"
 
 UNDELETABLE: Final = FindingKind(
     id="EOS089",
@@ -14,7 +18,7 @@ UNDELETABLE: Final = FindingKind(
     "request ends with the 90 s that REST gives it (KAFKA-15018; measured with 3.9.2 and 4.3.1, and fine in 3.6.2).",
     fix="reset with eosctl: `eosctl offsets export <file> --connector <connector>`, set the offsets in the file to "
     "null, and `eosctl offsets restore <file> --connector <connector> --stop --resume`",
-    source="KIP-875, KAFKA-15018",
+    source="KIP-875, KAFKA-15018; ConnectorOffsetBackingStore.set",
 )
 SHADOWED_OFFSET: Final = FindingKind(
     id="EOS080",
@@ -26,7 +30,12 @@ SHADOWED_OFFSET: Final = FindingKind(
     fix="stop it (PUT /connectors/<connector>/stop), take offsets.storage.topic out of its config (PUT "
     "/connectors/<connector>/config), then move: `eosctl migrate-offsets --connector <connector> --to-topic <topic> "
     "--stop --set-config --resume`",
-    source="KIP-618, KIP-875",
+    older=OlderFix(
+        STOPPED_STATE,
+        f"{DELETED}, move: `eosctl migrate-offsets --connector <connector> --to-topic <topic> --offsets-topic <the "
+        f"workers' topic>`, then {CREATED_AGAIN}",
+    ),
+    source="KIP-618; ConnectorOffsetBackingStore.get",
     commands=("offsets show",),
 )
 STORES_DISAGREE: Final = FindingKind(
@@ -38,7 +47,13 @@ STORES_DISAGREE: Final = FindingKind(
     fix="see which of the two the connector reached; if it is the workers': `eosctl migrate-offsets --connector "
     "<connector> --to-topic <its own topic> --offsets-topic <the workers' topic> --merge keep-source --stop "
     "--set-config --resume`",
-    source="KIP-618, KIP-875",
+    older=OlderFix(
+        STOPPED_STATE,
+        f"see which of the two the connector reached; if it is the workers': {DELETED}, `eosctl migrate-offsets "
+        "--connector <connector> --to-topic <its own topic> --offsets-topic <the workers' topic> --merge keep-source`, "
+        f"then {CREATED_AGAIN}",
+    ),
+    source="KIP-618; ConnectorOffsetBackingStore.get, ConnectorOffsetBackingStore.set",
     commands=("offsets show",),
 )
 MALFORMED_OFFSET: Final = FindingKind(
@@ -48,7 +63,12 @@ MALFORMED_OFFSET: Final = FindingKind(
     severity=Severity.ERROR,
     cause="A connector is given no offset where the value cannot be read.",
     fix="set these offsets again: `eosctl offsets restore <file> --connector <connector> --stop --resume`",
-    source="KIP-618, KIP-875",
+    older=OlderFix(
+        STOPPED_STATE,
+        f"{DELETED}, set these offsets again: `eosctl offsets restore <file> --connector <connector>`, then "
+        f"{CREATED_AGAIN}",
+    ),
+    source="OffsetStorageReaderImpl.offsets",
     commands=("offsets show",),
 )
 OFFSETS_WRITTEN_ELSEWHERE: Final = FindingKind(
@@ -60,7 +80,7 @@ OFFSETS_WRITTEN_ELSEWHERE: Final = FindingKind(
     "are both overridden, or neither.",
     fix="override bootstrap.servers of the connector's producer, consumer and admin alike (producer.override.…, "
     "consumer.override.…, admin.override.bootstrap.servers)",
-    source="KIP-618, KIP-875",
+    source="KIP-618; Worker.offsetStoreForExactlyOnceSourceTask",
     commands=("offsets show",),
 )
 ORPHAN_OFFSETS: Final = FindingKind(
@@ -71,7 +91,7 @@ ORPHAN_OFFSETS: Final = FindingKind(
     cause="A new connector of the same name begins there.",
     fix="nothing; or, before a new connector of this name is to begin from nothing, delete them: `eosctl offsets "
     "restore <file> --connector <connector>` with an offset of null for each",
-    source="KIP-618, KIP-875",
+    source="KIP-875; OffsetStorageReaderImpl.offsets",
     commands=(
         "offsets show",
         "audit",
@@ -88,7 +108,7 @@ KEY_IN_TWO_PARTITIONS: Final = FindingKind(
     "<file> --connector <connector>`), and move it to a new topic (`eosctl migrate-offsets --connector <connector> "
     "--to-topic <topic>`); or write a tombstone for each key into every partition but the one that murmur2 gives, and "
     "have it compacted away (delete.retention.ms=0) before a worker starts: one that reads it last forgets the offset",
-    source="KIP-618, KIP-875",
+    source="KafkaBasedLog.send, KafkaOffsetBackingStore.set",
     commands=(
         "offsets show",
         "audit",
@@ -102,7 +122,7 @@ LOGICAL_DUPLICATES: Final = FindingKind(
     severity=Severity.WARNING,
     cause="Connect compares keys byte for byte.",
     fix="see which of them the connector goes on writing, and write a tombstone under the others",
-    source="KIP-618, KIP-875",
+    source="OffsetStorageReaderImpl.offsets",
     commands=(
         "offsets show",
         "audit",
@@ -116,7 +136,7 @@ MALFORMED_OFFSETS_KEY: Final = FindingKind(
     cause="Workers log and ignore such a key; those of 3.5.0, 3.5.1 and 3.6.0 lose what follows in the same poll "
     "(KAFKA-15800).",
     fix="find out what else writes to this topic, which only Connect should, and write a tombstone under each such key",
-    source="KIP-618, KIP-875",
+    source="KAFKA-15800; OffsetUtils.processPartitionKey (from 3.5 on)",
     commands=(
         "offsets show",
         "audit",
@@ -130,7 +150,7 @@ OPEN_TRANSACTION: Final = FindingKind(
     cause="Tasks read committed, and wait for an open transaction before they start.",
     fix="nothing, if it is a commit in progress: look again; else find its transactional ID and fence it with `eosctl "
     "fence`, or let transaction.timeout.ms pass",
-    source="KIP-618, KIP-875",
+    source="KIP-618; KafkaBasedLog.readToLogEnd",
     commands=("offsets show",),
 )
 NULL_PARTITION_LOST: Final = FindingKind(
@@ -140,7 +160,7 @@ NULL_PARTITION_LOST: Final = FindingKind(
     severity=Severity.ERROR,
     cause="Workers from 4.2 on write an offset of the null partition and cannot look it up.",
     fix="the connector has to name its source partition, or to run on workers of 4.1",
-    source="KIP-618, KIP-875",
+    source="OffsetStorageReaderImpl.offsets; measured with 4.3.1",
     commands=("offsets show",),
 )
 PRODUCES_ELSEWHERE: Final = FindingKind(
@@ -172,7 +192,13 @@ UNCOMMITTED_OFFSET: Final = FindingKind(
     "--exactly-once enabled`, then `eosctl offsets restore <connector>.json --connector <connector> --stop --resume` "
     "(a source partition that never had a committed offset is not in the file: add it with an offset of null). On the "
     "way back from enabled keep the source connectors stopped until the roll is over (PUT "
-    "/connectors/<connector>/stop, workers from 3.5 on)",
+    "/connectors/<connector>/stop)",
+    older=OlderFix(
+        STOPPED_STATE,
+        "write the committed offset again: `eosctl offsets export <connector>.json --connector <connector> "
+        f"--exactly-once enabled`, {DELETED}, `eosctl offsets restore <connector>.json --connector <connector>`, then "
+        f"{CREATED_AGAIN}",
+    ),
     source="KafkaOffsetBackingStore.configure; measured with 4.3.1",
     commands=("offsets show",),
 )

@@ -2,7 +2,8 @@
 
 from typing import Final
 
-from eosctl.model.report import FindingKind, Severity
+from eosctl.model.report import FindingKind, OlderFix, Severity
+from eosctl.model.versions import STOPPED_STATE
 
 TOO_FEW_REPLICAS: Final = "raise the replication factor of <topic> with kafka-reassign-partitions.sh"
 
@@ -13,7 +14,7 @@ MISSING: Final = FindingKind(
     severity=Severity.ERROR,
     cause="Workers create them at their first start; a topic of another name means that eosctl looks at the wrong one.",
     fix="name the workers' topics: --config-topic, --worker-offsets-topic, --status-topic",
-    source="Kafka Connect configuration",
+    source="TopicAdmin.createTopics",
 )
 PARTITIONS: Final = FindingKind(
     id="EOS051",
@@ -23,7 +24,7 @@ PARTITIONS: Final = FindingKind(
     cause="The order of its records is their meaning, and Kafka keeps order within a partition only.",
     fix="create a topic with 1 partition and cleanup.policy=compact, copy the records of all partitions into it in the "
     "order of their timestamps, and set config.storage.topic of all workers to it",
-    source="Kafka Connect configuration",
+    source="KafkaConfigBackingStore.start",
     commands=("inspect-config",),
 )
 CLEANUP: Final = FindingKind(
@@ -35,7 +36,7 @@ CLEANUP: Final = FindingKind(
     "the policy refuse to start. An empty policy, which brokers accept from 4.2 on, deletes and compacts nothing: "
     "workers start, and read a topic that grows for ever.",
     fix="kafka-configs.sh --alter --entity-type topics --entity-name <topic> --add-config cleanup.policy=compact",
-    source="TopicAdmin.verifyTopicCleanupPolicyOnlyCompact; LogConfig",
+    source="TopicAdmin.verifyTopicCleanupPolicyOnlyCompact, LogConfig.validateValues",
     commands=("inspect-config", "offsets show"),
 )
 WRITABLE: Final = FindingKind(
@@ -55,7 +56,24 @@ THIN: Final = FindingKind(
     severity=Severity.WARNING,
     cause="An offsets topic that is lost starts every source from nothing.",
     fix="raise the replication factor with kafka-reassign-partitions.sh",
-    source="Kafka Connect configuration",
+    source="TopicAdmin.createTopics",
+)
+OWN_MISSING: Final = FindingKind(
+    id="EOS055",
+    name="own-offsets-topic-missing",
+    title="connector's own offsets topic is missing",
+    severity=Severity.ERROR,
+    cause="A worker creates it when a task starts. Where tasks have run since, somebody deleted it: the next start "
+    "creates it empty, and the connector begins from nothing.",
+    fix="restore the connector's offsets before it is restarted: create the topic with cleanup.policy=compact, and "
+    "`eosctl offsets restore <file> --connector <connector> --stop --resume` with an export from before",
+    older=OlderFix(
+        STOPPED_STATE,
+        "restore the connector's offsets before it is restarted: create the topic with cleanup.policy=compact, delete "
+        "the connector (DELETE /connectors/<connector>), `eosctl offsets restore <file> --connector <connector>` with "
+        "an export from before, then create it again (PUT /connectors/<connector>/config)",
+    ),
+    source="Worker.offsetStoreForExactlyOnceSourceTask, TopicAdmin.createTopics",
 )
 KINDS: Final = (
     MISSING,
@@ -63,4 +81,5 @@ KINDS: Final = (
     CLEANUP,
     WRITABLE,
     THIN,
+    OWN_MISSING,
 )

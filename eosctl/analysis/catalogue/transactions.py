@@ -2,7 +2,8 @@
 
 from typing import Final
 
-from eosctl.model.report import FindingKind, Severity
+from eosctl.model.report import FindingKind, OlderFix, Severity
+from eosctl.model.versions import STOPPED_STATE
 
 IN_PREPARE: Final = (
     "bring back the leaders of its partitions (kafka-topics.sh --describe --unavailable-partitions); where all have "
@@ -23,7 +24,7 @@ NO_LEADER_ID: Final = FindingKind(
     fix="check --group-id and -b; if they are right, PUT /connectors/<connector>/config with what it is, and again if "
     "that is refused; if it stays refused, restart the leader's worker. If its log has authorization errors, the "
     "worker's principal needs Write on TransactionalId connect-cluster-<group.id>",
-    source="KIP-618",
+    source="KIP-618; DistributedHerder.writeToConfigTopicAsLeader",
 )
 NO_TASK_ID: Final = FindingKind(
     id="EOS111",
@@ -34,7 +35,7 @@ NO_TASK_ID: Final = FindingKind(
     "for transactional.id.expiration.ms (7 days) is forgotten, and the task's next write fails with "
     "InvalidPidMappingException.",
     fix="restart each of them: POST /connectors/<connector>/tasks/<task>/restart, of which the leader writes nothing",
-    source="KIP-98, KIP-618",
+    source="KIP-98, KIP-618; TransactionCoordinator.handleAddPartitionsToTransaction",
 )
 OVERDUE: Final = FindingKind(
     id="EOS112",
@@ -45,7 +46,8 @@ OVERDUE: Final = FindingKind(
     "outcome is decided and has no timeout: markers wait for partitions without leader, or, with brokers before 3.8, "
     "for ever (KAFKA-16352). Fencing is refused there (CONCURRENT_TRANSACTIONS).",
     fix=f"for Ongoing: eosctl fence --transactional-id <id>; for Prepare*: {IN_PREPARE}",
-    source="KIP-98, KAFKA-16352; TransactionMarkerChannelManager",
+    source="KIP-98, KAFKA-16352; TransactionCoordinator.abortTimedOutTransactions, "
+    "TransactionMarkerChannelManager.addTxnMarkersToSend",
 )
 COLLISION: Final = FindingKind(
     id="EOS113",
@@ -55,7 +57,7 @@ COLLISION: Final = FindingKind(
     cause="Connect joins names with dashes and escapes nothing: group `connect` with connector `cluster-x` makes IDs "
     "that begin as those of leaders do.",
     fix="give the connector or the other group another name",
-    source="KIP-618",
+    source="KIP-618; Worker.taskTransactionalId, DistributedConfig.transactionalProducerId",
 )
 PREFIX: Final = FindingKind(
     id="EOS114",
@@ -64,7 +66,7 @@ PREFIX: Final = FindingKind(
     severity=Severity.WARNING,
     cause="Transactional IDs are <group.id>-<connector>-<task>, and ACLs know prefixes only.",
     fix="grant literal IDs, or give the connectors names of which none begins another",
-    source="KIP-618, KIP-290",
+    source="KIP-618, KIP-290; Worker.taskTransactionalId",
     commands=("acl-plan",),
 )
 FOREIGN: Final = FindingKind(
@@ -74,7 +76,7 @@ FOREIGN: Final = FindingKind(
     severity=Severity.INFO,
     cause="They are left over from deleted connectors, or another group's name begins with this one's.",
     fix="nothing for what is left over: it expires; give groups names of which none begins another",
-    source="KIP-618",
+    source="KIP-618; Worker.taskTransactionalId",
 )
 FORGOTTEN: Final = FindingKind(
     id="EOS116",
@@ -86,7 +88,8 @@ FORGOTTEN: Final = FindingKind(
     "`eosctl fence` all end the open transaction of their ID.",
     fix="start the brokers that hold its replicas (`kafka-topics.sh --describe --unavailable-partitions` names them); "
     "restart and fence nothing before that. What hangs already: `eosctl transactions hanging`",
-    source="KIP-98; measured with 3.3.2, 3.6.2, 3.9.2, 4.0.0, 4.1.1, 4.2.0, 4.3.0 and 4.3.1",
+    source="KIP-98; TransactionMarkerChannelManager.addTxnMarkersToBrokerQueue; measured with 3.3.2, 3.6.2, 3.9.2, "
+    "4.0.0, 4.1.1, 4.2.0, 4.3.0 and 4.3.1",
 )
 NEAR_EXPIRY: Final = FindingKind(
     id="EOS117",
@@ -96,8 +99,36 @@ NEAR_EXPIRY: Final = FindingKind(
     cause="A coordinator forgets an ID that nothing was written under for transactional.id.expiration.ms, and the next "
     "write of the task that holds it fails (InvalidPidMappingException).",
     fix="restart each of them: POST /connectors/<connector>/tasks/<task>/restart, which claims the ID again",
-    source="KIP-98",
+    source="KIP-98; TransactionStateManager.removeExpiredTransactionalIds",
     commands=("transactions log",),
+)
+SHARED_IDS: Final = FindingKind(
+    id="EOS118",
+    name="task-ids-shared",
+    title="tasks of two groups share an ID",
+    severity=Severity.ERROR,
+    cause="Connect joins <group.id>-<connector>-<task> with dashes and escapes nothing: connector b-c of group a and "
+    "connector c of group a-b have the same IDs, and fence each other for ever.",
+    fix="stop the other connector (PUT /connectors/<its name>/stop on its own workers), give this one another name: "
+    "`eosctl migrate-offsets --connector <connector> --rename-to <name> --stop --set-config --resume`, delete the old "
+    "one (DELETE /connectors/<connector>), and resume the other",
+    older=OlderFix(
+        STOPPED_STATE,
+        "delete both connectors (DELETE /connectors/<connector>; their offsets stay), give this one another name: "
+        "`eosctl migrate-offsets --connector <connector> --rename-to <name>`, then create both again",
+    ),
+    source="Worker.taskTransactionalId",
+)
+SAME_GROUP_ELSEWHERE: Final = FindingKind(
+    id="EOS119",
+    name="group-id-elsewhere",
+    title="two Connect clusters of one group.id write to one Kafka cluster",
+    severity=Severity.WARNING,
+    cause="A connector that writes to another Kafka cluster has its IDs, <group.id>-<connector>-<task>, there. "
+    "Workers of the same group.id are there: connectors of one name in both would fence each other.",
+    fix="give the connectors of the two Connect clusters different names, or one of the two another group.id (stop its "
+    "source connectors first: the new IDs fence none of the old producers)",
+    source="Worker.taskTransactionalId",
 )
 KINDS: Final = (
     NO_LEADER_ID,
@@ -108,4 +139,6 @@ KINDS: Final = (
     FOREIGN,
     FORGOTTEN,
     NEAR_EXPIRY,
+    SHARED_IDS,
+    SAME_GROUP_ELSEWHERE,
 )

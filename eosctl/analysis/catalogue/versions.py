@@ -12,7 +12,7 @@ TOO_OLD: Final = FindingKind(
     cause="Workers know exactly-once sources from Kafka 3.3.0 on. An older one ignores the setting, and nothing fences "
     "the tasks that it runs.",
     fix="upgrade the worker to Kafka 3.3 or newer and restart it; this may be the same restart that sets preparing",
-    source="KIP-618",
+    source="KIP-618; DistributedConfig.exactlyOnceSourceEnabled",
 )
 MIXED: Final = FindingKind(
     id="EOS002",
@@ -21,7 +21,7 @@ MIXED: Final = FindingKind(
     severity=Severity.WARNING,
     cause="Workers of different versions read some records of the config topic differently (KAFKA-16838, KIP-875).",
     fix="finish the rolling upgrade of the workers before the next rolling step",
-    source="KIP-618, KIP-875",
+    source="KIP-618, KIP-875; KafkaConfigBackingStore.onCompletion",
 )
 BUGS: Final = FindingKind(
     id="EOS003",

@@ -11,7 +11,7 @@ SILENT: Final = FindingKind(
     severity=Severity.ERROR,
     cause="What a worker is set to can only be asked of itself.",
     fix="start the worker or correct its address (--connect-url); take it out of the group if it is gone for good",
-    source="Kafka Connect REST API",
+    source="RootResource.serverInfo",
 )
 OTHER_KAFKA: Final = FindingKind(
     id="EOS011",
@@ -21,7 +21,7 @@ OTHER_KAFKA: Final = FindingKind(
     cause="Workers on different Kafka clusters do not form one Connect cluster: leader, config topic and fencing "
     "differ.",
     fix="give --connect-url only workers of one Connect cluster, and -b the brokers that are their bootstrap.servers",
-    source="KIP-238",
+    source="KIP-238; RootResource.serverInfo",
     commands=("migrate-offsets", "offsets restore"),
 )
 MIXED: Final = FindingKind(
@@ -32,7 +32,7 @@ MIXED: Final = FindingKind(
     cause="A worker that is not enabled writes without transactions and is fenced by nothing; only its peers hold the "
     "promise. During the second rolling restart this is so for a while.",
     fix="finish the rolling step: `eosctl upgrade-check --to enabled` says which worker is next",
-    source="KIP-618",
+    source="KIP-618; Worker.startExactlyOnceSourceTask, Worker.startSourceTask",
 )
 NOWHERE: Final = FindingKind(
     id="EOS013",
@@ -41,7 +41,7 @@ NOWHERE: Final = FindingKind(
     severity=Severity.WARNING,
     cause="exactly.once.source.support is disabled unless it is set; preparing alone gives no transactions to tasks.",
     fix="`eosctl upgrade-check --to preparing`, then `eosctl upgrade-check --to enabled`",
-    source="KIP-618",
+    source="KIP-618; DistributedConfig.exactlyOnceSourceEnabled",
 )
 CONTRADICTION: Final = FindingKind(
     id="EOS014",
@@ -50,7 +50,7 @@ CONTRADICTION: Final = FindingKind(
     severity=Severity.WARNING,
     cause="A worker reads its properties file when it starts; a change has no effect before.",
     fix="restart the workers whose file was changed, one after the other; or give the file that they run with",
-    source="Kafka Connect configuration",
+    source="ConnectDistributed.main",
 )
 INVALID: Final = FindingKind(
     id="EOS015",
@@ -59,7 +59,7 @@ INVALID: Final = FindingKind(
     severity=Severity.ERROR,
     cause="A worker refuses to start with any other value.",
     fix="set exactly.once.source.support to disabled, preparing or enabled",
-    source="Kafka Connect configuration",
+    source="DistributedConfig.exactlyOnceSourceEnabled, ConfigDef.parseValue",
 )
 DRAFT: Final = FindingKind(
     id="EOS016",
@@ -69,7 +69,7 @@ DRAFT: Final = FindingKind(
     cause="The draft said exactly.once.source.enabled and tasks-count-<connector>; releases say "
     "exactly.once.source.support and tasks-fencing-<connector>.",
     fix="replace exactly.once.source.enabled=true by exactly.once.source.support=preparing, roll, then enabled, roll",
-    source="KIP-618",
+    source="KIP-618; KafkaConfigBackingStore.TASK_COUNT_RECORD_PREFIX",
 )
 DIFFER: Final = FindingKind(
     id="EOS017",
@@ -79,7 +79,7 @@ DIFFER: Final = FindingKind(
     cause="Workers of one group that use different internal topics overwrite each other's state; two groups that use "
     "the same topics do too.",
     fix="give all workers of one Connect cluster the same values, and each Connect cluster its own topics and group.id",
-    source="Kafka Connect configuration",
+    source="DistributedConfig.transactionalProducerId, WorkerCoordinator.metadata",
 )
 TWO_STEPS_AWAY: Final = FindingKind(
     id="EOS018",
@@ -92,6 +92,17 @@ TWO_STEPS_AWAY: Final = FindingKind(
     source="KIP-618",
     commands=("upgrade-check",),
 )
+PLUGINS: Final = FindingKind(
+    id="EOS019",
+    name="plugins-differ",
+    title="workers with different plugins",
+    severity=Severity.WARNING,
+    cause="Each worker loads the plugins of its own plugin.path. A task that is given to a worker without the class is "
+    "FAILED there, and one of another version may keep offsets in another form. An info where no connector uses the "
+    "class.",
+    fix="install the same plugins in the same versions on every worker, and restart the workers one by one",
+    source="Plugins.newConnector, Worker.startTask",
+)
 KINDS: Final = (
     SILENT,
     OTHER_KAFKA,
@@ -102,4 +113,5 @@ KINDS: Final = (
     DRAFT,
     DIFFER,
     TWO_STEPS_AWAY,
+    PLUGINS,
 )

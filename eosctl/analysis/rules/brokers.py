@@ -16,6 +16,7 @@ FACTOR: Final = "transaction.state.log.replication.factor"
 LOG_MIN_ISR: Final = "transaction.state.log.min.isr"
 MIN_ISR: Final = "min.insync.replicas"
 VERIFICATION: Final = "transaction.partition.verification.enable"
+PARTITIONS: Final = "transaction.state.log.num.partitions"
 EXPIRATION: Final = "transactional.id.expiration.ms"
 DAY_MS: Final = 86_400_000
 LOG: Final = "__transaction_state"
@@ -96,15 +97,28 @@ def _leaderless(evidence: Evidence) -> Iterator[Finding]:
         yield kinds.LEADERLESS.finding(LOG, message, {"partitions": dead})
 
 
-def _thin(evidence: Evidence) -> Iterator[Finding]:
+def _thin(evidence: Evidence) -> Iterator[Finding | Skipped]:
     log, brokers = evidence.transaction_log, evidence.brokers
     if isinstance(log, Skipped) or log is None or isinstance(brokers, Skipped):
         return
-    factor, wanted = log.facts.replication_factor, min(3, len(brokers))
-    if factor < wanted:
+    factor, minimum = log.facts.replication_factor, log.facts.setting(MIN_ISR)
+    figures = {"replication_factor": factor, "brokers": len(brokers)}
+    if factor < min(3, len(brokers)):
         there = counted(len(brokers), "broker")
         message = f"{LOG} has replication factor {factor} on {there}: a broker that fails stops transactions"
-        yield kinds.THIN.finding(LOG, message, {"replication_factor": factor, "brokers": len(brokers)})
+        yield kinds.THIN.finding(LOG, message, figures)
+    elif isinstance(minimum, Skipped):
+        yield minimum
+    elif factor > 2 and int(minimum) < 2:
+        message = (
+            f"{LOG} has replication factor {factor} and {MIN_ISR}={minimum}: what one broker alone has written is lost "
+            "with it"
+        )
+        cure = (
+            f"kafka-configs.sh --alter --entity-type topics --entity-name {LOG} --add-config {MIN_ISR}=2, and "
+            f"{LOG_MIN_ISR}=2 on every broker"
+        )
+        yield kinds.THIN.finding(LOG, message, figures | {"min_isr": int(minimum)}, cure=cure)
 
 
 def _verification(evidence: Evidence) -> Iterator[Finding | Skipped]:
@@ -128,6 +142,23 @@ def _expiration(evidence: Evidence) -> Iterator[Finding | Skipped]:
                 f"{EXPIRATION} is {limit}: a task that is idle for longer fails at its next write (InvalidPidMapping)"
             )
             yield kinds.EXPIRES.finding(f"broker {node}", message, {"transactional_id_expiration_ms": given})
+
+
+def _repartitioned(evidence: Evidence) -> Iterator[Finding | Skipped]:
+    log = evidence.transaction_log
+    if isinstance(log, Skipped) or log is None:
+        return
+    yield from _untold(evidence)
+    for node, settings in _told(evidence).items():
+        wanted = settings.get(PARTITIONS)
+        if wanted is None:
+            yield _not_told(node, PARTITIONS)
+        elif int(wanted) != log.facts.partitions:
+            message = f"{LOG} has {log.facts.partitions} partitions, and {PARTITIONS} of broker {node} is {wanted}"
+            yield kinds.REPARTITIONED.finding(
+                LOG, message, {"partitions": log.facts.partitions, "setting": int(wanted), "node": node}
+            )
+            return
 
 
 RULES: Final = (
@@ -163,5 +194,11 @@ RULES: Final = (
         "Do transactional IDs outlive a quiet day?",
         needs=("brokers",),
         check=_expiration,
+    ),
+    Rule(
+        kinds.REPARTITIONED,
+        "Has the transaction log the number of partitions that it was created with?",
+        needs=("brokers", "transaction_log"),
+        check=_repartitioned,
     ),
 )

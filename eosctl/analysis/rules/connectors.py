@@ -136,7 +136,7 @@ def _timeout(evidence: Evidence) -> Iterator[Finding | Skipped]:
         known, unknown = _timeouts(clients)
         yield from unknown
         if any(each.servers_of_its_own for each in clients):
-            yield Skipped(f"{name} writes to other bootstrap.servers, and {MAX_TIMEOUT} there was not read")
+            yield not_asked(f"{name} writes to other bootstrap.servers, and {MAX_TIMEOUT} there was not read")
         elif limits and max(known, default=0) > min(limits):
             message = (
                 f"its producers ask for {TIMEOUT}={max(known)}, the brokers allow {min(limits)} at most: no task starts"

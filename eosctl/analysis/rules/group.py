@@ -1,16 +1,25 @@
 """Rules about the group that the workers form."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from eosctl.analysis.catalogue import group as kinds
+from eosctl.analysis.client_configs import override_policy
 from eosctl.analysis.rules.workers import ALL
+from eosctl.model.client_properties import Property
+from eosctl.model.client_roles import WorkerConfig
 from eosctl.model.evidence import Evidence
 from eosctl.model.report import Finding
 from eosctl.model.rules import Rule
 from eosctl.model.skipped import Skipped
 from eosctl.model.workers import TaskStatus
+
+POLICY_PREFIX: Final = "connector.client.config.override."
+POLICY: Final = f"{POLICY_PREFIX}policy"
+SIGNATURE: Final = "inter.worker.signature.algorithm"
+VERIFICATION: Final = "inter.worker.verification.algorithms"
+HMAC: Final = "HmacSHA256"
 
 
 def place_of(url: str) -> str:
@@ -127,6 +136,36 @@ def _is_loopback(place: str) -> bool:
     return host in {"localhost", "[::1]"} or host.startswith("127.")
 
 
+def _policies(evidence: Evidence) -> Iterator[Finding]:
+    files = {} if isinstance(evidence.worker_files, Skipped) else evidence.worker_files
+    policies = {name: _policy(properties) for name, properties in files.items()}
+    if len(set(policies.values())) > 1:
+        values = {name: policy for name, (policy, _) in policies.items()}
+        message = f"the workers' files set {POLICY} or its allowlist to different values"
+        yield kinds.POLICIES.finding(POLICY, message, {"values": values})
+
+
+def _policy(properties: Mapping[str, str]) -> tuple[str, frozenset[str]]:
+    worker = WorkerConfig({key: Property(value, key) for key, value in properties.items()})
+    policy = override_policy(worker) or worker.override_policy
+    return policy, frozenset(_listed(worker.get(f"{POLICY_PREFIX}allowlist")) if policy == "Allowlist" else ())
+
+
+def _signatures(evidence: Evidence) -> Iterator[Finding]:
+    files = {} if isinstance(evidence.worker_files, Skipped) else evidence.worker_files
+    signed = {name: each for name, each in files.items() if each.get("connect.protocol", "sessioned") == "sessioned"}
+    for signer, properties in signed.items():
+        algorithm = properties.get(SIGNATURE, HMAC)
+        refusing = [name for name, each in signed.items() if algorithm not in _listed(each.get(VERIFICATION, HMAC))]
+        if refusing:
+            message = f"it signs with {algorithm}, which {VERIFICATION} of {', '.join(refusing)} does not hold"
+            yield kinds.SIGNATURES.finding(signer, message, {"algorithm": algorithm, "refused_by": refusing})
+
+
+def _listed(text: str) -> list[str]:
+    return [each.strip() for each in text.split(",") if each.strip()]
+
+
 RULES: Final = (
     Rule(
         kinds.NO_GROUP,
@@ -169,5 +208,18 @@ RULES: Final = (
         check=_one_address,
         blocks=frozenset({"preparing", "enabled"}),
         unproven="workers of one machine reach each other by the loopback address, and each has a port of its own",
+    ),
+    Rule(
+        kinds.POLICIES,
+        "Do all workers allow connectors the same overrides?",
+        needs=("worker_files",),
+        check=_policies,
+    ),
+    Rule(
+        kinds.SIGNATURES,
+        "Does every worker take the signatures of all others?",
+        needs=("worker_files",),
+        check=_signatures,
+        blocks=frozenset({"preparing", "enabled"}),
     ),
 )

@@ -5,6 +5,7 @@ from typing import Final
 
 from eosctl.analysis.rules import (
     acls,
+    boundaries,
     brokers,
     connectors,
     consumers,
@@ -12,6 +13,8 @@ from eosctl.analysis.rules import (
     fencing,
     group,
     offsets,
+    outputs,
+    shared_ids,
     topics,
     transactions,
     versions,
@@ -24,7 +27,8 @@ from eosctl.model.skipped import Skipped
 
 _BY_THEME: Final = (
     *(versions.RULES, workers.RULES, group.RULES, fencing.RULES, brokers.RULES, topics.RULES, delegated.RULES),
-    *(offsets.RULES, connectors.RULES, transactions.RULES, consumers.RULES, acls.RULES),
+    *(offsets.RULES, connectors.RULES, transactions.RULES, consumers.RULES, acls.RULES, outputs.RULES),
+    *(boundaries.RULES, shared_ids.RULES),
 )
 RULES: Final = tuple(sorted((rule for rules in _BY_THEME for rule in rules), key=lambda rule: rule.id))
 EXPECTED_WHILE_ROLLING: Final = frozenset({"EOS012", "EOS013"})

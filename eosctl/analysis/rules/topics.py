@@ -5,16 +5,21 @@ from typing import Final
 
 from eosctl.analysis.catalogue import topics as kinds
 from eosctl.analysis.cleanup_policy import cleanup_policy_finding
+from eosctl.analysis.connect_requests import for_connector
 from eosctl.model.counts import counted
 from eosctl.model.evidence import Evidence, InternalTopic
 from eosctl.model.report import Finding
 from eosctl.model.rules import Rule
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import TopicFacts
+from eosctl.model.versions import NEWEST
 from eosctl.model.whole_numbers import whole_number
 
 ALL: Final = frozenset({"preparing", "enabled", "disabled"})
-HELD: Final = {"config": "connectors", "offsets": "offsets", "status": "statuses"}
+OWN: Final = "connector's own offsets"
+HELD: Final = {"config": "connectors", "offsets": "offsets", "status": "statuses", OWN: "offsets"}
+OWN_TOPIC: Final = "offsets.storage.topic"
+ELSEWHERE: Final = "producer.override.bootstrap.servers"
 POLICY: Final = "cleanup.policy"
 MIN_ISR: Final = "min.insync.replicas"
 
@@ -23,18 +28,34 @@ def _topics(evidence: Evidence) -> tuple[InternalTopic, ...]:
     return () if isinstance(evidence.internal_topics, Skipped) else evidence.internal_topics
 
 
+def _own_topics(evidence: Evidence) -> Iterator[tuple[str, InternalTopic]]:
+    """Each connector that keeps its offsets in a topic of its own in the workers' Kafka cluster, with that topic."""
+    workers = {topic.name for topic in _topics(evidence)}
+    for name in evidence.sources():
+        config, topic = evidence.config(name), evidence.config(name).get(OWN_TOPIC)
+        if topic is not None and str(topic) not in workers and ELSEWHERE not in config:
+            topics = evidence.topics
+            facts = topics if isinstance(topics, Skipped) else topics.get(str(topic))
+            yield name, InternalTopic(OWN, str(topic), facts)
+
+
+def _kept(evidence: Evidence) -> tuple[InternalTopic, ...]:
+    """The workers' topics and connectors' own offsets topics."""
+    return (*_topics(evidence), *{topic.name: topic for _, topic in _own_topics(evidence)}.values())
+
+
 def _read(evidence: Evidence) -> Iterator[tuple[InternalTopic, TopicFacts]]:
-    for topic in _topics(evidence):
+    for topic in _kept(evidence):
         if isinstance(topic.facts, TopicFacts):
             yield topic, topic.facts
 
 
 def _unread(evidence: Evidence) -> Iterator[Skipped]:
-    yield from (topic.facts for topic in _topics(evidence) if isinstance(topic.facts, Skipped))
+    yield from (topic.facts for topic in _kept(evidence) if isinstance(topic.facts, Skipped))
 
 
 def _missing(evidence: Evidence) -> Iterator[Finding | Skipped]:
-    yield from _unread(evidence)
+    yield from (topic.facts for topic in _topics(evidence) if isinstance(topic.facts, Skipped))
     for topic in _topics(evidence):
         if topic.facts is None:
             message = f"there is no topic {topic.name}, which was taken for the workers' {topic.role} topic"
@@ -90,6 +111,17 @@ def _thin(evidence: Evidence) -> Iterator[Finding | Skipped]:
             )
 
 
+def _own_missing(evidence: Evidence) -> Iterator[Finding | Skipped]:
+    statuses = {} if isinstance(evidence.statuses, Skipped) else evidence.statuses
+    for name, topic in _own_topics(evidence):
+        if isinstance(topic.facts, Skipped):
+            yield topic.facts
+        elif topic.facts is None and name in statuses and statuses[name].producing_tasks:
+            message = f"its tasks run, and there is no topic {topic.name}, in which it has its offsets"
+            cure = for_connector(kinds.OWN_MISSING.fix_for(min(evidence.versions, default=NEWEST)), name)
+            yield kinds.OWN_MISSING.finding(name, message, {"offsets_topic": topic.name}, cure=cure)
+
+
 RULES: Final = (
     Rule(
         kinds.MISSING,
@@ -124,5 +156,12 @@ RULES: Final = (
         "Do the internal topics survive the loss of a broker?",
         needs=("internal_topics", "brokers"),
         check=_thin,
+    ),
+    Rule(
+        kinds.OWN_MISSING,
+        "Is every offsets topic there that a connector has of its own?",
+        needs=("inspection", "statuses", "topics"),
+        check=_own_missing,
+        blocks=ALL,
     ),
 )

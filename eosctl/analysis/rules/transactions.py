@@ -13,11 +13,12 @@ from eosctl.model.names import ConnectorTaskId, leader_transactional_id, task_tr
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.report import Finding
 from eosctl.model.rules import Rule
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.transactions import TransactionDescription, TransactionState
 from eosctl.model.whole_numbers import whole_number
 
 SHOWN: Final = 10
+ELSEWHERE: Final = "producer.override.bootstrap.servers"
 EXPIRATION: Final = "transactional.id.expiration.ms"
 LAST_PART: Final = 7
 """An ID is near expiry in the last seventh of its time: a day of the default week."""
@@ -56,6 +57,9 @@ def _no_task_id(evidence: Evidence) -> Iterator[Finding | Skipped]:
     if not enabled or others or unknown or evidence.silent:
         return
     for name in evidence.sources():
+        if ELSEWHERE in evidence.config(name):
+            yield not_asked(f"{name} writes to another Kafka cluster, whose coordinators have its IDs: ask there")
+            continue
         status = statuses.get(name)
         tasks = () if status is None else status.producing_tasks
         ids = {task: task_transactional_id(group_id, ConnectorTaskId(name, task)) for task in tasks}

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from eosctl.model.evidence import ClusterEvidence, Evidence, WorkerEvidence
+from eosctl.model.groups import ListedGroup
 from eosctl.model.report import Finding
 from eosctl.model.skipped import Cause, Skipped, not_asked, or_skipped
 from eosctl.model.transactions import Descriptions
@@ -13,6 +14,7 @@ from eosctl.model.versions import KafkaVersion
 from eosctl.model.workers import ConnectorStatus
 from eosctl.operations.acl.principals import named_principals
 from eosctl.operations.evidence.acls import read_acl_differences
+from eosctl.operations.evidence.connectors import read_active_topics, with_connectors
 from eosctl.operations.evidence.request import (
     EvidenceRequest,
     group_id_of,
@@ -66,7 +68,7 @@ def read_evidence(session: Session, request: EvidenceRequest) -> Evidence:
         offset_findings=or_skipped(lambda: _offset_findings(reader, known, topics, answered.version)),
         acl_differences=or_skipped(lambda: read_acl_differences(session, request, principals, topics)),
     )
-    return with_transactions(reader, known)
+    return with_transactions(reader, with_connectors(reader, known, read_active_topics(reader, known)))
 
 
 def _read_workers(reader: ClusterReader, request: EvidenceRequest) -> _Workers:
@@ -95,8 +97,12 @@ def _with_brokers(
         if isinstance(listed, Skipped)
         else tuple(each.transactional_id for each in listed.transactions),
         unlisted=() if isinstance(listed, Skipped) else listed.unlisted,
-        groups=groups if isinstance(groups, Skipped) else {name: group.protocol_type for name, group in groups.items()},
+        groups=_protocols(groups),
     )
+
+
+def _protocols(groups: Mapping[str, ListedGroup] | Skipped) -> Mapping[str, str] | Skipped:
+    return groups if isinstance(groups, Skipped) else {name: each.protocol_type for name, each in groups.items()}
 
 
 def read_cluster_evidence(
@@ -106,7 +112,13 @@ def read_cluster_evidence(
     workers = or_skipped(reader.worker_evidence)
     files = worker_files_of(request, workers)
     group_id = group_id_of(reader.group_id, files)
-    topics = topics_of(request, Evidence(as_of=reader.now(), worker_files=files), None)
+    known = Evidence(as_of=reader.now(), worker_files=files, group_id=group_id, statuses=reader.connector_statuses())
+    topics = topics_of(request, known, None)
+    version, groups = or_skipped(reader.connect_version), reader.groups()
+    inspection = or_skipped(lambda: inspection_of(reader.config_topic(topics["config"]), known, version))
+    known = replace(known, inspection=inspection, groups=_protocols(groups))
+    active = read_active_topics(reader, known)
+    known = with_connectors(reader, known, active)
     return ClusterEvidence(
         workers=workers,
         group=group_id if isinstance(group_id, Skipped) else reader.connect_group(group_id),
@@ -115,6 +127,10 @@ def read_cluster_evidence(
         internal_topics=tuple(reader.internal_topic(role, name) for role, name in topics.items()),
         transaction_log=reader.transaction_log_topic(),
         leaderless=transactions if isinstance(transactions, Skipped) else leaderless(reader, transactions),
+        active_topics=active,
+        topics=known.topics,
+        other_groups=known.other_groups,
+        groups_elsewhere=known.groups_elsewhere,
     )
 
 

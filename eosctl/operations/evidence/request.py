@@ -59,6 +59,10 @@ def without_brokers(evidence: Evidence, reason: Skipped) -> Evidence:
         offset_findings=reason,
         groups=reason,
         acl_differences=reason,
+        outputs=reason,
+        topics=reason,
+        other_groups=reason,
+        groups_elsewhere=reason,
     )
 
 

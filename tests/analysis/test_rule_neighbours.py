@@ -1,0 +1,152 @@
+"""What rules make of what surrounds a connector: plugins, policies, topics, boundaries, and other groups."""
+
+import pytest
+
+from eosctl.model.evidence import ConnectGroup, GroupMember
+from eosctl.model.names import ConnectorTaskId
+from eosctl.model.report import Severity
+from eosctl.model.skipped import Skipped, not_asked
+from eosctl.model.topics import TopicFacts
+from eosctl.model.workers import ConnectorStatus
+from tests.analysis.evidence import BROKER, FILE, A, B, answer, but, inspection, transaction_log, worker
+
+POLICY = "connector.client.config.override.policy"
+SIGNATURE, VERIFICATION = "inter.worker.signature.algorithm", "inter.worker.verification.algorithms"
+OWN = {"offsets.storage.topic": "own"}
+ELSEWHERE = {"producer.override.bootstrap.servers": "there:9092"}
+
+
+@pytest.mark.parametrize(("used", "severity"), [("org.example.Source", Severity.WARNING), ("other", Severity.INFO)])
+def test_a_plugin_that_differs_counts_where_a_connector_uses_it(used: str, severity: Severity) -> None:
+    other = {"org.example.Source": "2"}
+    differing = but(
+        workers={A: worker(A), B: worker(B, plugins=other)}, inspection=inspection(**{"connector.class": used})
+    )
+    [found] = answer("EOS019", differing).findings
+    assert (found.severity, "has versions 1, 2" in found.message) == (severity, True)
+
+
+def test_kafka_s_own_plugins_have_the_version_of_their_worker() -> None:
+    mirror = "org.apache.kafka.connect.mirror.MirrorSourceConnector"
+    mixed = {A: worker(A, plugins={mirror: "4.3.1"}), B: worker(B, "3.9.2", plugins={mirror: "3.9.2"})}
+    assert answer("EOS019", but(workers=mixed)).outcome == "fine"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "outcome"),
+    [
+        ({}, {POLICY: "All"}, "fine"),
+        ({POLICY: "All"}, {POLICY: "org.apache.kafka.connect.connector.policy.AllConnectorClientConfigOverridePolicy"},
+         "fine"),
+        ({POLICY: "Principal"}, {}, "found"),
+        ({POLICY: "Allowlist", f"{POLICY[:-6]}allowlist": "acks"}, {POLICY: "Allowlist"}, "found"),
+        ({POLICY: "Allowlist", f"{POLICY[:-6]}allowlist": "acks,retries"},
+         {POLICY: "Allowlist", f"{POLICY[:-6]}allowlist": "retries, acks"}, "fine"),
+    ],
+)  # fmt: skip
+def test_policies_are_compared_by_what_they_allow(first, second, outcome) -> None:
+    assert answer("EOS026", but(worker_files={A: FILE | first, B: FILE | second})).outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "refused"),
+    [
+        ({}, {VERIFICATION: "HmacSHA512,HmacSHA256"}, []),
+        ({SIGNATURE: "HmacSHA512"}, {VERIFICATION: "HmacSHA512, HmacSHA256"}, [A]),
+        ({SIGNATURE: "HmacSHA512", "connect.protocol": "compatible"}, {}, []),
+    ],
+)
+def test_a_signature_is_held_against_what_each_worker_verifies(first, second, refused) -> None:
+    said = answer("EOS027", but(worker_files={A: FILE | first, B: FILE | second}))
+    assert [each.evidence["refused_by"] for each in said.findings] == ([refused] if refused else [])
+
+
+@pytest.mark.parametrize(
+    ("facts", "found"),
+    [
+        (TopicFacts("own", 5, 3, {"cleanup.policy": "delete", "min.insync.replicas": "1"}), "EOS052"),
+        (TopicFacts("own", 5, 1, {"cleanup.policy": "compact", "min.insync.replicas": "2"}), "EOS053"),
+        (TopicFacts("own", 5, 1, {"cleanup.policy": "compact", "min.insync.replicas": "1"}), "EOS054"),
+    ],
+)
+def test_a_connector_s_own_offsets_topic_is_held_to_what_the_workers_is(facts: TopicFacts, found: str) -> None:
+    evidence = but(inspection=inspection(**OWN), topics={"own": facts})
+    assert [each.subject for each in answer(found, evidence).findings] == ["own"]
+    elsewhere = but(inspection=inspection(**OWN, **ELSEWHERE), topics={"own": facts})
+    assert answer(found, elsewhere).outcome == "fine"
+
+
+def test_an_own_offsets_topic_that_no_task_needed_yet_need_not_exist() -> None:
+    stopped = {"x": ConnectorStatus("x", "source", "STOPPED", ())}
+    never = but(inspection=inspection(**OWN), topics={"own": None}, statuses=stopped)
+    assert answer("EOS055", never).outcome == "fine"
+    assert answer("EOS050", never).outcome == "fine"
+
+
+def test_what_is_missing_is_restored_by_a_way_that_the_workers_know() -> None:
+    for version, way in (("4.3.1", "--stop --resume"), ("3.4.1", "DELETE /connectors/x")):
+        lost = but(inspection=inspection(**OWN), topics={"own": None}, workers={A: worker(A, version)})
+        assert way in answer("EOS055", lost).findings[0].cure
+
+
+@pytest.mark.parametrize(
+    ("config", "files", "outcome"),
+    [
+        ({"transaction.boundary": "connector"}, {}, "found"),
+        ({"transaction.boundary": "CONNECTOR", "producer.override.transaction.timeout.ms": "600000"}, {}, "fine"),
+        ({"transaction.boundary": "connector"}, {"producer.transaction.timeout.ms": "600000"}, "fine"),
+        ({"transaction.boundary": "interval"}, {}, "fine"),
+    ],
+)
+def test_a_connector_that_ends_its_transactions_needs_a_timeout_that_somebody_chose(config, files, outcome) -> None:
+    evidence = but(inspection=inspection(**config), worker_files={A: FILE | files})
+    assert answer("EOS109", evidence).outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("facts", "brokers", "severity"),
+    [
+        (TopicFacts("out", 1, 1, {"min.insync.replicas": "1"}), 1, None),
+        (TopicFacts("out", 1, 1, {"min.insync.replicas": "1"}), 3, Severity.WARNING),
+        (TopicFacts("out", 1, 2, {"min.insync.replicas": "1"}), 3, None),
+        (TopicFacts("out", 1, 3, {"min.insync.replicas": "1"}), 3, Severity.INFO),
+        (TopicFacts("out", 1, 3, {"min.insync.replicas": "2", "unclean.leader.election.enable": "true"}), 3,
+         Severity.WARNING),
+        (TopicFacts("out", 1, 3, {"min.insync.replicas": "2", "unclean.leader.election.enable": "false"}), 3, None),
+    ],
+)  # fmt: skip
+def test_an_output_topic_is_thin_where_one_broker_takes_commits_along(facts, brokers, severity) -> None:
+    said = answer("EOS150", but(topics={"out": facts}, brokers=dict.fromkeys(range(brokers), BROKER)))
+    assert [each.severity for each in said.findings] == ([] if severity is None else [severity])
+
+
+def test_an_output_topic_with_too_few_replicas_in_sync_cannot_be_written() -> None:
+    short = TopicFacts("out", 1, 3, {"min.insync.replicas": "2"}, in_sync=1)
+    assert "a partition has 1 in sync" in answer("EOS151", but(topics={"out": short})).findings[0].message
+    assert answer("EOS151", but(topics={"out": None})).outcome == "fine"
+
+
+def test_the_topics_of_a_connector_that_writes_elsewhere_are_asked_there() -> None:
+    said = answer("EOS150", but(outputs={"x": not_asked("x writes to another Kafka cluster: ask there")}))
+    assert (said.outcome, said.complete) == ("cannot tell", True)
+
+
+def group(*tasks: ConnectorTaskId) -> ConnectGroup:
+    return ConnectGroup("Stable", "connect", "sessioned", (GroupMember("1", "http://o", tasks),))
+
+
+def test_a_group_whose_tasks_have_other_ids_shares_none() -> None:
+    assert answer("EOS118", but(other_groups={"g-x": group(ConnectorTaskId("y", 0))})).outcome == "fine"
+    shared = but(group_id="g-x", statuses={}, other_groups={"g": group(ConnectorTaskId("x-y", 0))})
+    assert answer("EOS118", shared).outcome == "fine"
+
+
+def test_a_group_elsewhere_that_has_no_members_or_no_workers_is_nobody() -> None:
+    for there in (ConnectGroup("Dead", "", "", ()), ConnectGroup("Stable", "consumer", "range", group().members)):
+        assert answer("EOS119", but(groups_elsewhere={"x": there})).outcome == "fine"
+
+
+def test_brokers_that_disagree_with_the_transaction_log_are_one_finding() -> None:
+    assert len(answer("EOS045", but(transaction_log=transaction_log(partitions=60))).findings) == 1
+    assert answer("EOS045", but(transaction_log=None)).outcome == "fine"
+    assert answer("EOS045", but(brokers={0: Skipped("denied")})).outcome == "cannot tell"

@@ -1,0 +1,164 @@
+"""Rules about what surrounds a connector: each made on one cluster without automatic topics, found, fixed and gone."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
+
+from eosctl.sandbox.sandbox import Sandbox
+from eosctl.sandbox.spec import SandboxSpec
+from tests.connector_plugin import plugin_path
+from tests.integration.doctoring import Doctor, Eosctl, Rest, arguments, file_source
+from tests.integration.producers import create_topic
+from tests.waiting import eventually
+
+pytestmark = [pytest.mark.kafka, pytest.mark.variation]
+LOG = "__transaction_state"
+PARTITIONS = "transaction.state.log.num.partitions"
+POLICY = "connector.client.config.override.policy"
+STRONGER = {
+    "inter.worker.signature.algorithm": "HmacSHA512",
+    "inter.worker.verification.algorithms": "HmacSHA512,HmacSHA256",
+    POLICY: "None",
+}
+OTHER_GROUP = {"group.id": "a-b", **{f"{role}.storage.topic": f"b-{role}" for role in ("config", "offset", "status")}}
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Sandbox]:
+    """One worker of group `a`; topics are there only if somebody creates them."""
+    spec = SandboxSpec(workers=1, group_id="a", broker_config={"auto.create.topics.enable": "false"})
+    with Sandbox(spec) as started:
+        yield started
+
+
+@pytest.fixture
+def rest(cluster: Sandbox) -> Rest:
+    return Rest(cluster.connect_url(1))
+
+
+@pytest.fixture(autouse=True)
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+@pytest.fixture
+def doctor(cluster: Sandbox, eosctl: Eosctl) -> Callable[[], Doctor]:
+    """Of group `a`: of its workers that run now, each with its file."""
+
+    def now() -> Doctor:
+        return Doctor(eosctl, (*arguments(cluster), "--group-id", "a", "--timeout", 5))
+
+    return now
+
+
+def where(cluster: Sandbox) -> tuple[object, ...]:
+    return ("-b", cluster.bootstrap_servers, "--group-id", "a", "--connect-url", cluster.connect_url(1), "--yes")
+
+
+def running(cluster: Sandbox, rest: Rest, directory: Path, name: str, **more: str) -> None:
+    create_topic(cluster.bootstrap_servers, f"{name}-out")
+    rest.put(name, file_source(directory, name, **more))
+    rest.await_tasks(name)
+
+
+@pytest.mark.proves("EOS019", "EOS026", "EOS027")
+def test_a_worker_that_is_set_up_unlike_the_others(
+    cluster: Sandbox, doctor: Callable[[], Doctor], tmp_path: Path
+) -> None:
+    plugins = plugin_path(cluster.kafka_version, Path(__file__).with_name("OddPartitionsSource.java"), tmp_path)
+    url = cluster.start_worker(2, STRONGER | {"plugin.path": plugins})
+    cures = {
+        ("EOS019", "OddPartitionsSource"): "install the same plugins in the same versions on every worker",
+        ("EOS026", POLICY): f"set {POLICY}",
+        ("EOS027", url): "inter.worker.verification.algorithms hold the inter.worker.signature.algorithm of all",
+    }
+    found = doctor().sees(*cures)
+    assert {condition for condition, cure in cures.items() if cure not in found[condition]["cure"]} == set()
+    cluster.stop_worker(2)
+    cluster.start_worker(2)
+    doctor().sees_no_more(*cures)
+    cluster.stop_worker(2)
+
+
+@pytest.mark.proves("EOS055")
+def test_an_own_offsets_topic_that_was_deleted_is_restored(
+    cluster: Sandbox, rest: Rest, doctor: Callable[[], Doctor], eosctl: Eosctl, tmp_path: Path
+) -> None:
+    file, condition = tmp_path / "own.json", ("EOS055", "own")
+    running(cluster, rest, tmp_path, "own", **{"offsets.storage.topic": "own-offsets"})
+    eventually(lambda: rest.ask("GET", "/connectors/own/offsets")["offsets"], "its offset is committed")
+    before = rest.ask("GET", "/connectors/own/offsets")["offsets"]
+    assert eosctl("offsets", "export", file, "--connector", "own", *where(cluster)[:-1]).exit_code == 0
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
+    admin.delete_topics(["own-offsets"])["own-offsets"].result(30)
+    cure = doctor().sees(condition)[condition]["cure"]
+    assert "create the topic with cleanup.policy=compact, and `eosctl offsets restore" in cure
+    topic = NewTopic("own-offsets", 5, 1, config={"cleanup.policy": "compact"})
+    admin.create_topics([topic])["own-offsets"].result(30)
+    restored = eosctl("offsets", "restore", file, "--connector", "own", "--stop", "--resume", *where(cluster))
+    assert restored.exit_code == 0, restored.stderr
+    doctor().sees_no_more(condition)
+    assert rest.ask("GET", "/connectors/own/offsets")["offsets"] == before
+    rest.delete("own")
+
+
+@pytest.mark.proves("EOS118")
+def test_two_groups_whose_tasks_have_one_id(
+    cluster: Sandbox, rest: Rest, eosctl: Eosctl, doctor: Callable[[], Doctor], tmp_path: Path
+) -> None:
+    own, condition = doctor(), ("EOS118", "b-c")
+    running(cluster, rest, tmp_path, "b-c")
+    other = Rest(cluster.start_worker(2, OTHER_GROUP))
+    running(cluster, other, tmp_path, "c")
+    found = own.sees(condition)[condition]
+    assert "a-b-c-0 is also the ID of task 0 of connector c in Connect cluster a-b" in found["message"]
+    assert "stop the other connector" in found["cure"]
+    other.ask("PUT", "/connectors/c/stop")
+    other.await_tasks("c", 0)
+    create_topic(cluster.bootstrap_servers, "renamed-out")
+    flags = ("--connector", "b-c", "--rename-to", "renamed", "--stop", "--set-config", "--resume")
+    moved = eosctl("migrate-offsets", *flags, *where(cluster))
+    assert moved.exit_code == 0, moved.stderr
+    rest.delete("b-c")
+    other.ask("PUT", "/connectors/c/resume")
+    other.await_tasks("c")
+    rest.await_tasks("renamed")
+    own.sees_no_more(condition)
+    cluster.stop_worker(2)
+    rest.delete("renamed")
+
+
+@pytest.mark.proves("EOS119")
+def test_a_connector_that_writes_where_another_group_has_the_name_of_its_own(
+    cluster: Sandbox, rest: Rest, doctor: Callable[[], Doctor], tmp_path: Path
+) -> None:
+    condition = ("EOS119", "elsewhere")
+    with Sandbox(SandboxSpec(workers=1, group_id="a")) as there:
+        servers = {"producer.override.bootstrap.servers": there.bootstrap_servers}
+        servers |= {f"{role}.override.bootstrap.servers": there.bootstrap_servers for role in ("consumer", "admin")}
+        rest.put("elsewhere", file_source(tmp_path, "elsewhere", **servers))
+        rest.await_tasks("elsewhere")
+        assert "another group.id" in doctor().sees(condition)[condition]["cure"]
+        there.stop_worker(1)
+        there.start_worker(1, {"group.id": "z"})
+        doctor().sees_no_more(condition)
+        rest.delete("elsewhere")
+
+
+@pytest.mark.proves("EOS045")
+def test_a_transaction_log_that_was_given_more_partitions(
+    cluster: Sandbox, doctor: Callable[[], Doctor], tmp_path: Path
+) -> None:
+    """Last: its fix restarts the brokers without any producer."""
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
+    count = len(admin.list_topics(LOG, timeout=30).topics[LOG].partitions) + 1
+    admin.create_partitions([NewPartitions(LOG, count)])[LOG].result(30)
+    own, condition = doctor(), ("EOS045", LOG)
+    assert f"set {PARTITIONS} of every broker to what the topic has" in own.sees(condition)[condition]["cure"]
+    cluster.stop_worker(1)
+    cluster.stop_broker(1)
+    cluster.start_broker(1, {PARTITIONS: str(count)})
+    cluster.start_worker(1)
+    own.sees_no_more(condition)

@@ -1,0 +1,97 @@
+"""The classes and methods that rules name as their sources, and the messages that errors are known by, are in Kafka's
+jars.
+"""
+
+import re
+import zipfile
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from eosctl.analysis.explanations import ERROR_PATTERNS
+from eosctl.analysis.rules.registry import RULES
+from eosctl.model.versions import KafkaVersion
+from eosctl.sandbox.jars import resolve_jars
+
+pytestmark = pytest.mark.matrix
+NAMED = re.compile(r"\b([A-Z]\w+)\.(\w+)(?: \(from (\d\.\d) on\))?")
+UTF8 = b"\x01"
+"""What begins a name in a class file's constant pool, before its length in two bytes."""
+
+
+def test_every_rule_names_what_decides_in_kafka() -> None:
+    left_out = {"EOS003"}  # it names Kafka's issues in each finding
+    assert [rule.id for rule in RULES if rule.id not in left_out and not NAMED.search(rule.kind.source)] == []
+
+
+def test_what_rules_name_is_in_kafka_s_jars(kafka_version: str) -> None:
+    known = dict(classes(kafka_version))
+    wrong = [
+        (rule.id, f"{name}.{member}")
+        for rule in RULES
+        for name, member, since in NAMED.findall(rule.kind.source)
+        if not since or KafkaVersion.parse(kafka_version) >= KafkaVersion.parse(since)
+        if UTF8 + len(member).to_bytes(2, "big") + member.encode() not in known.get(name, b"")
+    ]
+    assert wrong == []
+
+
+SINCE = {
+    "TransactionAbortable": "3.8",
+    "TRANSACTION_ABORTABLE": "3.8",
+    "does not support exactly-once semantics with": "3.4",
+    "required for exactly-once source tasks": "3.4",
+    " must be set to at most 5": "4.0",
+}
+"""Messages that older releases do not have."""
+UNTIL = {"does not support exactly-once delivery guarantees with": "3.4"}
+LONG = 9
+"""Shorter texts are found anywhere."""
+
+
+def texts() -> Iterator[str]:
+    """The longest text in each alternative of each pattern."""
+    for pattern in (each for known in ERROR_PATTERNS for each in known.patterns):
+        for alternative in _without_inner_choice(pattern).split("|"):
+            yield max(re.split(r"\.\*|\(\?[^)]*\)|[()\[\]?\\^$+*]|\bS\b|\.", alternative), key=len)
+
+
+def _without_inner_choice(pattern: str) -> str:
+    """`a (b|c) d` as `a b d|a c d`."""
+    inner = re.search(r"^([^|()]* )\(([^|()]+)\|([^|()]+)\)( [^|()]*)$", pattern)
+    return pattern if inner is None else "{0}{1}{3}|{0}{2}{3}".format(*inner.groups())
+
+
+def test_what_errors_are_known_by_is_in_kafka_s_jars(kafka_version: str) -> None:
+    version = KafkaVersion.parse(kafka_version)
+    expected = {
+        text
+        for text in texts()
+        if len(text) >= LONG
+        and version >= KafkaVersion.parse(SINCE.get(text, "3.3"))
+        and (text not in UNTIL or version < KafkaVersion.parse(UNTIL[text]))
+    }
+    for _, code in opened(kafka_version, lambda _: True):
+        lower = code.lower()
+        expected -= {text for text in expected if text.lower().encode() in lower}
+    assert expected == set()
+
+
+def classes(kafka_version: str) -> Iterator[tuple[str, bytes]]:
+    """The class files by simple name: those of nested classes, and of classes of one name, behind each other."""
+    wanted = {name for rule in RULES for name, *_ in NAMED.findall(rule.kind.source)}
+    found: dict[str, bytes] = {}
+    for name, code in opened(kafka_version, wanted.__contains__):
+        found[name] = found.get(name, b"") + code
+    yield from found.items()
+
+
+def opened(kafka_version: str, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
+    """The class files of Kafka and Connect, with their simple names."""
+    for jar in sorted(resolve_jars(kafka_version, lambda _: None).directory.rglob("*.jar")):
+        if jar.name.startswith(("connect-", "kafka")):
+            with zipfile.ZipFile(jar) as archive:
+                for entry in archive.namelist():
+                    name = entry.rpartition("/")[2].removesuffix(".class").partition("$")[0]
+                    if entry.endswith(".class") and wanted(name):
+                        yield name, archive.read(entry)
