@@ -11,7 +11,6 @@ from typing import Any, Final, NamedTuple
 from eosctl.model.kinds import kind_of
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import KafkaVersion
-from eosctl.model.whole_numbers import MOST_DIGITS
 
 SKIPPED: Final = "skipped"
 REASON: Final = "reason"
@@ -241,8 +240,6 @@ def _text_of(read: Callable[[str], object], write: Callable[[Any], str], noun: s
 
 
 def _whole(text: str) -> int:
-    if len(text) > MOST_DIGITS:
-        raise ValueError(text)
     number = int(text)
     if str(number) != text:
         raise ValueError(text)

@@ -31,17 +31,17 @@ def is_too_deep(text: str) -> bool:
     return False
 
 
-def load_json(text: str, *, pairs: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:  # noqa: ANN401  # any JSON
+def load_json(text: str, *, pairs: Callable[[list[tuple[str, Any]]], Any] | None = None, halves: bool = False) -> Any:  # noqa: ANN401  # any JSON
     """The value in the text of a file; `pairs` makes objects of their members.
 
-    Raises JSONDecodeError for what is none, for NaN and numbers that no double holds, for half a surrogate pair, and
-    for what is nested or has numbers beyond the limits.
+    Raises JSONDecodeError for what is none, for NaN and numbers that no double holds, for half a surrogate pair unless
+    `halves` are taken, and for what is nested or has numbers beyond the limits.
     """
     if is_too_deep(text):
         raise json.JSONDecodeError(f"it is nested more than {MOST_NESTED} deep", "", 0)
     try:
         value = json.loads(text, parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=pairs)
-        if _HALF.search(text):
+        if not halves and _HALF.search(text):
             json.dumps(value, ensure_ascii=False).encode()
     except json.JSONDecodeError:
         raise

@@ -195,7 +195,7 @@ def decode_snapshot(lines: Iterable[str]) -> Snapshot:
 def _numbered(lines: Iterable[str]) -> Iterator[tuple[int, object]]:
     for number, line in enumerate(lines, 1):
         try:
-            yield number, load_json(line)
+            yield number, load_json(line, halves=True)
         except (ValueError, RecursionError) as error:
             cut = "" if line.endswith("\n") else ", perhaps because the file is cut"
             raise Undecodable(f"line {number} of the snapshot is not JSON{cut}") from error

