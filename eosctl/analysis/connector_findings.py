@@ -58,8 +58,13 @@ def connector_findings(
             yield finding
 
 
+MOST_RESTARTED: Final = 1_000
+"""A record may claim more tasks than a fix can name."""
+
+
 def _restart(case: _Case) -> str:
-    return f"{restart_tasks(case.connector.state.name, range(case.connector.state.task_count or 0))}; {kinds.ONCE_MORE}"
+    state = case.connector.state
+    return f"{restart_tasks(state.name, range(min(state.task_count or 0, MOST_RESTARTED)))}; {kinds.ONCE_MORE}"
 
 
 def _pending_with_running_tasks(case: _Case) -> Finding | None:

@@ -41,7 +41,6 @@ from eosctl.model.config_topic import (
     TaskCountRecord,
 )
 from eosctl.model.records import Record
-from eosctl.model.whole_numbers import MOST_TASKS
 
 SESSION_KEY: Final = "session-key"
 
@@ -152,10 +151,7 @@ def _integer(value: object, field: str) -> int:
     number = _object(value).get(field)
     if type(number) is not int:
         raise _Unusable(f"`{field}` is not an integer", Disposition.POISON)
-    count = int_value(number)
-    if count > MOST_TASKS:
-        raise _Unusable(f"`{field}` is {count}, and no connector has so many tasks", Disposition.POISON)
-    return count
+    return int_value(number)
 
 
 def _task_commit(origin: Origin, name: str, value: object) -> ConfigRecord:

@@ -11,6 +11,13 @@ MOST_TASKS: Final = 100_000
 """More tasks of a connector than any cluster runs: their IDs are named one by one."""
 
 
+def task_numbers(count: int, connector: str) -> range:
+    """The numbers of its tasks; Undecodable where a record or setting has more than any cluster runs."""
+    if count > MOST_TASKS:
+        raise Undecodable(f"connector {connector} has {count} tasks, and more than {MOST_TASKS} are not listed")
+    return range(count)
+
+
 def whole_number(text: str, what: str) -> int:
     """The number that a setting is; Undecodable with `what` for what is none."""
     digits = text.strip().removeprefix("-")

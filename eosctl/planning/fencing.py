@@ -23,7 +23,7 @@ from eosctl.model.live_owners import LiveOwners
 from eosctl.model.names import ConnectorTaskId, TopicPartition, task_transactional_id
 from eosctl.model.snapshot import Skipped
 from eosctl.model.transactions import LeaderOwner, Owner, TaskOwner, TransactionDescription
-from eosctl.model.whole_numbers import MOST_TASK_DIGITS
+from eosctl.model.whole_numbers import MOST_TASK_DIGITS, task_numbers
 from eosctl.planning.live_owners import object_to_live
 
 DEFAULT_TRANSACTION_TIMEOUT_MS = 60_000
@@ -41,7 +41,7 @@ def select_candidates(
     derived = {
         task_transactional_id(group_id, ConnectorTaskId(connector, task))
         for connector in connectors
-        for task in range(task_counts.get(connector, 0))
+        for task in task_numbers(task_counts.get(connector, 0), connector)
     }
     for transactional_id in known_ids:
         if transactional_id.startswith(request.prefixes) or _is_task_of(

@@ -21,6 +21,7 @@ from eosctl.model.acls import CLUSTER, Operation, PatternType, ResourcePattern, 
 from eosctl.model.client_roles import ClientRole, ConnectorConfig
 from eosctl.model.names import ConnectorTaskId, task_transactional_id
 from eosctl.model.versions import KafkaVersion
+from eosctl.model.whole_numbers import task_numbers
 from eosctl.planning.acl_clients import Client, Planner
 from eosctl.planning.worker_acls import CREATE_SOURCE, creation, policy_check
 
@@ -156,5 +157,5 @@ def task_id_patterns(planner: Planner, connector: ConnectorConfig) -> Iterator[R
     if planner.request.pattern_type is PatternType.PREFIXED:
         yield transactional_id(f"{planner.group_id}-{connector.name}-", PatternType.PREFIXED)
         return
-    for task in range(connector.most_tasks + planner.request.headroom):
+    for task in task_numbers(connector.most_tasks + planner.request.headroom, connector.name):
         yield transactional_id(task_transactional_id(planner.group_id, ConnectorTaskId(connector.name, task)))
