@@ -84,9 +84,12 @@ def test_a_sandbox_stays_up_after_the_command_until_it_is_taken_down(run):
     code, up, said = run("up", "--workers", "1", "--user", "audit")
     assert (code, up["already_up"]) == (0, False)
     assert "starting 1 broker(s) of Kafka 4.3.1\nstarting 1 Connect worker(s), exactly-once enabled\n" in said
-    code, again, said = run("up")
-    assert (code, again["already_up"], said) == (0, True, "")
+    code, again, said = run("up", "--workers", "1", "--user", "audit")
+    assert (code, again["already_up"], again["other_options"], said) == (0, True, [], "")
     assert again["bootstrap_servers"] == up["bootstrap_servers"]
+
+    code, again, _ = run("up", "--workers", "2")
+    assert (code, again["other_options"]) == (1, ["workers is 1, not 2", 'users is ["audit"], not []'])
 
     code, env, _ = run("env")
     assert code == 0
@@ -136,6 +139,8 @@ def test_a_killed_broker_is_told_by_status(run):
     os.kill(status["processes"][0]["pid"], signal.SIGKILL)
     eventually(lambda: run("status")[0] == 1)
     assert run("status")[1]["processes"][0]["ready"] is False
+    code, again, _ = run("up", "--workers", "0")
+    assert (code, again["silent"]) == (1, ["broker-1"])
 
 
 @pytest.mark.kafka
