@@ -13,7 +13,8 @@ from eosctl.analysis.positions.sql_server import SQL_SERVER
 from eosctl.model.offsets import SourceOffset, SourcePartition
 from eosctl.model.positions import Order
 
-READERS: Final = (POSTGRESQL, MYSQL, SQL_SERVER, MONGODB, INCREMENTING, TIMESTAMP, FILE_STREAM, MIRROR_SOURCE)
+DEBEZIUM: Final = (POSTGRESQL, MYSQL, SQL_SERVER, MONGODB)
+READERS: Final = (*DEBEZIUM, INCREMENTING, TIMESTAMP, FILE_STREAM, MIRROR_SOURCE)
 
 
 def position_reader(partition: SourcePartition | None, offset: SourceOffset) -> PositionReader | None:
@@ -21,10 +22,13 @@ def position_reader(partition: SourcePartition | None, offset: SourceOffset) -> 
     if partition is None:
         return None
     members = offset.keys()
-    return next(
-        (each for each in READERS if each.needs <= members and each.partition <= partition.keys()),
-        None,
-    )
+    return next((each for each in READERS if each.needs <= members and each.partition <= partition.keys()), None)
+
+
+def debezium_reader(offset: SourceOffset) -> PositionReader | None:
+    """Debezium's one by the members of the offset alone, which are its own."""
+    members = offset.keys()
+    return next((each for each in DEBEZIUM if each.needs <= members), None)
 
 
 def explain_position(partition: SourcePartition | None, offset: SourceOffset) -> str | None:
