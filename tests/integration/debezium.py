@@ -105,6 +105,7 @@ class Table:
         self.table, self.visited, self.updates = name.replace("-", "_"), [home.servers], False
         self.topic = f"{self.table}.public.{self.table}"
         self._readers: dict[str, Events] = {}
+        self.is_dropped = False
         create_topic(home.servers, self.topic)
         create_table(source, self.table)
         self.write(rows)
@@ -166,7 +167,9 @@ class Table:
     def set_offset(self, offset: Mapping[str, object]) -> None:
         """Alter the one source offset over REST (KIP-875) while the connector is stopped."""
         body = {"offsets": [{"partition": {"server": self.table}, "offset": dict(offset)}]}
-        assert self.place.home.ask("PATCH", f"/connectors/{self.place.name}/offsets", body) < 400
+        url = f"{self.place.home.url}/connectors/{self.place.name}/offsets"
+        answer = httpx.patch(url, json=body, timeout=60, trust_env=False)
+        assert answer.status_code < 400, answer.text
 
     def await_streaming(self) -> None:
         """The snapshot has ended, and changes are streamed; rows are written until they show."""
@@ -219,9 +222,12 @@ class Table:
         return replace(self.place, **place)
 
     def drop(self) -> None:
-        """Deletes connector, slot and table."""
+        """Deletes connector, slot and table; twice is fine."""
+        if self.is_dropped:
+            return
         for reader in self._readers.values():
             reader.close()
         self.place.home.delete(self.place.name)
         drop_slot(self.source, self.table)
         self.execute(f"DROP TABLE {self.table}")
+        self.is_dropped = True

@@ -5,7 +5,9 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
+import psycopg
 import pytest
 
 from eosctl.errors import ConfigError
@@ -169,3 +171,19 @@ def test_interrupted_before_it_is_up_it_says_so_and_leaves_nothing_running(tmp_p
     assert json.loads(answer)["error"]["exit_code"] == 130
     assert processes_that_name(tmp_path) == []
     assert read_state(tmp_path / "here") is None
+
+
+@pytest.mark.kafka
+@pytest.mark.variation
+def test_a_postgresql_with_logical_decoding_is_up_with_the_sandbox_and_gone_with_it(run):
+    code, up, said = run("up", "--workers", "0", "--postgres")
+    assert (code, "starting PostgreSQL" in said, "postgresql_url" in up) == (0, True, False)
+    _, env, _ = run("env")
+    with psycopg.connect(env["postgresql_url"]) as connection:
+        assert connection.execute("SHOW wal_level").fetchone() == ("logical",)
+    code, status, _ = run("status")
+    (server,) = [process for process in status["processes"] if process["name"] == "postgresql"]
+    assert (code, server["ready"]) == (0, True)
+    run("down")
+    assert not is_alive(server["pid"])
+    assert not Path(server["log"]).parent.exists()
