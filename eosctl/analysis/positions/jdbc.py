@@ -17,7 +17,7 @@ def _describe(offset: SourceOffset) -> str:
     parts = []
     if (time := offset.get("timestamp")) is not None:
         known = type(time) is int and 0 <= time <= _LATEST_MS
-        shown = datetime.fromtimestamp(time / 1000, UTC).isoformat() if known else str(time)  # type: ignore[operator]
+        shown = datetime.fromtimestamp(int(str(time)) / 1000, UTC).isoformat() if known else str(time)
         parts.append(f"rows up to {shown}")
     if (number := offset.get("incrementing")) is not None:
         parts.append(f"incrementing column {number}")

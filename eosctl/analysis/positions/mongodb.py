@@ -16,7 +16,7 @@ _LATEST: Final = 253402300799
 def _describe(offset: SourceOffset) -> str:
     seconds, token = offset["sec"], offset.get("resume_token")
     known = type(seconds) is int and 0 <= seconds <= _LATEST
-    time = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if known else str(seconds)  # type: ignore[arg-type]
+    time = f"{datetime.fromtimestamp(int(str(seconds)), UTC):%Y-%m-%dT%H:%M:%SZ}" if known else str(seconds)
     words = f"{time} operation {offset['ord']}"
     return words if token is None else f"{words}, resume token {str(token)[:24]}…"
 

@@ -26,12 +26,13 @@ class PositionReader:
 
 def order_of(before: object, after: object) -> Order:
     """By whole numbers, or tuples of them; INCOMPARABLE for anything else."""
-    if _is_ordered(before) and _is_ordered(after):
-        if before == after:
-            return Order.SAME
-        return Order.AFTER if after > before else Order.BEFORE  # type: ignore[operator]
-    return Order.INCOMPARABLE
+    was, now = _numbers(before), _numbers(after)
+    if was is None or now is None:
+        return Order.INCOMPARABLE
+    return Order.SAME if was == now else Order.AFTER if now > was else Order.BEFORE
 
 
-def _is_ordered(value: object) -> bool:
-    return all(type(each) is int for each in value) if isinstance(value, tuple) else type(value) is int
+def _numbers(value: object) -> tuple[int, ...] | None:
+    parts = value if isinstance(value, tuple) else (value,)
+    numbers = tuple(each for each in parts if type(each) is int)
+    return numbers if len(numbers) == len(parts) else None
