@@ -8,7 +8,8 @@ from eosctl.analysis.catalogue import acls as kinds
 from eosctl.analysis.catalogue.transactions import PREFIX
 from eosctl.analysis.client_configs import override_policy, overrides, refused_overrides
 from eosctl.analysis.collisions import Collision, find_collisions
-from eosctl.analysis.output_topics import has_own_policy, output_topics, regex_patterns, renames_topics
+from eosctl.analysis.debezium import signals_topic
+from eosctl.analysis.output_topics import has_own_policy, named_or_told, regex_patterns, renames_topics
 from eosctl.model.acl_plan import AclRequest
 from eosctl.model.acls import ALLOW_EVERYONE, SUPER_USERS, PatternType, topic
 from eosctl.model.client_roles import ConnectCluster, ConnectorConfig
@@ -18,6 +19,7 @@ _OWN_CLIENT = re.compile(
     r"(?!(?:producer|consumer|admin)\.override\.)(?!(?:source|target)\.(?:cluster|producer|consumer|admin)\.)"
     r".*bootstrap\.servers"
 )
+_SIGNALS = frozenset({"signal.kafka.bootstrap.servers", "signal.consumer.bootstrap.servers"})
 
 
 def find_in_acls(request: AclRequest) -> Iterator[Finding]:
@@ -117,8 +119,11 @@ def _topics(connector: ConnectorConfig) -> Iterator[Finding]:
         if regex and not connector.topics and topic("*") in regex_patterns(regex):
             yield _unknown_topics(connector, f"topics.regex {regex} begins with no literal text", "is given all topics")
         return
-    if not output_topics(connector):
-        yield _unknown_topics(connector, _why_unknown(connector), "gets no ACL on them")
+    if not named_or_told(connector):
+        used = f"gets ACLs only on those that it used: {', '.join(connector.active_topics)}"
+        yield _unknown_topics(
+            connector, _why_unknown(connector), used if connector.active_topics else "gets no ACL on them"
+        )
 
 
 def _why_unknown(connector: ConnectorConfig) -> str:
@@ -139,7 +144,8 @@ def _unknown_topics(connector: ConnectorConfig, reason: str, effect: str) -> Fin
 
 
 def _own_clients(connector: ConnectorConfig) -> Iterator[Finding]:
-    own = sorted(key for key in connector.properties if _OWN_CLIENT.fullmatch(key))
+    planned = frozenset() if signals_topic(connector) is None else _SIGNALS
+    own = sorted(key for key in connector.properties if _OWN_CLIENT.fullmatch(key) and key not in planned)
     if own:
         yield kinds.OWN_KAFKA_CLIENT.finding(
             connector.name,

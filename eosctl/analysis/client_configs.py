@@ -11,6 +11,7 @@
 4. The worker's own clients: all its settings.
 5. Clients that MirrorMaker 2's connectors make (MirrorConnectorConfig): addresses and security of the connector's
    `source.cluster.`, then all of its `consumer.`, then of `source.consumer.`; the same for `target.` and the others.
+   Debezium's consumer of signals (KafkaSignalChannel) has `signal.kafka.bootstrap.servers`, then `signal.consumer.`.
 6. connector.client.config.override.policy decides which overrides are accepted (KIP-458): All; Principal, which takes
    sasl.jaas.config, sasl.mechanism and security.protocol; None; Allowlist, those of
    connector.client.config.override.allowlist. A connector with others is refused when it is created.
@@ -106,6 +107,9 @@ def connector_client(
     """
     if role in _MIRROR:
         return ClientConfig(role, connector.name, _mirror_layers(connector, role), worker.version)
+    if role is ClientRole.DEBEZIUM_SIGNALS:
+        signals = merged(stripped(connector.properties, prefix) for prefix in ("signal.kafka.", "signal.consumer."))
+        return ClientConfig(role, connector.name, signals, worker.version)
     kind = KINDS[role]
     overrides = stripped(connector.properties, f"{kind}.override.")
     refused = tuple(sorted(key for key in overrides if not may_override(worker, key)))

@@ -1,5 +1,8 @@
 """How two sets of offsets differ."""
 
+import json
+
+from eosctl.analysis.positions.index import compare_positions, explain_position, meaning_of_rewind
 from eosctl.model.exported_offsets import Change, OffsetChange, OffsetId, OffsetsById, OffsetsDifference
 from eosctl.model.offsets import SourceOffset
 from eosctl.model.skipped import Skipped
@@ -26,7 +29,17 @@ def _change(identity: OffsetId, a: Side, b: Side) -> OffsetChange | None:
     if _typed(a) == _typed(b):
         return None
     kind = Change.ONLY_IN_B if a is None else Change.ONLY_IN_A if b is None else Change.DIFFERENT
-    return OffsetChange(identity, kind, a, b)
+    partition = json.loads(identity.partition)
+    return OffsetChange(
+        identity,
+        kind,
+        a,
+        b,
+        position_a=None if a is None else explain_position(partition, a),
+        position_b=None if b is None else explain_position(partition, b),
+        order=None if a is None or b is None else compare_positions(partition, a, b),
+        rewind=None if a is None or b is None else meaning_of_rewind(partition, a),
+    )
 
 
 def _typed(offset: SourceOffset | None) -> object:

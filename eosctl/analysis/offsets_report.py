@@ -9,9 +9,10 @@ from eosctl.analysis.connector_offset_findings import connector_findings
 from eosctl.analysis.merged_offsets import DecodeValue, Merger, by_key
 from eosctl.analysis.offset_findings import ByKey, Keys, topic_findings
 from eosctl.analysis.offset_phases import by_phase, in_phase, uncommitted_keys, uncommitted_offsets
+from eosctl.analysis.positions.index import explain_position
 from eosctl.analysis.producing_elsewhere import NO_CLUSTERS, Clusters, producing_elsewhere
 from eosctl.analysis.source_stores import stores_of
-from eosctl.model.merged_offsets import ConnectorOffsets, OffsetsReport
+from eosctl.model.merged_offsets import ConnectorOffsets, MergedOffset, OffsetsReport, StoredOffset
 from eosctl.model.offset_stores import OffsetStores, SourceSupport, StorePlace, WorkerSettings
 from eosctl.model.offsets import MalformedKey, OffsetKey, OffsetsTopic
 from eosctl.model.report import Finding, Severity
@@ -157,7 +158,16 @@ def _merged(
             enabled, other = (connectors.stores(in_phase(worker, each), name) for each in PHASES)
             offsets = by_phase(merger, offsets, enabled, other, uncommitted)
         if name in known or offsets:
-            yield ConnectorOffsets(name, connectors.exists(name), stores, offsets)
+            yield ConnectorOffsets(name, connectors.exists(name), stores, tuple(map(_explained, offsets)))
+
+
+def _explained(merged: MergedOffset) -> MergedOffset:
+    """With what the offset that a task starts from says, as far as its kind of source is known."""
+    used = merged.kafka_effective
+    if not isinstance(used, StoredOffset) or not isinstance(used.value, dict):
+        return merged
+    words = explain_position(merged.key.partition, used.value)
+    return merged if words is None else merged._replace(position=words)
 
 
 def _usable(stores: tuple[OffsetStores, ...] | Skipped) -> tuple[OffsetStores, ...]:

@@ -3,15 +3,18 @@
 1. Topics that somebody named count, and then only those.
 2. FileStreamSource: `topic`. MirrorSource: its `topics`, renamed by its replication policy. MirrorCheckpoint and
    MirrorHeartbeat: the topic that the policy names.
-3. Any other connector: `topic`, `kafka.topic` or `topics`, or the topics that begin with `topic.prefix`.
+3. Debezium's connectors: see `debezium`.
+4. Any other connector: `topic`, `kafka.topic` or `topics`, or the topics that begin with `topic.prefix`.
    A replication policy of somebody else's class names them as only that class knows.
-4. A RegexRouter, TimestampRouter or ExtractTopic transformation renames topics, so what the config tells is not it.
+5. A RegexRouter, TimestampRouter or ExtractTopic transformation renames topics, so what the config tells is not it.
+6. Where the config does not tell, those that Connect saw the connector use (KIP-558).
 """
 
 import re
 from collections.abc import Iterator
 from typing import Final
 
+from eosctl.analysis.debezium import debezium_topics, is_debezium_source
 from eosctl.model.acls import WILDCARD, PatternType, ResourcePattern, topic
 from eosctl.model.client_roles import ConnectorConfig
 
@@ -25,7 +28,12 @@ ROUTERS: Final = ("RegexRouter", "TimestampRouter", "ExtractTopic", "EventRouter
 
 
 def output_topics(connector: ConnectorConfig) -> tuple[ResourcePattern, ...]:
-    """Patterns of the topics that the connector writes records to; empty where its config does not tell."""
+    """Patterns of the topics that the connector writes records to; empty where they are not known."""
+    return named_or_told(connector) or tuple(map(topic, connector.active_topics))
+
+
+def named_or_told(connector: ConnectorConfig) -> tuple[ResourcePattern, ...]:
+    """Those of them that somebody named, else those that its config tells; empty where it does not."""
     if connector.topics:
         return tuple(map(named_pattern, connector.topics))
     if renames_topics(connector) or has_own_policy(connector):
@@ -63,6 +71,8 @@ def _told(connector: ConnectorConfig) -> Iterator[ResourcePattern]:
             yield topic(checkpoints_topic(connector))
         case "MirrorHeartbeat":
             yield topic("heartbeats")
+        case _ if is_debezium_source(connector):
+            yield from debezium_topics(connector)
         case _:
             for setting in NAMING_SETTINGS:
                 yield from map(topic, _listed(connector.get(setting)))

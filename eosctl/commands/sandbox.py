@@ -55,6 +55,22 @@ FeatureLevels: TypeAlias = Annotated[
 SaslUsers: TypeAlias = Annotated[
     list[str] | None, typer.Option(metavar="NAME", help="One more SASL user. May be repeated.", show_default=False)
 ]
+Plugins: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="DIR|GROUP:ARTIFACT:VERSION",
+        help="A further plugin of the workers: the directory of its jars, or an artifact to fetch with all it needs. "
+        "May be repeated.",
+        show_default=False,
+    ),
+]
+PostgreSQL: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--postgres",
+        help="With a PostgreSQL with logical decoding, of this machine or of a wheel; down removes its data.",
+    ),
+]
 PlaintextPort: TypeAlias = Annotated[
     int | None, typer.Option(metavar="PORT", min=1, max=65535, help="Plaintext port of broker 1. [default: a free one]")
 ]
@@ -90,6 +106,8 @@ def up(
     worker_config: WorkerSettings = None,
     feature: FeatureLevels = None,
     user: SaslUsers = None,
+    plugin: Plugins = None,
+    postgres: PostgreSQL = False,
     port: PlaintextPort = None,
     directory: Directory = None,
     foreground: Foreground = False,
@@ -97,10 +115,15 @@ def up(
     """Start a sandbox and return when it is ready.
 
     Use it as the first step. It goes on after the command has ended, until down. Where one is up in that directory
-    already, it is left as it is.
+    already, it is left as it is; where that is not what was asked for, or a process does not answer, it is said, and
+    the command ends with 1.
+
+    Workers from 3.6 on find only plugins with a manifest for the ServiceLoader, which is quick. Others need
+    --worker-config plugin.discovery=hybrid_warn.
 
     Examples:
       eosctl sandbox up
+      eosctl sandbox up --postgres --plugin io.debezium:debezium-connector-postgres:3.3.1.Final
       eosctl sandbox up --brokers 3 --workers 2 --exactly-once preparing
       eosctl sandbox up --kafka-version 3.9.2 --directory ./old --broker-config transaction.max.timeout.ms=60000
 
@@ -121,6 +144,8 @@ def up(
         worker_config=_settings("--worker-config", worker_config),
         features=_settings("--feature", feature),
         users=tuple(user or ()),
+        plugins=tuple(plugin or ()),
+        postgres=postgres,
         port=port,
     )
     narrate = options.console.narrate
@@ -193,6 +218,7 @@ def env(options: GlobalOptions, directory: Directory = None) -> int:
       CONNECT         REST addresses of the workers
       JAVA            the java that runs it
       CLASSPATH       Kafka's jars, as java -cp takes them
+      POSTGRESQL      URL of the PostgreSQL, with the password of its super user
     """
 
     return answer(options, read_sandbox_environment(directory), view_environment)

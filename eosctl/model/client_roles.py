@@ -16,7 +16,8 @@ class ClientRole(StrEnum):
 
     worker: the worker's own clients. producer, consumer, admin: a source connector's record producer, its offsets
     consumer, and its admin client, which fences. sink_consumer, dead_letter_queue, sink_admin: a sink connector's. The
-    mirror roles are the clients that MirrorMaker 2's connectors make themselves. eosctl: this tool.
+    mirror roles are the clients that MirrorMaker 2's connectors make themselves, debezium_signals the consumer that
+    Debezium's do. eosctl: this tool.
     """
 
     WORKER = "worker"
@@ -31,6 +32,7 @@ class ClientRole(StrEnum):
     MIRROR_OFFSET_SYNCS = "mirror-offset-syncs"
     MIRROR_TARGET_ADMIN = "mirror-target-admin"
     MIRROR_TARGET_CONSUMER = "mirror-target-consumer"
+    DEBEZIUM_SIGNALS = "debezium-signals"
     EOSCTL = "eosctl"
 
 
@@ -100,7 +102,8 @@ class ConnectorConfig:
     """A connector's config and what is known of its tasks.
 
     task_count and task_count_record are those of the config topic, None where it was not read or has none; topics are
-    the output topics that somebody named (a trailing `*` means a prefix), beyond those of the config.
+    the output topics that somebody named (a trailing `*` means a prefix), beyond those of the config. active_topics are
+    those that Connect saw it use (KIP-558), where they were asked for.
     """
 
     name: str
@@ -109,6 +112,7 @@ class ConnectorConfig:
     task_count: int | None = None
     task_count_record: int | None = None
     topics: tuple[str, ...] = ()
+    active_topics: tuple[str, ...] = ()
 
     def get(self, key: str, default: str = "") -> str:
         """The value of `key`, or `default`."""

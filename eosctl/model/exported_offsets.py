@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from eosctl.model.offsets import SourceOffset, SourcePartition
+from eosctl.model.positions import Order
 from eosctl.model.report import Answer
 from eosctl.model.skipped import Skipped
 
@@ -74,12 +75,20 @@ class Change(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class OffsetChange:
-    """One offset that differs, with its value on both sides (None: none there)."""
+    """One offset that differs, with its value on both sides (None: none there).
+
+    position_a and position_b say it in the connector's own terms, order where B lies seen from A, and rewind what it
+    means to go back; None where the kind of source is not known.
+    """
 
     id: OffsetId
     change: Change
     a: SourceOffset | Skipped | None
     b: SourceOffset | Skipped | None
+    position_a: str | None = None
+    position_b: str | None = None
+    order: Order | None = None
+    rewind: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

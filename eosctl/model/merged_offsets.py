@@ -42,7 +42,8 @@ class MergedOffset(NamedTuple):
     worker_global and connector_specific are what lies in the worker's topic and in the connector's own: the record that
     the store's reader sees, else the last one that it does not see. kafka_effective is the offset that a task starts
     from, kip618_effective the one that KIP-618 promises; None: from nothing; Skipped: not known, and why. by_phase is
-    None where exactly.once.source.support makes no difference to it.
+    None where exactly.once.source.support makes no difference to it. position is what the offset that a task starts
+    from says in its connector's own terms; None where those are not known.
     """
 
     key: OffsetKey
@@ -53,6 +54,7 @@ class MergedOffset(NamedTuple):
     provenance: str
     shadowed: bool = False
     by_phase: ByPhase | None = None
+    position: str | None = None
 
     @property
     def live(self) -> bool:

@@ -12,10 +12,20 @@ State = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class StartedSandbox(Answer):
-    """A sandbox that is up; already_up: as it was started before."""
+    """A sandbox that is up; already_up: as it was started before.
+
+    other_options are those in which it is not what was asked for, silent the processes that do not answer.
+    """
 
     state: State
     already_up: bool
+    other_options: tuple[str, ...] = ()
+    silent: tuple[str, ...] = ()
+
+    @property
+    def found(self) -> bool:
+        """Whether it is another one than was asked for, or a process does not answer."""
+        return bool(self.other_options or self.silent)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from eosctl.operations.session import Session
 from eosctl.sandbox.cache import cache_directory
 from eosctl.sandbox.spec import SandboxSpec
 from eosctl.sandbox.state import SandboxState, is_ready
-from eosctl.sandbox.supervisor import bring_up, keep, kept_state, remove, take_down
+from eosctl.sandbox.supervisor import bring_up, keep, kept_state, other_options, remove, take_down
 
 __all__ = [
     "SandboxSpec",
@@ -25,9 +25,13 @@ Narrate = Callable[[str], None]
 
 
 def start_sandbox(directory: Path | None, spec: SandboxSpec, narrate: Narrate) -> StartedSandbox:
-    """Up and ready when it returns; one that is up already stays as it is."""
-    state, already_up = bring_up(_home(directory), spec, narrate)
-    return StartedSandbox(asdict(state), already_up)
+    """Up and ready when it returns; one that is up already stays as it is, and is compared with `spec`."""
+    home = _home(directory)
+    state, already_up = bring_up(home, spec, narrate)
+    if not already_up:
+        return StartedSandbox(asdict(state), already_up)
+    silent = tuple(each.name for each in state.processes if not is_ready(each))
+    return StartedSandbox(asdict(state), already_up, other_options(home, spec), silent)
 
 
 def run_sandbox(

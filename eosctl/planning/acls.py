@@ -1,6 +1,7 @@
 """The ACLs of whole Connect clusters: needs of all clients, each binding once, and what was found on the way.
 
-1. Every worker's own needs, then those of its connectors: sources, sinks, MirrorMaker 2's, then eosctl's own.
+1. Every worker's own needs, then those of its connectors: sources, sinks, MirrorMaker 2's, Debezium's, then
+   eosctl's own.
 2. One binding for equal needs of one principal in one cluster; its reasons are kept. Clients whose bootstrap.servers
    share an address are clients of one cluster.
 3. A need is dropped where the same principal has a binding on the same pattern that implies it (Write implies Describe)
@@ -22,6 +23,7 @@ from eosctl.model.client_properties import REFERENCE
 from eosctl.model.client_roles import ConnectCluster, ConnectorConfig
 from eosctl.model.report import Finding
 from eosctl.planning.acl_clients import Planner, PrincipalBook
+from eosctl.planning.debezium_acls import plan_debezium
 from eosctl.planning.eosctl_acls import plan_eosctl
 from eosctl.planning.mirror_acls import plan_mirror
 from eosctl.planning.sink_acls import plan_sink
@@ -78,6 +80,7 @@ def _connector_needs(planner: Planner, connector: ConnectorConfig) -> Iterator[N
     else:
         yield from plan_source(planner, connector)
         yield from plan_mirror(planner, connector)
+        yield from plan_debezium(planner, connector)
 
 
 def merge_needs(needs: Sequence[Need], here: frozenset[str] = frozenset()) -> Iterator[PlannedBinding]:

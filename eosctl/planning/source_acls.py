@@ -52,11 +52,11 @@ def _records(planner: Planner, connector: ConnectorConfig, producer: Client) -> 
         )
         if creates:
             yield from _topic_creation(planner, connector, pattern)
-        elif planner.exists(producer, pattern.name) is False and pattern.pattern_type is PatternType.LITERAL:
+        elif pattern.pattern_type is PatternType.PREFIXED or planner.exists(producer, pattern.name) is False:
             yield producer.needs(
                 Operation.CREATE,
                 pattern,
-                "the topic does not exist, and a broker creates it for whoever may create it",
+                "where a topic does not exist, a broker creates it for whoever may create it",
                 source="auto.create.topics.enable; KafkaApis.handleTopicMetadataRequest",
                 symptom=f"tasks FAILED: TopicAuthorizationException: Not authorized to access topics: [{pattern.name}]",
                 loss="the topic has to be created by somebody else beforehand",

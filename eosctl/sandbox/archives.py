@@ -17,7 +17,7 @@ from eosctl.sandbox.cache import exclusive
 from eosctl.sandbox.identity import establish_identity
 from eosctl.sandbox.jars import KafkaJars
 from eosctl.sandbox.ports import PortLeases
-from eosctl.sandbox.process import Jvm, Spawner
+from eosctl.sandbox.process import Process, Spawner
 from eosctl.sandbox.site import BROKER_MAIN, WORKER_MAIN, Site
 from eosctl.sandbox.spec import SandboxSpec
 
@@ -78,8 +78,8 @@ def _start_and_stop(site: Site, spawner: Spawner) -> None:
     site.write_logging()
     site.write_broker(1, {})
     site.write_worker(1, {})
-    broker = Jvm("broker 1", site.broker_command(1), site.log("broker", 1), spawner)
-    worker = Jvm("worker 1", site.worker_command(1), site.log("worker", 1), spawner)
+    broker = Process("broker 1", site.broker_command(1), site.log("broker", 1), spawner)
+    worker = Process("worker 1", site.worker_command(1), site.log("worker", 1), spawner)
     deadline = time.monotonic() + TRAINING_DEADLINE_S
     try:
         broker.start()

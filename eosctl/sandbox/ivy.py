@@ -1,4 +1,4 @@
-"""Kafka's jars by way of the Ivy that pyspark carries, for machines without Maven."""
+"""Jars by way of the Ivy that pyspark carries, for machines without Maven."""
 
 import importlib.util
 from collections.abc import Callable, Sequence

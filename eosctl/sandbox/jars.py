@@ -1,17 +1,13 @@
-"""Kafka's own jars: resolved once per version into the cache, by Maven where the machine has it, else by Ivy."""
+"""Kafka's own jars, fetched once per version into the cache."""
 
-import os
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from eosctl.errors import ConfigError
+from eosctl.sandbox.artifacts import holds_all, replacing, retrieve_artifacts
 from eosctl.sandbox.cache import cache_directory, exclusive
-from eosctl.sandbox.ivy import find_ivy, retrieve_with_ivy
 from eosctl.sandbox.jar_lock import is_verified, locked_jars, verify_jars
-from eosctl.sandbox.java import find_java
-from eosctl.sandbox.maven import copy_with_maven
 from eosctl.sandbox.versions import KafkaVersion, parse_kafka_version
 
 # Runs on Java 17 and compiles up to the language of Java 21.
@@ -60,7 +56,6 @@ def root_coordinates(version: KafkaVersion) -> tuple[str, ...]:
 def resolve_jars(kafka_version: str, narrate: Callable[[str], None]) -> KafkaJars:
     """The jars of `kafka_version`, from the cache or fetched into it now; two processes may ask at once.
 
-    A half-fetched set never has the final name, so a killed process leaves nothing that could be taken for a whole one.
     Raises ConfigError when there is neither Maven nor Ivy, when the version cannot be fetched, or when its jars are not
     those of its lock file.
     """
@@ -68,54 +63,28 @@ def resolve_jars(kafka_version: str, narrate: Callable[[str], None]) -> KafkaJar
     directory = cache_directory() / "kafka" / kafka_version
     with exclusive(directory.with_name(f"{kafka_version}.lock")):
         locked = locked_jars(kafka_version)
-        if not _complete(directory, version):
+        if not holds_all(directory, root_coordinates(version)):
             _fetch(version, directory, narrate)
         elif not is_verified(directory, locked):  # fetched before there was this lock file
             verify_jars(directory, locked)
     return KafkaJars(version, directory)
 
 
-def _complete(directory: Path, version: KafkaVersion) -> bool:
-    asked = directory / "coordinates"
-    return asked.is_file() and asked.read_text().split() == list(root_coordinates(version))
-
-
 def _fetch(version: KafkaVersion, directory: Path, narrate: Callable[[str], None]) -> None:
-    for leftover in directory.parent.glob(f".{directory.name}.*"):
-        shutil.rmtree(leftover)
-    staging = directory.with_name(f".{directory.name}.{os.getpid()}")
-    flat = staging / "libs"
-    flat.mkdir(parents=True)
     narrate(f"fetching the jars of Kafka {directory.name} (about 60 MB, once)")
-    _retrieve(root_coordinates(version), flat, staging / "resolver", narrate)
-    _sort_into_place(staging)
-    locked = locked_jars(directory.name)
-    if locked is None:
-        narrate(
-            f"Kafka {directory.name} has no lock file: its jars are what the repository gave, and were not compared"
-        )
-    verify_jars(staging, locked)
-    (staging / "coordinates").write_text("\n".join(root_coordinates(version)) + "\n")
-    if directory.exists():
-        directory.rename(directory.with_name(f".{directory.name}.old"))
-        shutil.rmtree(directory.with_name(f".{directory.name}.old"))
-    staging.rename(directory)
+    coordinates = root_coordinates(version)
+    with replacing(directory, coordinates) as staging:
+        flat = staging / "libs"
+        flat.mkdir()
+        retrieve_artifacts(coordinates, flat, staging / "resolver", narrate)
+        _sort_into_place(staging)
+        locked = locked_jars(directory.name)
+        if locked is None:
+            narrate(
+                f"Kafka {directory.name} has no lock file: its jars are what the repository gave, and were not compared"
+            )
+        verify_jars(staging, locked)
     narrate(f"Kafka {directory.name} is in {directory}")
-
-
-def _retrieve(coordinates: tuple[str, ...], into: Path, scratch: Path, narrate: Callable[[str], None]) -> None:
-    scratch.mkdir()
-    maven = shutil.which("mvn")
-    if maven is not None:
-        copy_with_maven(maven, coordinates, into, scratch, narrate)
-    elif (ivy := find_ivy()) is not None:
-        retrieve_with_ivy(find_java(), ivy, coordinates, into, scratch, narrate)
-    else:
-        raise ConfigError(
-            "neither Maven nor Ivy is here to fetch Kafka's jars",
-            hint="put mvn on the PATH, or install pyspark (pip install 'eosctl[sandbox]'), which carries Ivy",
-        )
-    shutil.rmtree(scratch)
 
 
 def _sort_into_place(staging: Path) -> None:

@@ -1,4 +1,4 @@
-"""Kafka's jars by way of Maven."""
+"""Jars by way of Maven."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path

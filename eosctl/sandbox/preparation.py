@@ -10,6 +10,7 @@ from eosctl.sandbox.archives import class_archives
 from eosctl.sandbox.identity import establish_identity
 from eosctl.sandbox.jars import resolve_jars
 from eosctl.sandbox.java import find_java
+from eosctl.sandbox.plugins import link_plugins, resolve_plugin
 from eosctl.sandbox.ports import PortLeases
 from eosctl.sandbox.site import Site
 from eosctl.sandbox.spec import SandboxSpec
@@ -19,6 +20,7 @@ def prepare_site(spec: SandboxSpec, leases: PortLeases, narrate: Callable[[str],
     """Java, jars, class archives, directory, identity and ports of a sandbox; it raises what getting those raises."""
     java = find_java()
     jars = resolve_jars(spec.kafka_version, narrate)
+    plugins = [resolve_plugin(plugin, narrate) for plugin in spec.plugins]
     archives = class_archives(spec.kafka_version, java, jars, narrate)
     directory = spec.directory or Path(tempfile.mkdtemp(prefix="eosctl-sandbox-"))
     make_directory(directory)
@@ -30,6 +32,7 @@ def prepare_site(spec: SandboxSpec, leases: PortLeases, narrate: Callable[[str],
             shutil.rmtree(directory)
         raise
     site = Site(spec, directory, identity, jars, java, archives)
+    link_plugins(site.plugins, plugins)
     site.write_logging()
     site.write_clients()
     return site

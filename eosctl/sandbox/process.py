@@ -1,4 +1,4 @@
-"""One JVM of the sandbox: started, watched, stopped, killed, paused."""
+"""One process of the sandbox: started, watched, stopped, killed, paused."""
 
 import os
 import signal
@@ -28,16 +28,17 @@ class Spawner:
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="sandbox-spawner")
 
-    def spawn(self, command: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
-        """Starts `command` with stdout and stderr appended to `log`, in a process group of its own.
+    def spawn(self, command: Sequence[str], log: Path, user: str | None = None) -> subprocess.Popen[bytes]:
+        """Starts `command` with stdout and stderr appended to `log`, in a process group of its own, as `user` if named.
 
         A Ctrl-C in the terminal then reaches only the parent, which stops its processes in order.
         """
-        return self._thread.submit(self._spawn, command, log).result()
+        return self._thread.submit(self._spawn, command, log, user).result()
 
     @staticmethod
-    def _spawn(command: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
-        leashed = [sys.executable, "-S", "-E", parent_death_signal.__file__, str(os.getpid()), *command]
+    def _spawn(command: Sequence[str], log: Path, user: str | None) -> subprocess.Popen[bytes]:
+        leash = [sys.executable, "-S", "-E", parent_death_signal.__file__, str(os.getpid())]
+        leashed = [*leash, *(() if user is None else ("--user", user)), *command]
         with log.open("ab") as output:
             return subprocess.Popen(
                 leashed, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, process_group=0
@@ -48,12 +49,13 @@ class Spawner:
         self._thread.shutdown()
 
 
-class Jvm:
-    """A broker or worker process; `name` is what errors call it, `log` holds its output over all its starts."""
+class Process:
+    """A process of `user`, or of this one's; errors call it `name`, `log` holds its output over all its starts."""
 
-    def __init__(self, name: str, command: Sequence[str], log: Path, spawner: Spawner) -> None:
+    def __init__(self, name: str, command: Sequence[str], log: Path, spawner: Spawner, user: str | None = None) -> None:
         self.name = name
         self.log = log
+        self._user = user
         self._command = tuple(command)
         self._spawner = spawner
         self._process: subprocess.Popen[bytes] | None = None
@@ -66,7 +68,7 @@ class Jvm:
     def start(self) -> None:
         """Starts it, without waiting until it is ready. Does nothing when it runs."""
         if self.pid is None:
-            self._process = self._spawner.spawn(self._command, self.log)
+            self._process = self._spawner.spawn(self._command, self.log, self._user)
 
     def wait_until(self, is_ready: Callable[[], bool], deadline: float) -> None:
         """Returns when `is_ready`; raises ConfigError when the process ends before, TimedOut at `deadline`, killing it.
@@ -84,9 +86,10 @@ class Jvm:
                 raise TimedOut(f"{self.name} was not ready in time\n{self.log_tail()}", hint=self._hint())
             time.sleep(POLL_S)
 
-    def stop(self, deadline_s: float = STOP_DEADLINE_S) -> None:
-        """Ends it with SIGTERM, and with SIGKILL when it still runs after `deadline_s`."""
-        self.terminate()
+    def stop(self, deadline_s: float = STOP_DEADLINE_S, how: signal.Signals = signal.SIGTERM) -> None:
+        """Ends it with the signal `how`, and with SIGKILL when it still runs after `deadline_s`."""
+        self._signal(signal.SIGCONT)
+        self._signal(how)
         try:
             self._reap(deadline_s)
         except subprocess.TimeoutExpired:

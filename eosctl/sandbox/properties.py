@@ -1,6 +1,6 @@
 """The settings of a broker, a worker and their logging, as each Kafka version wants them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -81,7 +81,9 @@ def _replication(spec: SandboxSpec) -> dict[str, str]:
     return settings
 
 
-def worker_properties(spec: SandboxSpec, bootstrap_servers: str, rest_port: int, plugin_path: Path) -> dict[str, str]:
+def worker_properties(
+    spec: SandboxSpec, bootstrap_servers: str, rest_port: int, plugin_path: Iterable[Path]
+) -> dict[str, str]:
     """The worker.properties of a ConnectDistributed that answers REST on `rest_port`."""
     version_settings = {"plugin.discovery": "service_load"} if spec.version >= KafkaVersion(3, 6, 0) else {}
     # With 0, workers before 3.6.1 never give a lost worker's tasks to another (KAFKA-15693).
@@ -103,7 +105,7 @@ def worker_properties(spec: SandboxSpec, bootstrap_servers: str, rest_port: int,
         "scheduled.rebalance.max.delay.ms": delay_ms,
         "listeners": f"http://{HOST}:{rest_port}",
         "rest.advertised.host.name": HOST,
-        "plugin.path": str(plugin_path),
+        "plugin.path": ",".join(map(str, plugin_path)),
         **version_settings,
         **spec.worker_config,
     }

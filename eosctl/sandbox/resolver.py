@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from eosctl.errors import ConfigError
 
 TAIL_LINES = 15
-_LACKED_BY_MAVEN = re.compile(r"org\.apache\.kafka:([\w.-]+):jar:([\w.]+)")
-_LACKED_BY_IVY = re.compile(r"org\.apache\.kafka#([\w.-]+);([\w.]+): not found")
+_LACKED_BY_MAVEN = re.compile(r"[\w.-]+:([\w.-]+):jar:([\w.-]+)")
+_LACKED_BY_IVY = re.compile(r"[\w.-]+#([\w.-]+);([\w.-]+): not found")
 
 
 def run_resolver(command: Sequence[str], downloaded: str, narrate: Callable[[str], None]) -> None:
@@ -29,7 +29,7 @@ def run_resolver(command: Sequence[str], downloaded: str, narrate: Callable[[str
                     narrate(f"fetched {fetched} jars")
     if process.returncode != 0:
         raise ConfigError(
-            "Kafka's jars could not be fetched:\n" + "\n".join(tail),
+            "jars could not be fetched:\n" + "\n".join(tail),
             hint=_advice("\n".join(tail)),
         )
 
@@ -45,13 +45,13 @@ def _advice(output: str) -> str:
     if missing:
         return (
             f"the repository does not hold {', '.join(missing)}: not every release is there as a whole, so try another "
-            "one of the same line (`--kafka-version`)"
+            "version of the same line"
         )
     return "check the network and that this version was released"
 
 
 def _missing(output: str) -> list[str]:
-    """Artifacts of Kafka that the repository answered for and lacks: a release may be there in part."""
+    """Artifacts that the repository answered for and lacks: a release may be there in part."""
     found = _LACKED_BY_IVY.findall(output)
     lacking = "Could not find artifact" in output or "was not found in" in output  # now, or when it was asked before
     if lacking and "Could not transfer" not in output:

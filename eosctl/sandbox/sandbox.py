@@ -9,8 +9,9 @@ from typing import Self
 from eosctl.errors import ConfigError, UsageError
 from eosctl.sandbox.jars import KafkaJars
 from eosctl.sandbox.ports import PortLeases
+from eosctl.sandbox.postgresql import PostgreSQL, start_postgresql
 from eosctl.sandbox.preparation import prepare_site, remove_temporary
-from eosctl.sandbox.process import Jvm, Spawner
+from eosctl.sandbox.process import Process, Spawner
 from eosctl.sandbox.properties import worker_sasl_properties
 from eosctl.sandbox.site import Site
 from eosctl.sandbox.spec import MOST_WORKERS, SandboxSpec
@@ -31,9 +32,10 @@ class Sandbox:
         self._narrate = narrate
         self._leases = PortLeases()
         self._spawner = Spawner()
-        self._brokers: dict[int, Jvm] = {}
-        self._workers: dict[int, Jvm] = {}
+        self._brokers: dict[int, Process] = {}
+        self._workers: dict[int, Process] = {}
         self._started_site: Site | None = None
+        self._postgresql: PostgreSQL | None = None
 
     def __enter__(self) -> Self:
         """Starts it."""
@@ -106,6 +108,13 @@ class Sandbox:
         """REST address of worker `number`."""
         return self._site.connect_url(number)
 
+    @property
+    def postgresql(self) -> PostgreSQL:
+        """The PostgreSQL that the spec asks for."""
+        if self._postgresql is None:
+            raise ConfigError("the sandbox has no PostgreSQL", hint="start it with SandboxSpec(postgres=True)")
+        return self._postgresql
+
     def client_properties(self, user: str) -> str:
         """A Java client.properties with which a client is `User:<user>`."""
         return self._site.client_properties(user)
@@ -140,6 +149,9 @@ class Sandbox:
         try:
             self._spawner = Spawner()
             self._started_site = prepare_site(self.spec, self._leases, self._narrate)
+            if self.spec.postgres:
+                deadline = time.monotonic() + self.spec.deadline_s
+                self._postgresql = start_postgresql(self._leases.take(), self._spawner, deadline, self._narrate)
             self._start_brokers(range(1, self.spec.brokers + 1))
             self._start_workers(range(1, self.spec.workers + 1))
         except BaseException:
@@ -153,10 +165,13 @@ class Sandbox:
         """
         for group in (self._workers, self._brokers):
             if self.spec.directory is not None:
-                for jvm in group.values():
-                    jvm.terminate()
-            for jvm in group.values():
-                jvm.kill() if self.spec.directory is None else jvm.stop()
+                for process in group.values():
+                    process.terminate()
+            for process in group.values():
+                process.kill() if self.spec.directory is None else process.stop()
+        if self._postgresql is not None:
+            self._postgresql.close()
+            self._postgresql = None
         self._spawner.close()
         self._leases.release()
         self._brokers.clear()
@@ -193,7 +208,7 @@ class Sandbox:
         """Lets broker `node` go on (SIGCONT)."""
         self._broker(node).resume()
 
-    def _broker(self, node: int) -> Jvm:
+    def _broker(self, node: int) -> Process:
         if node not in self._brokers:
             raise UsageError(f"the sandbox has brokers 1 to {self.spec.brokers}, not {node}")
         return self._brokers[node]
@@ -231,7 +246,7 @@ class Sandbox:
         """Lets worker `number` go on (SIGCONT)."""
         self._worker(number).resume()
 
-    def _worker(self, number: int) -> Jvm:
+    def _worker(self, number: int) -> Process:
         if number not in self._workers:
             raise UsageError(f"worker {number} was never started")
         return self._workers[number]
@@ -243,7 +258,7 @@ class Sandbox:
         for node in nodes:
             self._site.write_broker(node, {})
             command, log = self._site.broker_command(node), self.broker_log(node)
-            self._brokers[node] = Jvm(f"broker {node}", command, log, self._spawner)
+            self._brokers[node] = Process(f"broker {node}", command, log, self._spawner)
             self._brokers[node].start()
         self._await_brokers(nodes)
 
@@ -254,12 +269,12 @@ class Sandbox:
             self._workers[number] = self._spawn_worker(number, {})
         self._await_workers(numbers)
 
-    def _spawn_worker(self, number: int, overrides: Mapping[str, str]) -> Jvm:
+    def _spawn_worker(self, number: int, overrides: Mapping[str, str]) -> Process:
         self._site.write_worker(number, overrides)
         command, log = self._site.worker_command(number), self.worker_log(number)
-        jvm = Jvm(f"worker {number}", command, log, self._spawner)
-        jvm.start()
-        return jvm
+        process = Process(f"worker {number}", command, log, self._spawner)
+        process.start()
+        return process
 
     def _await_brokers(self, nodes: Sequence[int]) -> None:
         deadline = time.monotonic() + self.spec.deadline_s
@@ -272,6 +287,6 @@ class Sandbox:
             self._worker(number).wait_until(partial(self._site.worker_is_ready, number), deadline)
 
 
-def _check_ended(jvm: Jvm) -> None:
-    if jvm.pid is not None:
-        raise UsageError(f"{jvm.name} runs already", hint="stop or kill it first")
+def _check_ended(process: Process) -> None:
+    if process.pid is not None:
+        raise UsageError(f"{process.name} runs already", hint="stop or kill it first")

@@ -59,6 +59,11 @@ class Site:
         """The log of a `broker` or `worker`, over all its starts."""
         return self.directory / "logs" / f"{kind}-{number}.log"
 
+    @property
+    def plugins(self) -> Path:
+        """The entry of the workers' plugin.path that holds the plugins that the spec names."""
+        return self.directory / "plugins"
+
     def write_logging(self) -> None:
         """Writes the logging configuration of all processes."""
         text, _ = logging_configuration(self.spec.version)
@@ -92,7 +97,8 @@ class Site:
         home = self.directory / f"worker-{number}"
         make_directory(home)
         rest_port = self.identity.workers[number - 1]
-        settings = worker_properties(self.spec, self.bootstrap_servers, rest_port, self.jars.plugin_path)
+        paths = (self.jars.plugin_path, *((self.plugins,) if self.spec.plugins else ()))
+        settings = worker_properties(self.spec, self.bootstrap_servers, rest_port, paths)
         write_atomic_file(home / "worker.properties", properties_text({**settings, **overrides}))
 
     def broker_command(self, node: int) -> list[str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from eosctl.errors import UsageError
+from eosctl.sandbox.plugins import check_plugin
 from eosctl.sandbox.versions import DEFAULT_KAFKA_VERSION, KafkaVersion, parse_kafka_version
 
 USERS = ("worker", "connector", "admin", "tool")
@@ -21,6 +22,8 @@ class SandboxSpec:
     `broker_config` and `worker_config` win over the sandbox's own settings, for every broker and worker.
     `exactly_once` is the workers' `exactly.once.source.support`. `users` are SASL users beside worker, connector,
     admin and tool. `port` is the plaintext port of broker 1; other ports, and this one when None, are free ones.
+    `plugins` are further plugins of the workers: directories of jars, or `group:artifact:version`. `postgres` starts a
+    PostgreSQL with logical decoding, whose data end with it.
     `features` are levels to format the storage with, as `{"transaction.version": "0"}` (KIP-1022, from 4.0 on).
     A named `directory` is kept after the stop, and starting on it again resumes its data.
     """
@@ -33,6 +36,8 @@ class SandboxSpec:
     worker_config: Mapping[str, str] = field(default_factory=dict)
     users: Sequence[str] = ()
     features: Mapping[str, str] = field(default_factory=dict)
+    plugins: Sequence[str] = ()
+    postgres: bool = False
     group_id: str = "connect-cluster"
     directory: Path | None = None
     port: int | None = None
@@ -51,6 +56,8 @@ class SandboxSpec:
             raise UsageError(f"exactly-once is {', '.join(EXACTLY_ONCE)}, not {self.exactly_once!r}")
         if self.directory is not None and "," in str(self.directory):
             raise UsageError(f"{self.directory} has a comma, at which Kafka would split log.dirs")
+        for plugin in self.plugins:
+            check_plugin(plugin)
         for user in self.users:
             if not re.fullmatch(r"[A-Za-z0-9_-]+", user):
                 raise UsageError(f"user name {user!r} has characters outside A-Z a-z 0-9 _ -")

@@ -5,15 +5,20 @@ import json
 import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Final
 
 from eosctl.errors import ConfigError
-from eosctl.sandbox.probes import brokers_in_metadata, worker_has_joined
+from eosctl.sandbox.postgresql import PostgreSQL
+from eosctl.sandbox.probes import accepts_connections, brokers_in_metadata, worker_has_joined
+from eosctl.sandbox.properties import HOST
 from eosctl.sandbox.sandbox import Sandbox
+
+POSTGRESQL: Final = "postgresql"
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessState:
-    """A broker or worker as it was when the sandbox became ready: `broker-1`, its address, process ID and log."""
+    """A broker, worker or PostgreSQL as it was when the sandbox became ready; `name` is like `broker-1`."""
 
     name: str
     address: str
@@ -35,6 +40,7 @@ class SandboxState:
     java: str
     directory: str
     processes: tuple[ProcessState, ...]
+    postgresql_url: str | None = None
 
 
 def state_of(sandbox: Sandbox) -> SandboxState:
@@ -47,6 +53,8 @@ def state_of(sandbox: Sandbox) -> SandboxState:
         ProcessState(f"worker-{number}", url, sandbox.worker_pid(number), str(sandbox.worker_log(number)))
         for number, url in enumerate(sandbox.connect_urls, start=1)
     ]
+    postgresql = sandbox.postgresql if sandbox.spec.postgres else None
+    servers = [] if postgresql is None else [_server_state(postgresql)]
     return SandboxState(
         bootstrap_servers=sandbox.bootstrap_servers,
         sasl_bootstrap_servers=sandbox.sasl_bootstrap_servers,
@@ -57,13 +65,20 @@ def state_of(sandbox: Sandbox) -> SandboxState:
         classpath=sandbox.classpath,
         java=str(sandbox.java),
         directory=str(sandbox.directory),
-        processes=(*brokers, *workers),
+        processes=(*brokers, *workers, *servers),
+        postgresql_url=None if postgresql is None else postgresql.url,
     )
 
 
+def _server_state(server: PostgreSQL) -> ProcessState:
+    return ProcessState(POSTGRESQL, f"{HOST}:{server.port}", server.pid, str(server.log))
+
+
 def is_ready(process: ProcessState) -> bool:
-    """Whether this broker or worker answers now."""
+    """Whether this broker, worker or PostgreSQL answers now."""
     port = int(process.address.rpartition(":")[2])
+    if process.name == POSTGRESQL:
+        return accepts_connections(port)
     return worker_has_joined(port) if process.address.startswith("http") else bool(brokers_in_metadata(port))
 
 

@@ -43,9 +43,24 @@ def bring_up(directory: Path, spec: SandboxSpec, narrate: Callable[[str], None])
         return _start_supervisor(directory, spec, narrate), False
 
 
+def _write_spec(directory: Path, spec: SandboxSpec) -> None:
+    (directory / "spec.json").write_text(json.dumps({**asdict(spec), "directory": str(directory)}))
+
+
+def other_options(directory: Path, spec: SandboxSpec) -> tuple[str, ...]:
+    """The options in which the sandbox of `directory` was started otherwise than `spec` says, each with both values."""
+    kept = json.loads((directory / "spec.json").read_text())
+    wanted = json.loads(json.dumps({**asdict(spec), "directory": str(directory)}))
+    return tuple(
+        f"{name.replace('_', '-')} is {json.dumps(kept[name])}, not {json.dumps(value)}"
+        for name, value in wanted.items()
+        if name in kept and kept[name] != value
+    )
+
+
 def _start_supervisor(directory: Path, spec: SandboxSpec, narrate: Callable[[str], None]) -> SandboxState:
     _forget(directory)
-    (directory / "spec.json").write_text(json.dumps({**asdict(spec), "directory": str(directory)}))
+    _write_spec(directory, spec)
     with (directory / SUPERVISOR_LOG).open("w") as log:
         supervisor = subprocess.Popen(
             [sys.executable, "-m", "eosctl.sandbox.supervisor", str(directory)],
@@ -143,6 +158,7 @@ def keep(
     if not lock.hold():
         raise ConfigError(f"a sandbox is up in {directory} already", hint="take it down, or name another directory")
     _forget(directory)
+    _write_spec(directory, spec)
     before = signal.signal(signal.SIGTERM, _interrupt)
     try:
         with Sandbox(replace(spec, directory=directory), narrate) as sandbox:

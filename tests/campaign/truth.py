@@ -64,20 +64,25 @@ class Reader:
 
     def read(self) -> Mapping[Number, int]:
         """What was seen until now, and how often."""
-        while messages := self._consumer.consume(500, 0.25):
-            for message in messages:
-                self._take(message)
+        while len(messages := self._consumer.consume(500, 0.25)) == 500:
+            self._take(messages)
+        self._take(messages)
         return self.seen
 
-    def _take(self, message: Message) -> None:
-        error, value = message.error(), message.value()
-        if error is not None and error.code() != KafkaError._PARTITION_EOF:
-            return
-        # At the end, the offset is the next one; the value is words about it.
-        self._reached[message.topic(), message.partition()] = message.offset() + (error is None)
-        if error is None and value is not None:
-            partition, _, number = value.decode().partition(":")
-            self.seen[int(partition), int(number)] += 1
+    def _take(self, messages: Iterable[Message]) -> None:
+        for message in messages:
+            error, value = message.error(), message.value()
+            if error is not None and error.code() != KafkaError._PARTITION_EOF:
+                continue
+            # At the end, the offset is the next one; the value is words about it.
+            self._reached[message.topic(), message.partition()] = message.offset() + (error is None)
+            if error is None and value is not None:
+                self.seen[self.number_of(value)] += 1
+
+    def number_of(self, value: bytes) -> Number:
+        """Which source record this is, by its value."""
+        partition, _, number = value.decode().partition(":")
+        return int(partition), int(number)
 
     def read_to_the_ends(self) -> Mapping[Number, int]:
         """The same up to where the topics end now, transactions in progress included."""

@@ -161,9 +161,15 @@ class AuditSite:
 
     def audit(self, *more: object) -> Audited:
         """The audit of this connector, by the rules of its worker."""
-        ran = self._eosctl(
-            "audit", "-b", self.servers, "--connect-url", self.connectors.url, "--group-id", "connect-cluster",
-            "--connector", self.name, "-o", "json", *more,
-        )  # fmt: skip
-        assert ran.exit_code in {0, 1, 3}, ran.stderr
-        return Audited(ran.exit_code, json.loads(ran.stdout)["data"], self.name)
+        return audit(self._eosctl, self.servers, self.connectors.url, self.name, *more)
+
+
+def audit(
+    eosctl: Eosctl, servers: str, url: str, name: str, *more: object, group_id: str = "connect-cluster"
+) -> Audited:
+    """The audit of one connector, by the rules of the worker at `url`."""
+    ran = eosctl(
+        "audit", "-b", servers, "--connect-url", url, "--group-id", group_id, "--connector", name, "-o", "json", *more
+    )
+    assert ran.exit_code in {0, 1, 3}, ran.stderr
+    return Audited(ran.exit_code, json.loads(ran.stdout)["data"], name)

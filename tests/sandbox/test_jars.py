@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 from eosctl.errors import ConfigError
-from eosctl.sandbox import jars
+from eosctl.sandbox import artifacts, jars
 from eosctl.sandbox.ivy import ivy_file_of
 from eosctl.sandbox.jar_lock import locked_jars
 from eosctl.sandbox.jars import PLUGINS, resolve_jars, root_coordinates
@@ -55,7 +55,7 @@ def scripted_resolver(monkeypatch):
         for _, artifact, version in (coordinate.split(":") for coordinate in coordinates):
             (into / f"{artifact}-{version}.jar").touch()
 
-    monkeypatch.setattr(jars, "_retrieve", retrieve)
+    monkeypatch.setattr(jars, "retrieve_artifacts", retrieve)
     monkeypatch.setattr(jars, "locked_jars", lambda version: None)
     return asked
 
@@ -100,14 +100,14 @@ def test_jars_that_are_those_of_the_lock_file_are_taken(empty_cache, locked):
     ],
 )
 def test_a_jar_that_is_not_the_one_of_the_lock_file_is_refused(empty_cache, locked, monkeypatch, name, digest, says):
-    retrieve = jars._retrieve
+    retrieve = jars.retrieve_artifacts
 
     def with_another(coordinates, into, *rest):
         retrieve(coordinates, into, *rest)
         if digest is None:
             (into / name).touch()
 
-    monkeypatch.setattr(jars, "_retrieve", with_another)
+    monkeypatch.setattr(jars, "retrieve_artifacts", with_another)
     if digest is not None:
         locked[name] = digest
     with pytest.raises(ConfigError) as caught:
@@ -165,7 +165,7 @@ def test_jars_of_an_older_list_are_fetched_anew(empty_cache, scripted_resolver):
 
 def test_without_maven_and_ivy_the_error_says_what_to_install(empty_cache, monkeypatch):
     monkeypatch.setenv("PATH", str(empty_cache))
-    monkeypatch.setattr(jars, "find_ivy", lambda: None)
+    monkeypatch.setattr(artifacts, "find_ivy", lambda: None)
     with pytest.raises(ConfigError, match="neither Maven nor Ivy") as caught:
         resolve_jars("4.3.1", lambda _: None)
     assert "pyspark" in str(caught.value.hint)

@@ -2,13 +2,13 @@
 
 import sys
 
-from eosctl.sandbox.process import Jvm, Spawner
+from eosctl.sandbox.process import Process, Spawner
 from tests.waiting import eventually
 
 
 def tail_of(log, *lines):
     log.write_text("".join(f"{line}\n" for line in lines))
-    return Jvm("broker 1", [], log, Spawner()).log_tail().splitlines()
+    return Process("broker 1", [], log, Spawner()).log_tail().splitlines()
 
 
 def test_the_tail_is_the_last_25_lines(tmp_path):
@@ -23,7 +23,7 @@ def test_an_error_further_up_is_shown_before_the_tail(tmp_path):
 
 
 def test_a_process_that_wrote_nothing_has_an_empty_tail(tmp_path):
-    assert Jvm("broker 1", [], tmp_path / "log", Spawner()).log_tail() == ""
+    assert Process("broker 1", [], tmp_path / "log", Spawner()).log_tail() == ""
 
 
 def test_a_paused_process_stands_still_at_once_and_goes_on_when_resumed(tmp_path):
@@ -36,7 +36,7 @@ def test_a_paused_process_stands_still_at_once_and_goes_on_when_resumed(tmp_path
         "for _ in range(20): threading.Thread(target=write).start()\n"
     )
     spawner = Spawner()
-    jvm = Jvm("busy", [sys.executable, "-c", busy], tmp_path / "log", spawner)
+    jvm = Process("busy", [sys.executable, "-c", busy], tmp_path / "log", spawner)
     jvm.start()
     try:
         eventually(lambda: file.exists() and file.stat().st_size > 0)

@@ -74,7 +74,7 @@ def test_a_named_broker_setting_wins(tmp_path):
 
 
 def worker(tmp_path, **spec):
-    return worker_properties(SandboxSpec(**spec), "127.0.0.1:9001", 8083, tmp_path)
+    return worker_properties(SandboxSpec(**spec), "127.0.0.1:9001", 8083, [tmp_path])
 
 
 @pytest.mark.parametrize("support", ["disabled", "preparing", "enabled"])

@@ -5,7 +5,9 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
+import psycopg
 import pytest
 
 from eosctl.errors import ConfigError
@@ -84,9 +86,12 @@ def test_a_sandbox_stays_up_after_the_command_until_it_is_taken_down(run):
     code, up, said = run("up", "--workers", "1", "--user", "audit")
     assert (code, up["already_up"]) == (0, False)
     assert "starting 1 broker(s) of Kafka 4.3.1\nstarting 1 Connect worker(s), exactly-once enabled\n" in said
-    code, again, said = run("up")
-    assert (code, again["already_up"], said) == (0, True, "")
+    code, again, said = run("up", "--workers", "1", "--user", "audit")
+    assert (code, again["already_up"], again["other_options"], said) == (0, True, [], "")
     assert again["bootstrap_servers"] == up["bootstrap_servers"]
+
+    code, again, _ = run("up", "--workers", "2")
+    assert (code, again["other_options"]) == (1, ["workers is 1, not 2", 'users is ["audit"], not []'])
 
     code, env, _ = run("env")
     assert code == 0
@@ -136,6 +141,8 @@ def test_a_killed_broker_is_told_by_status(run):
     os.kill(status["processes"][0]["pid"], signal.SIGKILL)
     eventually(lambda: run("status")[0] == 1)
     assert run("status")[1]["processes"][0]["ready"] is False
+    code, again, _ = run("up", "--workers", "0")
+    assert (code, again["silent"]) == (1, ["broker-1"])
 
 
 @pytest.mark.kafka
@@ -164,3 +171,19 @@ def test_interrupted_before_it_is_up_it_says_so_and_leaves_nothing_running(tmp_p
     assert json.loads(answer)["error"]["exit_code"] == 130
     assert processes_that_name(tmp_path) == []
     assert read_state(tmp_path / "here") is None
+
+
+@pytest.mark.kafka
+@pytest.mark.variation
+def test_a_postgresql_with_logical_decoding_is_up_with_the_sandbox_and_gone_with_it(run):
+    code, up, said = run("up", "--workers", "0", "--postgres")
+    assert (code, "starting PostgreSQL" in said, "postgresql_url" in up) == (0, True, False)
+    _, env, _ = run("env")
+    with psycopg.connect(env["postgresql_url"]) as connection:
+        assert connection.execute("SHOW wal_level").fetchone() == ("logical",)
+    code, status, _ = run("status")
+    (server,) = [process for process in status["processes"] if process["name"] == "postgresql"]
+    assert (code, server["ready"]) == (0, True)
+    run("down")
+    assert not is_alive(server["pid"])
+    assert not Path(server["log"]).parent.exists()

@@ -1,4 +1,6 @@
-"""Whether a source offset lies behind the one before it, as far as its numbers tell.
+"""Whether a source offset lies behind the one before it, as far as its kind of source or its numbers tell.
+
+Where both have the members of one of Debezium's connectors, its order is it (see `analysis.positions`). Otherwise:
 
 1. Both are objects; a field that only one of them has is not compared. Booleans are not numbers.
 2. Text counts as a number where both texts are alike up to digits at their end (`binlog.000007`, a GTID set's
@@ -14,7 +16,9 @@ from enum import Enum
 from typing import Final
 
 from eosctl.analysis.audit.batches import Decode
+from eosctl.analysis.positions.index import debezium_reader
 from eosctl.model.audit_states import Change
+from eosctl.model.positions import Order
 
 Fields = Mapping[str, object]
 
@@ -30,10 +34,21 @@ class Advance(Enum):
     UNCLEAR = "unclear"
 
 
+_ADVANCES: Final = {
+    Order.AFTER: Advance.ADVANCED,
+    Order.SAME: Advance.SAME,
+    Order.BEFORE: Advance.BACK,
+    Order.INCOMPARABLE: Advance.UNCLEAR,
+}
+
+
 def compare_offsets(before: object, after: object) -> Advance:
     """How `after` relates to `before`, both decoded values of an offsets topic; UNCLEAR where one is no object."""
     if type(before) is not dict or type(after) is not dict:
         return Advance.UNCLEAR
+    kind = debezium_reader(after)
+    if kind is not None and kind is debezium_reader(before):
+        return _ADVANCES[kind.compare(before, after)]
     lower = changed = False
     for name, now in after.items():
         was = before.get(name)

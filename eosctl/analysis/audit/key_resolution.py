@@ -6,10 +6,12 @@
    and came as far again in its first transaction.
 3. An offset that is repeated without data is no sign of anything. Nor is one with data if none of it went where the
    data of the offset before went: records that are read again are written to the same topics; heartbeats are not.
+   Debezium's heartbeats have topics of their own and are no data: the first one of a session repeats the offset of the
+   last one of the session before.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from eosctl.analysis.audit.key_anomalies import KeyAnomalyKind
 from eosctl.model.audit_summaries import (
@@ -21,6 +23,8 @@ from eosctl.model.audit_summaries import (
 )
 
 Data = tuple[OutputPart, ...]
+HEARTBEATS: Final = "__debezium-heartbeat."
+"""How the names of Debezium's heartbeat topics begin, unless topic.heartbeat.prefix says otherwise."""
 
 
 class Circumstances(NamedTuple):
@@ -75,7 +79,10 @@ def resolve(anomaly: KeyAnomaly, known: Circumstances) -> KeyAnomalyKind | None:
 
 def _may_be_read_again(anomaly: KeyAnomaly, known: Circumstances) -> bool:
     """Rule 3."""
-    before, again = known.data(anomaly.was), known.data(anomaly.now)
-    if not again:
-        return False
-    return not before or not {each.topic for each in before}.isdisjoint(each.topic for each in again)
+    before, again = _topics(known.data(anomaly.was)), _topics(known.data(anomaly.now))
+    return bool(again) and (not before or not before.isdisjoint(again))
+
+
+def _topics(data: Data | None) -> set[str]:
+    """Topics of data that are no heartbeats."""
+    return {each.topic for each in data or () if not each.topic.startswith(HEARTBEATS)}

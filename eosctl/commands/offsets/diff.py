@@ -40,11 +40,14 @@ def diff(
       eosctl offsets diff orders.json live -b broker:9092 --connector orders
 
     Columns:
-      CONNECTOR  the connector's name
-      PARTITION  the source partition
-      CHANGE     only-in-a, only-in-b, different, or unknown if one of them cannot be determined
-      A          its offset in A
-      B          its offset in B
+      CONNECTOR   the connector's name
+      PARTITION   the source partition
+      CHANGE      only-in-a, only-in-b, different, or unknown if one of them cannot be determined
+      A           its offset in A
+      B           its offset in B
+      B-IS        where B lies, seen from A: before, after, or cannot be compared; empty: not known
+      POSITION-A  A in the connector's own terms, where those are known
+      POSITION-B  B in the connector's own terms
     """
     from eosctl.operations.offsets_export import diff_offsets
 

@@ -45,6 +45,7 @@ def show(
       KAFKA-USES     the offset that the next start begins from; - from nothing; unknown if that cannot be determined
       KIP-618        the offset that KIP-618 promises
       PROVENANCE     where the one that Kafka uses comes from, or why there is none
+      POSITION       what it says in the connector's own terms, where those are known
       EXISTS         no if only offsets are left of the connector
       OFFSETS        source partitions with an offset
       STORES         which of Kafka's rules decides where its offsets are

@@ -7,6 +7,7 @@ from pathlib import Path
 from eosctl.analysis.client_configs import CLIENT_PREFIXES, worker_client
 from eosctl.analysis.config_topic import connector_states
 from eosctl.analysis.connect_clusters import place_of
+from eosctl.analysis.output_topics import named_or_told
 from eosctl.codecs.connector_files import UNKNOWN_CLASS, connector_of, decode_connectors
 from eosctl.codecs.worker_files import decode_worker_file, worker_of
 from eosctl.errors import UsageError
@@ -115,9 +116,30 @@ def _known_connectors(
         if running is not None:
             before = known or {}
             known = {name: _alike(each, before.get(name)) for name, each in running.items()}
+            known |= _with_active_topics(session, known, inputs)
         if known is not None:
             found[cluster.group_id] = known
     return found
+
+
+def _with_active_topics(
+    session: Session, known: Mapping[str, ConnectorConfig], inputs: AclInputs
+) -> dict[str, ConnectorConfig]:
+    """Source connectors whose output topics nobody named and no config tells, with those that Connect saw (KIP-558)."""
+    named = {text.rpartition("=")[0] for text in inputs.topics}
+    untold = [
+        name
+        for name, each in known.items()
+        if not each.is_sink and name not in named and (not inputs.connectors or name in inputs.connectors)
+        if not named_or_told(each)
+    ]
+    active = session.reader.active_topics(untold) if untold else {}
+    found = {} if isinstance(active, Skipped) else active
+    return {
+        name: replace(known[name], active_topics=topics)
+        for name, topics in found.items()
+        if not isinstance(topics, Skipped)
+    }
 
 
 def _reachable(session: Session, clusters: tuple[ConnectCluster, ...], inputs: AclInputs) -> tuple[ConnectCluster, ...]:

@@ -1,5 +1,6 @@
 """Offsets exported, and two sets of them compared."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from eosctl.model.counts import counted
@@ -38,6 +39,9 @@ CHANGES = Table(
         Column("CHANGE", "change", "only-in-a, only-in-b, different or unknown", tones={"unknown": Tone.WARN}),
         Column("A", "a", "its offset in A"),
         Column("B", "b", "its offset in B"),
+        Column("B-IS", "order", "where B lies, seen from A: before, after, or cannot be compared; empty: not known"),
+        Column("POSITION-A", "position_a", "A in the connector's own terms, where those are known"),
+        Column("POSITION-B", "position_b", "B in the connector's own terms"),
     ),
     empty="no difference",
 )
@@ -75,7 +79,15 @@ def view_difference(difference: OffsetsDifference) -> Document:
             f"{counted(len(difference.changes), 'offset differs', 'offsets differ')} between {difference.a} and "
             f"{difference.b}; {counted(difference.same, 'is', 'are')} the same.",
         ),
+        notes=tuple(_rewinds(difference)),
     )
+
+
+def _rewinds(difference: OffsetsDifference) -> Iterator[str]:
+    """What it means to go back, once for each kind of source of which a position differs."""
+    for rewind in dict.fromkeys(each.rewind for each in difference.changes if each.rewind is not None):
+        kinds = {(each.position_a or "").partition(":")[0] for each in difference.changes if each.rewind == rewind}
+        yield f"going back with {', '.join(sorted(kinds))}: {rewind}"
 
 
 def _change(change: OffsetChange) -> dict[str, Any]:
@@ -85,6 +97,10 @@ def _change(change: OffsetChange) -> dict[str, Any]:
         "change": change.change,
         "a": _side(change.a),
         "b": _side(change.b),
+        "order": change.order,
+        "position_a": change.position_a,
+        "position_b": change.position_b,
+        "rewind": change.rewind,
     }
 
 

@@ -24,6 +24,7 @@ OFFSETS = Table(
         Column("KAFKA-USES", "kafka_effective.value", "the offset that the connector's next start begins from"),
         Column("KIP-618", "kip618_effective.value", "the offset that KIP-618 promises"),
         Column("PROVENANCE", "provenance", "where the one that Kafka uses comes from, or why there is none"),
+        Column("POSITION", "position", "what it says in the connector's own terms, where those are known"),
     ),
     empty="no offsets",
 )
@@ -70,7 +71,7 @@ def view_offsets(report: OffsetsReport, *, tombstones: bool = False) -> Document
 
 def offset_row(merged: MergedOffset) -> dict[str, Any]:
     """One of `data.offsets[]`, in JSON's own types; each store null where it holds nothing."""
-    key, *stores, words, shadowed, phases = merged
+    key, *stores, words, shadowed, phases, position = merged
     different = {id(each): each for each in stores}
     rows = {number: _stored(each) for number, each in different.items()}
     general, specific, kafka, promised = [rows[id(each)] for each in stores]
@@ -83,6 +84,7 @@ def offset_row(merged: MergedOffset) -> dict[str, Any]:
         "kafka_effective": kafka,
         "kip618_effective": promised,
         "provenance": words,
+        "position": position,
         "shadowed": shadowed,
         "by_phase": None
         if phases is None

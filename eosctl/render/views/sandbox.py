@@ -1,5 +1,6 @@
 """A sandbox for people and scripts: where it answers, who may come in, which processes it is made of."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from eosctl.model.sandbox import SandboxEnvironment, SandboxStatus, StartedSandbox, State, StoppedSandbox
@@ -25,11 +26,23 @@ PROCESSES = (
 def view_started(started: StartedSandbox) -> Document:
     """The answer of `sandbox up`: the addresses, without passwords."""
     state = "up already, as it was started before" if started.already_up else "up"
-    shown = {**_without_passwords(started.state), "already_up": started.already_up}
-    prose = (f"The sandbox is {state}.",)
+    shown = {
+        **_without_passwords(started.state),
+        "already_up": started.already_up,
+        "other_options": list(started.other_options),
+        "silent": list(started.silent),
+    }
+    prose = (f"The sandbox is {state}.", *_deviations(started))
     return Document(
         "sandbox.up", shown, cluster_id=started.state["cluster_id"], blocks=(Fields(ADDRESSES),), prose=prose
     )
+
+
+def _deviations(started: StartedSandbox) -> Iterator[str]:
+    if started.silent:
+        yield f"These do not answer: {', '.join(started.silent)}. Take it down, and up again."
+    if started.other_options:
+        yield f"It was started with other options: {'; '.join(started.other_options)}. Take it down to change that."
 
 
 def view_status(status: SandboxStatus) -> Document:
@@ -61,10 +74,17 @@ def view_environment(environment: SandboxEnvironment) -> Document:
     state = environment.state
     shown = {name: value for name, value in state.items() if name != "processes"}
     passwords = tuple(Column(name, f"users.{name}", "password of this SASL user") for name in state["users"])
-    more = (Column("JAVA", "java", "the java that runs it"), Column("CLASSPATH", "classpath", "Kafka's jars"))
+    more: tuple[Column, ...] = (
+        Column("JAVA", "java", "the java that runs it"),
+        Column("CLASSPATH", "classpath", "Kafka's jars"),
+    )
+    if state["postgresql_url"] is not None:
+        more += (Column("POSTGRESQL", "postgresql_url", "URL of the PostgreSQL, with the password of its super user"),)
     blocks = (Fields((*ADDRESSES, *more)), Fields(passwords, title="Passwords"))
     return Document("sandbox.env", shown, cluster_id=state["cluster_id"], blocks=blocks)
 
 
 def _without_passwords(state: State) -> dict[str, Any]:
-    return {name: value for name, value in state.items() if name not in {"users", "classpath", "java"}}
+    return {
+        name: value for name, value in state.items() if name not in {"users", "classpath", "java", "postgresql_url"}
+    }

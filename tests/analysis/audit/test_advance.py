@@ -38,3 +38,25 @@ def test_an_offset_lies_behind_the_one_before_if_a_number_is_lower_none_is_highe
     before, after, expected
 ):
     assert compare_offsets(before, after) is expected
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        # Transactions of PostgreSQL come in the order of their commits, events of a later one may have a lower LSN.
+        ({"lsn_commit": 90, "lsn": 190, "ts_usec": 5}, {"lsn_commit": 200, "lsn": 100, "ts_usec": 5}, ADVANCED),
+        (
+            {"lsn": 190, "messageType": "INSERT", "ts_usec": 5},
+            {"lsn": 100, "messageType": "UPDATE", "ts_usec": 9},
+            BACK,
+        ),
+        ({"lsn": 190}, {"lsn_commit": 100, "lsn": 120}, UNCLEAR),
+        # After a failover the other server's binary log is another one, and its GTIDs tell.
+        ({"file": "a.000009", "pos": 9, "gtids": "u:1-5"}, {"file": "a.000001", "pos": 4, "gtids": "u:1-9"}, ADVANCED),
+        ({"file": "a.000009", "pos": 9, "gtids": "u:1-9"}, {"file": "a.000010", "pos": 4, "gtids": "u:1-5"}, BACK),
+        ({"commit_lsn": "00000027:00000758:0003"}, {"commit_lsn": "00000027:00000758:000A"}, ADVANCED),
+        ({"commit_lsn": "00000027:00000758:000A"}, {"commit_lsn": "00000027:00000758:0003"}, BACK),
+    ],
+)
+def test_offsets_of_debezium_are_held_against_each_other_by_the_order_of_their_source(before, after, expected):
+    assert compare_offsets(before, after) is expected

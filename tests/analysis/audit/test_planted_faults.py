@@ -168,6 +168,22 @@ def test_heartbeats_that_repeat_the_offset_after_a_restart_go_to_another_topic_t
     assert verdicts(report) == {"bills": HELD, "orders": HELD}
 
 
+def test_a_heartbeat_of_debezium_that_repeats_the_offset_of_the_heartbeat_before_a_restart_is_no_record(planted):
+    orders, brokers = planted.orders, planted.brokers
+    beats = "__debezium-heartbeat.shop"
+    brokers.create(AuditedTopic(beats, TopicRole.OUTPUT, cleanup_policy="delete", connectors=("orders",)), 1)
+    for number, offset in enumerate((12, 13, 13)):
+        if number == 2:
+            brokers.tick(MINUTE)
+            orders.start(1)
+        orders.tasks[1].send(TopicPartition(beats, 0), [(None, b"beat")])
+        orders.offset(orders.tasks[1], "c", value_of(offset))
+        orders.tasks[1].commit()
+    report = planted.report()
+    assert report.findings == ()
+    assert verdicts(report) == {"bills": HELD, "orders": HELD}
+
+
 @pytest.mark.parametrize(
     ("form", "kind", "verdict"),
     [

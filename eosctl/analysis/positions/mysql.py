@@ -1,0 +1,81 @@
+"""Debezium for MySQL and MariaDB: positions in the binary log, or sets of GTIDs.
+
+1. With `gtids` in both: the set that holds the other one is further (MySqlHistoryRecordComparator). Sets of which none
+   holds the other cannot be compared.
+2. Without: file, position, and within the event `event` and `row`, if both are of one server.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from eosctl.analysis.positions.reader import PositionReader, order_of
+from eosctl.model.offsets import SourceOffset
+from eosctl.model.positions import Order
+
+_FILE: Final = re.compile(r"(.*\.)([0-9]+)")
+
+
+def _describe(offset: SourceOffset) -> str:
+    words = f"{offset['file']} position {offset['pos']}"
+    words += f", GTIDs {offset['gtids']}" if offset.get("gtids") else ""
+    return f"snapshot at {words}" if offset.get("snapshot") not in (None, False, "false") else words
+
+
+def _compare(before: SourceOffset, after: SourceOffset) -> Order:
+    was, now = before.get("gtids"), after.get("gtids")
+    if was and now:
+        return _by_gtids(_intervals(str(was)), _intervals(str(now)))
+    if was or now or before.get("server_id") != after.get("server_id"):
+        return Order.INCOMPARABLE
+    return order_of(_place(before), _place(after))
+
+
+def _place(offset: SourceOffset) -> object:
+    found = _FILE.fullmatch(str(offset["file"]))
+    numbers = offset["pos"], offset.get("event", 0), offset.get("row", 0)
+    return None if found is None else (int(found[2]), *numbers)
+
+
+def _intervals(gtids: str) -> Mapping[str, list[tuple[int, int]]] | None:
+    """By server UUID the intervals of transactions, both ends included; None where it is no such set."""
+    sets: dict[str, list[tuple[int, int]]] = {}
+    for part in gtids.replace("\n", "").split(","):
+        server, *ranges = part.strip().split(":")
+        for each in ranges:
+            first, _, last = each.partition("-")
+            if not first.isdecimal() or not (last or first).isdecimal():
+                return None
+            sets.setdefault(server, []).append((int(first), int(last or first)))
+        if not ranges:
+            return None
+    return sets
+
+
+def _by_gtids(
+    was: Mapping[str, list[tuple[int, int]]] | None, now: Mapping[str, list[tuple[int, int]]] | None
+) -> Order:
+    if was is None or now is None:
+        return Order.INCOMPARABLE
+    back, ahead = _holds(was, now), _holds(now, was)
+    if back and ahead:
+        return Order.SAME
+    return Order.AFTER if ahead else Order.BEFORE if back else Order.INCOMPARABLE
+
+
+def _holds(whole: Mapping[str, list[tuple[int, int]]], part: Mapping[str, list[tuple[int, int]]]) -> bool:
+    return all(
+        any(low <= first and last <= high for low, high in whole.get(server, ()))
+        for server, ranges in part.items()
+        for first, last in ranges
+    )
+
+
+MYSQL: Final = PositionReader(
+    "Debezium MySQL or MariaDB",
+    frozenset({"file", "pos"}),
+    frozenset({"server"}),
+    _describe,
+    _compare,
+    "all changes behind it are read again, if the server still has that binary log; look at SHOW BINARY LOGS",
+)

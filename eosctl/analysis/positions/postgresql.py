@@ -1,0 +1,69 @@
+"""Debezium for PostgreSQL: log sequence numbers.
+
+1. Transactions are streamed in the order of their commits, and so is `lsn_commit`, the last commit before an event. The
+   `lsn` of an event may be lower than those of the transaction before: their records lie side by side in the log.
+2. `lsn` of a snapshot is that of its moment. One that has not ended is begun again.
+3. The first transactions after a snapshot have no `lsn_commit`.
+4. `transaction_id` is kept from the last transaction for which metadata were written. It may be of an earlier one than
+   `txId`, and decides nothing.
+"""
+
+from typing import Final
+
+from eosctl.analysis.positions.reader import PositionReader, order_of
+from eosctl.model.offsets import SourceOffset
+from eosctl.model.positions import Order
+
+
+def lsn_text(lsn: object) -> str:
+    """A log sequence number as PostgreSQL writes it, 0/16F1C00."""
+    return f"{lsn >> 32:X}/{lsn & 0xFFFFFFFF:X}" if type(lsn) is int and lsn >= 0 else str(lsn)
+
+
+def is_snapshot(offset: SourceOffset) -> bool:
+    """Whether it was written by a snapshot, ended or not; before Debezium 3 `snapshot` was a boolean."""
+    return offset.get("snapshot") not in (None, False, "false")
+
+
+def _describe(offset: SourceOffset) -> str:
+    at = lsn_text(offset["lsn"])
+    if is_snapshot(offset):
+        ended = offset.get("snapshot_completed", offset.get("last_snapshot_record")) is True
+        return f"snapshot at {at}, complete" if ended else f"snapshot at {at}, in progress: it will be begun again"
+    words = f"streaming at {at}"
+    if "lsn_commit" in offset:
+        words += f", last commit {lsn_text(offset['lsn_commit'])}"
+    if "txId" in offset:
+        words += f", transaction {offset['txId']}"
+    stale = str(offset.get("transaction_id") or "").partition(":")[0]
+    if stale and stale != str(offset.get("txId")):
+        words += f" (transaction_id {offset['transaction_id']} is of an earlier one)"
+    return words
+
+
+def _compare(before: SourceOffset, after: SourceOffset) -> Order:
+    """Rules 1 and 3: by commits, then by position; where only one has a commit, only if both numbers agree."""
+    was, now = _commit(before), _commit(after)
+    by_lsn = order_of(before["lsn"], after["lsn"])
+    if was is not None and now is not None:
+        return order_of((was, before["lsn"]), (now, after["lsn"]))
+    if was is None and now is None:
+        return by_lsn
+    expected = Order.AFTER if was is None else Order.BEFORE
+    return expected if by_lsn is expected else Order.INCOMPARABLE
+
+
+def _commit(offset: SourceOffset) -> object:
+    return offset.get("lsn_commit")
+
+
+POSTGRESQL: Final = PositionReader(
+    "Debezium PostgreSQL",
+    frozenset({"lsn"}),
+    frozenset({"server"}),
+    _describe,
+    _compare,
+    "the server streams from the slot's confirmed_flush_lsn, whatever the offset says, so that what the slot has left "
+    "behind is not read again; changes behind the offset are skipped. Look at confirmed_flush_lsn in "
+    "pg_replication_slots",
+)

@@ -1,0 +1,38 @@
+"""What is known of one kind of source: how its offsets are recognised, described and ordered."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from eosctl.model.offsets import SourceOffset
+from eosctl.model.positions import Order
+
+
+@dataclass(frozen=True, slots=True)
+class PositionReader:
+    """One kind of source.
+
+    needs are the members that every offset of it has, partition those that its source partition has (none: any).
+    describe says the position in a few words, compare where the second position lies seen from the first one, and
+    rewind what it means to give the connector an earlier position. What `needs` names is there, of any type.
+    """
+
+    source: str
+    needs: frozenset[str]
+    partition: frozenset[str]
+    describe: Callable[[SourceOffset], str]
+    compare: Callable[[SourceOffset, SourceOffset], Order]
+    rewind: str
+
+
+def order_of(before: object, after: object) -> Order:
+    """By whole numbers, or tuples of them; INCOMPARABLE for anything else."""
+    was, now = _numbers(before), _numbers(after)
+    if was is None or now is None:
+        return Order.INCOMPARABLE
+    return Order.SAME if was == now else Order.AFTER if now > was else Order.BEFORE
+
+
+def _numbers(value: object) -> tuple[int, ...] | None:
+    parts = value if isinstance(value, tuple) else (value,)
+    numbers = tuple(each for each in parts if type(each) is int)
+    return numbers if len(numbers) == len(parts) else None

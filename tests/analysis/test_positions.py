@@ -1,0 +1,120 @@
+"""What offsets of known connectors say, and which of two is further."""
+
+import pytest
+
+from eosctl.analysis.positions.index import compare_positions, explain_position, position_reader
+from eosctl.model.positions import Order
+
+BEFORE, SAME, AFTER, INCOMPARABLE = Order.BEFORE, Order.SAME, Order.AFTER, Order.INCOMPARABLE
+PG, SQL, MONGO, TABLE = (
+    {"server": "shop"},
+    {"server": "s", "database": "d"},
+    {"server_id": "m"},
+    {"protocol": "1", "table": "t"},
+)
+FILE, MIRROR = {"filename": "/a"}, {"cluster": "a", "partition": 0, "topic": "t"}
+UUID, OTHER = "24da167a-0c0c-11e8-8442-00059a3c7b00", "7c1de3f2-3fd2-11e6-9cdc-42010af000bc"
+
+
+def mysql(file: str = "bin.000009", pos: int = 4, **more: object) -> dict[str, object]:
+    return {"file": file, "pos": pos, **more}
+
+
+@pytest.mark.parametrize(
+    ("partition", "offset", "words"),
+    [
+        (PG, {"lsn": 24058880, "txId": 740, "ts_usec": 1}, "streaming at 0/16F1C00, transaction 740"),
+        (
+            PG,
+            {"lsn": 0x2_0000_00FF, "lsn_commit": 0x1_0000_0001, "txId": 7},
+            "streaming at 2/FF, last commit 1/1, transaction 7",
+        ),
+        (PG, {"lsn": 255, "snapshot": "INITIAL", "snapshot_completed": True}, "snapshot at 0/FF, complete"),
+        (
+            PG,
+            {"lsn": 255, "snapshot": "INITIAL", "snapshot_completed": False},
+            "snapshot at 0/FF, in progress: it will be begun again",
+        ),
+        (
+            PG,
+            {"lsn": 255, "snapshot": True, "last_snapshot_record": False},
+            "snapshot at 0/FF, in progress: it will be begun again",
+        ),
+        (
+            PG,
+            {"lsn": 1, "txId": 9, "transaction_id": "8:1"},
+            "streaming at 0/1, transaction 9 (transaction_id 8:1 is of an earlier one)",
+        ),
+        (PG, {"lsn": 1, "txId": 9, "transaction_id": "9:1"}, "streaming at 0/1, transaction 9"),
+        (PG, mysql(gtids=f"{UUID}:1-5"), f"bin.000009 position 4, GTIDs {UUID}:1-5"),
+        (
+            SQL,
+            {"commit_lsn": "00000027:00000758:0003", "change_lsn": "NULL"},
+            "commit 00000027:00000758:0003, change NULL",
+        ),
+        (MONGO, {"sec": 0, "ord": 3, "resume_token": "8264"}, "1970-01-01T00:00:00Z operation 3, resume token 8264…"),
+        (TABLE, {"timestamp": 1000, "incrementing": 5}, "rows up to 1970-01-01T00:00:01+00:00, incrementing column 5"),
+        (FILE, {"position": 12}, "byte 12 of the file"),
+        (MIRROR, {"offset": 12}, "offset 12 of the source partition"),
+        (PG, {"lsn": "odd"}, "streaming at odd"),
+    ],
+)
+def test_an_offset_is_described_in_its_connectors_own_terms(
+    partition: dict[str, object], offset: dict[str, object], words: str
+):
+    told = explain_position(partition, offset)
+    assert told is not None
+    assert told.partition(": ")[2] == words
+
+
+@pytest.mark.parametrize(
+    ("partition", "a", "b", "order"),
+    [
+        (PG, {"lsn": 5}, {"lsn": 6}, AFTER),
+        (PG, {"lsn": 6}, {"lsn": 5}, BEFORE),
+        (PG, {"lsn": 6, "ts_usec": 1}, {"lsn": 6, "ts_usec": 2}, SAME),
+        # The first event of a transaction that began before the one before it.
+        (PG, {"lsn_commit": 90, "lsn": 190}, {"lsn_commit": 200, "lsn": 100}, AFTER),
+        (PG, {"lsn_commit": 200, "lsn": 100}, {"lsn_commit": 90, "lsn": 190}, BEFORE),
+        (PG, {"lsn": 5}, {"lsn_commit": 4, "lsn": 9}, AFTER),
+        (PG, {"lsn_commit": 4, "lsn": 9}, {"lsn": 5}, BEFORE),
+        (PG, {"lsn": 10}, {"lsn_commit": 4, "lsn": 9}, INCOMPARABLE),
+        (PG, {"lsn": 10}, {"lsn": None}, INCOMPARABLE),
+        (PG, mysql(), mysql(pos=5), AFTER),
+        (PG, mysql("bin.000009", 900), mysql("bin.000010", 4), AFTER),
+        (PG, mysql("bin.999999"), mysql("bin.1000000"), AFTER),
+        (PG, mysql(row=2), mysql(row=1), BEFORE),
+        (PG, mysql(server_id=1), mysql(server_id=2, pos=9), INCOMPARABLE),
+        (PG, mysql(gtids=f"{UUID}:1-5"), mysql(gtids=f"{UUID}:1-7", pos=1), AFTER),
+        (PG, mysql(gtids=f"{UUID}:1-5,{OTHER}:1-2"), mysql(gtids=f"{UUID}:1-5"), BEFORE),
+        (PG, mysql(gtids=f"{UUID}:1-5"), mysql(gtids=f"{OTHER}:1-5"), INCOMPARABLE),
+        (PG, mysql(gtids=f"{UUID}:1-5"), mysql(gtids=f"{UUID}:1-5", pos=9), SAME),
+        (PG, mysql(gtids=f"{UUID}:1-5"), mysql(), INCOMPARABLE),
+        (SQL, {"commit_lsn": "00000027:00000758:0003"}, {"commit_lsn": "00000027:0000075A:0001"}, AFTER),
+        (SQL, {"commit_lsn": "NULL"}, {"commit_lsn": "00000027:0000075A:0001"}, AFTER),
+        (SQL, {"commit_lsn": "odd"}, {"commit_lsn": "00000027:0000075A:0001"}, INCOMPARABLE),
+        (MONGO, {"sec": 5, "ord": 9}, {"sec": 6, "ord": 1}, AFTER),
+        (TABLE, {"timestamp": 5, "incrementing": 9}, {"timestamp": 6, "incrementing": 2}, AFTER),
+        (TABLE, {"incrementing": 9}, {"timestamp": 6, "incrementing": 2}, INCOMPARABLE),
+        (FILE, {"position": 9}, {"position": 2}, BEFORE),
+        (MIRROR, {"offset": 2}, {"offset": 2}, SAME),
+    ],
+)
+def test_which_of_two_offsets_is_further(
+    partition: dict[str, object], a: dict[str, object], b: dict[str, object], order: Order
+):
+    assert compare_positions(partition, a, b) is order
+
+
+def test_offsets_of_unknown_connectors_are_left_alone():
+    assert explain_position({"shard": "1"}, {"position": 5}) is None
+    assert explain_position(None, {"position": 5}) is None
+    assert compare_positions({"shard": "1"}, {"position": 5}, {"position": 6}) is None
+    assert compare_positions(PG, {"lsn": 5}, mysql()) is None
+
+
+@pytest.mark.parametrize(("partition", "offset"), [(PG, {"lsn": 1}), (PG, mysql()), (FILE, {"position": 1})])
+def test_every_kind_says_what_a_rewind_means(partition: dict[str, object], offset: dict[str, object]):
+    reader = position_reader(partition, offset)
+    assert reader is not None
+    assert reader.rewind
