@@ -1,12 +1,10 @@
 """What a peer answers over HTTP, taken apart: a value of the expected shape or Undecodable, and its words masked."""
 
-import json
-import math
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
+from eosctl.codecs.json_limits import load_json
 from eosctl.codecs.secrets import mask_text
 from eosctl.errors import Undecodable
 
@@ -16,52 +14,19 @@ MAX_ANSWER_BYTES: Final = 32 << 20
 BYTES_A_VALUE: Final = 16
 """A value takes so much of an answer on average, at least; Python needs some 70 bytes for the smallest object."""
 
-MAX_DEPTH: Final = 64
-"""Connect's own answers have some six levels."""
-
 MAX_WORDS: Final = 2_000
 MAX_TASK: Final = (1 << 31) - 1
-_SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 def decode_json(content: bytes, max_bytes: int = MAX_ANSWER_BYTES) -> object:
     """The value in an answer's body.
 
-    Raises ValueError for what is no JSON, for numbers that are not finite, for text that is not Unicode, and for a
-    value that would need many times the memory of its text or is nested deeper than MAX_DEPTH.
+    Raises ValueError for text that is not Unicode, for what load_json refuses, and for a value that would need many
+    times the memory of its text.
     """
     if sum(map(content.count, (b"[", b"{", b","))) > max_bytes // BYTES_A_VALUE:
         raise ValueError(f"it has more than {max_bytes // BYTES_A_VALUE} values")
-    try:
-        value = json.loads(content.decode("utf-8"), parse_constant=_finite, parse_float=_finite)
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
-    if _is_deep(value):
-        raise ValueError(f"it is nested deeper than {MAX_DEPTH} levels")
-    if _SURROGATE.search(content) is not None:
-        json.dumps(value, ensure_ascii=False).encode()  # a lone one raises UnicodeEncodeError, a ValueError
-    return value
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError(f"{text[:20]} is not a finite number")
-    return value
-
-
-def _is_deep(value: object) -> bool:
-    level: list[object] = [value]
-    for _ in range(MAX_DEPTH):
-        level = [
-            child
-            for each in level
-            if isinstance(each, dict | list)
-            for child in (each.values() if isinstance(each, dict) else each)
-        ]
-        if not level:
-            return False
-    return True
+    return load_json(content.decode("utf-8"))
 
 
 @contextmanager

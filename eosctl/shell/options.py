@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 import typer
 
 from eosctl.errors import UsageError
+from eosctl.model.client_keys import CLIENT_KEYS
 from eosctl.operations.session_options import SessionOptions
 from eosctl.render.console import ColourChoice, Console, OutputOptions, Terminal
 from eosctl.shell.defaults import WORKER_CONFIG, require_named, with_profile, with_worker_files
@@ -134,6 +135,7 @@ def global_options(holder: ConsoleHolder, values: Mapping[str, Any]) -> GlobalOp
 def _property(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not equals or not key.strip():
-        # Which one is not said: it may be the end of a secret that was typed with a blank in it.
-        raise UsageError("an -X is not KEY=VALUE", hint="for example -X security.protocol=SASL_SSL")
+        # Only a client's key is repeated: anything else may be a part of a secret that was typed with a blank in it.
+        named = "an -X is no property" if key not in CLIENT_KEYS else f"-X {key}"
+        raise UsageError(f"{named}: expected KEY=VALUE", hint="for example -X security.protocol=SASL_SSL")
     return key.strip(), value

@@ -98,7 +98,13 @@ def test_brokers_show_no_password(eosctl, password):
 
 
 def test_an_x_without_its_equals_sign_is_not_repeated(eosctl):
-    for given in ("geheim", "ssl.key.password:geheim", "ssl.key.password geheim", "=geheim"):
+    for given in (
+        "geheim",
+        "listeners.https.ssl.key.password geheim",
+        "ssl.key.password:geheim",
+        "ssl.key.password geheim",
+        "=geheim",
+    ):
         ran = eosctl("profile", "explain", "-X", given)
         assert (ran.exit_code, leaks(ran)) == (2, []), given
 
