@@ -126,6 +126,7 @@ def _read_facts(
         fenced_ids=fenced_ids(clusters, request, states),
         transaction_timeout_ms=transaction_timeout_ms(source, target),
         source_workers=bool(source.connect_urls),
+        target_brokers=len(target.wire.brokers()),
         answers=read_answers(source, {name: now for (side, name), now in connectors.items() if side is Side.SOURCE}),
     )
 
