@@ -222,6 +222,7 @@ def apply_plan(session: Session, clusters: SourceAndTarget, file: PlanFile) -> A
         plan=file.plan,
         cluster_id="" if isinstance(cluster_id, Skipped) else cluster_id,
         outcome=outcome,
+        plan_file=str(file.path),
         undo_file=str(file.undo),
         error=error,
     )
@@ -286,8 +287,11 @@ def keep_plan(plan: Plan, path: Path) -> PlanFile:
     return file
 
 
+def own_plans() -> Path:
+    """Where plans are kept that the user gave no file for: eosctl/plans among the user's state files."""
+    return Path(os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")) / "eosctl" / "plans"
+
+
 def own_plan_path(plan: Plan) -> Path:
-    """Where a plan is kept that the user gave no file for: eosctl/plans among the user's state files."""
-    base = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
-    digest = plan_digest(plan).partition(":")[2]
-    return Path(base) / "eosctl" / "plans" / f"{plan.as_of}-{digest[:12]}.plan"
+    """Where this one is kept."""
+    return own_plans() / f"{plan.as_of}-{plan_digest(plan).partition(':')[2][:12]}.plan"
