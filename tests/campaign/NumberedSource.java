@@ -151,6 +151,7 @@ public class NumberedSource extends SourceConnector {
             long next = partition.next;
             switch (form) {
                 case "none": return null;
+                case "half": if (partition.index % 2 == 1) return null; offset.put("position", next); break;
                 case "gtid": offset.put("gtid", "3e11fa47-71ca-11e1-9e33-c80aa9429562:1-" + next); break;
                 case "changing":
                     if (next < SHAPE_CHANGES_AT) offset.put("position", next);
