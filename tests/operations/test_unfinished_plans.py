@@ -1,4 +1,4 @@
-"""A move that was cut short is found by the next one of the same connector, which names the command that finishes it."""
+"""A move that was cut short is found by the next one of its connector, which names the command that finishes it."""
 
 from collections.abc import Iterable
 from pathlib import Path
