@@ -1,0 +1,105 @@
+"""How to move a connector: each step of the page, in its order, what it says of a move that is cut short included."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from eosctl.sandbox.sandbox import Sandbox
+from eosctl.sandbox.spec import SandboxSpec
+from tests.integration.moves import CREATES_STOPPED, SETTING, Home, Lines, Place
+from tests.integration.pages import Howto, shell
+
+pytestmark = [pytest.mark.kafka, pytest.mark.variation, pytest.mark.timeout(600)]
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "howto" / "move-a-connector.md"
+FOUND = (0, 1, 3)
+
+
+@pytest.fixture
+def home(kafka_version: str) -> Iterator[Home]:
+    """Workers of 3.5 and 3.6 stop connectors and cannot create stopped ones; those before 3.5 do neither."""
+    with Sandbox(SandboxSpec(kafka_version, workers=1)) as sandbox:
+        yield Home(sandbox)
+
+
+@pytest.fixture
+def orders(home: Home, tmp_path: Path) -> Lines:
+    return Lines(home, "orders", tmp_path)
+
+
+def names(home: Home, directory: Path) -> dict[str, str]:
+    """The page's names, and those here; the files that it names are laid out."""
+    worker = home.sandbox.directory / "worker-1" / "worker.properties"
+    (directory / "worker.properties").write_bytes(worker.read_bytes())
+    return {"broker:9092": home.servers, "http://worker:8083": home.url}
+
+
+def test_the_page_moves_a_connector_and_takes_it_back(home: Home, orders: Lines, tmp_path: Path) -> None:
+    moved = {"name": "orders", "config": orders.config(home) | {SETTING: "orders-offsets"}}
+    (tmp_path / "moved.json").write_text(json.dumps(moved))
+    with shell(tmp_path, {"XDG_STATE_HOME": str(tmp_path / "state")}) as bash:
+        page = Howto(PAGE, bash, names(home, tmp_path))
+        page.follow("eosctl offsets show", codes=FOUND, shows="orders")
+        page.follow("eosctl offsets export")
+        page.follow("eosctl acl-plan")
+        page.follow("eosctl apply acls.plan", "--yes")
+        page.follow("eosctl migrate-offsets", shows="replication factor 1")
+        cut_short(page, tmp_path)
+        page.follow("eosctl apply PLAN", "--yes")
+        orders.place = Place(home, "orders", "orders-offsets")
+        compared = page.follow("eosctl offsets diff", codes=FOUND)
+        assert "0 offsets differ" in compared
+        orders.check_exactly_once()
+        if home.version >= CREATES_STOPPED:
+            renamed_and_taken_back(page, orders, tmp_path)
+
+
+def cut_short(page: Howto, directory: Path) -> None:
+    """The page's move, killed after the offsets were written and before the config is changed; then named again."""
+    line = page.line("eosctl migrate-offsets")
+    eosctl = Path(sys.executable).with_name("eosctl")
+    environment = {**os.environ, "XDG_STATE_HOME": str(directory / "state")}
+    with subprocess.Popen(
+        [eosctl, *line.split()[1:], "--yes"], cwd=directory, env=environment, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        told = []
+        for said in process.stderr:
+            told.append(said)
+            if re.search(r"\d+\. done: \d+ offset", said):
+                process.send_signal(signal.SIGKILL)
+                break
+    [plan] = re.findall(r"the plan is kept in (\S+);", "".join(told))
+    page.call(PLAN=plan)
+    again = page.type(f"{line} --dry-run", codes=FOUND)
+    assert f"an earlier run was cut short: `eosctl apply {plan}` finishes it" in again
+
+
+def renamed_and_taken_back(page: Howto, orders: Lines, directory: Path) -> None:
+    """To a new name, back with the undo that the move names, there again, and the old connector deleted."""
+    home = orders.place.home
+    page.type("rm -r before && eosctl offsets export before/ -b broker:9092 --connect-url http://worker:8083")
+    stay = page.follow("eosctl migrate-offsets", "--yes", stay=True)
+    [undo] = re.findall(r"to take it back: eosctl undo (\S+)", stay)
+    assert "delete connector orders once orders2 runs" in stay
+    diff = "eosctl offsets diff before/ live -b broker:9092 --connect-url http://worker:8083"
+    page.type(f"{diff} --connector orders --rename-to orders2", shows="0 offsets differ")
+    page.call(**{"PLAN.undo": undo})
+    left = page.last("eosctl undo", "--yes")
+    assert "delete connector orders2" in left
+    page.type("curl -X DELETE http://worker:8083/connectors/orders2")
+    page.type(diff, shows="0 offsets differ")
+    orders.check_exactly_once()
+    page.follow("eosctl migrate-offsets", "--yes")
+    page.follow("curl -X DELETE")
+    assert home.ask("GET", "/connectors/orders") == 404
+    orders.place = Place(home, "orders2", "orders-offsets")
+    orders.check_exactly_once()
+    assert [each.split()[:2] for each in page.left] == [["eosctl", "undo"]]
