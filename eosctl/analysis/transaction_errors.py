@@ -72,6 +72,20 @@ TRANSACTION_ERRORS: Final = (
         "KIP-618",
     ),
     ErrorPattern(
+        "fencing-failed-at-the-leader",
+        (r"ConnectRestException: Failed to perform (?:round of )?zombie fencing",),
+        "The round of fencing failed at the leader, which answers without the cause",
+        "A worker that does not lead asks the leader over REST for the round, and a task's trace has no more than its "
+        "answer. The cause is in the trace of a task on the leader's worker, and in the leader's log, where it says "
+        "`Uncaught exception in REST call to /connectors/<connector>/fence`.",
+        (
+            "GET {path}/status and explain the trace of a task on another worker",
+            "eosctl doctor --group-id {group}",
+            RESTART,
+        ),
+        "DistributedHerder.fenceZombieSourceTasks; ConnectExceptionMapper",
+    ),
+    ErrorPattern(
         "transactional-id-not-authorized",
         (r"TransactionalIdAuthorization|TRANSACTIONAL_ID_AUTHORIZATION_FAILED|transactional id authorization",),
         "Write on a TransactionalId is missing",

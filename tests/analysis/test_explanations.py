@@ -22,6 +22,8 @@ ERRORS = "org.apache.kafka.common.errors."
          ["fencing-timeout-above-broker-limit"]),
         (f"Failed to perform zombie fencing\nCaused by: {ERRORS}TransactionalIdAuthorizationException",
          ["fencing-not-authorized", "transactional-id-not-authorized"]),
+        ("org.apache.kafka.connect.runtime.rest.errors.ConnectRestException: Failed to perform zombie fencing\n",
+         ["fencing-failed-at-the-leader"]),
         (f"{ERRORS}ClusterAuthorizationException: Cluster authorization failed.", ["cluster-not-authorized"]),
         (f"{ERRORS}ConcurrentTransactionsException", ["concurrent-transactions"]),
         ("The task orders-0 was unable to finish writing records to Kafka before its producer transaction expired.",

@@ -9,8 +9,9 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import dedent
 
-FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 END = "-- that was it:"
 DEADLINE_S = 60.0
 CURL = 'curl() {{ (cd {root} && exec {python} -m tests.integration.curl "$OLDPWD" "$@"); }}'
@@ -36,8 +37,8 @@ class Step:
 
 
 def steps_of(page: Path) -> Iterator[Step]:
-    """The `sh` blocks of a page in order, each with the `text` block after it."""
-    blocks = FENCE.findall(page.read_text("utf-8"))
+    """The `sh` blocks of a page in order, those in lists too, each with the `text` block after it."""
+    blocks = [(kind, dedent(text)) for _, kind, text in FENCE.findall(page.read_text("utf-8"))]
     for place, (kind, text) in enumerate(blocks):
         if kind == "sh":
             following, shown = blocks[place + 1] if place + 1 < len(blocks) else ("", "")

@@ -46,7 +46,9 @@ class Stuck:
         self.worker.wait_for_tasks("orders", 2, "FAILED", deadline_s=240)
 
     def trace(self) -> str:
-        [trace, *_] = [task["trace"] for task in self.worker.ask("GET", "/connectors/orders/status")["tasks"]]
+        """Of the task on the leader's worker: the other's has no cause."""
+        traces = [task["trace"] for task in self.worker.ask("GET", "/connectors/orders/status")["tasks"]]
+        [trace] = [each for each in traces if "ConnectRestException" not in each]
         return str(trace)
 
     def fix(self) -> None:
