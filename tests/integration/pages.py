@@ -73,11 +73,11 @@ class Howto:
         return self.type(" ".join((line, *more)), codes, shows)
 
     def line(self, beginning: str) -> str:
-        """The next block, for a test that types it by itself."""
+        """The next block, as it stands there, for a test that types it by itself."""
         commands = self._steps[self._place].commands
         assert commands.startswith(beginning), f"the page's next step is {commands}"
         self._place += 1
-        return self._real(commands.strip())
+        return commands.strip()
 
     def last(self, beginning: str, *more: str) -> str:
         """Types the page's last block, which has to begin so: what takes back the steps before it."""
@@ -87,7 +87,7 @@ class Howto:
 
     def type(self, commands: str, codes: Collection[int] = (0,), shows: str = "") -> str:
         """The same for commands that the page describes in words."""
-        commands = self._real(commands)
+        commands = self.real(commands)
         deadline = time.monotonic() + DEADLINE_S
         while True:
             output, code = self._bash.type(commands)
@@ -97,7 +97,8 @@ class Howto:
             assert shows, told
             assert time.monotonic() < deadline, told
 
-    def _real(self, commands: str) -> str:
+    def real(self, commands: str) -> str:
+        """With the names of the real cluster."""
         for name in sorted(self._names, key=len, reverse=True):
             commands = commands.replace(name, self._names[name])
         return commands

@@ -15,6 +15,7 @@ from eosctl.sandbox.spec import SandboxSpec
 from tests.integration.connect import Mirror, Worker
 from tests.integration.doctoring import write
 from tests.integration.hanging import UNVERIFIED, hang
+from tests.integration.moves import STOPPABLE
 from tests.integration.pages import Howto, shell
 from tests.integration.producers import create_topic, open_transaction
 from tests.waiting import eventually
@@ -139,8 +140,15 @@ def the_zombie_is_fenced(page: Howto, stuck: Stuck) -> None:
     page.follow("eosctl transactions describe", shows="connect-cluster-orders-0")
     page.follow("eosctl fence", "--yes", codes=(8,), stay=True)
     stuck.orders.check_exactly_once()
-    stuck.worker.stop("orders")
+    stops = KafkaVersion.parse(stuck.sandbox.kafka_version) >= STOPPABLE
+    if stops:
+        stuck.worker.stop("orders")
+    else:
+        stuck.orders.delete()
     page.follow("eosctl fence", "--yes", shows="fenced")
     stuck.sandbox.resume_worker(2)
-    stuck.worker.ask("PUT", "/connectors/orders/resume")
+    if stops:
+        stuck.worker.ask("PUT", "/connectors/orders/resume")
+    else:
+        stuck.orders.configure(2)
     stuck.worker.wait_for_tasks("orders", 2)
