@@ -13,7 +13,8 @@ import pytest
 
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
-from tests.integration.moves import CREATES_STOPPED, SETTING, STOPPABLE, Home, Lines, Place
+from tests.integration.file_connectors import values_in
+from tests.integration.moves import CREATES_STOPPED, SETTING, STOPPABLE, Eosctl, Home, Lines, Place
 from tests.integration.pages import Howto, shell
 
 pytestmark = [pytest.mark.kafka, pytest.mark.variation, pytest.mark.timeout(600)]
@@ -123,3 +124,26 @@ def renamed_and_taken_back(page: Howto, orders: Lines, directory: Path) -> None:
     orders.place = Place(home, "orders2", "orders-offsets")
     orders.check_exactly_once()
     assert [each.split()[:2] for each in page.left] == [["eosctl", "undo"]]
+
+
+def test_a_move_to_another_cluster_is_taken_back_as_the_page_says(
+    eosctl: Eosctl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    with Sandbox(SandboxSpec(workers=1)) as first, Sandbox(SandboxSpec(workers=1)) as second:
+        here, there = Home(first), Home(second)
+        orders = Lines(here, "orders", tmp_path)
+        moved = eosctl(
+            "migrate-offsets", "-b", here.servers, "--group-id", here.group_id, "--connect-url", here.url,
+            "--connector", "orders", "--to-bootstrap-server", there.servers, "--to-connect-url", there.url,
+            "--to-config-topic", there.config_topic, "--to-topic", "orders-offsets",
+            "--stop", "--set-config", "--resume", "--yes",
+        )  # fmt: skip
+        assert moved.exit_code == 0, moved.stderr
+        [undo] = re.findall(r"to take it back: eosctl undo (\S+)", moved.stdout)
+        taken_back = eosctl("undo", undo, "--yes")
+        assert taken_back.exit_code == 0, taken_back.stderr
+        assert "delete connector orders, which the plan created" in taken_back.stdout
+        assert there.ask("DELETE", "/connectors/orders") == 204
+        orders.check_exactly_once()
+        assert values_in(there.servers, "orders") == []

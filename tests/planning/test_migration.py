@@ -18,6 +18,7 @@ from eosctl.model.plan import (
     PlannedStep,
     ResumeConnector,
     SetConnectorConfig,
+    StopConnector,
     WriteOffsets,
 )
 from eosctl.model.plan_facts import ConnectorFacts, TopicNow
@@ -235,3 +236,16 @@ def test_an_undo_says_which_connectors_it_leaves_stopped():
     assert left(plan_migration(replace(ALL, stop=False), FACTS).plan) == [told]
     assert left(plan_migration(WISH, FACTS).plan) == [f"{told}, if it exists"]
     assert left(plan_migration(ALL, RUNNING).plan) == [], "the plan stopped it, so the undo resumes it"
+
+
+def test_an_undo_between_clusters_takes_the_offsets_back_and_leaves_the_new_connector_to_a_person():
+    """Its offsets are gone then: resumed, it would begin from nothing beside the old one."""
+    request = replace(ALL, target_group_id="h")
+    facts = replace(RUNNING, connectors={**RUNNING.connectors, (T, "c"): ConnectorFacts(None)})
+    undo = undo_plan(plan_migration(request, facts).plan)
+    assert kinds(undo)[:4] == ["StopConnector", "FenceProducers", "WriteOffsets", "VerifyOffsets"]
+    assert (one(undo, StopConnector).step.side, one(undo, WriteOffsets).step.side) == (T, T)
+    assert one(undo, WriteOffsets).step.records[0].value is None
+    assert one(undo, ResumeConnector).step == ResumeConnector(S, "c")
+    told = [each.step.instruction for each in undo.steps if isinstance(each.step, ManualStep)]
+    assert told[0] == "delete connector c, which the plan created, before any other"
