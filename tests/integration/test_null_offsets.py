@@ -20,7 +20,7 @@ from tests.waiting import eventually
 pytestmark = [pytest.mark.kafka, pytest.mark.variation, pytest.mark.timeout(600)]
 
 TOMBSTONES_FIRST = KafkaVersion(3, 8)
-BATCH, ALL = 10, 100
+ALL = 100
 FLUSHING = "ConnectException: OffsetStorageWriter is already flushing"
 
 
@@ -57,11 +57,11 @@ def test_records_are_committed_without_their_offsets_where_tombstones_go_first(
     home: Home, connector: NumberedConnector, own: bool
 ) -> None:
     if own and home.version >= TOMBSTONES_FIRST:
-        for again in range(3):
-            eventually(lambda times=again: came(connector) == [BATCH, times * BATCH], f"{BATCH} records", deadline_s=90)
-            eventually(lambda times=again: home.sandbox.worker_log(1).read_text().count(FLUSHING) > times, "a commit")
-            assert connector.offsets() == []
-            connector.ask("POST", "tasks/0/restart")
+        eventually(lambda: FLUSHING in home.sandbox.worker_log(1).read_text(), "the commit that fails", deadline_s=180)
+        eventually(lambda: came(connector)[0] > 0, "the first records", deadline_s=90)
+        assert sum(each["offset"]["position"] for each in connector.offsets()) < came(connector)[0] < ALL
+        connector.ask("POST", "tasks/0/restart")
+        eventually(lambda: came(connector)[1] > 0, "records that are written again", deadline_s=180)
         return
     eventually(lambda: came(connector) == [ALL, 0], "all records", deadline_s=90)
     assert home.version < STOPPABLE or connector.offsets() == [{"partition": {"p": 0}, "offset": {"position": ALL}}]
