@@ -60,6 +60,7 @@ def test_records_are_committed_without_their_offsets_where_tombstones_go_first(
         eventually(lambda: FLUSHING in home.sandbox.worker_log(1).read_text(), "the commit that fails", deadline_s=180)
         eventually(lambda: came(connector)[0] > 0, "the first records", deadline_s=90)
         assert sum(each["offset"]["position"] for each in connector.offsets()) < came(connector)[0] < ALL
+        eventually(lambda: connector.tasks() == ["FAILED"], "its status to say so", deadline_s=180)
         connector.ask("POST", "tasks/0/restart")
         eventually(lambda: came(connector)[1] > 0, "records that are written again", deadline_s=180)
         return
