@@ -6,13 +6,15 @@ from then on, every change, until the worker is restarted. A restart of one task
 """
 
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import groupby
 from typing import Final
 
 from eosctl.model.connectors import connector_path
+from eosctl.model.versions import NEWEST, KafkaVersion
 
 SHOWN: Final = 10
+RESTARTS_ON_ANY_CHANGE: Final = KafkaVersion(3, 7, 1)
 
 
 def restart_tasks(connector: str, tasks: Iterable[int]) -> str:
@@ -27,6 +29,21 @@ def restart_tasks(connector: str, tasks: Iterable[int]) -> str:
     reported = "; ".join(f"POST {path}/tasks/{task}/restart" for task in numbers[:SHOWN])
     more = ", ".join(_ranges(numbers[SHOWN:]))
     return f"{reported}; and the same for tasks {more}" if more else reported
+
+
+def put_config(connector: str, versions: Collection[KafkaVersion]) -> str:
+    """The request that changes the connector's config, and what makes its tasks take the change.
+
+    Workers before 3.7.1 restart tasks only where the connector makes other task configs (AbstractHerder.
+    taskConfigsChanged, KAFKA-9228), which settings of the framework and of its clients need not be part of.
+    """
+    change = f"PUT {connector_path(connector)}/config"
+    if min(versions, default=NEWEST) >= RESTARTS_ON_ANY_CHANGE:
+        return change
+    return (
+        f"{change}; then {restart_tasks(connector, ())}, for workers before {RESTARTS_ON_ANY_CHANGE} restart none "
+        "where the task configs stay as they are (KAFKA-9228)"
+    )
 
 
 def for_connector(cure: str, connector: str) -> str:

@@ -1,6 +1,7 @@
 """How two sets of offsets differ."""
 
 import json
+from collections.abc import Mapping
 
 from eosctl.analysis.positions.index import compare_positions, explain_position, meaning_of_rewind
 from eosctl.model.exported_offsets import Change, OffsetChange, OffsetId, OffsetsById, OffsetsDifference
@@ -21,6 +22,18 @@ def compare_offsets(name_a: str, a: OffsetsById, name_b: str, b: OffsetsById) ->
         elif a.get(identity) is not None:
             same += 1
     return OffsetsDifference(name_a, name_b, tuple(changes), same)
+
+
+def as_renamed(a: OffsetsById, b: OffsetsById, names: Mapping[str, str]) -> tuple[OffsetsById, OffsetsById]:
+    """A with its connectors under the names that they have in B, and B without what it keeps under the old names.
+
+    The offsets of a connector that was renamed stay in the topic: nobody deletes them.
+    """
+    left = names.keys() - set(names.values())
+    return (
+        {OffsetId(names.get(each.connector, each.connector), each.partition): value for each, value in a.items()},
+        {each: value for each, value in b.items() if each.connector not in left},
+    )
 
 
 def _change(identity: OffsetId, a: Side, b: Side) -> OffsetChange | None:

@@ -12,6 +12,10 @@ CONFIG: Final = "eosctl inspect-config --connector {connector} --group-id {group
 DESCRIBE: Final = "eosctl transactions describe {transactional_id} --group-id {group}"
 HISTORY: Final = "eosctl transactions log {transactional_id} --history"
 FENCING: Final = r"zombie fencing"
+NO_SUBSTITUTE: Final = (
+    "Fencing the IDs with `eosctl fence` does not replace the round: each start of a task begins it again until the "
+    "leader has written its task count record."
+)
 
 TRANSACTION_ERRORS: Final = (
     ErrorPattern(
@@ -20,10 +24,11 @@ TRANSACTION_ERRORS: Final = (
         "A round of zombie fencing took longer than Connect allows (90 s)",
         "Kafka's admin client fences the IDs of one coordinator one after the other and waits its retry back-off in "
         "between, up to a second an ID since clients of 3.7 (KIP-580). A connector with some 95 tasks a coordinator "
-        "cannot be reconfigured then. Workers before 3.7.1 may fail the same way on a slow log append (KAFKA-16047).",
+        "cannot be reconfigured then. Workers before 3.7.1 may fail the same way on a slow log append (KAFKA-16047). "
+        f"{NO_SUBSTITUTE}",
         (
             "set admin.override.retry.backoff.ms=5 and admin.override.retry.backoff.max.ms=5 in connector {connector}",
-            "eosctl fence --connector {connector} --group-id {group}",
+            CONFIG,
             RESTART,
         ),
         "KIP-618, KIP-580, KAFKA-16047",
@@ -32,11 +37,12 @@ TRANSACTION_ERRORS: Final = (
         "fencing-timeout-above-broker-limit",
         (r"InvalidTxnTimeout|INVALID_TRANSACTION_TIMEOUT|larger than the max",),
         "A transaction timeout above the broker's limit",
-        "The brokers' transaction.max.timeout.ms is lower than what was asked for. Connect asks for 90000 ms in every "
-        "round of zombie fencing, so with a lower limit each round fails; a producer asks for its own "
-        "transaction.timeout.ms.",
+        "The brokers' transaction.max.timeout.ms is lower than what was asked for. Workers from 3.7.1 on ask for 90000 "
+        "ms in every round of zombie fencing, so with a lower limit each round fails; a producer asks for its own "
+        f"transaction.timeout.ms. {NO_SUBSTITUTE}",
         (
-            "raise transaction.max.timeout.ms on the brokers to 90000 or more",
+            "set transaction.max.timeout.ms=900000 (the default) in every broker's server.properties and restart the "
+            "brokers one by one: it is not a dynamic setting",
             "or lower producer.override.transaction.timeout.ms, where a task's own producer failed",
             RESTART,
         ),
@@ -49,7 +55,7 @@ TRANSACTION_ERRORS: Final = (
         "Before 3.6 a round of zombie fencing was refused during a pending rebalance, and the tasks that had asked for "
         "it turned FAILED for good (KAFKA-15059), most of all in MirrorMaker's dedicated mode, which had no REST "
         "interface. Other requests are answered with 409 and can simply be sent again.",
-        (RESTART, "eosctl fence --connector {connector} --group-id {group}"),
+        (RESTART,),
         "KAFKA-15059, KIP-618",
     ),
     ErrorPattern(
@@ -64,6 +70,20 @@ TRANSACTION_ERRORS: Final = (
             RESTART,
         ),
         "KIP-618",
+    ),
+    ErrorPattern(
+        "fencing-failed-at-the-leader",
+        (r"ConnectRestException: Failed to perform (?:round of )?zombie fencing",),
+        "The round of fencing failed at the leader, which answers without the cause",
+        "A worker that does not lead asks the leader over REST for the round, and a task's trace has no more than its "
+        "answer. The cause is in the trace of a task on the leader's worker, and in the leader's log, where it says "
+        "`Uncaught exception in REST call to /connectors/<connector>/fence`.",
+        (
+            "GET {path}/status and explain the trace of a task on another worker",
+            "eosctl doctor --group-id {group}",
+            RESTART,
+        ),
+        "DistributedHerder.fenceZombieSourceTasks; ConnectExceptionMapper",
     ),
     ErrorPattern(
         "transactional-id-not-authorized",
@@ -90,7 +110,7 @@ TRANSACTION_ERRORS: Final = (
         "Whoever interrupts an open transaction gets this until its markers are written; clients ask again. In a round "
         "of zombie fencing workers before 3.7.1 take it for fatal although fencing has begun (KAFKA-16570). Where it "
         "stays, a partition of the transaction has no leader or too few replicas in sync.",
-        (DESCRIBE, "eosctl fence --transactional-id {transactional_id}", RESTART),
+        (DESCRIBE, "eosctl transactions hanging --group-id {group}", RESTART),
         "KAFKA-16570, KAFKA-16352",
     ),
     ErrorPattern(

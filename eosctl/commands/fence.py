@@ -68,10 +68,11 @@ def fence(
 ) -> int:
     """Fence the producers of transactional IDs, and prove that they are.
 
-    Use it when a worker that you cannot reach may still be writing (a zombie), when an open transaction keeps
-    read_committed readers waiting, before you move a connector, or when Connect's own round of fencing fails or takes
-    too long. Each ID's producer epoch is raised: its open transaction is aborted, and whoever wrote under it before is
-    refused from then on. A producer that starts afterwards is not affected.
+    Use it when a worker that you cannot reach may still be writing (a zombie) and its tasks run nowhere else, or when
+    an open transaction keeps read_committed readers waiting. Each ID's producer epoch is raised: its open transaction
+    is aborted, and whoever wrote under it before is refused from then on. A producer that starts afterwards is not
+    affected. It does not replace Connect's own round of fencing: where that fails, remove its cause and restart the
+    FAILED tasks. Nor does it reach what is written without a transactional ID.
 
     First the plan is shown: state, open transaction and owner of each ID. IDs that do not exist are refused, and so are
     those that a task of any Connect group on the cluster has now, RUNNING or PAUSED (--connect-url tells which tasks
@@ -81,7 +82,7 @@ def fence(
     Examples:
       eosctl fence -b broker:9092 --group-id connect-cluster --connector orders --dry-run
       eosctl fence -b broker:9092 --group-id connect-cluster --connector orders --connect-url http://worker:8083
-      eosctl fence -b broker:9092 --transactional-id connect-cluster-orders-0 --yes
+      eosctl fence -b broker:9092 --group-id connect-cluster --transactional-id connect-cluster-orders-0 --yes
       eosctl fence -b broker:9092 --ids-file ids.txt --yes -o json
 
     Columns:

@@ -56,7 +56,12 @@ Partitions: TypeAlias = Annotated[
     int, typer.Option(metavar="N", min=1, help="Partitions of a topic that has to be created.")
 ]
 ReplicationFactor: TypeAlias = Annotated[
-    int, typer.Option(metavar="N", min=-1, help="Its replication factor; -1 is the broker's default.")
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=-1,
+        help="Its replication factor; else that of the topic with the offsets now. -1 is the broker's default.",
+    ),
 ]
 SourceTopic: TypeAlias = Annotated[
     str | None,
@@ -86,7 +91,7 @@ def migrate_offsets(
     resume: ResumeAfter = False,
     merge: Merge = MergeRule.FAIL,
     partitions: Partitions = 25,
-    replication_factor: ReplicationFactor = -1,
+    replication_factor: ReplicationFactor = None,
     offsets_topic: SourceTopic = None,
     worker_offsets_topic: WorkerOffsetsTopic = None,
     force: ForceFencing = False,

@@ -58,7 +58,9 @@ class MigrationRequest:
     """What the user wants.
 
     Group IDs are those of the Connect clusters; partitions and replication_factor are for target topics that do not
-    exist yet (replication factor -1: the broker's default). just_stopped are connectors that this command has stopped.
+    exist yet. replication_factor None is that of the topic that the offsets are taken from, which Connect made with the
+    workers' offset.storage.replication.factor; -1 is the broker's default. just_stopped are connectors that this
+    command has stopped.
     stays: the other Kafka cluster is the one that the connector produces to; it remains in its Connect cluster.
     force: its producers' IDs are fenced although a task of another connector has them.
     """
@@ -72,7 +74,7 @@ class MigrationRequest:
     set_config: bool = False
     resume: bool = False
     partitions: int = 25
-    replication_factor: int = -1
+    replication_factor: int | None = None
     just_stopped: tuple[ConnectorStopped, ...] = ()
     stays: bool = False
     force: bool = False
@@ -114,7 +116,8 @@ class MigrationFacts:
     offsets lack the topics that do not exist; fenced_ids are the transactional IDs of the connectors' tasks on each
     side that coordinators know, live_owners who has IDs now; a connector whose state is not known is Skipped. answers
     is what the source's workers say of a STOPPED connector (GET /connectors/C/offsets), Skipped where they fail;
-    without those that they cannot report (before 3.5). source_workers: the address of one was given.
+    without those that they cannot report (before 3.5). source_workers: the address of one was given. target_brokers
+    counts the live brokers of the target; None: not known.
     """
 
     as_of: int
@@ -128,3 +131,4 @@ class MigrationFacts:
     clusters: ConnectClusters = field(default_factory=ConnectClusters)
     answers: Mapping[str, tuple[ConnectorOffset, ...] | Skipped] = field(default_factory=dict)
     source_workers: bool = True
+    target_brokers: int | None = None

@@ -38,7 +38,7 @@ class Planned(Answer):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Applied(Answer):
-    """A plan that was applied: what became of each step, the undo file, and the error that it ended with, if any.
+    """A plan that was applied: what became of each step, its file, the undo file, and the error that it ended with.
 
     cluster_id is empty where the cluster no longer answers.
     """
@@ -46,6 +46,7 @@ class Applied(Answer):
     plan: Plan
     cluster_id: str
     outcome: ApplyOutcome
+    plan_file: str
     undo_file: str
     findings: tuple[Finding, ...] = ()
     error: EosctlError | None = None

@@ -17,12 +17,14 @@ from eosctl.model.sides import Side
 from eosctl.model.skipped import Skipped
 from eosctl.operations.migration_clusters import known_or_former_configs, read_clusters, stays_in_its_connect_cluster
 from eosctl.operations.migration_request import Configs, MigrationOptions, migration_request, named_connectors
+from eosctl.operations.plan_files import own_plans
 from eosctl.operations.plan_flow import Show, plan_and_apply
 from eosctl.operations.session import Session
 from eosctl.operations.two_clusters import SourceAndTarget, States
+from eosctl.operations.unfinished_plans import unfinished_plan
 from eosctl.planning.fencing import choose_transaction_timeout, select_candidates
 from eosctl.planning.live_owners import unused_ids
-from eosctl.planning.migration import plan_migration
+from eosctl.planning.migration import KIND, plan_migration
 from eosctl.sources.connect_offsets import read_answers
 from eosctl.sources.kafka_topics import max_transaction_timeout_ms
 from eosctl.sources.kafka_transactions import list_transactional_ids
@@ -37,6 +39,9 @@ def migrate(
     def make_plan(just_stopped: tuple[ConnectorStopped, ...]) -> Planned:
         return read_and_plan(session, clusters, options, just_stopped)
 
+    cluster_id = clusters.access(Side.SOURCE).wire.cluster_id
+    if (begun := unfinished_plan(own_plans(), KIND, cluster_id, named_connectors(options))) is not None:
+        session.options.console.warn(f"an earlier run was cut short: `eosctl apply {begun}` finishes it")
     return plan_and_apply(session, clusters, make_plan, show, plan_file=options.plan_file)
 
 
@@ -126,6 +131,7 @@ def _read_facts(
         fenced_ids=fenced_ids(clusters, request, states),
         transaction_timeout_ms=transaction_timeout_ms(source, target),
         source_workers=bool(source.connect_urls),
+        target_brokers=len(target.wire.brokers()),
         answers=read_answers(source, {name: now for (side, name), now in connectors.items() if side is Side.SOURCE}),
     )
 

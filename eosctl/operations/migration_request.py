@@ -1,7 +1,7 @@
 """The flags of migrate-offsets as a request; flags that contradict one another are refused here."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -32,7 +32,7 @@ class MigrationOptions:
     set_config: bool = False
     resume: bool = False
     partitions: int = 25
-    replication_factor: int = -1
+    replication_factor: int | None = None
     offsets_topic: str | None = None
     worker_offsets_topic: str = "connect-offsets"
     plan_file: Path | None = None
@@ -82,12 +82,8 @@ def _check_chains(options: MigrationOptions, names: Mapping[str, str]) -> None:
 def _check_flags(options: MigrationOptions) -> None:
     if options.to_topic is not None and options.to_worker_topic:
         raise UsageError("--to-topic and --to-worker-topic contradict each other")
-    if options.rename_map is not None and (options.rename_to is not None or options.connectors):
-        raise UsageError("--rename-map names the connectors: leave out --connector and --rename-to")
     if options.rename_map is None and not options.connectors:
         raise UsageError("no connector was named", hint="give --connector NAME or --rename-map FILE")
-    if options.rename_to is not None and len(options.connectors) > 1:
-        raise UsageError("--rename-to is for one connector", hint="--rename-map FILE renames several")
     wanted = (options.to_topic, options.to_worker_topic, options.rename_to, options.rename_map, options.goes_elsewhere)
     if not any(wanted):
         raise UsageError(
@@ -111,13 +107,21 @@ def named_connectors(options: MigrationOptions) -> tuple[str, ...]:
 
 
 def _names(options: MigrationOptions) -> dict[str, str]:
-    """Old names to new ones."""
-    if options.rename_map is None:
-        return {name: options.rename_to or name for name in options.connectors}
-    names = read_rename_map(options.rename_map)
+    return new_names(options.connectors, options.rename_to, options.rename_map)
+
+
+def new_names(connectors: Sequence[str], rename_to: str | None, rename_map: Path | None) -> dict[str, str]:
+    """Old names to new ones, those that stay included; UsageError for flags that contradict one another."""
+    if rename_map is not None and (rename_to is not None or connectors):
+        raise UsageError("--rename-map names the connectors: leave out --connector and --rename-to")
+    if rename_to is not None and len(connectors) != 1:
+        raise UsageError("--rename-to is for one connector", hint="--rename-map FILE renames several")
+    if rename_map is None:
+        return {name: rename_to or name for name in connectors}
+    names = read_rename_map(rename_map)
     twice = sorted({new for new in names.values() if list(names.values()).count(new) > 1})
     if twice:
-        raise UsageError(f"{options.rename_map} gives two connectors the name {twice[0]}")
+        raise UsageError(f"{rename_map} gives two connectors the name {twice[0]}")
     return names
 
 

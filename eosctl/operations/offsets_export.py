@@ -1,12 +1,12 @@
 """What `offsets export` writes and `offsets diff` compares."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote, unquote
 
-from eosctl.analysis.offsets_difference import compare_offsets
+from eosctl.analysis.offsets_difference import as_renamed, compare_offsets
 from eosctl.atomic_write import write_atomic_file
 from eosctl.codecs.kip875 import decode_kip875, encode_kip875
 from eosctl.codecs.offsets_topic import canonical_partition
@@ -101,14 +101,21 @@ def _value(merged: MergedOffset, store: Store) -> SourceOffset | Skipped | None:
     return Skipped(stored.value.reason) if isinstance(stored.value, MalformedValue) else stored.value
 
 
-def diff_offsets(session: Session, request: OffsetsRequest, a: str, b: str, store: Store) -> OffsetsDifference:
-    """Two sets of offsets compared: `live` is the cluster that is read; other names are files or directories."""
-    (offsets_a, read_a), (offsets_b, read_b) = (_side(session, request, name, store) for name in (a, b))
-    wanted = frozenset(request.connectors)
-    return compare_offsets(a, _only(wanted, offsets_a), b, _only(wanted, offsets_b)).covering(read_a + read_b)
+def diff_offsets(
+    session: Session, request: OffsetsRequest, a: str, b: str, store: Store, names: Mapping[str, str]
+) -> OffsetsDifference:
+    """Two sets of offsets compared: `live` is the cluster that is read; other names are files or directories.
+
+    names are those in B of connectors in A, where they have others.
+    """
+    there = replace(request, connectors=tuple(names.get(each, each) for each in request.connectors))
+    offsets_a, read_a = _side(session, request, a, store)
+    offsets_b, read_b = _side(session, there, b, store)
+    sides = as_renamed(_only(request.connectors, offsets_a), _only(there.connectors, offsets_b), names)
+    return compare_offsets(a, sides[0], b, sides[1]).covering(read_a + read_b)
 
 
-def _only(connectors: frozenset[str], offsets: OffsetsById) -> OffsetsById:
+def _only(connectors: Collection[str], offsets: OffsetsById) -> OffsetsById:
     return {each: value for each, value in offsets.items() if not connectors or each.connector in connectors}
 
 

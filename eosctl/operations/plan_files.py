@@ -54,7 +54,11 @@ def keep_plan(plan: Plan, path: Path) -> PlanFile:
     return file
 
 
+def own_plans() -> Path:
+    """Where plans are kept that the user gave no file for: eosctl/plans among the user's state files."""
+    return state_directory() / "plans"
+
+
 def own_plan_path(plan: Plan) -> Path:
-    """Where a plan is kept that the user gave no file for: eosctl/plans among the user's state files."""
-    digest = plan_digest(plan).partition(":")[2]
-    return state_directory() / "plans" / f"{plan.as_of}-{digest[:12]}.plan"
+    """Where this one is kept."""
+    return own_plans() / f"{plan.as_of}-{plan_digest(plan).partition(':')[2][:12]}.plan"

@@ -209,6 +209,7 @@ def apply_plan(session: Session, clusters: SourceAndTarget, file: PlanFile) -> A
         plan=file.plan,
         cluster_id="" if isinstance(cluster_id, Skipped) else cluster_id,
         outcome=outcome,
+        plan_file=str(file.path),
         undo_file=str(file.undo),
         error=error,
     )

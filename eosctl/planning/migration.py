@@ -42,7 +42,7 @@ from eosctl.model.sides import Side
 from eosctl.model.skipped import Skipped
 from eosctl.planning.live_owners import unused_ids
 from eosctl.planning.merge import Merged, merge_offsets
-from eosctl.planning.migration_findings import find_all, objections
+from eosctl.planning.migration_findings import find_all, objections, replication_factors
 
 KIND: Final = "migrate-offsets"
 SETTING: Final = "offsets.storage.topic"
@@ -140,9 +140,9 @@ class _Planner:
                 yield PlannedStep(FenceProducers(side, ids, self._facts.transaction_timeout_ms), preconditions)
 
     def _topics(self) -> Iterator[PlannedStep]:
-        for topic in dict.fromkeys(move.target_topic for move in self._request.moves):
+        for topic, factor in replication_factors(self._request, self._facts).items():
             if self._facts.topics[Side.TARGET, topic] is None:
-                step = CreateTopic(Side.TARGET, topic, self._request.partitions, self._request.replication_factor)
+                step = CreateTopic(Side.TARGET, topic, self._request.partitions, factor)
                 absent = TopicIsCompactOrAbsent(Side.TARGET, topic, self._request.partitions)
                 yield PlannedStep(step, (self._cluster(Side.TARGET), absent))
 

@@ -114,10 +114,35 @@ def objections(
         if reason is not None:
             yield reason, f"set cleanup.policy=compact on {topic}, or move to another topic"
     yield from _missing_topics(request, facts)
+    yield from _too_few_brokers(request, facts)
     yield from _missing_configs(request, facts)
     for finding in findings:
         if finding.severity is Severity.ERROR:
             yield finding.message, finding.cure
+
+
+def replication_factors(request: MigrationRequest, facts: MigrationFacts) -> dict[str, int]:
+    """The replication factor with which each target topic would be created; -1: the broker's default."""
+    if request.replication_factor is not None:
+        return dict.fromkeys((move.target_topic for move in request.moves), request.replication_factor)
+    found: dict[str, int] = {}
+    for move in request.moves:
+        now = facts.topics.get((Side.SOURCE, move.source_topic))
+        factor = -1 if now is None else now.facts.replication_factor
+        found[move.target_topic] = max(factor, found.get(move.target_topic, -1))
+    return found
+
+
+def _too_few_brokers(request: MigrationRequest, facts: MigrationFacts) -> Iterator[tuple[str, str]]:
+    """A topic that has to be created with more replicas than the target has brokers: CreateTopics is refused."""
+    for topic, factor in replication_factors(request, facts).items():
+        brokers = facts.target_brokers
+        if facts.topics[Side.TARGET, topic] is None and brokers is not None and factor > brokers:
+            yield (
+                f"topic {topic} is to be created with replication factor {factor}, and the target cluster has "
+                f"{counted(brokers, 'broker')}",
+                f"give --replication-factor {brokers}, or start the other brokers first",
+            )
 
 
 def _missing_topics(request: MigrationRequest, facts: MigrationFacts) -> Iterator[tuple[str, str]]:

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eosctl.analysis.connect_requests import for_connector, restart_tasks
+from eosctl.analysis.connect_requests import for_connector, put_config, restart_tasks
 from eosctl.model.connectors import connector_path
+from eosctl.model.versions import KafkaVersion
 
 
 @pytest.mark.parametrize(
@@ -51,3 +52,13 @@ def test_of_many_tasks_ten_are_told_in_full_and_none_is_left_out() -> None:
     told = restart_tasks("c", [*range(10), 10, 12, 13, 14, 99])
     assert told.count("POST") == 10
     assert told.endswith("/tasks/9/restart; and the same for tasks 10, 12-14, 99")
+
+
+def test_workers_that_restart_no_task_for_a_change_are_asked_to() -> None:
+    """The oldest worker decides: a task may be on any of them."""
+    assert put_config("a b", ()) == "PUT /connectors/a%20b/config"
+    assert put_config("c", (KafkaVersion(4, 3, 1), KafkaVersion(3, 7, 1))) == "PUT /connectors/c/config"
+    assert put_config("c", (KafkaVersion(3, 7, 1), KafkaVersion(3, 7, 0))) == (
+        "PUT /connectors/c/config; then POST /connectors/c/tasks/<task>/restart for each task, for workers before "
+        "3.7.1 restart none where the task configs stay as they are (KAFKA-9228)"
+    )

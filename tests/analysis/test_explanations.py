@@ -22,6 +22,8 @@ ERRORS = "org.apache.kafka.common.errors."
          ["fencing-timeout-above-broker-limit"]),
         (f"Failed to perform zombie fencing\nCaused by: {ERRORS}TransactionalIdAuthorizationException",
          ["fencing-not-authorized", "transactional-id-not-authorized"]),
+        ("org.apache.kafka.connect.runtime.rest.errors.ConnectRestException: Failed to perform zombie fencing\n",
+         ["fencing-failed-at-the-leader"]),
         (f"{ERRORS}ClusterAuthorizationException: Cluster authorization failed.", ["cluster-not-authorized"]),
         (f"{ERRORS}ConcurrentTransactionsException", ["concurrent-transactions"]),
         ("The task orders-0 was unable to finish writing records to Kafka before its producer transaction expired.",
@@ -89,7 +91,7 @@ def test_every_kind_of_error_is_recognised_by_a_case_above():
 
 def test_names_that_the_text_tells_are_filled_in_and_others_stand_in_capitals():
     (explained,) = explain_error(TRACE, "connect-cluster")
-    assert "eosctl fence --connector orders --group-id connect-cluster" in explained.commands
+    assert "eosctl inspect-config --connector orders --group-id connect-cluster" in explained.commands
     assert any("/connectors/orders/tasks/3/restart" in each for each in explained.commands)
     (unnamed,) = explain_error("UnknownProducerIdException")
     assert any("/connectors/CONNECTOR/tasks/TASK/restart" in each for each in unnamed.commands)
@@ -98,11 +100,25 @@ def test_names_that_the_text_tells_are_filled_in_and_others_stand_in_capitals():
 def test_commands_can_be_pasted_whatever_the_names_are():
     text = "[it's; orders/a|task-3] Failed to perform round of zombie fencing: TimeoutException"
     (explained,) = explain_error(text, "my group")
-    fence = next(each for each in explained.commands if each.startswith("eosctl fence"))
-    assert shlex.split(fence) == ["eosctl", "fence", "--connector", "it's; orders/a", "--group-id", "my group"]
+    inspect = next(each for each in explained.commands if each.startswith("eosctl"))
+    assert shlex.split(inspect) == [
+        "eosctl",
+        "inspect-config",
+        "--connector",
+        "it's; orders/a",
+        "--group-id",
+        "my group",
+    ]
     (expired,) = explain_error("[it's; orders/a|task-3] InvalidPidMappingException", "my group")
     restart = next(each for each in expired.commands if "restart" in each)
     assert "POST /connectors/it%27s%3B%20orders%2Fa/tasks/3/restart" in restart
+
+
+def test_no_error_of_a_round_of_fencing_is_answered_with_fencing_from_outside():
+    """Each start of a task would begin Connect's own round again, and fail again."""
+    for pattern in ERROR_PATTERNS:
+        if pattern.id.startswith("fencing") or pattern.id == "concurrent-transactions":
+            assert not [each for each in pattern.commands if "eosctl fence" in each], pattern.id
 
 
 def test_a_transactional_id_comes_from_the_text_or_from_group_and_task():

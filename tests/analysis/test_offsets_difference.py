@@ -2,8 +2,8 @@
 
 import pytest
 
-from eosctl.analysis.offsets_difference import compare_offsets
-from eosctl.model.exported_offsets import Change, OffsetId
+from eosctl.analysis.offsets_difference import as_renamed, compare_offsets
+from eosctl.model.exported_offsets import Change, OffsetId, OffsetsById
 from eosctl.model.skipped import Skipped
 
 ID = OffsetId("c", '{"f": 1}')
@@ -31,3 +31,17 @@ def test_none_and_absent_are_the_same() -> None:
     difference = compare_offsets("A", {ID: None}, "B", {})
     assert (difference.changes, difference.same) == ((), 0)
     assert compare_offsets("A", {ID: {"p": 1}}, "B", {ID: {"p": 1}}).same == 1
+
+
+def test_a_renamed_connector_is_compared_under_both_its_names() -> None:
+    """What stays in the topic under the old name is not compared, unless another connector has that name now."""
+    new, other = OffsetId("d", ID.partition), OffsetId("x", ID.partition)
+    held = {ID: {"p": 1}, new: {"p": 1}, other: {"p": 7}}
+    difference = compare_offsets("A", *_between(as_renamed({ID: {"p": 1}, other: {"p": 7}}, held, {"c": "d"})))
+    assert (difference.changes, difference.same) == ((), 2)
+    swapped = compare_offsets("A", *_between(as_renamed({ID: {"p": 1}, new: {"p": 2}}, held, {"c": "d", "d": "c"})))
+    assert [each.change for each in swapped.changes] == [Change.DIFFERENT, Change.ONLY_IN_B]
+
+
+def _between(sides: tuple[OffsetsById, OffsetsById]) -> tuple[OffsetsById, str, OffsetsById]:
+    return sides[0], "B", sides[1]

@@ -34,7 +34,8 @@ public class NumberedSource extends SourceConnector {
     @Override public ExactlyOnceSupport exactlyOnceSupport(Map<String, String> props) {
         return ExactlyOnceSupport.SUPPORTED;
     }
-    @Override public boolean alterOffsets(Map<String, String> props, Map<Map<String, ?>, Map<String, ?>> offsets) {
+    /** KIP-875: SourceConnector has it from 3.6 on. */
+    public boolean alterOffsets(Map<String, String> props, Map<Map<String, ?>, Map<String, ?>> offsets) {
         return true;
     }
 
@@ -151,6 +152,7 @@ public class NumberedSource extends SourceConnector {
             long next = partition.next;
             switch (form) {
                 case "none": return null;
+                case "half": if (partition.index % 2 == 1) return null; offset.put("position", next); break;
                 case "gtid": offset.put("gtid", "3e11fa47-71ca-11e1-9e33-c80aa9429562:1-" + next); break;
                 case "changing":
                     if (next < SHAPE_CHANGES_AT) offset.put("position", next);

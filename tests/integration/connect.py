@@ -55,9 +55,10 @@ class Worker:
         """The states of the tasks that there are."""
         return [task["state"] for task in self.ask("GET", f"/connectors/{name}/status")["tasks"]]
 
-    def wait_for_tasks(self, name: str, count: int, state: str = "RUNNING") -> None:
+    def wait_for_tasks(self, name: str, count: int, state: str = "RUNNING", *, deadline_s: float = 60) -> None:
         """Returns when the connector has `count` tasks and all are in `state`."""
-        eventually(lambda: self._there(name) and self.task_states(name) == [state] * count, f"{count} {state} tasks")
+        there = lambda: self._there(name) and self.task_states(name) == [state] * count  # noqa: E731
+        eventually(there, f"{count} {state} tasks", deadline_s=deadline_s)
 
     def _there(self, name: str) -> bool:
         return self._http.get(f"/connectors/{name}/status").status_code == 200

@@ -5,14 +5,17 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import dedent
 
-FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 END = "-- that was it:"
 DEADLINE_S = 60.0
+CURL = 'curl() {{ (cd {root} && exec {python} -m tests.integration.curl "$OLDPWD" "$@"); }}'
+"""What curl does for a page, on machines without one, too; a worker that rebalances is asked again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +37,76 @@ class Step:
 
 
 def steps_of(page: Path) -> Iterator[Step]:
-    """The `sh` blocks of a page in order, each with the `text` block after it."""
-    blocks = FENCE.findall(page.read_text("utf-8"))
+    """The `sh` blocks of a page in order, those in lists too, each with the `text` block after it."""
+    blocks = [(kind, dedent(text)) for _, kind, text in FENCE.findall(page.read_text("utf-8"))]
     for place, (kind, text) in enumerate(blocks):
         if kind == "sh":
             following, shown = blocks[place + 1] if place + 1 < len(blocks) else ("", "")
             yield Step(text, tuple(shown.splitlines()) if following == "text" else ())
+
+
+class Howto:
+    """A page whose blocks are typed one by one, in their order, with the names of a real cluster for the page's.
+
+    Between two of them a test makes the fault that the next one is for.
+    """
+
+    def __init__(self, page: Path, bash: "Shell", names: Mapping[str, str]) -> None:
+        self._steps, self._bash, self._names = list(steps_of(page)), bash, dict(names)
+        self._place = 0
+        self._bash.run(CURL.format(python=sys.executable, root=Path(__file__).parents[2]))
+
+    def call(self, **names: str) -> None:
+        """Further names of the page (`PLAN`), which have become known."""
+        self._names |= names
+
+    def follow(
+        self, beginning: str, *more: str, codes: Collection[int] = (0,), shows: str = "", stay: bool = False
+    ) -> str:
+        """Types the next block, which has to begin so, and `more` behind it: what it says.
+
+        AssertionError for another exit code. Where it should show something, it is typed until it does. With `stay` the
+        same block comes next again.
+        """
+        line = self.line(beginning)
+        self._place -= stay
+        return self.type(" ".join((line, *more)), codes, shows)
+
+    def line(self, beginning: str) -> str:
+        """The next block, as it stands there, for a test that types it by itself."""
+        commands = self._steps[self._place].commands
+        assert commands.startswith(beginning), f"the page's next step is {commands}"
+        self._place += 1
+        return commands.strip()
+
+    def last(self, beginning: str, *more: str) -> str:
+        """Types the page's last block, which has to begin so: what takes back the steps before it."""
+        commands = self._steps[-1].commands
+        assert commands.startswith(beginning), f"the page's last step is {commands}"
+        return self.type(" ".join((commands.strip(), *more)))
+
+    def type(self, commands: str, codes: Collection[int] = (0,), shows: str = "") -> str:
+        """The same for commands that the page describes in words."""
+        commands = self.real(commands)
+        deadline = time.monotonic() + DEADLINE_S
+        while True:
+            output, code = self._bash.type(commands)
+            if code in codes and shows in output:
+                return output
+            told = f"{commands}\nended with {code}, or did not show {shows!r}:\n{output}"
+            assert shows, told
+            assert time.monotonic() < deadline, told
+
+    def real(self, commands: str) -> str:
+        """With the names of the real cluster."""
+        for name in sorted(self._names, key=len, reverse=True):
+            commands = commands.replace(name, self._names[name])
+        return commands
+
+    @property
+    def left(self) -> list[str]:
+        """The blocks that were not typed."""
+        return [step.commands for step in self._steps[self._place :]]
 
 
 class Shell:

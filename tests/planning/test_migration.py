@@ -9,6 +9,7 @@ from eosctl.model.migration import MigrationFacts, MigrationRequest, Move
 from eosctl.model.names import ConnectorTaskId
 from eosctl.model.plan import (
     ConnectorStopped,
+    CreateTopic,
     FenceProducers,
     ManualStep,
     NoLiveOwner,
@@ -17,6 +18,7 @@ from eosctl.model.plan import (
     PlannedStep,
     ResumeConnector,
     SetConnectorConfig,
+    StopConnector,
     WriteOffsets,
 )
 from eosctl.model.plan_facts import ConnectorFacts, TopicNow
@@ -63,6 +65,25 @@ def test_a_stopped_connector_needs_fence_topic_write_verify_and_a_person():
         "configure connector c with offsets.storage.topic=new (PUT /connectors/c/config)",
         "resume connector c (PUT /connectors/c/resume)",
     ]
+
+
+@pytest.mark.parametrize(("asked", "created"), [(None, 3), (-1, -1), (1, 1)])
+def test_a_missing_topic_gets_the_replicas_of_the_one_that_holds_the_offsets(asked: int | None, created: int):
+    """Connect would create it with the workers' offset.storage.replication.factor, as it created that one."""
+    facts = replace(FACTS, topics={**FACTS.topics, (S, "old"): TopicNow(TopicFacts("old", 3, 3), "id")})
+    plan = plan_migration(replace(WISH, replication_factor=asked), facts).plan
+    assert one(plan, CreateTopic).step.replication_factor == created
+
+
+def test_more_replicas_than_brokers_of_the_target_are_refused_before_anything_is_done():
+    facts = replace(FACTS, topics={**FACTS.topics, (S, "old"): TopicNow(TopicFacts("old", 3, 3), "id")})
+    for brokers, told in ((2, 1), (3, 0), (None, 0)):
+        assert len(plan_migration(WISH, replace(facts, target_brokers=brokers)).objections) == told
+    refused = plan_migration(WISH, replace(facts, target_brokers=2))
+    assert refused.objections == (
+        "topic new is to be created with replication factor 3, and the target cluster has 2 brokers",
+    )
+    assert refused.hint == "give --replication-factor 2, or start the other brokers first"
 
 
 def test_rest_does_what_a_person_would():
@@ -215,3 +236,16 @@ def test_an_undo_says_which_connectors_it_leaves_stopped():
     assert left(plan_migration(replace(ALL, stop=False), FACTS).plan) == [told]
     assert left(plan_migration(WISH, FACTS).plan) == [f"{told}, if it exists"]
     assert left(plan_migration(ALL, RUNNING).plan) == [], "the plan stopped it, so the undo resumes it"
+
+
+def test_an_undo_between_clusters_takes_the_offsets_back_and_leaves_the_new_connector_to_a_person():
+    """Its offsets are gone then: resumed, it would begin from nothing beside the old one."""
+    request = replace(ALL, target_group_id="h")
+    facts = replace(RUNNING, connectors={**RUNNING.connectors, (T, "c"): ConnectorFacts(None)})
+    undo = undo_plan(plan_migration(request, facts).plan)
+    assert kinds(undo)[:4] == ["StopConnector", "FenceProducers", "WriteOffsets", "VerifyOffsets"]
+    assert (one(undo, StopConnector).step.side, one(undo, WriteOffsets).step.side) == (T, T)
+    assert one(undo, WriteOffsets).step.records[0].value is None
+    assert one(undo, ResumeConnector).step == ResumeConnector(S, "c")
+    told = [each.step.instruction for each in undo.steps if isinstance(each.step, ManualStep)]
+    assert told[0] == "delete connector c, which the plan created, before any other"

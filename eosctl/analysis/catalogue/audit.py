@@ -43,7 +43,8 @@ ZOMBIE_WRITER: Final = FindingKind(
     title="zombie wrote source offsets",
     severity=Severity.ERROR,
     cause="A producer went on within its session after another one had taken over its source partition.",
-    fix="`eosctl fence --connector <connector>` fences it; find out why no fencing round did",
+    fix="end its process; where no other worker has its task, `eosctl fence --connector <connector>` fences it (one "
+    "that runs elsewhere has fenced it already); find out why no round of fencing did",
     source="KIP-618",
     commands=("audit",),
 )

@@ -50,8 +50,8 @@ TOO_LONG: Final = FindingKind(
     severity=Severity.ERROR,
     cause="InitProducerId with a longer timeout than transaction.max.timeout.ms is refused "
     "(InvalidTxnTimeoutException).",
-    fix="lower producer.override.transaction.timeout.ms of the connector, or raise transaction.max.timeout.ms of the "
-    "brokers",
+    fix="raise transaction.max.timeout.ms of the brokers (restart them one by one), or lower "
+    "producer.override.transaction.timeout.ms of the connector",
     source="KIP-98; TransactionCoordinator.handleInitProducerId",
 )
 INTERVAL: Final = FindingKind(

@@ -15,7 +15,9 @@ UNDELETABLE: Final = FindingKind(
     severity=Severity.INFO,
     cause="From 3.8 on tombstones go to the workers' offsets topic first, and the connector's own topic is written "
     "from that answer. By then the transaction is over (`Cannot add partition … while in state READY`), and the "
-    "request ends with the 90 s that REST gives it (KAFKA-15018; measured with 3.9.2 and 4.3.1, and fine in 3.6.2).",
+    "request ends with the 90 s that REST gives it (KAFKA-15018; measured with 3.9.2 and 4.3.1, and fine in 3.6.2). A "
+    "running task whose commit holds a null offset commits its records without their offsets, turns FAILED, and writes "
+    "them again at each start: such a connector needs the workers' offsets topic.",
     fix="reset with eosctl: `eosctl offsets export <file> --connector <connector>`, set the offsets in the file to "
     "null, and `eosctl offsets restore <file> --connector <connector> --stop --resume`",
     source="KIP-875, KAFKA-15018; ConnectorOffsetBackingStore.set",

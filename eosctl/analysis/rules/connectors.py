@@ -5,7 +5,7 @@ from typing import Final
 
 from eosctl.analysis.catalogue import connectors as kinds
 from eosctl.analysis.client_configs import refused_by_producer
-from eosctl.analysis.connect_requests import for_connector, restart_tasks
+from eosctl.analysis.connect_requests import for_connector, put_config, restart_tasks
 from eosctl.analysis.rules.client_configs import clients_of
 from eosctl.analysis.rules.workers import probes
 from eosctl.model.client_configs import ClientConfig
@@ -113,7 +113,7 @@ def _breaking(evidence: Evidence) -> Iterator[Finding | Skipped]:
                 f"{key}={value} is refused by an idempotent producer: the tasks' producers cannot be made, all tasks "
                 "turn FAILED"
             )
-            cure = f"remove {key} from the config: PUT {connector_path(name)}/config"
+            cure = f"remove {key} from the config: {put_config(name, evidence.versions)}"
             yield kinds.BREAKING.finding(
                 name,
                 message,
@@ -142,7 +142,10 @@ def _timeout(evidence: Evidence) -> Iterator[Finding | Skipped]:
                 f"its producers ask for {TIMEOUT}={max(known)}, the brokers allow {min(limits)} at most: no task starts"
             )
             yield kinds.TOO_LONG.finding(
-                name, message, {"transaction_timeout_ms": max(known), "broker_maximum_ms": min(limits)}
+                name,
+                message,
+                {"transaction_timeout_ms": max(known), "broker_maximum_ms": min(limits)},
+                cure=f"{kinds.TOO_LONG.fix}: {put_config(name, evidence.versions)}",
             )
 
 
@@ -171,8 +174,8 @@ def _interval(evidence: Evidence) -> Iterator[Finding | Skipped]:
                 "them"
             )
             cure = (
-                f"set transaction.boundary.interval.ms below {min(known)}, or raise {PRODUCER}{TIMEOUT}: PUT "
-                f"{connector_path(name)}/config"
+                f"set transaction.boundary.interval.ms below {min(known)}, or raise {PRODUCER}{TIMEOUT}: "
+                f"{put_config(name, evidence.versions)}"
             )
             yield kinds.INTERVAL.finding(
                 name, message, {"interval_ms": interval, "transaction_timeout_ms": min(known)}, cure=cure

@@ -1,5 +1,6 @@
 """`eosctl offsets diff`: two sets of offsets compared."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
@@ -18,6 +19,13 @@ FirstOffsets: TypeAlias = Annotated[
     str, typer.Argument(metavar="A", help="live, a snapshot, an export file or a directory of them.")
 ]
 SecondOffsets: TypeAlias = Annotated[str, typer.Argument(metavar="B", help="The same.")]
+NameInB: TypeAlias = Annotated[
+    str | None, typer.Option("--rename-to", metavar="NAME", help="The name in B of the connector of --connector.")
+]
+NamesInB: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--rename-map", metavar="FILE", help='Names in A to those in B, as JSON: {"old": "new"}.'),
+]
 
 
 @reading
@@ -28,16 +36,20 @@ def diff(
     a: FirstOffsets,
     b: SecondOffsets,
     store: StoreName = Store.KAFKA_EFFECTIVE,
+    rename_to: NameInB = None,
+    rename_map: NamesInB = None,
 ) -> int:
     """Compare offsets: the cluster now, a snapshot, or files that were exported.
 
     Use it to see what a change did, or whether two clusters stand at the same place. The exit code is 1 if anything
-    differs. An export file is of the connector that it is named after, or of the one --connector.
+    differs. An export file is of the connector that it is named after, or of the one --connector. A connector that was
+    renamed is compared under both its names with --rename-to or --rename-map.
 
     Examples:
       eosctl offsets diff before/ live -b broker:9092
       eosctl offsets diff monday.snapshot tuesday.snapshot
       eosctl offsets diff orders.json live -b broker:9092 --connector orders
+      eosctl offsets diff monday.snapshot tuesday.snapshot --connector orders --rename-to orders-renamed
 
     Columns:
       CONNECTOR   the connector's name
@@ -49,7 +61,10 @@ def diff(
       POSITION-A  A in the connector's own terms, where those are known
       POSITION-B  B in the connector's own terms
     """
+    from eosctl.operations.migration_request import new_names
     from eosctl.operations.offsets_export import diff_offsets
 
+    renamed = rename_to is not None or rename_map is not None
+    names = new_names(request.connectors, rename_to, rename_map) if renamed else {}
     with Session(options) as session:
-        return answer(options, diff_offsets(session, request, a, b, store), view_difference)
+        return answer(options, diff_offsets(session, request, a, b, store, names), view_difference)

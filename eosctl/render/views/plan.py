@@ -1,5 +1,6 @@
 """A plan before it is confirmed, and what came of it."""
 
+import shlex
 from collections.abc import Iterable
 from dataclasses import fields
 from typing import Any, Final
@@ -164,7 +165,8 @@ def view_applied(applied: Applied) -> Document:
     plan, outcome = applied.plan, applied.outcome
     done = outcome.count(StepOutcome.DONE) + outcome.count(StepOutcome.DONE_BEFORE)
     by_hand = [each.detail for each in outcome.results if each.outcome is StepOutcome.BY_HAND]
-    undone_by = f"to take it back: eosctl undo {applied.undo_file}"
+    finished_by = f"to finish it: eosctl apply {shlex.quote(applied.plan_file)}"
+    undone_by = f"to take it back: eosctl undo {shlex.quote(applied.undo_file)}"
     return Document(
         kind=plan.kind,
         as_of=rfc3339(plan.as_of),
@@ -172,6 +174,7 @@ def view_applied(applied: Applied) -> Document:
         data={
             "results": [_result_row(each) for each in outcome.results],
             "changed": outcome.changed,
+            "plan_file": applied.plan_file,
             "undo_file": applied.undo_file,
             "findings": finding_rows(applied.findings),
         },
@@ -179,6 +182,7 @@ def view_applied(applied: Applied) -> Document:
         prose=(f"{done} of {len(outcome.results) - len(by_hand)} steps are done.",),
         notes=(
             *(f"left to do by hand: {each}" for each in by_hand),
+            *([finished_by] if outcome.changed and applied.error is not None else []),
             *([undone_by] if outcome.changed and _can_be_undone(plan) else []),
         ),
     )
