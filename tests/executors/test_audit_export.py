@@ -117,7 +117,7 @@ def test_a_second_export_replaces_the_first(tmp_path):
 
 def test_a_directory_that_cannot_be_made_is_named(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(ConfigError, match=r"cannot write .*file/audit"):
+    with pytest.raises(ConfigError, match=r"cannot make .*file/audit"):
         export_audit(tmp_path / "file" / "audit", rich_report())
 
 

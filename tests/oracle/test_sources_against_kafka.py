@@ -50,10 +50,11 @@ LONG = 9
 
 
 def texts() -> Iterator[str]:
-    """The longest text in each alternative of each pattern."""
+    """The longest text of a message in each alternative of each pattern."""
     for pattern in (each for known in ERROR_PATTERNS for each in known.patterns):
         for alternative in _without_inner_choice(pattern).split("|"):
-            yield max(re.split(r"\.\*|\(\?[^)]*\)|[()\[\]?\\^$+*]|\bS\b|\.", alternative), key=len)
+            message = re.sub(r"^\w+Exception: ", "", alternative)
+            yield max(re.split(r"\.\*|\(\?[^)]*\)|[()\[\]?\\^$+*]|\bS\b|\.", message), key=len)
 
 
 def _without_inner_choice(pattern: str) -> str:
