@@ -9,9 +9,9 @@
    such a write is a suspicion until then.
 4. In one topic offsets tell what came first, between topics timestamps do. Only the beginnings of runs are compared:
    hours of writes lie between those of two stores, or a stop and a start at least.
-5. Where exactly-once was off when the connector left the store, and it wrote plainly in the other one later, it changed
-   the store before its first transaction there, and goes on from those writes.
-6. A plain write in the worker's topic is such a copy if the connector committed to its own one then.
+5. A plain write in the worker's topic is such a copy if the connector committed to its own one then.
+6. Where plain writes that are no copies came between in the worker's topic, the connector was back there while
+   exactly-once was off, and goes on from those. They are reported by themselves.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
@@ -62,7 +62,7 @@ class KeyStores:
         held = self._held(place, first)
         if was is None or was.write.value is None or (held is not None and held.value == was.write.value):
             return
-        if held is not None and _wrote_there_since(was.write, held):
+        if held is not None and self._was_back(place, was.write, held):
             return
         yield StoreChange(was, held, PlacedWrite(place, first))
 
@@ -84,28 +84,28 @@ class KeyStores:
         return next((run.last for run, behind in pairwise(self._runs[place]) if behind.first == first), None)
 
     def is_copy_of_own(self, place: TopicPartition, write: Write) -> bool:
-        """Rule 6."""
+        """Rule 5."""
         if write.transactional or place.topic in self._own_topics:
             return False
-        time, latest = write.timestamp, None
-        for elsewhere, run in self._transactional:
-            mine = elsewhere.topic in self._own_topics
-            if mine and run.first.timestamp - SKEW_MS <= time <= run.last.timestamp + SKEW_MS:
-                return True
-            latest = elsewhere if run.first.timestamp <= time else latest
-        return latest is not None and latest.topic in self._own_topics
+        return any(
+            run.first.timestamp - SKEW_MS <= write.timestamp <= run.last.timestamp + SKEW_MS
+            for elsewhere, run in (*self._transactional, *self._plain)
+            if elsewhere.topic in self._own_topics
+        )
+
+    def _was_back(self, place: TopicPartition, was: Write, held: Write) -> bool:
+        """Rule 6."""
+        later = not held.transactional and held.timestamp > was.timestamp + SKEW_MS
+        return (
+            later and place.topic not in self._own_topics and any(run.last == held for run in self.plain_after(place))
+        )
 
     def plain_after(self, place: TopicPartition) -> Runs:
-        """Runs of plain writes behind the first one in a transaction there that are no copies (rule 6)."""
+        """Runs of plain writes behind the first one in a transaction there that are no copies (rule 5)."""
         runs = self._runs[place]
         begun = next((number for number, run in enumerate(runs) if run.first.transactional), len(runs))
         plain = (run for run in runs[begun:] if not run.first.transactional)
         return tuple(run for run in plain if not self.is_copy_of_own(place, run.first))
-
-
-def _wrote_there_since(was: Write, held: Write) -> bool:
-    """Rule 5."""
-    return not was.transactional and not held.transactional and held.timestamp > was.timestamp + SKEW_MS
 
 
 def _beginning(found: tuple[TopicPartition, Run]) -> tuple[int, TopicPartition, int]:

@@ -158,15 +158,16 @@ def test_a_way_back_by_hand_goes_on_from_what_the_worker_copied_and_from_nothing
 
 
 def test_a_way_back_while_exactly_once_was_off_goes_on_from_the_plain_writes_there():
-    own = [*records("1.0 137", time=100_000), *records("plain 143", first=2, time=107_000)]
-    shared = [
-        *records("plain 143", time=107_030),
-        *records("plain 143", "plain 169", first=1, time=115_000),
-        *records("1.1 169", first=3, time=139_000),
-    ]
-    assert "offset-not-taken-over" not in judged({SHARED: shared, OWN: own}, p1=[0, 1])[0]
-    early = [*records("plain 120", time=107_030), *records("1.1 169", first=3, time=139_000)]
-    assert judged({SHARED: early, OWN: own}, p1=[0, 1])[0]["offset-not-taken-over"] == 1, "a copy"
+    own = {"off before": records("1.1 137", "plain 143", time=100_000), "off after": records("1.1 137", time=100_000)}
+    for left in own.values():
+        copied = [*records("1.0 137", time=90_000), *records("plain 140", first=1, time=100_030)]
+        back = records("plain 150", "plain 169", first=2, time=115_000)
+        again = records("1.2 169", first=4, time=139_000)
+        sessions = {"p1": [0, 1, 2]}
+        counts, _ = judged({SHARED: [*copied, *back, *again], OWN: left}, **sessions)
+        assert counts.keys() == {"plain-offsets-write"}
+        counts, _ = judged({SHARED: [*copied, *again], OWN: left}, **sessions)
+        assert "offset-not-taken-over" in counts, "169 was written nowhere"
 
 
 def test_plain_copies_in_the_workers_topic_are_ordinary_only_since_the_connector_has_its_own():
