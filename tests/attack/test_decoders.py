@@ -1,12 +1,15 @@
 """Values that nobody writes by accident: each decoder returns one or says why not, soon and in little memory."""
 
 import json
+from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from time import process_time
 
 import pytest
 
 from eosctl.analysis.owners import KnownNames
+from eosctl.analysis.rules.registry import RULES, ask, diagnose
 from eosctl.codecs.audit_states import decode_json, decode_state, read_offsets_key
 from eosctl.codecs.config_topic import decode_config_record
 from eosctl.codecs.connect_json import NotJson, read_json
@@ -22,12 +25,19 @@ from eosctl.errors import ConfigError, EosctlError, Undecodable
 from eosctl.model.audit_states import LogState
 from eosctl.model.client_properties import Property
 from eosctl.model.client_roles import ConnectorConfig
+from eosctl.model.evidence import Evidence
 from eosctl.model.fencing import FencingRequest
 from eosctl.model.offsets import MalformedKey
 from eosctl.model.records import Record
+from eosctl.model.report import Finding
+from eosctl.model.skipped import Skipped
 from eosctl.model.whole_numbers import whole_number
+from eosctl.operations.evidence.transactions import with_transactions
 from eosctl.planning.fencing import select_candidates
+from tests.analysis.config_records import Log
+from tests.analysis.evidence import HEALTHY, but, inspection
 from tests.attack.peak import peak_mib
+from tests.fake_cluster import FakeCluster
 
 DEEP = {900: "[" * 900 + '"\\ud800"' + "]" * 900, 100_000: "[" * 100_000, 100_001: '{"a":' * 100_001 + "1"}
 DIGITS = "9" * 5_000
@@ -162,3 +172,21 @@ def test_many_profiles_take_time_in_proportion():
 
     few = seconds(500)
     assert seconds(5_000) < 40 * few
+
+
+def test_a_rule_that_meets_what_is_no_number_cannot_tell_and_is_not_the_end_of_all():
+    def check(_: Evidence) -> Iterator[Finding]:
+        whole_number("many", "min.insync.replicas")
+        yield from ()
+
+    answer = ask(replace(RULES[0], check=check, needs=(), versions=None), HEALTHY)
+    assert answer.cannot_tell == ("min.insync.replicas is 'many', which is no whole number",)
+    assert not answer.complete
+
+
+def test_the_rules_of_doctor_go_through_no_more_tasks_than_there_can_be():
+    log = Log().config("x", **{"exactly.once.support": "required"}).fencing("x", (1 << 31) - 1)
+    answers = diagnose(but(inspection=inspection(log))).answers
+    assert any("connector x has 2147483647 tasks" in reason for each in answers for reason in each.cannot_tell)
+    evidence = with_transactions(FakeCluster(), but(inspection=inspection(log)))
+    assert isinstance(evidence.transactions, Skipped)

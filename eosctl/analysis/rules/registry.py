@@ -20,6 +20,7 @@ from eosctl.analysis.rules import (
     versions,
     workers,
 )
+from eosctl.errors import Undecodable
 from eosctl.model.evidence import Evidence
 from eosctl.model.report import Finding, FindingKind, Severity
 from eosctl.model.rules import Diagnosis, Rule, RuleAnswer
@@ -55,7 +56,10 @@ def ask(rule: Rule, evidence: Evidence) -> RuleAnswer:
     if missing:
         reasons = tuple(f"{name.replace('_', ' ')}: {skipped.reason}" for name, skipped in missing)
         return RuleAnswer(rule, (), reasons, not any(skipped.cause.is_gap for _, skipped in missing))
-    said = tuple(rule.check(evidence))
+    try:
+        said = tuple(rule.check(evidence))
+    except Undecodable as error:  # what somebody wrote cannot be read: the other rules have their answers
+        return RuleAnswer(rule, (), (error.message,), complete=False)
     unknown = [each for each in said if isinstance(each, Skipped)]
     reasons = tuple(dict.fromkeys(each.reason for each in unknown))
     complete = not any(each.cause.is_gap for each in unknown)

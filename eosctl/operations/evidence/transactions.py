@@ -9,6 +9,7 @@ from eosctl.model.evidence import Evidence
 from eosctl.model.names import ConnectorTaskId, TopicPartition, leader_transactional_id, task_transactional_id
 from eosctl.model.skipped import Skipped, not_asked, or_skipped
 from eosctl.model.transactions import Descriptions, why_undescribed
+from eosctl.model.whole_numbers import task_numbers
 from eosctl.sources.cluster_reader import ClusterReader
 
 NO_GROUP = not_asked("no --group-id was given")
@@ -16,7 +17,9 @@ NO_GROUP = not_asked("no --group-id was given")
 
 def with_transactions(reader: ClusterReader, known: Evidence) -> Evidence:
     """The same with the descriptions of the leader's and the tasks' IDs, as far as their coordinators answer."""
-    ids = tuple(_connect_ids(known))
+    ids = or_skipped(lambda: tuple(_connect_ids(known)))
+    if isinstance(ids, Skipped):
+        return replace(known, transactions=ids, leaderless=ids, idle_since=ids)
     if not ids:
         return replace(known, transactions=NO_GROUP, leaderless=NO_GROUP, idle_since=NO_GROUP)
     transactions = or_skipped(lambda: descriptions(reader, ids))
@@ -57,7 +60,8 @@ def _connect_ids(known: Evidence) -> Iterator[str]:
             counts += [state.task_count or 0, state.task_count_record or 0]
         if not isinstance(known.statuses, Skipped) and name in known.statuses:
             counts += [task.task + 1 for task in known.statuses[name].tasks]
-        yield from (task_transactional_id(known.group_id, ConnectorTaskId(name, task)) for task in range(max(counts)))
+        numbers = task_numbers(max(counts), name)
+        yield from (task_transactional_id(known.group_id, ConnectorTaskId(name, task)) for task in numbers)
 
 
 def _idle_since(reader: ClusterReader, ids: Sequence[str]) -> Mapping[str, int | Skipped]:
