@@ -195,6 +195,7 @@ class TestMissingAcls:
     def grants(self, ground: Ground) -> dict[str, tuple[str, str, str]]:
         return {
             "neighbours": ("DESCRIBE", "BROKER", "kafka-cluster"),
+            "coordinators": ("DESCRIBE", "TOPIC", "__consumer_offsets"),
             "configs": ("READ", "TOPIC", ground.configs),
             "source": ("READ", "TOPIC", ground.offsets),
             "read": ("READ", "TOPIC", ground.target),
