@@ -82,7 +82,8 @@ def _wrongly_held(_: Finding, findings: Iterable[Finding], facts: Facts, elsewhe
         yield "exactly-once was off"
     if facts.truth.lost:
         yield f"{facts.truth.lost_count} numbers are lost of source partitions {[*facts.truth.lost]}"
-    names = NAMES_TWICE | (BY_WISH if facts.wished else set()) | (TWICE if elsewhere else set())
+    said_elsewhere = TWICE | NOT_IN_FORCE if elsewhere else set()
+    names = NAMES_TWICE | (BY_WISH if facts.wished else set()) | said_elsewhere
     naming = [each for each in findings if each["name"] in names]
     for partition, numbers in facts.truth.doubled.items():
         if not any(_names(each, partition) for each in naming):
