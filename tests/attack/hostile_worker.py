@@ -143,6 +143,11 @@ TEXTS = (
 """Bodies that are no JSON that a worker writes."""
 
 
+def answering(body: bytes) -> Attack:
+    """This body to every request."""
+    return lambda connection, _: connection.sendall(answer("200 OK", body))
+
+
 def wrong_shape(seed: int) -> Attack:
     """Honest answers, in each of which one value is another."""
     chosen = random.Random(seed)

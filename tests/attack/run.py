@@ -28,7 +28,10 @@ from eosctl.executors.journal import Journal
 from eosctl.render.console import terminal_of
 from tests.attack.bombs import RECORD, batch, one_record
 from tests.attack.false_broker import after_login, false_broker, framed
+from tests.attack.hostile_worker import ENDLESS, TEXTS, answering, hostile, wrong_shape
 from tests.attack.odd_inputs import grown
+from tests.attack.project_files import random_file
+from tests.attack.test_mistyped_urls import mistyped
 from tests.codecs.test_plan import PLAN
 from tests.codecs.test_snapshot import FULL, written
 
@@ -36,6 +39,10 @@ TIMEOUT_S: Final = 2
 GRACE_S: Final = 5
 MOST_MIB: Final = 512
 NOBODY: Final = "127.0.0.1:1"
+WORKER: Final = (
+    "bootstrap.servers=127.0.0.1:1\ngroup.id=g\nconfig.storage.topic=c\noffset.storage.topic=o\n"
+    "status.storage.topic=s\nexactly.once.source.support=enabled\n"
+)
 PROFILES: Final = (
     b"current: a\nprofiles:\n  a: {group-id: x, timeout: 3, connect-url: ['http://w:1'], properties: {a: b}}\n"
 )
@@ -181,7 +188,50 @@ def brokers(attack: Attack, chance: random.Random) -> None:
         attack.run("transactions", "list", "-b", address, "--timeout", str(TIMEOUT_S), what=hostile)
 
 
-CLASSES: Final = (plans, journals, snapshots, records, profiles, properties, segments, brokers)
+def workers(attack: Attack, chance: random.Random) -> None:
+    """Connect workers, or what stands in their place, that answer for ever, anything, or in other shapes."""
+    settings = attack.home / "worker.properties"
+    settings.write_text(WORKER)
+    kind = chance.randrange(3)
+    hostile_peer = (
+        chance.choice(ENDLESS)
+        if kind == 0
+        else answering(chance.choice(TEXTS))
+        if kind == 1
+        else wrong_shape(chance.randrange(1 << 30))
+    )
+    words = ("acl-plan", "--worker-config", str(settings), "--timeout", str(TIMEOUT_S))
+    with hostile(hostile_peer) as url:
+        attack.run(*words, "--connect-url", url, what=getattr(hostile_peer, "__qualname__", "").encode())
+
+
+def addresses(attack: Attack, chance: random.Random) -> None:
+    """Addresses of workers with a password in them, mistyped: it is a lie to repeat the password."""
+    url = mistyped(chance.randrange(1 << 30))
+    attack.run("inspect-config", "-b", NOBODY, "--timeout", "1", "--connect-url", url, what=url.encode())
+    for stream in ("out", "err"):
+        if "heim" in (attack.home / stream).read_text():
+            attack.counted.wrong.append(f"the password of {url!r} is on std{stream}")
+
+
+def project_files(attack: Attack, chance: random.Random) -> None:
+    """A project's files of profiles that nobody trusts: it is a lie to send what they refer to anywhere."""
+    file = attack.home / ".eosctl.yaml"
+    file.write_text(random_file(chance.randrange(1 << 30), str(attack.home / "secret"), str(attack.home)))
+    before = Path.cwd()
+    os.chdir(attack.home)
+    try:
+        attack.run("profile", "list", what=file.read_bytes())
+    finally:
+        os.chdir(before)
+    if "evil" in (attack.home / "out").read_text():
+        attack.counted.wrong.append(f"a project's profile is used: {file.read_text()!r}")
+
+
+CLASSES: Final = (
+    *(plans, journals, snapshots, records, profiles, properties, segments, brokers),
+    *(workers, addresses, project_files),
+)
 
 
 @contextmanager

@@ -37,7 +37,7 @@ def leaks(ran):
     return [each for each in ("geheim", "heim") if each in text]
 
 
-def mistyped(seed):
+def mistyped(seed: int) -> str:
     """An address of some place with a password in it, mistyped in some way."""
     chosen = random.Random(seed)
     scheme, password = chosen.choice(SCHEMES + STORES), chosen.choice(PASSWORDS)

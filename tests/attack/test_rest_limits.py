@@ -21,7 +21,7 @@ from eosctl.sources.connect_evidence import read_preflight, read_worker_evidence
 from eosctl.sources.connect_offsets import probe_source_support, read_client_configs, read_connector_configs
 from eosctl.sources.connect_rest import read_active_topics, read_connectors, read_worker
 from eosctl.sources.plan_facts import read_connector_facts
-from tests.attack.hostile_worker import ENDLESS, HONEST, TEXTS, answer, hostile, wrong_shape
+from tests.attack.hostile_worker import ENDLESS, HONEST, TEXTS, answer, answering, hostile, wrong_shape
 
 TIME_S = 0.4
 ALLOWED_S = 1.5
@@ -70,7 +70,7 @@ def test_an_answer_without_end_ends_with_an_error_in_time(attack):
 
 def test_the_limit_of_an_answer_is_told_with_how_to_raise_it():
     body = b'{"version": "4.3.1", "kafka_cluster_id": "K", "more": "' + b"x" * (2 << 20) + b'"}'
-    with hostile(lambda connection, _: connection.sendall(answer("200 OK", body))) as url:
+    with hostile(answering(body)) as url:
         with pytest.raises(Undecodable, match="more than 1048576 bytes, the limit for an answer") as caught:
             read_worker(WorkerUrl(url, max_answer_bytes=1 << 20), 5)
         assert "--max-answer MIB" in caught.value.hint
@@ -82,7 +82,7 @@ def test_what_is_no_json_of_a_worker_is_undecodable(body):
     with pytest.raises(ValueError):  # noqa: PT011  # any text: the place is said by the caller
         decode_json(body)
     with (
-        hostile(lambda connection, _: connection.sendall(answer("200 OK", body))) as url,
+        hostile(answering(body)) as url,
         pytest.raises(Undecodable, match="instead of JSON"),
     ):
         read_connectors(url, 5)
@@ -119,7 +119,7 @@ def test_a_page_of_a_proxy_is_unreachable_and_the_next_worker_is_asked(status):
     body = b'["orders"]'
     with (
         hostile(lambda connection, _: connection.sendall(page)) as broken,
-        hostile(lambda connection, _: connection.sendall(answer("200 OK", body))) as good,
+        hostile(answering(body)) as good,
     ):
         with pytest.raises(Unreachable, match=status[:3]):
             read_worker(broken, TIME_S)
@@ -171,7 +171,7 @@ def test_a_token_endpoint_without_end_ends_in_time(attack, monkeypatch):
 )
 def test_a_token_that_cannot_be_one_is_refused(body):
     with (
-        hostile(lambda connection, _: connection.sendall(answer("200 OK", body))) as url,
+        hostile(answering(body)) as url,
         pytest.raises(ConfigError, match=r"without an access_token|more than 1048576 bytes"),
     ):
         token(url)
