@@ -28,8 +28,10 @@ from eosctl.model.client_configs import (
     CONSUMER,
     KINDS,
     PRODUCER,
+    SERVERS,
     ClientConfig,
     merged,
+    server_set,
     stripped,
     whole,
 )
@@ -116,6 +118,7 @@ def connector_client(
     accepted = {key: each for key, each in overrides.items() if key not in refused}
     last = (accepted, _metrics_context(worker)) if kind == ADMIN else (_metrics_context(worker), accepted)
     found = merged((*_worker_layers(worker, ConnectorTaskId(connector.name, task), role), *last))
+    found |= _workers_servers(found, worker)
     if exactly_once or worker.unread is None:
         found |= _set_by_role(found, worker, ConnectorTaskId(connector.name, task), role, exactly_once)
     return ClientConfig(role, connector.name, found, worker.version, refused, worker.unread)
@@ -138,6 +141,14 @@ def _worker_layers(worker: WorkerConfig, task: ConnectorTaskId, role: ClientRole
     client_id = f"{_CLIENT_ID[role]}{task.connector}-{task.task}"
     first = {"bootstrap.servers": DEFAULT_SERVERS, **_OF_CONNECT[kind], **group, "client.id": client_id}
     return ({key: Property(value, f"{key} by Connect") for key, value in first.items()}, *layers)
+
+
+def _workers_servers(found: Properties, worker: WorkerConfig) -> Properties:
+    """bootstrap.servers that name the same addresses as the worker's are the worker's, wherever they were given."""
+    servers, own = found.get(SERVERS), worker.properties.get(SERVERS)
+    if servers is None or own is None or server_set(servers.value) != server_set(own.value):
+        return {}
+    return {SERVERS: Property(servers.value, own.origin)}
 
 
 def _listed(text: str) -> str:

@@ -26,6 +26,13 @@ def test_the_connector_wins_over_the_worker_and_the_worker_over_connect_and_conn
     assert client().number(TIMEOUT) == 60_000
 
 
+@pytest.mark.parametrize(("servers", "own"), [("b:9092, a:9092", False), ("c:9092", True)])
+def test_the_workers_servers_given_again_in_another_place_are_the_workers(servers: str, own: bool) -> None:
+    worker = {"bootstrap.servers": "a:9092,b:9092"}
+    assert client(worker=worker | {"producer.bootstrap.servers": servers}).servers_of_its_own is own
+    assert client(worker=worker, config={"producer.override.bootstrap.servers": servers}).servers_of_its_own is own
+
+
 def test_exactly_once_replaces_what_anybody_set() -> None:
     config = {"producer.override.enable.idempotence": "false", "producer.override.transactional.id": "mine"}
     forced = client(config=config)
