@@ -1,24 +1,23 @@
 """Java client properties as kafka-python takes them."""
 
 import logging
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from eosctl import __version__
+from eosctl.clients.kafka_connections import CLOSING_PROXY, ClosingManager
+from eosctl.clients.kerberos import kerberos_service
+from eosctl.clients.large_frames import BEFORE_LOGIN
+from eosctl.clients.oauthbearer import TokenSource
+from eosctl.clients.tls import ssl_context
 from eosctl.errors import ConfigError
 from eosctl.model.client_properties import ClientProperties
-
-if TYPE_CHECKING:
-    from eosctl.clients.kafka_connections import ClosingManager
 
 LONGEST_BACKOFF_MS: Final = 1000
 UNBOUNDED: Final = 1 << 20
 
 
-def connection_manager(net: Any, properties: ClientProperties) -> "ClosingManager":  # noqa: ANN401  # untyped library
+def connection_manager(net: Any, properties: ClientProperties) -> ClosingManager:  # noqa: ANN401  # untyped library
     """kafka-python's connection manager on the loop `net`, for the cluster and identity of `properties`."""
-    from eosctl.clients.kafka_connections import CLOSING_PROXY, ClosingManager
-    from eosctl.clients.large_frames import BEFORE_LOGIN
-
     return ClosingManager(
         net,
         client_id=f"eosctl/{__version__}",
@@ -47,8 +46,6 @@ def configuration(properties: ClientProperties) -> dict[str, object]:
     if properties.security_protocol.uses_sasl:
         settings |= _sasl(properties)
     if properties.security_protocol.uses_tls:
-        from eosctl.clients.tls import ssl_context
-
         settings["ssl_context"] = ssl_context(properties)
     return settings
 
@@ -59,8 +56,6 @@ def _sasl(properties: ClientProperties) -> dict[str, object]:
         raise ConfigError("security.protocol asks for SASL but sasl.jaas.config is missing")
     settings: dict[str, object] = {"sasl_mechanism": sasl.mechanism}
     if sasl.mechanism == "GSSAPI":
-        from eosctl.clients.kerberos import kerberos_service
-
         return settings | {"sasl_kerberos_service_name": kerberos_service(properties)}
     if sasl.mechanism == "OAUTHBEARER":
         return settings | {"sasl_oauth_token_provider": _token_provider(properties)}
@@ -75,8 +70,6 @@ def _sasl(properties: ClientProperties) -> dict[str, object]:
 
 def _token_provider(properties: ClientProperties) -> object:
     from kafka.net.sasl.oauth import AbstractTokenProvider
-
-    from eosctl.clients.oauthbearer import TokenSource
 
     source = TokenSource(properties)
     # A failure to get a token is raised here, as what it is, and not on the connection.

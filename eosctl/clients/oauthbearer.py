@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from eosctl.clients.rest_answers import decode_json, object_of, text_of
 from eosctl.clients.rest_identity import public_authorities
+from eosctl.clients.tls import ssl_context
 from eosctl.codecs.jaas import decode_jaas
 from eosctl.codecs.secrets import mask_url
 from eosctl.errors import ConfigError, NotAuthorized, TimedOut, Unreachable
@@ -118,8 +119,6 @@ class TokenSource:
             raise ConfigError(what) from error
 
     def _context(self, endpoint: str) -> "ssl.SSLContext":
-        from eosctl.clients.tls import ssl_context
-
         if not endpoint.startswith("https:"):
             return public_authorities()
         own = {key: Property(value, "sasl.jaas.config") for key, value in self._options.items() if key[:4] == "ssl."}

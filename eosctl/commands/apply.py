@@ -61,11 +61,10 @@ def apply(
       OUTCOME    done, done-before (by an earlier run), by-hand, failed or not-begun
       DETAIL     what was seen
     """
-    from eosctl.operations.plan_files import read_plan
-    from eosctl.operations.plan_flow import apply_file
-    from eosctl.operations.plan_places import PlanPlaces
+    from eosctl.operations import plan_files, plan_flow, plan_places
 
     target = TargetOptions(to_bootstrap_server, to_command_config, tuple(to_connect_url or ()), to_config_topic)
-    read = read_plan(plan, require_digest)
-    with PlanPlaces(options, read.plan, config_topic, target) as (session, clusters):
-        return answer(options, apply_file(session, clusters, read, previewing(options, view_plan)), view_plan_answer)
+    read = plan_files.read_plan(plan, require_digest)
+    with plan_places.PlanPlaces(options, read.plan, config_topic, target) as (session, clusters):
+        outcome = plan_flow.apply_file(session, clusters, read, previewing(options, view_plan))
+        return answer(options, outcome, view_plan_answer)

@@ -54,11 +54,10 @@ def undo(
       OUTCOME    done, done-before (by an earlier run), by-hand, failed or not-begun
       DETAIL     what was seen
     """
-    from eosctl.operations.plan_files import read_plan
-    from eosctl.operations.plan_flow import undo_file
-    from eosctl.operations.plan_places import PlanPlaces
+    from eosctl.operations import plan_files, plan_flow, plan_places
 
     target = TargetOptions(to_bootstrap_server, to_command_config, tuple(to_connect_url or ()), to_config_topic)
-    read = read_plan(file, require_digest)
-    with PlanPlaces(options, read.plan, config_topic, target) as (session, clusters):
-        return answer(options, undo_file(session, clusters, read, previewing(options, view_plan)), view_plan_answer)
+    read = plan_files.read_plan(file, require_digest)
+    with plan_places.PlanPlaces(options, read.plan, config_topic, target) as (session, clusters):
+        outcome = plan_flow.undo_file(session, clusters, read, previewing(options, view_plan))
+        return answer(options, outcome, view_plan_answer)

@@ -118,12 +118,13 @@ class Session:
         snapshot, records = self.options.snapshot, self.options.records
         if records is None:
             return self._live() if snapshot is None else self.saved(snapshot)
-        from eosctl.sources.records_file import read_records_file
-        from eosctl.sources.saved_cluster import SavedCluster
+        from eosctl.sources import records_file, saved_cluster
 
         if snapshot is not None:
             raise UsageError("--records and --snapshot exclude each other")
-        return SavedCluster(read_records_file(records, self.options.group_id, self._live().connect()))
+        return saved_cluster.SavedCluster(
+            records_file.read_records_file(records, self.options.group_id, self._live().connect())
+        )
 
     def _live(self) -> "ClusterReader":
         from eosctl.sources.live_cluster import LiveCluster
@@ -132,10 +133,9 @@ class Session:
 
     def saved(self, snapshot: Path) -> "ClusterReader":
         """A snapshot file as the cluster that is read."""
-        from eosctl.sources.saved_cluster import SavedCluster
-        from eosctl.sources.snapshot_file import read_snapshot_file
+        from eosctl.sources import saved_cluster, snapshot_file
 
-        return SavedCluster(read_snapshot_file(snapshot), self.options.group_id)
+        return saved_cluster.SavedCluster(snapshot_file.read_snapshot_file(snapshot), self.options.group_id)
 
     def ask_again(self) -> None:
         """Forgets the reader: the next one asks all workers, those too that did not answer this one."""

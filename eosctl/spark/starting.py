@@ -25,13 +25,11 @@ def spark_engine(
 
     Raises ConfigError, Unreachable or UsageError where it cannot be had."""
     try:
-        from eosctl.spark.engine import SparkEngine
-        from eosctl.spark.executor_access import executor_access
-        from eosctl.spark.session import master_of, spark_session
+        from eosctl.spark import engine, executor_access, session
     except ImportError as error:
         raise ConfigError(f"{error.name} is not installed", hint="pip install 'eosctl[spark]'") from error
 
-    with spark_session(find_java, master=request.master, remote=request.remote, archives=archives) as session:
-        master = master_of(session)
-        with executor_access(properties, timeout_s, master=master, given=request.executor_properties) as access:
-            yield SparkEngine(session, access)
+    with session.spark_session(find_java, master=request.master, remote=request.remote, archives=archives) as spark:
+        given, master = request.executor_properties, session.master_of(spark)
+        with executor_access.executor_access(properties, timeout_s, master=master, given=given) as access:
+            yield engine.SparkEngine(spark, access)

