@@ -39,6 +39,7 @@ def audit(eosctl: Eosctl, sandbox: Sandbox, *more: object) -> tuple[int, dict[st
     return ran.exit_code, json.loads(ran.stdout)["data"]
 
 
+@pytest.mark.variation
 def test_a_workload_with_killed_and_frozen_workers_has_held(two_workers: Sandbox, eosctl: Eosctl):
     worker = Worker(two_workers)
     mirror = Mirror(worker, "copied")

@@ -117,6 +117,7 @@ def test_without_a_terminal_and_without_yes_it_is_refused(
     producer.commit_transaction(30)
 
 
+@pytest.mark.variation
 def test_ten_thousand_ids_are_fenced(sandbox: Sandbox, eosctl: Eosctl, fresh_name: FreshName, tmp_path: Path) -> None:
     prefix = fresh_name("many")
     file = tmp_path / "ids.txt"

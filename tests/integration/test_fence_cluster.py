@@ -80,7 +80,8 @@ def test_ten_thousand_ids_of_three_coordinators_are_fenced(many_ids: Callable[[i
     assert {each.coordinator for each in told if each is not None} == {1, 2, 3}
 
 
-@pytest.mark.parametrize("how", [pytest.param("stopped", marks=pytest.mark.variation), "killed"])
+@pytest.mark.variation
+@pytest.mark.parametrize("how", ["stopped", "killed"])
 @pytest.mark.usefixtures("all_back")
 def test_ids_are_fenced_although_their_coordinator_moves_meanwhile(
     how: str, three_brokers: Sandbox, many_ids: Callable[[int], ManyIds], monkeypatch: pytest.MonkeyPatch

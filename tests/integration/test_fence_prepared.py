@@ -42,7 +42,7 @@ def two_brokers(kafka_version: str) -> Iterator[Sandbox]:
         yield started
 
 
-@pytest.mark.parametrize("commit", [True, False], ids=["commit", "abort"])
+@pytest.mark.parametrize("commit", [True, pytest.param(False, marks=pytest.mark.variation)], ids=["commit", "abort"])
 def test_a_prepared_transaction_is_waited_for_and_ends_as_it_was_decided(
     two_brokers: Sandbox,
     eosctl: Callable[..., Ran],

@@ -45,6 +45,7 @@ def test_each_state_is_fenced_and_its_producer_refused(
     states.check_producers_refused()
 
 
+@pytest.mark.variation
 def test_an_exhausted_epoch_gives_way_to_a_new_producer_id(
     broker: Sandbox, fence: Callable[..., dict[str, Any]], fresh_name: FreshName
 ) -> None:

@@ -177,6 +177,7 @@ def assert_foretold(case: Case, file: Path, shown: Shown, connectors: FileConnec
     assert values == [line.encode() for line in LINES] + again, case.name
 
 
+@pytest.mark.variation
 @pytest.mark.proves("EOS092")
 def test_an_aborted_offset_skips_records_without_exactly_once_until_the_committed_one_is_written_again(
     two_workers: Sandbox, eosctl: Eosctl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -61,6 +61,7 @@ def states(servers: str, place: TopicPartition) -> list[RecordState]:
         return [each.state for each in read_log(wire, place, isolation=IsolationLevel.READ_UNCOMMITTED)]
 
 
+@pytest.mark.variation
 def test_a_marker_that_is_forgotten_is_found_as_a_hang_and_the_abort_cures_it(
     two_brokers: Sandbox,
     eosctl: Eosctl,
