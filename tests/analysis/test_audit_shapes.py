@@ -48,7 +48,7 @@ def test_values_of_a_plain_shape_with_bytes_that_are_not_lower_are_no_setback(va
     assume(is_plain(value.translate(ONES)))
     before, after = sorted([value, other])
 
-    assert compare_offsets(_fields(before), _fields(after)) is not Advance.BACK
+    assert compare_offsets(_fields(before), _fields(after), b"key", decode_json) is not Advance.BACK
 
 
 @given(st.lists(st.one_of(VALUES, st.none()), min_size=1, max_size=12), st.data())
@@ -63,7 +63,7 @@ def test_a_scan_counts_the_setbacks_that_decoding_every_value_shows(values: list
         offset
         for offset, (before, after) in enumerate(pairwise(related), 1)
         if before is not None and after is not None
-        if compare_offsets(_fields(before), _fields(after)) is Advance.BACK
+        if compare_offsets(_fields(before), _fields(after), b"key", decode_json) is Advance.BACK
     ]
     assert state.setbacks == len(expected)
     assert [change.after.offset for change in state.setback_places] == expected[:10]

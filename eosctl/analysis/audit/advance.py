@@ -1,6 +1,7 @@
 """Whether a source offset lies behind the one before it, as far as its kind of source or its numbers tell.
 
-Where both have the members of one of Debezium's connectors, its order is it (see `analysis.positions`). Otherwise:
+Where both have the members of one of Debezium's connectors, and their key those of its source partitions, its order is
+it (see `analysis.positions`). A member that is called `lsn` alone is no sign of Debezium. Otherwise:
 
 1. Both are objects; a field that only one of them has is not compared. Booleans are not numbers.
 2. Text counts as a number where both texts are alike up to digits at their end (`binlog.000007`, a GTID set's
@@ -42,12 +43,12 @@ _ADVANCES: Final = {
 }
 
 
-def compare_offsets(before: object, after: object) -> Advance:
-    """How `after` relates to `before`, both decoded values of an offsets topic; UNCLEAR where one is no object."""
+def compare_offsets(before: object, after: object, key: bytes | None, decode: Decode) -> Advance:
+    """How `after` relates to `before`, both decoded values of one raw key; UNCLEAR where one is no object."""
     if type(before) is not dict or type(after) is not dict:
         return Advance.UNCLEAR
     kind = debezium_reader(after)
-    if kind is not None and kind is debezium_reader(before):
+    if kind is not None and kind is debezium_reader(before) and kind.partition <= _partition(key, decode).keys():
         return _ADVANCES[kind.compare(before, after)]
     lower = changed = False
     for name, now in after.items():
@@ -64,14 +65,27 @@ def compare_offsets(before: object, after: object) -> Advance:
     return Advance.UNCLEAR if lower or changed or before.keys() != after.keys() else Advance.SAME
 
 
-def is_back(change: Change, decode: Decode) -> bool:
+def is_back(change: Change, key: bytes | None, decode: Decode) -> bool:
     """Whether the later write is a setback; never from or to a tombstone, nor where a value cannot be decoded."""
-    if change.before.value is None or change.after.value is None:
+    before, after = change.before.value, change.after.value
+    if before is None or after is None or before == after:
         return False
     try:
-        return compare_offsets(decode(change.before.value), decode(change.after.value)) is Advance.BACK
+        return compare_offsets(decode(before), decode(after), key, decode) is Advance.BACK
     except ValueError:
         return False
+
+
+def _partition(key: bytes | None, decode: Decode) -> Fields:
+    """The source partition of a key of an offsets topic; empty where it has none."""
+    try:
+        decoded = None if key is None else decode(key)
+    except ValueError:
+        return {}
+    match decoded:
+        case [_, dict() as partition]:
+            return partition
+    return {}
 
 
 def _direction(was: object, now: object) -> int:

@@ -6,7 +6,7 @@ Merging is associative: any split of a partition into ranges gives the same stat
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from eosctl.analysis.audit.advance import Advance, compare_offsets
+from eosctl.analysis.audit.advance import is_back
 from eosctl.analysis.audit.batches import Decode
 from eosctl.analysis.audit.key_runs import begins_run, join_runs
 from eosctl.analysis.audit.snapshots import SnapshotChange, snapshot_change
@@ -21,7 +21,7 @@ MOST_RETURNS: Final = 2 * (KEPT_PLACES + KEPT_UNCERTAIN)
 def merge_keys(left: KeyState, right: KeyState, decode: Decode) -> KeyState:
     """The state of both ranges together, `right` being the later one."""
     change = Change(left.last, right.first)
-    set_back = _sets_back(change, decode)
+    set_back = is_back(change, left.key, decode)
     writers, returns = _merge_writers(left, right)
     transactional = left.first_transactional is not None
     return KeyState(
@@ -58,16 +58,6 @@ def kept_snapshots(changes: Iterable[Change], decode: Decode) -> tuple[Change, .
     moved = [change for change, kind in found if kind is SnapshotChange.OTHER_POSITION][:KEPT_SNAPSHOTS]
     same = [change for change, kind in found if kind not in {None, SnapshotChange.OTHER_POSITION}][:KEPT_SNAPSHOTS]
     return tuple(sorted((*moved, *same), key=lambda change: change.after.offset))
-
-
-def _sets_back(change: Change, decode: Decode) -> bool:
-    before, after = change.before.value, change.after.value
-    if before is None or after is None or before == after:
-        return False
-    try:
-        return compare_offsets(decode(before), decode(after)) is Advance.BACK
-    except ValueError:
-        return False
 
 
 def _repeats(change: Change) -> bool:

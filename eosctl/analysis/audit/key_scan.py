@@ -147,7 +147,7 @@ class KeyScan:
         if before is not None and value != before:
             was = slot.fields if slot.decoded is before else self._fields(before)
             slot.fields, slot.decoded = self._fields(value), value
-            if compare_offsets(was, slot.fields) is Advance.BACK:
+            if compare_offsets(was, slot.fields, entry.key, self._decode) is Advance.BACK:
                 slot.setbacks += 1
                 _keep(slot.setback_places, slot, entry, writer)
         shape = value.translate(ONES)

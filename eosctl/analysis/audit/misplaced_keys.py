@@ -50,7 +50,7 @@ def _of_stray(key: ReadKey, home: Placed, stray: Placed, decode: Decode) -> Iter
         before, after = shown(home.place, began), shown(stray.place, plain)
         yield trouble_at(KeyAnomalyKind.PLAIN_WRITE, key, stray.place, plain, before, after)
     last, first = _before(home.state, stray.state.first), stray.state.first
-    if last is not None and is_back(Change(last, first), decode):
+    if last is not None and is_back(Change(last, first), stray.state.key, decode):
         before, after = shown(home.place, last), shown(stray.place, first)
         yield trouble_at(KeyAnomalyKind.SET_BACK, key, stray.place, first, before, after)
 

@@ -26,7 +26,7 @@ def position_reader(partition: SourcePartition | None, offset: SourceOffset) -> 
 
 
 def debezium_reader(offset: SourceOffset) -> PositionReader | None:
-    """Debezium's one by the members of the offset alone, which are its own."""
+    """Debezium's one by the members of the offset alone: other connectors may have them, too."""
     members = offset.keys()
     return next((each for each in DEBEZIUM if each.needs <= members), None)
 
