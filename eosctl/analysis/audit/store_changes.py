@@ -95,10 +95,9 @@ class KeyStores:
 
     def _was_back(self, place: TopicPartition, was: Write, held: Write) -> bool:
         """Rule 6."""
-        later = not held.transactional and held.timestamp > was.timestamp + SKEW_MS
-        return (
-            later and place.topic not in self._own_topics and any(run.last == held for run in self.plain_after(place))
-        )
+        if held.transactional or place.topic in self._own_topics or held.timestamp <= was.timestamp + SKEW_MS:
+            return False
+        return any(run.last == held and not self.is_copy_of_own(place, run.first) for run in self._runs[place])
 
     def plain_after(self, place: TopicPartition) -> Runs:
         """Runs of plain writes behind the first one in a transaction there that are no copies (rule 5)."""

@@ -170,6 +170,16 @@ def test_a_way_back_while_exactly_once_was_off_goes_on_from_the_plain_writes_the
         assert "offset-not-taken-over" in counts, "169 was written nowhere"
 
 
+def test_a_way_back_while_exactly_once_was_off_to_a_topic_that_knew_no_transaction_goes_on_from_the_plain_writes():
+    own = records("1.0 147", "plain 160", time=100_000)
+    back = [*records("plain 160", time=100_030), *records("plain 175", first=1, time=115_000)]
+    again = records("1.1 175", first=2, time=139_000)
+    counts, _ = judged({SHARED: [*back, *again], OWN: own}, p1=[0, 1])
+    assert "offset-not-taken-over" not in counts
+    counts, _ = judged({SHARED: [*back[:1], *again], OWN: own}, p1=[0, 1])
+    assert "offset-not-taken-over" in counts, "175 was written nowhere"
+
+
 def test_plain_copies_in_the_workers_topic_are_ordinary_only_since_the_connector_has_its_own():
     plain = records("1.0 1", "plain 2", time=1000)
     assert judged({SHARED: plain, OWN: records("1.1 1", time=1002)}, p1=[0, 1])[0] == {}
