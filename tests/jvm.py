@@ -15,6 +15,6 @@ def java_with(jars: KafkaJars, *classes: Path) -> list[str]:
     It uses the sandbox's class archive, which fits as long as the jars come first: 0.4 s of CPU to start, not 0.6 s.
     """
     java = find_java()
-    archive = class_archives(jars.directory.name, java, jars, lambda _: None).get(WORKER_MAIN, ())
+    archive = class_archives(java, jars, lambda _: None).get(WORKER_MAIN, ())
     path = os.pathsep.join([jars.classpath, *map(str, classes)])
     return [str(java), *QUICK_START, "-Xmx256m", *archive, "-cp", path]

@@ -29,7 +29,11 @@ Directory: TypeAlias = Annotated[
     ),
 ]
 KafkaVersion: TypeAlias = Annotated[
-    str, typer.Option(metavar="VERSION", help="Kafka and Connect of this version, 3.3.0 or newer.")
+    str, typer.Option(metavar="VERSION", help="Brokers of this version, 3.3.0 or newer, and workers.")
+]
+ConnectVersion: TypeAlias = Annotated[
+    str | None,
+    typer.Option(metavar="VERSION", help="Workers of this version. [default: that of the brokers]", show_default=False),
 ]
 Brokers: TypeAlias = Annotated[int, typer.Option(metavar="N", min=1, max=3, help="Brokers, 1 to 3.")]
 Workers: TypeAlias = Annotated[int, typer.Option(metavar="N", min=0, max=3, help="Connect workers, 0 to 3.")]
@@ -99,6 +103,7 @@ def sandbox() -> None:
 def up(
     options: GlobalOptions,
     kafka_version: KafkaVersion = "4.3.1",
+    connect_version: ConnectVersion = None,
     brokers: Brokers = 1,
     workers: Workers = 1,
     exactly_once: ExactlyOnce = "enabled",
@@ -125,18 +130,21 @@ def up(
       eosctl sandbox up
       eosctl sandbox up --postgres --plugin io.debezium:debezium-connector-postgres:3.3.1.Final
       eosctl sandbox up --brokers 3 --workers 2 --exactly-once preparing
+      eosctl sandbox up --kafka-version 4.3.1 --connect-version 3.6.2
       eosctl sandbox up --kafka-version 3.9.2 --directory ./old --broker-config transaction.max.timeout.ms=60000
 
     Columns:
-      DIRECTORY       where properties, data and logs are
-      KAFKA           version of brokers and workers
-      BOOTSTRAP       plaintext listeners; who connects there is the super user
-      SASL-BOOTSTRAP  SASL/PLAIN listeners; a user may do what ACLs allow
-      CONNECT         REST addresses of the workers
+      DIRECTORY        where properties, data and logs are
+      KAFKA            version of the brokers
+      CONNECT-VERSION  version of the workers
+      BOOTSTRAP        plaintext listeners; who connects there is the super user
+      SASL-BOOTSTRAP   SASL/PLAIN listeners; a user may do what ACLs allow
+      CONNECT          REST addresses of the workers
     """
 
     spec = SandboxSpec(
         kafka_version=kafka_version,
+        connect_version=connect_version,
         brokers=brokers,
         workers=workers,
         exactly_once=exactly_once,
@@ -211,14 +219,15 @@ def env(options: GlobalOptions, directory: Directory = None) -> int:
       eosctl sandbox env -o json
 
     Columns:
-      DIRECTORY       where properties, data and logs are
-      KAFKA           version of brokers and workers
-      BOOTSTRAP       plaintext listeners; who connects there is the super user
-      SASL-BOOTSTRAP  SASL/PLAIN listeners; a user may do what ACLs allow
-      CONNECT         REST addresses of the workers
-      JAVA            the java that runs it
-      CLASSPATH       Kafka's jars, as java -cp takes them
-      POSTGRESQL      URL of the PostgreSQL, with the password of its super user
+      DIRECTORY        where properties, data and logs are
+      KAFKA            version of the brokers
+      CONNECT-VERSION  version of the workers
+      BOOTSTRAP        plaintext listeners; who connects there is the super user
+      SASL-BOOTSTRAP   SASL/PLAIN listeners; a user may do what ACLs allow
+      CONNECT          REST addresses of the workers
+      JAVA             the java that runs it
+      CLASSPATH        Kafka's jars, as java -cp takes them
+      POSTGRESQL       URL of the PostgreSQL, with the password of its super user
     """
 
     return answer(options, read_sandbox_environment(directory), view_environment)

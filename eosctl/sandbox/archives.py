@@ -24,9 +24,7 @@ from eosctl.sandbox.spec import SandboxSpec
 TRAINING_DEADLINE_S = 120.0
 
 
-def class_archives(
-    kafka_version: str, java: Path, jars: KafkaJars, narrate: Callable[[str], None]
-) -> Mapping[str, Sequence[str]]:
+def class_archives(java: Path, jars: KafkaJars, narrate: Callable[[str], None]) -> Mapping[str, Sequence[str]]:
     """Per main class the JVM options that use its archive; made now, by one start of each, where it is not yet there.
 
     A Java that cannot make archives gives no options, and is not asked again.
@@ -34,8 +32,8 @@ def class_archives(
     home = jars.directory / f"archives-{_fingerprint(java)}"
     with exclusive(jars.directory.with_name(f"{jars.directory.name}.archives.lock")):
         if not home.is_dir():
-            narrate(f"preparing quick starts of Kafka {kafka_version} (once)")
-            _make(kafka_version, java, jars, home)
+            narrate(f"preparing quick starts of Kafka {jars.version} (once)")
+            _make(java, jars, home)
     found = ((main, home / f"{main}.jsa") for main in (BROKER_MAIN, WORKER_MAIN))
     return {main: (f"-XX:SharedArchiveFile={archive}",) for main, archive in found if archive.exists()}
 
@@ -45,18 +43,18 @@ def _fingerprint(java: Path) -> str:
     return hashlib.sha256(str(java.resolve()).encode() + version).hexdigest()[:12]
 
 
-def _make(kafka_version: str, java: Path, jars: KafkaJars, home: Path) -> None:
+def _make(java: Path, jars: KafkaJars, home: Path) -> None:
     for leftover in home.parent.glob(f".{home.name}.*"):
         shutil.rmtree(leftover)
     staging = Path(tempfile.mkdtemp(prefix=f".{home.name}.", dir=home.parent))
     base = _base_archive(java, home)
     options = {main: (*base, f"-XX:ArchiveClassesAtExit={staging / main}.jsa") for main in (BROKER_MAIN, WORKER_MAIN)}
-    spec = SandboxSpec(kafka_version=kafka_version, workers=1)
+    spec = SandboxSpec(kafka_version=str(jars.version), workers=1)
     leases, spawner = PortLeases(), Spawner()
     try:
         with tempfile.TemporaryDirectory(prefix="eosctl-training-") as directory:
             identity = establish_identity(Path(directory), spec, leases)
-            _start_and_stop(Site(spec, Path(directory), identity, jars, java, options), spawner)
+            _start_and_stop(Site(spec, Path(directory), identity, jars, jars, java, options), spawner)
     finally:
         spawner.close()
         leases.release()

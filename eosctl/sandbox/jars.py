@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from eosctl.errors import ConfigError
+from eosctl.model.versions import KafkaVersion
 from eosctl.sandbox.artifacts import holds_all, replacing, retrieve_artifacts
 from eosctl.sandbox.cache import cache_directory, exclusive
 from eosctl.sandbox.jar_lock import is_verified, locked_jars, verify_jars
-from eosctl.sandbox.versions import KafkaVersion, parse_kafka_version
+from eosctl.sandbox.versions import parse_kafka_version
 
 # Runs on Java 17 and compiles up to the language of Java 21.
 ECJ = "org.eclipse.jdt:ecj:3.37.0"
@@ -44,13 +45,12 @@ def root_coordinates(version: KafkaVersion) -> tuple[str, ...]:
     1. Connect's logger endpoint casts to the real log4j, so the slf4j binding is reload4j before 4.0 and log4j2 since.
     2. Where two poms ask for two versions, Maven takes the nearest and Ivy the newest; such a jar is named here.
     """
-    number = ".".join(map(str, version))
     modules = ("kafka_2.13", "connect-runtime", "connect-json", "connect-transforms", "kafka-tools")
     plugins = ("connect-file", "connect-mirror")
     log4j2 = ("org.apache.logging.log4j:log4j-core:2.25.4", "org.apache.logging.log4j:log4j-slf4j-impl:2.25.4")
     binding = log4j2 if version.major >= 4 else ("org.slf4j:slf4j-reload4j:1.7.36",)
     contested = ("org.javassist:javassist:3.26.0-GA",) if version < KafkaVersion(3, 4, 0) else ()
-    return (*(f"org.apache.kafka:{module}:{number}" for module in modules + plugins), *binding, *contested, ECJ)
+    return (*(f"org.apache.kafka:{module}:{version}" for module in modules + plugins), *binding, *contested, ECJ)
 
 
 def resolve_jars(kafka_version: str, narrate: Callable[[str], None]) -> KafkaJars:

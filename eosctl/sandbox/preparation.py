@@ -12,16 +12,18 @@ from eosctl.sandbox.jars import resolve_jars
 from eosctl.sandbox.java import find_java
 from eosctl.sandbox.plugins import link_plugins, resolve_plugin
 from eosctl.sandbox.ports import PortLeases
-from eosctl.sandbox.site import Site
+from eosctl.sandbox.site import WORKER_MAIN, Site
 from eosctl.sandbox.spec import SandboxSpec
 
 
 def prepare_site(spec: SandboxSpec, leases: PortLeases, narrate: Callable[[str], None]) -> Site:
     """Java, jars, class archives, directory, identity and ports of a sandbox; it raises what getting those raises."""
     java = find_java()
-    jars = resolve_jars(spec.kafka_version, narrate)
+    jars, worker_jars = (resolve_jars(version, narrate) for version in (spec.kafka_version, spec.workers_version))
     plugins = [resolve_plugin(plugin, narrate) for plugin in spec.plugins]
-    archives = class_archives(spec.kafka_version, java, jars, narrate)
+    archives = class_archives(java, jars, narrate)
+    if worker_jars != jars:
+        archives = {**archives, WORKER_MAIN: class_archives(java, worker_jars, narrate).get(WORKER_MAIN, ())}
     directory = spec.directory or Path(tempfile.mkdtemp(prefix="eosctl-sandbox-"))
     make_directory(directory)
     directory = directory.resolve()
@@ -31,7 +33,7 @@ def prepare_site(spec: SandboxSpec, leases: PortLeases, narrate: Callable[[str],
         if spec.directory is None:
             shutil.rmtree(directory)
         raise
-    site = Site(spec, directory, identity, jars, java, archives)
+    site = Site(spec, directory, identity, jars, worker_jars, java, archives)
     link_plugins(site.plugins, plugins)
     site.write_logging()
     site.write_clients()

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from eosctl.model.versions import KafkaVersion
 from eosctl.sandbox.spec import SandboxSpec
-from eosctl.sandbox.versions import KafkaVersion
+from eosctl.sandbox.versions import parse_kafka_version
 
 HOST = "127.0.0.1"
 PLAIN_LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
@@ -85,9 +86,10 @@ def worker_properties(
     spec: SandboxSpec, bootstrap_servers: str, rest_port: int, plugin_path: Iterable[Path]
 ) -> dict[str, str]:
     """The worker.properties of a ConnectDistributed that answers REST on `rest_port`."""
-    version_settings = {"plugin.discovery": "service_load"} if spec.version >= KafkaVersion(3, 6, 0) else {}
+    version = parse_kafka_version(spec.workers_version)
+    version_settings = {"plugin.discovery": "service_load"} if version >= KafkaVersion(3, 6, 0) else {}
     # With 0, workers before 3.6.1 never give a lost worker's tasks to another (KAFKA-15693).
-    delay_ms = "0" if spec.version >= KafkaVersion(3, 6, 1) else "1"
+    delay_ms = "0" if version >= KafkaVersion(3, 6, 1) else "1"
     replication = str(spec.brokers)
     return {
         "bootstrap.servers": bootstrap_servers,

@@ -22,7 +22,7 @@ def _say_nothing(_: str) -> None:
 
 
 class Sandbox:
-    """Brokers 1 to n and workers 1 to m of one Kafka version; a context manager, or `start` and `stop`.
+    """Brokers 1 to n of one Kafka version and workers 1 to m of one version; a context manager, or `start` and `stop`.
 
     `narrate` gets what is being waited for. Every process ends with `stop`, and dies with this one.
     """
@@ -56,7 +56,7 @@ class Sandbox:
 
     @property
     def kafka_version(self) -> str:
-        """The version of brokers and workers, as in `4.3.1`."""
+        """The version of the brokers, as in `4.3.1`."""
         return self.spec.kafka_version
 
     @property
@@ -66,12 +66,12 @@ class Sandbox:
 
     @property
     def jars(self) -> KafkaJars:
-        """Kafka's jars of this version."""
+        """Kafka's jars of the brokers' version."""
         return self._site.jars
 
     @property
     def classpath(self) -> str:
-        """The jars of brokers, workers and tools, as `java -cp` takes them; plugins are not on it."""
+        """The jars of the brokers' version, as `java -cp` takes them; plugins are not on it."""
         return self._site.jars.classpath
 
     @property
@@ -264,7 +264,8 @@ class Sandbox:
 
     def _start_workers(self, numbers: Sequence[int]) -> None:
         if numbers:
-            self._narrate(f"starting {len(numbers)} Connect worker(s), exactly-once {self.spec.exactly_once}")
+            what = f"{len(numbers)} Connect worker(s) of Kafka {self.spec.workers_version}"
+            self._narrate(f"starting {what}, exactly-once {self.spec.exactly_once}")
         for number in numbers:
             self._workers[number] = self._spawn_worker(number, {})
         self._await_workers(numbers)

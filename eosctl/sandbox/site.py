@@ -31,6 +31,7 @@ WORKER_MAIN: Final = "org.apache.kafka.connect.cli.ConnectDistributed"
 class Site:
     """One sandbox on disk: its spec, directory, identity, jars, the `java` that runs it, and that Java's archives.
 
+    `jars` are those of the brokers and tools, `worker_jars` those of the workers, which may have another version.
     `archive_options` are the JVM options that make or use the class archive of a main class.
     """
 
@@ -38,6 +39,7 @@ class Site:
     directory: Path
     identity: Identity
     jars: KafkaJars
+    worker_jars: KafkaJars
     java: Path
     archive_options: Mapping[str, Sequence[str]]
 
@@ -66,9 +68,10 @@ class Site:
 
     def write_logging(self) -> None:
         """Writes the logging configuration of all processes."""
-        text, _ = logging_configuration(self.spec.version)
         (self.directory / "logs").mkdir(parents=True, exist_ok=True)
-        (self.directory / "logging.properties").write_text(text)
+        for jars in (self.jars, self.worker_jars):
+            text, system_property = logging_configuration(jars.version)
+            (self.directory / f"{system_property}.properties").write_text(text)
 
     def write_clients(self) -> None:
         """Writes `clients/<user>.properties` for each SASL user, readable by this machine's user only."""
@@ -97,23 +100,25 @@ class Site:
         home = self.directory / f"worker-{number}"
         make_directory(home)
         rest_port = self.identity.workers[number - 1]
-        paths = (self.jars.plugin_path, *((self.plugins,) if self.spec.plugins else ()))
+        paths = (self.worker_jars.plugin_path, *((self.plugins,) if self.spec.plugins else ()))
         settings = worker_properties(self.spec, self.bootstrap_servers, rest_port, paths)
         write_atomic_file(home / "worker.properties", properties_text({**settings, **overrides}))
 
     def broker_command(self, node: int) -> list[str]:
         """The command that is broker `node`."""
         options = ("-Xmx512m", *self.spec.broker_java_options)
-        return self._command(options, BROKER_MAIN, self.directory / f"broker-{node}" / "server.properties")
+        return self._command(self.jars, options, BROKER_MAIN, self.directory / f"broker-{node}" / "server.properties")
 
     def worker_command(self, number: int) -> list[str]:
         """The command that is worker `number`."""
         options = ("-Xmx768m", *self.spec.worker_java_options)
-        return self._command(options, WORKER_MAIN, self.directory / f"worker-{number}" / "worker.properties")
+        return self._command(
+            self.worker_jars, options, WORKER_MAIN, self.directory / f"worker-{number}" / "worker.properties"
+        )
 
-    def _command(self, options: Sequence[str], main: str, properties: Path) -> list[str]:
-        _, logging = logging_configuration(self.spec.version)
-        log = f"-D{logging}=file:{self.directory / 'logging.properties'}"
+    def _command(self, jars: KafkaJars, options: Sequence[str], main: str, properties: Path) -> list[str]:
+        _, logging = logging_configuration(jars.version)
+        log = f"-D{logging}=file:{self.directory / logging}.properties"
         archive = self.archive_options.get(main, ())
         return [
             str(self.java),
@@ -122,7 +127,7 @@ class Site:
             *options,
             log,
             "-cp",
-            self.jars.classpath,
+            jars.classpath,
             main,
             str(properties),
         ]

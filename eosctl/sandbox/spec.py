@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from eosctl.errors import UsageError
+from eosctl.model.versions import KafkaVersion
 from eosctl.sandbox.plugins import check_plugin
-from eosctl.sandbox.versions import DEFAULT_KAFKA_VERSION, KafkaVersion, parse_kafka_version
+from eosctl.sandbox.versions import DEFAULT_KAFKA_VERSION, parse_kafka_version
 
 USERS = ("worker", "connector", "admin", "tool")
 EXACTLY_ONCE = ("disabled", "preparing", "enabled")
@@ -19,6 +20,8 @@ MOST_WORKERS = 3
 class SandboxSpec:
     """What a sandbox should be; what is left out is one 4.3.1 broker in a temporary directory.
 
+    `kafka_version` is the version of the brokers, and of the workers where `connect_version` names no other.
+
     `broker_config` and `worker_config` win over the sandbox's own settings, for every broker and worker.
     `exactly_once` is the workers' `exactly.once.source.support`. `users` are SASL users beside worker, connector,
     admin and tool. `port` is the plaintext port of broker 1; other ports, and this one when None, are free ones.
@@ -29,6 +32,7 @@ class SandboxSpec:
     """
 
     kafka_version: str = DEFAULT_KAFKA_VERSION
+    connect_version: str | None = None
     brokers: int = 1
     workers: int = 0
     exactly_once: str = "enabled"
@@ -48,6 +52,7 @@ class SandboxSpec:
     def __post_init__(self) -> None:
         """Raises UsageError when the numbers or names are outside what a sandbox can be."""
         parse_kafka_version(self.kafka_version)
+        parse_kafka_version(self.workers_version)
         if not 1 <= self.brokers <= MOST_BROKERS:
             raise UsageError(f"a sandbox has 1 to {MOST_BROKERS} brokers, not {self.brokers}")
         if not 0 <= self.workers <= MOST_WORKERS:
@@ -66,6 +71,11 @@ class SandboxSpec:
     def version(self) -> KafkaVersion:
         """`kafka_version` as numbers."""
         return parse_kafka_version(self.kafka_version)
+
+    @property
+    def workers_version(self) -> str:
+        """The version of the workers."""
+        return self.connect_version or self.kafka_version
 
     @property
     def all_users(self) -> tuple[str, ...]:

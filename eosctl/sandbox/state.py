@@ -35,6 +35,7 @@ class SandboxState:
     connect_urls: tuple[str, ...]
     users: dict[str, str]
     kafka_version: str
+    connect_version: str
     cluster_id: str
     classpath: str
     java: str
@@ -61,6 +62,7 @@ def state_of(sandbox: Sandbox) -> SandboxState:
         connect_urls=sandbox.connect_urls,
         users=dict(sandbox.users),
         kafka_version=sandbox.kafka_version,
+        connect_version=sandbox.spec.workers_version,
         cluster_id=sandbox.cluster_id,
         classpath=sandbox.classpath,
         java=str(sandbox.java),

@@ -10,9 +10,9 @@ from eosctl.clients.group_messages import find_group_coordinators
 from eosctl.clients.wire import Wire
 from eosctl.model.names import TopicPartition
 from eosctl.model.records import IsolationLevel, RecordState
+from eosctl.model.versions import KafkaVersion
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
-from eosctl.sandbox.versions import KafkaVersion
 from eosctl.sources.hidden_names import hidden_groups
 from eosctl.sources.kafka_groups import without_coordinator
 from eosctl.sources.kafka_log import read_log

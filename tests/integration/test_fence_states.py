@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from eosctl.model.versions import KafkaVersion
 from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.conftest import Ran
 from tests.integration.coordinators import LAST_EPOCH, describe, raise_epoch, state_of
@@ -68,7 +69,7 @@ def test_an_open_transaction_of_the_last_epoch_is_aborted_and_its_producer_refus
     before = describe(servers, [name])[name]
     assert before is not None
     assert (before.state, before.producer.producer_epoch) == ("Ongoing", LAST_EPOCH)
-    if (4, 0, 0) <= broker.spec.version < (4, 1, 0):
+    if KafkaVersion(4, 0) <= broker.spec.version < KafkaVersion(4, 1):
         ran = eosctl("fence", "-b", servers, "--transactional-id", name, "--yes")
         assert (ran.exit_code, "whether the old producer is fenced is not known" in ran.stderr) == (9, True)
         assert f"`eosctl transactions describe {name}` tells its state and epoch; the log of broker 1" in ran.stderr
@@ -79,7 +80,7 @@ def test_an_open_transaction_of_the_last_epoch_is_aborted_and_its_producer_refus
     result = fence(name)
     assert result["after"]["producer_id"] != before.producer.producer_id
     # 4.3.1 moves on to the new producer ID by the abort, and fencing raises its epoch; up to 4.2.0 it begins with 0.
-    assert result["after"]["producer_epoch"] == (1 if broker.spec.version >= (4, 3, 0) else 0)
+    assert result["after"]["producer_epoch"] == (1 if broker.spec.version >= KafkaVersion(4, 3) else 0)
     assert result["proof"]["verdict"] == "proved"
     with refused_as_fenced():
         producer.commit_transaction(30)

@@ -49,16 +49,12 @@ def test_workers_without_connectors_then_with_a_sink(plain: Sandbox, eosctl: Eos
 
 @pytest.mark.parametrize("version", ["3.9.2"])
 def test_workers_older_than_their_brokers(version: str, eosctl: Eosctl, tmp_path: Path) -> None:
-    with Sandbox(SandboxSpec()) as newer, Sandbox(SandboxSpec(kafka_version=version)) as older:
-        url = older.start_worker(1, {"bootstrap.servers": newer.bootstrap_servers})
-        rest = Rest(url)
+    with Sandbox(SandboxSpec(connect_version=version, workers=1)) as sandbox:
+        rest = Rest(sandbox.connect_url(1))
         rest.put("source", file_source(tmp_path, "source"))
         rest.await_tasks("source")
-        file = older.directory / "worker-1" / "worker.properties"
-        doctor = Doctor(eosctl, ("-b", newer.bootstrap_servers, "--connect-url", url, "--worker-config", file))
-        doctor.sees_no_more(("EOS024", "tasks"), ("EOS024", "connect-cluster"))
-        assert doctor.rules() == set()
-        older.stop_worker(1)
+        at_rest(sandbox, eosctl)
+        assert Doctor(eosctl, tuple(arguments(sandbox))).rules() == set()
 
 
 @pytest.mark.parametrize("settings", [{}, PROVIDERS], ids=["several workers", "config providers"])

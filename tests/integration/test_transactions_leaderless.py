@@ -10,9 +10,9 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from eosctl.model.names import TopicPartition
 from eosctl.model.records import IsolationLevel, RecordState
+from eosctl.model.versions import KafkaVersion
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
-from eosctl.sandbox.versions import KafkaVersion
 from eosctl.sources.kafka_log import read_log
 from eosctl.sources.kafka_topics import leaderless
 from tests.commands.conftest import Ran

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from eosctl.errors import UsageError
+from eosctl.model.versions import KafkaVersion
 from eosctl.sandbox.properties import (
     BrokerPorts,
     broker_properties,
@@ -14,7 +15,7 @@ from eosctl.sandbox.properties import (
     worker_properties,
 )
 from eosctl.sandbox.spec import SandboxSpec
-from eosctl.sandbox.versions import TESTED_KAFKA_VERSIONS, KafkaVersion, parse_kafka_version
+from eosctl.sandbox.versions import TESTED_KAFKA_VERSIONS, parse_kafka_version
 
 PORTS = tuple(BrokerPorts(plaintext=9000 + n, sasl=9100 + n, controller=9200 + n) for n in (1, 2, 3))
 PASSWORDS = {"worker": "w-secret", "tool": "t-secret"}
@@ -87,6 +88,18 @@ def test_a_worker_has_the_exactly_once_support_asked_for(tmp_path, support):
 )
 def test_a_worker_finds_plugins_by_manifest_where_its_version_can(tmp_path, version, discovery):
     assert worker(tmp_path, kafka_version=version).get("plugin.discovery") == discovery
+
+
+def test_a_worker_has_the_settings_of_its_own_version(tmp_path):
+    older = worker(tmp_path, kafka_version="4.3.1", connect_version="3.3.2")
+    assert older == worker(tmp_path, kafka_version="3.3.2")
+    newer = worker(tmp_path, kafka_version="3.3.2", connect_version="4.3.1")
+    assert newer == worker(tmp_path, kafka_version="4.3.1")
+
+
+def test_a_worker_of_a_version_without_exactly_once_sources_is_refused():
+    with pytest.raises(UsageError, match=r"Kafka 3.2.3 has no exactly-once sources"):
+        SandboxSpec(connect_version="3.2.3")
 
 
 def test_a_named_worker_setting_wins(tmp_path):

@@ -23,6 +23,7 @@ STATE = SandboxState(
     connect_urls=("http://127.0.0.1:8083",),
     users={"tool": "secret"},
     kafka_version="4.3.1",
+    connect_version="4.3.1",
     cluster_id="ZJCLa35UQBiEwxqGn3edcA",
     classpath="libs/*",
     java="java",
@@ -85,7 +86,7 @@ def run(tmp_path):
 def test_a_sandbox_stays_up_after_the_command_until_it_is_taken_down(run):
     code, up, said = run("up", "--workers", "1", "--user", "audit")
     assert (code, up["already_up"]) == (0, False)
-    assert "starting 1 broker(s) of Kafka 4.3.1\nstarting 1 Connect worker(s), exactly-once enabled\n" in said
+    assert "starting 1 broker(s) of Kafka 4.3.1\nstarting 1 Connect worker(s) of Kafka 4.3.1, exactly-once enabled\n" in said
     code, again, said = run("up", "--workers", "1", "--user", "audit")
     assert (code, again["already_up"], again["other_options"], said) == (0, True, [], "")
     assert again["bootstrap_servers"] == up["bootstrap_servers"]

@@ -9,7 +9,8 @@ from eosctl.render.document import Column, Document, Fields, Table, figure
 
 ADDRESSES = (
     Column("DIRECTORY", "directory", "where properties, data and logs are"),
-    Column("KAFKA", "kafka_version", "version of brokers and workers"),
+    Column("KAFKA", "kafka_version", "version of the brokers"),
+    Column("CONNECT-VERSION", "connect_version", "version of the workers"),
     Column("BOOTSTRAP", "bootstrap_servers", "plaintext listeners; who connects there is the super user"),
     Column("SASL-BOOTSTRAP", "sasl_bootstrap_servers", "SASL/PLAIN listeners; a user may do what ACLs allow"),
     Column("CONNECT", "connect_urls", "REST addresses of the workers"),
