@@ -86,7 +86,10 @@ def run(tmp_path):
 def test_a_sandbox_stays_up_after_the_command_until_it_is_taken_down(run):
     code, up, said = run("up", "--workers", "1", "--user", "audit")
     assert (code, up["already_up"]) == (0, False)
-    assert "starting 1 broker(s) of Kafka 4.3.1\nstarting 1 Connect worker(s) of Kafka 4.3.1, exactly-once enabled\n" in said
+    assert (
+        "starting 1 broker(s) of Kafka 4.3.1\nstarting 1 Connect worker(s) of Kafka 4.3.1, exactly-once enabled\n"
+        in said
+    )
     code, again, said = run("up", "--workers", "1", "--user", "audit")
     assert (code, again["already_up"], again["other_options"], said) == (0, True, [], "")
     assert again["bootstrap_servers"] == up["bootstrap_servers"]
