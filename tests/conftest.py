@@ -3,6 +3,7 @@
 A test that takes one of these fixtures carries `@pytest.mark.kafka`. Where Kafka's jars cannot be had it fails.
 """
 
+import gc
 import itertools
 import os
 import signal
@@ -41,12 +42,20 @@ def pytest_configure(config: pytest.Config) -> None:
     And let no property fail because the machine is busy. Where CI is set, as .ci/run sets it, the same commit is held
     against the same examples each time; elsewhere, and in `make fuzz`, against new ones.
     """
+    # Thousands of items and modules stay until the end: the collector would go through them again and again.
+    gc.disable()
     config.stash[SHARED] = SharedSandboxes()
     signal.signal(signal.SIGINT, signal.default_int_handler)
     settings.register_profile(
         "untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="CI" in os.environ
     )
     settings.load_profile("untimed")
+
+
+def pytest_collection_finish() -> None:
+    """From here on the collector looks at what tests make, and at nothing older."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)
