@@ -14,7 +14,8 @@
 7. A producer that came back within its session after another one had written: a zombie. What came back with another
    epoch is one only if no session began with an epoch in between (see `sessions`). None is who only went on after a
    plain write or a setback of somebody else, which are reported by themselves: nobody took its source partition over.
-8. For the same reason a write in a transaction is no setback against a plain write before it (rule 6).
+8. No write is a setback against a plain one that rule 6 reports: plain writes do not tell apart two tasks that ran at
+   once, of which the one writes an older offset behind the other's.
 9. Writes of the same key in another partition of the topic are held against it, too (see `misplaced_keys`).
 10. In another store, a key has to begin where it was in the one before (see `store_changes`).
 11. An unfinished snapshot that another session began again: Kafka kept its promise, readers have rows twice.
@@ -153,8 +154,7 @@ class _OfOne:
     def _is_after_plain(self, change: Change) -> bool:
         """Rule 8."""
         began = self._state.first_transactional
-        plain_after = not change.before.transactional and began is not None and began.offset < change.before.offset
-        return plain_after and change.after.transactional
+        return not change.before.transactional and began is not None and began.offset < change.before.offset
 
     def _was_disturbed(self, each: Return) -> bool:
         """Rule 7: whether the one writer in between only wrote plainly, or an offset back."""

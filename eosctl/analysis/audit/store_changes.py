@@ -69,15 +69,20 @@ class KeyStores:
     def _left_at(
         self, before: tuple[TopicPartition, Run] | None, place: TopicPartition, first: Write
     ) -> PlacedWrite | None:
-        """The last write elsewhere before `first`; a plain one only if none in a transaction was near it."""
+        """The last write elsewhere before `first`; a plain one only if it is known to be later (rule 4)."""
         left = None if before is None else PlacedWrite(before[0], before[1].last)
         for elsewhere, run in self._plain:
             if elsewhere.topic == place.topic or run.first.timestamp >= first.timestamp:
                 continue
             last = run.last if run.last.timestamp < first.timestamp else run.first
-            if left is None or last.timestamp > left.write.timestamp + SKEW_MS:
+            if left is None or self._is_later(elsewhere, last, left):
                 left = PlacedWrite(elsewhere, last)
         return left
+
+    def _is_later(self, place: TopicPartition, plain: Write, than: PlacedWrite) -> bool:
+        if place == than.place and not self.is_copy_of_own(place, plain):
+            return plain.offset > than.write.offset
+        return plain.timestamp > than.write.timestamp + SKEW_MS
 
     def _held(self, place: TopicPartition, first: Write) -> Write | None:
         """What the partition held before `first`."""
