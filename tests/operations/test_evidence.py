@@ -64,6 +64,7 @@ def test_without_brokers_each_of_their_facts_says_so_and_no_other() -> None:
     names |= {
         "clock",
         "broker_releases",
+        "finalized_features",
         "leaderless",
         "transactional_ids",
         "idle_since",
