@@ -116,6 +116,11 @@ def test_the_leaders_id_is_described_and_partitions_of_its_open_transaction_are_
     assert found.leaderless == {TopicPartition("t", 0)}
 
 
+def test_finalized_features_reach_the_rules() -> None:
+    assert evidence(finalized_features={"transaction.version": 1}).finalized_features == {"transaction.version": 1}
+    assert evidence(finalized_features=Skipped("gone")).finalized_features == Skipped("gone")
+
+
 def test_ids_that_nobody_describes_have_one_reason() -> None:
     found = evidence(describe=lambda names: {name: Unreachable("its coordinator is gone") for name in names})
     assert found.transactions == {LEADER: Skipped("1 transactional ID is unknown: its coordinator is gone")}

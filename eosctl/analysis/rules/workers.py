@@ -138,7 +138,7 @@ def _differ(evidence: Evidence) -> Iterator[Finding | Skipped]:
         )
 
 
-def _differing(key: str, values: Mapping[str, str]) -> Finding:
+def _differing(key: str, values: Mapping[str, str | None]) -> Finding:
     message = f"the workers' files set {key} to different values"
     if key != PROTOCOL:
         return kinds.DIFFER.finding(key, message, {"values": dict(values)})
