@@ -35,7 +35,7 @@ CONNECT_ERRORS: Final = (
             "eosctl transactions describe connect-cluster-{group} --group-id {group}",
             "send the REST request again",
         ),
-        "KIP-618",
+        "KIP-618; DistributedHerder.writeToConfigTopicAsLeader",
     ),
     ErrorPattern(
         "not-read-to-end",
@@ -47,7 +47,7 @@ CONNECT_ERRORS: Final = (
         "A worker with exactly-once reads committed records only, and to the high watermark: an open transaction in "
         "the config or offsets topic stops it until that ends. One that hangs never ends by itself.",
         ("eosctl transactions lso --topic connect-configs --topic connect-offsets --group-id {group}", HANGING),
-        "KIP-618, KIP-664",
+        "KIP-618, KIP-664; KafkaBasedLog.readToLogEnd",
     ),
     ErrorPattern(
         "init-transactions-timeout",
@@ -59,7 +59,7 @@ CONNECT_ERRORS: Final = (
             "eosctl transactions describe {transactional_id}",
             "transaction.state.log.replication.factor and transaction.state.log.min.isr against the number of brokers",
         ),
-        "KIP-98",
+        "KIP-98; KafkaProducer.initTransactions",
     ),
     ErrorPattern(
         "coordinator-not-available",
@@ -68,7 +68,7 @@ CONNECT_ERRORS: Final = (
         "__transaction_state is being created, or its partition has no leader: too few brokers live for "
         "transaction.state.log.replication.factor.",
         ("eosctl transactions list",),
-        "KIP-98",
+        "KIP-98; KafkaApis.handleFindCoordinatorRequest",
     ),
     ErrorPattern(
         "worker-not-enabled",
@@ -77,7 +77,7 @@ CONNECT_ERRORS: Final = (
         "A connector with exactly.once.support=required is refused by workers that are disabled or preparing. All "
         "workers must be enabled.",
         ("eosctl upgrade-check --to enabled --group-id {group}",),
-        "KIP-618",
+        "KIP-618; DistributedHerder.validateSourceConnectorExactlyOnceSupport",
     ),
     ErrorPattern(
         "connector-does-not-say",
@@ -86,7 +86,7 @@ CONNECT_ERRORS: Final = (
         "exactly.once.support=required asks the connector's exactlyOnceSupport(), which this one does not implement. "
         "It may support it all the same: its documentation tells.",
         ("set exactly.once.support=requested, which asks nothing, once you know that it does",),
-        "KIP-618",
+        "KIP-618; DistributedHerder.validateSourceConnectorExactlyOnceSupport",
     ),
     ErrorPattern(
         "connector-unsupported",
@@ -95,7 +95,7 @@ CONNECT_ERRORS: Final = (
         "FileStreamSource needs `file`, MirrorSourceConnector a source consumer with "
         "source.consumer.isolation.level=read_committed; others say in their documentation.",
         ("change the connector's configuration, or set exactly.once.support=requested and accept duplicates",),
-        "KIP-618",
+        "KIP-618; SourceConnector.exactlyOnceSupport",
     ),
     ErrorPattern(
         "own-offsets-topic",
@@ -103,7 +103,7 @@ CONNECT_ERRORS: Final = (
         "The connector writes its records into its own offsets topic",
         "The task would wait for its own transaction for ever, so Connect refuses.",
         ("give the connector another offsets.storage.topic, and move its offsets: eosctl migrate-offsets",),
-        "KIP-618",
+        "KIP-618; ExactlyOnceWorkerSourceTask.prepareToSendRecord",
     ),
     ErrorPattern(
         "internal-rest-missing",
@@ -111,7 +111,7 @@ CONNECT_ERRORS: Final = (
         "A dedicated MirrorMaker 2 of several nodes has no internal REST",
         "A task on another node than the leader asks the leader for fencing over REST.",
         ("set dedicated.mode.enable.internal.rest=true and listeners on every node",),
-        "KIP-710",
+        "KIP-710; DistributedHerder.fenceZombieSourceTasks",
     ),
     ErrorPattern(
         "request-signature",
@@ -181,7 +181,7 @@ CONNECT_ERRORS: Final = (
         "Tasks need Write on output topics and on the connector's offsets topic, its consumer Read on the latter, and "
         "workers Read and Write on their three internal topics.",
         ("eosctl acl-plan --group-id {group}",),
-        "KIP-618",
+        "KIP-618; KafkaApis.handleProduceRequest",
     ),
     ErrorPattern(
         "config-topic-partitions",
@@ -189,7 +189,7 @@ CONNECT_ERRORS: Final = (
         "The config topic has more than one partition",
         "The order of its records is what Connect lives by, so it must have exactly one.",
         ("eosctl inspect-config --group-id {group}",),
-        "KIP-618",
+        "KIP-618; KafkaConfigBackingStore.start",
     ),
     ErrorPattern(
         "topic-not-compacted",
@@ -197,6 +197,6 @@ CONNECT_ERRORS: Final = (
         "An internal topic is not compacted",
         "Configs and offsets would be deleted with age.",
         ("kafka-configs.sh --alter --entity-type topics --entity-name {topic} --add-config cleanup.policy=compact",),
-        "KAFKA-9216",
+        "KAFKA-9216; TopicAdmin.verifyTopicCleanupPolicyOnlyCompact",
     ),
 )

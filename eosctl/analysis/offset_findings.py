@@ -40,14 +40,16 @@ def topic_findings(
     canonical: Callable[[OffsetKey], str],
     as_of: int,
     version: KafkaVersion,
+    committed: bool,
 ) -> Iterator[Finding]:
     """All that is found about one offsets topic; records and keys are its records and its keys by raw key.
 
-    as_of (ms since the epoch) distinguishes a transaction in progress from one that stays open.
+    as_of (ms since the epoch) distinguishes a transaction in progress from one that stays open; committed is whether
+    somebody reads the topic committed, and so waits for one.
     """
     subject = str(place)
     yield from _cleanup_policy(subject, topic)
-    yield from _open_transactions(subject, topic, as_of)
+    yield from _open_transactions(subject, topic, as_of, committed)
     yield from _malformed_keys(subject, records, keys, version)
     yield from _in_two_partitions(subject, records, keys)
     yield from _logical_duplicates(subject, records, keys, canonical)
@@ -60,7 +62,7 @@ def _cleanup_policy(subject: str, topic: OffsetsTopic) -> Iterator[Finding]:
         yield found
 
 
-def _open_transactions(subject: str, topic: OffsetsTopic, as_of: int) -> Iterator[Finding]:
+def _open_transactions(subject: str, topic: OffsetsTopic, as_of: int, committed: bool) -> Iterator[Finding]:
     for part in topic.partitions:
         if isinstance(part.offsets, Skipped) or not part.offsets.held_back:
             continue
@@ -70,12 +72,16 @@ def _open_transactions(subject: str, topic: OffsetsTopic, as_of: int) -> Iterato
         producers = sorted({str(record.producer) for record in opened})
         young = age_ms is not None and age_ms < YOUNG_MS
         age = "" if age_ms is None else f", open for {age_ms / 1000:.0f} s"
+        waits = (
+            "a worker or task that starts waits for it"
+            if committed
+            else "no worker and no task waits for it while none is enabled"
+        )
         yield kinds.OPEN_TRANSACTION.finding(
             subject,
             f"partition {part.topic_partition.partition}: an open transaction at offset "
             f"{part.offsets.last_stable_offset}{age} (producer {', '.join(producers) or 'unknown'}) hides "
-            f"{counted(part.offsets.held_back, 'offset')} from read_committed readers: a worker or task that starts "
-            "waits for it",
+            f"{counted(part.offsets.held_back, 'offset')} from read_committed readers: {waits}",
             {
                 "partition": part.topic_partition.partition,
                 "last_stable_offset": part.offsets.last_stable_offset,
@@ -83,7 +89,7 @@ def _open_transactions(subject: str, topic: OffsetsTopic, as_of: int) -> Iterato
                 "age_ms": age_ms,
                 "producers": producers,
             },
-            severity=Severity.INFO if young else None,
+            severity=Severity.INFO if young or not committed else None,
         )
 
 

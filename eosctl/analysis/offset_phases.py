@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from eosctl.analysis.catalogue.offsets import UNCOMMITTED_OFFSET
+from eosctl.analysis.catalogue.offsets import REWRITTEN_BEFORE_CREATION, UNCOMMITTED_OFFSET
 from eosctl.analysis.connect_requests import for_connector
 from eosctl.analysis.merged_offsets import ByKey, Merger
 from eosctl.model.counts import counted
@@ -62,20 +62,27 @@ def _value(answer: StoredOffset | Skipped | None) -> object:
 
 
 def uncommitted_offsets(connector: ConnectorOffsets, worker: WorkerSettings) -> Iterator[Finding]:
-    """The offsets that only workers that are not enabled begin from: harmless while all are enabled."""
+    """The offsets that only workers that are not enabled begin from: harmless while all are enabled.
+
+    Connect keeps the offsets of a connector that is deleted, and a new one of its name begins there: a warning at most.
+    """
     found = [(each, each.by_phase) for each in connector.offsets if each.by_phase and each.by_phase.uncommitted]
-    if connector.known is False or not found:
+    if not found:
         return
     severity = Severity.INFO if worker.exactly_once is SourceSupport.ENABLED else None
     severity = Severity.WARNING if isinstance(worker.exactly_once, Skipped) else severity
+    gone, cure = "", UNCOMMITTED_OFFSET.fix_for(worker.version)
+    if connector.known is False:
+        severity, cure = severity or Severity.WARNING, REWRITTEN_BEFORE_CREATION
+        gone = ". The connector does not exist, and one of its name would begin there"
     first = found[0][1]
     yield UNCOMMITTED_OFFSET.finding(
         connector.name,
         f"{counted(len(found), 'source partition')}: the last offset is of a transaction that was aborted or is open. "
         f"Workers that are not enabled begin from it, in the first {_shown(first.not_enabled)} instead of "
-        f"{_shown(first.enabled)}, and skip what lies between",
+        f"{_shown(first.enabled)}, and skip what lies between{gone}",
         {"offsets": len(found), "examples": [_example(row, phases) for row, phases in found[:SHOWN]]},
-        cure=for_connector(UNCOMMITTED_OFFSET.fix_for(worker.version), connector.name),
+        cure=for_connector(cure, connector.name),
         severity=severity,
     )
 

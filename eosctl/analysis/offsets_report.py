@@ -113,7 +113,14 @@ def report_offsets(
         held = records[place]
         if isinstance(topic, OffsetsTopic) and held is not None and not isinstance(held, Skipped):
             found += topic_findings(
-                place, topic, held, keys[place], canonical=reading.canonical, as_of=as_of, version=worker.version
+                place,
+                topic,
+                held,
+                keys[place],
+                canonical=reading.canonical,
+                as_of=as_of,
+                version=worker.version,
+                committed=_is_read_committed(place, worker, connectors),
             )
     names = {each.name for each in merged if each.known is True or each.offsets}
     return OffsetsReport(
@@ -159,6 +166,19 @@ def _merged(
             offsets = by_phase(merger, offsets, enabled, other, uncommitted)
         if name in known or offsets:
             yield ConnectorOffsets(name, connectors.exists(name), stores, tuple(map(_explained, offsets)))
+
+
+def _is_read_committed(place: StorePlace, worker: WorkerSettings, connectors: Connectors) -> bool:
+    """Whether a worker that starts, or a task, reads this topic committed; so they do where that is not known."""
+    off = worker.exactly_once in {SourceSupport.DISABLED, SourceSupport.PREPARING}
+    if not off or place != StorePlace(worker.offsets_topic) or isinstance(connectors.configs, Skipped):
+        return True
+    stores = (connectors.stores(worker, name) for name in connectors.configs)
+    return any(
+        isinstance(found, Skipped)
+        or any(each.connector_specific and each.connector_specific.place == place for each in found)
+        for found in stores
+    )
 
 
 def _explained(merged: MergedOffset) -> MergedOffset:

@@ -31,11 +31,11 @@ TRANSACTION_ERRORS: Final = (
             CONFIG,
             RESTART,
         ),
-        "KIP-618, KIP-580, KAFKA-16047",
+        "KIP-618, KIP-580, KAFKA-16047; Worker.fenceZombies, AdminApiDriver.poll",
     ),
     ErrorPattern(
         "fencing-timeout-above-broker-limit",
-        (r"InvalidTxnTimeout|INVALID_TRANSACTION_TIMEOUT|larger than the max",),
+        (r"InvalidTxnTimeout|INVALID_TRANSACTION_TIMEOUT|timeout is larger than the maximum value allowed",),
         "A transaction timeout above the broker's limit",
         "The brokers' transaction.max.timeout.ms is lower than what was asked for. Workers from 3.7.1 on ask for 90000 "
         "ms in every round of zombie fencing, so with a lower limit each round fails; a producer asks for its own "
@@ -46,7 +46,7 @@ TRANSACTION_ERRORS: Final = (
             "or lower producer.override.transaction.timeout.ms, where a task's own producer failed",
             RESTART,
         ),
-        "KAFKA-16047; InitProducerId",
+        "KAFKA-16047; TransactionCoordinator.handleInitProducerId",
     ),
     ErrorPattern(
         "fencing-during-rebalance",
@@ -56,7 +56,7 @@ TRANSACTION_ERRORS: Final = (
         "it turned FAILED for good (KAFKA-15059), most of all in MirrorMaker's dedicated mode, which had no REST "
         "interface. Other requests are answered with 409 and can simply be sent again.",
         (RESTART,),
-        "KAFKA-15059, KIP-618",
+        "KAFKA-15059, KIP-618; DistributedHerder.fenceZombieSourceTasks",
     ),
     ErrorPattern(
         "fencing-not-authorized",
@@ -69,7 +69,7 @@ TRANSACTION_ERRORS: Final = (
             "{group}-{connector}- --resource-pattern-type prefixed",
             RESTART,
         ),
-        "KIP-618",
+        "KIP-618; Worker.fenceZombies, KafkaApis.handleInitProducerIdRequest",
     ),
     ErrorPattern(
         "fencing-failed-at-the-leader",
@@ -83,7 +83,7 @@ TRANSACTION_ERRORS: Final = (
             "eosctl doctor --group-id {group}",
             RESTART,
         ),
-        "DistributedHerder.fenceZombieSourceTasks; ConnectExceptionMapper",
+        "DistributedHerder.fenceZombieSourceTasks, ConnectExceptionMapper.toResponse",
     ),
     ErrorPattern(
         "transactional-id-not-authorized",
@@ -92,7 +92,7 @@ TRANSACTION_ERRORS: Final = (
         "A task's producer needs Write on <group.id>-<connector>-<task>, the leader of workers that are preparing or "
         "enabled on connect-cluster-<group.id>, and every worker may become the leader.",
         ("eosctl acl-plan --group-id {group}", RESTART),
-        "KIP-618",
+        "KIP-618; KafkaApis.handleInitProducerIdRequest",
     ),
     ErrorPattern(
         "cluster-not-authorized",
@@ -101,7 +101,7 @@ TRANSACTION_ERRORS: Final = (
         "A producer without a transactional ID needed IdempotentWrite before Kafka 2.8, and authorizers of other "
         "makers may still want it. Ending a hanging transaction needs Alter, before 3.8 ClusterAction.",
         ("eosctl acl-plan --group-id {group}",),
-        "KIP-679, KAFKA-16513",
+        "KIP-679, KAFKA-16513; KafkaApis.handleInitProducerIdRequest, KafkaApis.handleWriteTxnMarkersRequest",
     ),
     ErrorPattern(
         "concurrent-transactions",
@@ -111,7 +111,7 @@ TRANSACTION_ERRORS: Final = (
         "of zombie fencing workers before 3.7.1 take it for fatal although fencing has begun (KAFKA-16570). Where it "
         "stays, a partition of the transaction has no leader or too few replicas in sync.",
         (DESCRIBE, "eosctl transactions hanging --group-id {group}", RESTART),
-        "KAFKA-16570, KAFKA-16352",
+        "KAFKA-16570, KAFKA-16352; TransactionCoordinator.handleInitProducerId",
     ),
     ErrorPattern(
         "transaction-expired-or-fenced",
@@ -125,7 +125,7 @@ TRANSACTION_ERRORS: Final = (
             HISTORY,
             "if it timed out: raise producer.override.transaction.timeout.ms, or use transaction.boundary=poll",
         ),
-        "KIP-618",
+        "KIP-618; ExactlyOnceWorkerSourceTask.maybeWrapProducerSendException",
     ),
     ErrorPattern(
         "newer-task-configs",
@@ -137,7 +137,7 @@ TRANSACTION_ERRORS: Final = (
         "A task starts only if the task configs it was made from still are the newest. A newer task of the same number "
         "follows. Where none does, the connector reconfigures itself without end.",
         (CONFIG,),
-        "KIP-618",
+        "KIP-618; DistributedHerder.verifyTaskGenerationAndOwnership",
     ),
     ErrorPattern(
         "task-revoked",
@@ -145,7 +145,7 @@ TRANSACTION_ERRORS: Final = (
         "The task was moved to another worker while it started: harmless",
         "Where it runs now, its status says.",
         ("GET {path}/status",),
-        "KIP-618",
+        "KIP-618; DistributedHerder.verifyTaskGenerationAndOwnership",
     ),
     ErrorPattern(
         "producer-fenced",
@@ -154,7 +154,7 @@ TRANSACTION_ERRORS: Final = (
         "For a task: a newer generation runs, a round of zombie fencing put this one out, or two Connect clusters "
         "share a group ID. For the leader's ID: another worker became the leader. What the old one wrote is aborted.",
         (DESCRIBE, HISTORY, CONFIG),
-        "KIP-98, KIP-360",
+        "KIP-98, KIP-360; TransactionCoordinator.handleInitProducerId",
     ),
     ErrorPattern(
         "invalid-producer-epoch",
@@ -163,7 +163,7 @@ TRANSACTION_ERRORS: Final = (
         "A transaction that is open for longer than its transaction timeout is aborted by its coordinator, which "
         "raises the epoch. Zombie fencing does the same.",
         (HISTORY, "if it timed out: raise producer.override.transaction.timeout.ms"),
-        "KIP-98, KIP-890",
+        "KIP-98, KIP-890; ProducerAppendInfo.checkProducerEpoch",
     ),
     ErrorPattern(
         "id-expired",
@@ -172,15 +172,16 @@ TRANSACTION_ERRORS: Final = (
         "An ID that is idle for transactional.id.expiration.ms (7 days) is forgotten. A connector that had nothing to "
         "write for a week fails with its next record.",
         (RESTART, "eosctl transactions log --group-id {group}"),
-        "KIP-98",
+        "KIP-98; TransactionStateManager.removeExpiredTransactionalIds",
     ),
     ErrorPattern(
         "unknown-producer-id",
         (r"UnknownProducerId|UNKNOWN_PRODUCER_ID",),
         "The partition has forgotten the producer",
-        "Its records were deleted by retention, or it was idle for producer.id.expiration.ms (1 day).",
+        "A broker before 2.5 has no record of the producer in the partition any more: retention deleted them, or the "
+        "producer was idle. Later brokers take such a batch as the producer's first (KIP-360), and do not answer this.",
         (RESTART,),
-        "KIP-360",
+        "KIP-360; ProducerAppendInfo.checkSequence",
     ),
     ErrorPattern(
         "out-of-order-sequence",
@@ -188,16 +189,17 @@ TRANSACTION_ERRORS: Final = (
         "Batches of an idempotent producer are missing before this one",
         "An earlier batch failed, or the leader lost records in an unclean election.",
         (RESTART, "eosctl transactions producers --topic {topic}"),
-        "KIP-98",
+        "KIP-98; ProducerAppendInfo.checkSequence",
     ),
     ErrorPattern(
         "transaction-abortable",
         (r"TransactionAbortable|TRANSACTION_ABORTABLE",),
         "The broker could not verify the transaction: abort and retry",
         "From 3.6 on brokers ask the coordinator whether a partition belongs to the transaction (KIP-890), so that "
-        "none hangs. Connect's task fails, and its records are read again after a restart.",
+        "none hangs. Brokers before 3.8 answer INVALID_TXN_STATE instead, and so do later ones to clients before 3.8. "
+        "Connect's task fails, and its records are read again after a restart.",
         (RESTART,),
-        "KIP-890",
+        "KIP-890; TransactionCoordinator.handleVerifyPartitionsInTransaction (from 3.6 on)",
     ),
     ErrorPattern(
         "unstable-offset-commit",
@@ -210,7 +212,7 @@ TRANSACTION_ERRORS: Final = (
             "eosctl transactions hanging --topic __consumer_offsets",
             "eosctl transactions lso --topic __consumer_offsets",
         ),
-        "KIP-447, KIP-664",
+        "KIP-447, KIP-664; ConsumerCoordinator.fetchCommittedOffsets",
     ),
     ErrorPattern(
         "transaction-coordinator-fenced",
@@ -219,7 +221,7 @@ TRANSACTION_ERRORS: Final = (
         "The partition has seen a newer coordinator epoch of this producer ID. The new coordinator writes the marker; "
         "an abort by hand is refused until its epoch is the one that the leader has.",
         ("eosctl transactions producers --topic {topic}", "eosctl transactions hanging --topic {topic}"),
-        "KIP-98, KIP-664",
+        "KIP-98, KIP-664; ProducerAppendInfo.checkCoordinatorEpoch",
     ),
     ErrorPattern(
         "producer-not-in-transaction",
@@ -234,9 +236,9 @@ TRANSACTION_ERRORS: Final = (
         "invalid-transaction-state",
         (r"InvalidTxnState|INVALID_TXN_STATE",),
         "The producer did something that its transaction's state does not allow",
-        "Mostly what follows another error: look for the first exception above it. Brokers also answer it where a "
-        "batch comes after its transaction has ended (KIP-890).",
+        "Mostly what follows another error: look for the first exception above it. Brokers from 3.6 on also answer it "
+        "where a batch comes after its transaction has ended (KIP-890).",
         (DESCRIBE,),
-        "KIP-98, KIP-890",
+        "KIP-98, KIP-890; TransactionCoordinator.handleEndTransaction",
     ),
 )

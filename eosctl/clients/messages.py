@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
+from eosctl import __version__
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.records import IsolationLevel
 
@@ -20,6 +21,8 @@ BATCHED_FIND_COORDINATOR: Final = 4
 """FindCoordinator v4 (KIP-699, broker 3.0) takes many keys; older versions take one."""
 FETCH_BY_NAME: Final = 12
 """From Fetch v13 (KIP-516) topics are named by topic ID only."""
+FINALIZED_FEATURES: Final = 3
+"""From ApiVersions v3 on (KIP-511) the answer has tagged fields, and in these the features (KIP-584)."""
 LIST_OFFSETS_PLAIN: Final = 7
 """Later versions of ListOffsets only add special timestamps."""
 EARLIEST: Final = -2
@@ -108,6 +111,16 @@ def brokers_metadata() -> Request:
     from kafka.protocol.metadata import MetadataRequest
 
     return Request(MetadataRequest, {"topics": [], "allow_auto_topic_creation": False}, min_version=2)
+
+
+def features() -> Request:
+    """ApiVersions with the finalized features (v3, KIP-584): {finalized_features[] of {name, max_version_level},
+    finalized_features_epoch}; the epoch is -1 where the broker does not know them.
+    """
+    from kafka.protocol.metadata import ApiVersionsRequest
+
+    fields = {"client_software_name": "eosctl", "client_software_version": __version__}
+    return Request(ApiVersionsRequest, fields, min_version=FINALIZED_FEATURES, since="2.4")
 
 
 def topics_metadata(topics: Iterable[str] | None) -> Request:

@@ -121,6 +121,7 @@ class ClusterEvidence:
     topics: Topics | Skipped = NOT_READ
     other_groups: Groups | Skipped = NOT_READ
     groups_elsewhere: Groups | Skipped = NOT_READ
+    finalized_features: Mapping[str, int] | Skipped = NOT_READ
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +132,8 @@ class Evidence:
     workers and their validate probe by REST address (Skipped: the worker did not answer); worker_files are properties
     files that the user gave, by name, without secrets; statuses what REST says of connectors; preflight the messages of
     `exactly.once.support=required` about each source connector; inspection the config topic; brokers the settings of
-    each, broker_releases what their API versions tell of their releases; transaction_log None where the topic does not
+    each, broker_releases what their API versions tell of their releases; finalized_features the level of each feature,
+    by name (one at level 0 is not there); transaction_log None where the topic does not
     exist yet; transactions the descriptions of the leader's and the tasks' IDs (an ID that is missing is unknown to its
     coordinator, one that is Skipped has a coordinator that did not answer); leaderless the partitions of their open
     transactions that have no leader now; transactional_ids all that the cluster lists, unlisted why others may be
@@ -156,6 +158,7 @@ class Evidence:
     inspection: Inspection | Skipped = NOT_READ
     brokers: Mapping[int, Properties | Skipped] | Skipped = NOT_READ
     broker_releases: Mapping[int, Release | Skipped] | Skipped = NOT_READ
+    finalized_features: Mapping[str, int] | Skipped = NOT_READ
     internal_topics: tuple[InternalTopic, ...] | Skipped = NOT_READ
     transaction_log: TransactionLog | Skipped | None = NOT_READ
     transactions: Mapping[str, TransactionDescription | Skipped] | Skipped = NOT_READ

@@ -86,6 +86,9 @@ class ClusterReader(TopicReader, Protocol):
     def broker_releases(self) -> Mapping[int, Release | Skipped] | Skipped:
         """What the API versions of each live broker tell of its release, by node ID."""
 
+    def finalized_features(self) -> Mapping[str, int] | Skipped:
+        """The level of each feature that the cluster has finalized, by name; one at level 0 is not there."""
+
     def internal_topic(self, role: str, name: str) -> InternalTopic:
         """The workers' topic for `role` (config, offsets or status) with its settings."""
 
@@ -163,10 +166,7 @@ class ClusterReader(TopicReader, Protocol):
         """
 
     def offsets_topic(self, place: StorePlace) -> OffsetsTopic | Skipped | None:
-        """The offsets topic there, folded; None where it does not exist. Raises where it cannot be read.
-
-        Skipped where a snapshot has no such topic.
-        """
+        """The offsets topic there, folded; None: it does not exist; Skipped: not in the snapshot. May raise."""
 
     # -- transactions -------------------------------------------------------------------------------------------------
 

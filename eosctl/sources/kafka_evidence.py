@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from eosctl.clients.leaders import partition_leaders
+from eosctl.clients.messages import features
 from eosctl.model.evidence import InternalTopic, Topics, TransactionLog
 from eosctl.model.skipped import Skipped, or_skipped
 from eosctl.model.topics import TopicFacts
@@ -46,6 +47,17 @@ def read_broker_releases(wire: "Wire") -> Mapping[int, Release | Skipped]:
     """What the API versions of every live broker tell of its release, by node ID."""
     nodes = [broker.node_id for broker in wire.brokers()]
     return {node: or_skipped(partial(_release, wire, node)) for node in nodes}
+
+
+def read_finalized_features(wire: "Wire") -> Mapping[str, int] | Skipped:
+    """The level of each feature that the cluster has finalized (KIP-584), by its name; one at level 0 is not there.
+
+    All brokers of a cluster follow the same; one broker is asked.
+    """
+    answer = wire.request_any(features())
+    if answer.finalized_features_epoch is None or answer.finalized_features_epoch < 0:
+        return Skipped("the broker does not know the finalized features")
+    return {each.name: int(each.max_version_level) for each in answer.finalized_features or ()}
 
 
 def _release(wire: "Wire", node: int) -> Release:

@@ -1,4 +1,4 @@
-"""Clocks and releases of the brokers as they answer now."""
+"""Clocks, releases and features of the brokers as they answer now."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -27,3 +27,8 @@ class LiveBrokers(LiveTopics):
     def broker_releases(self) -> Mapping[int, Release | Skipped] | Skipped:
         """Of every live broker, from the first answer on each connection."""
         return or_skipped(lambda: kafka_evidence.read_broker_releases(self._connections.wire))
+
+    @asked("finalized features")
+    def finalized_features(self) -> Mapping[str, int] | Skipped:
+        """From the broker that answers first."""
+        return or_skipped(lambda: kafka_evidence.read_finalized_features(self._connections.wire))

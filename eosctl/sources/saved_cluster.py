@@ -6,7 +6,7 @@ from typing import Final
 from eosctl.errors import EosctlError, Unreachable, UsageError
 from eosctl.model.clock import ClusterClock
 from eosctl.model.cluster_acls import ClusterAcls
-from eosctl.model.evidence import ConnectGroup, Groups, InternalTopic, Topics, TransactionLog
+from eosctl.model.evidence import ConnectGroup, Groups, InternalTopic, TransactionLog
 from eosctl.model.groups import ListedGroup
 from eosctl.model.hanging import OpenTransaction, PendingCommit, TransactionalIdAccess, WaitingGroup
 from eosctl.model.names import TopicPartition, coordinator_partition
@@ -95,6 +95,11 @@ class SavedCluster(SavedTopics):
         """As they were saved."""
         return self._evidence if isinstance(self._evidence, Skipped) else self._evidence.broker_releases
 
+    @asked("finalized features")
+    def finalized_features(self) -> Mapping[str, int] | Skipped:
+        """As they were saved."""
+        return self._evidence if isinstance(self._evidence, Skipped) else self._evidence.finalized_features
+
     @asked("{0} topic {1}")
     def internal_topic(self, role: str, name: str) -> InternalTopic:
         """Skipped where another topic was saved for the role."""
@@ -102,12 +107,6 @@ class SavedCluster(SavedTopics):
         return next(
             (each for each in saved if (each.role, each.name) == (role, name)), InternalTopic(role, name, NOT_SAVED)
         )
-
-    @asked("settings of topic")
-    def topic_facts(self, names: Collection[str]) -> Topics | Skipped:
-        """Skipped for one that no connector had when the snapshot was saved."""
-        known = self._evidence if isinstance(self._evidence, Skipped) else self._evidence.topics
-        return known if isinstance(known, Skipped) else {name: known.get(name, NOT_SAVED) for name in names}
 
     @asked("the transaction log's partitions")
     def transaction_log_topic(self) -> TransactionLog | Skipped | None:

@@ -50,6 +50,12 @@ class SavedTopics(SavedConnect):
             if name in counts
         }
 
+    @asked("settings of topic")
+    def topic_facts(self, names: Collection[str]) -> Mapping[str, TopicFacts | Skipped | None] | Skipped:
+        """Skipped for one that no connector had when the snapshot was saved."""
+        known = self._evidence if isinstance(self._evidence, Skipped) else self._evidence.topics
+        return known if isinstance(known, Skipped) else {name: known.get(name, NOT_SAVED) for name in names}
+
     def first_keys(self, topic: str) -> Sequence[bytes | None]:
         """Those of an offsets topic: of other topics a snapshot holds no records."""
         return tuple(key for each in self._offsets_topics() if each.topic == topic for key in each.raw_keys())

@@ -92,6 +92,7 @@ HEALTHY = Evidence(
     inspection=inspection(**{"exactly.once.support": "required"}),
     brokers={0: BROKER, 1: BROKER, 2: BROKER},
     broker_releases=dict.fromkeys(range(3), Release(KafkaVersion(4, 1), None)),
+    finalized_features={"metadata.version": 25, "transaction.version": 2},
     internal_topics=(topic(), topic("offsets", 25), topic("status", 5)),
     transaction_log=transaction_log(),
     transactions={name: described(name) for name in ("connect-cluster-g", "g-x-0", "g-x-1")},

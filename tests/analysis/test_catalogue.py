@@ -25,6 +25,7 @@ NAMES = """
     030 fencing-too-slow  031 fencing-timeout-refused  032 fencing-not-proved
     040 transaction-log-unwritable  041 transaction-log-leaderless  042 transaction-log-thinly-replicated
     043 partition-verification-off  044 transactional-ids-expire-early  045 transaction-log-repartitioned
+    046 transaction-version-low
     050 missing-internal-topic  051 more-than-one-partition  052 wrong-cleanup-policy  053 internal-topic-unwritable
     054 internal-topic-thinly-replicated  055 own-offsets-topic-missing
     060 not-a-config-topic  061 mixed-writers  062 interleaved-leaders  063 open-transaction  064 poison-record

@@ -75,6 +75,9 @@ ERRORS = "org.apache.kafka.common.errors."
          ["producer-not-in-transaction"]),
         ("This worker does not support the 'HmacSHA1' key signing algorithm used by other workers.",
          ["request-signature"]),
+        ("The transaction timeout is larger than the maximum value allowed by the broker (as configured by "
+         "transaction.max.timeout.ms).", ["fencing-timeout-above-broker-limit"]),
+        ("String length 70000 is larger than the maximum string length.", []),
         ("java.util.concurrent.TimeoutException", []),
         ("java.lang.NullPointerException", []),
     ],

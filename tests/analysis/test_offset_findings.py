@@ -2,9 +2,13 @@
 
 import base64
 
+import pytest
+
+from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.offsets import OffsetsTopic
 from eosctl.model.records import RecordState
 from eosctl.model.report import Finding, Severity
+from eosctl.model.skipped import Skipped
 from eosctl.model.versions import KafkaVersion
 from tests.analysis.offset_records import AS_OF, record, report, topic, worker
 
@@ -91,6 +95,28 @@ def test_an_open_transaction_is_worth_a_warning_once_it_is_old() -> None:
     assert finding.severity is Severity.WARNING
     assert finding.evidence["producers"] == ["7/0"]
     assert "open for 61 s (producer 7/0) hides 1 offset " in finding.message
+
+
+OPEN_FOR_LONG = topic("global", [record(0, KEY, '{"p":1}', RecordState.OPEN, AS_OF - 61_000)], held_back=1)
+
+
+@pytest.mark.parametrize("support", [SourceSupport.DISABLED, SourceSupport.PREPARING])
+def test_an_open_transaction_of_the_workers_topic_holds_up_nobody_while_no_worker_is_enabled(support) -> None:
+    finding = found(OPEN_FOR_LONG, configs={"c": {}}, settings=worker(support))["open-transaction"]
+    assert (finding.severity, "no worker and no task waits for it" in finding.message) == (Severity.INFO, True)
+
+
+@pytest.mark.parametrize(
+    ("support", "configs"),
+    [
+        (SourceSupport.DISABLED, {"c": {"offsets.storage.topic": "global"}}),
+        (SourceSupport.DISABLED, Skipped("not read")),
+        (Skipped("not asked"), {"c": {}}),
+    ],
+)
+def test_it_is_a_warning_where_a_task_reads_the_topic_committed_or_may(support, configs) -> None:
+    finding = found(OPEN_FOR_LONG, configs=configs, settings=worker(support))["open-transaction"]
+    assert finding.severity is Severity.WARNING
 
 
 def test_a_topic_that_is_not_compacted_is_an_error() -> None:

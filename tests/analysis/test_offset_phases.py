@@ -78,6 +78,18 @@ def test_it_is_an_error_where_workers_read_it_and_an_info_where_they_may_later(s
     assert "eosctl offsets export c.json --connector c --exactly-once enabled" in found.cure
 
 
-def test_nothing_is_found_where_all_is_committed_or_the_connector_is_gone() -> None:
+@pytest.mark.parametrize(
+    ("support", "severity"), [(SourceSupport.ENABLED, "info"), (SourceSupport.DISABLED, "warning")]
+)
+def test_a_deleted_connector_is_named_for_one_of_its_name_begins_there(support, severity) -> None:
+    findings = report(log(COMMITTED, ABORTED), configs={}, settings=worker(support)).findings
+    [found] = [each for each in findings if each.id == "EOS092"]
+    assert (found.severity, found.subject) == (severity, "c")
+    assert "The connector does not exist, and one of its name would begin there" in found.message
+    assert found.cure.startswith("before a connector of this name is created, write the committed offset again: ")
+    assert "--stop" not in found.cure
+
+
+def test_nothing_is_found_where_all_is_committed() -> None:
     assert [each for each in report(log(COMMITTED), configs=ONE).findings if each.id == "EOS092"] == []
-    assert [each for each in report(log(ABORTED, ABORTED), configs={}).findings if each.id == "EOS092"] == []
+    assert [each for each in report(log(COMMITTED), configs={}).findings if each.id == "EOS092"] == []

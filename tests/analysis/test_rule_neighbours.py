@@ -1,7 +1,10 @@
 """What rules make of what surrounds a connector: plugins, policies, topics, boundaries, and other groups."""
 
+from dataclasses import replace
+
 import pytest
 
+from eosctl.analysis.rules.client_configs import servers_elsewhere
 from eosctl.model.evidence import ConnectGroup, GroupMember
 from eosctl.model.names import ConnectorTaskId
 from eosctl.model.report import Severity
@@ -150,3 +153,25 @@ def test_brokers_that_disagree_with_the_transaction_log_are_one_finding() -> Non
     assert len(answer("EOS045", but(transaction_log=transaction_log(partitions=60))).findings) == 1
     assert answer("EOS045", but(transaction_log=None)).outcome == "fine"
     assert answer("EOS045", but(brokers={0: Skipped("denied")})).outcome == "cannot tell"
+
+
+WORKERS_OWN = {"producer.override.bootstrap.servers": "b:9092, a:9092"}
+HERE = {A: FILE | {"bootstrap.servers": "a:9092,b:9092"}}
+ALL_ELSEWHERE = {A: FILE | {"bootstrap.servers": "a:9092", "producer.bootstrap.servers": "there:9092"}}
+
+
+def test_a_connector_whose_override_names_the_workers_servers_writes_here() -> None:
+    """What Connect compares is the set of addresses: Worker.offsetStoreForExactlyOnceSourceTask."""
+    lost = but(worker_files=HERE, inspection=inspection(**WORKERS_OWN), transactions={})
+    assert answer("EOS111", lost).outcome == "found"
+    facts = TopicFacts("own", 5, 3, {"cleanup.policy": "delete", "min.insync.replicas": "2"})
+    deleting = but(worker_files=HERE, inspection=inspection(**OWN, **WORKERS_OWN), topics={"own": facts})
+    assert answer("EOS052", deleting).outcome == "found"
+    assert servers_elsewhere(lost, "x") is None
+
+
+def test_a_worker_that_sends_all_producers_to_another_kafka_cluster_takes_their_ids_and_topics_along() -> None:
+    away = but(worker_files=ALL_ELSEWHERE, transactions={})
+    assert answer("EOS111", away).outcome == "cannot tell"
+    assert servers_elsewhere(away, "x") == frozenset({"there:9092"})
+    assert answer("EOS055", replace(away, inspection=inspection(**OWN), topics={"own": None})).outcome == "fine"

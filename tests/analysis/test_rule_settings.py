@@ -8,6 +8,7 @@ from eosctl.analysis.rules.connectors import SAYS_NOTHING
 from eosctl.model.clock import ClusterClock
 from eosctl.model.evidence import GroupMember
 from eosctl.model.names import TopicPartition
+from eosctl.model.report import Severity
 from eosctl.model.skipped import Skipped
 from eosctl.model.transactions import TransactionState
 from eosctl.model.workers import ConnectorStatus, TaskStatus
@@ -143,7 +144,10 @@ def test_brokers_of_one_cluster_in_another_order_are_no_difference() -> None:
 def test_a_file_without_a_protocol_has_the_default() -> None:
     assert answer("EOS017", but(worker_files={A: FILE, B: FILE | {"connect.protocol": "sessioned"}})).outcome == "fine"
     eager = {A: FILE, B: FILE | {"connect.protocol": "eager"}}
-    assert answer("EOS017", but(worker_files=eager)).findings[0].subject == "connect.protocol"
+    [found] = answer("EOS017", but(worker_files=eager)).findings
+    assert (found.subject, found.severity) == ("connect.protocol", Severity.WARNING)
+    topics = {A: FILE, B: FILE | {"config.storage.topic": "others"}}
+    assert answer("EOS017", but(worker_files=topics)).findings[0].severity is Severity.ERROR
 
 
 def test_a_reference_to_a_config_provider_is_not_known_to_be_refused() -> None:

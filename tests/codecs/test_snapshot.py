@@ -146,6 +146,7 @@ FULL = Snapshot(
         TransactionLog(TopicFacts("__transaction_state", 50, 3, {}), {0: 1, 49: -1}),
         frozenset({HELD, LOST}),
         {1: Release(KafkaVersion(3, 8), None), 2: Skipped("no answer")},
+        finalized_features={"metadata.version": 25, "transaction.version": 2},
     ),
     clock=ClusterClock(1, -5, 3),
     unlisted=("broker 2 did not list its transactional IDs",),

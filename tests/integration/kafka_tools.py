@@ -9,6 +9,7 @@ from tests.jvm import java_with
 MAIN = {
     "kafka-configs.sh": "kafka.admin.ConfigCommand",
     "kafka-acls.sh": "org.apache.kafka.tools.AclCommand",
+    "kafka-features.sh": "org.apache.kafka.tools.FeatureCommand",
     "kafka-topics.sh": "org.apache.kafka.tools.TopicCommand",
     "kafka-reassign-partitions.sh": "org.apache.kafka.tools.reassign.ReassignPartitionsCommand",
 }

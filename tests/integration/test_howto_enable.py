@@ -138,9 +138,8 @@ def the_way_back(cluster: Cluster, page: Howto, orders: Lines) -> None:
     orders.write(50)
     plant_aborted_offset(cluster, orders.path)
     looked = page.line("eosctl offsets show")
-    if stops:
-        page.type(looked, codes=FOUND, shows="EOS092")
-        page.type(CHECK_BACK, codes=FOUND, shows="EOS092")
+    page.type(looked, codes=FOUND, shows="EOS092")
+    page.type(CHECK_BACK, codes=FOUND, shows="EOS092")
     page.follow("eosctl offsets export")
     page.follow("eosctl offsets restore", "--yes")
     page.follow("eosctl upgrade-check --to preparing")

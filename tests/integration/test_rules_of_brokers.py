@@ -1,6 +1,7 @@
 """Rules about the transaction log and replication on two brokers, and about IDs that expire: made, found, cured."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import httpx
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from eosctl.model.versions import NEWEST
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
 from tests.integration.coordinators import coordinator_of
@@ -253,3 +255,18 @@ def test_the_id_of_an_idle_task_is_near_expiry_until_the_task_is_restarted(
     method, path = doctor.sees(("EOS117", "idle"))["EOS117", "idle"]["cure"].split()
     rest.ask(method, path)
     doctor.sees_no_more(("EOS117", "idle"), deadline_s=15)
+
+
+@pytest.mark.variation
+@pytest.mark.proves("EOS046")
+def test_a_transaction_version_that_was_lowered_is_found_until_it_is_raised(make_sandbox, eosctl: Eosctl) -> None:
+    broker = make_sandbox(kafka_version=str(NEWEST))
+    doctor = Doctor(eosctl, ("-b", broker.bootstrap_servers, "--group-id", "g", "--timeout", 3))
+    low = ("EOS046", "brokers")
+    assert low not in doctor.found()
+    run_kafka_tool(broker, "kafka-features.sh downgrade --feature transaction.version=0")
+    found = doctor.sees(low)[low]
+    assert found["message"].startswith("transaction.version is finalized at 0: ")
+    [printed] = re.findall(r"kafka-features\.sh --bootstrap-server <broker> (.*?=2)", found["cure"])
+    run_kafka_tool(broker, f"kafka-features.sh {printed}")
+    doctor.sees_no_more(low)

@@ -223,7 +223,7 @@ def test_a_record_without_a_key_is_found_until_compaction_has_removed_it(cluster
     elsewhere = ("--config-topic", "keyless-configs")
     conditions = ("EOS065", "null"), ("EOS052", "keyless-configs")
     cure = doctor.sees(*conditions, more=elsewhere)["EOS065", "null"]["cure"]
-    assert cure == "set cleanup.policy=compact on the topic: the log cleaner removes records without key"
+    assert "set cleanup.policy=compact on the topic: the log cleaner removes records without key" in cure
     alter_topic(cluster, "keyless-configs", cleanup_policy="compact", **AT_ONCE)
     more = (b"target-state-x", b'{"state":"STARTED"}')
     doctor.sees_no_more(*conditions, more=elsewhere, meanwhile=lambda: write(cluster, "keyless-configs", more))

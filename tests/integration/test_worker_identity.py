@@ -50,7 +50,9 @@ def guarded(tmp_path_factory):
             "client.auth": "required",
         }
         settings = {f"listeners.https.ssl.{key}": str(value) for key, value in tls.items()}
-        sandbox.start_worker(1, {**settings, **ASKING, "listeners": f"{plain},{https}"})
+        sandbox.start_worker(
+            1, {**settings, **ASKING, "listeners": f"{plain},{https}", "rest.advertised.listener": "https"}
+        )
         trusting = f"ssl.truststore.location={home}/trust.jks\nssl.truststore.password={PASSWORD}\n"
         own = authority.issue("tool").jks(home / "own.jks")
         showing = (
@@ -111,3 +113,19 @@ def test_a_connector_is_made_and_stopped_with_both(guarded, tmp_path):
         assert rest.get("/connectors") == ["guarded"]
     with RestClient(guarded.plain, 5) as rest, pytest.raises(NotAuthorized):
         rest.get("/connectors")
+
+
+@pytest.mark.variation
+def test_doctor_finds_nothing_in_a_healthy_cluster_that_wants_both(eosctl, guarded, tmp_path):
+    """And it looked: by the address that the worker does not advertise, the group has a member that was not named."""
+    file = tmp_path / "client.properties"
+    file.write_text(guarded.showing + BASIC)
+    worker = guarded.sandbox.directory / "worker-1" / "worker.properties"
+    for url, found in ((guarded.https, []), (guarded.plain, ["EOS021"])):
+        ran = eosctl(
+            "doctor", "-o", "json", "-b", guarded.sandbox.bootstrap_servers, "--connect-url", url,
+            "--command-config", file, "--worker-config", worker,
+        )  # fmt: skip
+        findings = json.loads(ran.stdout)["data"]["findings"]
+        assert [each["id"] for each in findings if each["severity"] != "info"] == found
+        assert CANARY not in ran.stdout + ran.stderr

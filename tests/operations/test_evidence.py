@@ -64,6 +64,7 @@ def test_without_brokers_each_of_their_facts_says_so_and_no_other() -> None:
     names |= {
         "clock",
         "broker_releases",
+        "finalized_features",
         "leaderless",
         "transactional_ids",
         "idle_since",
@@ -113,6 +114,11 @@ def test_the_leaders_id_is_described_and_partitions_of_its_open_transaction_are_
     )
     assert found.transactions == {LEADER: OPEN}
     assert found.leaderless == {TopicPartition("t", 0)}
+
+
+def test_finalized_features_reach_the_rules() -> None:
+    assert evidence(finalized_features={"transaction.version": 1}).finalized_features == {"transaction.version": 1}
+    assert evidence(finalized_features=Skipped("gone")).finalized_features == Skipped("gone")
 
 
 def test_ids_that_nobody_describes_have_one_reason() -> None:

@@ -18,6 +18,7 @@ from eosctl.model.transaction_log import TransactionLogRecords
 from eosctl.model.transactions import ListedTransactions, TransactionListing, TransactionState
 from eosctl.operations.snapshot import SnapshotRequest, save_snapshot, show_snapshot, take_snapshot
 from eosctl.sources.live_connect import NO_BROKERS, NO_WORKERS
+from eosctl.sources.saved_cluster import SavedCluster
 from tests.fake_cluster import FakeCluster
 from tests.operations.quiet import session_with
 
@@ -127,3 +128,13 @@ def test_a_file_holds_what_was_read_and_shows_what_it_was_saved_with(tmp_path) -
         "offsets: topics connect-offsets",
         "config topic: facts",
     }
+
+
+def test_a_saved_cluster_answers_the_finalized_features_that_were_read() -> None:
+    levels = {"transaction.version": 1}
+    saved = SavedCluster(snapshot(finalized_features=levels))
+    assert saved.finalized_features() == levels
+    assert "finalized features" in saved.coverage.asked
+    unread = SavedCluster(snapshot(finalized_features=Skipped("gone")))
+    assert unread.finalized_features() == Skipped("gone")
+    assert [each.what for each in unread.coverage.gaps] == ["finalized features"]

@@ -1,5 +1,6 @@
-"""The classes and methods that rules name as their sources, and the messages that errors are known by, are in Kafka's
-jars.
+"""The classes and methods that rules and errors name as their sources, and the messages by which errors are known.
+
+They are in Kafka's jars.
 """
 
 import re
@@ -15,21 +16,22 @@ from eosctl.sandbox.jars import resolve_jars
 
 pytestmark = pytest.mark.matrix
 NAMED = re.compile(r"\b([A-Z]\w+)\.(\w+)(?: \(from (\d\.\d) on\))?")
+SOURCES = {rule.id: rule.kind.source for rule in RULES} | {each.id: each.source for each in ERROR_PATTERNS}
 UTF8 = b"\x01"
 """What begins a name in a class file's constant pool, before its length in two bytes."""
 
 
-def test_every_rule_names_what_decides_in_kafka() -> None:
+def test_every_rule_and_every_error_names_what_decides_in_kafka() -> None:
     left_out = {"EOS003"}  # it names Kafka's issues in each finding
-    assert [rule.id for rule in RULES if rule.id not in left_out and not NAMED.search(rule.kind.source)] == []
+    assert [each for each, source in SOURCES.items() if each not in left_out and not NAMED.search(source)] == []
 
 
-def test_what_rules_name_is_in_kafka_s_jars(kafka_version: str) -> None:
+def test_what_rules_and_errors_name_is_in_kafka_s_jars(kafka_version: str) -> None:
     known = dict(classes(kafka_version))
     wrong = [
-        (rule.id, f"{name}.{member}")
-        for rule in RULES
-        for name, member, since in NAMED.findall(rule.kind.source)
+        (each, f"{name}.{member}")
+        for each, source in SOURCES.items()
+        for name, member, since in NAMED.findall(source)
         if not since or KafkaVersion.parse(kafka_version) >= KafkaVersion.parse(since)
         if UTF8 + len(member).to_bytes(2, "big") + member.encode() not in known.get(name, b"")
     ]
@@ -80,7 +82,7 @@ def test_what_errors_are_known_by_is_in_kafka_s_jars(kafka_version: str) -> None
 
 def classes(kafka_version: str) -> Iterator[tuple[str, bytes]]:
     """The class files by simple name: those of nested classes, and of classes of one name, behind each other."""
-    wanted = {name for rule in RULES for name, *_ in NAMED.findall(rule.kind.source)}
+    wanted = {name for source in SOURCES.values() for name, *_ in NAMED.findall(source)}
     found: dict[str, bytes] = {}
     for name, code in opened(kafka_version, wanted.__contains__):
         found[name] = found.get(name, b"") + code

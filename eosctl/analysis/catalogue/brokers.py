@@ -69,6 +69,22 @@ REPARTITIONED: Final = FindingKind(
     source="TransactionStateManager.partitionFor, "
     "TransactionStateManager.validateTransactionTopicPartitionCountIsStable",
 )
+OLD_TRANSACTIONS: Final = FindingKind(
+    id="EOS046",
+    name="transaction-version-low",
+    title="transaction.version below 2",
+    severity=Severity.WARNING,
+    cause="The feature transaction.version decides what clients and brokers of 4.0 and newer do. At 2 each transaction "
+    "has a producer epoch of its own, so that a late batch of one transaction is refused in the next, and brokers add "
+    "a partition to the transaction with its first batch, in one request less (KIP-890, part 2). Below 2 an epoch "
+    "serves for all transactions of a producer, and brokers only verify that some transaction is open. New clusters "
+    "have 2; one that was upgraded keeps what it had until it is raised.",
+    fix="once all brokers and controllers run 4.0 or newer for good: kafka-features.sh --bootstrap-server <broker> "
+    "upgrade --feature transaction.version=2. Producers that run take it over once they have "
+    "connected again; a restart of the task does that at once",
+    source="KIP-890, KIP-1022; TransactionManager.maybeUpdateTransactionV2Enabled (from 4.0 on), "
+    "TransactionVersion.supportsEpochBump (from 4.0 on)",
+)
 KINDS: Final = (
     UNUSABLE,
     LEADERLESS,
@@ -76,4 +92,5 @@ KINDS: Final = (
     VERIFY,
     EXPIRES,
     REPARTITIONED,
+    OLD_TRANSACTIONS,
 )

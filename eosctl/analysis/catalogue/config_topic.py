@@ -75,9 +75,12 @@ FATAL_RECORD: Final = FindingKind(
     name="fatal-record",
     title="record that keeps workers from starting",
     severity=Severity.ERROR,
-    cause="Some malformed records end a worker that starts.",
-    fix="set cleanup.policy=compact on the topic: the log cleaner removes records without key",
-    source="KafkaConfigBackingStore.onCompletion",
+    cause="Some malformed records end a worker that starts. One that runs loses the rest of what it read in the same "
+    "poll; before 3.9 it reads nothing more of the topic at all (`Unexpected exception in Thread[KafkaBasedLog Work "
+    "Thread`), and cannot be restarted meanwhile.",
+    fix="before any worker is restarted, set cleanup.policy=compact on the topic: the log cleaner removes records "
+    "without key, once their segment is closed (segment.ms, 7 days: lower it for a while)",
+    source="KafkaConfigBackingStore.onCompletion, KafkaBasedLog.poll, Cleaner.shouldRetainRecord",
     commands=("inspect-config",),
 )
 MALFORMED_RECORD: Final = FindingKind(

@@ -149,7 +149,9 @@ OPEN_TRANSACTION: Final = FindingKind(
     name="open-transaction",
     title="open transaction blocks an offsets topic",
     severity=Severity.WARNING,
-    cause="Tasks read committed, and wait for an open transaction before they start.",
+    cause="Tasks of workers that are enabled, and all tasks whose offsets topic is their own, read committed, and wait "
+    "for an open transaction before they start. While no worker is enabled, nobody waits for one in the workers' "
+    "topic, and it is an info.",
     fix="nothing, if it is a commit in progress: look again; else find its transactional ID and fence it with `eosctl "
     "fence`, or let transaction.timeout.ms pass",
     source="KIP-618; KafkaBasedLog.readToLogEnd",
@@ -181,6 +183,18 @@ PRODUCES_ELSEWHERE: Final = FindingKind(
         "offsets restore",
     ),
 )
+EXPORT_COMMITTED: Final = (
+    "write the committed offset again: `eosctl offsets export <connector>.json --connector <connector> --exactly-once "
+    "enabled`"
+)
+NEVER_COMMITTED: Final = (
+    "(a source partition that never had a committed offset is not in the file: add it with an offset of null)"
+)
+REWRITTEN_BEFORE_CREATION: Final = (
+    f"before a connector of this name is created, {EXPORT_COMMITTED}, then `eosctl offsets restore <connector>.json "
+    f"--connector <connector>` {NEVER_COMMITTED}"
+)
+"""The fix where the connector was deleted."""
 UNCOMMITTED_OFFSET: Final = FindingKind(
     id="EOS092",
     name="uncommitted-offset",
@@ -190,15 +204,13 @@ UNCOMMITTED_OFFSET: Final = FindingKind(
     "whose transaction was aborted or is open, and the records up to it, which no reader of committed records has, are "
     "skipped without a word. Measured: lines 101 to 150 of 150 never came. Workers that are enabled do not see it, so "
     "it is an info there until they go back to preparing or disabled.",
-    fix="write the committed offset again: `eosctl offsets export <connector>.json --connector <connector> "
-    "--exactly-once enabled`, then `eosctl offsets restore <connector>.json --connector <connector> --stop --resume` "
-    "(a source partition that never had a committed offset is not in the file: add it with an offset of null). On the "
-    "way back from enabled keep the source connectors stopped until the roll is over (PUT "
-    "/connectors/<connector>/stop)",
+    fix=f"{EXPORT_COMMITTED}, then `eosctl offsets restore <connector>.json --connector <connector> --stop --resume` "
+    f"{NEVER_COMMITTED}. Without --stop and --resume where the connector was deleted: Connect keeps its offsets, and a "
+    "new one of its name begins there. On the way back from enabled keep the source connectors stopped until the roll "
+    "is over (PUT /connectors/<connector>/stop)",
     older=OlderFix(
         STOPPED_STATE,
-        "write the committed offset again: `eosctl offsets export <connector>.json --connector <connector> "
-        f"--exactly-once enabled`, {DELETED}, `eosctl offsets restore <connector>.json --connector <connector>`, then "
+        f"{EXPORT_COMMITTED}, {DELETED}, `eosctl offsets restore <connector>.json --connector <connector>`, then "
         f"{CREATED_AGAIN}",
     ),
     source="KafkaOffsetBackingStore.configure; measured with 4.3.1",

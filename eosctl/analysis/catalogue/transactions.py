@@ -64,7 +64,8 @@ PREFIX: Final = FindingKind(
     name="transactional-id-prefix",
     title="one connector's name begins another's",
     severity=Severity.WARNING,
-    cause="Transactional IDs are <group.id>-<connector>-<task>, and ACLs know prefixes only.",
+    cause="Transactional IDs are <group.id>-<connector>-<task>. An ACL names one ID or a prefix of IDs, and the prefix "
+    "that holds the IDs of all tasks of one connector holds those of the other, too.",
     fix="grant literal IDs, or give the connectors names of which none begins another",
     source="KIP-618, KIP-290; Worker.taskTransactionalId",
     commands=("acl-plan",),

@@ -77,7 +77,7 @@ DIFFER: Final = FindingKind(
     title="workers' files disagree",
     severity=Severity.ERROR,
     cause="Workers of one group that use different internal topics overwrite each other's state; two groups that use "
-    "the same topics do too.",
+    "the same topics do too. Of a different connect.protocol it is a warning: the group uses the best that all know.",
     fix="give all workers of one Connect cluster the same values, and each Connect cluster its own topics and group.id",
     source="DistributedConfig.transactionalProducerId, WorkerCoordinator.metadata",
 )

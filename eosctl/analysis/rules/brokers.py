@@ -18,6 +18,10 @@ MIN_ISR: Final = "min.insync.replicas"
 VERIFICATION: Final = "transaction.partition.verification.enable"
 PARTITIONS: Final = "transaction.state.log.num.partitions"
 EXPIRATION: Final = "transactional.id.expiration.ms"
+FEATURE: Final = "transaction.version"
+FEATURE_SINCE: Final = KafkaVersion(4, 0)
+PER_TRANSACTION: Final = 2
+"""The level of `transaction.version` from which on each transaction has an epoch of its own."""
 DAY_MS: Final = 86_400_000
 LOG: Final = "__transaction_state"
 UP: Final = frozenset({"preparing", "enabled"})
@@ -161,6 +165,18 @@ def _repartitioned(evidence: Evidence) -> Iterator[Finding | Skipped]:
             return
 
 
+def _old_transactions(evidence: Evidence) -> Iterator[Finding]:
+    features, releases = evidence.finalized_features, evidence.broker_releases
+    if isinstance(features, Skipped) or isinstance(releases, Skipped):
+        return
+    if any(not isinstance(each, Skipped) and each.at_least < FEATURE_SINCE for each in releases.values()):
+        return  # a rolling upgrade that has not ended: none can raise it before
+    level = features.get(FEATURE, 0)
+    if level < PER_TRANSACTION:
+        message = f"{FEATURE} is finalized at {level}: producers keep one epoch for all their transactions"
+        yield kinds.OLD_TRANSACTIONS.finding("brokers", message, {"transaction_version": level})
+
+
 RULES: Final = (
     Rule(
         kinds.UNUSABLE,
@@ -200,5 +216,12 @@ RULES: Final = (
         "Has the transaction log the number of partitions that it was created with?",
         needs=("brokers", "transaction_log"),
         check=_repartitioned,
+    ),
+    Rule(
+        kinds.OLD_TRANSACTIONS,
+        "Has each transaction a producer epoch of its own?",
+        needs=("finalized_features", "broker_releases"),
+        check=_old_transactions,
+        versions=Versions(Whose.BROKERS, since=FEATURE_SINCE),
     ),
 )

@@ -34,3 +34,12 @@ def clients_of(evidence: Evidence, connector: str, role: ClientRole, *, exactly_
     config = ConnectorConfig(connector, as_properties(evidence.config(connector)))
     for worker in workers_of(evidence):
         yield connector_client(worker, config, role, exactly_once=exactly_once)
+
+
+def servers_elsewhere(evidence: Evidence, connector: str) -> frozenset[str] | None:
+    """The bootstrap.servers that the tasks' producers have instead of the worker's; None where they have the worker's.
+
+    Those of the first worker that gives them others: its tasks have their transactional IDs and output topics there.
+    """
+    clients = clients_of(evidence, connector, ClientRole.PRODUCER, exactly_once=True)
+    return next((each.bootstrap_servers for each in clients if each.servers_of_its_own), None)

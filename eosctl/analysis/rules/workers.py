@@ -15,11 +15,12 @@ from eosctl.model.skipped import Skipped
 ALL: Final = frozenset({"preparing", "enabled", "disabled"})
 DRAFT_SETTING: Final = "exactly.once.source.enabled"
 DRAFT_RECORD: Final = "tasks-count-"
+PROTOCOL: Final = "connect.protocol"
 SAME_IN_ALL: Final = (
     *("group.id", "config.storage.topic", "offset.storage.topic", "status.storage.topic"),
-    "connect.protocol",
+    PROTOCOL,
 )
-DEFAULTS: Final = {"connect.protocol": "sessioned"}
+DEFAULTS: Final = {PROTOCOL: "sessioned"}
 SERVERS: Final = "bootstrap.servers"
 
 
@@ -127,9 +128,7 @@ def _differ(evidence: Evidence) -> Iterator[Finding | Skipped]:
         values = {name: each.get(key, DEFAULTS.get(key)) for name, each in files.items()}
         values = {name: value for name, value in values.items() if value is not None}
         if len(set(values.values())) > 1:
-            yield kinds.DIFFER.finding(
-                key, f"the workers' files set {key} to different values", {"values": dict(values)}
-            )
+            yield _differing(key, values)
     servers = {name: server_set(text) for name, text in evidence.configured(SERVERS).items()}
     first = next(iter(servers.values()), frozenset[str]())
     others = [name for name, each in servers.items() if each.isdisjoint(first)]
@@ -137,6 +136,14 @@ def _differ(evidence: Evidence) -> Iterator[Finding | Skipped]:
         yield Skipped(
             f"whether {SERVERS} of {others[0]} leads to the same Kafka cluster as that of {next(iter(servers))}"
         )
+
+
+def _differing(key: str, values: Mapping[str, str | None]) -> Finding:
+    message = f"the workers' files set {key} to different values"
+    if key != PROTOCOL:
+        return kinds.DIFFER.finding(key, message, {"values": dict(values)})
+    message += ": the group uses the best that all of them know, and signs requests only where that is sessioned"
+    return kinds.DIFFER.finding(key, message, {"values": dict(values)}, severity=Severity.WARNING)
 
 
 def _plugins(evidence: Evidence) -> Iterator[Finding | Skipped]:

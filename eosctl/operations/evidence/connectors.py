@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Final
 
 from eosctl.analysis.output_topics import output_topics
+from eosctl.analysis.rules.client_configs import servers_elsewhere
 from eosctl.model.acls import PatternType
-from eosctl.model.client_configs import server_set
 from eosctl.model.client_properties import Property
 from eosctl.model.client_roles import ConnectorConfig
 from eosctl.model.evidence import Evidence, Groups, Outputs
@@ -17,7 +17,6 @@ from eosctl.model.skipped import Skipped, not_asked
 from eosctl.sources.cluster_reader import ClusterReader, Servers
 
 OWN_OFFSETS: Final = "offsets.storage.topic"
-ELSEWHERE: Final = "producer.override.bootstrap.servers"
 
 
 def with_connectors(reader: ClusterReader, known: Evidence, active: Outputs | Skipped) -> Evidence:
@@ -52,7 +51,7 @@ def _outputs(known: Evidence, active: Outputs | Skipped) -> Outputs:
         config = known.config(name)
         seen = active if isinstance(active, Skipped) else active.get(name, ())
         configured = set(_configured(name, config))
-        if ELSEWHERE in config:
+        if servers_elsewhere(known, name) is not None:
             found[name] = not_asked(f"{name} writes to another Kafka cluster: ask there")
         elif isinstance(seen, Skipped):
             found[name] = tuple(sorted(configured)) or seen
@@ -90,11 +89,8 @@ def _other_groups(reader: ClusterReader, known: Evidence) -> Groups | Skipped:
 
 
 def _groups_elsewhere(reader: ClusterReader, known: Evidence) -> Groups | Skipped:
-    servers: dict[str, Servers] = {
-        name: server_set(str(known.config(name)[ELSEWHERE]))
-        for name in known.sources()
-        if ELSEWHERE in known.config(name)
-    }
+    found = {name: servers_elsewhere(known, name) for name in known.sources()}
+    servers: dict[str, Servers] = {name: each for name, each in found.items() if each is not None}
     if isinstance(known.group_id, Skipped):
         return known.group_id
     return reader.groups_elsewhere(known.group_id, servers) if servers else {}

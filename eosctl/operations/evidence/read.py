@@ -91,6 +91,7 @@ def _with_brokers(
         inspection=inspection,
         brokers=reader.broker_settings(),
         broker_releases=reader.broker_releases(),
+        finalized_features=reader.finalized_features(),
         internal_topics=tuple(reader.internal_topic(role, name) for role, name in topics.items()),
         transaction_log=reader.transaction_log_topic(),
         transactional_ids=listed
@@ -124,6 +125,7 @@ def read_cluster_evidence(
         group=group_id if isinstance(group_id, Skipped) else reader.connect_group(group_id),
         brokers=reader.broker_settings(),
         broker_releases=reader.broker_releases(),
+        finalized_features=reader.finalized_features(),
         internal_topics=tuple(reader.internal_topic(role, name) for role, name in topics.items()),
         transaction_log=reader.transaction_log_topic(),
         leaderless=transactions if isinstance(transactions, Skipped) else leaderless(reader, transactions),

@@ -50,6 +50,7 @@ def without_brokers(evidence: Evidence, reason: Skipped) -> Evidence:
         inspection=reason,
         brokers=reason,
         broker_releases=reason,
+        finalized_features=reason,
         internal_topics=reason,
         transaction_log=reason,
         transactions=reason,
