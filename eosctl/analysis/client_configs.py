@@ -33,7 +33,6 @@ from eosctl.model.client_configs import (
     merged,
     server_set,
     stripped,
-    whole,
 )
 from eosctl.model.client_keys import MIRROR_CLIENT_KEYS
 from eosctl.model.client_properties import Property
@@ -41,6 +40,7 @@ from eosctl.model.client_roles import ClientRole, ConnectorConfig, WorkerConfig
 from eosctl.model.names import ConnectorTaskId, task_transactional_id
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import KafkaVersion
+from eosctl.model.whole_numbers import whole
 
 Properties = Mapping[str, Property]
 

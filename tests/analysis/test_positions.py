@@ -90,6 +90,8 @@ def test_an_offset_is_described_in_its_connectors_own_terms(
         (PG, mysql(gtids=f"{UUID}:1-5"), mysql(gtids=f"{OTHER}:1-5"), INCOMPARABLE),
         (PG, mysql(gtids=f"{UUID}:1-5"), mysql(gtids=f"{UUID}:1-5", pos=9), SAME),
         (PG, mysql(gtids=f"{UUID}:1-5"), mysql(), INCOMPARABLE),
+        (PG, mysql(gtids=f"{UUID}:1-5"), mysql(gtids=f"{UUID}:1-{'9' * 5_000}"), INCOMPARABLE),
+        (PG, mysql(), mysql(f"bin.{'9' * 5_000}"), INCOMPARABLE),
         (SQL, {"commit_lsn": "00000027:00000758:0003"}, {"commit_lsn": "00000027:0000075A:0001"}, AFTER),
         (SQL, {"commit_lsn": "NULL"}, {"commit_lsn": "00000027:0000075A:0001"}, AFTER),
         (SQL, {"commit_lsn": "odd"}, {"commit_lsn": "00000027:0000075A:0001"}, INCOMPARABLE),

@@ -102,6 +102,31 @@ def test_an_interval_is_held_against_the_timeout_that_is_in_force_and_both_have_
 
 
 @pytest.mark.parametrize(
+    ("config", "settings", "why"),
+    [
+        ({"transaction.boundary.interval.ms": "${env:T}"}, {}, "transaction.boundary.interval.ms of x is ${env:T}, a"),
+        ({"transaction.boundary.interval.ms": "often"}, {}, "interval.ms of x is 'often', not a whole number"),
+        ({}, {"offset_flush_interval_ms": "often"}, f"offset.flush.interval.ms of {A} is 'often', not a whole number"),
+    ],
+)
+def test_an_interval_that_is_no_number_is_said_with_its_place(config, settings, why) -> None:
+    said = answer("EOS105", but(inspection=inspection(**INTERVAL | config), worker_files=files(**settings)))
+    assert (said.outcome, said.complete, why in said.cannot_tell[0]) == ("cannot tell", False, True)
+
+
+@pytest.mark.parametrize(
+    ("rule", "key", "outcome"),
+    [
+        ("EOS103", "producer.override.retries", "found"),
+        ("EOS104", f"producer.override.{TIMEOUT}", "cannot tell"),
+        ("EOS030", "admin.override.retry.backoff.ms", "cannot tell"),
+    ],
+)
+def test_a_number_of_thousands_of_digits_is_none(rule, key, outcome) -> None:
+    assert answer(rule, but(inspection=inspection(**{key: "9" * 5_000}))).outcome == outcome
+
+
+@pytest.mark.parametrize(
     ("settings", "found"),
     [
         ({"source.consumer.isolation.level": "read_committed"}, False),

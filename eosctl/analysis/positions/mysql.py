@@ -13,7 +13,8 @@ from eosctl.analysis.positions.reader import PositionReader, order_of
 from eosctl.model.offsets import SourceOffset
 from eosctl.model.positions import Order
 
-_FILE: Final = re.compile(r"(.*\.)([0-9]+)")
+_FILE: Final = re.compile(r".*\.([0-9]{1,19})")
+_INTERVAL: Final = re.compile(r"([0-9]{1,19})(?:-([0-9]{1,19}))?")
 
 
 def _describe(offset: SourceOffset) -> str:
@@ -34,7 +35,7 @@ def _compare(before: SourceOffset, after: SourceOffset) -> Order:
 def _place(offset: SourceOffset) -> object:
     found = _FILE.fullmatch(str(offset["file"]))
     numbers = offset["pos"], offset.get("event", 0), offset.get("row", 0)
-    return None if found is None else (int(found[2]), *numbers)
+    return None if found is None else (int(found[1]), *numbers)
 
 
 def _intervals(gtids: str) -> Mapping[str, list[tuple[int, int]]] | None:
@@ -43,10 +44,10 @@ def _intervals(gtids: str) -> Mapping[str, list[tuple[int, int]]] | None:
     for part in gtids.replace("\n", "").split(","):
         server, *ranges = part.strip().split(":")
         for each in ranges:
-            first, _, last = each.partition("-")
-            if not first.isdecimal() or not (last or first).isdecimal():
+            found = _INTERVAL.fullmatch(each)
+            if found is None:
                 return None
-            sets.setdefault(server, []).append((int(first), int(last or first)))
+            sets.setdefault(server, []).append((int(found[1]), int(found[2] or found[1])))
         if not ranges:
             return None
     return sets
