@@ -150,3 +150,18 @@ def test_brokers_that_disagree_with_the_transaction_log_are_one_finding() -> Non
     assert len(answer("EOS045", but(transaction_log=transaction_log(partitions=60))).findings) == 1
     assert answer("EOS045", but(transaction_log=None)).outcome == "fine"
     assert answer("EOS045", but(brokers={0: Skipped("denied")})).outcome == "cannot tell"
+
+
+@pytest.mark.parametrize(
+    ("rule", "facts"),
+    [
+        ("EOS040", {"transaction_log": transaction_log(min_insync_replicas="many")}),
+        ("EOS042", {"transaction_log": transaction_log(min_insync_replicas="many")}),
+        ("EOS045", {"brokers": {0: BROKER | {"transaction.state.log.num.partitions": "many"}}}),
+        ("EOS150", {"topics": {"out": TopicFacts("out", 1, 3, {"min.insync.replicas": "many"})}}),
+        ("EOS151", {"topics": {"out": TopicFacts("out", 1, 3, {"min.insync.replicas": "many"})}}),
+    ],
+)
+def test_a_setting_of_brokers_and_topics_that_is_no_number_cannot_be_told(rule: str, facts: dict[str, object]) -> None:
+    said = answer(rule, but(**facts))
+    assert (said.outcome, "is 'many', which is no whole number" in said.cannot_tell[0]) == ("cannot tell", True)
