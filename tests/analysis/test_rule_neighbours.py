@@ -1,5 +1,7 @@
 """What rules make of what surrounds a connector: plugins, policies, topics, boundaries, and other groups."""
 
+from dataclasses import replace
+
 import pytest
 
 from eosctl.model.evidence import ConnectGroup, GroupMember
@@ -13,7 +15,8 @@ from tests.analysis.evidence import BROKER, FILE, A, B, answer, but, inspection,
 POLICY = "connector.client.config.override.policy"
 SIGNATURE, VERIFICATION = "inter.worker.signature.algorithm", "inter.worker.verification.algorithms"
 OWN = {"offsets.storage.topic": "own"}
-ELSEWHERE = {"producer.override.bootstrap.servers": "there:9092"}
+ELSEWHERE = {"producer.override.bootstrap.servers": "there:9092, there:9093"}
+SAME = {"bootstrap.servers": "there:9093,there:9092"}
 
 
 @pytest.mark.parametrize(("used", "severity"), [("org.example.Source", Severity.WARNING), ("other", Severity.INFO)])
@@ -74,6 +77,23 @@ def test_a_connector_s_own_offsets_topic_is_held_to_what_the_workers_is(facts: T
     assert [each.subject for each in answer(found, evidence).findings] == ["own"]
     elsewhere = but(inspection=inspection(**OWN, **ELSEWHERE), topics={"own": facts})
     assert answer(found, elsewhere).outcome == "fine"
+    assert answer(found, replace(elsewhere, worker_files={A: FILE | SAME})).findings != ()
+
+
+@pytest.mark.parametrize(
+    ("config", "files", "outcome"),
+    [
+        ({}, {}, "found"),
+        (ELSEWHERE, {}, "cannot tell"),
+        (ELSEWHERE, SAME, "found"),
+        ({}, {"bootstrap.servers": "here:9092", "producer.bootstrap.servers": "there:9092"}, "cannot tell"),
+        ({"producer.override.bootstrap.servers": "${env:SERVERS}"}, SAME, "cannot tell"),
+    ],
+)
+def test_ids_are_asked_for_here_unless_the_producers_have_other_servers(config, files, outcome) -> None:
+    """Those of the workers, in any order and wherever they are given, are no other ones."""
+    evidence = but(inspection=inspection(**config), worker_files={A: FILE | files}, transactions={})
+    assert answer("EOS111", evidence).outcome == outcome
 
 
 def test_an_own_offsets_topic_that_no_task_needed_yet_need_not_exist() -> None:
@@ -101,6 +121,14 @@ def test_what_is_missing_is_restored_by_a_way_that_the_workers_know() -> None:
 def test_a_connector_that_ends_its_transactions_needs_a_timeout_that_somebody_chose(config, files, outcome) -> None:
     evidence = but(inspection=inspection(**config), worker_files={A: FILE | files})
     assert answer("EOS109", evidence).outcome == outcome
+
+
+def test_a_timeout_that_only_one_worker_chose_is_chosen_on_that_worker_alone() -> None:
+    chosen = {A: FILE | {"producer.transaction.timeout.ms": "600000"}, B: FILE}
+    evidence = but(inspection=inspection(**{"transaction.boundary": "connector"}), worker_files=chosen)
+    assert answer("EOS109", evidence).outcome == "found"
+    unread = answer("EOS109", replace(evidence, worker_files=not_asked("no file was given")))
+    assert (unread.outcome, unread.complete) == ("cannot tell", True)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Final
 from eosctl.analysis.catalogue import connectors as kinds
 from eosctl.analysis.client_configs import refused_by_producer
 from eosctl.analysis.connect_requests import for_connector, put_config, restart_tasks
-from eosctl.analysis.rules.client_configs import clients_of
+from eosctl.analysis.rules.client_configs import clients_of, connector_config, servers_elsewhere
 from eosctl.analysis.rules.workers import probes
 from eosctl.model.client_configs import ClientConfig, known_number
 from eosctl.model.client_properties import Property
@@ -28,7 +28,6 @@ FORCED: Final = {
 """The overrides that workers with exactly-once replace."""
 TIMEOUT: Final = "transaction.timeout.ms"
 MAX_TIMEOUT: Final = "transaction.max.timeout.ms"
-MIRROR_SOURCE: Final = "org.apache.kafka.connect.mirror.MirrorSourceConnector"
 ISOLATION: Final = "isolation.level"
 SAYS_NOTHING: Final = "does not implement the API required for preflight validation"
 """A connector that answers null, as FileStreamSource did until 3.3: that is unknown and not unsupported."""
@@ -128,10 +127,9 @@ def _timeout(evidence: Evidence) -> Iterator[Finding | Skipped]:
     limits, skipped = _limits(evidence)
     yield from skipped
     for name, _ in _configs(evidence):
-        clients = list(clients_of(evidence, name, ClientRole.PRODUCER, exactly_once=True))
-        known, unknown = _timeouts(clients)
+        known, unknown = _timeouts(clients_of(evidence, name, ClientRole.PRODUCER, exactly_once=True))
         yield from unknown
-        if any(each.servers_of_its_own for each in clients):
+        if servers_elsewhere(evidence, name) is not None:
             yield not_asked(f"{name} writes to other bootstrap.servers, and {MAX_TIMEOUT} there was not read")
         elif limits and max(known, default=0) > min(limits):
             message = (
@@ -192,8 +190,8 @@ def _interval_ms(evidence: Evidence, connector: str) -> int | Skipped:
 
 
 def _mirror(evidence: Evidence) -> Iterator[Finding | Skipped]:
-    for name, config in _configs(evidence):
-        if _text(config, "connector.class") not in {MIRROR_SOURCE, "MirrorSourceConnector", "MirrorSource"}:
+    for name, _ in _configs(evidence):
+        if connector_config(evidence, name).class_name != "MirrorSource":
             continue
         client = next(clients_of(evidence, name, ClientRole.MIRROR_SOURCE_CONSUMER, exactly_once=True))
         level = client.setting(ISOLATION)

@@ -6,6 +6,7 @@ from typing import Final
 from eosctl.analysis.catalogue import topics as kinds
 from eosctl.analysis.cleanup_policy import cleanup_policy_finding
 from eosctl.analysis.connect_requests import for_connector
+from eosctl.analysis.rules.client_configs import servers_elsewhere
 from eosctl.model.counts import counted
 from eosctl.model.evidence import Evidence, InternalTopic
 from eosctl.model.report import Finding
@@ -18,7 +19,6 @@ ALL: Final = frozenset({"preparing", "enabled", "disabled"})
 OWN: Final = "connector's own offsets"
 HELD: Final = {"config": "connectors", "offsets": "offsets", "status": "statuses", OWN: "offsets"}
 OWN_TOPIC: Final = "offsets.storage.topic"
-ELSEWHERE: Final = "producer.override.bootstrap.servers"
 POLICY: Final = "cleanup.policy"
 
 
@@ -30,8 +30,8 @@ def _own_topics(evidence: Evidence) -> Iterator[tuple[str, InternalTopic]]:
     """Each connector that keeps its offsets in a topic of its own in the workers' Kafka cluster, with that topic."""
     workers = {topic.name for topic in _topics(evidence)}
     for name in evidence.sources():
-        config, topic = evidence.config(name), evidence.config(name).get(OWN_TOPIC)
-        if topic is not None and str(topic) not in workers and ELSEWHERE not in config:
+        topic = evidence.config(name).get(OWN_TOPIC)
+        if topic is not None and str(topic) not in workers and servers_elsewhere(evidence, name) is None:
             topics = evidence.topics
             facts = topics if isinstance(topics, Skipped) else topics.get(str(topic))
             yield name, InternalTopic(OWN, str(topic), facts)

@@ -5,6 +5,7 @@ from typing import Final
 
 from eosctl.analysis.catalogue import transactions as kinds
 from eosctl.analysis.connect_requests import restart_tasks
+from eosctl.analysis.rules.client_configs import servers_elsewhere
 from eosctl.analysis.rules.workers import probes
 from eosctl.model.clock import ClusterClock
 from eosctl.model.counts import counted
@@ -18,7 +19,6 @@ from eosctl.model.transactions import TransactionDescription, TransactionState
 from eosctl.model.whole_numbers import whole_number
 
 SHOWN: Final = 10
-ELSEWHERE: Final = "producer.override.bootstrap.servers"
 EXPIRATION: Final = "transactional.id.expiration.ms"
 LAST_PART: Final = 7
 """An ID is near expiry in the last seventh of its time: a day of the default week."""
@@ -57,7 +57,7 @@ def _no_task_id(evidence: Evidence) -> Iterator[Finding | Skipped]:
     if not enabled or others or unknown or evidence.silent:
         return
     for name in evidence.sources():
-        if ELSEWHERE in evidence.config(name):
+        if servers_elsewhere(evidence, name) is not None:
             yield not_asked(f"{name} writes to another Kafka cluster, whose coordinators have its IDs: ask there")
             continue
         status = statuses.get(name)
