@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from eosctl.analysis.positions.reader import PositionReader, order_of
+from eosctl.analysis.positions.snapshots import is_snapshot
 from eosctl.model.offsets import SourceOffset
 from eosctl.model.positions import Order
 
@@ -20,7 +21,7 @@ _INTERVAL: Final = re.compile(r"([0-9]{1,19})(?:-([0-9]{1,19}))?")
 def _describe(offset: SourceOffset) -> str:
     words = f"{offset['file']} position {offset['pos']}"
     words += f", GTIDs {offset['gtids']}" if offset.get("gtids") else ""
-    return f"snapshot at {words}" if offset.get("snapshot") not in (None, False, "false") else words
+    return f"snapshot at {words}" if is_snapshot(offset) else words
 
 
 def _compare(before: SourceOffset, after: SourceOffset) -> Order:
