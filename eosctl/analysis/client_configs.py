@@ -113,15 +113,14 @@ def connector_client(
         signals = merged(stripped(connector.properties, prefix) for prefix in ("signal.kafka.", "signal.consumer."))
         return ClientConfig(role, connector.name, signals, worker.version)
     kind = KINDS[role]
-    overrides = stripped(connector.properties, f"{kind}.override.")
-    refused = tuple(sorted(key for key in overrides if not may_override(worker, key)))
-    accepted = {key: each for key, each in overrides.items() if key not in refused}
+    own = stripped(connector.properties, f"{kind}.override.")
+    accepted = {key: each for key, each in own.items() if may_override(worker, key)}
     last = (accepted, _metrics_context(worker)) if kind == ADMIN else (_metrics_context(worker), accepted)
     found = merged((*_worker_layers(worker, ConnectorTaskId(connector.name, task), role), *last))
     found |= _workers_servers(found, worker)
     if exactly_once or worker.unread is None:
         found |= _set_by_role(found, worker, ConnectorTaskId(connector.name, task), role, exactly_once)
-    return ClientConfig(role, connector.name, found, worker.version, refused, worker.unread)
+    return ClientConfig(role, connector.name, found, worker.version, worker.unread)
 
 
 def _worker_layers(worker: WorkerConfig, task: ConnectorTaskId, role: ClientRole) -> tuple[Properties, ...]:

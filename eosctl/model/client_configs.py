@@ -52,16 +52,14 @@ SINCE: Final[Mapping[str, KafkaVersion]] = {"retry.backoff.max.ms": KafkaVersion
 class ClientConfig:
     """The configuration of one client, for a role of a connector (or of none): properties with their origin.
 
-    version is the worker's. refused are the connector's overrides that the worker's policy refuses: such a client is
-    never made. unread is why the worker's own settings are not known (None: they are); then properties holds only
-    what no worker setting can change.
+    version is the worker's. unread is why the worker's own settings are not known (None: they are); then properties
+    holds only what no worker setting can change.
     """
 
     role: ClientRole
     connector: str | None
     properties: Mapping[str, Property]
     version: KafkaVersion = NEWEST
-    refused: tuple[str, ...] = ()
     unread: Skipped | None = None
 
     def get(self, key: str) -> str | None:
