@@ -35,7 +35,7 @@ from eosctl.model.client_configs import (
     stripped,
 )
 from eosctl.model.client_keys import MIRROR_CLIENT_KEYS
-from eosctl.model.client_properties import Property
+from eosctl.model.client_properties import Property, listed
 from eosctl.model.client_roles import ClientRole, ConnectorConfig, WorkerConfig
 from eosctl.model.names import ConnectorTaskId, task_transactional_id
 from eosctl.model.skipped import Skipped
@@ -226,8 +226,7 @@ def may_override(worker: WorkerConfig, key: str) -> bool:
     if policy == "Principal":
         return key in PRINCIPAL_ONLY
     if policy == "Allowlist":
-        allowlist = worker.get("connector.client.config.override.allowlist")
-        return key in {each.strip() for each in allowlist.split(",")}
+        return key in listed(worker.get("connector.client.config.override.allowlist"))
     return policy != "None"
 
 

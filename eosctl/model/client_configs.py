@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from eosctl.model.client_properties import HIDDEN, REFERENCE, Property
+from eosctl.model.client_properties import HIDDEN, REFERENCE, Property, listed
 from eosctl.model.client_roles import ClientRole
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import NEWEST, KafkaVersion
@@ -146,5 +146,5 @@ def stripped(properties: Mapping[str, Property], prefix: str) -> dict[str, Prope
 
 
 def server_set(text: str) -> frozenset[str]:
-    """bootstrap.servers as Kafka splits a list: at commas, blanks dropped."""
-    return frozenset(word.strip() for word in text.split(",") if word.strip())
+    """The addresses in bootstrap.servers."""
+    return frozenset(listed(text))
