@@ -9,7 +9,7 @@ from eosctl.model.names import ConnectorTaskId
 from eosctl.model.report import Severity
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.topics import TopicFacts
-from eosctl.model.workers import ConnectorStatus
+from eosctl.model.workers import ConnectorStatus, TaskStatus
 from tests.analysis.evidence import BROKER, FILE, A, B, answer, but, inspection, transaction_log, worker
 
 POLICY = "connector.client.config.override.policy"
@@ -32,7 +32,7 @@ def test_a_plugin_that_differs_counts_where_a_connector_uses_it(used: str, sever
 def test_kafka_s_own_plugins_have_the_version_of_their_worker() -> None:
     mirror = "org.apache.kafka.connect.mirror.MirrorSourceConnector"
     mixed = {A: worker(A, plugins={mirror: "4.3.1"}), B: worker(B, "3.9.2", plugins={mirror: "3.9.2"})}
-    assert answer("EOS019", but(workers=mixed)).outcome == "fine"
+    assert answer("EOS019", but(workers=mixed)).findings == ()
 
 
 @pytest.mark.parametrize(
@@ -100,6 +100,8 @@ def test_an_own_offsets_topic_that_no_task_needed_yet_need_not_exist() -> None:
     stopped = {"x": ConnectorStatus("x", "source", "STOPPED", ())}
     never = but(inspection=inspection(**OWN), topics={"own": None}, statuses=stopped)
     assert answer("EOS055", never).outcome == "fine"
+    workers = but(inspection=inspection(**{"offsets.storage.topic": "connect-offsets"}), topics={})
+    assert answer("EOS055", workers).outcome == "fine", "that is the workers'"
     assert answer("EOS050", never).outcome == "fine"
 
 
@@ -135,6 +137,7 @@ def test_a_timeout_that_only_one_worker_chose_is_chosen_on_that_worker_alone() -
     ("facts", "brokers", "severity"),
     [
         (TopicFacts("out", 1, 1, {"min.insync.replicas": "1"}), 1, None),
+        (TopicFacts("out", 1, 1, {"min.insync.replicas": "1", "unclean.leader.election.enable": "true"}), 1, None),
         (TopicFacts("out", 1, 1, {"min.insync.replicas": "1"}), 3, Severity.WARNING),
         (TopicFacts("out", 1, 2, {"min.insync.replicas": "1"}), 3, None),
         (TopicFacts("out", 1, 3, {"min.insync.replicas": "1"}), 3, Severity.INFO),
@@ -167,6 +170,14 @@ def test_a_group_whose_tasks_have_other_ids_shares_none() -> None:
     assert answer("EOS118", but(other_groups={"g-x": group(ConnectorTaskId("y", 0))})).outcome == "fine"
     shared = but(group_id="g-x", statuses={}, other_groups={"g": group(ConnectorTaskId("x-y", 0))})
     assert answer("EOS118", shared).outcome == "fine"
+
+
+def test_the_id_of_another_group_s_leader_is_no_task_s() -> None:
+    """That one is EOS113."""
+    tasks = {"cluster-x": ConnectorStatus("cluster-x", "source", "RUNNING", (TaskStatus(3, "RUNNING", "a:8083"),))}
+    leading = ConnectGroup("Stable", "connect", "sessioned", (GroupMember("1", "http://o", ()),), "http://o")
+    evidence = but(group_id="connect", statuses=tasks, other_groups={"x-3": leading})
+    assert answer("EOS118", evidence).outcome == "fine"
 
 
 def test_a_group_elsewhere_that_has_no_members_or_no_workers_is_nobody() -> None:
