@@ -29,6 +29,11 @@ def test_a_plugin_that_differs_counts_where_a_connector_uses_it(used: str, sever
     assert (found.severity, "has versions 1, 2" in found.message) == (severity, True)
 
 
+def test_a_plugin_that_differs_counts_where_nobody_knows_which_are_used() -> None:
+    differing = but(workers={A: worker(A), B: worker(B, plugins={})}, inspection=Skipped("denied"))
+    assert [each.severity for each in answer("EOS019", differing).findings] == [Severity.WARNING]
+
+
 def test_kafka_s_own_plugins_have_the_version_of_their_worker() -> None:
     mirror = "org.apache.kafka.connect.mirror.MirrorSourceConnector"
     mixed = {A: worker(A, plugins={mirror: "4.3.1"}), B: worker(B, "3.9.2", plugins={mirror: "3.9.2"})}
