@@ -47,6 +47,7 @@ def test_kafka_s_own_plugins_have_the_version_of_their_worker() -> None:
         ({POLICY: "All"}, {POLICY: "org.apache.kafka.connect.connector.policy.AllConnectorClientConfigOverridePolicy"},
          "fine"),
         ({POLICY: "Principal"}, {}, "found"),
+        ({POLICY: "None"}, {POLICY: "None", f"{POLICY[:-6]}allowlist": "acks"}, "fine"),
         ({POLICY: "Allowlist", f"{POLICY[:-6]}allowlist": "acks"}, {POLICY: "Allowlist"}, "found"),
         ({POLICY: "Allowlist", f"{POLICY[:-6]}allowlist": "acks,retries"},
          {POLICY: "Allowlist", f"{POLICY[:-6]}allowlist": "retries, acks"}, "fine"),

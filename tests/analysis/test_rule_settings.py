@@ -297,6 +297,12 @@ def test_a_sink_reads_what_its_override_says_and_else_what_all_workers_do(config
     assert ("found" if said.findings else said.outcome) == outcome
 
 
+def test_a_sink_whose_config_is_not_known_may_read_committed() -> None:
+    statuses = {"y": ConnectorStatus("y", "sink", "RUNNING", ())}
+    said = answer("EOS121", but(statuses=statuses, worker_files={A: FILE}))
+    assert said.cannot_tell == ("the config of y, which may set isolation.level, is not known",)
+
+
 def test_workers_of_one_machine_may_use_its_loopback_address() -> None:
     group = replace(
         HEALTHY.group, members=(GroupMember("1", "http://localhost:1"), GroupMember("2", "http://127.0.0.1:2"))
