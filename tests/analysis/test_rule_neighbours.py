@@ -10,7 +10,7 @@ from eosctl.model.report import Severity
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.topics import TopicFacts
 from eosctl.model.workers import ConnectorStatus, TaskStatus
-from tests.analysis.evidence import BROKER, FILE, A, B, answer, but, inspection, transaction_log, worker
+from tests.analysis.evidence import FILE, A, B, answer, but, inspection, transaction_log, worker
 
 POLICY = "connector.client.config.override.policy"
 SIGNATURE, VERIFICATION = "inter.worker.signature.algorithm", "inter.worker.verification.algorithms"
@@ -139,30 +139,6 @@ def test_a_timeout_that_only_one_worker_chose_is_chosen_on_that_worker_alone() -
     assert (unread.outcome, unread.complete) == ("cannot tell", True)
 
 
-@pytest.mark.parametrize(
-    ("facts", "brokers", "severity"),
-    [
-        (TopicFacts("out", 1, 1, {"min.insync.replicas": "1"}), 1, None),
-        (TopicFacts("out", 1, 1, {"min.insync.replicas": "1", "unclean.leader.election.enable": "true"}), 1, None),
-        (TopicFacts("out", 1, 1, {"min.insync.replicas": "1"}), 3, Severity.WARNING),
-        (TopicFacts("out", 1, 2, {"min.insync.replicas": "1"}), 3, None),
-        (TopicFacts("out", 1, 3, {"min.insync.replicas": "1"}), 3, Severity.INFO),
-        (TopicFacts("out", 1, 3, {"min.insync.replicas": "2", "unclean.leader.election.enable": "true"}), 3,
-         Severity.WARNING),
-        (TopicFacts("out", 1, 3, {"min.insync.replicas": "2", "unclean.leader.election.enable": "false"}), 3, None),
-    ],
-)  # fmt: skip
-def test_an_output_topic_is_thin_where_one_broker_takes_commits_along(facts, brokers, severity) -> None:
-    said = answer("EOS150", but(topics={"out": facts}, brokers=dict.fromkeys(range(brokers), BROKER)))
-    assert [each.severity for each in said.findings] == ([] if severity is None else [severity])
-
-
-def test_an_output_topic_with_too_few_replicas_in_sync_cannot_be_written() -> None:
-    short = TopicFacts("out", 1, 3, {"min.insync.replicas": "2"}, in_sync=1)
-    assert "a partition has 1 in sync" in answer("EOS151", but(topics={"out": short})).findings[0].message
-    assert answer("EOS151", but(topics={"out": None})).outcome == "fine"
-
-
 def test_the_topics_of_a_connector_that_writes_elsewhere_are_asked_there() -> None:
     said = answer("EOS150", but(outputs={"x": not_asked("x writes to another Kafka cluster: ask there")}))
     assert (said.outcome, said.complete) == ("cannot tell", True)
@@ -195,18 +171,3 @@ def test_brokers_that_disagree_with_the_transaction_log_are_one_finding() -> Non
     assert len(answer("EOS045", but(transaction_log=transaction_log(partitions=60))).findings) == 1
     assert answer("EOS045", but(transaction_log=None)).outcome == "fine"
     assert answer("EOS045", but(brokers={0: Skipped("denied")})).outcome == "cannot tell"
-
-
-@pytest.mark.parametrize(
-    ("rule", "facts"),
-    [
-        ("EOS040", {"transaction_log": transaction_log(min_insync_replicas="many")}),
-        ("EOS042", {"transaction_log": transaction_log(min_insync_replicas="many")}),
-        ("EOS045", {"brokers": {0: BROKER | {"transaction.state.log.num.partitions": "many"}}}),
-        ("EOS150", {"topics": {"out": TopicFacts("out", 1, 3, {"min.insync.replicas": "many"})}}),
-        ("EOS151", {"topics": {"out": TopicFacts("out", 1, 3, {"min.insync.replicas": "many"})}}),
-    ],
-)
-def test_a_setting_of_brokers_and_topics_that_is_no_number_cannot_be_told(rule: str, facts: dict[str, object]) -> None:
-    said = answer(rule, but(**facts))
-    assert (said.outcome, "is 'many', which is no whole number" in said.cannot_tell[0]) == ("cannot tell", True)

@@ -22,8 +22,6 @@ from tests.analysis.evidence import (
     but,
     described,
     inspection,
-    topic,
-    transaction_log,
     worker,
 )
 
@@ -221,56 +219,6 @@ def test_a_dedicated_node_without_internal_rest_is_a_warning_and_stops_no_roll()
     said = answer("EOS107", but(worker_files=mm2, brokers={0: BROKER}))
     assert (said.outcome, said.rule.blocks, said.findings[0].severity.value) == ("found", frozenset(), "warning")
     assert answer("EOS107", but(worker_files=mm2, workers={A: worker(A, "3.4.1")})).outcome == "fine"
-
-
-def log_with(in_sync: int | None, factor: int = 3, **settings: str):
-    made = transaction_log(factor, **settings)
-    return replace(made, facts=replace(made.facts, in_sync=in_sync))
-
-
-@pytest.mark.parametrize(("in_sync", "factor", "cure"), [(1, 3, "start the brokers"), (1, 1, "raise the replication")])
-def test_a_log_whose_partition_has_fewer_replicas_in_sync_than_a_write_needs_is_unwritable(in_sync, factor, cure):
-    [found] = answer("EOS040", but(transaction_log=log_with(in_sync, factor))).findings
-    assert found.cure.startswith(cure)
-    assert answer("EOS040", but(transaction_log=log_with(2))).outcome == "fine"
-
-
-def test_a_log_that_is_not_there_yet_is_judged_by_both_of_its_settings() -> None:
-    one = BROKER | {"transaction.state.log.replication.factor": "1"}
-    [found] = answer("EOS040", but(transaction_log=None, brokers={0: one})).findings
-    assert "transaction.state.log.min.isr is 2: the transaction log cannot be written" in found.message
-    fits = one | {"transaction.state.log.min.isr": "1"}
-    assert answer("EOS040", but(transaction_log=None, brokers={0: fits})).outcome == "fine"
-
-
-def test_a_log_whose_min_isr_may_not_be_read_cannot_be_judged() -> None:
-    made = transaction_log()
-    assert answer("EOS040", but(transaction_log=replace(made, facts=replace(made.facts, settings={})))).outcome == (
-        "cannot tell"
-    )
-
-
-@pytest.mark.parametrize(
-    ("log", "outcome"),
-    [
-        (transaction_log(min_insync_replicas="1"), "found"),
-        (transaction_log(2, min_insync_replicas="1"), "found"),
-        (transaction_log(), "fine"),
-        (replace(transaction_log(), facts=replace(transaction_log().facts, settings=Skipped("denied"))), "cannot tell"),
-    ],
-)
-def test_a_log_of_which_one_replica_may_hold_the_last_writes_is_thin(log, outcome) -> None:
-    assert answer("EOS042", but(transaction_log=log)).outcome == outcome
-    one = but(transaction_log=transaction_log(1, min_insync_replicas="1"), brokers={0: BROKER})
-    assert answer("EOS042", one).outcome == "fine"
-
-
-@pytest.mark.parametrize(("in_sync", "factor", "cure"), [(1, 3, "start the brokers"), (1, 1, "raise the replication")])
-def test_an_internal_topic_is_held_to_its_replicas_in_sync(in_sync, factor, cure) -> None:
-    offsets = topic("offsets", 25, factor)
-    short = replace(offsets, facts=replace(offsets.facts, in_sync=in_sync))
-    [found] = answer("EOS053", but(internal_topics=(short,))).findings
-    assert found.cure.startswith(cure)
 
 
 SINK = {"x": ConnectorStatus("x", "sink", "RUNNING", ())}
