@@ -1,4 +1,4 @@
-"""Every rule with its condition and without, and what it says when its facts were not read."""
+"""Every rule with its condition and without."""
 
 from dataclasses import replace
 
