@@ -33,14 +33,14 @@ from eosctl.model.client_configs import (
     merged,
     server_set,
     stripped,
-    whole,
 )
 from eosctl.model.client_keys import MIRROR_CLIENT_KEYS
-from eosctl.model.client_properties import Property
+from eosctl.model.client_properties import Property, listed
 from eosctl.model.client_roles import ClientRole, ConnectorConfig, WorkerConfig
 from eosctl.model.names import ConnectorTaskId, task_transactional_id
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import KafkaVersion
+from eosctl.model.whole_numbers import whole
 
 Properties = Mapping[str, Property]
 
@@ -113,15 +113,14 @@ def connector_client(
         signals = merged(stripped(connector.properties, prefix) for prefix in ("signal.kafka.", "signal.consumer."))
         return ClientConfig(role, connector.name, signals, worker.version)
     kind = KINDS[role]
-    overrides = stripped(connector.properties, f"{kind}.override.")
-    refused = tuple(sorted(key for key in overrides if not may_override(worker, key)))
-    accepted = {key: each for key, each in overrides.items() if key not in refused}
+    own = stripped(connector.properties, f"{kind}.override.")
+    accepted = {key: each for key, each in own.items() if may_override(worker, key)}
     last = (accepted, _metrics_context(worker)) if kind == ADMIN else (_metrics_context(worker), accepted)
     found = merged((*_worker_layers(worker, ConnectorTaskId(connector.name, task), role), *last))
     found |= _workers_servers(found, worker)
     if exactly_once or worker.unread is None:
         found |= _set_by_role(found, worker, ConnectorTaskId(connector.name, task), role, exactly_once)
-    return ClientConfig(role, connector.name, found, worker.version, refused, worker.unread)
+    return ClientConfig(role, connector.name, found, worker.version, worker.unread)
 
 
 def _worker_layers(worker: WorkerConfig, task: ConnectorTaskId, role: ClientRole) -> tuple[Properties, ...]:
@@ -227,8 +226,7 @@ def may_override(worker: WorkerConfig, key: str) -> bool:
     if policy == "Principal":
         return key in PRINCIPAL_ONLY
     if policy == "Allowlist":
-        allowlist = worker.get("connector.client.config.override.allowlist")
-        return key in {each.strip() for each in allowlist.split(",")}
+        return key in listed(worker.get("connector.client.config.override.allowlist"))
     return policy != "None"
 
 

@@ -14,8 +14,7 @@ Sorted texts that begin alike lie together, so all of this costs sorting: each g
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from eosctl.model.names import leader_transactional_id
-from eosctl.model.whole_numbers import MOST_TASK_DIGITS
+from eosctl.model.names import leader_transactional_id, stem_and_task
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +58,9 @@ def find_collisions(connectors: Mapping[str, Iterable[str]]) -> Iterator[Collisi
         if first is not owner:
             yield Collision(owner.text, first, owner, equal=True)
     for leader in leaders:
-        stem, dash, number = leader.text.rpartition("-")
-        holder = by_text.get(stem + dash)
-        # Connect writes a task's number without zeros in front.
-        plain = number.isascii() and number.isdigit() and len(number) <= MOST_TASK_DIGITS
-        if holder is not None and plain and str(int(number)) == number:
+        parts = stem_and_task(leader.text)
+        holder = None if parts is None else by_text.get(f"{parts[0]}-")
+        if holder is not None:
             yield Collision(leader.text, holder, leader, equal=True)
     yield from _enclosing([*by_text.values(), *leaders])
 

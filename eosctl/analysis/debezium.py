@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from eosctl.model.acls import PatternType, ResourcePattern, topic
+from eosctl.model.client_properties import listed
 from eosctl.model.client_roles import ConnectorConfig
 
 PACKAGE: Final = "io.debezium."
@@ -38,13 +39,15 @@ def debezium_topics(connector: ConnectorConfig) -> Iterator[ResourcePattern]:
         if connector.get("heartbeat.interval.ms", "0").strip() not in {"", "0"}:
             beginning = connector.get("topic.heartbeat.prefix") or "__debezium-heartbeat"
             yield topic(f"{beginning}{delimiter}{prefix}")
-    if "sink" in _listed(connector, "notification.enabled.channels") and connector.get("notification.sink.topic.name"):
+    if "sink" in listed(connector.get("notification.enabled.channels")) and connector.get(
+        "notification.sink.topic.name"
+    ):
         yield topic(connector.get("notification.sink.topic.name"))
 
 
 def signals_topic(connector: ConnectorConfig) -> str | None:
     """The topic from which it reads signals; None where it reads none from Kafka (rule 6)."""
-    if not is_debezium_source(connector) or "kafka" not in _listed(connector, "signal.enabled.channels"):
+    if not is_debezium_source(connector) or "kafka" not in listed(connector.get("signal.enabled.channels")):
         return None
     return connector.get("signal.kafka.topic") or f"{connector.get('topic.prefix')}-signal"
 
@@ -62,7 +65,3 @@ def _names_otherwise(connector: ConnectorConfig) -> bool:
 
 def _is_true(connector: ConnectorConfig, key: str, default: str) -> bool:
     return connector.get(key, default).strip().lower() == "true"
-
-
-def _listed(connector: ConnectorConfig, key: str) -> list[str]:
-    return [each.strip() for each in connector.get(key).split(",")]

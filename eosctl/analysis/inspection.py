@@ -8,7 +8,7 @@ from eosctl.analysis.connector_findings import connector_findings
 from eosctl.analysis.next_start import next_start
 from eosctl.model.connectors import ConnectorState, ConnectorType
 from eosctl.model.inspection import InspectedConnector, Inspection
-from eosctl.model.report import Finding, Severity
+from eosctl.model.report import worst_first
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.topics import PartitionOffsets, TopicFacts
 
@@ -48,14 +48,10 @@ def inspect(
         census=survey.census,
         topic_facts=topic_facts,
         connectors=connectors,
-        findings=tuple(sorted(findings, key=_worst_first)),
+        findings=worst_first(findings),
         absent=tuple(sorted(set(selected) - set(names))),
         skipped=dict(_skipped(topic_facts, offsets=offsets, types=types, running_tasks=running_tasks)),
     )
-
-
-def _worst_first(finding: Finding) -> int:
-    return list(Severity).index(finding.severity)
 
 
 def _is_relevant(state: ConnectorState) -> bool:

@@ -15,7 +15,7 @@ from eosctl.analysis.source_stores import stores_of
 from eosctl.model.merged_offsets import ConnectorOffsets, MergedOffset, OffsetsReport, StoredOffset
 from eosctl.model.offset_stores import OffsetStores, SourceSupport, StorePlace, WorkerSettings
 from eosctl.model.offsets import MalformedKey, OffsetKey, OffsetsTopic
-from eosctl.model.report import Finding, Severity
+from eosctl.model.report import worst_first
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import EXACTLY_ONCE_SOURCES
 
@@ -126,7 +126,7 @@ def report_offsets(
     return OffsetsReport(
         connectors=merged,
         topics=topics,
-        findings=tuple(sorted(found, key=_worst_first)),
+        findings=worst_first(found),
         absent=tuple(sorted(set(selected) - names)),
         skipped=dict(_skipped(topics, worker, connectors)),
         worker=worker,
@@ -196,10 +196,6 @@ def _usable(stores: tuple[OffsetStores, ...] | Skipped) -> tuple[OffsetStores, .
 
 def _raw(key: OffsetKey) -> bytes:
     return key.raw
-
-
-def _worst_first(finding: Finding) -> int:
-    return list(Severity).index(finding.severity)
 
 
 def _skipped(topics: Topics, worker: WorkerSettings, connectors: Connectors) -> Iterator[tuple[str, Skipped]]:

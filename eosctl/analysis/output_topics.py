@@ -16,6 +16,7 @@ from typing import Final
 
 from eosctl.analysis.debezium import debezium_topics, is_debezium_source
 from eosctl.model.acls import WILDCARD, PatternType, ResourcePattern, topic
+from eosctl.model.client_properties import listed
 from eosctl.model.client_roles import ConnectorConfig
 
 NAMING_SETTINGS: Final = ("topic", "kafka.topic", "topics")
@@ -50,7 +51,7 @@ def named_pattern(name: str) -> ResourcePattern:
 
 def renames_topics(connector: ConnectorConfig) -> bool:
     """Whether a transformation of Kafka's, Confluent's or Debezium's that renames topics is configured."""
-    kinds = [connector.get(f"transforms.{alias}.type") for alias in _listed(connector.get("transforms"))]
+    kinds = [connector.get(f"transforms.{alias}.type") for alias in listed(connector.get("transforms"))]
     return any(kind.rpartition(".")[2].partition("$")[0] in ROUTERS for kind in kinds)
 
 
@@ -75,7 +76,7 @@ def _told(connector: ConnectorConfig) -> Iterator[ResourcePattern]:
             yield from debezium_topics(connector)
         case _:
             for setting in NAMING_SETTINGS:
-                yield from map(topic, _listed(connector.get(setting)))
+                yield from map(topic, listed(connector.get(setting)))
             if connector.get("topic.prefix"):
                 yield topic(connector.get("topic.prefix"), PatternType.PREFIXED)
 
@@ -98,7 +99,7 @@ def mirrored_topics(connector: ConnectorConfig) -> Iterator[ResourcePattern]:
 
 def source_topics(connector: ConnectorConfig) -> Iterator[ResourcePattern]:
     """The topics that MirrorSource reads in the source cluster."""
-    for regex in _listed(connector.get("topics", ".*")):
+    for regex in listed(connector.get("topics", ".*")):
         yield from regex_patterns(regex)
 
 
@@ -161,7 +162,3 @@ def _literal_start(regex: str) -> tuple[str, bool]:
     start = plain[: found.start()]
     # `ab*` matches a: the last character belongs to the quantifier.
     return (start[:-1] if plain[found.start()] in "*?{" else start), False
-
-
-def _listed(text: str) -> list[str]:
-    return [each.strip() for each in text.split(",") if each.strip()]

@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from eosctl.analysis.id_shapes import shapes_of
-from eosctl.model.names import ConnectorTaskId, leader_transactional_id
+from eosctl.model.names import ConnectorTaskId, leader_transactional_id, stem_and_task
 from eosctl.model.transactions import LeaderOwner, Owner, Ownership, TaskOwner
-from eosctl.model.whole_numbers import MOST_TASK_DIGITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +36,9 @@ class KnownNames:
         found: list[Owner] = []
         if transactional_id in self._leaders:
             found.append(LeaderOwner(self._leaders[transactional_id]))
-        stem, dash, index = transactional_id.rpartition("-")
-        # Connect formats the index with %d: no zeros in front, and in some locales digits outside ASCII.
-        if dash and index.isdecimal() and len(index) <= MOST_TASK_DIGITS and (len(index) == 1 or int(index[0])):
-            task = int(index)
-            found += [
-                TaskOwner(group, ConnectorTaskId(connector, task)) for group, connector in self._stems.get(stem, ())
-            ]
+        if (parts := stem_and_task(transactional_id)) is not None:
+            named = self._stems.get(parts[0], ())
+            found += [TaskOwner(group, ConnectorTaskId(connector, parts[1])) for group, connector in named]
         return tuple(found)
 
 

@@ -17,7 +17,7 @@ from typing import Final
 
 from eosctl.analysis.catalogue.offsets import UNCOMMITTED_OFFSET
 from eosctl.analysis.catalogue.workers import TWO_STEPS_AWAY
-from eosctl.analysis.rules.client_configs import FLOWS, UNREAD
+from eosctl.analysis.rules.client_configs import FLOWS, UNREAD, servers_elsewhere
 from eosctl.analysis.rules.registry import EXPECTED_WHILE_ROLLING, RULES, diagnose
 from eosctl.model.counts import counted
 from eosctl.model.coverage import Coverage
@@ -190,11 +190,10 @@ def _consequences(evidence: Evidence, workers: tuple[WorkerPhase, ...], target: 
 
 
 def _offsets_after(name: str, evidence: Evidence) -> Iterator[str]:
-    config = evidence.config(name)
-    own = config.get("offsets.storage.topic")
+    own = evidence.config(name).get("offsets.storage.topic")
     if own:
         yield f"{name} keeps its offsets topic {own}, which stays in use"
-    elif "producer.override.bootstrap.servers" in config:
+    elif servers_elsewhere(evidence, name) is not None:
         yield (
             f"{name} has an offsets topic on its own cluster only because exactly-once is enabled: it will begin "
             f"from the "

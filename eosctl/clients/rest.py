@@ -105,7 +105,10 @@ class RestClient:
                 f"{method} {self.url}{path} got no answer within {self._timeout_s:g} s", hint=SLOW_HINT
             ) from error
         except TooLarge as error:
-            raise self._beyond(path, f"more than {self._address.max_answer_bytes} bytes") from error
+            raise Undecodable(
+                f"{self.url}{path} answered more than {self._address.max_answer_bytes} bytes, the limit for an answer",
+                hint="is this the address of a Connect worker? If its answers are that large: --max-answer MIB",
+            ) from error
         except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
             raise UsageError(f"{self.url} is not a URL: {error}", hint="give --connect-url http://HOST:8083") from error
         except httpx.HTTPError as error:
@@ -114,12 +117,6 @@ class RestClient:
                 raise tls_error(failure, self.url, self._address.identity.principal) from error
             raise Unreachable(f"no Connect worker answers at {self.url}: {said(error)}") from error
         return Answer(answer.status, self._decode(path, answer))
-
-    def _beyond(self, path: str, what: str) -> Undecodable:
-        return Undecodable(
-            f"{self.url}{path} answered {what}, the limit for an answer",
-            hint="is this the address of a Connect worker? If its answers are that large: --max-answer MIB",
-        )
 
     def _client(self) -> "httpx.Client":
         import httpx
@@ -169,7 +166,7 @@ class RestClient:
         if answer.status == 429:
             return Throttled(f"{text}, for {self._timeout_s:g} s")
         if answer.status == 404:
-            return NotFound(text, hint=AMBIGUOUS_HINT if _is_ambiguous(path, answer.status) else None)
+            return NotFound(text)
         return Refused(text, hint=AMBIGUOUS_HINT if _is_ambiguous(path, answer.status) else None)
 
 

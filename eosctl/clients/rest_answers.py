@@ -64,6 +64,11 @@ def object_of(value: object) -> dict[str, Any]:
     return value
 
 
+def config_of(value: object) -> dict[str, str | None]:
+    """The value, which is a connector's config; TypeError where it is not."""
+    return {key: None if each is None else text_of(each) for key, each in object_of(value).items()}
+
+
 def task_number(value: object) -> int:
     """The value, which is the number of a task; TypeError or ValueError where it is not."""
     if isinstance(value, bool) or not isinstance(value, int):

@@ -71,9 +71,6 @@ class RestIdentity:
         return ssl_context(properties, LISTENER if own else "ssl.")
 
 
-NOBODY: Final = RestIdentity()
-
-
 @cache
 def public_authorities() -> "ssl.SSLContext":
     """What `verify=True` stands for, read once: each client would read the file of certificates again, for 20 ms."""

@@ -8,7 +8,7 @@ from eosctl.codecs.jaas import decode_jaas
 from eosctl.codecs.properties import decode_properties
 from eosctl.codecs.secrets import mask_url
 from eosctl.errors import ConfigError, UsageError
-from eosctl.model.client_properties import ClientProperties, Property, SaslCredentials, SecurityProtocol
+from eosctl.model.client_properties import ClientProperties, Property, SaslCredentials, SecurityProtocol, listed
 
 WITH_PASSWORD = frozenset({"PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"})
 
@@ -81,7 +81,7 @@ def _security_protocol(given: Property | None) -> SecurityProtocol:
 def _bootstrap_servers(given: Property | None) -> tuple[str, ...]:
     if given is None:
         return ()
-    servers = tuple(server.strip() for server in given.value.split(",") if server.strip())
+    servers = tuple(listed(given.value))
     if "@" in given.value:
         raise ConfigError(
             f"bootstrap.servers from {given.origin} holds a user or password: {mask_url(given.value)}",

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from eosctl.errors import ConfigError
-from eosctl.model.client_properties import REFERENCE
+from eosctl.model.client_properties import REFERENCE, listed
 
 Lookup = Callable[[str, str, str], str]
 """(class of the provider, path, key) -> the value; raises ConfigError."""
@@ -32,9 +32,8 @@ def resolve_references(properties: Mapping[str, str], lookup: Lookup, *, origin:
 
     Raises ConfigError naming `origin`, key and reference, but no value.
     """
-    declared = [name.strip() for name in properties.get("config.providers", "").split(",")]
     classes = {**KNOWN}
-    for name in filter(None, declared):
+    for name in listed(properties.get("config.providers", "")):
         classes[name] = properties.get(f"config.providers.{name}.class", classes.get(name, "unknown"))
 
     def resolved(key: str, value: str) -> str:

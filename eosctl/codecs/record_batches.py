@@ -50,7 +50,6 @@ MOST_SKIPPED: Final = 1 << 31  # a segment's indexes have 32 bits for an offset
 
 CODEC_AT: Final = 22
 CODEC_MASK: Final = 0x07
-TIMESTAMP_TYPE_BIT: Final = 0x08
 TRANSACTIONAL_BIT: Final = 0x10
 CONTROL_BIT: Final = 0x20
 

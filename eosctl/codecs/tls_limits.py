@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from eosctl.errors import ConfigError
-from eosctl.model.client_properties import ClientProperties
+from eosctl.model.client_properties import ClientProperties, listed
 
 TLS_1_2: Final = "TLSv1.2"
 TLS_1_3: Final = "TLSv1.3"
@@ -99,7 +99,7 @@ def limits_not_kept(limits: TlsLimits) -> Iterator[str]:
 
 
 def _versions(properties: ClientProperties, prefix: str) -> tuple[str, ...]:
-    enabled = _listed(properties, f"{prefix}enabled.protocols") or VERSIONS
+    enabled = tuple(listed(properties.get(f"{prefix}enabled.protocols") or "")) or VERSIONS
     for name in enabled:
         if name not in VERSIONS and name not in _NO_LONGER:
             raise _unknown(properties, f"{prefix}enabled.protocols", name)
@@ -110,11 +110,7 @@ def _versions(properties: ClientProperties, prefix: str) -> tuple[str, ...]:
 
 
 def _suites(properties: ClientProperties, prefix: str) -> tuple[str, ...] | None:
-    return _listed(properties, f"{prefix}cipher.suites") or None
-
-
-def _listed(properties: ClientProperties, key: str) -> tuple[str, ...]:
-    return tuple(each.strip() for each in (properties.get(key) or "").split(",") if each.strip())
+    return tuple(listed(properties.get(f"{prefix}cipher.suites") or "")) or None
 
 
 def _unknown(properties: ClientProperties, key: str, name: str) -> ConfigError:

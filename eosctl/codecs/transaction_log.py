@@ -35,7 +35,6 @@ from eosctl.model.transaction_log import (
 )
 from eosctl.model.transactions import TransactionState
 
-INT8: Final = Struct(">b")
 INT16: Final = Struct(">h")
 INT32: Final = Struct(">i")
 INT64: Final = Struct(">q")

@@ -7,7 +7,7 @@ from eosctl.codecs.connector_files import connector_of
 from eosctl.codecs.properties import decode_properties
 from eosctl.errors import ConfigError
 from eosctl.model.client_keys import MIRROR_CLIENT_KEYS
-from eosctl.model.client_properties import REFERENCE, Property
+from eosctl.model.client_properties import REFERENCE, Property, listed
 from eosctl.model.client_roles import ConnectCluster, ConnectorConfig, WorkerConfig
 from eosctl.model.offset_stores import SourceSupport
 
@@ -65,7 +65,7 @@ def _flows(properties: Mapping[str, str], origin: str) -> Iterator[ConnectCluste
        without that prefix, and win.
     3. Its connectors have the settings of both clusters behind `source.cluster.` and `target.cluster.`.
     """
-    aliases = [each.strip() for each in properties["clusters"].split(",") if each.strip()]
+    aliases = listed(properties["clusters"])
     for source in aliases:
         for target in aliases:
             if source != target and _runs(properties, source, target):

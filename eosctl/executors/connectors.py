@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+from eosctl.clients import rest_answers
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.rest import RestClient
 from eosctl.clients.rest_answers import decoding, list_of, object_of, said, task_number, text_of, texts_of
@@ -149,7 +150,7 @@ def config_of(rest: RestClient, connector: str) -> dict[str, str | None] | None:
             return None
     config = rest.get(f"{connector_path(connector)}/config")
     with decoding(f"{rest.url}{connector_path(connector)}/config answered no config of a connector"):
-        return {key: each if each is None else text_of(each) for key, each in object_of(config).items()}
+        return rest_answers.config_of(config)
 
 
 def require_version(rest: RestClient, needed: KafkaVersion, hint: str) -> None:

@@ -10,7 +10,7 @@ InitProducerId cannot carry two IDs, so speed comes from having many in flight a
 3. Everything else is final for that ID and touches no other.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic
@@ -19,6 +19,7 @@ from typing import Final, NamedTuple
 from eosctl.clients import codes
 from eosctl.clients.codes import code_name
 from eosctl.clients.messages import Response, find_coordinators, init_producer_id
+from eosctl.clients.pieces import in_pieces
 from eosctl.clients.window import Answer, Window
 from eosctl.clients.wire import Wire
 from eosctl.errors import EosctlError, TimedOut, Unreachable
@@ -140,7 +141,7 @@ class FencingRun:
         if not transactional_ids:
             return
         node_id = self._some_broker(not_at)
-        for ids in _chunks(transactional_ids, IDS_PER_LOOKUP):
+        for ids in in_pieces(transactional_ids, IDS_PER_LOOKUP):
             self._window.put(Lookup(ids), node_id, find_coordinators(ids), delay_s=delay_s)
 
     def _receive(self, answer: Answer[Item]) -> None:
@@ -209,10 +210,6 @@ class FencingRun:
 
     def _longest_pause_s(self, names: Sequence[str]) -> float:
         return max((self._steps[name].pause_s() for name in names), default=0.0)
-
-
-def _chunks(names: Sequence[str], size: int) -> Iterator[tuple[str, ...]]:
-    return (tuple(names[start : start + size]) for start in range(0, len(names), size))
 
 
 def _final(code: int, operation: str, transactional_id: str, principal: str) -> FenceError:

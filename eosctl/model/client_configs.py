@@ -1,14 +1,14 @@
 """What one Kafka client of a Connect cluster is configured with: what the worker hands to it, and Kafka's defaults."""
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from eosctl.model.client_properties import HIDDEN, REFERENCE, Property
+from eosctl.model.client_properties import HIDDEN, REFERENCE, Property, listed
 from eosctl.model.client_roles import ClientRole
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import NEWEST, KafkaVersion
+from eosctl.model.whole_numbers import whole
 
 SERVERS: Final = "bootstrap.servers"
 ADMIN: Final = "admin"
@@ -46,23 +46,20 @@ DEFAULTS: Final[Mapping[str, Mapping[str, str]]] = {
 """AdminClientConfig, ProducerConfig and ConsumerConfig: the defaults that eosctl asks for."""
 SINCE: Final[Mapping[str, KafkaVersion]] = {"retry.backoff.max.ms": KafkaVersion(3, 7)}
 """Keys of DEFAULTS that clients before that version do not know."""
-_WHOLE: Final = re.compile(r"[+-]?[0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
 class ClientConfig:
     """The configuration of one client, for a role of a connector (or of none): properties with their origin.
 
-    version is the worker's. refused are the connector's overrides that the worker's policy refuses: such a client is
-    never made. unread is why the worker's own settings are not known (None: they are); then properties holds only
-    what no worker setting can change.
+    version is the worker's. unread is why the worker's own settings are not known (None: they are); then properties
+    holds only what no worker setting can change.
     """
 
     role: ClientRole
     connector: str | None
     properties: Mapping[str, Property]
     version: KafkaVersion = NEWEST
-    refused: tuple[str, ...] = ()
     unread: Skipped | None = None
 
     def get(self, key: str) -> str | None:
@@ -89,10 +86,7 @@ class ClientConfig:
     def number(self, key: str) -> int | Skipped:
         """The same as a whole number; Skipped for any other text, with which Kafka makes no client."""
         value = self.setting(key)
-        if isinstance(value, Skipped):
-            return value
-        number = whole(value)
-        return Skipped(f"{self.origin(key)} is {value!r}, not a whole number") if number is None else number
+        return value if isinstance(value, Skipped) else known_number(key, Property(value, self.origin(key)))
 
     def origin(self, key: str) -> str:
         """Where `key` was given; the key itself where it has its default."""
@@ -120,9 +114,13 @@ def known_value(key: str, found: Property) -> str | Skipped:
     return found.value.strip()
 
 
-def whole(text: str) -> int | None:
-    """The whole number that Java reads in this text, None where it reads none."""
-    return int(text) if _WHOLE.fullmatch(text) else None
+def known_number(key: str, found: Property) -> int | Skipped:
+    """The same as a whole number; Skipped for any other text."""
+    value = known_value(key, found)
+    if isinstance(value, Skipped):
+        return value
+    number = whole(value)
+    return Skipped(f"{found.origin or key} is {value!r}, not a whole number") if number is None else number
 
 
 def as_properties(settings: Mapping[str, object], file: str | None = None) -> dict[str, Property]:
@@ -148,5 +146,5 @@ def stripped(properties: Mapping[str, Property], prefix: str) -> dict[str, Prope
 
 
 def server_set(text: str) -> frozenset[str]:
-    """bootstrap.servers as Kafka splits a list: at commas, blanks dropped."""
-    return frozenset(word.strip() for word in text.split(",") if word.strip())
+    """The addresses in bootstrap.servers."""
+    return frozenset(listed(text))

@@ -12,6 +12,11 @@ REFERENCE: Final = re.compile(r"\$\{([^}:]*):(?:([^}:]*):)?([^}]*)\}")
 """A reference to a config provider in a value: `${provider:path:key}` or `${provider:key}` (KIP-297)."""
 
 
+def listed(text: str) -> list[str]:
+    """The parts of a list as Kafka splits it: at commas, without blanks around them and without empty ones."""
+    return [part for each in text.split(",") if (part := each.strip())]
+
+
 class SecurityProtocol(StrEnum):
     """Values of `security.protocol`."""
 

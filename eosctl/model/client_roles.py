@@ -97,6 +97,11 @@ class WorkerConfig:
         return self.get("connector.client.config.override.policy", "All").strip()
 
 
+def class_name(text: str) -> str:
+    """A connector's class without its package, and without the suffix that Connect lets people leave out."""
+    return text.rpartition(".")[2].removesuffix("Connector")
+
+
 @dataclass(frozen=True, slots=True)
 class ConnectorConfig:
     """A connector's config and what is known of its tasks.
@@ -121,8 +126,8 @@ class ConnectorConfig:
 
     @property
     def class_name(self) -> str:
-        """connector.class without its package, and without the suffix that Connect lets people leave out."""
-        return self.get("connector.class").rpartition(".")[2].removesuffix("Connector")
+        """connector.class as `class_name` has it."""
+        return class_name(self.get("connector.class"))
 
     @property
     def is_sink(self) -> bool:

@@ -12,7 +12,7 @@ def counted(count: int, one: str, many: str | None = None) -> str:
     return f"{count:,} {noun}"
 
 
-def some(names: Sequence[str], between: str = ", ") -> str:
-    """The first five, and how many more there are."""
-    shown = between.join(names[:SHOWN])
-    return shown if len(names) <= SHOWN else f"{shown} and {len(names) - SHOWN} more"
+def some(names: Sequence[object], between: str = ", ", most: int = SHOWN) -> str:
+    """The first of them (five, unless `most` says otherwise), and how many more there are."""
+    shown = between.join(map(str, names[:most]))
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from eosctl.errors import EosctlError, NotAuthorized, Unreachable
 from eosctl.model.clock import ClusterClock
-from eosctl.model.counts import counted
+from eosctl.model.counts import counted, some
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.producers import ActiveProducer
 from eosctl.model.report import Answer
@@ -164,13 +164,12 @@ class TransactionalIdAccess:
     def require(self, principal: str) -> None:
         """Raise NotAuthorized where some transactional IDs are kept from this principal."""
         if not self.granted:
-            more = f" and {len(self.denied) - 3} more" if len(self.denied) > 3 else ""
             raise NotAuthorized(
                 principal=principal,
                 operation="Describe",
                 resource="TransactionalId *",
                 hint="without it every open transaction of an ID that may not be seen would look as if it hung; "
-                f"refused: {', '.join(self.denied[:3])}{more}",
+                f"refused: {some(self.denied, most=3)}",
             )
 
 

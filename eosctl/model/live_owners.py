@@ -15,9 +15,8 @@ from typing import Final, Self
 from eosctl.model.counts import some
 from eosctl.model.evidence import ConnectGroup, GroupMember, Groups
 from eosctl.model.groups import CONNECT_PROTOCOL
-from eosctl.model.names import LEADER_PREFIX, ConnectorTaskId, leader_transactional_id
+from eosctl.model.names import LEADER_PREFIX, ConnectorTaskId, leader_transactional_id, stem_and_task
 from eosctl.model.skipped import Skipped
-from eosctl.model.whole_numbers import MOST_TASK_DIGITS
 from eosctl.model.workers import ConnectorStatus, TaskStatus
 
 AT_WORK: Final = frozenset({"RUNNING", "PAUSED", "RESTARTING"})
@@ -76,7 +75,7 @@ class LiveOwners:
 
     def of_id(self, transactional_id: str) -> tuple[LiveOwner, ...]:
         """The tasks that have this ID now, and the leader that has it."""
-        stem = _stem(transactional_id)
+        stem = stem_and_task(transactional_id)
         leader = self.leaders.get(transactional_id)
         return (() if stem is None else self.tasks.get(stem, ())) + (() if leader is None else (leader,))
 
@@ -112,20 +111,12 @@ class LiveOwners:
 def possible_groups(transactional_ids: Iterable[str]) -> frozenset[str]:
     """The Connect groups of which each ID may be a task's, or the leader's."""
     ids = list(transactional_ids)
-    stems = {stem[0] for each in ids if (stem := _stem(each)) is not None}
+    stems = {stem[0] for each in ids if (stem := stem_and_task(each)) is not None}
     leaders = {each.removeprefix(LEADER_PREFIX) for each in ids if each.startswith(LEADER_PREFIX)}
     beginnings = {
         stem[:place] for stem in stems for place, sign in enumerate(stem) if sign == "-" and 0 < place < len(stem) - 1
     }
     return frozenset((beginnings | leaders) - {""})
-
-
-def _stem(transactional_id: str) -> Stem | None:
-    """None where no task can have it: Connect writes numbers with no zeros in front, in some locales not in ASCII."""
-    stem, dash, number = transactional_id.rpartition("-")
-    if not dash or not number.isdecimal() or len(number) > MOST_TASK_DIGITS or (len(number) > 1 and not int(number[0])):
-        return None
-    return stem, int(number)
 
 
 def _assigned(groups: Groups, connectors: Mapping[str, ConnectorStatus]) -> Iterator[LiveOwner]:

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Final
 
+from eosctl.model.whole_numbers import MOST_TASK_DIGITS
+
 LEADER_PREFIX: Final = "connect-cluster-"
 
 
@@ -42,6 +44,17 @@ class ProducerIdAndEpoch:
 def task_transactional_id(group_id: str, task: ConnectorTaskId) -> str:
     """The transactional ID of a source task's producer: `<group.id>-<connector>-<task>`."""
     return f"{group_id}-{task.connector}-{task.task}"
+
+
+def stem_and_task(transactional_id: str) -> tuple[str, int] | None:
+    """`<group.id>-<connector>` and the task; None where no task can have the ID.
+
+    Connect formats the number with %d: no zeros in front, and in some locales digits outside ASCII. It is a Java int.
+    """
+    stem, dash, number = transactional_id.rpartition("-")
+    if not dash or not number.isdecimal() or len(number) > MOST_TASK_DIGITS or (len(number) > 1 and not int(number[0])):
+        return None
+    return stem, int(number)
 
 
 def leader_transactional_id(group_id: str) -> str:

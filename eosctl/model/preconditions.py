@@ -34,7 +34,6 @@ from eosctl.model.plan import (
     WriteOffsets,
 )
 from eosctl.model.plan_facts import PlanFacts, TopicNow
-from eosctl.model.sides import Side
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import TopicFacts
 
@@ -182,8 +181,3 @@ def _open_transaction(wanted: TransactionHangs, facts: PlanFacts) -> str | None:
     if isinstance(now.hangs, Skipped):
         return f"whether the transaction of {what} hangs is unknown: {now.hangs.reason}"
     return f"the transaction of {what} does not hang: its coordinator knows it"
-
-
-def sides_of(preconditions: Iterable[Precondition]) -> frozenset[Side]:
-    """The sides that the preconditions speak of."""
-    return frozenset(each.side for each in preconditions)

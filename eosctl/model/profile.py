@@ -58,7 +58,7 @@ class Profiles:
             f"{other.profiles[name].label} is not used: {self.profiles[name].origin} has one of the name"
             for name in twice
         )
-        return Profiles({**other.profiles, **self.profiles}, self.current or other.current, self.unused + unused)
+        return Profiles({**other.profiles, **self.profiles}, self.current or other.current, unused)
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,6 +143,11 @@ class Answer:
         return replace(self, coverage=coverage)
 
 
+def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The findings by their severity, in the order that they have among those of one severity."""
+    return tuple(sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity)))
+
+
 def exit_code(answer: Answer) -> int:
     """The exit code of every command: its failure's, 1 where something was found, 3 where it is incomplete, else 0."""
     if answer.failure is not None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from eosctl.model.evidence import Evidence
-from eosctl.model.report import SEVERITIES, Answer, Finding, FindingKind
+from eosctl.model.report import Answer, Finding, FindingKind, worst_first
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import KafkaVersion
 
@@ -107,8 +107,7 @@ class Diagnosis(Answer):
     @property
     def findings(self) -> tuple[Finding, ...]:
         """All findings, the worst first."""
-        found = (finding for answer in self.answers for finding in answer.findings)
-        return tuple(sorted(found, key=lambda finding: SEVERITIES.index(finding.severity)))
+        return worst_first(finding for answer in self.answers for finding in answer.findings)
 
     @property
     def verdict(self) -> str:

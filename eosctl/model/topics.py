@@ -2,9 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Skipped, not_asked
+from eosctl.model.whole_numbers import whole_number
+
+MIN_ISR: Final = "min.insync.replicas"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +47,21 @@ class TopicFacts:
             return self.settings
         return self.settings.get(key, Skipped(f"the broker does not report {key} of topic {self.name}"))
 
-    def lacks_replicas(self, min_isr: int) -> bool:
-        """Whether a write with acks=all is refused in a partition: too few replicas in sync, or too few at all."""
-        return min_isr > (self.replication_factor if self.in_sync is None else self.in_sync)
+    @property
+    def min_isr(self) -> int | Skipped:
+        """min.insync.replicas; Undecodable where it is no number."""
+        text = self.setting(MIN_ISR)
+        return text if isinstance(text, Skipped) else whole_number(text, f"{MIN_ISR} of topic {self.name}")
+
+    @property
+    def shortage(self) -> str | Skipped | None:
+        """Why a write with acks=all is refused in a partition: too few replicas in sync, or too few at all."""
+        minimum, there = self.min_isr, self.replication_factor if self.in_sync is None else self.in_sync
+        if isinstance(minimum, Skipped):
+            return minimum
+        factor = f"the replication factor {self.replication_factor}"
+        short = f"{MIN_ISR} is {minimum}, {factor}, and a partition has {there} in sync"
+        return short if minimum > there else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from eosctl.errors import EosctlError, Unreachable
+from eosctl.model.counts import some
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.report import Answer, Finding, any_counts
 from eosctl.model.skipped import Skipped
@@ -149,9 +150,7 @@ class LogAnswer(Answer):
 
     @property
     def _reasons(self) -> str:
-        reasons = [each.reason for each in self.unread.values()]
-        more = f" and {len(reasons) - REASONS_SHOWN} more" if len(reasons) > REASONS_SHOWN else ""
-        return f"{', '.join(reasons[:REASONS_SHOWN])}{more}"
+        return some([each.reason for each in self.unread.values()], most=REASONS_SHOWN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,10 +1,13 @@
 """Settings that are whole numbers, whoever says so."""
 
+import re
 from typing import Final
 
 from eosctl.errors import Undecodable
 
-MOST_DIGITS: Final = 19
+SHOWN: Final = 19
+_WHOLE: Final = re.compile(r"[+-]?[0-9]{1,19}")
+"""As many digits as a Java long has: Python refuses to read some thousands."""
 MOST_TASK_DIGITS: Final = 10
 """A task's number is a Java int."""
 MOST_TASKS: Final = 100_000
@@ -20,8 +23,13 @@ def task_numbers(count: int, connector: str) -> range:
 
 def whole_number(text: str, what: str) -> int:
     """The number that a setting is; Undecodable with `what` for what is none."""
-    digits = text.strip().removeprefix("-")
-    if not (digits.isascii() and digits.isdigit()) or len(digits) > MOST_DIGITS:
-        shown = text if len(text) <= MOST_DIGITS else f"{text[:MOST_DIGITS]}…"
+    number = whole(text)
+    if number is None:
+        shown = text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
         raise Undecodable(f"{what} is {shown!r}, which is no whole number")
-    return int(text)
+    return number
+
+
+def whole(text: str) -> int | None:
+    """The whole number that Kafka reads in this text, with or without blanks around it; None where it reads none."""
+    return int(text) if _WHOLE.fullmatch(text.strip()) else None

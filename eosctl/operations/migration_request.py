@@ -47,7 +47,7 @@ class MigrationOptions:
 def migration_request(options: MigrationOptions, group_id: str, configs: Configs) -> MigrationRequest:
     """The request; raises UsageError for flags that contradict one another or leave something open."""
     _check_flags(options)
-    names = _names(options)
+    names = new_names(options.connectors, options.rename_to, options.rename_map)
     request = MigrationRequest(
         moves=tuple(_move(options, old, new, configs.get(old)) for old, new in names.items()),
         source_group_id=group_id,
@@ -103,11 +103,7 @@ def _check_flags(options: MigrationOptions) -> None:
 def named_connectors(options: MigrationOptions) -> tuple[str, ...]:
     """The connectors to be moved; UsageError for flags that contradict one another."""
     _check_flags(options)
-    return tuple(_names(options))
-
-
-def _names(options: MigrationOptions) -> dict[str, str]:
-    return new_names(options.connectors, options.rename_to, options.rename_map)
+    return tuple(new_names(options.connectors, options.rename_to, options.rename_map))
 
 
 def new_names(connectors: Sequence[str], rename_to: str | None, rename_map: Path | None) -> dict[str, str]:

@@ -2,12 +2,12 @@
 
 import gc
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Self
 
 from eosctl.analysis.offsets import OffsetsFold
 from eosctl.clients.rest_identity import WorkerUrl
@@ -17,6 +17,7 @@ from eosctl.codecs.properties import ENCODING
 from eosctl.codecs.tls_limits import decode_tls_limits, limits_not_kept
 from eosctl.errors import ConfigError, Refused, UsageError
 from eosctl.model.client_keys import keys_not_followed, unknown_keys
+from eosctl.model.counts import some
 from eosctl.operations.session_options import SessionOptions
 from eosctl.sources.config_providers import look_up
 from eosctl.sources.files import read_content
@@ -24,8 +25,6 @@ from eosctl.sources.files import read_content
 if TYPE_CHECKING:
     from eosctl.model.client_properties import ClientProperties, Property
     from eosctl.sources.cluster_reader import ClusterReader
-
-MOST_NAMES: Final = 5
 
 
 class Session:
@@ -84,9 +83,9 @@ class Session:
             by_origin.setdefault(given.origin, []).append(key)
         for origin, found in by_origin.items():
             if unknown := unknown_keys(found):
-                yield f"{origin}: no Kafka client knows {_few(unknown)}; not used"
+                yield f"{origin}: no Kafka client knows {some(unknown)}; not used"
             if ignored := keys_not_followed(found):
-                yield f"{origin}: {_few(ignored)} can only be followed in Java; not used"
+                yield f"{origin}: {some(ignored)} can only be followed in Java; not used"
         if properties.security_protocol.uses_tls:
             with suppress(ConfigError):  # reported where it is connected with
                 limits = decode_tls_limits(properties)
@@ -150,11 +149,6 @@ class Session:
     def timeout_s(self) -> float:
         """How long one request may take."""
         return self.options.timeout_s
-
-
-def _few(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:MOST_NAMES])
-    return shown if len(names) <= MOST_NAMES else f"{shown} and {len(names) - MOST_NAMES} more"
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from eosctl.model.acl_plan import AclRequest, Need, Reason, same_cluster
 from eosctl.model.acls import AclBinding, Operation, ResourcePattern
 from eosctl.model.client_configs import ClientConfig
 from eosctl.model.client_roles import ClientRole, ConnectorConfig, WorkerConfig
+from eosctl.model.counts import some
 from eosctl.model.offset_stores import SourceSupport
 
 Principals = Callable[[ClientConfig], str]
@@ -75,10 +76,9 @@ class PrincipalBook:
             f"{_who(role, connector)} ({found.property}: {found.reason})"
             for (role, connector), found in self._unresolved.items()
         ]
-        more = f", and {len(parts) - 3} more" if len(parts) > 3 else ""
         role = next(iter(self._unresolved))[0]
         raise ConfigError(
-            f"no principal is known for {'; '.join(parts[:3])}{more}", hint=f"name it: --principal {role}=User:NAME"
+            f"no principal is known for {some(parts, '; ', 3)}", hint=f"name it: --principal {role}=User:NAME"
         )
 
 

@@ -20,10 +20,10 @@ from eosctl.analysis.owners import KnownNames
 from eosctl.model.counts import counted, some
 from eosctl.model.fencing import Candidate, FenceStep, FencingPlan, FencingRequest, Objection, SkippedCandidate
 from eosctl.model.live_owners import LiveOwners
-from eosctl.model.names import ConnectorTaskId, TopicPartition, task_transactional_id
+from eosctl.model.names import ConnectorTaskId, TopicPartition, stem_and_task, task_transactional_id
 from eosctl.model.snapshot import Skipped
 from eosctl.model.transactions import LeaderOwner, Owner, TaskOwner, TransactionDescription
-from eosctl.model.whole_numbers import MOST_TASK_DIGITS, task_numbers
+from eosctl.model.whole_numbers import task_numbers
 from eosctl.planning.live_owners import object_to_live
 
 DEFAULT_TRANSACTION_TIMEOUT_MS = 60_000
@@ -61,10 +61,9 @@ def _is_task_of(owners: Sequence[Owner], group_id: str, connectors: set[str]) ->
             return False
 
 
-def _by_stem_and_index(transactional_id: str) -> tuple[str, int, str]:
-    stem, _, index = transactional_id.rpartition("-")
-    is_task = index.isdecimal() and len(index) <= MOST_TASK_DIGITS
-    return (stem, int(index), "") if is_task else (transactional_id, -1, "")
+def _by_stem_and_index(transactional_id: str) -> tuple[str, int]:
+    parts = stem_and_task(transactional_id)
+    return (transactional_id, -1) if parts is None else parts
 
 
 def plan_fencing(

@@ -34,11 +34,6 @@ class Merged:
     after: str
     findings: tuple[Finding, ...]
 
-    @property
-    def conflicts(self) -> tuple[Finding, ...]:
-        """Findings for which nothing may be written."""
-        return tuple(each for each in self.findings if each.severity is Severity.ERROR)
-
 
 Held = dict[bytes, list[KeyRecords]]
 """Raw key to what each partition holds under it."""

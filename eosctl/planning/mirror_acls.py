@@ -24,6 +24,7 @@ from eosctl.analysis.output_topics import (
 )
 from eosctl.model.acl_plan import Need
 from eosctl.model.acls import CLUSTER, WILDCARD, Operation, PatternType, ResourcePattern, ResourceType, topic
+from eosctl.model.client_properties import listed
 from eosctl.model.client_roles import ClientRole, ConnectorConfig
 from eosctl.planning.acl_clients import Client, Planner
 from eosctl.planning.worker_acls import creation
@@ -243,8 +244,8 @@ def _group_offsets(connector: ConnectorConfig, target: Client) -> Iterator[Need]
 
 def group_patterns(connector: ConnectorConfig) -> Iterator[ResourcePattern]:
     """The groups that MirrorCheckpoint follows, by its `groups`."""
-    for each in connector.get("groups", ".*").split(","):
-        for found in regex_patterns(each.strip()):
+    for each in listed(connector.get("groups", ".*")):
+        for found in regex_patterns(each):
             yield ResourcePattern(ResourceType.GROUP, found.name, found.pattern_type)
 
 

@@ -13,6 +13,7 @@ from eosctl.analysis.output_topics import named_pattern, regex_patterns
 from eosctl.model.acl_plan import Need
 from eosctl.model.acls import Operation, ResourcePattern, topic
 from eosctl.model.acls import group as group_pattern
+from eosctl.model.client_properties import listed
 from eosctl.model.client_roles import ClientRole, ConnectorConfig
 from eosctl.model.connectors import connector_path
 from eosctl.planning.acl_clients import Client, Planner
@@ -51,9 +52,7 @@ def input_topics(connector: ConnectorConfig) -> Iterator[ResourcePattern]:
     if connector.topics:
         yield from map(named_pattern, connector.topics)
         return
-    for name in connector.get("topics").split(","):
-        if name.strip():
-            yield topic(name.strip())
+    yield from map(topic, listed(connector.get("topics")))
     regex = connector.get("topics.regex").strip()
     if regex:
         yield from regex_patterns(regex)

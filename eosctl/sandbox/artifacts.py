@@ -40,11 +40,12 @@ def replacing(directory: Path, coordinates: Sequence[str]) -> Iterator[Path]:
     staging.rename(directory)
 
 
-def retrieve_artifacts(coordinates: Sequence[str], into: Path, scratch: Path, narrate: Callable[[str], None]) -> None:
+def retrieve_artifacts(coordinates: Sequence[str], into: Path, narrate: Callable[[str], None]) -> None:
     """Puts the jars of `coordinates` (`group:artifact:version`) and of what they need into `into`.
 
     Raises ConfigError when there is neither Maven nor Ivy, or when something cannot be fetched.
     """
+    scratch = into / "resolver"
     scratch.mkdir()
     maven = shutil.which("mvn")
     if maven is not None:

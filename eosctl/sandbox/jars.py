@@ -13,7 +13,7 @@ from eosctl.sandbox.versions import parse_kafka_version
 
 # Runs on Java 17 and compiles up to the language of Java 21.
 ECJ = "org.eclipse.jdt:ecj:3.37.0"
-PLUGINS = {"connect-file": ("connect-file-",), "connect-mirror": ("connect-mirror-",)}
+PLUGINS = ("connect-file", "connect-mirror")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +46,10 @@ def root_coordinates(version: KafkaVersion) -> tuple[str, ...]:
     2. Where two poms ask for two versions, Maven takes the nearest and Ivy the newest; such a jar is named here.
     """
     modules = ("kafka_2.13", "connect-runtime", "connect-json", "connect-transforms", "kafka-tools")
-    plugins = ("connect-file", "connect-mirror")
     log4j2 = ("org.apache.logging.log4j:log4j-core:2.25.4", "org.apache.logging.log4j:log4j-slf4j-impl:2.25.4")
     binding = log4j2 if version.major >= 4 else ("org.slf4j:slf4j-reload4j:1.7.36",)
     contested = ("org.javassist:javassist:3.26.0-GA",) if version < KafkaVersion(3, 4, 0) else ()
-    return (*(f"org.apache.kafka:{module}:{version}" for module in modules + plugins), *binding, *contested, ECJ)
+    return (*(f"org.apache.kafka:{module}:{version}" for module in modules + PLUGINS), *binding, *contested, ECJ)
 
 
 def resolve_jars(kafka_version: str, narrate: Callable[[str], None]) -> KafkaJars:
@@ -76,7 +75,7 @@ def _fetch(version: KafkaVersion, directory: Path, narrate: Callable[[str], None
     with replacing(directory, coordinates) as staging:
         flat = staging / "libs"
         flat.mkdir()
-        retrieve_artifacts(coordinates, flat, staging / "resolver", narrate)
+        retrieve_artifacts(coordinates, flat, narrate)
         _sort_into_place(staging)
         locked = locked_jars(directory.name)
         if locked is None:
@@ -88,7 +87,7 @@ def _fetch(version: KafkaVersion, directory: Path, narrate: Callable[[str], None
 
 
 def _sort_into_place(staging: Path) -> None:
-    places = {prefix: staging / "plugins" / name for name, prefixes in PLUGINS.items() for prefix in prefixes}
+    places = {f"{name}-": staging / "plugins" / name for name in PLUGINS}
     places["ecj-"] = staging / "tools"
     for prefix, place in places.items():
         found = sorted((staging / "libs").glob(f"{prefix}*.jar"))

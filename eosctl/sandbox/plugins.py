@@ -34,7 +34,7 @@ def resolve_plugin(plugin: str, narrate: Callable[[str], None]) -> Path:
         if not holds_all(directory, (plugin,)):
             narrate(f"fetching {plugin} (once)")
             with replacing(directory, (plugin,)) as staging:
-                retrieve_artifacts((plugin,), staging, staging / "resolver", narrate)
+                retrieve_artifacts((plugin,), staging, narrate)
     return directory
 
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     import typer
 
 CONNECTORS: Final = frozenset({"connector", "connectors"})
-VARIABLE: Final = "_EOSCTL_COMPLETE"
-"""In it a shell hands over the line up to the cursor."""
 
 
 def complete(root: Any, line: str) -> list[str]:  # noqa: ANN401  # Typer's command classes are its own

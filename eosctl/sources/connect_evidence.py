@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 from urllib.parse import quote
 
 from eosctl.clients.rest import RestClient
-from eosctl.clients.rest_answers import decoding, said, texts_of
+from eosctl.clients.rest_answers import decoding, list_of, object_of, said, text_of, texts_of
 from eosctl.errors import EosctlError, Undecodable
 from eosctl.model.evidence import WorkerEvidence
 from eosctl.model.offset_stores import SourceSupport
@@ -60,9 +60,8 @@ def _plugins(url: str, timeout_s: float) -> Mapping[str, str]:
     """Connector classes with the versions that they name."""
     with RestClient(url, timeout_s) as rest:
         body = rest.get("/connector-plugins")
-    if not isinstance(body, list) or not all(isinstance(each, dict) and "class" in each for each in body):
-        raise Undecodable(f"{url}/connector-plugins answered something else than a list of plugins")
-    return {str(each["class"]): str(each.get("version")) for each in body}
+    with decoding(f"{url}/connector-plugins answered no list of plugins"):
+        return {text_of(each["class"]): str(each.get("version")) for each in map(object_of, list_of(body))}
 
 
 def read_preflight(urls: Sequence[str], timeout_s: float) -> Mapping[str, tuple[str, ...] | Skipped]:

@@ -13,6 +13,7 @@ from eosctl.clients.codes import (
 from eosctl.clients.errors import protocol_error
 from eosctl.clients.group_messages import describe_groups, find_group_coordinators
 from eosctl.clients.messages import Response, topics_metadata
+from eosctl.clients.pieces import in_pieces
 from eosctl.codecs.connect_protocol import decode_leader_url, decode_member_url, decode_tasks
 from eosctl.errors import EosctlError, TimedOut, Undecodable, Unreachable
 from eosctl.model.evidence import ConnectGroup, GroupMember
@@ -110,22 +111,18 @@ def _described(wire: "Wire", group_ids: Collection[str]) -> dict[str, ConnectGro
     """Each group as its coordinator describes it, or the error code that it answers."""
     found: dict[str, ConnectGroup | int] = {}
     by_coordinator: dict[int, list[str]] = {}
-    for chunk in _chunks(list(group_ids)):
+    for chunk in in_pieces(list(group_ids), GROUPS_PER_REQUEST):
         for coordinator in wire.request_any(find_group_coordinators(chunk)).coordinators:
             if coordinator.error_code:
                 found[coordinator.key] = coordinator.error_code
             else:
                 by_coordinator.setdefault(coordinator.node_id, []).append(coordinator.key)
     for node_id, of_node in by_coordinator.items():
-        for chunk in _chunks(of_node):
+        for chunk in in_pieces(of_node, GROUPS_PER_REQUEST):
             for group in wire.request(node_id, describe_groups(chunk)).groups:
                 failed = group.error_code not in {0, GROUP_ID_NOT_FOUND}
                 found[group.group_id] = group.error_code if failed else _group(group)
     return found
-
-
-def _chunks(group_ids: list[str]) -> Iterator[list[str]]:
-    return (group_ids[start : start + GROUPS_PER_REQUEST] for start in range(0, len(group_ids), GROUPS_PER_REQUEST))
 
 
 def _refusal(wire: "Wire", group_id: str, code: int) -> EosctlError:

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.rest import RestClient
-from eosctl.clients.rest_answers import decoding, list_of, object_of, text_of, texts_of
+from eosctl.clients.rest_answers import config_of, decoding, list_of, object_of, text_of, texts_of
 from eosctl.clients.rest_offsets import answered_offsets
 from eosctl.codecs.connector_files import UNKNOWN_CLASS, connector_of
 from eosctl.codecs.secrets import mask_properties
@@ -125,8 +125,3 @@ def validated_values(body: object, url: str) -> list[Mapping[str, Any]]:
     if not found:
         raise Undecodable(otherwise)
     return found
-
-
-def config_of(value: object) -> dict[str, str | None]:
-    """A connector's config; TypeError where the value is none."""
-    return {key: None if each is None else text_of(each) for key, each in object_of(value).items()}

@@ -7,6 +7,7 @@ from eosctl.clients.group_messages import describe_groups
 from eosctl.clients.messages import topics_metadata
 from eosctl.clients.wire import Wire
 from eosctl.model.acls import ResourceType
+from eosctl.model.counts import some
 from eosctl.model.skipped import Cause, Skipped, or_skipped
 from eosctl.sources.authorization_probes import Probes, probes_of
 from eosctl.sources.kafka_groups import may_list_all, without_coordinator
@@ -49,7 +50,6 @@ def _hidden_groups(wire: Wire) -> Skipped | None:
 def _hidden(wire: Wire, probes: Probes, denied: list[str]) -> Skipped | None:
     if denied:
         names = sorted(probes.names[each] for each in denied)
-        more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
         what = f"{wire.principal} may not Describe all of them, and brokers leave the others out"
-        return Skipped(f"{what}; refused: {', '.join(names[:SHOWN])}{more}", Cause.DENIED)
+        return Skipped(f"{what}; refused: {some(names, most=SHOWN)}", Cause.DENIED)
     return None if probes.unknown is None else Skipped(probes.unknown, Cause.DENIED)

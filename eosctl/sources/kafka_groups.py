@@ -1,15 +1,17 @@
 """Groups and the offsets they committed, from all coordinators at once."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from eosctl.clients import codes
 from eosctl.clients.errors import protocol_error
 from eosctl.clients.group_messages import cluster_operations, find_group_coordinators, list_groups, offset_fetch
 from eosctl.clients.messages import Response, topics_metadata
+from eosctl.clients.pieces import in_pieces
 from eosctl.clients.wire import Wire
 from eosctl.errors import EosctlError, TimedOut, Unreachable
 from eosctl.model.acls import OPERATION_CODES, Operation
+from eosctl.model.counts import some
 from eosctl.model.groups import CONSUMER_OFFSETS, ListedGroup
 from eosctl.model.hanging import WaitingGroup, waiting_groups
 from eosctl.model.names import TopicPartition
@@ -66,7 +68,7 @@ def without_coordinator(wire: Wire) -> Skipped | None:
     gone = sorted(each.partition_index for each in topic.partitions if each.leader_id < 0)
     if not gone:
         return None
-    places = f"{CONSUMER_OFFSETS}-{gone[0]}" + (f" and {len(gone) - 1} more" if gone[1:] else "")
+    places = some([f"{CONSUMER_OFFSETS}-{each}" for each in gone], most=1)
     return Skipped(f"groups of {places} have no coordinator: no broker leads the partition", Cause.UNREACHABLE)
 
 
@@ -129,7 +131,7 @@ class _Reading:
 
     def _look_up(self, group_ids: Sequence[str], delay_s: float) -> None:
         node_id = self._wire.brokers()[0].node_id
-        for chunk in _chunks(group_ids):
+        for chunk in in_pieces(group_ids, GROUPS_PER_REQUEST):
             self._window.put(_Lookup(chunk), node_id, find_group_coordinators(chunk), delay_s=delay_s)
 
     def _receive_coordinators(self, response: Response) -> None:
@@ -173,9 +175,3 @@ class _Reading:
         resource = f"Group {group_id}"
         error = protocol_error(code, principal=self._wire.principal, operation="Describe", resource=resource)
         self._found[group_id] = Skipped.of(error)
-
-
-def _chunks(group_ids: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    return (
-        tuple(group_ids[start : start + GROUPS_PER_REQUEST]) for start in range(0, len(group_ids), GROUPS_PER_REQUEST)
-    )

@@ -1,16 +1,18 @@
 """Producers of partitions (DescribeProducers, KIP-664), from all leaders at once."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from eosctl.clients.codes import UNKNOWN_TOPIC_OR_PARTITION
 from eosctl.clients.errors import protocol_error
 from eosctl.clients.leaders import MOVED, NO_LEADER, partition_leaders
 from eosctl.clients.messages import Response, topics_metadata
+from eosctl.clients.pieces import in_pieces
 from eosctl.clients.producer_messages import describe_producers
 from eosctl.clients.wire import Wire
 from eosctl.errors import TimedOut, Unreachable, UsageError
+from eosctl.model.counts import some
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.producers import ActiveProducer, AnsweredProducers
 
@@ -61,7 +63,7 @@ def active_producers(
     patience = wire.timeout_s if timeout_s is None else timeout_s
     answer = answering_producers(wire, leaders, on_answer=on_answer, timeout_s=patience)
     if answer.unanswered:
-        raise TimedOut(f"no leader answered for {_some(answer.unanswered)} within {patience:g} s")
+        raise TimedOut(f"no leader answered for {some(answer.unanswered)} within {patience:g} s")
     return answer.producers
 
 
@@ -104,7 +106,7 @@ def _ask(
             led.setdefault(leader, []).append(partition)
     window = wire.window(in_flight=IN_FLIGHT, timeout_s=remaining)
     for node_id, partitions in led.items():
-        for number, chunk in enumerate(_chunks(partitions)):
+        for number, chunk in enumerate(in_pieces(partitions, PARTITIONS_PER_REQUEST)):
             window.put((node_id, number), node_id, describe_producers(chunk))
     answered: set[TopicPartition] = set()
     for answer in window:
@@ -144,15 +146,3 @@ def _producer(partition: TopicPartition, answer: Response) -> ActiveProducer:
         coordinator_epoch=None if answer.coordinator_epoch < 0 else answer.coordinator_epoch,
         transaction_start_offset=None if answer.current_txn_start_offset < 0 else answer.current_txn_start_offset,
     )
-
-
-def _chunks(partitions: Sequence[TopicPartition]) -> Iterator[Sequence[TopicPartition]]:
-    return (
-        partitions[start : start + PARTITIONS_PER_REQUEST]
-        for start in range(0, len(partitions), PARTITIONS_PER_REQUEST)
-    )
-
-
-def _some(partitions: Sequence[TopicPartition]) -> str:
-    shown = ", ".join(map(str, partitions[:5]))
-    return shown if len(partitions) <= 5 else f"{shown} and {len(partitions) - 5} more partitions"

@@ -8,9 +8,11 @@ from typing import Final, NamedTuple
 from eosctl.clients import codes
 from eosctl.clients.errors import protocol_error
 from eosctl.clients.messages import Response, describe_transactions, find_coordinators, list_transactions
+from eosctl.clients.pieces import in_pieces
 from eosctl.clients.window import Answer, Window
 from eosctl.clients.wire import Wire
 from eosctl.errors import EosctlError, Unreachable, UsageError
+from eosctl.model.counts import some
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition, coordinator_partition
 from eosctl.model.skipped import Skipped
 from eosctl.model.transaction_log import TRANSACTION_LOG
@@ -79,7 +81,7 @@ class _Describing:
     def _look_up(self, names: Sequence[str], delay_s: float, not_at: int | None = None) -> None:
         nodes = [broker.node_id for broker in self._wire.brokers() if broker.node_id != not_at]
         nodes = nodes or [broker.node_id for broker in self._wire.brokers()]
-        for number, ids in enumerate(_chunks(names)):
+        for number, ids in enumerate(in_pieces(names, IDS_PER_REQUEST)):
             self._window.put(_Lookup(ids), nodes[number % len(nodes)], find_coordinators(ids), delay_s=delay_s)
 
     def _receive_coordinators(self, coordinators: Iterable[Response]) -> None:
@@ -100,7 +102,7 @@ class _Describing:
             else:
                 self._found[coordinator.key] = self._refusal(coordinator.key, coordinator.error_code)
         for node_id, names in led.items():
-            for ids in _chunks(names):
+            for ids in in_pieces(names, IDS_PER_REQUEST):
                 self._window.put(_Describe(ids), node_id, describe_transactions(ids))
         self._look_up(again, self._pause_s(again))
 
@@ -151,10 +153,6 @@ class _Describing:
         return protocol_error(code, principal=self._wire.principal, operation="Describe", resource=resource)
 
 
-def _chunks(names: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    return (tuple(names[start : start + IDS_PER_REQUEST]) for start in range(0, len(names), IDS_PER_REQUEST))
-
-
 def _state(name: str) -> TransactionState:
     try:
         return TransactionState(name)
@@ -196,10 +194,9 @@ def _unlisted(listings: TransactionListings, lost: tuple[int, ...] | Skipped) ->
     )
     if isinstance(lost, Skipped) or not lost:
         return tuple(silent)
-    partitions = ", ".join(f"{TRANSACTION_LOG}-{each}" for each in lost[:SHOWN])
-    more = f" and {len(lost) - SHOWN} more" if len(lost) > SHOWN else ""
+    partitions = some([f"{TRANSACTION_LOG}-{each}" for each in lost], most=SHOWN)
     no_leader = "has no leader, so its" if len(lost) == 1 else "have no leader, so their"
-    return (*silent, f"{partitions}{more} {no_leader} transactional IDs are not listed")
+    return (*silent, f"{partitions} {no_leader} transactional IDs are not listed")
 
 
 def listed_transactions(

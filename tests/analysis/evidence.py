@@ -7,8 +7,9 @@ from eosctl.analysis.rules.registry import RULES, ask
 from eosctl.model.acl_plan import AclDifference, BindingStatus, ComparedBinding, PlannedBinding, Reason
 from eosctl.model.acls import AclBinding, Operation, ResourcePattern, ResourceType
 from eosctl.model.evidence import ConnectGroup, Evidence, GroupMember, InternalTopic, TransactionLog, WorkerEvidence
-from eosctl.model.names import ProducerIdAndEpoch
+from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.offset_stores import SourceSupport
+from eosctl.model.skipped import Skipped
 from eosctl.model.topics import TopicFacts
 from eosctl.model.transactions import TransactionDescription, TransactionState
 from eosctl.model.versions import KafkaVersion, Release
@@ -116,3 +117,26 @@ def but(**changes):
 def answer(rule_id, evidence):
     [rule] = [rule for rule in RULES if rule.id == rule_id]
     return ask(rule, evidence)
+
+
+UNREAD = Skipped("denied")
+OUT_1 = TopicPartition("out", 1)
+ONE_COORDINATOR = transaction_log(leaders=dict.fromkeys(range(50), 1))
+POLICY = "connector.client.config.override.policy"
+OWN = {"offsets.storage.topic": "own"}
+
+
+def mirror(**config):
+    return inspection(**{"connector.class": "org.apache.kafka.connect.mirror.MirrorSourceConnector", **config})
+
+
+def status(*tasks, name="x", state="RUNNING", worker="a:8083"):
+    return ConnectorStatus(name, "source", "RUNNING", tuple(TaskStatus(task, state, worker) for task in tasks))
+
+
+def members(*urls, protocol="sessioned", kind="connect", state="Stable"):
+    return ConnectGroup(state, kind, protocol, tuple(GroupMember(url, url) for url in urls))
+
+
+def tasks(count, **config):
+    return Log().writer(7).config("x", **config).tasks("x", *range(count)).commit("x", count).fencing("x", count)

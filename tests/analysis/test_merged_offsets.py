@@ -31,6 +31,18 @@ def test_with_one_store_kafka_and_kip_618_agree() -> None:
     assert row.provenance == "connector-specific store, global-0 offset 0"
 
 
+def test_the_offset_that_a_task_starts_from_is_said_in_the_connector_s_own_terms() -> None:
+    file = '["c",{"filename":"/a"}]'
+    row = merged(
+        topic("global", [record(0, file, '{"position":1}')]),
+        topic("own", [record(5, file, '{"position":12}')]),
+        configs=OWN,
+    )
+    assert row.position == "FileStreamSource: byte 12 of the file"
+    assert merged(topic("global", [record(0, file, '{"position":1}')]), topic("own"), configs=OWN).position is None
+    assert merged(topic("global", [record(0, KEY, '{"position":1}')]), configs={"c": {}}).position is None
+
+
 @pytest.mark.parametrize("mode", list(SourceSupport))
 def test_nothing_in_the_own_topic_hides_the_worker_s_offset(mode: SourceSupport) -> None:
     row = merged(topic("global", [record(0, KEY, '{"p":1}')]), topic("own"), configs=OWN, settings=worker(mode))

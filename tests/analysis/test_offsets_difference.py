@@ -4,6 +4,7 @@ import pytest
 
 from eosctl.analysis.offsets_difference import as_renamed, compare_offsets
 from eosctl.model.exported_offsets import Change, OffsetId, OffsetsById
+from eosctl.model.positions import Order
 from eosctl.model.skipped import Skipped
 
 ID = OffsetId("c", '{"f": 1}')
@@ -25,6 +26,19 @@ ID = OffsetId("c", '{"f": 1}')
 def test_each_offset_is_the_same_or_differs(a: object, b: object, change: Change | None) -> None:
     difference = compare_offsets("A", {ID: a}, "B", {ID: b})  # type: ignore[dict-item]
     assert [each.change for each in difference.changes] == ([] if change is None else [change])
+
+
+def test_a_difference_is_said_in_the_connector_s_own_terms() -> None:
+    file = OffsetId("c", '{"filename": "/a"}')
+    [both] = compare_offsets("A", {file: {"position": 12}}, "B", {file: {"position": 4}}).changes
+    assert (both.position_a, both.position_b, both.order) == (
+        "FileStreamSource: byte 12 of the file",
+        "FileStreamSource: byte 4 of the file",
+        Order.BEFORE,
+    )
+    assert both.rewind == "all lines behind it are read again, if the file is still the same"
+    [gone] = compare_offsets("A", {file: {"position": 12}}, "B", {}).changes
+    assert (gone.position_a, gone.position_b, gone.order, gone.rewind) == (both.position_a, None, None, None)
 
 
 def test_none_and_absent_are_the_same() -> None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eosctl.analysis.owners import KnownNames
-from eosctl.model.names import ConnectorTaskId, coordinator_partition, java_hash, task_transactional_id
+from eosctl.model.names import ConnectorTaskId, coordinator_partition, java_hash, stem_and_task, task_transactional_id
 from eosctl.model.transactions import LeaderOwner, TaskOwner
 
 
@@ -69,3 +69,9 @@ def test_the_owner_of_a_task_id_is_always_among_its_readings(group: str, connect
 def test_the_coordinator_partition_is_java_s(transactional_id: str, hashed: int, partition: int) -> None:
     assert java_hash(transactional_id) == hashed
     assert coordinator_partition(transactional_id, 50) == partition
+
+
+@pytest.mark.parametrize("index", ["", "00", "1a", "+1", "9" * 11, "9" * 5_000])
+def test_what_no_task_can_have_has_no_stem(index: str) -> None:
+    assert stem_and_task(f"g-c-{index}") is None
+    assert stem_and_task("g-c-2147483647") == ("g-c", 2_147_483_647)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from eosctl.analysis.positions.index import compare_positions, explain_position, position_reader
+from eosctl.analysis.positions.index import READERS, compare_positions, explain_position, meaning_of_rewind
 from eosctl.model.positions import Order
 
 BEFORE, SAME, AFTER, INCOMPARABLE = Order.BEFORE, Order.SAME, Order.AFTER, Order.INCOMPARABLE
@@ -30,6 +30,8 @@ def mysql(file: str = "bin.000009", pos: int = 4, **more: object) -> dict[str, o
             "streaming at 2/FF, last commit 1/1, transaction 7",
         ),
         (PG, {"lsn": 255, "snapshot": "INITIAL", "snapshot_completed": True}, "snapshot at 0/FF, complete"),
+        (PG, {"lsn": 255, "snapshot": "last"}, "snapshot at 0/FF, complete"),
+        (PG, {"lsn": 255, "snapshot": "incremental"}, "streaming at 0/FF"),
         (
             PG,
             {"lsn": 255, "snapshot": "INITIAL", "snapshot_completed": False},
@@ -52,8 +54,12 @@ def mysql(file: str = "bin.000009", pos: int = 4, **more: object) -> dict[str, o
             {"commit_lsn": "00000027:00000758:0003", "change_lsn": "NULL"},
             "commit 00000027:00000758:0003, change NULL",
         ),
-        (MONGO, {"sec": 0, "ord": 3, "resume_token": "8264"}, "1970-01-01T00:00:00Z operation 3, resume token 8264…"),
-        (TABLE, {"timestamp": 1000, "incrementing": 5}, "rows up to 1970-01-01T00:00:01+00:00, incrementing column 5"),
+        (
+            MONGO,
+            {"sec": 0, "ord": 3, "resume_token": "8264"},
+            "1970-01-01T00:00:00.000Z operation 3, resume token 8264…",
+        ),
+        (TABLE, {"timestamp": 1000, "incrementing": 5}, "rows up to 1970-01-01T00:00:01.000Z, incrementing column 5"),
         (FILE, {"position": 12}, "byte 12 of the file"),
         (MIRROR, {"offset": 12}, "offset 12 of the source partition"),
         (PG, {"lsn": "odd"}, "streaming at odd"),
@@ -90,6 +96,8 @@ def test_an_offset_is_described_in_its_connectors_own_terms(
         (PG, mysql(gtids=f"{UUID}:1-5"), mysql(gtids=f"{OTHER}:1-5"), INCOMPARABLE),
         (PG, mysql(gtids=f"{UUID}:1-5"), mysql(gtids=f"{UUID}:1-5", pos=9), SAME),
         (PG, mysql(gtids=f"{UUID}:1-5"), mysql(), INCOMPARABLE),
+        (PG, mysql(gtids=f"{UUID}:1-5"), mysql(gtids=f"{UUID}:1-{'9' * 5_000}"), INCOMPARABLE),
+        (PG, mysql(), mysql(f"bin.{'9' * 5_000}"), INCOMPARABLE),
         (SQL, {"commit_lsn": "00000027:00000758:0003"}, {"commit_lsn": "00000027:0000075A:0001"}, AFTER),
         (SQL, {"commit_lsn": "NULL"}, {"commit_lsn": "00000027:0000075A:0001"}, AFTER),
         (SQL, {"commit_lsn": "odd"}, {"commit_lsn": "00000027:0000075A:0001"}, INCOMPARABLE),
@@ -113,8 +121,14 @@ def test_offsets_of_unknown_connectors_are_left_alone():
     assert compare_positions(PG, {"lsn": 5}, mysql()) is None
 
 
-@pytest.mark.parametrize(("partition", "offset"), [(PG, {"lsn": 1}), (PG, mysql()), (FILE, {"position": 1})])
-def test_every_kind_says_what_a_rewind_means(partition: dict[str, object], offset: dict[str, object]):
-    reader = position_reader(partition, offset)
-    assert reader is not None
-    assert reader.rewind
+def test_every_kind_says_what_a_rewind_means_and_is_compared_with_any_values():
+    """JDBC's two forms mean the same; of values that are no numbers nothing is said."""
+    assert len({each.rewind for each in READERS}) == len(READERS) - 1
+    assert len({each.source for each in READERS}) == len(READERS) - 1
+    for reader in READERS:
+        odd = dict.fromkeys((*reader.needs, "change_lsn", "timestamp"), "odd")
+        assert reader.compare(odd, odd) is INCOMPARABLE, reader.source
+        assert "odd" in reader.describe(odd), reader.source
+    assert (
+        meaning_of_rewind(FILE, {"position": 1}) == "all lines behind it are read again, if the file is still the same"
+    )

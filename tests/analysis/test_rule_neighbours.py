@@ -10,13 +10,14 @@ from eosctl.model.names import ConnectorTaskId
 from eosctl.model.report import Severity
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.topics import TopicFacts
-from eosctl.model.workers import ConnectorStatus
-from tests.analysis.evidence import BROKER, FILE, A, B, answer, but, inspection, transaction_log, worker
+from eosctl.model.workers import ConnectorStatus, TaskStatus
+from tests.analysis.evidence import FILE, A, B, answer, but, inspection, transaction_log, worker
 
 POLICY = "connector.client.config.override.policy"
 SIGNATURE, VERIFICATION = "inter.worker.signature.algorithm", "inter.worker.verification.algorithms"
 OWN = {"offsets.storage.topic": "own"}
-ELSEWHERE = {"producer.override.bootstrap.servers": "there:9092"}
+ELSEWHERE = {"producer.override.bootstrap.servers": "there:9092, there:9093"}
+SAME = {"bootstrap.servers": "there:9093,there:9092"}
 
 
 @pytest.mark.parametrize(("used", "severity"), [("org.example.Source", Severity.WARNING), ("other", Severity.INFO)])
@@ -29,10 +30,15 @@ def test_a_plugin_that_differs_counts_where_a_connector_uses_it(used: str, sever
     assert (found.severity, "has versions 1, 2" in found.message) == (severity, True)
 
 
+def test_a_plugin_that_differs_counts_where_nobody_knows_which_are_used() -> None:
+    differing = but(workers={A: worker(A), B: worker(B, plugins={})}, inspection=Skipped("denied"))
+    assert [each.severity for each in answer("EOS019", differing).findings] == [Severity.WARNING]
+
+
 def test_kafka_s_own_plugins_have_the_version_of_their_worker() -> None:
     mirror = "org.apache.kafka.connect.mirror.MirrorSourceConnector"
     mixed = {A: worker(A, plugins={mirror: "4.3.1"}), B: worker(B, "3.9.2", plugins={mirror: "3.9.2"})}
-    assert answer("EOS019", but(workers=mixed)).outcome == "fine"
+    assert answer("EOS019", but(workers=mixed)).findings == ()
 
 
 @pytest.mark.parametrize(
@@ -42,6 +48,7 @@ def test_kafka_s_own_plugins_have_the_version_of_their_worker() -> None:
         ({POLICY: "All"}, {POLICY: "org.apache.kafka.connect.connector.policy.AllConnectorClientConfigOverridePolicy"},
          "fine"),
         ({POLICY: "Principal"}, {}, "found"),
+        ({POLICY: "None"}, {POLICY: "None", f"{POLICY[:-6]}allowlist": "acks"}, "fine"),
         ({POLICY: "Allowlist", f"{POLICY[:-6]}allowlist": "acks"}, {POLICY: "Allowlist"}, "found"),
         ({POLICY: "Allowlist", f"{POLICY[:-6]}allowlist": "acks,retries"},
          {POLICY: "Allowlist", f"{POLICY[:-6]}allowlist": "retries, acks"}, "fine"),
@@ -77,12 +84,31 @@ def test_a_connector_s_own_offsets_topic_is_held_to_what_the_workers_is(facts: T
     assert [each.subject for each in answer(found, evidence).findings] == ["own"]
     elsewhere = but(inspection=inspection(**OWN, **ELSEWHERE), topics={"own": facts})
     assert answer(found, elsewhere).outcome == "fine"
+    assert answer(found, replace(elsewhere, worker_files={A: FILE | SAME})).findings != ()
+
+
+@pytest.mark.parametrize(
+    ("config", "files", "outcome"),
+    [
+        ({}, {}, "found"),
+        (ELSEWHERE, {}, "cannot tell"),
+        (ELSEWHERE, SAME, "found"),
+        ({}, {"bootstrap.servers": "here:9092", "producer.bootstrap.servers": "there:9092"}, "cannot tell"),
+        ({"producer.override.bootstrap.servers": "${env:SERVERS}"}, SAME, "cannot tell"),
+    ],
+)
+def test_ids_are_asked_for_here_unless_the_producers_have_other_servers(config, files, outcome) -> None:
+    """Those of the workers, in any order and wherever they are given, are no other ones."""
+    evidence = but(inspection=inspection(**config), worker_files={A: FILE | files}, transactions={})
+    assert answer("EOS111", evidence).outcome == outcome
 
 
 def test_an_own_offsets_topic_that_no_task_needed_yet_need_not_exist() -> None:
     stopped = {"x": ConnectorStatus("x", "source", "STOPPED", ())}
     never = but(inspection=inspection(**OWN), topics={"own": None}, statuses=stopped)
     assert answer("EOS055", never).outcome == "fine"
+    workers = but(inspection=inspection(**{"offsets.storage.topic": "connect-offsets"}), topics={})
+    assert answer("EOS055", workers).outcome == "fine", "that is the workers'"
     assert answer("EOS050", never).outcome == "fine"
 
 
@@ -106,27 +132,12 @@ def test_a_connector_that_ends_its_transactions_needs_a_timeout_that_somebody_ch
     assert answer("EOS109", evidence).outcome == outcome
 
 
-@pytest.mark.parametrize(
-    ("facts", "brokers", "severity"),
-    [
-        (TopicFacts("out", 1, 1, {"min.insync.replicas": "1"}), 1, None),
-        (TopicFacts("out", 1, 1, {"min.insync.replicas": "1"}), 3, Severity.WARNING),
-        (TopicFacts("out", 1, 2, {"min.insync.replicas": "1"}), 3, None),
-        (TopicFacts("out", 1, 3, {"min.insync.replicas": "1"}), 3, Severity.INFO),
-        (TopicFacts("out", 1, 3, {"min.insync.replicas": "2", "unclean.leader.election.enable": "true"}), 3,
-         Severity.WARNING),
-        (TopicFacts("out", 1, 3, {"min.insync.replicas": "2", "unclean.leader.election.enable": "false"}), 3, None),
-    ],
-)  # fmt: skip
-def test_an_output_topic_is_thin_where_one_broker_takes_commits_along(facts, brokers, severity) -> None:
-    said = answer("EOS150", but(topics={"out": facts}, brokers=dict.fromkeys(range(brokers), BROKER)))
-    assert [each.severity for each in said.findings] == ([] if severity is None else [severity])
-
-
-def test_an_output_topic_with_too_few_replicas_in_sync_cannot_be_written() -> None:
-    short = TopicFacts("out", 1, 3, {"min.insync.replicas": "2"}, in_sync=1)
-    assert "a partition has 1 in sync" in answer("EOS151", but(topics={"out": short})).findings[0].message
-    assert answer("EOS151", but(topics={"out": None})).outcome == "fine"
+def test_a_timeout_that_only_one_worker_chose_is_chosen_on_that_worker_alone() -> None:
+    chosen = {A: FILE | {"producer.transaction.timeout.ms": "600000"}, B: FILE}
+    evidence = but(inspection=inspection(**{"transaction.boundary": "connector"}), worker_files=chosen)
+    assert answer("EOS109", evidence).outcome == "found"
+    unread = answer("EOS109", replace(evidence, worker_files=not_asked("no file was given")))
+    assert (unread.outcome, unread.complete) == ("cannot tell", True)
 
 
 def test_the_topics_of_a_connector_that_writes_elsewhere_are_asked_there() -> None:
@@ -142,6 +153,14 @@ def test_a_group_whose_tasks_have_other_ids_shares_none() -> None:
     assert answer("EOS118", but(other_groups={"g-x": group(ConnectorTaskId("y", 0))})).outcome == "fine"
     shared = but(group_id="g-x", statuses={}, other_groups={"g": group(ConnectorTaskId("x-y", 0))})
     assert answer("EOS118", shared).outcome == "fine"
+
+
+def test_the_id_of_another_group_s_leader_is_no_task_s() -> None:
+    """That one is EOS113."""
+    tasks = {"cluster-x": ConnectorStatus("cluster-x", "source", "RUNNING", (TaskStatus(3, "RUNNING", "a:8083"),))}
+    leading = ConnectGroup("Stable", "connect", "sessioned", (GroupMember("1", "http://o", ()),), "http://o")
+    evidence = but(group_id="connect", statuses=tasks, other_groups={"x-3": leading})
+    assert answer("EOS118", evidence).outcome == "fine"
 
 
 def test_a_group_elsewhere_that_has_no_members_or_no_workers_is_nobody() -> None:

@@ -23,8 +23,6 @@ from tests.analysis.evidence import (
     but,
     described,
     inspection,
-    topic,
-    transaction_log,
     worker,
 )
 
@@ -100,6 +98,31 @@ def test_an_interval_is_held_against_the_timeout_that_is_in_force_and_both_have_
     config, settings, outcome
 ) -> None:
     assert answer("EOS105", but(inspection=inspection(**config), worker_files=files(**settings))).outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("config", "settings", "why"),
+    [
+        ({"transaction.boundary.interval.ms": "${env:T}"}, {}, "transaction.boundary.interval.ms of x is ${env:T}, a"),
+        ({"transaction.boundary.interval.ms": "often"}, {}, "interval.ms of x is 'often', not a whole number"),
+        ({}, {"offset_flush_interval_ms": "often"}, f"offset.flush.interval.ms of {A} is 'often', not a whole number"),
+    ],
+)
+def test_an_interval_that_is_no_number_is_said_with_its_place(config, settings, why) -> None:
+    said = answer("EOS105", but(inspection=inspection(**INTERVAL | config), worker_files=files(**settings)))
+    assert (said.outcome, said.complete, why in said.cannot_tell[0]) == ("cannot tell", False, True)
+
+
+@pytest.mark.parametrize(
+    ("rule", "key", "outcome"),
+    [
+        ("EOS103", "producer.override.retries", "found"),
+        ("EOS104", f"producer.override.{TIMEOUT}", "cannot tell"),
+        ("EOS030", "admin.override.retry.backoff.ms", "cannot tell"),
+    ],
+)
+def test_a_number_of_thousands_of_digits_is_none(rule, key, outcome) -> None:
+    assert answer(rule, but(inspection=inspection(**{key: "9" * 5_000}))).outcome == outcome
 
 
 @pytest.mark.parametrize(
@@ -202,56 +225,6 @@ def test_a_dedicated_node_without_internal_rest_is_a_warning_and_stops_no_roll()
     assert answer("EOS107", but(worker_files=mm2, workers={A: worker(A, "3.4.1")})).outcome == "fine"
 
 
-def log_with(in_sync: int | None, factor: int = 3, **settings: str):
-    made = transaction_log(factor, **settings)
-    return replace(made, facts=replace(made.facts, in_sync=in_sync))
-
-
-@pytest.mark.parametrize(("in_sync", "factor", "cure"), [(1, 3, "start the brokers"), (1, 1, "raise the replication")])
-def test_a_log_whose_partition_has_fewer_replicas_in_sync_than_a_write_needs_is_unwritable(in_sync, factor, cure):
-    [found] = answer("EOS040", but(transaction_log=log_with(in_sync, factor))).findings
-    assert found.cure.startswith(cure)
-    assert answer("EOS040", but(transaction_log=log_with(2))).outcome == "fine"
-
-
-def test_a_log_that_is_not_there_yet_is_judged_by_both_of_its_settings() -> None:
-    one = BROKER | {"transaction.state.log.replication.factor": "1"}
-    [found] = answer("EOS040", but(transaction_log=None, brokers={0: one})).findings
-    assert "transaction.state.log.min.isr is 2: the transaction log cannot be written" in found.message
-    fits = one | {"transaction.state.log.min.isr": "1"}
-    assert answer("EOS040", but(transaction_log=None, brokers={0: fits})).outcome == "fine"
-
-
-def test_a_log_whose_min_isr_may_not_be_read_cannot_be_judged() -> None:
-    made = transaction_log()
-    assert answer("EOS040", but(transaction_log=replace(made, facts=replace(made.facts, settings={})))).outcome == (
-        "cannot tell"
-    )
-
-
-@pytest.mark.parametrize(
-    ("log", "outcome"),
-    [
-        (transaction_log(min_insync_replicas="1"), "found"),
-        (transaction_log(2, min_insync_replicas="1"), "found"),
-        (transaction_log(), "fine"),
-        (replace(transaction_log(), facts=replace(transaction_log().facts, settings=Skipped("denied"))), "cannot tell"),
-    ],
-)
-def test_a_log_of_which_one_replica_may_hold_the_last_writes_is_thin(log, outcome) -> None:
-    assert answer("EOS042", but(transaction_log=log)).outcome == outcome
-    one = but(transaction_log=transaction_log(1, min_insync_replicas="1"), brokers={0: BROKER})
-    assert answer("EOS042", one).outcome == "fine"
-
-
-@pytest.mark.parametrize(("in_sync", "factor", "cure"), [(1, 3, "start the brokers"), (1, 1, "raise the replication")])
-def test_an_internal_topic_is_held_to_its_replicas_in_sync(in_sync, factor, cure) -> None:
-    offsets = topic("offsets", 25, factor)
-    short = replace(offsets, facts=replace(offsets.facts, in_sync=in_sync))
-    [found] = answer("EOS053", but(internal_topics=(short,))).findings
-    assert found.cure.startswith(cure)
-
-
 SINK = {"x": ConnectorStatus("x", "sink", "RUNNING", ())}
 LEVEL = "isolation.level"
 
@@ -274,6 +247,12 @@ LEVEL = "isolation.level"
 def test_a_sink_reads_what_its_override_says_and_else_what_all_workers_do(config, given, outcome) -> None:
     said = answer("EOS121", but(statuses=SINK, inspection=inspection(**config), worker_files=given))
     assert ("found" if said.findings else said.outcome) == outcome
+
+
+def test_a_sink_whose_config_is_not_known_may_read_committed() -> None:
+    statuses = {"y": ConnectorStatus("y", "sink", "RUNNING", ())}
+    said = answer("EOS121", but(statuses=statuses, worker_files={A: FILE}))
+    assert said.cannot_tell == ("the config of y, which may set isolation.level, is not known",)
 
 
 def test_workers_of_one_machine_may_use_its_loopback_address() -> None:

@@ -1,33 +1,34 @@
-"""Every rule with its condition and without, and what it says when its facts were not read."""
+"""Every rule with its condition and without."""
 
 from dataclasses import replace
 
 import pytest
 
 from eosctl.analysis.rules import delegated
-from eosctl.analysis.rules.connectors import SAYS_NOTHING
-from eosctl.analysis.rules.fencing import silence_s
 from eosctl.analysis.rules.group import place_of
 from eosctl.analysis.rules.registry import RULES, commands_reporting, diagnose
-from eosctl.analysis.rules.versions import FIXED_BUGS
 from eosctl.model.acls import Operation
 from eosctl.model.acls import topic as topic_pattern
 from eosctl.model.client_roles import ClientRole
-from eosctl.model.evidence import UNKNOWN_PRINCIPAL, ConnectGroup, Evidence, GroupMember
-from eosctl.model.names import ConnectorTaskId, TopicPartition
+from eosctl.model.evidence import ConnectGroup, Evidence, GroupMember
+from eosctl.model.names import ConnectorTaskId
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.report import Severity
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import TopicFacts
 from eosctl.model.transactions import TransactionState
-from eosctl.model.versions import KafkaVersion, Release
-from eosctl.model.workers import ConnectorStatus, TaskStatus
+from eosctl.model.workers import ConnectorStatus
 from tests.analysis.config_records import Log
 from tests.analysis.evidence import (
     BROKER,
     FILE,
     HEALTHY,
     NOW,
+    ONE_COORDINATOR,
+    OUT_1,
+    OWN,
+    POLICY,
+    UNREAD,
     A,
     B,
     acls,
@@ -35,36 +36,19 @@ from tests.analysis.evidence import (
     but,
     described,
     inspection,
+    members,
+    mirror,
+    status,
+    tasks,
     topic,
     transaction_log,
     transactional_id,
     worker,
 )
 
-UNREAD = Skipped("denied")
 LEADER_ID = {"connect-cluster-g": described("connect-cluster-g")}
 
 
-def mirror(**config):
-    return inspection(**{"connector.class": "org.apache.kafka.connect.mirror.MirrorSourceConnector", **config})
-
-
-def status(*tasks, name="x", state="RUNNING", worker="a:8083"):
-    return ConnectorStatus(name, "source", "RUNNING", tuple(TaskStatus(task, state, worker) for task in tasks))
-
-
-def members(*urls, protocol="sessioned", kind="connect", state="Stable"):
-    return ConnectGroup(state, kind, protocol, tuple(GroupMember(url, url) for url in urls))
-
-
-def tasks(count, **config):
-    return Log().writer(7).config("x", **config).tasks("x", *range(count)).commit("x", count).fencing("x", count)
-
-
-OUT_1 = TopicPartition("out", 1)
-ONE_COORDINATOR = transaction_log(leaders=dict.fromkeys(range(50), 1))
-POLICY = "connector.client.config.override.policy"
-OWN = {"offsets.storage.topic": "own"}
 OTHERS = {
     "group_id": "a",
     "statuses": {"b-c": status(0, name="b-c")},
@@ -188,45 +172,6 @@ def test_nothing_is_found_on_a_healthy_cluster() -> None:
     assert diagnosis.verdict == "fine"
 
 
-LOST_ONE = Skipped("1 transactional ID is unknown: __transaction_state-3 has no leader")
-
-
-@pytest.mark.parametrize(
-    ("rule_id", "evidence"),
-    [
-        ("EOS110", but(transactions=HEALTHY.transactions | {"connect-cluster-g": LOST_ONE})),
-        ("EOS111", but(transactions=HEALTHY.transactions | {"g-x-0": LOST_ONE})),
-        ("EOS112", but(transactions=HEALTHY.transactions | {"g-x-0": LOST_ONE})),
-        ("EOS116", but(transactions=HEALTHY.transactions | {"g-x-0": LOST_ONE})),
-        ("EOS117", but(idle_since=HEALTHY.idle_since | {"g-x-0": LOST_ONE})),
-        ("EOS115", but(unlisted=(LOST_ONE.reason,))),
-    ],
-)
-def test_a_rule_whose_coordinator_is_lost_cannot_tell_and_says_why_once(rule_id: str, evidence: Evidence) -> None:
-    said = answer(rule_id, evidence)
-    assert (said.findings, said.cannot_tell, said.outcome) == ((), (LOST_ONE.reason,), "cannot tell")
-
-
-@pytest.mark.parametrize(
-    ("rule_id", "evidence"),
-    [
-        ("EOS110", but(transactions={"g-x-0": LOST_ONE, "g-x-1": LOST_ONE})),
-        ("EOS111", but(transactions={"connect-cluster-g": LOST_ONE, "g-x-1": LOST_ONE})),
-        ("EOS112", but(transactions={"g-x-0": described("g-x-0", TransactionState.ONGOING, NOW - 200_000),
-                                     "g-x-1": LOST_ONE})),
-        ("EOS116", but(transactions={"g-x-0": described("g-x-0", TransactionState.ONGOING, NOW, (OUT_1,)),
-                                     "g-x-1": LOST_ONE}, leaderless=frozenset({OUT_1}))),
-        ("EOS117", but(idle_since={"g-x-1": NOW - 604_800_000, "g-x-0": LOST_ONE})),
-        ("EOS115", but(transactional_ids=("g-gone-0",), unlisted=(LOST_ONE.reason,))),
-    ],
-)  # fmt: skip
-def test_a_lost_coordinator_does_not_keep_a_rule_from_judging_the_ids_of_others(
-    rule_id: str, evidence: Evidence
-) -> None:
-    said = answer(rule_id, evidence)
-    assert len(said.findings) == 1
-
-
 OF_CONFIG_TOPIC = [rule for rule in delegated.RULES if rule.needs == (delegated.CONFIG_TOPIC,)]
 OF_OFFSETS = [rule for rule in delegated.RULES if rule.needs == (delegated.OFFSETS,)]
 
@@ -267,52 +212,6 @@ def test_consumers_isolation_levels_cannot_be_told_and_the_groups_are_named() ->
     assert "share.isolation.level was not read of 1 share group: queue" in said.cannot_tell[1]
 
 
-OFF = but(brokers={0: BROKER | {"transaction.partition.verification.enable": "false"}})
-
-
-@pytest.mark.parametrize("worker_version", ["3.3.2", "4.3.1"])
-def test_a_rule_about_brokers_is_asked_whatever_version_the_workers_have(worker_version: str) -> None:
-    old = replace(OFF, workers={A: worker(A, worker_version)}, broker_releases={0: Release(KafkaVersion(3, 8), None)})
-    assert answer("EOS043", old).outcome == "found"
-
-
-def test_a_broker_of_before_the_setting_says_nothing_of_it_and_is_not_asked() -> None:
-    unknowing = {key: value for key, value in BROKER.items() if "verification" not in key}
-    before = {0: Release(KafkaVersion(3, 0), KafkaVersion(3, 6))}
-    assert answer("EOS043", replace(OFF, broker_releases=before)).outcome == "fine"
-    assert answer("EOS043", but(brokers={0: unknowing})).outcome == "fine"
-
-
-def test_a_bug_of_brokers_is_judged_by_their_release_and_its_fix_upgrades_them() -> None:
-    releases = {0: Release(KafkaVersion(3, 0), KafkaVersion(3, 8)), 1: Release(KafkaVersion(3, 8), None)}
-    [found] = answer("EOS003", but(broker_releases=releases)).findings
-    assert (found.subject, found.evidence["brokers"]) == ("brokers", [0])
-    assert found.cure == "upgrade the brokers to Kafka 3.8.0 or newer"
-    assert answer("EOS003", but(broker_releases={0: Release(KafkaVersion(3, 8), None)})).outcome == "fine"
-
-
-@pytest.mark.parametrize(
-    ("version", "needed"), [("3.3.2", "3.8.0"), ("3.6.2", "3.8.0"), ("3.7.0", "3.8.0"), ("3.7.2", "3.8.0")]
-)
-def test_the_fix_of_workers_bugs_is_a_release_that_exists_and_has_all_fixes(version: str, needed: str) -> None:
-    [found] = answer("EOS003", but(workers={A: worker(A, version)})).findings
-    assert found.cure.startswith(f"upgrade the workers to Kafka {needed} or newer")
-
-
-@pytest.mark.parametrize(
-    ("settings", "in_connector"),
-    [({}, True), ({POLICY: "All"}, True), ({POLICY: "Principal"}, False), ({POLICY: "None"}, False),
-     ({POLICY: "Allowlist"}, False),
-     ({POLICY: "Allowlist", "connector.client.config.override.allowlist": "retry.backoff.ms,retry.backoff.max.ms"},
-      True)],
-)  # fmt: skip
-def test_a_slow_round_is_fixed_where_the_override_policy_allows_it(settings: dict[str, str], in_connector: bool):
-    slow = but(inspection=inspection(tasks(105)), transaction_log=ONE_COORDINATOR, worker_files={A: FILE | settings})
-    [found] = answer("EOS030", slow).findings
-    assert ("PUT /connectors/x/config" in found.cure) is in_connector
-    assert "admin.retry.backoff.ms=5 and admin.retry.backoff.max.ms=5 on all workers" in found.cure
-
-
 @pytest.mark.parametrize(
     ("policy", "severity", "words"),
     [("delete", Severity.ERROR, "deleted with time"), ("compact,delete", Severity.ERROR, "deleted with time"),
@@ -321,81 +220,6 @@ def test_a_slow_round_is_fixed_where_the_override_policy_allows_it(settings: dic
 def test_an_empty_cleanup_policy_deletes_nothing(policy: str, severity: Severity, words: str) -> None:
     [found] = answer("EOS052", but(internal_topics=(topic("offsets", cleanup_policy=policy),))).findings
     assert (found.severity, words in found.message) == (severity, True)
-
-
-@pytest.mark.parametrize("rule", [rule for rule in RULES if rule.needs], ids=lambda rule: rule.id)
-def test_a_rule_whose_facts_were_not_read_cannot_tell(rule) -> None:
-    for name in rule.needs:
-        said = answer(rule.id, but(**{name: UNREAD}))
-        assert said.outcome == "cannot tell"
-        assert "denied" in said.cannot_tell[0]
-
-
-UNTOLD = [
-    ("EOS012", but(workers={A: replace(worker(A), enabled=UNREAD)}), "denied"),
-    ("EOS013", but(workers={A: replace(worker(A), enabled=UNREAD)}), "denied"),
-    ("EOS016", but(worker_files=UNREAD), "denied"),
-    ("EOS021", but(group=ConnectGroup("Stable", "connect", "sessioned", (GroupMember("1", None),))), "its address"),
-    ("EOS022", but(workers={A: replace(worker(A), connectors=UNREAD)}), "denied"),
-    ("EOS023", but(group=members(A, protocol="", state="PreparingRebalance")), "PreparingRebalance"),
-    (
-        "EOS030",
-        but(inspection=inspection(tasks(2, **{"admin.override.retry.backoff.ms": "${file:x:y}"}))),
-        "only the worker resolves",
-    ),
-    ("EOS031", but(brokers={0: UNREAD}), "denied"),
-    ("EOS031", but(brokers={0: {}}), "transaction.max.timeout.ms"),
-    ("EOS040", but(brokers={0: {}}, transaction_log=None), "transaction.state.log.replication.factor"),
-    ("EOS043", but(brokers={0: {}}), "verification"),
-    ("EOS044", but(brokers={0: {}}), "expiration"),
-    ("EOS050", but(internal_topics=(replace(topic(), facts=UNREAD),)), "denied"),
-    ("EOS051", but(internal_topics=(replace(topic(), facts=UNREAD),)), "denied"),
-    ("EOS054", but(internal_topics=(replace(topic(), facts=UNREAD),)), "denied"),
-    ("EOS100", but(preflight={"x": UNREAD}), "denied"),
-    ("EOS100", but(preflight={"x": (f"The connector {SAYS_NOTHING} of it",)}), "does not say"),
-    ("EOS019", but(workers={A: replace(worker(A), plugins=UNREAD), B: worker(B)}), "denied"),
-    ("EOS045", but(brokers={0: {}}), "num.partitions"),
-    ("EOS052", but(inspection=inspection(**OWN), topics=UNREAD), "denied"),
-    ("EOS055", but(inspection=inspection(**OWN), topics={"own": UNREAD}), "denied"),
-    ("EOS118", but(other_groups={"g-x": UNREAD}), "denied"),
-    ("EOS119", but(groups_elsewhere={"x": UNREAD}), "denied"),
-    ("EOS150", but(outputs={"x": UNREAD}), "denied"),
-    ("EOS151", but(topics={"out": UNREAD}), "denied"),
-    (
-        "EOS104",
-        but(inspection=inspection(**{"producer.override.transaction.timeout.ms": "${env:T:x}"})),
-        "only the worker resolves",
-    ),
-    (
-        "EOS105",
-        but(inspection=inspection(**{"transaction.boundary": "interval"}), worker_files=UNREAD),
-        "offset.flush.interval.ms",
-    ),
-    (
-        "EOS130",
-        but(acl_differences=acls((UNKNOWN_PRINCIPAL, ClientRole.WORKER, None, transactional_id("x")))),
-        "--principal worker=User:NAME",
-    ),
-    (
-        "EOS131",
-        but(acl_differences=acls((UNKNOWN_PRINCIPAL, ClientRole.ADMIN, "x", transactional_id("x")))),
-        "--principal connector=User:NAME",
-    ),
-    (
-        "EOS132",
-        but(acl_differences=acls(("User:ANONYMOUS", ClientRole.ADMIN, "x", topic_pattern("x")))),
-        "--super-user User:ANONYMOUS",
-    ),
-    ("EOS110", but(workers={A: replace(worker(A), enabled=UNREAD)}, worker_files=UNREAD), "denied"),
-    ("EOS111", but(workers={A: replace(worker(A), enabled=UNREAD)}), "denied"),
-]
-
-
-@pytest.mark.parametrize(("rule_id", "evidence", "reason"), UNTOLD)
-def test_what_a_rule_could_not_read_is_not_fine(rule_id: str, evidence: Evidence, reason: str) -> None:
-    said = answer(rule_id, evidence)
-    assert said.outcome == "cannot tell"
-    assert reason in " ".join(said.cannot_tell)
 
 
 def test_the_cures_of_missing_acls_name_the_principal_and_the_prefix_with_its_dash() -> None:
@@ -410,50 +234,6 @@ def test_the_cures_of_missing_acls_name_the_principal_and_the_prefix_with_its_da
     assert task == f"{add}:c --operation Write --resource-pattern-type prefixed --transactional-id g-x-"
     [other] = answer("EOS132", but(acl_differences=missing)).findings
     assert other.cure == f"{add}:c --operation Write --topic out"
-
-
-def test_before_3_7_1_a_low_transaction_maximum_does_not_disturb_fencing() -> None:
-    low = but(brokers={0: BROKER | {"transaction.max.timeout.ms": "60000"}}, workers={A: worker(A, "3.7.0")})
-    assert answer("EOS031", low).findings == ()
-
-
-@pytest.mark.parametrize(("ids", "measured_s"), [(1, 0.003), (2, 0.12), (10, 6.6), (30, 25.7), (100, 92.5)])
-def test_the_seconds_of_silence_are_those_that_were_measured(ids: int, measured_s: float) -> None:
-    assert silence_s(ids, 100, 1000) == pytest.approx(measured_s, rel=0.06, abs=0.05)
-
-
-def test_the_cure_takes_the_silence_away() -> None:
-    assert silence_s(105, 5, 5) == pytest.approx(0.5, abs=0.05)
-    cured = tasks(105, **{f"admin.override.retry.backoff.{key}": "5" for key in ("ms", "max.ms")})
-    assert answer("EOS030", but(inspection=inspection(cured), transaction_log=ONE_COORDINATOR)).outcome == "fine"
-
-
-def test_ids_are_spread_over_their_coordinators() -> None:
-    [found] = answer("EOS030", but(inspection=inspection(tasks(105)))).findings
-    assert found.evidence["at_one_coordinator"] < 50
-    assert found.severity is Severity.WARNING
-
-
-def test_older_clients_wait_the_same_time_between_all_ids() -> None:
-    assert silence_s(101, 100, 1000, exponential=False) == 10.0
-
-
-def test_workers_back_off_counts_where_the_connector_has_none_of_its_own() -> None:
-    files = {A: FILE | {"admin.retry.backoff.ms": "5", "admin.retry.backoff.max.ms": "5"}}
-    evidence = but(inspection=inspection(tasks(105)), transaction_log=ONE_COORDINATOR)
-    assert answer("EOS030", replace(evidence, worker_files=files)).outcome == "fine"
-    assert answer("EOS030", replace(evidence, worker_files=files | {B: FILE})).outcome == "found"
-
-
-@pytest.mark.parametrize(
-    ("version", "issue", "has_it"),
-    [("3.7.0", "KAFKA-16047", True), ("3.7.1", "KAFKA-16047", False), ("3.6.9", "KAFKA-16047", True),
-     ("4.3.1", "KAFKA-16047", False), ("3.6.0", "KAFKA-15800", True), ("3.6.1", "KAFKA-15800", False),
-     ("3.5.2", "KAFKA-15800", False), ("3.4.1", "KAFKA-14727", False), ("3.4.0", "KAFKA-14727", True)],
-)  # fmt: skip
-def test_a_bug_concerns_the_versions_of_each_branch_before_its_fix(version: str, issue: str, has_it: bool) -> None:
-    [bug] = [bug for bug in FIXED_BUGS if bug.issue == issue]
-    assert bug.concerns(KafkaVersion.parse(version)) is has_it
 
 
 @pytest.mark.parametrize(

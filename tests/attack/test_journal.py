@@ -121,6 +121,15 @@ def test_a_file_that_is_not_the_journal_stays_as_it_is(journal: Path, name: str)
     assert journal.read_bytes() == FOREIGN[name]
 
 
+def test_a_file_that_is_larger_than_any_journal_stays_as_it_is(journal: Path, monkeypatch):
+    monkeypatch.setattr("eosctl.executors.journal.MOST_BYTES", 1_000)
+    content = encode_journal_head(DIGEST).encode() + bytes(1_000)
+    journal.write_bytes(content)
+    with pytest.raises(Undecodable), Journal(journal, DIGEST):
+        pass
+    assert journal.read_bytes() == content
+
+
 def test_links_pipes_and_directories_are_no_journal(journal: Path, tmp_path: Path):
     target = tmp_path / "target"
     target.write_bytes(b"")

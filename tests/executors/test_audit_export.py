@@ -11,7 +11,8 @@ from pyarrow import parquet
 from eosctl.errors import ConfigError
 from eosctl.executors.audit_export import TABLES, export_audit
 from eosctl.model.audit_report import AuditReport, Gap, Growth, RangeEvidence
-from tests.render.audit_reports import AS_OF, HOSTILE_NAMES, reports, rich_report
+from tests.render.any_audit_reports import reports
+from tests.render.audit_reports import AS_OF, HOSTILE_NAMES, rich_report
 
 
 @pytest.fixture(scope="module")

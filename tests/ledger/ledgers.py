@@ -2,9 +2,13 @@
 
 import itertools
 
-from eosctl.ledger.ledger import Ledger
+import pytest
+
+from eosctl.errors import EosctlError
+from eosctl.ledger.ledger import Ledger, open_ledger
 from eosctl.model.audit import StateKind, StateRow
 from eosctl.model.ledger import Advance, CarriedBucket, Cursor, JobState, LedgerRange, LedgerRun
+from eosctl.sources.config_providers import look_up
 
 CLUSTER = "MkU3OEVBNTcwNTJENDM2Qk"
 _RUN_IDS = (f"run-{number}" for number in itertools.count(1))
@@ -38,3 +42,13 @@ def read_up_to(ledger: Ledger, job: str, end: int, *, rows: tuple[StateRow, ...]
     run = run_of(state, advanced(state, "t", 0, end), rows=rows)
     ledger.commit(run)
     return run
+
+
+def failure(url: str, **more: bool) -> EosctlError:
+    with pytest.raises(EosctlError) as raised:
+        open_ledger(url, look_up, **more)
+    return raised.value
+
+
+def carried(ledger: Ledger, job: str = "job") -> list[bytes]:
+    return [each.payload for each in ledger.carried(ledger.state(job, CLUSTER), StateKind.LOG)]

@@ -1,19 +1,14 @@
 """A ledger in SQLite and in PostgreSQL: a run is there whole or not at all, and only once."""
 
-import threading
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from eosctl.codecs.ledger import SCHEMA
-from eosctl.errors import Bug, ConfigError, Refused, StaleRange, Unsupported, UsageError
+from eosctl.errors import Bug, Refused, StaleRange, UsageError
 from eosctl.ledger import commit as ledger_executor
-from eosctl.ledger.ledger import Ledger, open_ledger
-from eosctl.ledger.schema import prepare_ledger
+from eosctl.ledger.ledger import Ledger
 from eosctl.model.audit import StateKind
 from eosctl.model.ledger import (
-    STATE_VERSION,
     Advance,
     CarriedBucket,
     CommittedRange,
@@ -24,28 +19,9 @@ from eosctl.model.ledger import (
     LedgerRun,
 )
 from eosctl.model.names import TopicPartition
-from tests.ledger.ledgers import CLUSTER, advanced, read_up_to, row, run_of
-from tests.postgresql import PostgreSQL
+from tests.ledger.ledgers import CLUSTER, advanced, carried, read_up_to, row, run_of
 
 T0 = TopicPartition("t", 0)
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """A store that holds nothing yet."""
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path / 'ledger.db'}"
-    server: PostgreSQL = request.getfixturevalue("postgresql")
-    return server.url(server.new_database())
-
-
-@pytest.fixture
-def ledger(url: str) -> Ledger:
-    return open_ledger(url)
-
-
-def carried(ledger: Ledger, job: str = "job") -> list[bytes]:
-    return [each.payload for each in ledger.carried(ledger.state(job, CLUSTER), StateKind.LOG)]
 
 
 def test_a_new_ledger_holds_nothing(ledger: Ledger):
@@ -272,76 +248,6 @@ def test_a_job_stays_with_its_cluster(ledger: Ledger):
     with pytest.raises(Refused, match=f"job job audits cluster {CLUSTER}, this is cluster another"):
         ledger.commit(run_of(elsewhere, advanced(elsewhere, "t", 0, 20)))
     assert ledger.state("job", None).cluster_id == CLUSTER
-
-
-def test_a_ledger_of_a_newer_eosctl_is_left_alone(ledger: Ledger, url: str):
-    newer = (*SCHEMA, ("ALTER TABLE audit_run ADD COLUMN engine {text}",))
-    prepare_ledger(ledger.store, create=False, schema=newer)
-    with pytest.raises(Unsupported) as raised:
-        open_ledger(url)
-    assert raised.value.exit_code == 6
-    assert raised.value.message == f"ledger {ledger.name} has schema 2, this eosctl knows those up to 1"
-
-
-def test_a_ledger_of_an_older_eosctl_is_brought_up_to_date_with_all_that_it_holds(ledger: Ledger):
-    read_up_to(ledger, "job", 10, rows=(row(b"kept"),))
-    newer = (
-        *SCHEMA,
-        ("ALTER TABLE audit_job ADD COLUMN engine {text}", "UPDATE audit_job SET engine = 'local'"),
-        ("CREATE TABLE audit_note (job {text}, note {blob})",),
-    )
-    for _ in range(2):
-        prepare_ledger(ledger.store, create=False, schema=newer)
-    with ledger.store.connect() as connection:
-        connection.begin_reading()
-        assert list(connection.rows("SELECT job, engine FROM audit_job")) == [("job", "local")]
-        assert list(connection.rows("SELECT version FROM audit_schema")) == [(3,)]
-        assert connection.has_table("audit_note")
-    assert carried(ledger) == [b"kept"]
-
-
-def test_a_migration_that_fails_leaves_the_old_schema(ledger: Ledger, url: str):
-    newer = (*SCHEMA, ("ALTER TABLE audit_run ADD COLUMN engine {text}", "this is no statement"))
-    with pytest.raises(Bug, match="syntax error"):
-        prepare_ledger(ledger.store, create=False, schema=newer)
-    read_up_to(open_ledger(url), "job", 10)
-
-
-def test_state_that_another_eosctl_laid_out_is_not_gone_on_from(ledger: Ledger):
-    read_up_to(ledger, "job", 10)
-    with ledger.store.connect() as connection:
-        connection.begin_writing("test")
-        connection.change("UPDATE audit_job SET state_version = ?", [(STATE_VERSION - 1,)])
-        connection.commit()
-    expected = f"carries state of version {STATE_VERSION - 1}, this eosctl goes on with version {STATE_VERSION}"
-    with pytest.raises(Unsupported, match=f"job job {expected}"):
-        ledger.state("job", CLUSTER)
-
-
-def test_looking_into_a_store_makes_no_ledger(url: str):
-    with pytest.raises(ConfigError, match=r"there is no ledger|holds no ledger"):
-        open_ledger(url, create=False)
-    open_ledger(url)
-    assert open_ledger(url, create=False).jobs() == ()
-
-
-def test_several_that_come_first_make_one_ledger(url: str):
-    barrier = threading.Barrier(6)
-    failed: list[Exception] = []
-
-    def come() -> None:
-        barrier.wait()
-        try:
-            assert open_ledger(url).jobs() == ()
-        except Exception as error:  # noqa: BLE001  # told below, in the thread of the test
-            failed.append(error)
-
-    threads = [threading.Thread(target=come) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    assert failed == []
 
 
 def test_a_large_state_is_read_a_few_rows_at_a_time(ledger: Ledger):

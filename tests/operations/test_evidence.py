@@ -5,10 +5,10 @@ from dataclasses import fields
 import pytest
 
 from eosctl.errors import Unreachable, UsageError
-from eosctl.model.evidence import Evidence, InternalTopic, WorkerEvidence
+from eosctl.model.evidence import ConnectGroup, Evidence, InternalTopic, WorkerEvidence
 from eosctl.model.groups import ListedGroup
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.snapshot import ClusterFacts, ConfigTopicLog
 from eosctl.model.topics import TopicFacts
 from eosctl.model.transaction_log import TransactionLogRecords
@@ -19,9 +19,11 @@ from eosctl.model.transactions import (
     TransactionState,
 )
 from eosctl.model.versions import KafkaVersion
+from eosctl.operations.evidence.connectors import with_connectors
 from eosctl.operations.evidence.read import read_evidence
 from eosctl.operations.evidence.request import EvidenceRequest
 from eosctl.sources.live_connect import NO_BROKERS, NO_WORKERS
+from tests.analysis.evidence import but, inspection
 from tests.fake_cluster import FakeCluster
 from tests.operations.quiet import session_with
 
@@ -29,6 +31,8 @@ URL = "http://a:8083"
 CLUSTER = ClusterFacts("K", {1: "b:9092"}, 900_000)
 WORKERS = {URL: WorkerEvidence(URL, KafkaVersion(4, 3), "K", True, frozenset())}
 LEADER = "connect-cluster-g"
+SERVERS = "producer.override.bootstrap.servers"
+ONLY_WORKER = "a reference that only the worker resolves"
 OPEN = TransactionDescription(
     LEADER, TransactionState.ONGOING, ProducerIdAndEpoch(1, 0), 60_000, 5, (TopicPartition("t", 0),), 1
 )
@@ -119,6 +123,21 @@ def test_the_leaders_id_is_described_and_partitions_of_its_open_transaction_are_
 def test_finalized_features_reach_the_rules() -> None:
     assert evidence(finalized_features={"transaction.version": 1}).finalized_features == {"transaction.version": 1}
     assert evidence(finalized_features=Skipped("gone")).finalized_features == Skipped("gone")
+
+
+def test_the_group_is_asked_for_where_a_connector_writes_elsewhere_and_it_is_known_where() -> None:
+    dead, asked = ConnectGroup("Dead", "", "", ()), []
+
+    def groups_elsewhere(group_id: str, servers: object) -> dict[str, ConnectGroup]:
+        asked.append((group_id, servers))
+        return {"x": dead}
+
+    reader = FakeCluster(groups_elsewhere=groups_elsewhere, topic_facts={})
+    for servers, found in (("b:1, a:1", dead), ("${env:X}", Skipped(f"{SERVERS} is ${{env:X}}, {ONLY_WORKER}"))):
+        known = with_connectors(reader, but(inspection=inspection(**{SERVERS: servers})), {})
+        assert known.groups_elsewhere == {"x": found}
+        assert known.outputs == {"x": not_asked("x writes to another Kafka cluster: ask there")}
+    assert asked == [("g", {"x": frozenset({"a:1", "b:1"})})]
 
 
 def test_ids_that_nobody_describes_have_one_reason() -> None:

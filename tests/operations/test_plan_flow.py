@@ -154,3 +154,12 @@ def test_an_undo_file_that_an_earlier_run_left_is_the_one(tmp_path: Path) -> Non
         _, failure = run_plan(session, SourceAndTarget(session, "connect-configs", TargetOptions()), file)
         assert failure is None
     assert decode_plan(file.undo.read_text()).kind == "undo"
+
+
+def test_a_plan_is_not_kept_where_a_journal_lies(tmp_path: Path) -> None:
+    """It would be taken for what was done of this plan."""
+    path = tmp_path / "orders.plan"
+    path.with_name("orders.plan.journal").touch()
+    with pytest.raises(UsageError, match="exists already"):
+        keep_plan(PLAN, path)
+    assert not path.exists()

@@ -26,6 +26,7 @@ from eosctl.model.sides import Side
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import TopicFacts
 from eosctl.planning.migration import plan_migration
+from eosctl.planning.migration_findings import replication_factors
 from eosctl.planning.undo import undo_plan
 from tests.planning.offsets_topics import topic_of
 
@@ -73,6 +74,14 @@ def test_a_missing_topic_gets_the_replicas_of_the_one_that_holds_the_offsets(ask
     facts = replace(FACTS, topics={**FACTS.topics, (S, "old"): TopicNow(TopicFacts("old", 3, 3), "id")})
     plan = plan_migration(replace(WISH, replication_factor=asked), facts).plan
     assert one(plan, CreateTopic).step.replication_factor == created
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_a_topic_for_offsets_of_several_topics_gets_the_replicas_of_the_one_that_has_most(order: tuple[int, int]):
+    moves = (TO_OWN, replace(TO_OWN, connector="d", new_name="d", source_topic="more"))
+    topics = {(S, "old"): TopicNow(TopicFacts("old", 3, 1), "id"), (S, "more"): TopicNow(TopicFacts("more", 3, 3), "i")}
+    request = MigrationRequest(tuple(moves[each] for each in order), "g", "g")
+    assert replication_factors(request, replace(FACTS, topics=topics)) == {"new": 3}
 
 
 def test_more_replicas_than_brokers_of_the_target_are_refused_before_anything_is_done():

@@ -27,7 +27,8 @@ from eosctl.render.audit_page.names import (
     words,
 )
 from eosctl.render.audit_page.page import audit_figures
-from tests.render.audit_reports import AS_OF, HOSTILE_NAMES, build_report, large_report, reports, rich_report
+from tests.render.any_audit_reports import reports
+from tests.render.audit_reports import AS_OF, HOSTILE_NAMES, build_report, large_report, rich_report
 
 CONNECTORS = 500
 MOST_PAGE_BYTES = 8_000_000

@@ -50,7 +50,7 @@ def scripted_resolver(monkeypatch):
     """A resolver that brings the jars Kafka would, empty; returns how often it was asked."""
     asked: list[tuple[str, ...]] = []
 
-    def retrieve(coordinates, into, scratch, narrate):
+    def retrieve(coordinates, into, narrate):
         asked.append(coordinates)
         for _, artifact, version in (coordinate.split(":") for coordinate in coordinates):
             (into / f"{artifact}-{version}.jar").touch()

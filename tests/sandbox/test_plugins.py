@@ -17,7 +17,7 @@ def test_an_artifact_is_fetched_once_into_a_directory_of_its_own(tmp_path: Path,
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     asked: list[tuple[str, ...]] = []
 
-    def retrieve(coordinates: tuple[str, ...], into: Path, scratch: Path, narrate: object) -> None:
+    def retrieve(coordinates: tuple[str, ...], into: Path, narrate: object) -> None:
         asked.append(coordinates)
         (into / "connector.jar").touch()
 

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import psycopg
@@ -12,8 +13,9 @@ import pytest
 
 from eosctl.errors import ConfigError
 from eosctl.sandbox.probes import brokers_in_metadata
+from eosctl.sandbox.spec import SandboxSpec
 from eosctl.sandbox.state import ProcessState, SandboxState, SupervisorLock, read_state, write_state
-from eosctl.sandbox.supervisor import kept_state
+from eosctl.sandbox.supervisor import kept_state, other_options
 from tests.sandbox.processes import is_alive, processes_that_name
 from tests.waiting import eventually
 
@@ -80,6 +82,16 @@ def run(tmp_path):
     yield run
     for directory in tmp_path.iterdir():
         run("down", directory=directory.name)
+
+
+def test_options_that_differ_from_those_of_the_start_are_named_with_both_values(tmp_path):
+    started = asdict(SandboxSpec(workers=1)) | {"directory": str(tmp_path)}
+    (tmp_path / "spec.json").write_text(json.dumps(started))
+    assert other_options(tmp_path, SandboxSpec(workers=1)) == ()
+    assert other_options(tmp_path, SandboxSpec(workers=2, users=("a",))) == (
+        "workers is 1, not 2",
+        'users is [], not ["a"]',
+    )
 
 
 @pytest.mark.kafka

@@ -19,7 +19,6 @@ from eosctl.model.audit_report import Gap
 from eosctl.model.audit_states import Damage, GrowthPoint, LogState, ProducerState
 
 HOUR_MS: Final = 3_600_000
-KEPT_GAPS: Final = 1000
 
 
 class GapKind(StrEnum):

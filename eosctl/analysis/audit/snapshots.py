@@ -1,9 +1,7 @@
-"""Whether a source offset is that of a snapshot that has not ended, and whether another one was begun instead.
+"""Whether a snapshot that has not ended was begun again.
 
-1. Debezium commits offsets with `snapshot` (true, or the kind of snapshot) while it copies tables, and with
-   `snapshot_completed` or `last_snapshot_record` false. `false` and `last` are ordinary ones. Incremental snapshots go
-   on where they were, and are none of these.
-2. It cannot go on with such a snapshot. A task that finds one begins another, at another position of the database.
+1. Which offsets are those of such a snapshot, `analysis.positions.snapshots` says.
+2. Debezium cannot go on with it. A task that finds one begins another, at another position of the database.
 3. The position is the same within one snapshot. What has none of the members in POSITIONS has a form that is not known.
 """
 
@@ -12,6 +10,7 @@ from enum import Enum
 from typing import Final
 
 from eosctl.analysis.audit.batches import Decode
+from eosctl.analysis.positions.snapshots import is_unfinished_snapshot
 from eosctl.model.audit_states import Change
 
 POSITIONS: Final = frozenset(
@@ -21,7 +20,6 @@ POSITIONS: Final = frozenset(
     }
 )  # fmt: skip
 _SIGN: Final = b'"snapshot'
-_ENDED: Final = frozenset({"false", "last", "incremental"})
 
 
 class SnapshotChange(Enum):
@@ -30,18 +28,6 @@ class SnapshotChange(Enum):
     SAME_POSITION = "same-position"
     OTHER_POSITION = "other-position"
     UNKNOWN_FORM = "unknown-form"
-
-
-def is_unfinished_snapshot(offset: object) -> bool:
-    """Whether a decoded source offset is that of a snapshot that has not ended (rule 1)."""
-    if not isinstance(offset, Mapping):
-        return False
-    if offset.get("snapshot_completed") is True or offset.get("last_snapshot_record") is True:
-        return False
-    kind = offset.get("snapshot")
-    if kind is None or kind is False:
-        return offset.get("snapshot_completed") is False
-    return str(kind).lower() not in _ENDED
 
 
 def snapshot_change(change: Change, decode: Decode) -> SnapshotChange | None:
@@ -53,10 +39,10 @@ def snapshot_change(change: Change, decode: Decode) -> SnapshotChange | None:
         was, now = decode(before), decode(after)
     except ValueError:
         return None
+    if not isinstance(was, Mapping) or not isinstance(now, Mapping):
+        return None
     if not is_unfinished_snapshot(was) or not is_unfinished_snapshot(now):
         return None
-    assert isinstance(was, Mapping)
-    assert isinstance(now, Mapping)
     common = POSITIONS & was.keys() & now.keys()
     if not common:
         return SnapshotChange.UNKNOWN_FORM

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from eosctl.analysis.owners import KnownNames
 from eosctl.model.audit import AuditPlan, TransactionalIdHolder
 from eosctl.model.audit_summaries import ConfigSummary, KeySummary
+from eosctl.model.names import stem_and_task
 from eosctl.model.skipped import Skipped
 from eosctl.model.transactions import TaskOwner
 
@@ -59,7 +60,5 @@ def _names(plan: AuditPlan, keys: KeySummary, config: ConfigSummary) -> tuple[st
 
 
 def _ends_like_a_task(transactional_id: str, connectors: Iterable[str]) -> bool:
-    stem, dash, index = transactional_id.rpartition("-")
-    if not dash or not index.isdecimal():
-        return False
-    return any(stem == name or stem.endswith(f"-{name}") for name in connectors)
+    parts = stem_and_task(transactional_id)
+    return parts is not None and any(parts[0] == name or parts[0].endswith(f"-{name}") for name in connectors)

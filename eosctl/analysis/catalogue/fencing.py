@@ -13,7 +13,7 @@ BUDGET: Final = FindingKind(
     severity=Severity.ERROR,
     cause="Admin.fenceProducers waits its retry back-off between two IDs of one coordinator: with workers from 3.7 on "
     "some 95 tasks at one broker exceed the 90 s that Connect gives a round, before 3.7 some 900. Measured: 100 IDs "
-    "take 91 to 94 s by default and 0.16 s with a back-off of 1 ms. Fencing from outside does not replace the round.",
+    "take 91 to 94 s by default and 0.2 s with a back-off of 1 ms. Fencing from outside does not replace the round.",
     fix="set admin.override.retry.backoff.ms=5 and admin.override.retry.backoff.max.ms=5 in the connector's config "
     "(PUT /connectors/<connector>/config; connector.client.config.override.policy must allow it, as the default `All` "
     f"does), or {ON_WORKERS} and restart them one by one",

@@ -2,17 +2,12 @@
 
 from typing import Final
 
-from eosctl.analysis.positions.reader import PositionReader, order_of
+from eosctl.analysis.positions.reader import PositionReader, by_members
 from eosctl.model.offsets import SourceOffset
-from eosctl.model.positions import Order
 
 
 def _describe(offset: SourceOffset) -> str:
     return f"byte {offset['position']} of the file"
-
-
-def _compare(before: SourceOffset, after: SourceOffset) -> Order:
-    return order_of(before["position"], after["position"])
 
 
 FILE_STREAM: Final = PositionReader(
@@ -20,6 +15,6 @@ FILE_STREAM: Final = PositionReader(
     frozenset({"position"}),
     frozenset({"filename"}),
     _describe,
-    _compare,
+    by_members("position"),
     "all lines behind it are read again, if the file is still the same",
 )

@@ -3,22 +3,18 @@
 With both, rows are read in the order of their timestamps, and of the incrementing column among equal ones.
 """
 
-from datetime import UTC, datetime
 from typing import Final
 
 from eosctl.analysis.positions.reader import PositionReader, order_of
 from eosctl.model.offsets import SourceOffset
 from eosctl.model.positions import Order
-
-_LATEST_MS: Final = 253402300799_000
+from eosctl.model.times import rfc3339
 
 
 def _describe(offset: SourceOffset) -> str:
     parts = []
     if (time := offset.get("timestamp")) is not None:
-        known = type(time) is int and 0 <= time <= _LATEST_MS
-        shown = datetime.fromtimestamp(int(str(time)) / 1000, UTC).isoformat() if known else str(time)
-        parts.append(f"rows up to {shown}")
+        parts.append(f"rows up to {rfc3339(time) if type(time) is int else time}")
     if (number := offset.get("incrementing")) is not None:
         parts.append(f"incrementing column {number}")
     return ", ".join(parts)

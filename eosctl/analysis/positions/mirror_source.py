@@ -2,17 +2,12 @@
 
 from typing import Final
 
-from eosctl.analysis.positions.reader import PositionReader, order_of
+from eosctl.analysis.positions.reader import PositionReader, by_members
 from eosctl.model.offsets import SourceOffset
-from eosctl.model.positions import Order
 
 
 def _describe(offset: SourceOffset) -> str:
     return f"offset {offset['offset']} of the source partition"
-
-
-def _compare(before: SourceOffset, after: SourceOffset) -> Order:
-    return order_of(before["offset"], after["offset"])
 
 
 MIRROR_SOURCE: Final = PositionReader(
@@ -20,6 +15,6 @@ MIRROR_SOURCE: Final = PositionReader(
     frozenset({"offset"}),
     frozenset({"cluster", "partition", "topic"}),
     _describe,
-    _compare,
+    by_members("offset"),
     "all records behind it are mirrored again, as far as the source topic still holds them",
 )

@@ -10,16 +10,18 @@ from collections.abc import Mapping
 from typing import Final
 
 from eosctl.analysis.positions.reader import PositionReader, order_of
+from eosctl.analysis.positions.snapshots import is_snapshot
 from eosctl.model.offsets import SourceOffset
 from eosctl.model.positions import Order
 
-_FILE: Final = re.compile(r"(.*\.)([0-9]+)")
+_FILE: Final = re.compile(r".*\.([0-9]{1,19})")
+_INTERVAL: Final = re.compile(r"([0-9]{1,19})(?:-([0-9]{1,19}))?")
 
 
 def _describe(offset: SourceOffset) -> str:
     words = f"{offset['file']} position {offset['pos']}"
     words += f", GTIDs {offset['gtids']}" if offset.get("gtids") else ""
-    return f"snapshot at {words}" if offset.get("snapshot") not in (None, False, "false") else words
+    return f"snapshot at {words}" if is_snapshot(offset) else words
 
 
 def _compare(before: SourceOffset, after: SourceOffset) -> Order:
@@ -34,7 +36,7 @@ def _compare(before: SourceOffset, after: SourceOffset) -> Order:
 def _place(offset: SourceOffset) -> object:
     found = _FILE.fullmatch(str(offset["file"]))
     numbers = offset["pos"], offset.get("event", 0), offset.get("row", 0)
-    return None if found is None else (int(found[2]), *numbers)
+    return None if found is None else (int(found[1]), *numbers)
 
 
 def _intervals(gtids: str) -> Mapping[str, list[tuple[int, int]]] | None:
@@ -43,10 +45,10 @@ def _intervals(gtids: str) -> Mapping[str, list[tuple[int, int]]] | None:
     for part in gtids.replace("\n", "").split(","):
         server, *ranges = part.strip().split(":")
         for each in ranges:
-            first, _, last = each.partition("-")
-            if not first.isdecimal() or not (last or first).isdecimal():
+            found = _INTERVAL.fullmatch(each)
+            if found is None:
                 return None
-            sets.setdefault(server, []).append((int(first), int(last or first)))
+            sets.setdefault(server, []).append((int(found[1]), int(found[2] or found[1])))
         if not ranges:
             return None
     return sets

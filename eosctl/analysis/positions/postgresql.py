@@ -11,6 +11,7 @@
 from typing import Final
 
 from eosctl.analysis.positions.reader import PositionReader, order_of
+from eosctl.analysis.positions.snapshots import is_snapshot, is_unfinished_snapshot
 from eosctl.model.offsets import SourceOffset
 from eosctl.model.positions import Order
 
@@ -20,16 +21,12 @@ def lsn_text(lsn: object) -> str:
     return f"{lsn >> 32:X}/{lsn & 0xFFFFFFFF:X}" if type(lsn) is int and lsn >= 0 else str(lsn)
 
 
-def is_snapshot(offset: SourceOffset) -> bool:
-    """Whether it was written by a snapshot, ended or not; before Debezium 3 `snapshot` was a boolean."""
-    return offset.get("snapshot") not in (None, False, "false")
-
-
 def _describe(offset: SourceOffset) -> str:
     at = lsn_text(offset["lsn"])
+    if is_unfinished_snapshot(offset):
+        return f"snapshot at {at}, in progress: it will be begun again"
     if is_snapshot(offset):
-        ended = offset.get("snapshot_completed", offset.get("last_snapshot_record")) is True
-        return f"snapshot at {at}, complete" if ended else f"snapshot at {at}, in progress: it will be begun again"
+        return f"snapshot at {at}, complete"
     words = f"streaming at {at}"
     if "lsn_commit" in offset:
         words += f", last commit {lsn_text(offset['lsn_commit'])}"
@@ -43,7 +40,7 @@ def _describe(offset: SourceOffset) -> str:
 
 def _compare(before: SourceOffset, after: SourceOffset) -> Order:
     """Rules 1 and 3: by commits, then by position; where only one has a commit, only if both numbers agree."""
-    was, now = _commit(before), _commit(after)
+    was, now = before.get("lsn_commit"), after.get("lsn_commit")
     by_lsn = order_of(before["lsn"], after["lsn"])
     if was is not None and now is not None:
         return order_of((was, before["lsn"]), (now, after["lsn"]))
@@ -51,10 +48,6 @@ def _compare(before: SourceOffset, after: SourceOffset) -> Order:
         return by_lsn
     expected = Order.AFTER if was is None else Order.BEFORE
     return expected if by_lsn is expected else Order.INCOMPARABLE
-
-
-def _commit(offset: SourceOffset) -> object:
-    return offset.get("lsn_commit")
 
 
 POSTGRESQL: Final = PositionReader(

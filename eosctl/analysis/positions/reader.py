@@ -24,6 +24,15 @@ class PositionReader:
     rewind: str
 
 
+def by_members(*members: str) -> Callable[[SourceOffset, SourceOffset], Order]:
+    """A comparison by these members, which are whole numbers, the first of them first."""
+
+    def compare(before: SourceOffset, after: SourceOffset) -> Order:
+        return order_of(*(tuple(each[member] for member in members) for each in (before, after)))
+
+    return compare
+
+
 def order_of(before: object, after: object) -> Order:
     """By whole numbers, or tuples of them; INCOMPARABLE for anything else."""
     was, now = _numbers(before), _numbers(after)

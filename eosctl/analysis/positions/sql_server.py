@@ -4,6 +4,7 @@ import re
 from typing import Final
 
 from eosctl.analysis.positions.reader import PositionReader, order_of
+from eosctl.analysis.positions.snapshots import is_snapshot
 from eosctl.model.offsets import SourceOffset
 from eosctl.model.positions import Order
 
@@ -12,7 +13,7 @@ _LSN: Final = re.compile(r"([0-9A-Fa-f]{8}):([0-9A-Fa-f]{8}):([0-9A-Fa-f]{4})")
 
 def _describe(offset: SourceOffset) -> str:
     words = f"commit {offset['commit_lsn']}, change {offset.get('change_lsn')}"
-    return f"snapshot at {words}" if offset.get("snapshot") not in (None, False, "false") else words
+    return f"snapshot at {words}" if is_snapshot(offset) else words
 
 
 def _compare(before: SourceOffset, after: SourceOffset) -> Order:

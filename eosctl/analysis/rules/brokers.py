@@ -5,16 +5,16 @@ from typing import Final
 
 from eosctl.analysis.catalogue import brokers as kinds
 from eosctl.model.counts import counted
-from eosctl.model.evidence import Evidence, TransactionLog
+from eosctl.model.evidence import Evidence
 from eosctl.model.report import Finding
 from eosctl.model.rules import Rule, Versions, Whose
 from eosctl.model.skipped import Skipped
+from eosctl.model.topics import MIN_ISR, TopicFacts
 from eosctl.model.versions import KafkaVersion
 from eosctl.model.whole_numbers import whole_number
 
 FACTOR: Final = "transaction.state.log.replication.factor"
 LOG_MIN_ISR: Final = "transaction.state.log.min.isr"
-MIN_ISR: Final = "min.insync.replicas"
 VERIFICATION: Final = "transaction.partition.verification.enable"
 PARTITIONS: Final = "transaction.state.log.num.partitions"
 EXPIRATION: Final = "transactional.id.expiration.ms"
@@ -49,20 +49,17 @@ def _unusable(evidence: Evidence) -> Iterator[Finding | Skipped]:
         yield from _untold(evidence)
         yield from _not_yet_usable(evidence)
         return
-    text = log.facts.setting(MIN_ISR)
-    if isinstance(text, Skipped):
-        yield text
-    elif log.facts.lacks_replicas(minimum := whole_number(text, MIN_ISR)):
-        factor, in_sync = log.facts.replication_factor, log.facts.in_sync
-        message = (
-            f"{MIN_ISR} of {LOG} is {text}, its replication factor {factor}, and a partition has "
-            f"{factor if in_sync is None else in_sync} in sync: no transaction can begin or end there"
-        )
-        yield kinds.UNUSABLE.finding(LOG, message, {"min_isr": minimum, "in_sync": in_sync}, cure=_more(log, minimum))
+    minimum, short = log.facts.min_isr, log.facts.shortage
+    if isinstance(minimum, Skipped):
+        yield minimum
+    elif short is not None:
+        message = f"{short}: no transaction can begin or end in {LOG}"
+        figures = {"min_isr": minimum, "in_sync": log.facts.in_sync}
+        yield kinds.UNUSABLE.finding(LOG, message, figures, cure=_more(log.facts, minimum))
 
 
-def _more(log: TransactionLog, minimum: int) -> str:
-    if minimum > log.facts.replication_factor:
+def _more(facts: TopicFacts, minimum: int) -> str:
+    if minimum > facts.replication_factor:
         return f"raise the replication factor of {LOG} to {minimum} or more with kafka-reassign-partitions.sh"
     return (
         "start the brokers that hold the replicas: kafka-topics.sh --describe --under-min-isr-partitions names the "
@@ -105,7 +102,7 @@ def _thin(evidence: Evidence) -> Iterator[Finding | Skipped]:
     log, brokers = evidence.transaction_log, evidence.brokers
     if isinstance(log, Skipped) or log is None or isinstance(brokers, Skipped):
         return
-    factor, minimum = log.facts.replication_factor, log.facts.setting(MIN_ISR)
+    factor, minimum = log.facts.replication_factor, log.facts.min_isr
     figures = {"replication_factor": factor, "brokers": len(brokers)}
     if factor < min(3, len(brokers)):
         there = counted(len(brokers), "broker")
@@ -113,7 +110,7 @@ def _thin(evidence: Evidence) -> Iterator[Finding | Skipped]:
         yield kinds.THIN.finding(LOG, message, figures)
     elif isinstance(minimum, Skipped):
         yield minimum
-    elif factor > 2 and int(minimum) < 2:
+    elif factor > 2 and minimum < 2:
         message = (
             f"{LOG} has replication factor {factor} and {MIN_ISR}={minimum}: what one broker alone has written is lost "
             "with it"
@@ -122,7 +119,7 @@ def _thin(evidence: Evidence) -> Iterator[Finding | Skipped]:
             f"kafka-configs.sh --alter --entity-type topics --entity-name {LOG} --add-config {MIN_ISR}=2, and "
             f"{LOG_MIN_ISR}=2 on every broker"
         )
-        yield kinds.THIN.finding(LOG, message, figures | {"min_isr": int(minimum)}, cure=cure)
+        yield kinds.THIN.finding(LOG, message, figures | {"min_isr": minimum}, cure=cure)
 
 
 def _verification(evidence: Evidence) -> Iterator[Finding | Skipped]:
@@ -157,10 +154,10 @@ def _repartitioned(evidence: Evidence) -> Iterator[Finding | Skipped]:
         wanted = settings.get(PARTITIONS)
         if wanted is None:
             yield _not_told(node, PARTITIONS)
-        elif int(wanted) != log.facts.partitions:
+        elif (setting := whole_number(wanted, PARTITIONS)) != log.facts.partitions:
             message = f"{LOG} has {log.facts.partitions} partitions, and {PARTITIONS} of broker {node} is {wanted}"
             yield kinds.REPARTITIONED.finding(
-                LOG, message, {"partitions": log.facts.partitions, "setting": int(wanted), "node": node}
+                LOG, message, {"partitions": log.facts.partitions, "setting": setting, "node": node}
             )
             return
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from eosctl.analysis.client_configs import connector_client
-from eosctl.model.client_configs import ClientConfig, as_properties
+from eosctl.model.client_configs import SERVERS, ClientConfig, as_properties, server_set
 from eosctl.model.client_roles import ClientRole, ConnectorConfig, WorkerConfig
 from eosctl.model.evidence import Evidence
 from eosctl.model.skipped import Skipped, not_asked
@@ -31,15 +31,21 @@ def workers_of(evidence: Evidence) -> tuple[WorkerConfig, ...]:
 
 def clients_of(evidence: Evidence, connector: str, role: ClientRole, *, exactly_once: bool) -> Iterator[ClientConfig]:
     """The client of this role that each worker would make for the connector."""
-    config = ConnectorConfig(connector, as_properties(evidence.config(connector)))
+    config = connector_config(evidence, connector)
     for worker in workers_of(evidence):
         yield connector_client(worker, config, role, exactly_once=exactly_once)
 
 
-def servers_elsewhere(evidence: Evidence, connector: str) -> frozenset[str] | None:
-    """The bootstrap.servers that the tasks' producers have instead of the worker's; None where they have the worker's.
+def connector_config(evidence: Evidence, connector: str) -> ConnectorConfig:
+    """The connector's masked config; one without settings where it is not known."""
+    return ConnectorConfig(connector, as_properties(evidence.config(connector)))
 
-    Those of the first worker that gives them others: its tasks have their transactional IDs and output topics there.
+
+def servers_elsewhere(evidence: Evidence, connector: str) -> frozenset[str] | Skipped | None:
+    """The bootstrap.servers that the connector's producers have instead of their workers'.
+
+    None where they have the workers'; Skipped where they have others and these are not known.
     """
     clients = clients_of(evidence, connector, ClientRole.PRODUCER, exactly_once=True)
-    return next((each.bootstrap_servers for each in clients if each.servers_of_its_own), None)
+    servers = next((each.setting(SERVERS) for each in clients if each.servers_of_its_own), None)
+    return server_set(servers) if isinstance(servers, str) else servers

@@ -6,9 +6,10 @@ from typing import Final
 from eosctl.analysis.catalogue import connectors as kinds
 from eosctl.analysis.client_configs import refused_by_producer
 from eosctl.analysis.connect_requests import for_connector, put_config, restart_tasks
-from eosctl.analysis.rules.client_configs import clients_of
+from eosctl.analysis.rules.client_configs import clients_of, connector_config, servers_elsewhere
 from eosctl.analysis.rules.workers import probes
-from eosctl.model.client_configs import ClientConfig
+from eosctl.model.client_configs import ClientConfig, known_number
+from eosctl.model.client_properties import Property
 from eosctl.model.client_roles import ClientRole
 from eosctl.model.connectors import connector_path
 from eosctl.model.evidence import Evidence
@@ -16,7 +17,7 @@ from eosctl.model.report import Finding
 from eosctl.model.rules import Rule, Versions, Whose
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.versions import KafkaVersion
-from eosctl.model.whole_numbers import MOST_DIGITS, whole_number
+from eosctl.model.whole_numbers import whole_number
 
 PRODUCER: Final = "producer.override."
 FORCED: Final = {
@@ -27,13 +28,13 @@ FORCED: Final = {
 """The overrides that workers with exactly-once replace."""
 TIMEOUT: Final = "transaction.timeout.ms"
 MAX_TIMEOUT: Final = "transaction.max.timeout.ms"
-MIRROR_SOURCE: Final = "org.apache.kafka.connect.mirror.MirrorSourceConnector"
 ISOLATION: Final = "isolation.level"
 SAYS_NOTHING: Final = "does not implement the API required for preflight validation"
 """A connector that answers null, as FileStreamSource did until 3.3: that is unknown and not unsupported."""
 DEDICATED_REST: Final = "dedicated.mode.enable.internal.rest"
+INTERVAL: Final = "transaction.boundary.interval.ms"
 FLUSH: Final = "offset.flush.interval.ms"
-DEFAULT_FLUSH_MS: Final = 60_000
+DEFAULT_FLUSH_MS: Final = "60000"
 
 
 def _configs(evidence: Evidence) -> Iterator[tuple[str, Mapping[str, object]]]:
@@ -45,12 +46,6 @@ def _configs(evidence: Evidence) -> Iterator[tuple[str, Mapping[str, object]]]:
 def _text(config: Mapping[str, object], key: str) -> str | None:
     value = config.get(key)
     return None if value is None else str(value)
-
-
-def _whole(text: str | None) -> int | None:
-    if text is None or len(text) > MOST_DIGITS or not text.strip().removeprefix("-").isdecimal():
-        return None
-    return int(text)
 
 
 def _unsupported(evidence: Evidence) -> Iterator[Finding | Skipped]:
@@ -132,10 +127,9 @@ def _timeout(evidence: Evidence) -> Iterator[Finding | Skipped]:
     limits, skipped = _limits(evidence)
     yield from skipped
     for name, _ in _configs(evidence):
-        clients = list(clients_of(evidence, name, ClientRole.PRODUCER, exactly_once=True))
-        known, unknown = _timeouts(clients)
+        known, unknown = _timeouts(clients_of(evidence, name, ClientRole.PRODUCER, exactly_once=True))
         yield from unknown
-        if any(each.servers_of_its_own for each in clients):
+        if servers_elsewhere(evidence, name) is not None:
             yield not_asked(f"{name} writes to other bootstrap.servers, and {MAX_TIMEOUT} there was not read")
         elif limits and max(known, default=0) > min(limits):
             message = (
@@ -162,10 +156,10 @@ def _interval(evidence: Evidence) -> Iterator[Finding | Skipped]:
     for name, config in _configs(evidence):
         if (_text(config, "transaction.boundary") or "poll").lower() != "interval":
             continue
-        interval = _interval_ms(evidence, config)
+        interval = _interval_ms(evidence, name)
         known, unknown = _timeouts(clients_of(evidence, name, ClientRole.PRODUCER, exactly_once=True))
-        if interval is None:
-            yield not_asked(f"the interval of {name} is the workers' {FLUSH}: give --worker-config")
+        if isinstance(interval, Skipped):
+            yield interval
             continue
         yield from unknown
         if known and interval >= min(known):
@@ -182,19 +176,22 @@ def _interval(evidence: Evidence) -> Iterator[Finding | Skipped]:
             )
 
 
-def _interval_ms(evidence: Evidence, config: Mapping[str, object]) -> int | None:
-    """The longest interval that a worker would take; None where no file tells."""
-    if "transaction.boundary.interval.ms" in config:
-        return _whole(_text(config, "transaction.boundary.interval.ms"))
-    if isinstance(evidence.worker_files, Skipped):
-        return None
-    found = [_whole(each.get(FLUSH, str(DEFAULT_FLUSH_MS))) for each in evidence.worker_files.values()]
-    return None if None in found else max((each for each in found if each is not None), default=None)
+def _interval_ms(evidence: Evidence, connector: str) -> int | Skipped:
+    """The longest interval that a worker would take."""
+    own, files = _text(evidence.config(connector), INTERVAL), evidence.worker_files
+    if own is not None:
+        return known_number(INTERVAL, Property(own, f"{INTERVAL} of {connector}"))
+    if isinstance(files, Skipped) or not files:
+        return not_asked(f"the interval of {connector} is the workers' {FLUSH}: give --worker-config")
+    given = (Property(each.get(FLUSH, DEFAULT_FLUSH_MS), f"{FLUSH} of {name}") for name, each in files.items())
+    found = [known_number(FLUSH, each) for each in given]
+    unknown = [each for each in found if isinstance(each, Skipped)]
+    return unknown[0] if unknown else max(each for each in found if isinstance(each, int))
 
 
 def _mirror(evidence: Evidence) -> Iterator[Finding | Skipped]:
-    for name, config in _configs(evidence):
-        if _text(config, "connector.class") not in {MIRROR_SOURCE, "MirrorSourceConnector", "MirrorSource"}:
+    for name, _ in _configs(evidence):
+        if connector_config(evidence, name).class_name != "MirrorSource":
             continue
         client = next(clients_of(evidence, name, ClientRole.MIRROR_SOURCE_CONSUMER, exactly_once=True))
         level = client.setting(ISOLATION)

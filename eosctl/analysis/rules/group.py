@@ -7,7 +7,8 @@ from typing import Final
 from eosctl.analysis.catalogue import group as kinds
 from eosctl.analysis.client_configs import override_policy
 from eosctl.analysis.rules.workers import ALL
-from eosctl.model.client_properties import Property
+from eosctl.model.client_configs import as_properties
+from eosctl.model.client_properties import listed
 from eosctl.model.client_roles import WorkerConfig
 from eosctl.model.evidence import Evidence
 from eosctl.model.report import Finding
@@ -146,9 +147,9 @@ def _policies(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _policy(properties: Mapping[str, str]) -> tuple[str, frozenset[str]]:
-    worker = WorkerConfig({key: Property(value, key) for key, value in properties.items()})
+    worker = WorkerConfig(as_properties(properties))
     policy = override_policy(worker) or worker.override_policy
-    return policy, frozenset(_listed(worker.get(f"{POLICY_PREFIX}allowlist")) if policy == "Allowlist" else ())
+    return policy, frozenset(listed(worker.get(f"{POLICY_PREFIX}allowlist")) if policy == "Allowlist" else ())
 
 
 def _signatures(evidence: Evidence) -> Iterator[Finding]:
@@ -156,14 +157,10 @@ def _signatures(evidence: Evidence) -> Iterator[Finding]:
     signed = {name: each for name, each in files.items() if each.get("connect.protocol", "sessioned") == "sessioned"}
     for signer, properties in signed.items():
         algorithm = properties.get(SIGNATURE, HMAC)
-        refusing = [name for name, each in signed.items() if algorithm not in _listed(each.get(VERIFICATION, HMAC))]
+        refusing = [name for name, each in signed.items() if algorithm not in listed(each.get(VERIFICATION, HMAC))]
         if refusing:
             message = f"it signs with {algorithm}, which {VERIFICATION} of {', '.join(refusing)} does not hold"
             yield kinds.SIGNATURES.finding(signer, message, {"algorithm": algorithm, "refused_by": refusing})
-
-
-def _listed(text: str) -> list[str]:
-    return [each.strip() for each in text.split(",") if each.strip()]
 
 
 RULES: Final = (

@@ -4,15 +4,14 @@ from collections.abc import Iterator
 from typing import Final
 
 from eosctl.analysis.catalogue import outputs as kinds
+from eosctl.model.counts import some
 from eosctl.model.evidence import Evidence
 from eosctl.model.report import Finding, Severity
 from eosctl.model.rules import Rule
 from eosctl.model.skipped import Skipped
-from eosctl.model.topics import TopicFacts
+from eosctl.model.topics import MIN_ISR, TopicFacts
 
-MIN_ISR: Final = "min.insync.replicas"
 UNCLEAN: Final = "unclean.leader.election.enable"
-SHOWN: Final = 10
 
 
 def _written(evidence: Evidence) -> Iterator[tuple[str, list[TopicFacts]] | Skipped]:
@@ -39,10 +38,10 @@ def _thin(evidence: Evidence) -> Iterator[Finding | Skipped]:
         thin = {topic.name: why for topic in topics if (why := _why_thin(topic, brokers))}
         weak = [topic.name for topic in topics if topic.name not in thin and _is_weak(topic)]
         if thin:
-            message = f"what it committed may be lost: {_few([f'{topic} ({why})' for topic, why in thin.items()])}"
+            message = f"what it committed may be lost: {some([f'{topic} ({why})' for topic, why in thin.items()])}"
             yield kinds.THIN.finding(name, message, {"topics": dict(thin)})
         if weak:
-            message = f"{MIN_ISR} is 1, so the last writes may be in one replica alone: {_few(weak)}"
+            message = f"{MIN_ISR} is 1, so the last writes may be in one replica alone: {some(weak)}"
             yield kinds.THIN.finding(name, message, {"topics": weak}, severity=Severity.INFO)
 
 
@@ -56,7 +55,7 @@ def _why_thin(topic: TopicFacts, brokers: int) -> str:
 
 
 def _is_weak(topic: TopicFacts) -> bool:
-    return topic.replication_factor > 2 and topic.setting(MIN_ISR) == "1"  # of two, both would have to live
+    return topic.replication_factor > 2 and topic.min_isr == 1  # of two, both would have to live
 
 
 def _unwritable(evidence: Evidence) -> Iterator[Finding | Skipped]:
@@ -68,22 +67,14 @@ def _unwritable(evidence: Evidence) -> Iterator[Finding | Skipped]:
         yield from (topic.settings for topic in topics if isinstance(topic.settings, Skipped))
         wrong = {topic.name: why for topic in topics if (why := _why_unwritable(topic))}
         if wrong:
-            message = f"nothing can be written to {_few([f'{topic} ({why})' for topic, why in wrong.items()])}"
+            message = f"nothing can be written to {some([f'{topic} ({why})' for topic, why in wrong.items()])}"
             yield kinds.UNWRITABLE.finding(name, message, {"topics": dict(wrong)})
 
 
 def _why_unwritable(topic: TopicFacts) -> str:
     if topic.leaderless:
-        return f"no leader of partition {', '.join(map(str, topic.leaderless[:SHOWN]))}"
-    minimum = topic.setting(MIN_ISR)
-    if isinstance(minimum, Skipped) or not topic.lacks_replicas(int(minimum)):
-        return ""
-    in_sync = topic.replication_factor if topic.in_sync is None else topic.in_sync
-    return f"{MIN_ISR} is {minimum}, and a partition has {in_sync} in sync"
-
-
-def _few(names: list[str]) -> str:
-    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+        return f"no leader of partition {some(list(map(str, topic.leaderless)))}"
+    return topic.shortage if isinstance(topic.shortage, str) else ""
 
 
 RULES: Final = (

@@ -14,14 +14,12 @@ from eosctl.model.rules import Rule
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import TopicFacts
 from eosctl.model.versions import NEWEST
-from eosctl.model.whole_numbers import whole_number
 
 ALL: Final = frozenset({"preparing", "enabled", "disabled"})
 OWN: Final = "connector's own offsets"
 HELD: Final = {"config": "connectors", "offsets": "offsets", "status": "statuses", OWN: "offsets"}
 OWN_TOPIC: Final = "offsets.storage.topic"
 POLICY: Final = "cleanup.policy"
-MIN_ISR: Final = "min.insync.replicas"
 
 
 def _topics(evidence: Evidence) -> tuple[InternalTopic, ...]:
@@ -83,20 +81,14 @@ def _policy(evidence: Evidence) -> Iterator[Finding | Skipped]:
 def _writable(evidence: Evidence) -> Iterator[Finding | Skipped]:
     yield from _unread(evidence)
     for topic, facts in _read(evidence):
-        text = facts.setting(MIN_ISR)
-        if isinstance(text, Skipped):
-            yield text
-            continue
-        minimum = whole_number(text, MIN_ISR)
-        if facts.lacks_replicas(minimum):
-            there = facts.replication_factor if facts.in_sync is None else facts.in_sync
-            message = (
-                f"{MIN_ISR} is {minimum}, the replication factor {facts.replication_factor}, and a partition has "
-                f"{there} in sync: nothing can be written there"
-            )
+        minimum, short = facts.min_isr, facts.shortage
+        if isinstance(minimum, Skipped):
+            yield minimum
+        elif short is not None:
             few = minimum > facts.replication_factor
             cure = (kinds.TOO_FEW_REPLICAS if few else kinds.WRITABLE.fix).replace("<topic>", topic.name)
-            yield kinds.WRITABLE.finding(topic.name, message, {"min_isr": minimum, "in_sync": facts.in_sync}, cure=cure)
+            figures = {"min_isr": minimum, "in_sync": facts.in_sync}
+            yield kinds.WRITABLE.finding(topic.name, f"{short}: nothing can be written there", figures, cure=cure)
 
 
 def _thin(evidence: Evidence) -> Iterator[Finding | Skipped]:

@@ -4,7 +4,9 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from eosctl.analysis.catalogue import workers as kinds
+from eosctl.analysis.rules.client_configs import connector_config
 from eosctl.model.client_configs import server_set
+from eosctl.model.client_roles import class_name
 from eosctl.model.config_topic import RecordKind
 from eosctl.model.evidence import SOURCE_SUPPORT, Evidence, WorkerEvidence, declared_support
 from eosctl.model.offset_stores import SourceSupport
@@ -167,19 +169,13 @@ def _classes_in_use(evidence: Evidence) -> frozenset[str] | None:
     """The classes of all connectors, sinks among them; None where that is not known."""
     if isinstance(evidence.inspection, Skipped):
         return None
-    configs = (evidence.config(name) for name in evidence.inspection.state.connectors)
-    return frozenset(class_name(str(config.get("connector.class", ""))) for config in configs)
+    return frozenset(connector_config(evidence, name).class_name for name in evidence.inspection.state.connectors)
 
 
 def _versions(worker: WorkerEvidence) -> Mapping[str, str]:
     """Of Kafka's own connectors the version is that of the worker, of which another rule speaks."""
     plugins = {} if isinstance(worker.plugins, Skipped) else worker.plugins
     return {name: "" if name.startswith("org.apache.kafka.") else version for name, version in plugins.items()}
-
-
-def class_name(text: str) -> str:
-    """A connector's class without its package, and without the suffix that Connect lets people leave out."""
-    return text.rpartition(".")[2].removesuffix("Connector")
 
 
 RULES: Final = (

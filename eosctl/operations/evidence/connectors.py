@@ -1,20 +1,19 @@
 """Where connectors write, and which other groups may have their transactional IDs, for the rules."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
 from eosctl.analysis.output_topics import output_topics
-from eosctl.analysis.rules.client_configs import servers_elsewhere
+from eosctl.analysis.rules.client_configs import connector_config, servers_elsewhere
 from eosctl.model.acls import PatternType
-from eosctl.model.client_properties import Property
 from eosctl.model.client_roles import ConnectorConfig
 from eosctl.model.evidence import Evidence, Groups, Outputs
 from eosctl.model.groups import CONNECT_PROTOCOL
 from eosctl.model.live_owners import possible_groups
 from eosctl.model.names import ConnectorTaskId, task_transactional_id
 from eosctl.model.skipped import Skipped, not_asked
-from eosctl.sources.cluster_reader import ClusterReader, Servers
+from eosctl.sources.cluster_reader import ClusterReader
 
 OWN_OFFSETS: Final = "offsets.storage.topic"
 
@@ -48,9 +47,8 @@ def read_active_topics(reader: ClusterReader, known: Evidence) -> Outputs | Skip
 def _outputs(known: Evidence, active: Outputs | Skipped) -> Outputs:
     found: dict[str, tuple[str, ...] | Skipped] = {}
     for name in known.sources():
-        config = known.config(name)
         seen = active if isinstance(active, Skipped) else active.get(name, ())
-        configured = set(_configured(name, config))
+        configured = set(_configured(connector_config(known, name)))
         if servers_elsewhere(known, name) is not None:
             found[name] = not_asked(f"{name} writes to another Kafka cluster: ask there")
         elif isinstance(seen, Skipped):
@@ -60,10 +58,9 @@ def _outputs(known: Evidence, active: Outputs | Skipped) -> Outputs:
     return found
 
 
-def _configured(name: str, config: Mapping[str, object]) -> Iterator[str]:
+def _configured(connector: ConnectorConfig) -> Iterator[str]:
     """The output topics that the config names one by one."""
-    properties = {key: Property(str(value), "config") for key, value in config.items() if value is not None}
-    for pattern in output_topics(ConnectorConfig(name, properties)):
+    for pattern in output_topics(connector):
         if pattern.pattern_type is PatternType.LITERAL and not pattern.is_wildcard:
             yield pattern.name
 
@@ -89,8 +86,11 @@ def _other_groups(reader: ClusterReader, known: Evidence) -> Groups | Skipped:
 
 
 def _groups_elsewhere(reader: ClusterReader, known: Evidence) -> Groups | Skipped:
-    found = {name: servers_elsewhere(known, name) for name in known.sources()}
-    servers: dict[str, Servers] = {name: each for name, each in found.items() if each is not None}
+    """The workers' group.id in the Kafka cluster of each connector that writes to another one."""
     if isinstance(known.group_id, Skipped):
         return known.group_id
-    return reader.groups_elsewhere(known.group_id, servers) if servers else {}
+    places = {name: servers_elsewhere(known, name) for name in known.sources()}
+    servers = {name: each for name, each in places.items() if isinstance(each, frozenset)}
+    found = reader.groups_elsewhere(known.group_id, servers) if servers else {}
+    unknown = {name: each for name, each in places.items() if isinstance(each, Skipped)}
+    return found if isinstance(found, Skipped) else {**found, **unknown}

@@ -23,8 +23,6 @@ KINDS: Final = {
 """What each kind of event is called, its symbol, colour and size; each kind has its own height within the line."""
 HEIGHTS: Final = {"commit": 0.29, "fencing": 0.0, "session": -0.3, "deleted": 0.0}
 
-Point = tuple[int, int]
-
 
 def timeline_figure(report: AuditReport) -> Figure:
     """Task commits, rounds of fencing and first batches of producers; connectors with the worst verdict on top."""

@@ -55,6 +55,8 @@ def test_an_offset_lies_behind_the_one_before_if_a_number_is_lower_none_is_highe
             BACK,
         ),
         ({"lsn": 190}, {"lsn_commit": 100, "lsn": 120}, UNCLEAR),
+        ({"file": "a.000009", "pos": 9}, {"lsn": 4}, UNCLEAR),
+        ({"lsn": 4}, {"file": "a.000009", "pos": 9}, UNCLEAR),
         # After a failover the other server's binary log is another one, and its GTIDs tell.
         ({"file": "a.000009", "pos": 9, "gtids": "u:1-5"}, {"file": "a.000001", "pos": 4, "gtids": "u:1-9"}, ADVANCED),
         ({"file": "a.000009", "pos": 9, "gtids": "u:1-9"}, {"file": "a.000010", "pos": 4, "gtids": "u:1-5"}, BACK),

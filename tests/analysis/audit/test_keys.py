@@ -189,6 +189,15 @@ def test_a_way_back_while_exactly_once_was_off_to_a_topic_that_knew_no_transacti
     assert "offset-not-taken-over" in judged({SHARED: older, OWN: own}, p1=[0, 1])[0], "a copy that lags"
 
 
+def test_a_connector_is_back_in_the_workers_topic_only():
+    """What is plain in its own topic has overtaken what it left in the workers'."""
+    shared = [*records("1.0 100", time=80_000), *records("1.1 137", first=1, time=100_000)]
+    own = [*records("1.1 100", time=90_000), *records("plain 169", first=1, time=115_000)]
+    again = records("1.2 169", first=3, time=139_000)
+    counts, _ = judged({SHARED: shared, OWN: [*own, *again]}, p1=[0, 1, 2])
+    assert counts == {"plain-offsets-write": 1, "offset-not-taken-over": 1}
+
+
 def test_plain_copies_in_the_workers_topic_are_ordinary_only_since_the_connector_has_its_own():
     plain = records("1.0 1", "plain 2", time=1000)
     assert judged({SHARED: plain, OWN: records("1.1 1", time=1002)}, p1=[0, 1])[0] == {}
