@@ -138,7 +138,7 @@ def acl_plan(
     worker_offsets_topic: WorkerOffsetsTopic = None,
     status_topic: StatusStorageTopic = "connect-status",
 ) -> int:
-    """Plan the ACLs that a Connect cluster and its connectors need.
+    """Plan the ACLs that workers and connectors need.
 
     Use it before you enable exactly-once (--phase preparing, then enabled), before you create a connector, and when
     something is not authorised. Every client of Connect is distinguished, because each may be another principal: the

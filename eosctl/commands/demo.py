@@ -17,7 +17,7 @@ def demo(
     options: GlobalOptions,
     kafka_version: Annotated[str, typer.Option(metavar="VERSION", help="Kafka and Connect of this version.")] = "4.3.1",
 ) -> int:
-    """Watch exactly-once double its data, and a zombie being fenced.
+    """See a connector duplicate its data, and a zombie fenced.
 
     Use it to see, on a real Kafka and a real Connect worker started for it on this machine, what eosctl is for. First a
     connector with exactly-once enabled copies 1,000 lines, each exactly once. Then it gets an offsets topic of its own,

@@ -66,7 +66,7 @@ def fence(
     transaction_timeout_ms: TransactionTimeout = None,
     config_topic: ConfigTopic = "connect-configs",
 ) -> int:
-    """Fence the producers of transactional IDs, and prove that they are.
+    """Fence the producers of transactional IDs, and verify it.
 
     Use it when a worker that you cannot reach may still be writing (a zombie) and its tasks run nowhere else, or when
     an open transaction keeps read_committed readers waiting. Each ID's producer epoch is raised: its open transaction

@@ -18,7 +18,10 @@ app = typer.Typer()
 Positional: TypeAlias = Annotated[list[str] | None, typer.Argument(metavar="CONNECTOR", hidden=True)]
 Isolation: TypeAlias = Annotated[
     IsolationLevel,
-    typer.Option(help="Read as a worker with exactly-once enabled does (read_committed), or as the others do."),
+    typer.Option(
+        metavar="|".join(IsolationLevel),
+        help="Read as a worker with exactly-once enabled does (read_committed), or as the others do.",
+    ),
 ]
 ReaderVersion: TypeAlias = Annotated[
     str | None,

@@ -98,7 +98,7 @@ def migrate_offsets(
     plan_file: PlanFile = None,
     config_topic: ConfigTopic = "connect-configs",
 ) -> int:
-    """Move a connector's offsets, so that it goes on where it was.
+    """Move a connector's offsets, so that it resumes where it was.
 
     Use it to move them to another topic, name, group or cluster: before you give a connector an offsets topic of its
     own (or take it away), rename it, or move it to another Connect cluster or Kafka cluster. Without it the connector

@@ -48,7 +48,7 @@ def upgrade_check(
     super_user: SuperUsers = None,
     wait: WaitSeconds = 0.0,
 ) -> int:
-    """Say whether the next rolling restart of the workers may start.
+    """Check whether the next rolling restart may start.
 
     Use it before each rolling step, and between the restarts of two workers. Exactly-once is enabled in two rolls on a
     live cluster, disabled to preparing and preparing to enabled, and taken back the same way. The answer is yes, no or

@@ -26,7 +26,7 @@ def export(
     target: ExportTarget,
     store: StoreName = Store.KAFKA_EFFECTIVE,
 ) -> int:
-    """Write offsets to files that Connect's REST interface takes, a file for each connector.
+    """Write offsets to files that Connect's REST API accepts.
 
     Use it to keep offsets before a change, or to carry them elsewhere. Each file is the body of KIP-875, as
     GET /connectors/NAME/offsets answers and PATCH takes it. With one --connector the target is a file; else a directory

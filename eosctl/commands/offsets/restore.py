@@ -38,7 +38,7 @@ def restore(
     plan_file: PlanFile = None,
     config_topic: ConfigTopic = "connect-configs",
 ) -> int:
-    """Put a connector's offsets back to those of an export file.
+    """Restore a connector's offsets from an export file.
 
     Use it to go back to a position that was exported before, or to set one by hand. Source partitions are found by
     what they say, and the bytes of their keys in the topic are written again. An offset of null deletes; partitions

@@ -26,7 +26,7 @@ def show(
     request: "OffsetsRequest",
     tombstones: Tombstones = False,
 ) -> int:
-    """Show every source offset: in each store, the one Kafka will use, and the one KIP-618 promises.
+    """Show source offsets by store, and which one Kafka will use.
 
     Use it before a connector starts again, and above all after giving it an offsets topic of its own: Kafka does not
     look into the worker's topic then, whatever KIP-618 says. Connectors that no longer exist are shown too. Connectors

@@ -28,7 +28,7 @@ def hanging(
     config_topic: ConfigTopic = "connect-configs",
     worker_offsets_topic: WorkerOffsetsTopic = None,
 ) -> int:
-    """Find hanging transactions: open in a partition, and no coordinator will end them.
+    """Find hanging transactions, which no coordinator will end.
 
     Use it when readers of committed records do not advance, when connectors do not start although their workers run, or
     from cron: the exit code is 1 where something hangs. All topics of the cluster are searched, internal ones too, by

@@ -28,7 +28,7 @@ def lso(
     looks: Looks = None,
     config_topic: ConfigTopic = "connect-configs",
 ) -> int:
-    """Show how far readers of committed records come, and who keeps them from the rest.
+    """Show the last stable offsets, and what holds them back.
 
     Use it when such readers lag although records arrive: they end at the last stable offset, where the first open
     transaction begins. Without a topic, all partitions of the cluster that are held back are shown. --watch draws on
