@@ -1,13 +1,14 @@
 """What is known about a Connect cluster and the Kafka under it, for the rules. What was not read is Skipped."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from eosctl.model.acl_plan import AclDifference
 from eosctl.model.clock import ClusterClock
 from eosctl.model.inspection import Inspection
 from eosctl.model.names import ConnectorTaskId, TopicPartition, coordinator_partition
+from eosctl.model.near_names import did_you_mean
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.report import Finding
 from eosctl.model.skipped import Skipped
@@ -23,6 +24,12 @@ NOT_READ: Final = Skipped("it was not read")
 UNKNOWN_PRINCIPAL: Final = "User:?"
 """Whose principal neither the user nor a properties file names."""
 Properties = Mapping[str, str]
+
+
+def no_such_group(group_id: str, known: Iterable[str]) -> Skipped:
+    """That no such group exists, with the Connect group that may be meant; known are those that there are."""
+    meant = did_you_mean(group_id, known)
+    return NO_SUCH_GROUP if meant is None else replace(NO_SUCH_GROUP, reason=f"{NO_SUCH_GROUP.reason}; {meant}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from eosctl.model.fencing import (
 )
 from eosctl.model.live_owners import LiveOwners, possible_groups
 from eosctl.model.names import TopicPartition
+from eosctl.model.near_names import not_in_config_topic
 from eosctl.model.skipped import Skipped
 from eosctl.model.transactions import TransactionDescription
 from eosctl.model.workers import ConnectorStatus
@@ -155,10 +156,7 @@ def _task_counts(request: FencingRequest, connectors: Mapping[str, ConnectorStat
     """How many tasks each connector may have had: by the last task count record, or by the last task commit."""
     unknown = [name for name in request.connectors if name not in connectors]
     if unknown:
-        raise UsageError(
-            f"the config topic does not mention connector {', '.join(unknown)}",
-            hint="`eosctl inspect-config` lists those it does; is --config-topic the right one?",
-        )
+        raise not_in_config_topic(unknown, connectors)
     return {
         name: max(state.task_count_record or 0, state.task_count or 0)
         for name, state in connectors.items()

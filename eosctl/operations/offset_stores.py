@@ -6,6 +6,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from eosctl.analysis.config_timeline import connector_of
 from eosctl.analysis.config_topic import fold_config_topic
 from eosctl.analysis.offsets_report import Configs, Connectors
 from eosctl.analysis.source_stores import OFFSETS_TOPIC
@@ -88,7 +89,7 @@ def source_connectors(reader: ClusterReader, request: OffsetsRequest, version: K
 
 
 class _History(NamedTuple):
-    """The last config of every connector that ever was, and all offsets topics that its configs named."""
+    """The last config of every connector that ever was, and all offsets topics that its configs named, maybe none."""
 
     last: Configs = MappingProxyType({})
     named: Mapping[str, frozenset[str]] = MappingProxyType({})
@@ -120,6 +121,8 @@ def _configs_in(log: ConfigTopicLog, version: KafkaVersion) -> tuple[Configs, _H
 
     def remembered() -> Iterator[ConfigRecord]:
         for record in log.records:
+            if (name := connector_of(record)) is not None:
+                named.setdefault(name, frozenset())
             if isinstance(record, ConnectorConfigRecord) and record.origin.state is RecordState.COMMITTED:
                 properties = record.properties or {}
                 last.update({} if record.properties is None else {record.connector: properties})

@@ -13,6 +13,7 @@ from eosctl.model.transactions import ListedTransactions, TransactionDescription
 from eosctl.operations.fencing import fence, read_and_plan
 from tests.fake_cluster import FakeCluster
 from tests.operations.conversation import Conversation, session_on
+from tests.operations.test_offsets import config_topic
 
 PLACE = TopicPartition("orders", 0)
 
@@ -80,6 +81,16 @@ def test_connectors_cannot_be_fenced_where_the_config_topic_cannot_be_read() -> 
     session = session_on(silent, Conversation(), group_id="g")
     with pytest.raises(Unreachable, match="no leader"):
         read_and_plan(session, FencingRequest(connectors=("orders",)), "connect-configs")
+
+
+def test_a_connector_that_the_config_topic_does_not_mention_leads_to_the_one_like_it() -> None:
+    known = cluster(config_topic=config_topic(orders={}))
+    with pytest.raises(UsageError) as caught:
+        read_and_plan(session_on(known, Conversation(), group_id="g"), FencingRequest(connectors=("ordrs",)), "configs")
+    assert (caught.value.message, caught.value.hint) == (
+        "the config topic does not mention connector ordrs",
+        "did you mean orders?",
+    )
 
 
 def growing(*answers: ListedTransactions) -> Callable[[], ListedTransactions]:
