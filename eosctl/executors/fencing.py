@@ -21,7 +21,7 @@ from eosctl.clients.codes import code_name
 from eosctl.clients.messages import Response, find_coordinators, init_producer_id
 from eosctl.clients.window import Answer, Window
 from eosctl.clients.wire import Wire
-from eosctl.errors import EosctlError, TimedOut, Unreachable
+from eosctl.errors import EosctlError, TimedOut, Unreachable, denial
 from eosctl.model.fencing import FenceError, FenceOutcome, FenceResult, FenceStep, FencingOutcome, FencingPlan
 from eosctl.model.names import ProducerIdAndEpoch
 
@@ -218,9 +218,9 @@ def _chunks(names: Sequence[str], size: int) -> Iterator[tuple[str, ...]]:
 def _final(code: int, operation: str, transactional_id: str, principal: str) -> FenceError:
     match code:
         case codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
-            meaning = f"{principal} may not {operation} on TransactionalId {transactional_id}"
+            meaning = denial(principal, operation, f"TransactionalId {transactional_id}")
         case codes.CLUSTER_AUTHORIZATION_FAILED:
-            meaning = f"{principal} may not IdempotentWrite on Cluster kafka-cluster"
+            meaning = denial(principal, "IdempotentWrite", "Cluster kafka-cluster")
         case codes.INVALID_TRANSACTION_TIMEOUT:
             meaning = "the timeout sent is above the broker's transaction.max.timeout.ms; give --transaction-timeout-ms"
         case codes.INVALID_REQUEST:

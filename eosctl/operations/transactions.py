@@ -86,7 +86,7 @@ def _hidden_notes(principal: str, hidden: HiddenIds | Skipped) -> tuple[str, ...
         unsure = hidden.uncertain
         return () if unsure is None else (f"whether all IDs are shown is not certain: {unsure}",)
     how_many = "how many is unknown" if isinstance(hidden.count, Skipped) else counted(hidden.count, "ID")
-    return (f"{principal} may not Describe every TransactionalId; brokers leave the others out: {how_many}",)
+    return (f"{principal} lacks Describe on some transactional IDs, and brokers leave them out: {how_many}",)
 
 
 def describe_transactions(reader: ClusterReader, request: DescribeRequest) -> TransactionDescriptions:
