@@ -297,4 +297,4 @@ def _checked(batch: Batch, check_crc: bool) -> "DefaultRecordBatch":
 def _reason(error: BaseException, most_bytes: int) -> str:
     if isinstance(error, TooLargeError):
         return f"its records take more than {most_bytes} bytes once they are unpacked ({MOST_BATCH_BYTES})"
-    return error.reason if isinstance(error, Undecodable) else f"records cannot be decoded: {error}"
+    return error.reason if isinstance(error, Undecodable) else "its records cannot be decoded"
