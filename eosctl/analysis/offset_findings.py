@@ -1,4 +1,4 @@
-"""What is worth telling about offsets topics, each finding with what to do."""
+"""Findings about offsets topics, each with what to do."""
 
 import base64
 from collections import defaultdict
@@ -74,7 +74,7 @@ def _open_transactions(subject: str, topic: OffsetsTopic, as_of: int) -> Iterato
             subject,
             f"partition {part.topic_partition.partition}: an open transaction at offset "
             f"{part.offsets.last_stable_offset}{age} (producer {', '.join(producers) or 'unknown'}) hides "
-            f"{counted(part.offsets.held_back, 'offset')} from read_committed readers: a worker or task that starts "
+            f"{counted(part.offsets.held_back, 'offset')} from read_committed consumers: a worker or task that starts "
             "waits for it",
             {
                 "partition": part.topic_partition.partition,

@@ -176,7 +176,7 @@ def next_batch(data: bytes, place: int, offset: int) -> int | None:
     """Where behind `place`, whose bytes are no batch, one begins that has no offset below `offset`; None: nowhere.
 
     1. Behind as many bytes as the damaged batch claims to have, if what lies there looks like a batch.
-    2. Else at the first place where a whole batch lies whose CRC matches.
+    2. Otherwise at the first place where a whole batch lies whose CRC matches.
     """
     claimed = claimed_length(data, place)
     if claimed and begins_batch(data, place + claimed, offset):

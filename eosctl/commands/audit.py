@@ -146,11 +146,11 @@ def audit(
       PLAIN       records outside any transaction
       GAPS        offsets without a batch, by kind
       COMMITTED   transactions that were committed
-      P50         half of the transactions have no more records than that
-      P99         99 in 100 have no more records than that
-      P50_MS      half of them took no longer than that
-      P99_MS      99 in 100 took no longer than that
-      OFFSET      where the last stable offset stood still
+      P50         half of the transactions have at most that many records
+      P99         99% of them have at most that many records
+      P50_MS      half of them took at most that long
+      P99_MS      99% of them took at most that long
+      OFFSET      where the last stable offset did not move
       TIME        since when, UTC
       HELD_S      for how long; until the audit, where the transaction is still open
       BY          whose transaction was open

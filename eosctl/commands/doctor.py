@@ -62,7 +62,7 @@ def doctor(
       WORKER        the worker's REST address
       VERSION       its Kafka version; - if it does not answer
       EXACTLY-ONCE  enabled, not enabled (disabled or preparing), or unknown
-      RULE          the rule that cannot tell, or not all
+      RULE          the rule that cannot decide, or not all
       QUESTION      what it asks
       REASON        what could not be read
     """

@@ -27,7 +27,7 @@ ReaderVersion: TypeAlias = Annotated[
     str | None,
     typer.Option(
         metavar="VERSION",
-        help="Read as a worker of this version; else as the oldest at --connect-url, else as 4.3.",
+        help="Read as a worker of this version; otherwise as the oldest at --connect-url, then as 4.3.",
     ),
 ]
 RecordsFile: TypeAlias = Annotated[

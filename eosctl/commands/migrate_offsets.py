@@ -60,14 +60,14 @@ ReplicationFactor: TypeAlias = Annotated[
     typer.Option(
         metavar="N",
         min=-1,
-        help="Its replication factor; else that of the topic with the offsets now. -1 is the broker's default.",
+        help="Its replication factor; otherwise that of the topic with the offsets now. -1 is the broker's default.",
     ),
 ]
 SourceTopic: TypeAlias = Annotated[
     str | None,
     typer.Option(
         metavar="TOPIC",
-        help="Where its offsets are now; else offsets.storage.topic of its config, else the workers'.",
+        help="Where its offsets are now; otherwise offsets.storage.topic of its config, otherwise the workers'.",
     ),
 ]
 

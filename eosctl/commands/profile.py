@@ -165,7 +165,7 @@ def trust(options: GlobalOptions, file: ProjectFile = None) -> None:
 
     path, profiles = trust_project_file(file)
     options.console.result(view_profiles(profiles))
-    options.console.narrate(f"{path} is trusted until it changes; `eosctl profile distrust` takes that back")
+    options.console.narrate(f"{path} is trusted until it changes; `eosctl profile distrust` undoes that")
 
 
 @app.command("distrust")

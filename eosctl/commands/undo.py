@@ -1,4 +1,4 @@
-"""`eosctl undo`: take back what a plan did."""
+"""`eosctl undo`: roll back an applied plan."""
 
 from pathlib import Path
 from typing import Annotated

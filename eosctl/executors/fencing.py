@@ -184,7 +184,7 @@ class FencingRun:
             self._fail(progress, _final(code, "Write", name, self._wire.principal))
 
     def _receive_nothing(self, names: Sequence[str], node_id: int, error: EosctlError | None) -> None:
-        """No response. Unreachable: the coordinator may move, so look again until the time is up; else it is final.
+        """No response. Unreachable: the coordinator may move, so look again until the time is up. Others are final.
 
         One request may time out long before: a coordinator that lost a follower holds its answers back.
         """

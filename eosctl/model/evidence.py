@@ -138,7 +138,7 @@ class Evidence:
     workers and their validate probe by REST address (Skipped: the worker did not answer); worker_files are properties
     files that the user gave, by name, without secrets; statuses what REST says of connectors; preflight the messages of
     `exactly.once.support=required` about each source connector; inspection the config topic; brokers the settings of
-    each, broker_releases what their API versions tell of their releases; transaction_log None where the topic does not
+    each, broker_releases what their API versions show of their releases; transaction_log None where the topic does not
     exist yet; transactions the descriptions of the leader's and the tasks' IDs (an ID that is missing is unknown to its
     coordinator, one that is Skipped has a coordinator that did not answer); leaderless the partitions of their open
     transactions that have no leader now; transactional_ids all that the cluster lists, unlisted why others may be
@@ -202,7 +202,7 @@ class Evidence:
 
     @property
     def known_broker_releases(self) -> tuple[Release, ...] | None:
-        """What the brokers' API versions tell; None where that of one is not known."""
+        """What the brokers' API versions show; None where that of one is not known."""
         releases = self.broker_releases
         if isinstance(releases, Skipped):
             return None

@@ -39,7 +39,7 @@ def fence(
     config_topic: str,
     show: Show[PlannedFencing],
 ) -> PlannedFencing | Fenced:
-    """The plan with --dry-run, else what became of each ID; ids_file holds more IDs to fence.
+    """The plan with --dry-run, otherwise what became of each ID; ids_file holds more IDs to fence.
 
     A person takes time to answer, so the plan is made again afterwards and must still be the one that was shown.
     """
@@ -129,7 +129,7 @@ def _read_listed(session: Session, request: FencingRequest) -> tuple[str, ...]:
 
 
 def _read_connectors(session: Session, request: FencingRequest, config_topic: str) -> Mapping[str, ConnectorState]:
-    """Connectors as the config topic has them: needed to derive IDs from, else only to name their owners."""
+    """Connectors as the config topic has them: needed to derive IDs from, otherwise only to name their owners."""
     if request.names_connectors:
         session.options.need_group_id()
         return connector_states(session.reader.config_topic(config_topic).records)

@@ -35,7 +35,7 @@ from eosctl.sources.plan_facts import read_connector_facts, read_live_owners, re
 def migrate(
     session: Session, clusters: SourceAndTarget, options: MigrationOptions, show: Show[Planned]
 ) -> Planned | Applied:
-    """Moves the offsets: the plan where it is only to be shown or kept, else what became of its steps."""
+    """Moves the offsets: the plan where it is only to be shown or kept, otherwise what became of its steps."""
 
     def make_plan(just_stopped: tuple[ConnectorStopped, ...]) -> Planned:
         return read_and_plan(session, clusters, options, just_stopped)

@@ -47,7 +47,7 @@ class OffsetsRequest:
 
 
 def worker_settings(reader: ClusterReader, request: OffsetsRequest, version: KafkaVersion) -> WorkerSettings:
-    """The workers' settings: as given, else from their properties file, else from the reader.
+    """The workers' settings: as given, otherwise from their properties file, then from the reader.
 
     The reader is asked only for what neither gives. UsageError for a value in the file that no worker accepts.
     """
@@ -78,7 +78,7 @@ def _source_support_in(properties: Mapping[str, str], file: Path | None) -> Sour
 
 
 def source_connectors(reader: ClusterReader, request: OffsetsRequest, version: KafkaVersion) -> Connectors:
-    """Connectors and configs as Connect REST has them, else as the config topic has them; --offsets-topic wins."""
+    """Connectors and configs as Connect REST has them, otherwise as the config topic has them; --offsets-topic wins."""
     configs, history = _configs(reader, request, version)
     own = {} if request.offsets_topic is None else {OFFSETS_TOPIC: request.offsets_topic}
     if isinstance(configs, Skipped):

@@ -39,7 +39,7 @@ def known_profiles() -> Profiles:
 
 
 def chosen_profile(name: str | None) -> Choice:
-    """The profile `name` (empty: none), else the one in use; ConfigError where it does not exist."""
+    """The profile `name` (empty: none), otherwise the one in use; ConfigError where it does not exist."""
     if name == "":
         return Choice(None)
     known = known_profiles()
@@ -54,7 +54,7 @@ def chosen_profile(name: str | None) -> Choice:
 
 
 def trust_project_file(path: Path | None) -> tuple[Path, Profiles]:
-    """Trusts this file, or else the nearest one, as it is now; returns it and what is in it."""
+    """Trusts this file, or the nearest one, as it is now; returns it and what is in it."""
     file = _project_file(path)
     found = read_project_file(file)
     record_trust(_trust_record(file), found.digests)
@@ -62,7 +62,7 @@ def trust_project_file(path: Path | None) -> tuple[Path, Profiles]:
 
 
 def distrust_project_file(path: Path | None) -> Path:
-    """No longer trusts this file, or else the nearest one, and returns it."""
+    """No longer trusts this file, or the nearest one, and returns it."""
     file = _project_file(path)
     remove_trust(_trust_record(file))
     return file

@@ -84,7 +84,7 @@ class ClusterReader(TopicReader, Protocol):
         """The settings of each live broker that the rules ask for, by node ID."""
 
     def broker_releases(self) -> Mapping[int, Release | Skipped] | Skipped:
-        """What the API versions of each live broker tell of its release, by node ID."""
+        """What the API versions of each live broker show of its release, by node ID."""
 
     def internal_topic(self, role: str, name: str) -> InternalTopic:
         """The workers' topic for `role` (config, offsets or status) with its settings."""

@@ -106,7 +106,7 @@ def max_transaction_timeout_ms(wire: Wire) -> int | Skipped:
         if isinstance(settings, Skipped):
             return settings
         if MAX_TRANSACTION_TIMEOUT not in settings:
-            return Skipped(f"broker {broker.node_id} does not tell its {MAX_TRANSACTION_TIMEOUT}")
+            return Skipped(f"broker {broker.node_id} does not report its {MAX_TRANSACTION_TIMEOUT}")
         limits.append(whole_number(settings[MAX_TRANSACTION_TIMEOUT], MAX_TRANSACTION_TIMEOUT))
     return min(limits)
 

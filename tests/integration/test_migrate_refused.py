@@ -208,7 +208,7 @@ class TestMissingAcls:
         [
             ("write", "User:tool lacks Write on topic {0}-target"),
             ("id", "User:tool lacks Write on transactional ID {0}-stopped-0"),
-            ("source", "User:tool may not"),
+            ("source", "User:tool lacks"),
         ],
     )
     def test_it_is_named(

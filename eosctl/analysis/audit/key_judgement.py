@@ -7,7 +7,7 @@
    somebody wished, its transaction and the config topic show later (see `key_resolution`).
 5. A repeat by another producer session is a sign that records were read again if its transaction carried data; without
    data it is what a restart without news, a heartbeat, a REST call or a copy writes. It stays a suspicion until that is
-   known. It is no sign where one session repeats a value, too: such offsets tell no position (those of MirrorMaker's
+   known. It is no sign where one session repeats a value, too: such offsets show no position (those of MirrorMaker's
    heartbeats and checkpoints are always 0, some connectors give many records one offset).
 6. A plain write after the key's first transactional one. Not in the worker's topic beside a connector's own one: there
    the worker writes a plain copy of every offset (see `store_changes`); those are no setbacks either.

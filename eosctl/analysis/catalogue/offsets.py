@@ -150,8 +150,8 @@ OPEN_TRANSACTION: Final = FindingKind(
     title="open transaction blocks an offsets topic",
     severity=Severity.WARNING,
     cause="Tasks read committed, and wait for an open transaction before they start.",
-    fix="nothing, if it is a commit in progress: look again; else find its transactional ID and fence it with `eosctl "
-    "fence`, or let transaction.timeout.ms pass",
+    fix="look again: a commit in progress ends by itself. If it does not, find its transactional ID and fence it with "
+    "`eosctl fence`, or let transaction.timeout.ms pass",
     source="KIP-618; KafkaBasedLog.readToLogEnd",
     commands=("offsets show",),
 )

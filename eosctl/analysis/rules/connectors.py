@@ -183,7 +183,7 @@ def _interval(evidence: Evidence) -> Iterator[Finding | Skipped]:
 
 
 def _interval_ms(evidence: Evidence, config: Mapping[str, object]) -> int | None:
-    """The longest interval that a worker would take; None where no file tells."""
+    """The longest interval that a worker would take; None where no file shows."""
     if "transaction.boundary.interval.ms" in config:
         return _whole(_text(config, "transaction.boundary.interval.ms"))
     if isinstance(evidence.worker_files, Skipped):

@@ -126,7 +126,7 @@ def _known_connectors(
 def _with_active_topics(
     session: Session, known: Mapping[str, ConnectorConfig], inputs: AclInputs
 ) -> dict[str, ConnectorConfig]:
-    """Source connectors whose output topics nobody named and no config tells, with those that Connect saw (KIP-558)."""
+    """Source connectors whose output topics nobody named and no config names, with those that Connect saw (KIP-558)."""
     named = {text.rpartition("=")[0] for text in inputs.topics}
     untold = [
         name
