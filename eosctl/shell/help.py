@@ -46,6 +46,7 @@ def in_words(text: str) -> str:
             return f"{bounds['low']} to {high}"
         return f"at {'least' if bounds['sign'] == '>=' else 'most'} {high}"
 
+    text = text.replace("Choose from:\n\t", "Choose from ").replace(",\n\t", ", ")
     text = _BOUNDS.sub(said, text).replace("Value error, ", "").replace("Input should be", "must be")
     text = text.replace("greater than or equal to", "at least").replace("less than or equal to", "at most")
     return _WHOLE.sub(r"\1", text.partition(", unable to parse")[0])

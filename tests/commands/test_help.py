@@ -91,6 +91,7 @@ def test_values_and_bounds_are_in_words():
         ("Input should be less than or equal to 3", "must be at most 3"),
         ("Input should be a valid integer, unable to parse string as an integer", "must be a valid integer"),
         ("Value error, 'x' is not one of 'a'", "'x' is not one of 'a'"),
+        ("Missing option '--to'. Choose from:\n\ta,\n\tb", "Missing option '--to'. Choose from a, b"),
     ],
 )
 def test_what_typer_says_is_put_in_words(typers, ours):
