@@ -11,6 +11,7 @@ from eosctl.errors import EosctlError, Refused, Unreachable, UsageError
 from eosctl.executors.fencing import FencingRun
 from eosctl.executors.old_producers import challenge_old_producers
 from eosctl.model.connectors import ConnectorState
+from eosctl.model.counts import counted
 from eosctl.model.fencing import (
     Candidate,
     Fenced,
@@ -51,7 +52,7 @@ def fence(
     if not planned.plan.steps:
         _require(planned)
         return fence_and_prove(session, planned)
-    agree(session, planned, f"Fence {len(planned.plan.steps)} transactional IDs?", show)
+    agree(session, planned, f"Fence {counted(len(planned.plan.steps), 'transactional ID')}?", show)
     if not session.options.yes:
         now = read_and_plan(session, request, config_topic)
         _require(now)

@@ -82,7 +82,15 @@ def agree(session: Session, proposal: P, question: str, show: Show[P]) -> None:
     if options.yes:
         for warning in proposal.warnings:
             options.console.warn(warning)
-    options.console.confirm(question, yes=options.yes)
+    options.console.confirm(_with_place(session, question), yes=options.yes)
+
+
+def _with_place(session: Session, question: str) -> str:
+    """The question with the cluster that will be written to, and the profile. Of two, the plan names the side."""
+    profile = session.options.profile
+    places = [] if session.has_other_cluster else [f"cluster {session.reader.cluster_id}"]
+    places += [] if profile is None else [f"profile {profile.name}"]
+    return f"{question.removesuffix('?')} ({', '.join(places)})?" if places else question
 
 
 def plan_and_apply(

@@ -54,6 +54,8 @@ class Session:
 
     def _say_how_to_grant(self, error: NotAuthorized) -> None:
         """Add the command that grants what is missing. Which of two clusters refused is not known here."""
+        if "client_properties" not in self.__dict__:  # it was not Kafka that refused
+            return
         servers = "HOST:PORT" if self.has_other_cluster else ",".join(self.client_properties.bootstrap_servers)
         command = granting_command(error, servers)
         if command is not None:

@@ -1,5 +1,7 @@
 """What a session adds to the error that ends its command."""
 
+from pathlib import Path
+
 import pytest
 
 from eosctl.errors import NotAuthorized, Refused
@@ -10,7 +12,10 @@ from tests.operations.conversation import Conversation
 
 
 def session() -> Session:
-    return Session(SessionOptions(console=Conversation(), bootstrap_servers="b:9092"))
+    """A session that knows how it connects."""
+    made = Session(SessionOptions(console=Conversation(), bootstrap_servers="b:9092"))
+    assert made.client_properties.bootstrap_servers == ("b:9092",)
+    return made
 
 
 def denied(hint: str | None = None) -> NotAuthorized:
@@ -42,4 +47,11 @@ def test_where_two_clusters_are_asked_the_command_names_neither():
 def test_other_errors_are_left_as_they_are():
     with pytest.raises(Refused) as caught, session():
         raise Refused("no")
+    assert caught.value.hint is None
+
+
+def test_a_session_that_asked_no_broker_adds_nothing():
+    unused = Session(SessionOptions(console=Conversation(), command_config=Path("is-not-there")))
+    with pytest.raises(NotAuthorized) as caught, unused:
+        raise denied()
     assert caught.value.hint is None
