@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # Typer's own copy of Click, which has no public name
 LEADING: Final = "eosctl.leading-options"
 OWN: Final = "Options"
 _TWO_COLUMNS: Final = re.compile(r" +\S+ {2,}(?=\S)")
-_BOUNDS: Final = re.compile(r"(?:(?P<low>[\d.-]+)<=)?x(?P<sign>[<>]=)(?P<high>[\d.-]+)")
+_BOUNDS: Final = re.compile(r"(?:(?P<low>[\d.-]+)<=|\b)x(?P<sign>[<>]=)(?P<high>[\d.-]+)")
 _WHOLE: Final = re.compile(r"(?<=default: )(\d+)\.0\b")
 
 

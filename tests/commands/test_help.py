@@ -88,6 +88,7 @@ def test_values_and_bounds_are_in_words():
         ("[default: 1; 0<=x<=3]", "[default: 1; 0 to 3]"),
         ("[default: 15.0; x>=0.0]", "[default: 15; at least 0]"),
         ("[default: 4.3.1]", "[default: 4.3.1]"),
+        ("max>=1", "max>=1"),
         ("Input should be less than or equal to 3", "must be at most 3"),
         ("Input should be a valid integer, unable to parse string as an integer", "must be a valid integer"),
         ("Value error, 'x' is not one of 'a'", "'x' is not one of 'a'"),
