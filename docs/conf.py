@@ -9,6 +9,7 @@ extensions = ["myst_parser"]
 exclude_patterns = ["build"]
 myst_heading_anchors = 3
 smartquotes = False  # a flag has two hyphens
+highlight_language = "text"  # of blocks that name none: output, tables of exit codes
 nitpicky = True
 html_theme = "furo"
 html_title = f"eosctl {version}"

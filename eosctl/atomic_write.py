@@ -15,7 +15,7 @@ OWNERS_DIRECTORY: Final = 0o700
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[BinaryIO]:
-    """A file to write to, which becomes `path` when the block ends well, on disk then; else `path` stays as it was.
+    """A file to write to, which becomes `path` when the block ends well, on disk then. If not, it stays as it was.
 
     Only its owner may read and write it, whatever the umask.
 

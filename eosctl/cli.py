@@ -14,6 +14,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout, suppress
 from io import TextIOWrapper
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn, TextIO
 
@@ -27,9 +28,10 @@ from eosctl.errors import EXIT_FINE, Bug, EosctlError, Interrupted, UsageError
 from eosctl.render.console import OutputOptions, Terminal, terminal_of
 from eosctl.render.formats import Output
 from eosctl.render.streams import answer_stream, talk_stream
-from eosctl.shell.help import EosctlGroup, heading
+from eosctl.shell.help import EosctlGroup, heading, in_words
 from eosctl.shell.options import ConsoleHolder
 from eosctl.shell.registry import Commands, Entry
+from eosctl.shell.shared_options import leading_shared
 
 if TYPE_CHECKING:
     from typer._click import Context, HelpFormatter
@@ -39,45 +41,44 @@ PROGRAM: Final = "eosctl"
 WIDEST_HELP: Final = 100
 
 COMMANDS: Final = (
-    Entry("sandbox", "eosctl.commands.sandbox", "Run a real Kafka with Connect workers on this machine."),
-    Entry("demo", "eosctl.commands.demo", "Watch exactly-once double its data, and a zombie being fenced."),
-    Entry("profile", "eosctl.commands.profile", "Name your clusters, and see what a command would connect with."),
-    Entry("snapshot", "eosctl.commands.snapshot", "Save what the other commands read, and read it again later."),
-    Entry("inspect-config", "eosctl.commands.inspect_config", "Read the config topic exactly as a worker does."),
-    Entry(
-        "offsets",
-        "eosctl.commands.offsets",
-        "Show where source connectors are and where they will begin, keep it, and compare.",
-    ),
-    Entry(
-        "explain", "eosctl.commands.explain", "Explain an error of a worker or a client, or a finding of any command."
-    ),
-    Entry("audit", "eosctl.commands.audit", "Say whether exactly-once held, from the record batches themselves."),
-    Entry("spark-bundle", "eosctl.commands.spark_bundle", "Write what spark-submit needs to run an audit."),
-    Entry("doctor", "eosctl.commands.doctor", "Ask every rule whether exactly-once holds here, and will."),
+    Entry("doctor", "eosctl.commands.doctor", "Run all exactly-once checks.", "Diagnose"),
     Entry(
         "upgrade-check",
         "eosctl.commands.upgrade_check",
-        "Say whether the next rolling restart of the workers may start.",
+        "Check whether the next rolling restart may start.",
+        "Diagnose",
     ),
-    Entry("acl-plan", "eosctl.commands.acl_plan", "Plan the ACLs that a Connect cluster and its connectors need."),
-    Entry("fence", "eosctl.commands.fence", "Fence the producers of transactional IDs, and prove that they are."),
+    Entry(
+        "inspect-config",
+        "eosctl.commands.inspect_config",
+        "Read the config topic exactly as a worker does.",
+        "Diagnose",
+    ),
+    Entry("explain", "eosctl.commands.explain", "Explain an error message or a finding.", "Diagnose"),
+    Entry("snapshot", "eosctl.commands.snapshot", "Save what the reading commands need in a file.", "Diagnose"),
     Entry(
         "transactions",
         "eosctl.commands.transactions",
-        "See all transactions of the cluster with their owners, and end those that hang.",
+        "List transactions with their owners, and abort hanging ones.",
+        "Transactions",
     ),
+    Entry("fence", "eosctl.commands.fence", "Fence the producers of transactional IDs, and verify it.", "Transactions"),
+    Entry("offsets", "eosctl.commands.offsets", "Show, export, compare and restore source offsets.", "Offsets"),
     Entry(
         "migrate-offsets",
         "eosctl.commands.migrate_offsets",
-        "Move a connector's offsets, so that it goes on where it was.",
+        "Move a connector's offsets, so that it resumes where it was.",
+        "Offsets",
     ),
-    Entry(
-        "apply",
-        "eosctl.commands.apply",
-        "Carry out a plan file, step by step, as far as the cluster still is what it was.",
-    ),
-    Entry("undo", "eosctl.commands.undo", "Take back what a plan did: the very bytes that were there before."),
+    Entry("acl-plan", "eosctl.commands.acl_plan", "Plan the ACLs that workers and connectors need.", "Access"),
+    Entry("apply", "eosctl.commands.apply", "Apply a plan file; refuse if the cluster has changed.", "Plans"),
+    Entry("undo", "eosctl.commands.undo", "Roll back an applied plan.", "Plans"),
+    Entry("audit", "eosctl.commands.audit", "Prove from the record batches whether exactly-once held.", "Prove"),
+    Entry("spark-bundle", "eosctl.commands.spark_bundle", "Write what spark-submit needs to run an audit.", "Prove"),
+    Entry("profile", "eosctl.commands.profile", "Name clusters, and check how a command connects.", "Set up"),
+    Entry("completion", "eosctl.commands.completion", "Print the completion script of a shell.", "Set up"),
+    Entry("sandbox", "eosctl.commands.sandbox", "Run a real Kafka with Connect workers on this machine.", "Set up"),
+    Entry("demo", "eosctl.commands.demo", "See a connector duplicate its data, and a zombie fenced.", "Set up"),
 )
 
 
@@ -88,20 +89,24 @@ class Root(EosctlGroup):
         super().__init__(**{**settings, "commands": Commands(COMMANDS)})
 
     def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
-        """`eosctl` alone is a question: answer with the help."""
-        return super().parse_args(ctx, args or ["--help"])
+        """`eosctl help COMMAND...` is `eosctl COMMAND... --help`."""
+        count = leading_shared(args)
+        if args[count : count + 1] == ["help"]:
+            args = [*args[:count], *args[count + 1 :], "--help"]
+        return super().parse_args(ctx, args)
 
     def shell_complete(self, ctx: "Context", incomplete: str) -> "list[CompletionItem]":
         """Names from the table, so that a TAB imports no command."""
         from typer._click.shell_completion import CompletionItem
 
-        names = [CompletionItem(entry.name, help=entry.summary) for entry in COMMANDS]
-        return [item for item in names if item.value.startswith(incomplete)]
+        return [CompletionItem(each.name, help=each.summary) for each in COMMANDS if each.name.startswith(incomplete)]
 
     def format_commands(self, ctx: "Context", formatter: "HelpFormatter") -> None:
-        """Names and summaries, as the table has them."""
-        with formatter.section(heading("Commands")):
-            formatter.write_dl([(entry.name, entry.summary) for entry in COMMANDS])
+        """Names and summaries by theme, as the table has them, in one column."""
+        widest = max(len(entry.name) for entry in COMMANDS)
+        for theme, entries in groupby(COMMANDS, key=lambda entry: entry.theme):
+            with formatter.section(heading(theme)):
+                formatter.write_dl([(entry.name.ljust(widest), entry.summary) for entry in entries])
 
 
 def root_command() -> TyperGroup:
@@ -130,7 +135,7 @@ def _show_tree(wanted: bool) -> None:
 
 def eosctl(
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+        bool, typer.Option("--version", "-V", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
     help_json: Annotated[
         bool, typer.Option("--help-json", callback=_show_tree, is_eager=True, help="Show all help as JSON and exit.")
@@ -138,12 +143,11 @@ def eosctl(
 ) -> None:
     """Operate exactly-once Kafka Connect sources (KIP-618) and the Kafka transactions under them (KIP-98).
 
-    Start with a real Kafka on this machine, or point -b at a cluster of yours. Reading commands change nothing; writing
-    commands show what they will do, and ask.
+    Start with `eosctl demo`, or point -b at a cluster of yours. Reading commands change nothing. Writing commands show
+    what they will do, and ask. `eosctl help COMMAND` or `eosctl COMMAND -h` shows the options of a command.
 
     Examples:
       eosctl demo
-      eosctl sandbox up
       eosctl inspect-config -b broker:9092 --group-id connect-cluster
       eosctl fence -b broker:9092 --group-id connect-cluster --connector orders --dry-run
 
@@ -213,7 +217,7 @@ def output_asked_for(args: Sequence[str]) -> Output:
 def _usage_error(error: TyperException) -> UsageError:
     context = getattr(error, "ctx", None)
     path = PROGRAM if context is None else context.command_path
-    return UsageError(error.format_message(), hint=f"{path} --help says what it takes")
+    return UsageError(in_words(error.format_message()), hint=f"run `{path} --help`")
 
 
 def _bug(error: Exception, holder: ConsoleHolder) -> Bug:

@@ -64,13 +64,31 @@ class Throttled(Unreachable):
     """The broker refuses to answer while a quota is exceeded; names broker, quota and the time to wait."""
 
 
+_ACL_RESOURCES: Final = {
+    "Topic": "topic",
+    "Group": "group",
+    "Cluster": "cluster",
+    "TransactionalId": "transactional ID",
+    "DelegationToken": "delegation token",
+    "User": "user",
+}
+
+
+def denial(principal: str, operation: str, resource: str) -> str:
+    """That the principal lacks a right; resource is as in an ACL (`Topic orders`), or any other place."""
+    kind, _, name = resource.partition(" ")
+    if kind in _ACL_RESOURCES and operation[:1].isupper():
+        return f"{principal} lacks {operation} on {_ACL_RESOURCES[kind]} {name}"
+    return f"{principal} may not {operation} on {resource}"
+
+
 class NotAuthorized(EosctlError):
     """The cluster denies it; names principal, operation and resource."""
 
     exit_code = 5
 
     def __init__(self, *, principal: str, operation: str, resource: str, hint: str | None = None) -> None:
-        super().__init__(f"{principal} may not {operation} on {resource}", hint=hint)
+        super().__init__(denial(principal, operation, resource), hint=hint)
         self.principal = principal
         self.operation = operation
         self.resource = resource

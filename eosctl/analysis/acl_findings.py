@@ -1,5 +1,5 @@
 """What is wrong with Connect clusters before any ACL is looked at: names that collide, overrides that are refused,
-topics that no config tells, clients that are nobody's."""
+topics that no config names, clients that are nobody's."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -75,7 +75,7 @@ def _equal(collision: Collision) -> Finding:
     return kinds.COLLISION.finding(
         collision.shared,
         f"{collision.first} and {collision.second} use the same transactional IDs: on one Kafka cluster with "
-        "exactly-once each fences the other, and neither ACLs nor offsets tell them apart",
+        "exactly-once each fences the other, and neither ACLs nor offsets distinguish them",
         {"first": str(collision.first), "second": str(collision.second)},
     )
 
@@ -131,7 +131,7 @@ def _why_unknown(connector: ConnectorConfig) -> str:
         return "a transformation renames them"
     if has_own_policy(connector):
         return f"{connector.get('replication.policy.class')} names them"
-    return "its config does not tell"
+    return "its config does not name them"
 
 
 def _unknown_topics(connector: ConnectorConfig, reason: str, effect: str) -> Finding:

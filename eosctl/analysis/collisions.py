@@ -39,7 +39,7 @@ class IdOwner:
 
 @dataclass(frozen=True, slots=True)
 class Collision:
-    """Two owners; `shared` is the ID or beginning that both use. equal: they use the very same IDs."""
+    """Two owners; `shared` is the ID or beginning that both use. equal: they use the same IDs."""
 
     shared: str
     first: IdOwner

@@ -1,4 +1,4 @@
-"""What is worth telling about the records of a config topic and about the topic itself, each with what to do."""
+"""Findings about the records of a config topic and about the topic itself, each with what to do."""
 
 from collections.abc import Iterator
 from typing import Final

@@ -84,7 +84,7 @@ CONNECT_ERRORS: Final = (
         (r"API required for preflight validation",),
         "The connector does not say whether it supports exactly-once",
         "exactly.once.support=required asks the connector's exactlyOnceSupport(), which this one does not implement. "
-        "It may support it all the same: its documentation tells.",
+        "It may support it all the same: its documentation says whether it does.",
         ("set exactly.once.support=requested, which asks nothing, once you know that it does",),
         "KIP-618; DistributedHerder.validateSourceConnectorExactlyOnceSupport",
     ),

@@ -1,6 +1,6 @@
-"""Requests and commands, as cures print them: they can be pasted whatever the connector's name is.
+"""Requests and commands, as fixes print them: they can be pasted whatever the connector's name is.
 
-A restart of a connector with its tasks (`/restart?includeTasks=true`, KIP-745) is no cure here. The leader writes such
+A restart of a connector with its tasks (`/restart?includeTasks=true`, KIP-745) is no fix here. The leader writes such
 a request down without claiming its transactional ID again where that expired or was fenced: it refuses the request and,
 from then on, every change, until the worker is restarted. A restart of one task is written down by nobody.
 """
@@ -47,7 +47,7 @@ def put_config(connector: str, versions: Collection[KafkaVersion]) -> str:
 
 
 def for_connector(cure: str, connector: str) -> str:
-    """A cure that speaks of `<connector>`, for this one: its name as a URL has it in paths, else as a shell has it."""
+    """A fix that names `<connector>`, for this one: its name as a URL has it in paths, otherwise as a shell has it."""
     return cure.replace("/connectors/<connector>", connector_path(connector)).replace(
         "<connector>", shlex.quote(connector)
     )

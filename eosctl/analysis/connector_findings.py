@@ -1,4 +1,4 @@
-"""What is worth telling about one connector of the config topic, each finding with what to do."""
+"""Findings about one connector of the config topic, each with what to do."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class _Case:
     def finding(
         self, kind: FindingKind, message: str, *, cure: str | None = None, severity: Severity | None = None
     ) -> Finding:
-        """A finding about this connector, with its figures as evidence, and the kind's fix where no cure is given."""
+        """A finding about this connector, with its figures as evidence, and the kind's fix where no other is given."""
         state = self.connector.state
         running = self.connector.running_tasks
         evidence: dict[str, object] = {
@@ -49,7 +49,7 @@ def connector_findings(
 ) -> Iterator[Finding]:
     """All that is found about one connector, with the fixes for workers of this version.
 
-    cluster_has_records tells whether any task count record exists at all.
+    cluster_has_records shows whether any task count record exists at all.
     """
     case = _Case(connector, cluster_has_records, version)
     for rule in _RULES:

@@ -1,4 +1,4 @@
-"""What is worth telling about one connector's offsets, each finding with what to do."""
+"""Findings about one connector's offsets, each with what to do."""
 
 from collections.abc import Iterator
 

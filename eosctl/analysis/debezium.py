@@ -1,4 +1,4 @@
-"""What a Debezium connector's config tells about the topics that it uses, and its clients.
+"""What a Debezium connector's config shows about the topics that it uses, and its clients.
 
 1. Change events go to topics that begin with `topic.prefix` and the delimiter, and so do transaction metadata
    (AbstractTopicNamingStrategy). Which tables there will be, nobody knows: it is a prefix.
@@ -30,7 +30,7 @@ def is_debezium_source(connector: ConnectorConfig) -> bool:
 
 
 def debezium_topics(connector: ConnectorConfig) -> Iterator[ResourcePattern]:
-    """The topics that it writes to, as far as its config tells (rules 1 to 5)."""
+    """The topics that it writes to, as far as its config shows (rules 1 to 5)."""
     prefix, delimiter = connector.get("topic.prefix"), connector.get("topic.delimiter") or "."
     if prefix and not _names_otherwise(connector):
         yield topic(prefix + delimiter, PatternType.PREFIXED)

@@ -4,7 +4,7 @@
 2. Connector, task, transactional ID and topic are taken from the text where it names them in Kafka's own forms:
    `WorkerSourceTask{id=orders-0}`, the logging context `[orders|task-0]`, `transactionalId=...`, `for topic ...`.
 3. Kafka's own error classes that no such entry speaks of are reported last, with what the protocol says of them.
-4. What the text does not tell stands in capitals in the commands; what it tells is quoted as a shell or a URL needs it.
+4. What the text does not show stands in capitals in the commands; what it shows is quoted as a shell or a URL needs it.
 """
 
 import re
@@ -39,7 +39,7 @@ OVERTAKEN: Final = frozenset({"newer-task-configs", "task-revoked"})
 
 
 def explain_error(text: str, group_id: str | None = None) -> tuple[Explanation, ...]:
-    """Every known error that the text shows, with the names it tells; none where it shows none."""
+    """Every known error that the text shows, with the names it shows; none where it shows none."""
     names = names_in(text)
     if group_id is not None:
         names["group"] = group_id
@@ -55,7 +55,7 @@ def is_overtaken(trace: str) -> bool:
 
 
 def names_in(text: str) -> dict[str, str]:
-    """Names that the text tells: connector, task, transactional_id, topic, as far as they are there."""
+    """Names that the text shows: connector, task, transactional_id, topic, as far as they are there."""
     found: dict[str, str] = {}
     for forms in _ROLES:
         match = next((match for form in forms if (match := form.search(text))), None)

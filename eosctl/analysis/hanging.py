@@ -12,9 +12,9 @@ The lookups take time, in which a transaction may end. One that was a candidate 
 hangs must be seen still open, at the same offset, after the coordinators were asked: a marker is written before the
 transaction is complete. TransactionsCommand does not look again.
 
-An age is told by two clocks: the producer's, in the timestamp, and ours. Where the timestamp lies in our future, or our
-clock is not the cluster's, a transaction that looks young may be old. Of these, one that would hang by rules 2 to 4 is
-undecided; one that is in progress is so at any age. TransactionsCommand leaves them out.
+An age is measured by two clocks: the producer's, in the timestamp, and ours. Where the timestamp lies in our future, or
+our clock is not the cluster's, a transaction that looks young may be old. Of these, one that would hang by rules 2 to 4
+is undecided; one that is in progress is so at any age. TransactionsCommand leaves them out.
 """
 
 from collections.abc import Iterable, Sequence
@@ -47,7 +47,7 @@ def find_candidates(
 def find_young(
     producers: Iterable[ActiveProducer], as_of: int, max_transaction_timeout_ms: int
 ) -> tuple[ActiveProducer, ...]:
-    """Those with an open transaction that are no candidates: younger, as far as the clocks tell."""
+    """Those with an open transaction that are no candidates: younger, as far as the clocks show."""
     opened = tuple(each for each in producers if each.transaction_start_offset is not None)
     old = frozenset(find_candidates(opened, as_of, max_transaction_timeout_ms))
     return tuple(each for each in opened if each not in old)
@@ -73,7 +73,7 @@ def advise(transaction: OpenTransaction, as_of: int) -> Advice:
     1. The coordinator is writing markers for the producer (Prepare*): wait. If it hangs, look again afterwards.
     2. It is in progress and younger than its own timeout: wait, its coordinator aborts it then.
     3. The producer has a transaction in progress, this one or another: fence the ID, for it may write here again.
-    4. Else nobody will end it: abort.
+    4. Otherwise nobody will end it: abort.
     """
     described = transaction.description
     if described is None or described.producer.producer_id != transaction.producer.producer_id:

@@ -35,7 +35,7 @@ _VAGUE: Final[tuple[tuple[re.Pattern[str], Words], ...]] = (
 
 
 def shapes_of(transactional_id: str) -> tuple[str, ...]:
-    """Shapes that the ID has, in words: one that is hard to have by chance alone, else all; none where it has none."""
+    """Shapes that the ID has, in words: one that is hard to have by chance alone, or all; none where it has none."""
     telling = [words(match) for shape, words in _TELLING if (match := shape.fullmatch(transactional_id))]
     vague = [words(match) for shape, words in _VAGUE if (match := shape.fullmatch(transactional_id))]
     return tuple(telling or vague)

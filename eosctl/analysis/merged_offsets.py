@@ -137,7 +137,7 @@ class Merger:
         return MergedOffset(key, in_general, in_specific, kafka, promised, words, shadowed)
 
     def _shown(self, store: Opened, raw: bytes, seen: list[StoredOffset] | None = None) -> Answer:
-        """The record that a reader holds, the newest of several partitions; else one that it does not see."""
+        """The record that a reader holds, the newest of several partitions; otherwise one that it does not see."""
         if store.topic is None or isinstance(store.topic, Skipped):
             return store.topic
         seen = store.seen(raw, self.decode) if seen is None else seen

@@ -1,4 +1,4 @@
-"""What is worth telling about offsets topics, each finding with what to do."""
+"""Findings about offsets topics, each with what to do."""
 
 import base64
 from collections import defaultdict
@@ -81,7 +81,7 @@ def _open_transactions(subject: str, topic: OffsetsTopic, as_of: int, committed:
             subject,
             f"partition {part.topic_partition.partition}: an open transaction at offset "
             f"{part.offsets.last_stable_offset}{age} (producer {', '.join(producers) or 'unknown'}) hides "
-            f"{counted(part.offsets.held_back, 'offset')} from read_committed readers: {waits}",
+            f"{counted(part.offsets.held_back, 'offset')} from read_committed consumers: {waits}",
             {
                 "partition": part.topic_partition.partition,
                 "last_stable_offset": part.offsets.last_stable_offset,

@@ -40,8 +40,8 @@ class Connectors:
 
     former are the last configs of those that were deleted, as far as they are known: there their offsets are.
     unconfigured is the config to assume for any other that does not exist, or whose config is not known: usually empty,
-    Skipped where that would be a guess. named are all offsets topics that the configs of a connector ever named, as far
-    as that is known.
+    Skipped where that would be a guess. named are all offsets topics that the configs of a connector ever named, for
+    every connector that the config topic mentions; empty where it was not read.
     """
 
     configs: Configs | Skipped

@@ -1,4 +1,4 @@
-"""Which topics a source connector writes to, as far as its config tells.
+"""Which topics a source connector writes to, as far as its config shows.
 
 1. Topics that somebody named count, and then only those.
 2. FileStreamSource: `topic`. MirrorSource: its `topics`, renamed by its replication policy. MirrorCheckpoint and
@@ -6,8 +6,8 @@
 3. Debezium's connectors: see `debezium`.
 4. Any other connector: `topic`, `kafka.topic` or `topics`, or the topics that begin with `topic.prefix`.
    A replication policy of somebody else's class names them as only that class knows.
-5. A RegexRouter, TimestampRouter or ExtractTopic transformation renames topics, so what the config tells is not it.
-6. Where the config does not tell, those that Connect saw the connector use (KIP-558).
+5. A RegexRouter, TimestampRouter or ExtractTopic transformation renames topics, so what the config names is not it.
+6. Where the config names none, those that Connect saw the connector use (KIP-558).
 """
 
 import re
@@ -34,7 +34,7 @@ def output_topics(connector: ConnectorConfig) -> tuple[ResourcePattern, ...]:
 
 
 def named_or_told(connector: ConnectorConfig) -> tuple[ResourcePattern, ...]:
-    """Those of them that somebody named, else those that its config tells; empty where it does not."""
+    """Those of them that somebody named, otherwise those that its config shows; empty where it does not."""
     if connector.topics:
         return tuple(map(named_pattern, connector.topics))
     if renames_topics(connector) or has_own_policy(connector):

@@ -1,4 +1,4 @@
-"""What is worth telling about a connector whose producer is sent to other bootstrap.servers than the worker's."""
+"""Findings about a connector whose producer is sent to other bootstrap.servers than the worker's."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

@@ -13,7 +13,7 @@ same set of strings as the worker's. Two names of one broker are two strings, so
 1. A connector-specific store is read by the connector's consumer (consumer.override.bootstrap.servers) and written by
    its producer (producer.override.bootstrap.servers). Where only one of the two is overridden, what is written is never
    read again.
-2. The worker-global store is read committed if exactly-once is enabled, else uncommitted. The connector-specific store
+2. The worker-global store is read committed if exactly-once is enabled, uncommitted if not. The connector-specific one
    is read committed, unless exactly-once is not enabled and consumer.override.isolation.level says otherwise.
 3. Workers before 3.3 know the worker-global store only.
 """

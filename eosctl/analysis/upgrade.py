@@ -4,7 +4,7 @@
    workers are at two values; they must never be at disabled and enabled at once, because a leader that is disabled
    neither fences the leader before it nor writes transactions (KIP-618). So a roll may start when no worker is two
    steps away from the target.
-2. An error of a rule that stands in the way of the target is a `no`; such a rule that cannot tell, or a worker whose
+2. An error of a rule that stands in the way of the target is a `no`; such a rule that cannot decide, or a worker whose
    phase is not known where that matters, is a `cannot tell`.
 3. An offset of a transaction that was not committed is a `no` to preparing and disabled, whatever it is to workers that
    are enabled: the first worker that is not skips the records up to it.
@@ -82,7 +82,8 @@ def _phase(evidence: Evidence, worker: WorkerEvidence) -> WorkerPhase:
     if declared is SourceSupport.ENABLED:
         return WorkerPhase(worker.url, Phase.NOT_ENABLED, "its own answer; its file says enabled: it was not restarted")
     if declared is None:
-        return WorkerPhase(worker.url, Phase.NOT_ENABLED, "its own answer, which does not tell preparing from disabled")
+        said = "its own answer, which does not distinguish preparing from disabled"
+        return WorkerPhase(worker.url, Phase.NOT_ENABLED, said)
     return WorkerPhase(worker.url, Phase(declared.value), "its own answer (not enabled) and its file")
 
 

@@ -7,7 +7,7 @@ from contextlib import closing
 from functools import partial
 from typing import Any
 
-from eosctl.clients.errors import librdkafka_error, tls_error
+from eosctl.clients.errors import CHECK_HINT, librdkafka_error, plain_reason, tls_error
 from eosctl.clients.rest import RestClient
 from eosctl.clients.tls_errors import tls_failure
 from eosctl.clients.wire import Wire
@@ -46,7 +46,9 @@ def _tried(client: str, address: str, step: CheckStep, attempt: Callable[[], str
     try:
         return CheckedStep(client, address, step, CheckOutcome.OK, attempt())
     except EosctlError as error:
-        return CheckedStep(client, address, step, CheckOutcome.FAILED, error.message, error.hint)
+        return CheckedStep(
+            client, address, step, CheckOutcome.FAILED, error.message, None if error.hint == CHECK_HINT else error.hint
+        )
 
 
 def _network(properties: ClientProperties, address: str, timeout_s: float) -> Iterator[CheckedStep]:
@@ -96,7 +98,7 @@ def _handshake(properties: ClientProperties, host: str, port: int, timeout_s: fl
             raise Unreachable(f"the TLS handshake failed: {error.reason}") from error
         raise tls_error(failure, f"{host}:{port}", properties.principal) from error
     except OSError as error:
-        raise Unreachable(f"the connection ended in the TLS handshake: {error}") from error
+        raise Unreachable(f"the connection ended in the TLS handshake: {plain_reason(str(error))}") from error
 
 
 def _wire(properties: ClientProperties, timeout_s: float) -> str:
@@ -153,7 +155,7 @@ def _from_log(reason: str, properties: ClientProperties) -> EosctlError:
     if "uthentication" in reason and properties.sasl is not None:
         operation = f"authenticate with {properties.sasl.mechanism}"
         return NotAuthorized(principal=properties.principal, operation=operation, resource=address)
-    return Unreachable(f"{address} cannot be reached: {reason}")
+    return Unreachable(f"{address} cannot be reached: {plain_reason(reason)}")
 
 
 def _rest(url: str, timeout_s: float) -> str:

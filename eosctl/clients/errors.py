@@ -1,5 +1,7 @@
 """What the errors of the Kafka clients and of httpx mean to the user: one table per library."""
 
+import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -25,6 +27,10 @@ if TYPE_CHECKING:
     from confluent_kafka import KafkaError
 
 Kind = type[EosctlError]
+
+CHECK_HINT: Final = "`eosctl profile check` with the same options shows which step of the connection fails"
+_ERRNO: Final = re.compile(r"^\[Errno \d+\] |(?P<code>\d+) E[A-Z]{3,}")
+_LIBRDKAFKA: Final = re.compile(r"^\S+/\S+: (?:Connect to \S+ failed: )?| \(after \d+ms in state \w+\)")
 
 _GROUPS: Final[Mapping[Kind, tuple[int, ...]]] = {
     NotAuthorized: (29, 30, 31, 53, 58, 65),
@@ -139,12 +145,20 @@ def protocol_error(code: int, *, principal: str, operation: str, resource: str) 
     return kind(f"{resource}: the broker refuses {operation} with {code_name(code)} ({code})")
 
 
+def plain_reason(reason: str) -> str:
+    """What a library says of a failed connection, without its own notation: `111 ECONNREFUSED` and the like."""
+    words = _LIBRDKAFKA.sub(
+        "", _ERRNO.sub(lambda found: os.strerror(int(found["code"])) if found["code"] else "", reason)
+    )
+    return words.replace("DNS Resolution failure", "the name of its host cannot be resolved")
+
+
 def connection_error(error: BaseException, peer: Peer) -> EosctlError:
     """What kafka-python's exception on the connection to `peer` means; an EosctlError is already that."""
     if isinstance(error, EosctlError):
         return error
     # kafka-python's str() puts its class names in front; the cause is the innermost argument.
-    reason = " ".join(str(arg) for arg in error.args) or type(error).__name__
+    reason = plain_reason(" ".join(str(arg) for arg in error.args) or type(error).__name__)
     tls = tls_failure(reason)
     if tls is not None:
         return tls_error(tls, peer.address, peer.principal)
@@ -163,13 +177,13 @@ def _told_by(kind: Kind, reason: str, peer: Peer) -> EosctlError:
         case kind if kind is Undecodable:
             what = f"{peer.address} does not speak Kafka's protocol: {reason}"
         case kind if kind is TimedOut:
-            return TimedOut(f"{peer.address} accepted the connection but did not answer in time")
+            return TimedOut(f"{peer.address} accepted the connection but did not answer in time", hint=CHECK_HINT)
         case kind if kind is Unreachable:
             what = f"{peer.address} cannot be reached: {reason}"
         case kind:
             return kind(f"{peer.address}: {reason}")
     broken_off = any(sign in what for sign in ("socket disconnected", "Handshake failed", "speak Kafka"))
-    return Unreachable(what, hint=LISTENER_HINT if broken_off else None)
+    return Unreachable(what, hint=LISTENER_HINT if broken_off else CHECK_HINT)
 
 
 def tls_error(failure: TlsFailure, address: str, principal: str) -> EosctlError:
@@ -187,4 +201,5 @@ def librdkafka_error(error: "KafkaError", *, principal: str, operation: str, res
     kind = LIBRDKAFKA_NAMES.get(error.name(), Bug)
     if kind is NotAuthorized:
         return NotAuthorized(principal=principal, operation=f"authenticate for {operation}", resource=resource)
-    return kind(f"{operation} on {resource} failed: {error.str()}")
+    hint = CHECK_HINT if issubclass(kind, Unreachable) else None
+    return kind(f"{operation} on {resource} failed: {plain_reason(error.str())}", hint=hint)

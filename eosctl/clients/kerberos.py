@@ -36,9 +36,9 @@ class KerberosService(str):
 def kerberos_service(properties: ClientProperties) -> KerberosService:
     """The brokers' service and the credentials of `sasl.jaas.config` (Krb5LoginModule), ready for use.
 
-    1. The service is `sasl.kerberos.service.name`, else the option `serviceName`, else kafka.
+    1. The service is `sasl.kerberos.service.name`, otherwise the option `serviceName`, then kafka.
     2. `useKeyTab=true`: `principal` logs in with the keys in `keyTab`; tickets are kept in memory.
-    3. Else the tickets of kinit are used: those in `ticketCache`, or of the environment's KRB5CCNAME.
+    3. Otherwise the tickets of kinit are used: those in `ticketCache`, or of the environment's KRB5CCNAME.
 
     Raises Unsupported where the package gssapi is missing, ConfigError for options that cannot be used.
     """

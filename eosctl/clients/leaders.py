@@ -7,8 +7,9 @@ from eosctl.clients.codes import UNKNOWN_TOPIC_OR_PARTITION
 from eosctl.clients.errors import protocol_error
 from eosctl.clients.messages import Response, topics_metadata
 from eosctl.clients.wire import Wire
-from eosctl.errors import UsageError
+from eosctl.errors import EosctlError, UsageError
 from eosctl.model.names import TopicPartition
+from eosctl.model.near_names import no_such_topic
 
 LEADER_NOT_AVAILABLE: Final = 5
 MOVED: Final = frozenset({LEADER_NOT_AVAILABLE, 6, 9, 13, 56, 74, 75, 78})
@@ -36,9 +37,18 @@ def partition_leaders(
     return leaders
 
 
+def unknown_topic(wire: Wire, name: str) -> UsageError:
+    """The error for a topic that does not exist, with the one that may be meant, as far as topics are shown."""
+    try:
+        known = [topic.name for topic in wire.request_any(topics_metadata(None)).topics]
+    except EosctlError:  # what is missing is known all the same
+        known = []
+    return no_such_topic(name, known)
+
+
 def _partitions(wire: Wire, topic: Response) -> list[Response]:
     if topic.error_code == UNKNOWN_TOPIC_OR_PARTITION:
-        raise UsageError(f"topic {topic.name} does not exist", hint="is this the right cluster?")
+        raise unknown_topic(wire, topic.name)
     if topic.error_code not in {0, LEADER_NOT_AVAILABLE}:
         resource = f"Topic {topic.name}"
         raise protocol_error(topic.error_code, principal=wire.principal, operation="Describe", resource=resource)

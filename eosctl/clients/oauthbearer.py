@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from eosctl.clients.errors import plain_reason
 from eosctl.clients.rest_answers import decode_json, object_of, text_of
 from eosctl.clients.rest_identity import public_authorities
 from eosctl.clients.tls import ssl_context
@@ -106,7 +107,8 @@ class TokenSource:
         except TooLarge as error:
             raise ConfigError(f"{peer} answers more than {MAX_ANSWER_BYTES} bytes, which is no token") from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise Unreachable(f"{peer} does not answer: {type(error).__name__}") from error
+            reason = plain_reason(str(error)) if isinstance(error, httpx.HTTPError) else "this is not a URL"
+            raise Unreachable(f"{peer} does not answer: {reason}") from error
         if answer.status in {400, 401, 403}:
             resource = f"{_bare(endpoint)} ({answer.status})"
             raise NotAuthorized(principal=f"client {client}", operation="get a token", resource=resource)

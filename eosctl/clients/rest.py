@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
-from eosctl.clients.errors import tls_error
+from eosctl.clients.errors import CHECK_HINT, plain_reason, tls_error
 from eosctl.clients.rest_answers import decode_json, said
 from eosctl.clients.rest_identity import BASIC_AUTH, WorkerUrl, public_authorities
 from eosctl.clients.tls_errors import tls_failure
@@ -110,12 +110,13 @@ class RestClient:
                 hint="is this the address of a Connect worker? If its answers are that large: --max-answer MIB",
             ) from error
         except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
-            raise UsageError(f"{self.url} is not a URL: {error}", hint="give --connect-url http://HOST:8083") from error
+            raise UsageError(f"{self.url} is not a URL", hint="give --connect-url http://HOST:8083") from error
         except httpx.HTTPError as error:
             failure = tls_failure(str(error))
             if failure is not None:
                 raise tls_error(failure, self.url, self._address.identity.principal) from error
-            raise Unreachable(f"no Connect worker answers at {self.url}: {said(error)}") from error
+            what = f"no Connect worker answers at {self.url}: {plain_reason(said(error))}"
+            raise Unreachable(what, hint=CHECK_HINT) from error
         return Answer(answer.status, self._decode(path, answer))
 
     def _client(self) -> "httpx.Client":

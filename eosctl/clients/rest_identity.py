@@ -30,8 +30,8 @@ _EXPECTED: Final = (
 class RestIdentity:
     """The client properties, whose TLS settings and basic auth REST requests are made with.
 
-    1. Where any `listeners.https.ssl.*` is given (as in a worker's file), those settings hold alone; else `ssl.*`.
-    2. Basic auth is that of the URL, else `basic.auth.user.info=user:password`.
+    1. Where any `listeners.https.ssl.*` is given (as in a worker's file), those settings hold alone; otherwise `ssl.*`.
+    2. Basic auth is that of the URL, otherwise `basic.auth.user.info=user:password`.
     """
 
     properties: ClientProperties | None = None

@@ -14,7 +14,7 @@ from eosctl.model.client_properties import ClientProperties
 
 
 def ssl_context(properties: ClientProperties, prefix: str = "ssl.") -> ssl.SSLContext:
-    """An SSLContext that trusts the truststore (else the system) and shows the keystore's certificate, if given.
+    """An SSLContext that trusts the truststore (otherwise the system) and shows the keystore's certificate, if given.
 
     It offers the versions and cipher suites that codecs.tls_limits gives. An empty
     `ssl.endpoint.identification.algorithm` turns the check of host names off, and nothing else. `prefix` is what the

@@ -35,7 +35,7 @@ def decode_state(payload: bytes, kind: type[T]) -> T:
     try:
         found: T = _decoder(kind).decode(payload)  # type: ignore[arg-type]  # any type is hashable
     except (msgspec.DecodeError, ValueError, RecursionError, OverflowError) as error:
-        raise Undecodable(f"a state of the audit cannot be read: {error}", hint=AGAIN) from error
+        raise Undecodable("a state of the audit cannot be read", hint=AGAIN) from error
     return found
 
 

@@ -16,7 +16,7 @@ RAISE_LIMIT: Final = f"is the batch what a producer of yours would write? Then g
 
 
 def most_batch_bytes(properties: ClientProperties) -> int:
-    """The limit that the properties set, in bytes, else MOST_BYTES. Raises ConfigError for what is no number."""
+    """The limit that the properties set, in bytes, otherwise MOST_BYTES. Raises ConfigError for what is no number."""
     given = properties.get(MOST_BATCH_BYTES)
     if given is None:
         return MOST_BYTES

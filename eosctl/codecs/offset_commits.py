@@ -35,7 +35,7 @@ def decode_offset_commit_key(key: bytes) -> OffsetCommitKey | None:
         topic, place = _text(key, place)
         (partition,) = INT32.unpack_from(key, place)
     except (StructError, UnicodeDecodeError) as error:
-        raise Undecodable(f"the key of an offset commit is cut or no text: {error}") from error
+        raise Undecodable("the key of an offset commit is cut or no text") from error
     if version < 0 or place + INT32.size != len(key):
         raise Undecodable(f"version {version} and {len(key)} bytes are no key of an offset commit")
     return OffsetCommitKey(group_id, TopicPartition(topic, partition))

@@ -104,9 +104,9 @@ def _untold(origin: str, mechanism: str, options: Mapping[str, str], name: str |
     if mechanism in WITH_USER_NAME and options.get("tokenauth", "").lower() == "true":
         return f"{origin} has a delegation token, whose owner is the principal"
     if name is None and mechanism == "OAUTHBEARER":
-        return f"{origin} does not tell: the principal of OAUTHBEARER is in the token"
+        return f"{origin} does not name it: the principal of OAUTHBEARER is in the token"
     if name is None and _option(mechanism) is None:
-        return f"nothing in {origin} tells whom brokers take a client with {mechanism} for"
+        return f"nothing in {origin} shows the principal of a client with {mechanism}"
     if name is None:
         return f"{origin} has no {_option(mechanism)} in it that {mechanism} would show"
     if _REFERENCE.search(name):

@@ -1,13 +1,13 @@
 """The file of profiles: YAML text -> Profiles."""
 
 from collections.abc import Hashable, Mapping
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
 from eosctl.codecs.json_limits import is_too_deep
 from eosctl.codecs.secrets import looks_secret
 from eosctl.errors import ConfigError
 from eosctl.model.client_properties import REFERENCE
+from eosctl.model.near_names import did_you_mean
 from eosctl.model.profile import Profile, Profiles
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def _parsed(text: str, origin: str) -> object:
         line = "" if error.problem_mark is None else f": line {error.problem_mark.line + 1}"
         raise ConfigError(f"{origin}{line}: this is not YAML: {error.problem}") from error
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{origin}: a value is beyond all limits: {error}") from error
+        raise ConfigError(f"{origin}: a value is too large or nested too deeply") from error
     except yaml.YAMLError as error:
         raise ConfigError(f"{origin}: this is not YAML") from error
 
@@ -199,7 +199,6 @@ def _mapping(value: object, place: str, keys: tuple[str, ...] = ()) -> Mapping[o
         raise ConfigError(f"{place} is not a mapping of keys to values")
     for key in value:
         if keys and key not in keys:
-            meant = get_close_matches(str(key), keys, 1)
-            hint = f"did you mean {meant[0]}?" if meant else f"known are {', '.join(keys)}"
+            hint = did_you_mean(str(key), keys, f"known are {', '.join(keys)}")
             raise ConfigError(f"{place}: {key} is unknown", hint=hint)
     return value

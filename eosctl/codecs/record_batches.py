@@ -175,7 +175,7 @@ def next_batch(data: bytes, place: int, offset: int) -> int | None:
     """Where behind `place`, whose bytes are no batch, one begins that has no offset below `offset`; None: nowhere.
 
     1. Behind as many bytes as the damaged batch claims to have, if what lies there looks like a batch.
-    2. Else at the first place where a whole batch lies whose CRC matches.
+    2. Otherwise at the first place where a whole batch lies whose CRC matches.
     """
     claimed = claimed_length(data, place)
     if claimed and begins_batch(data, place + claimed, offset):
@@ -296,4 +296,4 @@ def _checked(batch: Batch, check_crc: bool) -> "DefaultRecordBatch":
 def _reason(error: BaseException, most_bytes: int) -> str:
     if isinstance(error, TooLargeError):
         return f"its records take more than {most_bytes} bytes once they are unpacked ({MOST_BATCH_BYTES})"
-    return error.reason if isinstance(error, Undecodable) else f"records cannot be decoded: {error}"
+    return error.reason if isinstance(error, Undecodable) else "its records cannot be decoded"

@@ -54,7 +54,7 @@ RolePrincipals: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
         metavar="ROLE=User:NAME",
-        help="Who a role is, where no config tells: worker, producer, consumer, admin, sink-consumer, "
+        help="Who a role is, where no config names it: worker, producer, consumer, admin, sink-consumer, "
         "dead-letter-queue, sink-admin, eosctl, … or connector for all clients of connectors; CONNECTOR/ROLE=User:NAME "
         "for one connector. May be repeated.",
         show_default=False,
@@ -71,7 +71,7 @@ ConnectorTopics: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
         metavar="CONNECTOR=TOPIC",
-        help="A topic that the connector writes or reads, where its config does not tell; PREFIX* for those that "
+        help="A topic that the connector writes or reads, where its config does not name it; PREFIX* for those that "
         "begin so. May be repeated.",
         show_default=False,
     ),
@@ -138,7 +138,7 @@ def acl_plan(
     worker_offsets_topic: WorkerOffsetsTopic = None,
     status_topic: StatusStorageTopic = "connect-status",
 ) -> int:
-    """Plan the ACLs that a Connect cluster and its connectors need.
+    """Plan the ACLs that workers and connectors need.
 
     Use it before you enable exactly-once (--phase preparing, then enabled), before you create a connector, and when
     something is not authorised. Every client of Connect is distinguished, because each may be another principal: the

@@ -33,7 +33,7 @@ def apply(
     config_topic: PlannedConfigTopic = None,
     require_digest: RequireDigest = None,
 ) -> int:
-    """Carry out a plan file, step by step, as far as the cluster still is what it was.
+    """Apply a plan file; refuse if the cluster has changed.
 
     Use it where one person plans and another applies, and after an interruption: what is done is not done again, and
     what was begun is finished. Before anything is changed, all that the plan was made from is read again; where it is

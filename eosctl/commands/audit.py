@@ -45,7 +45,9 @@ OffsetsTopics: TypeAlias = Annotated[
     ),
 ]
 OnlyPlan: TypeAlias = Annotated[bool, typer.Option("--plan", help="Show what would be read, and read nothing.")]
-Engine: TypeAlias = Annotated[EngineName, typer.Option(help="On this machine, or on Spark.")]
+Engine: TypeAlias = Annotated[
+    EngineName, typer.Option(metavar="|".join(EngineName), help="On this machine, or on Spark.")
+]
 Processes: TypeAlias = Annotated[
     int | None, typer.Option(metavar="N", min=1, help="Processes of the local engine. [default: one a CPU]")
 ]
@@ -113,7 +115,7 @@ def audit(
     report: ReportFile = None,
     export: ExportDirectory = None,
 ) -> int:
-    """Say whether exactly-once held, from the record batches themselves.
+    """Prove from the record batches whether exactly-once held.
 
     Use it after anything that may have broken the promise, and every night. It reads the offsets topics, the config
     topic and the topics that source connectors write to: producer IDs, epochs, transactions and their markers, which no
@@ -144,11 +146,11 @@ def audit(
       PLAIN       records outside any transaction
       GAPS        offsets without a batch, by kind
       COMMITTED   transactions that were committed
-      P50         half of the transactions have no more records than that
-      P99         99 in 100 have no more records than that
-      P50_MS      half of them took no longer than that
-      P99_MS      99 in 100 took no longer than that
-      OFFSET      where the last stable offset stood still
+      P50         half of the transactions have at most that many records
+      P99         99% of them have at most that many records
+      P50_MS      half of them took at most that long
+      P99_MS      99% of them took at most that long
+      OFFSET      where the last stable offset did not move
       TIME        since when, UTC
       HELD_S      for how long; until the audit, where the transaction is still open
       BY          whose transaction was open
@@ -198,7 +200,7 @@ def _require_one_input(options: GlobalOptions, log_dir: list[Path] | None, engin
 @app.command("status")
 @connecting
 def status(options: GlobalOptions, store: KeptLedger = None) -> int:
-    """Show the jobs of a ledger, where each has come to, and what was never read.
+    """Show the jobs of a ledger, and how far each has read.
 
     Use it to see whether the nightly audits ran, and what expired before one came. It asks the ledger only.
 
@@ -227,7 +229,7 @@ def status(options: GlobalOptions, store: KeptLedger = None) -> int:
 @app.command("history")
 @connecting
 def history(options: GlobalOptions, store: KeptLedger = None, job: JobName = "audit") -> int:
-    """Show the runs of a job in a ledger, the last one first.
+    """Show the runs of a job in a ledger, the latest first.
 
     Use it to see when a verdict changed, and how much each run read. It asks the ledger only.
 

@@ -20,7 +20,7 @@ WorkerOffsetsTopic: TypeAlias = Annotated[
     typer.Option(
         metavar="TOPIC",
         envvar="EOSCTL_WORKER_OFFSETS_TOPIC",
-        help="The workers' offset.storage.topic. [default: that of --worker-config, else connect-offsets]",
+        help="The workers' offset.storage.topic. [default: that of --worker-config, otherwise connect-offsets]",
     ),
 ]
 WorkerConfig: TypeAlias = Annotated[

@@ -17,12 +17,12 @@ def demo(
     options: GlobalOptions,
     kafka_version: Annotated[str, typer.Option(metavar="VERSION", help="Kafka and Connect of this version.")] = "4.3.1",
 ) -> int:
-    """Watch exactly-once double its data, and a zombie being fenced.
+    """See a connector duplicate its data, and a zombie fenced.
 
     Use it to see, on a real Kafka and a real Connect worker started for it on this machine, what eosctl is for. First a
     connector with exactly-once enabled copies 1,000 lines, each exactly once. Then it gets an offsets topic of its own,
     one line of configuration, and copies them all again without a warning. A second connector is moved the same way
-    with eosctl, and goes on where it was. Then the config topic is inspected, and a producer that holds an open
+    with eosctl, and resumes where it was. Then the config topic is inspected, and a producer that holds an open
     transaction in the name of the connector's task is fenced and tries to commit.
 
     Examples:

@@ -44,7 +44,7 @@ def doctor(
     preflight: Preflight = True,
     prometheus: PrometheusFile = None,
 ) -> int:
-    """Ask every rule whether exactly-once holds here, and will.
+    """Run all exactly-once checks.
 
     Use it after every change of workers, brokers or connectors, and from cron: it ends with 1 where a rule finds an
     error or a warning. Each finding has a stable ID, its cause in docs/rules.md, and commands that fix it. A rule
@@ -62,7 +62,7 @@ def doctor(
       WORKER        the worker's REST address
       VERSION       its Kafka version; - if it does not answer
       EXACTLY-ONCE  enabled, not enabled (disabled or preparing), or unknown
-      RULE          the rule that cannot tell, or not all
+      RULE          the rule that cannot decide, or not all
       QUESTION      what it asks
       REASON        what could not be read
     """

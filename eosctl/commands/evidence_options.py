@@ -11,7 +11,7 @@ ConfigTopicName: TypeAlias = Annotated[
         "--config-topic",
         metavar="TOPIC",
         envvar="EOSCTL_CONFIG_TOPIC",
-        help="The workers' config.storage.topic. [default: that of --worker-config, else connect-configs]",
+        help="The workers' config.storage.topic. [default: that of --worker-config, otherwise connect-configs]",
     ),
 ]
 OffsetsTopicName: TypeAlias = Annotated[
@@ -20,7 +20,7 @@ OffsetsTopicName: TypeAlias = Annotated[
         "--worker-offsets-topic",
         metavar="TOPIC",
         envvar="EOSCTL_WORKER_OFFSETS_TOPIC",
-        help="The workers' offset.storage.topic. [default: that of --worker-config, else connect-offsets]",
+        help="The workers' offset.storage.topic. [default: that of --worker-config, otherwise connect-offsets]",
     ),
 ]
 StatusTopicName: TypeAlias = Annotated[
@@ -29,7 +29,7 @@ StatusTopicName: TypeAlias = Annotated[
         "--status-topic",
         metavar="TOPIC",
         envvar="EOSCTL_STATUS_TOPIC",
-        help="The workers' status.storage.topic. [default: that of --worker-config, else connect-status]",
+        help="The workers' status.storage.topic. [default: that of --worker-config, otherwise connect-status]",
     ),
 ]
 WorkerConfigs: TypeAlias = Annotated[

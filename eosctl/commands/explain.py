@@ -15,7 +15,7 @@ app = typer.Typer()
 
 Words: TypeAlias = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[ID|ERROR]...", help="A finding's ID or name, or words of an error; - is stdin."),
+    typer.Argument(metavar="ID|ERROR", help="A finding's ID or name, or words of an error; - is stdin."),
 ]
 ListAll: TypeAlias = Annotated[
     bool, typer.Option("--list", help="List all findings, and the errors that are recognised.")
@@ -33,7 +33,7 @@ def explain(
     list_: ListAll = False,
     group_id: GroupId = None,
 ) -> int:
-    """Explain an error of a worker or a client, or a finding of any command.
+    """Explain an error message or a finding.
 
     Use it with an exception from a worker's log, a task's trace or a client: paste the line, or pipe the whole stack
     trace in. It says what the error means for exactly-once in Connect, and the next command, with the connector, task

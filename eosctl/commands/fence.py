@@ -66,16 +66,16 @@ def fence(
     transaction_timeout_ms: TransactionTimeout = None,
     config_topic: ConfigTopic = "connect-configs",
 ) -> int:
-    """Fence the producers of transactional IDs, and prove that they are.
+    """Fence the producers of transactional IDs, and verify it.
 
     Use it when a worker that you cannot reach may still be writing (a zombie) and its tasks run nowhere else, or when
-    an open transaction keeps read_committed readers waiting. Each ID's producer epoch is raised: its open transaction
+    an open transaction keeps read_committed consumers waiting. Each ID's producer epoch is raised: its open transaction
     is aborted, and whoever wrote under it before is refused from then on. A producer that starts afterwards is not
     affected. It does not replace Connect's own round of fencing: where that fails, remove its cause and restart the
     FAILED tasks. Nor does it reach what is written without a transactional ID.
 
     First the plan is shown: state, open transaction and owner of each ID. IDs that do not exist are refused, and so are
-    those that a task of any Connect group on the cluster has now, RUNNING or PAUSED (--connect-url tells which tasks
+    those that a task of any Connect group on the cluster has now, RUNNING or PAUSED (--connect-url shows which tasks
     are FAILED), or may have because the group cannot be described. Afterwards it is proved for each ID that no
     transaction is left open, that its producer moved on, and that its coordinator refuses the old producer.
 
@@ -91,7 +91,7 @@ def fence(
       PRODUCER-ID       the producer that holds it now
       EPOCH             the producer's epoch, which fencing raises
       PARTITIONS        partitions in its open transaction
-      OWNER             who uses it, as far as the group ID and the config topic tell
+      OWNER             who uses it, as far as the group ID and the config topic show
       EFFECT            what fencing it does
       OUTCOME           fenced, skipped or failed
       BEFORE            producer ID/epoch before

@@ -18,13 +18,16 @@ app = typer.Typer()
 Positional: TypeAlias = Annotated[list[str] | None, typer.Argument(metavar="CONNECTOR", hidden=True)]
 Isolation: TypeAlias = Annotated[
     IsolationLevel,
-    typer.Option(help="Read as a worker with exactly-once enabled does (read_committed), or as the others do."),
+    typer.Option(
+        metavar="|".join(IsolationLevel),
+        help="Read as a worker with exactly-once enabled does (read_committed), or as the others do.",
+    ),
 ]
 ReaderVersion: TypeAlias = Annotated[
     str | None,
     typer.Option(
         metavar="VERSION",
-        help="Read as a worker of this version; else as the oldest at --connect-url, else as 4.3.",
+        help="Read as a worker of this version; otherwise as the oldest at --connect-url, then as 4.3.",
     ),
 ]
 RecordsFile: TypeAlias = Annotated[

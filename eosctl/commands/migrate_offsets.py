@@ -60,14 +60,14 @@ ReplicationFactor: TypeAlias = Annotated[
     typer.Option(
         metavar="N",
         min=-1,
-        help="Its replication factor; else that of the topic with the offsets now. -1 is the broker's default.",
+        help="Its replication factor; otherwise that of the topic with the offsets now. -1 is the broker's default.",
     ),
 ]
 SourceTopic: TypeAlias = Annotated[
     str | None,
     typer.Option(
         metavar="TOPIC",
-        help="Where its offsets are now; else offsets.storage.topic of its config, else the workers'.",
+        help="Where its offsets are now; otherwise offsets.storage.topic of its config, otherwise the workers'.",
     ),
 ]
 
@@ -98,7 +98,7 @@ def migrate_offsets(
     plan_file: PlanFile = None,
     config_topic: ConfigTopic = "connect-configs",
 ) -> int:
-    """Move a connector's offsets, so that it goes on where it was.
+    """Move a connector's offsets, so that it resumes where it was.
 
     Use it to move them to another topic, name, group or cluster: before you give a connector an offsets topic of its
     own (or take it away), rename it, or move it to another Connect cluster or Kafka cluster. Without it the connector

@@ -28,7 +28,7 @@ ProjectFile = Annotated[
 
 @app.callback()
 def profile() -> None:
-    """Name your clusters, and see what a command would connect with.
+    """Name clusters, and check how a command connects.
 
     Use it where there is more than one cluster. Profiles are in ~/.config/eosctl/config.yaml. They hold no secrets,
     only where these are. A project's file, the nearest .eosctl.yaml of this directory and those above it, adds profiles
@@ -65,7 +65,7 @@ def list_(options: GlobalOptions) -> None:
 @app.command("use")
 @printing
 def use(options: GlobalOptions, name: Annotated[str, typer.Argument(metavar="NAME", help="The profile.")]) -> None:
-    """Choose the profile that is taken where none is named.
+    """Choose the profile that is used by default.
 
     Use it to work with one cluster for a while. It writes `current` into the user's file and changes no other line.
 
@@ -95,7 +95,7 @@ def show(options: GlobalOptions, name: Annotated[str, typer.Argument(metavar="NA
 @app.command("explain")
 @connecting
 def explain_(options: GlobalOptions) -> int:
-    """Show every setting that a command would connect with, and where it comes from.
+    """Show each setting of a connection, and where it comes from.
 
     Use it when a command talks to another cluster, or as somebody else, than you thought. It connects to nothing.
     First wins: option, -X, EOSCTL_ variable, profile, default. Secrets are hidden.
@@ -117,7 +117,7 @@ def explain_(options: GlobalOptions) -> int:
 @app.command("check")
 @connecting
 def check(options: GlobalOptions) -> int:
-    """Connect with every client, and say which step fails.
+    """Connect with every client, and report which step fails.
 
     Use it first when something cannot connect. It looks the names up, connects, makes the TLS handshake, logs in with
     both Kafka clients, asks what the principal may do, and asks the Connect workers. It ends with 1 when a step failed.
@@ -142,7 +142,7 @@ def check(options: GlobalOptions) -> int:
 @app.command("trust")
 @printing
 def trust(options: GlobalOptions, file: ProjectFile = None) -> None:
-    """Use the profiles of a project's file, as it is now.
+    """Trust the profiles of a project's file as it is now.
 
     Use it after you have read the file: whoever wrote it says where commands in that directory connect to. It holds
     until the file, or a file of client properties that it names, changes. Files that others can change are refused, and
@@ -165,13 +165,13 @@ def trust(options: GlobalOptions, file: ProjectFile = None) -> None:
 
     path, profiles = trust_project_file(file)
     options.console.result(view_profiles(profiles))
-    options.console.narrate(f"{path} is trusted until it changes; `eosctl profile distrust` takes that back")
+    options.console.narrate(f"{path} is trusted until it changes; `eosctl profile distrust` undoes that")
 
 
 @app.command("distrust")
 @printing
 def distrust(options: GlobalOptions, file: ProjectFile = None) -> None:
-    """Use the profiles of a project's file no longer.
+    """Stop using the profiles of a project's file.
 
     Use it when you have finished with a project. Profiles of your own are left as they are.
 

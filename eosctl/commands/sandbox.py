@@ -35,8 +35,8 @@ ConnectVersion: TypeAlias = Annotated[
     str | None,
     typer.Option(metavar="VERSION", help="Workers of this version. [default: that of the brokers]", show_default=False),
 ]
-Brokers: TypeAlias = Annotated[int, typer.Option(metavar="N", min=1, max=3, help="Brokers, 1 to 3.")]
-Workers: TypeAlias = Annotated[int, typer.Option(metavar="N", min=0, max=3, help="Connect workers, 0 to 3.")]
+Brokers: TypeAlias = Annotated[int, typer.Option(metavar="N", min=1, max=3, help="Brokers.")]
+Workers: TypeAlias = Annotated[int, typer.Option(metavar="N", min=0, max=3, help="Connect workers.")]
 ExactlyOnce: TypeAlias = Annotated[
     str, typer.Option(metavar="disabled|preparing|enabled", help="The workers' exactly.once.source.support.")
 ]
@@ -187,7 +187,7 @@ def down(options: GlobalOptions, directory: Directory = None) -> int:
 @app.command("status")
 @printing
 def status(options: GlobalOptions, directory: Directory = None) -> int:
-    """Show whether the sandbox is up, and which of its processes answer.
+    """Show whether the sandbox is up and its processes answer.
 
     Use it to see what runs where. It ends with 1 when none is up or when a process does not answer.
 

@@ -18,7 +18,7 @@ File = Annotated[Path, typer.Argument(metavar="FILE", help="The snapshot file.")
 
 @app.callback()
 def snapshot() -> None:
-    """Save what the other commands read, and read it again later.
+    """Save what the reading commands need in a file.
 
     Use it to look at a cluster without being connected to it: for a support case, to compare before and after, or to
     let somebody look who may not touch the cluster. Secrets are never in the file.
@@ -34,7 +34,7 @@ def save(
     worker_offsets_topic: WorkerOffsetsTopic = None,
     worker_config: WorkerConfig = None,
 ) -> int:
-    """Write everything that the reading commands need into one file.
+    """Save everything that the reading commands need in one file.
 
     Use it before a change, or where the answer has to be looked at elsewhere. What cannot be read is noted in the file
     with the reason. Session keys and property values that may be secrets are not written.
@@ -57,7 +57,7 @@ def save(
 @app.command()
 @printing
 def show(options: GlobalOptions, file: File) -> int:
-    """Say what a snapshot file holds.
+    """Show what a snapshot file holds.
 
     Use it to see when a snapshot was taken, of which cluster, and what could not be read then.
 

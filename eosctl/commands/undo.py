@@ -1,4 +1,4 @@
-"""`eosctl undo`: take back what a plan did."""
+"""`eosctl undo`: roll back an applied plan."""
 
 from pathlib import Path
 from typing import Annotated
@@ -33,7 +33,7 @@ def undo(
     config_topic: PlannedConfigTopic = None,
     require_digest: RequireDigest = None,
 ) -> int:
-    """Take back what a plan did: the very bytes that were there before.
+    """Roll back an applied plan.
 
     Use it when a move was a mistake and the connector has not gone on since. Offsets that a connector has committed
     after the plan are never overwritten: the undo is refused then, because going back would repeat records. What was

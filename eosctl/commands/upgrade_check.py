@@ -23,7 +23,7 @@ from eosctl.shell.options import GlobalOptions, reading
 app = typer.Typer()
 
 WaitSeconds: TypeAlias = Annotated[
-    float, typer.Option(metavar="SECONDS", min=0.0, help="Ask again until the answer is yes, for so long.")
+    float, typer.Option(metavar="SECONDS", min=0.0, help="Ask again until the answer is yes, for at most this long.")
 ]
 
 
@@ -48,10 +48,10 @@ def upgrade_check(
     super_user: SuperUsers = None,
     wait: WaitSeconds = 0.0,
 ) -> int:
-    """Say whether the next rolling restart of the workers may start.
+    """Check whether the next rolling restart may start.
 
     Use it before each rolling step, and between the restarts of two workers. Exactly-once is enabled in two rolls on a
-    live cluster, disabled to preparing and preparing to enabled, and taken back the same way. The answer is yes, no or
+    live cluster, disabled to preparing and preparing to enabled, and rolled back the same way. The answer is yes, no or
     cannot tell (exit code 0, 1 or 3), with what stands in the way first, and then what to do with each worker.
 
     A worker reports only whether it is enabled. Give each worker's file with --worker-config, which says preparing or

@@ -22,7 +22,7 @@ from eosctl.clients.messages import Response, find_coordinators, init_producer_i
 from eosctl.clients.pieces import in_pieces
 from eosctl.clients.window import Answer, Window
 from eosctl.clients.wire import Wire
-from eosctl.errors import EosctlError, TimedOut, Unreachable
+from eosctl.errors import EosctlError, TimedOut, Unreachable, denial
 from eosctl.model.fencing import FenceError, FenceOutcome, FenceResult, FenceStep, FencingOutcome, FencingPlan
 from eosctl.model.names import ProducerIdAndEpoch
 
@@ -185,7 +185,7 @@ class FencingRun:
             self._fail(progress, _final(code, "Write", name, self._wire.principal))
 
     def _receive_nothing(self, names: Sequence[str], node_id: int, error: EosctlError | None) -> None:
-        """No response. Unreachable: the coordinator may move, so look again until the time is up; else it is final.
+        """No response. Unreachable: the coordinator may move, so look again until the time is up. Others are final.
 
         One request may time out long before: a coordinator that lost a follower holds its answers back.
         """
@@ -215,9 +215,9 @@ class FencingRun:
 def _final(code: int, operation: str, transactional_id: str, principal: str) -> FenceError:
     match code:
         case codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
-            meaning = f"{principal} may not {operation} on TransactionalId {transactional_id}"
+            meaning = denial(principal, operation, f"TransactionalId {transactional_id}")
         case codes.CLUSTER_AUTHORIZATION_FAILED:
-            meaning = f"{principal} may not IdempotentWrite on Cluster kafka-cluster"
+            meaning = denial(principal, "IdempotentWrite", "Cluster kafka-cluster")
         case codes.INVALID_TRANSACTION_TIMEOUT:
             meaning = "the timeout sent is above the broker's transaction.max.timeout.ms; give --transaction-timeout-ms"
         case codes.INVALID_REQUEST:

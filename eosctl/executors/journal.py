@@ -3,7 +3,7 @@
 1. Nothing but the journal of this plan is ever changed: a link, a device, a file of another owner and a file of other
    content are refused as they are. Who owns the plan may own its journal.
 2. The last line may be cut by a crash: what it would have said did not happen.
-3. A line that cannot be written whole is taken back, so that the next one does not join it.
+3. A line that cannot be written whole is removed again, so that the next one does not join it.
 """
 
 import errno

@@ -81,7 +81,7 @@ class _Partition:
             self._again_or_raise(part.error_code, "Read")
 
     def last_stable_offset(self) -> int:
-        """Where readers of committed records end."""
+        """Where read_committed consumers end."""
         while True:
             request = list_offsets([self._place], LATEST, IsolationLevel.READ_COMMITTED)
             part = self._wire.request(self._leader(), request).topics[0].partitions[0]

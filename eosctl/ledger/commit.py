@@ -123,7 +123,7 @@ def _outcome(store: LedgerStore, committed: Committed, lost: EosctlError) -> Com
                 raise Unreachable(
                     f"the answer to COMMIT was lost ({lost.message}) and the ledger cannot be asked: whether run"
                     f" {committed.run_id} of job {committed.job} was committed is not known",
-                    hint="the history of audits tells when the ledger answers again; the next run goes on either way",
+                    hint="the history of audits shows when the ledger answers again; the next run goes on either way",
                 ) from error
             sleep(PAUSE_S)
     if found:

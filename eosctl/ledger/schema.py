@@ -10,7 +10,7 @@ def prepare_ledger(store: LedgerStore, *, create: bool, schema: tuple[Step, ...]
 
     1. A newer schema is left alone: Unsupported.
     2. An older one is brought up to date in one transaction, for which those who come at the same time wait.
-    3. None at all is made if `create`, else ConfigError.
+    3. None at all is made if `create`, otherwise ConfigError.
     """
     with store.connect(create=create) as connection:
         connection.begin_reading()

@@ -73,4 +73,4 @@ class LedgerStore(Protocol):
         """What a person knows it by."""
 
     def connect(self, *, create: bool = False) -> LedgerConnection:
-        """A new connection; `create` makes a SQLite file that is not there, which else is a ConfigError."""
+        """A new connection; `create` makes a SQLite file that is not there, otherwise ConfigError."""

@@ -20,7 +20,7 @@ class Reason(NamedTuple):
     """Why one client needs a binding.
 
     why is one sentence; source the code path or KIP it follows from; symptom how it looks when the binding is missing;
-    loss is None for a binding without which something fails, else what is lost without it: then it is optional.
+    loss is None for a binding without which something fails, otherwise what is lost without it: then it is optional.
     """
 
     role: ClientRole

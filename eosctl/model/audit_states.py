@@ -76,7 +76,7 @@ class KeyState(NamedTuple):
     setbacks counts writes after which no field is higher and a number is lower than before; repeats are the first
     writes of the value that was there already. plain_records were written outside any transaction, plain_after of them
     after the first transactional one. runs are all of its writes, in order, where the connector may have several offset
-    stores; else there are none. snapshots are changes from one unfinished snapshot to what may be another one.
+    stores; otherwise there are none. snapshots are changes from one unfinished snapshot to what may be another one.
     """
 
     key: bytes | None
@@ -219,7 +219,7 @@ class ConfigEvent(NamedTuple):
     """A record of the config topic, as far as its history needs it.
 
     kind is that of model.config_topic.RecordKind; number is the task of a task config, the tasks of a commit, the count
-    of a task-count record, else None; removed is a tombstone; malformed one that a worker cannot use.
+    of a task-count record, otherwise None; removed is a tombstone; malformed one that a worker cannot use.
     """
 
     offset: int

@@ -131,7 +131,7 @@ class ConnectorConfig:
 
     @property
     def is_sink(self) -> bool:
-        """Whether it reads topics: by its type where known, else by the settings that every sink must have."""
+        """Whether it reads topics: by its type where known, otherwise by the settings that every sink must have."""
         if self.type is not None:
             return self.type == "sink"
         has_topics = bool({"topics", "topics.regex"} & set(self.properties))

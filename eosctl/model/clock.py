@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 TOLERANCE_MS: Final = 60_000
-"""Clocks that differ by more tell no age: a minute is little beside the quarter of an hour that a transaction has."""
+"""Clocks that differ by more show no age: a minute is little beside the quarter of an hour that a transaction has."""
 
 
 @dataclass(frozen=True, slots=True)

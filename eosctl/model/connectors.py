@@ -104,7 +104,7 @@ class ClusterConfigState:
 
     offset is one past the last record that could be read as JSON, -1 if there was none. states holds every connector
     name that a record said something about, known or not. blocked_at is the offset of the first record of an open
-    transaction that a read_committed reader waits for, else None; held_back counts the records from there on.
+    transaction that a read_committed reader waits for, otherwise None; held_back counts the records from there on.
     """
 
     reader: Reader

@@ -1,13 +1,14 @@
 """What is known about a Connect cluster and the Kafka under it, for the rules. What was not read is Skipped."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from eosctl.model.acl_plan import AclDifference
 from eosctl.model.clock import ClusterClock
 from eosctl.model.inspection import Inspection
 from eosctl.model.names import ConnectorTaskId, TopicPartition, coordinator_partition
+from eosctl.model.near_names import did_you_mean
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.report import Finding
 from eosctl.model.skipped import Skipped
@@ -23,6 +24,12 @@ NOT_READ: Final = Skipped("it was not read")
 UNKNOWN_PRINCIPAL: Final = "User:?"
 """Whose principal neither the user nor a properties file names."""
 Properties = Mapping[str, str]
+
+
+def no_such_group(group_id: str, known: Iterable[str]) -> Skipped:
+    """That no such group exists, with the Connect group that may be meant; known are those that there are."""
+    meant = did_you_mean(group_id, known)
+    return NO_SUCH_GROUP if meant is None else replace(NO_SUCH_GROUP, reason=f"{NO_SUCH_GROUP.reason}; {meant}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +139,7 @@ class Evidence:
     workers and their validate probe by REST address (Skipped: the worker did not answer); worker_files are properties
     files that the user gave, by name, without secrets; statuses what REST says of connectors; preflight the messages of
     `exactly.once.support=required` about each source connector; inspection the config topic; brokers the settings of
-    each, broker_releases what their API versions tell of their releases; finalized_features the level of each feature,
+    each, broker_releases what their API versions show of their releases; finalized_features the level of each feature,
     by name (one at level 0 is not there); transaction_log None where the topic does not
     exist yet; transactions the descriptions of the leader's and the tasks' IDs (an ID that is missing is unknown to its
     coordinator, one that is Skipped has a coordinator that did not answer); leaderless the partitions of their open
@@ -198,7 +205,7 @@ class Evidence:
 
     @property
     def known_broker_releases(self) -> tuple[Release, ...] | None:
-        """What the brokers' API versions tell; None where that of one is not known."""
+        """What the brokers' API versions show; None where that of one is not known."""
         releases = self.broker_releases
         if isinstance(releases, Skipped):
             return None

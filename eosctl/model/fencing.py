@@ -44,7 +44,7 @@ class FencingRequest:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A transactional ID to fence; named if the user wrote this very ID, else derived from a connector or prefix."""
+    """A transactional ID to fence; named if the user wrote this very ID, or derived from a connector or prefix."""
 
     transactional_id: str
     named: bool
@@ -250,7 +250,7 @@ def _failure_of_first(result: FenceResult, principal: str) -> EosctlError:
             return NotAuthorized(principal=principal, operation="Write", resource=f"TransactionalId {name}")
         case "UNKNOWN_SERVER_ERROR":
             look = f"eosctl transactions describe {name}"
-            hint = f"`{look}` tells its state and epoch; the log of {_coordinator(result)} says why"
+            hint = f"`{look}` shows its state and epoch; the log of {_coordinator(result)} says why"
             return PartlyApplied(f"no ID was fenced for certain; first: {_reason(result)}", hint=hint)
         case "TIMED_OUT" | "Unreachable":
             return TimedOut(f"no ID was fenced in time; first: {_reason(result)}")

@@ -122,7 +122,7 @@ class PendingCommit:
 
 @dataclass(frozen=True, slots=True)
 class HeldBack:
-    """What an open transaction keeps from read_committed readers of its partition.
+    """What an open transaction keeps from read_committed consumers of its partition.
 
     holds_lso is whether it is the one that the last stable offset stands at: another one may begin before it.
     connect says which parts of a Connect cluster wait, in words. commits are the offset commits that it holds up; none

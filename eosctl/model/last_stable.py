@@ -1,4 +1,4 @@
-"""Where read_committed readers of a partition stand, and what keeps them there."""
+"""Where read_committed consumers of a partition stand, and what keeps them there."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -40,7 +40,7 @@ class MergedOffset(NamedTuple):
     """One key of one connector, in every store.
 
     worker_global and connector_specific are what lies in the worker's topic and in the connector's own: the record that
-    the store's reader sees, else the last one that it does not see. kafka_effective is the offset that a task starts
+    the store's reader sees, or the last one that it does not see. kafka_effective is the offset that a task starts
     from, kip618_effective the one that KIP-618 promises; None: from nothing; Skipped: not known, and why. by_phase is
     None where exactly.once.source.support makes no difference to it. position is what the offset that a task starts
     from says in its connector's own terms; None where those are not known.

@@ -32,7 +32,7 @@ class Planned(Answer):
 
     @property
     def failure(self) -> EosctlError | None:
-        """Refused where anything speaks against the plan, else the error of its file."""
+        """Refused where anything speaks against the plan, otherwise the error of its file."""
         return Refused("; ".join(self.objections), hint=self.hint) if self.objections else self.error
 
 

@@ -87,7 +87,7 @@ def cure(preconditions: Iterable[Precondition], facts: PlanFacts) -> str:
     for each in violated:
         if isinstance(each, NoOpenTransaction):
             look = f"eosctl transactions hanging --topic {each.topic}"
-            return f"wait until it ends, or end it if it hangs (`{look}` tells how); then run the plan again"
+            return f"wait until it ends, or end it if it hangs (`{look}` shows how); then run the plan again"
         if isinstance(each, NoLiveOwner):
             return IN_USE_HINT
     return "make the plan again: it is made for what was there then"

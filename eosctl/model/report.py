@@ -149,7 +149,7 @@ def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 def exit_code(answer: Answer) -> int:
-    """The exit code of every command: its failure's, 1 where something was found, 3 where it is incomplete, else 0."""
+    """The exit code of every command: its failure's, 1 where something was found, 3 where it is incomplete, or 0."""
     if answer.failure is not None:
         return answer.failure.exit_code
     if answer.found:

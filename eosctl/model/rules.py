@@ -111,6 +111,6 @@ class Diagnosis(Answer):
 
     @property
     def verdict(self) -> str:
-        """`found` where an error or a warning was found, else `cannot tell` where a rule could not, else `fine`."""
+        """`found` where an error or a warning was found, or `cannot tell` where a rule could not, or `fine`."""
         outcomes = {answer.outcome for answer in self.answers}
         return next(each for each in ("found", "cannot tell", "fine") if each in outcomes or each == "fine")

@@ -22,7 +22,7 @@ class PartitionOffsets:
 
     @property
     def held_back(self) -> int:
-        """Offsets that an open transaction hides from read_committed readers."""
+        """Offsets that an open transaction hides from read_committed consumers."""
         return self.high_watermark - self.last_stable_offset
 
 

@@ -40,7 +40,7 @@ class TransactionDescription:
     """What the coordinator answers about one transactional ID (DescribeTransactions).
 
     timeout_ms is the transaction timeout its producer asked for; start_ms is the start of the ongoing transaction,
-    else None (a coordinator keeps a stale start in Complete* states); partitions are those of the open transaction,
+    or None (a coordinator keeps a stale start in Complete* states); partitions are those of the open transaction,
     in Prepare* states those that still lack their marker.
     """
 
@@ -77,7 +77,7 @@ def why_undescribed(descriptions: Descriptions) -> Skipped | None:
 
 
 Described = TransactionDescription | EosctlError | None
-"""One ID's description; None where its coordinator does not know the ID; else why there is no description."""
+"""One ID's description; None where its coordinator does not know the ID; otherwise why there is no description."""
 
 
 class TransactionListing(NamedTuple):

@@ -17,7 +17,7 @@ from eosctl.planning.aborting import plan_abort
 def abort(
     session: Session, clusters: SourceAndTarget, request: AbortRequest, plan_file: Path | None, show: Show[Planned]
 ) -> Planned | Applied:
-    """Aborts them: the plan where it is only to be shown or kept, else what became of its steps."""
+    """Aborts them: the plan where it is only to be shown or kept, otherwise what became of its steps."""
 
     def make_plan(_: tuple[ConnectorStopped, ...]) -> Planned:
         return _read_and_plan(session, request)

@@ -40,7 +40,7 @@ def topic_names(options: SessionOptions) -> Names:
 
 
 def connector_names(options: SessionOptions, config_topic: str) -> Names:
-    """The connectors as the first worker that answers says, else as the config topic says."""
+    """The connectors as the first worker that answers says, otherwise as the config topic says."""
     return _cached(options, f"connectors of {config_topic}", lambda session: _connectors(session, config_topic))
 
 
@@ -58,7 +58,7 @@ def _connectors(session: Session, config_topic: str) -> Iterable[str]:
 
 
 def _cached(options: SessionOptions, kind: str, read: Read) -> Names:
-    """The names of `kind` that are kept, or else read now and kept."""
+    """The names of `kind` that are kept, or read now and kept."""
     now = Session.now()
     path = cache_directory() / "completion" / f"{_digest(kind, options)}.json"
     cached = read_cached_names(path)

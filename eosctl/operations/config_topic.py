@@ -1,15 +1,17 @@
 """The config topic as one worker reads it: where it leaves each connector, and its history."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
+from itertools import chain
 
 from eosctl.analysis.config_census import survey_config_topic
-from eosctl.analysis.config_timeline import timeline
+from eosctl.analysis.config_timeline import connector_of, timeline
 from eosctl.analysis.inspection import inspect
-from eosctl.errors import UsageError
-from eosctl.model.config_timeline import ConfigTopicHistory
+from eosctl.model.config_timeline import ConfigTopicHistory, TimelineEntry
+from eosctl.model.config_topic import ConfigRecord
 from eosctl.model.connectors import Reader
 from eosctl.model.inspection import InspectedConfigTopic, Inspection
+from eosctl.model.near_names import not_in_config_topic
 from eosctl.model.records import IsolationLevel
 from eosctl.model.skipped import Skipped
 from eosctl.operations.session import Session
@@ -61,22 +63,32 @@ def inspect_config_topic(session: Session, request: ConfigTopicRequest) -> Inspe
 
 
 def config_topic_history(session: Session, request: ConfigTopicRequest) -> ConfigTopicHistory:
-    """Every record and what it did."""
+    """Every record and what it did; UsageError where the topic mentions none of the connectors asked for."""
     reader = session.reader
     as_of, log = reader.now(), reader.config_topic(request.config_topic)
     worker = worker_version(reader, request.worker_version)
-    entries = timeline(log.records, Reader(worker.version, request.isolation_level), request.connectors)
+    entries = _entries(log.records, Reader(worker.version, request.isolation_level), request.connectors)
     return ConfigTopicHistory(
         log.topic, entries, as_of or None, reader.cluster_id, worker.notes, coverage=reader.coverage
     )
 
 
+def _entries(records: Iterable[ConfigRecord], reader: Reader, wanted: tuple[str, ...]) -> Iterator[TimelineEntry]:
+    """The entries of the wanted connectors (none: all), read lazily. UsageError where there is none of them."""
+    seen: set[str] = set()
+
+    def watched() -> Iterator[ConfigRecord]:
+        for record in records:
+            seen.add(connector_of(record) or "")
+            yield record
+
+    entries = timeline(watched(), reader, wanted)
+    first = next(entries, None) if wanted else None
+    if wanted and first is None:
+        raise not_in_config_topic(wanted, seen)
+    return entries if first is None else chain((first,), entries)
+
+
 def _require(inspection: Inspection) -> None:
-    if not inspection.absent:
-        return
-    known = [each.state.name for each in inspection.connectors]
-    likely = get_close_matches(inspection.absent[0], inspection.state.states, n=1)
-    raise UsageError(
-        f"the config topic does not mention connector {', '.join(inspection.absent)}",
-        hint=f"did you mean {likely[0]}?" if likely else f"{len(known)} of the connectors asked for are known",
-    )
+    if inspection.absent:
+        raise not_in_config_topic(inspection.absent, inspection.state.states)

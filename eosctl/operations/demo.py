@@ -83,7 +83,7 @@ class Acts:
         self._file.write_text("".join(f"line {number}\n" for number in range(LINES)), encoding="utf-8")
         self._configure({})
         copied = self._wait_for(self._copied, lambda count: count >= LINES, f"{LINES} records in {TOPIC}")
-        self._say(f"   read_committed readers of {TOPIC} see {copied:,} records. As promised.")
+        self._say(f"   read_committed consumers of {TOPIC} see {copied:,} records. As promised.")
         return DemoStep(f"copy {LINES:,} lines", f"{copied:,} records in {TOPIC}", _since(start))
 
     def give_own_offsets_topic(self) -> DemoStep:
@@ -103,7 +103,7 @@ class Acts:
         return DemoStep("set offsets.storage.topic", f"{copied:,} records in {TOPIC}, task {state}", _since(start))
 
     def migrate(self) -> DemoStep:
-        """The same move with eosctl, for a second connector: it goes on where it was."""
+        """The same move with eosctl, for a second connector: it resumes where it was."""
         self._say(f"\n3. A second connector copies the same file to {MOVED_TOPIC}, and moves the same way with eosctl.")
         self._configure({"topic": MOVED_TOPIC}, MOVED)
         self._wait_for(lambda: self._copied(MOVED_TOPIC), lambda count: count >= LINES, f"{LINES} in {MOVED_TOPIC}")

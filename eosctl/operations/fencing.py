@@ -11,6 +11,7 @@ from eosctl.errors import EosctlError, Refused, Unreachable, UsageError
 from eosctl.executors.fencing import FencingRun
 from eosctl.executors.old_producers import challenge_old_producers
 from eosctl.model.connectors import ConnectorState
+from eosctl.model.counts import counted
 from eosctl.model.fencing import (
     Candidate,
     Fenced,
@@ -22,6 +23,7 @@ from eosctl.model.fencing import (
 )
 from eosctl.model.live_owners import LiveOwners, possible_groups
 from eosctl.model.names import TopicPartition
+from eosctl.model.near_names import not_in_config_topic
 from eosctl.model.skipped import Skipped
 from eosctl.model.transactions import TransactionDescription
 from eosctl.model.workers import ConnectorStatus
@@ -38,7 +40,7 @@ def fence(
     config_topic: str,
     show: Show[PlannedFencing],
 ) -> PlannedFencing | Fenced:
-    """The plan with --dry-run, else what became of each ID; ids_file holds more IDs to fence.
+    """The plan with --dry-run, otherwise what became of each ID; ids_file holds more IDs to fence.
 
     A person takes time to answer, so the plan is made again afterwards and must still be the one that was shown.
     """
@@ -50,7 +52,7 @@ def fence(
     if not planned.plan.steps:
         _require(planned)
         return fence_and_prove(session, planned)
-    agree(session, planned, f"Fence {len(planned.plan.steps)} transactional IDs?", show)
+    agree(session, planned, f"Fence {counted(len(planned.plan.steps), 'transactional ID')}?", show)
     if not session.options.yes:
         now = read_and_plan(session, request, config_topic)
         _require(now)
@@ -128,7 +130,7 @@ def _read_listed(session: Session, request: FencingRequest) -> tuple[str, ...]:
 
 
 def _read_connectors(session: Session, request: FencingRequest, config_topic: str) -> Mapping[str, ConnectorState]:
-    """Connectors as the config topic has them: needed to derive IDs from, else only to name their owners."""
+    """Connectors as the config topic has them: needed to derive IDs from, otherwise only to name their owners."""
     if request.names_connectors:
         session.options.need_group_id()
         return connector_states(session.reader.config_topic(config_topic).records)
@@ -155,10 +157,7 @@ def _task_counts(request: FencingRequest, connectors: Mapping[str, ConnectorStat
     """How many tasks each connector may have had: by the last task count record, or by the last task commit."""
     unknown = [name for name in request.connectors if name not in connectors]
     if unknown:
-        raise UsageError(
-            f"the config topic does not mention connector {', '.join(unknown)}",
-            hint="`eosctl inspect-config` lists those it does; is --config-topic the right one?",
-        )
+        raise not_in_config_topic(unknown, connectors)
     return {
         name: max(state.task_count_record or 0, state.task_count or 0)
         for name, state in connectors.items()

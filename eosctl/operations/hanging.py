@@ -36,7 +36,7 @@ Waiting = Mapping[TopicPartition, tuple[WaitingGroup, ...] | Skipped]
 class HangingRequest:
     """Where to search, how old a transaction must be, and which internal topics Connect has.
 
-    worker_offsets_topic None is the one that the reader knows, else the default.
+    worker_offsets_topic None is the one that the reader knows, otherwise the default.
     """
 
     topics: tuple[str, ...]

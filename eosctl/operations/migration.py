@@ -11,6 +11,7 @@ from eosctl.codecs.offsets_digest import entries_by_connector
 from eosctl.errors import UsageError
 from eosctl.model.fencing import FencingRequest
 from eosctl.model.migration import MigrationFacts, MigrationRequest
+from eosctl.model.near_names import did_you_mean
 from eosctl.model.plan import ConnectorStopped
 from eosctl.model.planned import Applied, Planned
 from eosctl.model.sides import Side
@@ -34,7 +35,7 @@ from eosctl.sources.plan_facts import read_connector_facts, read_live_owners, re
 def migrate(
     session: Session, clusters: SourceAndTarget, options: MigrationOptions, show: Show[Planned]
 ) -> Planned | Applied:
-    """Moves the offsets: the plan where it is only to be shown or kept, else what became of its steps."""
+    """Moves the offsets: the plan where it is only to be shown or kept, otherwise what became of its steps."""
 
     def make_plan(just_stopped: tuple[ConnectorStopped, ...]) -> Planned:
         return read_and_plan(session, clusters, options, just_stopped)
@@ -95,10 +96,11 @@ def _require_known(request: MigrationRequest, facts: MigrationFacts, states: Sta
         if move.connector in held[move.source_topic]:
             continue
         if isinstance(now, Skipped) or now.state is None:
-            known = "" if isinstance(states, Skipped) else ", ".join(sorted(n for n, s in states.items() if s.known))
+            known = () if isinstance(states, Skipped) else sorted(n for n, s in states.items() if s.known)
+            listed = f"known are: {', '.join(known)}" if known else "is --config-topic the right one?"
             raise UsageError(
                 f"neither Connect nor topic {move.source_topic} knows a connector {move.connector}",
-                hint=f"known are: {known}" if known else "is --config-topic the right one?",
+                hint=did_you_mean(move.connector, known, listed),
             )
 
 

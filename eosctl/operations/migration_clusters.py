@@ -6,6 +6,7 @@ from eosctl.analysis.client_configs import connector_client
 from eosctl.model.client_configs import SERVERS, ClientConfig, as_properties, server_set
 from eosctl.model.client_roles import ClientRole, ConnectorConfig, WorkerConfig
 from eosctl.model.migration import ConnectClusters, MigrationRequest
+from eosctl.model.near_names import did_you_mean
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.sides import Side
 from eosctl.model.skipped import Skipped, not_asked
@@ -28,6 +29,9 @@ def known_or_former_configs(
     if isinstance(former, Skipped):
         warn(f"the last configs of {', '.join(gone)} are unknown: {former.reason}")
         return configs
+    for name in gone:
+        if name not in former and (meant := did_you_mean(name, configs)) is not None:
+            warn(f"connector {name} does not exist; {meant}")
     return {**former, **configs}
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from eosctl.analysis.config_timeline import connector_of
 from eosctl.analysis.config_topic import fold_config_topic
 from eosctl.analysis.offsets_report import Configs, Connectors
 from eosctl.analysis.source_stores import OFFSETS_TOPIC
@@ -46,7 +47,7 @@ class OffsetsRequest:
 
 
 def worker_settings(reader: ClusterReader, request: OffsetsRequest, version: KafkaVersion) -> WorkerSettings:
-    """The workers' settings: as given, else from their properties file, else from the reader.
+    """The workers' settings: as given, otherwise from their properties file, then from the reader.
 
     The reader is asked only for what neither gives. UsageError for a value in the file that no worker accepts.
     """
@@ -77,7 +78,7 @@ def _source_support_in(properties: Mapping[str, str], file: Path | None) -> Sour
 
 
 def source_connectors(reader: ClusterReader, request: OffsetsRequest, version: KafkaVersion) -> Connectors:
-    """Connectors and configs as Connect REST has them, else as the config topic has them; --offsets-topic wins."""
+    """Connectors and configs as Connect REST has them, otherwise as the config topic has them; --offsets-topic wins."""
     configs, history = _configs(reader, request, version)
     own = {} if request.offsets_topic is None else {OFFSETS_TOPIC: request.offsets_topic}
     if isinstance(configs, Skipped):
@@ -88,7 +89,7 @@ def source_connectors(reader: ClusterReader, request: OffsetsRequest, version: K
 
 
 class _History(NamedTuple):
-    """The last config of every connector that ever was, and all offsets topics that its configs named."""
+    """The last config of every connector that ever was, and all offsets topics that its configs named, maybe none."""
 
     last: Configs = MappingProxyType({})
     named: Mapping[str, frozenset[str]] = MappingProxyType({})
@@ -120,6 +121,8 @@ def _configs_in(log: ConfigTopicLog, version: KafkaVersion) -> tuple[Configs, _H
 
     def remembered() -> Iterator[ConfigRecord]:
         for record in log.records:
+            if (name := connector_of(record)) is not None:
+                named.setdefault(name, frozenset())
             if isinstance(record, ConnectorConfigRecord) and record.origin.state is RecordState.COMMITTED:
                 properties = record.properties or {}
                 last.update({} if record.properties is None else {record.connector: properties})

@@ -1,7 +1,6 @@
 """Source offsets: where connectors are, and where they will begin."""
 
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from typing import Final
 
 from eosctl.analysis.offsets_report import (
@@ -16,6 +15,7 @@ from eosctl.analysis.producing_elsewhere import Clusters
 from eosctl.codecs.offsets_topic import canonical, decode_offsets_key, decode_offsets_value
 from eosctl.errors import UsageError
 from eosctl.model.merged_offsets import OffsetsReport
+from eosctl.model.near_names import did_you_mean
 from eosctl.model.offset_stores import WorkerSettings
 from eosctl.model.snapshot import OffsetsFacts
 from eosctl.operations.offset_stores import OffsetsRequest, source_connectors, worker_settings
@@ -78,10 +78,9 @@ def report_of(read: OffsetsRead, request: OffsetsRequest) -> OffsetsReport:
     report = _report(read, request.connectors)
     if report.absent:
         names = [each.name for each in _report(read).connectors]
-        likely = get_close_matches(report.absent[0], names, n=1)
         raise UsageError(
             f"no connector {', '.join(report.absent)} exists, and none of that name left offsets",
-            hint=f"did you mean {likely[0]}?" if likely else "`eosctl offsets show` lists all",
+            hint=did_you_mean(report.absent[0], names, "`eosctl offsets show` lists all"),
         )
     return replace(report, notes=read.notes)
 

@@ -46,7 +46,7 @@ class _Sorted:
 def export_offsets(session: Session, request: OffsetsRequest, target: Path, store: Store) -> OffsetsExport:
     """Writes a file for each connector with offsets, and names what cannot be expressed there.
 
-    target is the file where one connector is named, else a directory. ConfigError where it cannot be written.
+    target is the file where one connector is named, otherwise a directory. ConfigError where it cannot be written.
     """
     report = show_offsets(session, request)
     sorted_offsets = [(each.name, _sorted(each, store)) for each in report.connectors]

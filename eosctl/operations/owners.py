@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from eosctl.analysis.config_topic import fold_config_topic
 from eosctl.analysis.owners import KnownNames
 from eosctl.model.connectors import ConnectorState, Reader
-from eosctl.model.evidence import NO_SUCH_GROUP
+from eosctl.model.evidence import no_such_group
 from eosctl.model.skipped import Skipped, not_asked, or_skipped
 from eosctl.model.versions import NEWEST
 from eosctl.sources.cluster_reader import ClusterReader
@@ -51,7 +51,8 @@ def read_connect_names(reader: ClusterReader, config_topic: str, *, needed: bool
     unread = {"groups": groups, "connectors": found}
     notes = [f"owners by {what}: {why.reason}" for what, why in unread.items() if isinstance(why, Skipped)]
     if reader.group_id is not None and not isinstance(groups, Skipped) and reader.group_id not in groups:
-        notes.append(f"group {reader.group_id}: {NO_SUCH_GROUP.reason}")
+        absent = no_such_group(reader.group_id, clusters.keys() - {reader.group_id})
+        notes.append(f"group {reader.group_id}: {absent.reason}")
     return ConnectNames(
         KnownNames.of(clusters),
         found if isinstance(found, Skipped) else found.states,

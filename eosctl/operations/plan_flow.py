@@ -5,7 +5,7 @@
 2. Only a stopped connector's offsets stay as they are: where a plan stops connectors, they are stopped first, and the
    rest is planned again with what is there then.
 3. A plan is applied from its file. Its journal and its undo file lie beside it, so that a run that was cut short can
-   be finished and taken back.
+   be finished and rolled back.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -82,7 +82,15 @@ def agree(session: Session, proposal: P, question: str, show: Show[P]) -> None:
     if options.yes:
         for warning in proposal.warnings:
             options.console.warn(warning)
-    options.console.confirm(question, yes=options.yes)
+    options.console.confirm(_with_place(session, question), yes=options.yes)
+
+
+def _with_place(session: Session, question: str) -> str:
+    """The question with the cluster that will be written to, and the profile. Of two, the plan names the side."""
+    profile = session.options.profile
+    places = [] if session.has_other_cluster else [f"cluster {session.reader.cluster_id}"]
+    places += [] if profile is None else [f"profile {profile.name}"]
+    return f"{question.removesuffix('?')} ({', '.join(places)})?" if places else question
 
 
 def plan_and_apply(
@@ -94,7 +102,7 @@ def plan_and_apply(
     plan_file: Path | None,
     question: Callable[[Plan], str] = lambda plan: f"Apply {counted(len(plan.steps), 'step')}?",
 ) -> Planned | Applied:
-    """The plan where it is only to be shown or kept in plan_file, else what became of its steps."""
+    """The plan where it is only to be shown or kept in plan_file, otherwise what became of its steps."""
     options, make_plan = session.options, partial(_made_here, clusters, make_plan)
     with gc_paused():
         planned = make_plan(()).covering(session.reader.coverage)

@@ -1,4 +1,4 @@
-"""Where a plan is carried out: where the user says, else where it was made."""
+"""Where a plan is carried out: where the user says, otherwise where it was made."""
 
 from dataclasses import replace
 

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from difflib import get_close_matches
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
@@ -13,6 +12,7 @@ from eosctl.codecs.worker_properties import decode_worker_properties
 from eosctl.errors import ConfigError, EosctlError
 from eosctl.executors.profile_file import set_current
 from eosctl.executors.project_file import record_trust, remove_trust
+from eosctl.model.near_names import did_you_mean
 from eosctl.model.profile import Profile, Profiles
 from eosctl.operations.state_directory import state_directory
 from eosctl.sources.files import read_content
@@ -39,7 +39,7 @@ def known_profiles() -> Profiles:
 
 
 def chosen_profile(name: str | None) -> Choice:
-    """The profile `name` (empty: none), else the one in use; ConfigError where it does not exist."""
+    """The profile `name` (empty: none), otherwise the one in use; ConfigError where it does not exist."""
     if name == "":
         return Choice(None)
     known = known_profiles()
@@ -47,15 +47,14 @@ def chosen_profile(name: str | None) -> Choice:
     if wanted is None:
         return Choice(None, known.unused)
     if wanted not in known.profiles:
-        meant = get_close_matches(wanted, known.profiles, 1)
-        hint = f"did you mean {meant[0]}?" if meant else "`eosctl profile list` shows those that there are"
+        hint = did_you_mean(wanted, known.profiles, "`eosctl profile list` shows all profiles")
         raise ConfigError(f"there is no profile {wanted}", hint=". ".join((*known.unused, hint)))
     chosen = known.profiles[wanted]
     return Choice(chosen, () if name and chosen.origin == str(user_file()) else known.unused)
 
 
 def trust_project_file(path: Path | None) -> tuple[Path, Profiles]:
-    """Trusts this file, or else the nearest one, as it is now; returns it and what is in it."""
+    """Trusts this file, or the nearest one, as it is now; returns it and what is in it."""
     file = _project_file(path)
     found = read_project_file(file)
     record_trust(_trust_record(file), found.digests)
@@ -63,7 +62,7 @@ def trust_project_file(path: Path | None) -> tuple[Path, Profiles]:
 
 
 def distrust_project_file(path: Path | None) -> Path:
-    """No longer trusts this file, or else the nearest one, and returns it."""
+    """No longer trusts this file, or the nearest one, and returns it."""
     file = _project_file(path)
     remove_trust(_trust_record(file))
     return file

@@ -17,7 +17,7 @@ class Reporter(Protocol):
         """Say what the user ought to know although the command goes on."""
 
     def confirm(self, question: str, *, yes: bool) -> None:
-        """Return if the user agrees or gave --yes; else raise Refused."""
+        """Return if the user agrees or gave --yes; otherwise raise Refused."""
 
     def progress(self, label: str, total: int | None = None, *, unit: str = "") -> AbstractContextManager[Advance]:
         """How far a long read has come while the block runs; call the value with how many more are done."""

@@ -40,7 +40,7 @@ class RestoreOptions:
 def restore_offsets(
     session: Session, clusters: SourceAndTarget, options: RestoreOptions, show: Show[Planned]
 ) -> Planned | Applied:
-    """Restores the offsets: the plan where it is only to be shown or kept, else what became of its steps."""
+    """Restores the offsets: the plan where it is only to be shown or kept, otherwise what became of its steps."""
 
     def make_plan(just_stopped: tuple[ConnectorStopped, ...]) -> Planned:
         return _read_and_plan(session, clusters, options, just_stopped)

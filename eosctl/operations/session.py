@@ -15,9 +15,10 @@ from eosctl.clients.wire import Wire
 from eosctl.codecs.client_properties import client_properties
 from eosctl.codecs.properties import ENCODING
 from eosctl.codecs.tls_limits import decode_tls_limits, limits_not_kept
-from eosctl.errors import ConfigError, Refused, UsageError
+from eosctl.errors import ConfigError, NotAuthorized, Refused, UsageError
 from eosctl.model.client_keys import keys_not_followed, unknown_keys
 from eosctl.model.counts import some
+from eosctl.model.kafka_acls import granting_command
 from eosctl.operations.session_options import SessionOptions
 from eosctl.sources.config_providers import look_up
 from eosctl.sources.files import read_content
@@ -28,20 +29,36 @@ if TYPE_CHECKING:
 
 
 class Session:
-    """Connections of one command, made when first asked for and closed at its end."""
+    """Connections of one command, made when first asked for and closed at its end.
+
+    has_other_cluster: the command has a second session, on another Kafka cluster.
+    """
 
     def __init__(self, options: SessionOptions) -> None:
         urls = tuple(
             WorkerUrl(url, lambda: self.client_properties, options.max_answer_bytes) for url in options.connect_urls
         )
         self.options = replace(options, connect_urls=urls)
+        self.has_other_cluster = False
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *raised: object) -> None:
+        for error in raised:
+            if isinstance(error, NotAuthorized):
+                self._say_how_to_grant(error)
         if "wire" in self.__dict__:
             self.wire.close()
+
+    def _say_how_to_grant(self, error: NotAuthorized) -> None:
+        """Add the command that grants what is missing. Which of two clusters refused is not known here."""
+        if "client_properties" not in self.__dict__:  # it was not Kafka that refused
+            return
+        servers = "HOST:PORT" if self.has_other_cluster else ",".join(self.client_properties.bootstrap_servers)
+        command = granting_command(error, servers)
+        if command is not None:
+            error.hint = "\n".join(filter(None, (error.hint, f"grant it with: {command}")))
 
     @staticmethod
     def now() -> int:

@@ -29,7 +29,7 @@ Commits = Mapping[TopicPartition, Mapping[int, tuple[PendingCommit, ...]] | Skip
 
 @dataclass(frozen=True, slots=True)
 class SnapshotRequest:
-    """Where to write, and which internal topics the workers have; None: as worker_config says, else the samples'."""
+    """Where to write, and which internal topics the workers have; None: as worker_config says, or the samples'."""
 
     file: Path
     config_topic: str

@@ -8,6 +8,7 @@ from eosctl.analysis.transactions import list_with_owners
 from eosctl.errors import EosctlError, Unreachable, UsageError
 from eosctl.model.counts import counted
 from eosctl.model.joined_transactions import transactional_ids_by_producer
+from eosctl.model.near_names import did_you_mean
 from eosctl.model.skipped import Skipped
 from eosctl.model.transactions import (
     Described,
@@ -53,16 +54,28 @@ def list_transactions(reader: ClusterReader, selection: Selection, config_topic:
     descriptions = {name: each for name, each in described.items() if isinstance(each, TransactionDescription)}
     hidden = _hidden(reader, len(listed.transactions), selection)
     undescribed = (each.message for each in described.values() if isinstance(each, Unreachable))
+    transactions = list_with_owners(named, descriptions, connect.names, selection, as_of)
     return TransactionList(
         as_of=as_of,
         cluster_id=reader.cluster_id,
-        transactions=list_with_owners(named, descriptions, connect.names, selection, as_of),
+        transactions=transactions,
         hidden=hidden,
         unanswered=listed.unanswered,
         missing=tuple(dict.fromkeys((*listed.unlisted, *undescribed))),
-        notes=(*_hidden_notes(reader.principal, hidden), *connect.notes),
+        notes=(
+            *_hidden_notes(reader.principal, hidden),
+            *(() if transactions else _owner_notes(selection.owner, connect)),
+            *connect.notes,
+        ),
         coverage=reader.coverage,
     )
+
+
+def _owner_notes(wanted: str | None, connect: ConnectNames) -> tuple[str, ...]:
+    """Whom --owner may mean, where no connector is called so."""
+    known = () if isinstance(connect.connectors, Skipped) else connect.connectors
+    meant = None if wanted is None or wanted in known else did_you_mean(wanted, known)
+    return () if meant is None else (f"no connector is called {wanted}; {meant}",)
 
 
 def _hidden(reader: ClusterReader, listed: int, selection: Selection) -> HiddenIds | Skipped:
@@ -86,7 +99,7 @@ def _hidden_notes(principal: str, hidden: HiddenIds | Skipped) -> tuple[str, ...
         unsure = hidden.uncertain
         return () if unsure is None else (f"whether all IDs are shown is not certain: {unsure}",)
     how_many = "how many is unknown" if isinstance(hidden.count, Skipped) else counted(hidden.count, "ID")
-    return (f"{principal} may not Describe every TransactionalId; brokers leave the others out: {how_many}",)
+    return (f"{principal} lacks Describe on some transactional IDs, and brokers leave them out: {how_many}",)
 
 
 def describe_transactions(reader: ClusterReader, request: DescribeRequest) -> TransactionDescriptions:

@@ -50,6 +50,7 @@ class SourceAndTarget:
                 profile=None,
             )
             self._target_session = Session(options)
+            session.has_other_cluster = True
 
     def __enter__(self) -> "SourceAndTarget":
         return self

@@ -16,7 +16,7 @@ class WorkerVersion(NamedTuple):
 
 
 def worker_version(reader: ClusterReader, given: str | None) -> WorkerVersion:
-    """The given version, else the oldest that the workers name, else the newest; UsageError for one that is none."""
+    """The given version, or the oldest that the workers name, or the newest; UsageError for one that is none."""
     if given is not None:
         try:
             return WorkerVersion(KafkaVersion.parse(given))

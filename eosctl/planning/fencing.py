@@ -8,7 +8,7 @@
 4. An ID that its coordinator does not know is created by fencing it and then kept for transactional.id.expiration.ms
    (7 days). A named one is therefore refused without create_missing; a derived one is skipped without it.
 5. IDs that a task of any Connect group on the cluster has are refused without force, and so are those of which that
-   cannot be told (model.live_owners): Connect marks a fenced task FAILED and does not restart it.
+   cannot be known (model.live_owners): Connect marks a fenced task FAILED and does not restart it.
    A leader takes its ID back, so one that the user wrote is fenced with a warning, unless it may be a task's as well.
 6. IDs with an open transaction on a partition without a leader are refused without force. Up to 3.9 the coordinator
    waits for the leader; 4.3.1 ends the transaction without that partition's marker, and it hangs there for good.

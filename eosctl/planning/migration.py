@@ -4,7 +4,7 @@
 2. The producers of its tasks are fenced, old and new: what a zombie left open is aborted and it cannot commit again.
 3. Target topics that do not exist are created: compact, because Connect refuses others.
 4. Each connector's offsets are written in one transaction in the name of its task 0, and read back.
-5. Its config is changed and it is resumed, where that was requested; else the plan names what is left to do. It is
+5. Its config is changed and it is resumed, where that was requested; otherwise the plan names what is left to do. It is
    resumed only if the workers answer the offsets that were written: then they look where these were written.
 
 Between reading and writing nothing may have changed: cluster, topics, the records of every key that was read.

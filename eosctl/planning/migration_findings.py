@@ -81,7 +81,7 @@ def _existing_targets(request: MigrationRequest, facts: MigrationFacts) -> Itera
         if (move.renamed or request.elsewhere) and isinstance(now, ConnectorFacts) and now.state is not None:
             yield kinds.TARGET_CONNECTOR_EXISTS.finding(
                 move.new_name,
-                f"connector {move.new_name} exists already: it keeps its own config, and goes on where "
+                f"connector {move.new_name} exists already: it keeps its own config, and resumes where "
                 f"{move.connector} was",
                 cure=f"does it read what {move.connector} reads? If it does not, take another name, or delete it first",
             )
@@ -146,7 +146,7 @@ def _too_few_brokers(request: MigrationRequest, facts: MigrationFacts) -> Iterat
 
 
 def _missing_topics(request: MigrationRequest, facts: MigrationFacts) -> Iterator[tuple[str, str]]:
-    """The topic that offsets are taken from, and the workers' own, must be there: else their name is a wrong one."""
+    """The topic that offsets are taken from, and the workers' own, must be there, or their name is a wrong one."""
     for topic in dict.fromkeys(move.source_topic for move in request.moves):
         if facts.topics.get((Side.SOURCE, topic)) is None:
             yield (

@@ -196,7 +196,7 @@ def _mirror_checkpoint(planner: Planner, connector: ConnectorConfig) -> Iterator
         yield source.needs(
             Operation.DESCRIBE,
             pattern,
-            "a broker tells a group's offsets only for topics that may be described",
+            "a broker returns a group's offsets only for topics that may be described",
             source="KafkaApis.handleOffsetFetchRequest; MirrorCheckpointTask.shouldCheckpointTopic",
             symptom="groups have no offsets, so no checkpoint is written",
         )

@@ -5,7 +5,7 @@
 2. A partition that no key stands for is written only if it is known how: it has one member or none, or the connector's
    other keys with these members have them all in one order, or the user says that the file has the right order.
 3. An offset of null deletes. Where the connector has two stores, deletions go to the workers' topic first and must have
-   succeeded there before its own topic is written (KAFKA-15018): else the old value would come back.
+   succeeded there before its own topic is written (KAFKA-15018): if not, the old value would come back.
 4. Partitions that the file does not name keep their offsets.
 5. An offset that is there already is written again where a later one follows it whose transaction was not committed:
    workers that are not enabled read that one.

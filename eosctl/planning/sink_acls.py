@@ -48,7 +48,7 @@ def plan_sink(planner: Planner, connector: ConnectorConfig) -> Iterator[Need]:
 
 
 def input_topics(connector: ConnectorConfig) -> Iterator[ResourcePattern]:
-    """Patterns of the topics that a sink reads: those that somebody named, else those of its config."""
+    """Patterns of the topics that a sink reads: those that somebody named, otherwise those of its config."""
     if connector.topics:
         yield from map(named_pattern, connector.topics)
         return

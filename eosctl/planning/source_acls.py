@@ -1,7 +1,7 @@
 """What the principals of a source connector need: producer, offsets consumer and admin client.
 
 1. The producer writes the connector's topics. With `topic.creation.*` settings the admin client describes them and
-   creates those that do not exist (KIP-158); else a broker with auto.create.topics.enable makes them for the producer.
+   creates those that do not exist (KIP-158); without, a broker with auto.create.topics.enable creates them.
 2. The offsets topic: with exactly-once always, without it only for an offsets topic of the connector's own, the
    producer writes it, the consumer reads it, and the admin client describes it (its end offsets), checks it and creates
    it. The consumer assigns partitions itself, so it needs no group.

@@ -109,9 +109,9 @@ def _left_over(plan: Plan) -> Iterator[str]:
         yield f"topic {created.topic}, which the plan created, stays: delete it if nothing uses it"
     for aborted, _ in _of(plan, AbortTransaction):
         what = f"what producer {aborted.producer_id} wrote to {aborted.topic}-{aborted.partition}"
-        yield f"{what} from offset {aborted.start_offset} on is aborted: that cannot be taken back"
+        yield f"{what} from offset {aborted.start_offset} on is aborted: that cannot be rolled back"
     for by_hand, _ in _of(plan, ManualStep):
-        yield f"take back, if it was done: {by_hand.instruction}"
+        yield f"roll back, if it was done: {by_hand.instruction}"
     yield from _left_stopped(plan)
 
 

@@ -18,9 +18,9 @@ from eosctl.cli import PROGRAM, root_command
 from eosctl.reference.man_pages import man_page
 from eosctl.reference.markdown import pages
 from eosctl.reference.proofs import proofs
-from eosctl.reference.shell_scripts import SCRIPTS
 from eosctl.render.views.rules import findings_page
 from eosctl.shell.command_tree import page_name, walk
+from eosctl.shell.completion_scripts import FILES
 
 GENERATED: Final = "made by `make reference`: do not edit"
 
@@ -28,7 +28,7 @@ GENERATED: Final = "made by `make reference`: do not edit"
 def generated(root: Path) -> dict[Path, str]:
     """Every generated file by its path in the checkout at `root`, with the text that it should have."""
     commands = list(walk(root_command(), PROGRAM))
-    files = {Path("completions", name): text.format(generated=GENERATED) for name, text in SCRIPTS.items()}
+    files = {Path("completions", name): text.format(generated=GENERATED) for name, text in FILES.items()}
     files |= {Path("man", f"{page_name(each.path)}.1"): man_page(each, GENERATED) for each in commands}
     files |= {Path("docs", "reference", f"{name}.md"): text for name, text in pages(commands, GENERATED).items()}
     return files | {Path("docs", "rules.md"): _findings_page(proofs(root))}

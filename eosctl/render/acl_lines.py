@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from eosctl.errors import Unsupported
-from eosctl.model.acls import AclBinding, Operation, PatternType, ResourcePattern, ResourceType
+from eosctl.model.acls import AclBinding, Operation, PatternType, ResourceType
+from eosctl.model.kafka_acls import kafka_acls_command
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,46 +35,14 @@ def grouped(bindings: Iterable[AclBinding]) -> Iterator[tuple[AclBinding, list[O
     yield from operations.items()
 
 
-_TRIMMED: Final = "".join(map(chr, range(33)))
-"""What Java's String.trim takes away."""
-_KAFKA_ACLS_RESOURCE: Final = {
-    ResourceType.TOPIC: "--topic",
-    ResourceType.GROUP: "--group",
-    ResourceType.TRANSACTIONAL_ID: "--transactional-id",
-    ResourceType.DELEGATION_TOKEN: "--delegation-token",
-    ResourceType.USER: "--user-principal",
-}
-
-
 def kafka_acls_lines(bindings: Iterable[AclBinding], around: EmitOptions) -> str:
     """One `kafka-acls.sh --add` line for each principal and resource, quoted for a POSIX shell.
 
     Raises Unsupported for a name that begins or ends with a blank: AclCommand trims what it is given, and would say
     that it added a binding when it added another one.
     """
-    config = [] if around.command_config is None else ["--command-config", around.command_config]
-    head = ["kafka-acls.sh", "--bootstrap-server", around.bootstrap_servers, *config, "--add"]
-    return "".join(f"{shlex.join([*head, *kafka_acls_arguments(*each)])}\n" for each in grouped(bindings))
-
-
-def kafka_acls_arguments(binding: AclBinding, operations: Iterable[Operation]) -> list[str]:
-    """What follows `--add`. Values are joined with `=`, because one that begins with a dash is taken for an option."""
-    for name in (binding.principal, binding.pattern.name):
-        if name != name.strip(_TRIMMED):
-            raise Unsupported(
-                f"kafka-acls.sh drops the blanks around {name!r}", hint="use --plan-file and eosctl apply"
-            )
-    verb = binding.permission.value.lower()
-    host = [] if binding.host == "*" else [f"--{verb}-host={binding.host}"]
-    named = [f"--operation={each.value}" for each in operations]
-    return [f"--{verb}-principal={binding.principal}", *host, *named, *_kafka_acls_resource(binding.pattern)]
-
-
-def _kafka_acls_resource(pattern: ResourcePattern) -> list[str]:
-    if pattern.resource_type is ResourceType.CLUSTER:
-        return ["--cluster"]
-    prefixed = ["--resource-pattern-type=prefixed"] if pattern.pattern_type is PatternType.PREFIXED else []
-    return [f"{_KAFKA_ACLS_RESOURCE[pattern.resource_type]}={pattern.name}", *prefixed]
+    place = (around.bootstrap_servers, around.command_config)
+    return "".join(f"{kafka_acls_command(*each, *place)}\n" for each in grouped(bindings))
 
 
 _CONFLUENT_RESOURCE: Final = {

@@ -87,7 +87,7 @@ class OutputOptions:
 
 class Console:
     """Writes one answer and, on the way to it, narration. A reader that goes away (`| head`) ends the writing, not the
-    command: its exit code still tells how it went."""
+    command: its exit code still shows how it went."""
 
     def __init__(self, terminal: Terminal, options: OutputOptions) -> None:
         self._terminal = terminal
@@ -159,7 +159,7 @@ class Console:
             self._write(self._terminal.stderr, f"hint: {_lines(error.hint)}\n")
 
     def confirm(self, question: str, *, yes: bool) -> None:
-        """Return if the user agrees or gave --yes; else raise Refused. The default answer is no."""
+        """Return if the user agrees or gave --yes; otherwise raise Refused. The default answer is no."""
         if yes:
             return
         if not self.interactive:

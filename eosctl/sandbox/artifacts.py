@@ -1,4 +1,4 @@
-"""Jars by their Maven coordinates, with what they need at run time: by Maven where the machine has it, else by Ivy."""
+"""Jars by their Maven coordinates, with what they need at run time: by Maven where the machine has it, or by Ivy."""
 
 import os
 import shutil

@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def cache_directory() -> Path:
-    """The `eosctl` directory under `$XDG_CACHE_HOME`, else under `~/.cache`; it need not exist yet."""
+    """The `eosctl` directory under `$XDG_CACHE_HOME`, otherwise under `~/.cache`; it need not exist yet."""
     configured = os.environ.get("XDG_CACHE_HOME", "")
     root = Path(configured) if configured else Path.home() / ".cache"
     return root / "eosctl"

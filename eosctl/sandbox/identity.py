@@ -54,7 +54,7 @@ def read_identity(file: Path) -> Identity:
         brokers = tuple(BrokerPorts(**ports) for ports in fields.pop("brokers"))
         return Identity(brokers=brokers, workers=tuple(fields.pop("workers")), **fields)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise ConfigError(f"{file} is damaged: {error}", hint="remove the directory to start again") from error
+        raise ConfigError(f"{file} is damaged", hint="remove the directory to start again") from error
 
 
 def _check_fits(kept: Identity, spec: SandboxSpec, directory: Path) -> None:

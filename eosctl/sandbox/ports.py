@@ -34,7 +34,7 @@ class PortLeases:
         raise ConfigError(f"found no free port in {ATTEMPTS} tries between {FIRST} and {LAST}")
 
     def take_if_free(self, preferred: int) -> int:
-        """The port `preferred` when it is free, else another one."""
+        """The port `preferred` when it is free, otherwise another one."""
         return preferred if self._lease(preferred) else self.take()
 
     def release(self) -> None:

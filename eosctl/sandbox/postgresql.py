@@ -1,4 +1,4 @@
-"""A real PostgreSQL with logical decoding for a sandbox's connectors: the machine's own, else that of a wheel."""
+"""A real PostgreSQL with logical decoding for a sandbox's connectors: the machine's own, otherwise that of a wheel."""
 
 import importlib.util
 import os
@@ -37,7 +37,7 @@ class Installation:
 
 
 def find_postgresql() -> Installation:
-    """The newest PostgreSQL of this machine, else that of the wheel; ConfigError where there is none."""
+    """The newest PostgreSQL of this machine, otherwise that of the wheel; ConfigError where there is none."""
     on_path = shutil.which("initdb")
     of_debian = sorted(DEBIAN.glob("*/bin/initdb"), key=_major)
     if on_path is not None:

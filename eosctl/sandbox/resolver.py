@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from eosctl.errors import ConfigError
 
 TAIL_LINES = 15
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _LACKED_BY_MAVEN = re.compile(r"[\w.-]+:([\w.-]+):jar:([\w.-]+)")
 _LACKED_BY_IVY = re.compile(r"[\w.-]+#([\w.-]+);([\w.-]+): not found")
 
@@ -22,7 +23,7 @@ def run_resolver(command: Sequence[str], downloaded: str, narrate: Callable[[str
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         assert process.stdout is not None
         for line in process.stdout:
-            tail.append(line.rstrip())
+            tail.append(_COLOUR.sub("", line.rstrip()))
             if downloaded in line and ".jar" in line:
                 fetched += 1
                 if fetched % 10 == 0:

@@ -84,7 +84,7 @@ class SandboxSpec:
 
     @property
     def voters(self) -> range:
-        """Node IDs of the quorum voters: all three of three brokers, else broker 1 alone.
+        """Node IDs of the quorum voters: all three of three brokers, otherwise broker 1 alone.
 
         Two voters would stop as soon as either of them stops.
         """

@@ -102,7 +102,7 @@ def read_state(directory: Path) -> SandboxState | None:
     except FileNotFoundError:
         return None
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise ConfigError(f"{file} is damaged: {error}", hint="run eosctl sandbox down, then up again") from error
+        raise ConfigError(f"{file} is damaged", hint="run eosctl sandbox down, then up again") from error
 
 
 class SupervisorLock:

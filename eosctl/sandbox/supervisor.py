@@ -190,7 +190,7 @@ def _interrupt(number: int, frame: object) -> None:
 
 
 def main(directory: Path) -> int:
-    """Keeps the sandbox that `directory/spec.json` describes; 0 after an orderly end, else the error's exit code."""
+    """Keeps the sandbox that `directory/spec.json` describes; 0 after an orderly end, or the error's exit code."""
     fields = json.loads((directory / "spec.json").read_text())
     spec = SandboxSpec(**{**fields, "directory": directory})
     try:

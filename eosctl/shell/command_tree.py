@@ -11,7 +11,7 @@ from typing import Any
 import typer
 
 from eosctl.render.document import Document
-from eosctl.shell.help import is_block, paragraphs
+from eosctl.shell.help import help_record, is_block, paragraphs
 from eosctl.shell.shared_options import SHARED_OPTIONS
 
 SHARED_NAMES = frozenset(parameter.name for parameter in SHARED_OPTIONS)
@@ -88,11 +88,11 @@ def _describe(command: Any, context: typer.Context) -> CommandHelp:  # noqa: ANN
 
 
 def _parameter(parameter: Any, context: typer.Context) -> Parameter:  # noqa: ANN401  # Typer's command classes are its own
-    shown, text = parameter.get_help_record(context)
+    shown, text = help_record(parameter, context) or ("", "")
     is_option = parameter.param_type_name == "option"
     names = tuple(parameter.opts) + tuple(parameter.secondary_opts) if is_option else ()
     flag = is_option and (parameter.is_flag or parameter.count)
-    value = None if flag else re.sub(r"^(-\S+ )*", "", shown) if is_option else shown.partition(" <")[0]
+    value = None if flag else re.sub(r"^(-\S+ )*", "", shown) if is_option else shown
     return Parameter(
         name=parameter.name,
         names=names,

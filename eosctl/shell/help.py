@@ -22,6 +22,8 @@ if TYPE_CHECKING:  # Typer's own copy of Click, which has no public name
 LEADING: Final = "eosctl.leading-options"
 OWN: Final = "Options"
 _TWO_COLUMNS: Final = re.compile(r" +\S+ {2,}(?=\S)")
+_BOUNDS: Final = re.compile(r"(?:(?P<low>[\d.-]+)<=|\b)x(?P<sign>[<>]=)(?P<high>[\d.-]+)")
+_WHOLE: Final = re.compile(r"(?<=default: )(\d+)\.0\b")
 
 
 def paragraphs(help_text: str) -> Iterator[str]:
@@ -35,6 +37,38 @@ def is_block(paragraph: str) -> bool:
     return title.endswith(":") and bool(lines) and all(line.startswith(" ") for line in lines)
 
 
+def in_words(text: str) -> str:
+    """Typer's text in plain words: `x>=1` is `at least 1`, `1<=x<=3` is `1 to 3`."""
+
+    def said(bounds: re.Match[str]) -> str:
+        high = bounds["high"].removesuffix(".0")
+        if bounds["low"]:
+            return f"{bounds['low']} to {high}"
+        return f"at {'least' if bounds['sign'] == '>=' else 'most'} {high}"
+
+    text = text.replace("Choose from:\n\t", "Choose from ").replace(",\n\t", ", ")
+    text = _BOUNDS.sub(said, text).replace("Value error, ", "").replace("Input should be", "must be")
+    text = text.replace("greater than or equal to", "at least").replace("less than or equal to", "at most")
+    return _WHOLE.sub(r"\1", text.partition(", unable to parse")[0])
+
+
+def help_record(parameter: "Parameter", ctx: "Context") -> tuple[str, str] | None:
+    """How the parameter is typed, and its help with default and bounds; None for a hidden one."""
+    record = parameter.get_help_record(ctx)
+    if record is None:
+        return None
+    typed = record[0].partition(" <")[0] if parameter.param_type_name == "argument" else record[0]
+    return typed, in_words(record[1])
+
+
+def _usage_of(parameter: "Parameter", ctx: "Context") -> list[str]:
+    """NAME, [NAME], NAME... or [NAME...] for an argument; nothing for an option."""
+    if parameter.param_type_name != "argument":
+        return []
+    name = f"{parameter.metavar or parameter.name.upper()}{'...' if parameter.nargs != 1 else ''}"
+    return [name if parameter.required else f"[{name}]"]
+
+
 class _Help:
     """The parts of help that commands and groups share."""
 
@@ -43,6 +77,14 @@ class _Help:
     if TYPE_CHECKING:
 
         def get_params(self, ctx: "Context") -> "list[Parameter]": ...
+
+    def get_help_option_names(self, ctx: "Context") -> list[str]:
+        """`-h` as well as `--help`."""
+        return ["-h", "--help"]
+
+    def get_short_help_str(self, limit: int = 0) -> str:
+        """The first paragraph, whole: what lists of commands and a TAB show."""
+        return " ".join(next(paragraphs(self.help or ""), "").split())
 
     def format_help_text(self, ctx: "Context", formatter: "HelpFormatter") -> None:
         """The docstring: paragraphs and the second column of blocks wrapped, the rest of blocks as it is."""
@@ -59,12 +101,11 @@ class _Help:
         """Arguments, then options by panel; a command's own come first."""
         sections: dict[str, list[tuple[str, str]]] = {}
         for param in self.get_params(ctx):
-            record = param.get_help_record(ctx)
+            record = help_record(param, ctx)
             if record is not None:
                 is_argument = param.param_type_name == "argument"
                 panel = getattr(param, "rich_help_panel", None) or ("Arguments" if is_argument else OWN)
-                shown = record[0].partition(" <")[0] if is_argument else record[0]
-                sections.setdefault(panel, []).append((shown, record[1]))
+                sections.setdefault(panel, []).append(record)
         for title in sorted(sections, key=["Arguments", OWN, *sections].index):
             with formatter.section(heading(title)):
                 formatter.write_dl(sections[title])
@@ -97,11 +138,11 @@ class EosctlCommand(_Help, TyperCommand):
         """The usage line without arguments that are accepted and not shown."""
         shown = (each for each in self.get_params(ctx) if not getattr(each, "hidden", False))
         options = [self.options_metavar] if self.options_metavar else []
-        return [*options, *(piece for each in shown for piece in each.get_usage_pieces(ctx))]
+        return [*options, *(piece for each in shown for piece in _usage_of(each, ctx))]
 
 
 class EosctlGroup(_Help, TyperGroup):
-    """A group of commands; shared options given before the command are handed on to it."""
+    """A group of commands; shared options given before the command are handed on to it. Alone it shows its help."""
 
     def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
         """Keep leading shared options for the command; all options of a group that is a command itself."""
@@ -113,7 +154,8 @@ class EosctlGroup(_Help, TyperGroup):
             return rest
         count = leading_shared(args)
         ctx.meta.setdefault(LEADING, []).extend(args[:count])
-        return super().parse_args(ctx, args[count:])
+        rest = args[count:]
+        return super().parse_args(ctx, rest if rest or ctx.meta[LEADING] else ["--help"])
 
     def format_options(self, ctx: "Context", formatter: "HelpFormatter") -> None:
         """The commands first, then the few options."""

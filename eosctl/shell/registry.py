@@ -13,11 +13,12 @@ from eosctl.shell.help import EosctlCommand, EosctlGroup
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A command: its name, the module whose `app` it is, and the first line of its help."""
+    """A command: its name, the module whose `app` it is, the first line of its help, and what it is for."""
 
     name: str
     module: str
     summary: str
+    theme: str = "Commands"
 
 
 class Commands(MutableMapping[str, Any]):
@@ -43,10 +44,6 @@ class Commands(MutableMapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self._entries)
-
-    def summaries(self) -> list[tuple[str, str]]:
-        """Name and first line of help of every command, without importing any."""
-        return [(entry.name, entry.summary) for entry in self._entries.values()]
 
 
 def load(entry: Entry) -> Any:  # noqa: ANN401  # Typer's command classes are its own

@@ -84,7 +84,7 @@ class ClusterReader(TopicReader, Protocol):
         """The settings of each live broker that the rules ask for, by node ID."""
 
     def broker_releases(self) -> Mapping[int, Release | Skipped] | Skipped:
-        """What the API versions of each live broker tell of its release, by node ID."""
+        """What the API versions of each live broker show of its release, by node ID."""
 
     def finalized_features(self) -> Mapping[str, int] | Skipped:
         """The level of each feature that the cluster has finalized, by name; one at level 0 is not there."""

@@ -23,7 +23,7 @@ def read_worker_cluster(access: ClusterAccess) -> str | Skipped:
     def ask(rest: RestClient) -> str | Skipped:
         body = rest.get("/")
         cluster_id = body.get("kafka_cluster_id") if isinstance(body, dict) else None
-        return cluster_id if isinstance(cluster_id, str) else Skipped(f"{rest.url} does not tell its Kafka cluster")
+        return cluster_id if isinstance(cluster_id, str) else Skipped(f"{rest.url} does not report its Kafka cluster")
 
     return access.ask_worker(ask) if access.connect_urls else not_asked("no worker's address was given")
 

@@ -50,7 +50,7 @@ def read_connect_group(wire: "Wire", group_id: str) -> ConnectGroup:
 
 
 def read_connect_groups(wire: "Wire", group_ids: Iterable[str]) -> dict[str, ConnectGroup | Skipped]:
-    """Each of these groups, without members where it does not exist; Skipped where that cannot be told.
+    """Each of these groups, without members where it does not exist; Skipped where that cannot be known.
 
     Groups that rebalance are waited for, because only stable ones show the tasks of their members. One that may not be
     described does not exist where the principal may list all groups (Describe on the cluster), each group has a

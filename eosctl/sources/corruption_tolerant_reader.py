@@ -141,7 +141,7 @@ class LenientReader(LogReader):
         self._damages.append(DamagedOffsets(offset, self._position, reason))
 
     def _following(self, records: bytes) -> int:
-        """The offset behind the damaged batch as far as its header tells: a segment ends with it."""
+        """The offset behind the damaged batch as far as its header shows: a segment ends with it."""
         if len(records) < HEADER.size:
             return self._position + 1
         header = BatchHeader._make(HEADER.unpack_from(records))

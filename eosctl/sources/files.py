@@ -12,7 +12,7 @@ MOST_BYTES: Final = 1 << 28
 
 
 def read_text(path: Path, what: str) -> str:
-    """The whole text of `path`, in UTF-8 or else ISO 8859-1; `what` says in an error what the file should have been."""
+    """The whole text of `path`, in UTF-8 or ISO 8859-1; `what` says in an error what the file should have been."""
     content = read_content(path, what)
     try:
         return content.decode("utf-8")

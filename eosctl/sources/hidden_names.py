@@ -50,6 +50,6 @@ def _hidden_groups(wire: Wire) -> Skipped | None:
 def _hidden(wire: Wire, probes: Probes, denied: list[str]) -> Skipped | None:
     if denied:
         names = sorted(probes.names[each] for each in denied)
-        what = f"{wire.principal} may not Describe all of them, and brokers leave the others out"
+        what = f"{wire.principal} lacks Describe on some of them, and brokers leave the others out"
         return Skipped(f"{what}; refused: {some(names, most=SHOWN)}", Cause.DENIED)
     return None if probes.unknown is None else Skipped(probes.unknown, Cause.DENIED)

@@ -1,4 +1,4 @@
-"""The time that the cluster has. No request asks for it; a quorum of KRaft tells it by the way."""
+"""The time that the cluster has. No request asks for it; a KRaft quorum's answer has it as a by-product."""
 
 from collections.abc import Callable
 

@@ -21,9 +21,9 @@ def read_log(
     offsets: PartitionOffsets | None = None,
     isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
 ) -> Iterator[Record]:
-    """The records of one partition from `start` (else the log start offset), as they were at the beginning of the call.
+    """The records of one partition from `start` (None: the log start offset), as they were when the call began.
 
-    1. `offsets` (else asked now) bound the reading: what is written later is not seen.
+    1. `offsets` (otherwise asked now) bound the reading: what is written later is not seen.
     2. Below the last stable offset every transaction is decided, and each answer to a Fetch with read_committed names
        the aborted ones in its range: records are passed on as they come, COMMITTED or ABORTED, in flat memory.
     3. From there to the high watermark the end-transaction markers decide; a record whose transaction has no marker

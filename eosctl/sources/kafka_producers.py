@@ -6,7 +6,7 @@ from typing import Final
 
 from eosctl.clients.codes import UNKNOWN_TOPIC_OR_PARTITION
 from eosctl.clients.errors import protocol_error
-from eosctl.clients.leaders import MOVED, NO_LEADER, partition_leaders
+from eosctl.clients.leaders import MOVED, NO_LEADER, partition_leaders, unknown_topic
 from eosctl.clients.messages import Response, topics_metadata
 from eosctl.clients.pieces import in_pieces
 from eosctl.clients.producer_messages import describe_producers
@@ -35,7 +35,7 @@ def cluster_partitions(
     found: dict[TopicPartition, int] = {}
     for topic in wire.request_any(topics_metadata(names)).topics:
         if topic.error_code == UNKNOWN_TOPIC_OR_PARTITION:
-            raise UsageError(f"topic {topic.name} does not exist", hint="is this the right cluster?")
+            raise unknown_topic(wire, topic.name)
         if topic.error_code and not topic.partitions:
             resource = f"Topic {topic.name}"
             raise protocol_error(topic.error_code, principal=wire.principal, operation="Describe", resource=resource)

@@ -11,7 +11,7 @@ from eosctl.clients.errors import protocol_error
 from eosctl.clients.leaders import LEADER_NOT_AVAILABLE, NO_LEADER
 from eosctl.clients.messages import BROKER_RESOURCE, TOPIC_RESOURCE, Response, describe_configs, topics_metadata
 from eosctl.clients.wire import Wire
-from eosctl.errors import NotAuthorized, Unreachable
+from eosctl.errors import NotAuthorized, Unreachable, denial
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Cause, Skipped, or_skipped
 from eosctl.model.topics import TopicFacts
@@ -86,7 +86,7 @@ def broker_settings(wire: Wire, node_id: int, keys: Iterable[str] | None = None)
 def _settings(wire: Wire, response: Response, resource: str) -> Mapping[str, str] | Skipped:
     [result] = response.results
     if result.error_code in NOT_AUTHORIZED:
-        return Skipped(f"{wire.principal} may not DescribeConfigs on {resource}", Cause.DENIED)
+        return Skipped(denial(wire.principal, "DescribeConfigs", resource), Cause.DENIED)
     if result.error_code:
         return Skipped(f"the broker refuses DescribeConfigs on {resource} with {code_name(result.error_code)}")
     return {config.name: config.value for config in result.configs if config.value is not None}
@@ -106,7 +106,7 @@ def max_transaction_timeout_ms(wire: Wire) -> int | Skipped:
         if isinstance(settings, Skipped):
             return settings
         if MAX_TRANSACTION_TIMEOUT not in settings:
-            return Skipped(f"broker {broker.node_id} does not tell its {MAX_TRANSACTION_TIMEOUT}")
+            return Skipped(f"broker {broker.node_id} does not report its {MAX_TRANSACTION_TIMEOUT}")
         limits.append(whole_number(settings[MAX_TRANSACTION_TIMEOUT], MAX_TRANSACTION_TIMEOUT))
     return min(limits)
 

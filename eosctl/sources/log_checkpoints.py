@@ -28,8 +28,10 @@ def read_checkpoint(directory: Path, name: str) -> Mapping[TopicPartition, int]:
         lines = path.read_text(encoding="utf-8").splitlines()[BEFORE_ENTRIES:]
     except FileNotFoundError:
         return {}
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot read {path}: {error}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"cannot read {path}: it is not text") from error
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
     return dict(_entry(line, path) for line in lines)
 
 

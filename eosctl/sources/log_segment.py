@@ -48,7 +48,7 @@ class SegmentGone(ConfigError):
 
 
 def partition_of_segment(path: Path) -> TopicPartition | None:
-    """The partition whose segment it is, by the name of its directory; None where that tells none."""
+    """The partition whose segment it is, by the name of its directory; None where that shows none."""
     match = DIRECTORY.fullmatch(path.absolute().parent.name)
     return None if match is None else TopicPartition(match["topic"], int(match["partition"]))
 

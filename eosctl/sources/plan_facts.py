@@ -142,7 +142,7 @@ def read_topic_now(access: ClusterAccess, topic: str) -> TopicNow | None:
 def read_connector_facts(
     access: ClusterAccess, names: Iterable[str], fold: FoldConfigs, *, lived_here: bool = False
 ) -> dict[str, ConnectorFacts | Skipped]:
-    """State and number of tasks of each connector: from REST where an address is known, else from the config topic.
+    """State and number of tasks of each connector: from REST where an address is known, or from the config topic.
 
     lived_here: one of them at least is or was a connector of these workers; a config topic that never held any of them
     is another's, and nothing is known. Raises UsageError for one that REST calls a sink.

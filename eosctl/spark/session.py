@@ -3,7 +3,7 @@
 1. In a process that spark-submit started, or where a session is active, Spark is taken as it is set up, and only
    settings of SQL are made. A session that was active stays so.
 2. With `remote`, a Spark Connect server: one that listens, or `local[N]`, which starts one on this machine.
-3. Else a session of this process. The JVM's own words go to a file, whose end is shown should it not start.
+3. Otherwise a session of this process. The JVM's own words go to a file, whose end is shown should it not start.
 """
 
 import os

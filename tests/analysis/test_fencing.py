@@ -114,7 +114,7 @@ def test_a_missing_acl_names_principal_operation_and_resource() -> None:
     outcome = FencingOutcome((result(FenceOutcome.FAILED, "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"),), 1.0)
     failure = failure_of(outcome, "User:tool")
     assert failure is not None
-    assert failure.message == "User:tool may not Write on TransactionalId a-0"
+    assert failure.message == "User:tool lacks Write on transactional ID a-0"
 
 
 def test_an_interruption_says_how_far_it_came() -> None:

@@ -200,7 +200,7 @@ def recreate_outputs(acting: Acting) -> bool:
 QUIET: Sequence[Callable[[Acting], bool]] = (
     do_nothing, pause_and_resume, stop_and_resume, restart, reconfigure, recreate, recreate_outputs,
 )  # fmt: skip
-"""After these a connector goes on where it was."""
+"""After these a connector resumes where it was."""
 MOVES: Sequence[Callable[[Acting], bool]] = (move, move_back, rename)
 """So it does after these; they are done one at a time."""
 LOUD: Sequence[Callable[[Acting], bool]] = (move_by_hand, return_by_hand, reset, alter)

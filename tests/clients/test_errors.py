@@ -8,6 +8,7 @@ import kafka.errors
 import pytest
 
 from eosctl.clients.errors import (
+    CHECK_HINT,
     HTTPX_NAMES,
     KAFKA_PYTHON_NAMES,
     LIBRDKAFKA_NAMES,
@@ -16,6 +17,7 @@ from eosctl.clients.errors import (
     connection_error,
     kind_of,
     librdkafka_error,
+    plain_reason,
     protocol_error,
 )
 from eosctl.errors import (
@@ -89,12 +91,12 @@ def test_a_protocol_code_becomes_the_error_of_its_group(code, kind):
     error = protocol_error(code, principal="User:tool", operation="Read", resource="Topic orders")
     assert type(error) is kind
     assert "Read" in str(error)
-    assert "Topic orders" in str(error)
+    assert "topic orders" in str(error).lower()
 
 
 def test_a_denied_read_names_principal_operation_and_resource():
     error = protocol_error(29, principal="User:tool", operation="Read", resource="Topic orders")
-    assert str(error) == "User:tool may not Read on Topic orders"
+    assert str(error) == "User:tool lacks Read on topic orders"
 
 
 @pytest.mark.parametrize(
@@ -103,7 +105,11 @@ def test_a_denied_read_names_principal_operation_and_resource():
         (kafka.errors.SaslAuthenticationFailedError("no"), NotAuthorized, "User:tool may not authenticate with PLAIN"),
         (kafka.errors.UnsupportedSaslMechanismError("SCRAM only"), ConfigError, "not offer SASL PLAIN to User:tool"),
         (kafka.errors.RequestTimedOutError("x"), TimedOut, "broker:9092 accepted the connection"),
-        (kafka.errors.KafkaConnectionError("111 ECONNREFUSED"), Unreachable, "broker:9092 cannot be reached: 111 ECO"),
+        (
+            kafka.errors.KafkaConnectionError("111 ECONNREFUSED"),
+            Unreachable,
+            "broker:9092 cannot be reached: Connection refused",
+        ),
         (kafka.errors.InvalidReceiveError("Invalid frame"), Unreachable, "does not speak Kafka's protocol"),
         (OSError("gone"), Unreachable, "gone"),
     ],
@@ -115,6 +121,28 @@ def test_a_broken_connection_names_the_address_and_the_cause(error, kind, says):
 
 
 @pytest.mark.parametrize(
+    ("library", "plain"),
+    [
+        ("111 ECONNREFUSED", "Connection refused"),
+        ("[Errno 113] No route to host", "No route to host"),
+        ("DNS Resolution failure", "the name of its host cannot be resolved"),
+        (
+            "b:1/bootstrap: Connect to ipv4#127.0.0.1:1 failed: Connection refused (after 0ms in state CONNECT)",
+            "Connection refused",
+        ),
+        ("socket disconnected", "socket disconnected"),
+    ],
+)
+def test_a_reason_is_said_without_the_notation_of_the_library(library, plain):
+    assert plain_reason(library) == plain
+
+
+@pytest.mark.parametrize("error", [kafka.errors.KafkaConnectionError("x"), kafka.errors.RequestTimedOutError("x")])
+def test_a_connection_that_fails_leads_to_the_check(error):
+    assert connection_error(error, PEER).hint == CHECK_HINT
+
+
+@pytest.mark.parametrize(
     ("code", "kind"),
     [(29, NotAuthorized), (-195, Unreachable), (-169, NotAuthorized), (-185, TimedOut), (-144, Refused)],
 )
@@ -123,4 +151,4 @@ def test_an_error_of_librdkafka_keeps_its_subject(code, kind):
         confluent_kafka.KafkaError(code), principal="User:tool", operation="Write", resource="Topic orders"
     )
     assert type(error) is kind
-    assert "Topic orders" in str(error)
+    assert "topic orders" in str(error).lower()

@@ -69,7 +69,7 @@ def test_a_principal_that_no_property_tells_is_unresolved_with_the_property(jaas
     ("mechanism", "reason"),
     [
         ("OAUTHBEARER", "the principal of OAUTHBEARER is in the token"),
-        ("AWS_MSK_IAM", "tells whom brokers take a client with AWS_MSK_IAM for"),
+        ("AWS_MSK_IAM", "shows the principal of a client with AWS_MSK_IAM"),
     ],
 )
 def test_a_mechanism_without_a_name_in_its_login_says_so(mechanism, reason):

@@ -134,7 +134,7 @@ def test_every_error_has_an_exit_code_of_the_contract():
     [
         (["--nonsense"], "No such option: --nonsense"),
         (["prob"], "No such command 'prob'. Did you mean 'probe'?"),
-        (["probe"], "Missing command."),
+        (["-o", "table", "probe"], "Missing command."),
         (["probe", "show", "--timeout", "soon"], "Invalid value for '--timeout'"),
         (["probe", "show", "-X", "acks"], "-X acks: expected KEY=VALUE"),
         (["probe", "show", "-o", "xml"], "Invalid value for '--output' / '-o'"),

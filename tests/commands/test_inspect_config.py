@@ -75,3 +75,15 @@ def test_what_a_file_of_records_cannot_say_is_unread(records: Path, eosctl: Eosc
     }
     assert unread["the config topic: offsets"] == "records were read from a file"
     assert unread["Connect workers"] == "no --connect-url was given"
+
+
+@pytest.mark.parametrize("shape", [(), ("--history",)])
+def test_a_connector_that_is_not_mentioned_leads_to_the_one_like_it(
+    eosctl: Eosctl, records: Path, shape: tuple[str, ...]
+) -> None:
+    ran = eosctl("inspect-config", "--connector", "ordrs", "--records", records, *shape)
+    assert ran.exit_code == 2
+    assert ran.stdout == ""
+    assert ran.stderr == (
+        "eosctl: error: the config topic does not mention connector ordrs\nhint: did you mean orders?\n"
+    )

@@ -179,7 +179,7 @@ def test_a_look_up_that_is_not_allowed_fails_the_id_and_names_the_acl() -> None:
     outcome, _ = fence([], lookups=[found(number=53)])
     error = outcome.results[0].error
     assert error is not None
-    assert error.message == f"User:tool may not Describe on TransactionalId {ID}"
+    assert error.message == f"User:tool lacks Describe on transactional ID {ID}"
 
 
 def test_a_lost_connection_is_looked_up_again_at_another_broker() -> None:

@@ -83,13 +83,13 @@ def test_a_group_that_does_not_exist_is_named(site: Site):
 def test_without_any_acl_nothing_is_called_free_and_a_snapshot_says_what_it_lacks(site: Site):
     free = run_as_tool(site, LSO)
     assert (free.exit_code, free.names_gap) == (3, True)
-    assert any("User:tool may not Describe all of them" in each["reason"] for each in free.data["unread"])
+    assert any("User:tool lacks Describe on some of them" in each["reason"] for each in free.data["unread"])
     path = site.directory / "empty.snapshot"
     saved = run_as_tool(site, Command(("snapshot", "save", str(path)), rest=False))
     assert (saved.exit_code, saved.names_gap) == (3, True)
     kept = {each.reason for each in read_snapshot_file(path).coverage.unread}
     assert kept == {each["reason"] for each in saved.data["unread"]}
-    assert any("User:tool may not Describe all of them" in each for each in kept)
+    assert any("User:tool lacks Describe on some of them" in each for each in kept)
 
 
 def test_a_denied_operation_hides_no_finding_without_a_word(site: Site):

@@ -131,7 +131,7 @@ class Mirror:
         self._made += count
 
     def copied(self, servers: str | None = None) -> list[int]:
-        """The numbers that read_committed readers of the copy see, sorted; in the original's cluster if not told."""
+        """The numbers that read_committed consumers of the copy see, sorted; in the original's cluster if not told."""
         settings = {"bootstrap.servers": servers or self.servers, "group.id": "copies", "enable.auto.commit": False}
         consumer = Consumer(settings)
         topic = f"A.{self.name}-in"

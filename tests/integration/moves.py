@@ -138,7 +138,7 @@ class Lines:
         self.count += count
 
     def copied(self) -> list[bytes | None]:
-        """What read_committed readers see, cluster after cluster."""
+        """What read_committed consumers see, cluster after cluster."""
         return [
             value for each in dict.fromkeys((*self.visited, self._output())) for value in values_in(each, self.topic)
         ]

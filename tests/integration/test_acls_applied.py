@@ -122,7 +122,7 @@ def test_without_the_right_to_describe_acls_it_is_told_who_lacks_what(eosctl, ac
     config.write_text(broker.client_properties("tool"))
     ran = eosctl("acl-plan", *arguments[2:], "--command-config", config)
     assert ran.exit_code == 5
-    assert "User:tool may not Describe on Cluster kafka-cluster" in ran.stderr
+    assert "User:tool lacks Describe on cluster kafka-cluster" in ran.stderr
 
 
 def test_without_the_right_to_alter_acls_nothing_is_created(eosctl, acls, broker, arguments, tmp_path):
@@ -133,7 +133,7 @@ def test_without_the_right_to_alter_acls_nothing_is_created(eosctl, acls, broker
     config.write_text(broker.client_properties("tool"))
     ran = eosctl("apply", file, "--command-config", config, "--yes")
     assert ran.exit_code == 5
-    assert "User:tool may not Alter on Cluster kafka-cluster" in ran.stderr
+    assert "User:tool lacks Alter on cluster kafka-cluster" in ran.stderr
     assert present(broker) == set()
 
 

@@ -63,7 +63,7 @@ def test_without_describe_it_names_principal_operation_and_resource(
     name = known("hidden")
     ran = fence("--transactional-id", name)
     assert ran.exit_code == 5, ran.stderr
-    assert f"User:tool may not Describe on TransactionalId {name}" in ran.stderr
+    assert f"User:tool lacks Describe on transactional ID {name}" in ran.stderr
     assert json.loads(ran.stdout)["error"]["exit_code"] == 5
     assert _epoch(sandbox, name) == 0
 
@@ -73,7 +73,7 @@ def test_describe_without_write_names_write(sandbox: Sandbox, fence: Fence, know
     with allowed(sandbox, "tool", ("DESCRIBE", "TRANSACTIONAL_ID", name)):
         ran = fence("--transactional-id", name)
     assert ran.exit_code == 5, ran.stderr
-    assert f"User:tool may not Write on TransactionalId {name}" in ran.stderr
+    assert f"User:tool lacks Write on transactional ID {name}" in ran.stderr
     assert _epoch(sandbox, name) == 0
 
 
@@ -87,7 +87,7 @@ def test_write_on_some_ids_fences_those_and_lists_the_others(
     assert ran.exit_code == 9, ran.stderr
     results = {each["transactional_id"]: each for each in json.loads(ran.stdout)["data"]["results"]}
     assert {name: each["outcome"] for name, each in results.items()} == {mine: "fenced", others: "failed"}
-    assert f"User:tool may not Write on TransactionalId {others}" in results[others]["error"]
+    assert f"User:tool lacks Write on transactional ID {others}" in results[others]["error"]
     assert (_epoch(sandbox, mine), _epoch(sandbox, others)) == (1, 0)
 
 
@@ -100,8 +100,7 @@ def test_a_prefix_finds_only_what_the_principal_may_see(
         unsure = fence("--prefix", prefix)
         assert unsure.exit_code == 8, unsure.stderr
         assert (
-            f"whether a task of Connect group {prefix} has {mine} is unknown: User:tool may not Describe"
-            in unsure.stderr
+            f"whether a task of Connect group {prefix} has {mine} is unknown: User:tool lacks Describe" in unsure.stderr
         )
         assert _epoch(sandbox, mine) == 0
     # Who may list all groups knows that there is no such group.
@@ -118,11 +117,11 @@ def test_a_connector_needs_read_on_the_config_topic(sandbox: Sandbox, fence: Fen
     complete(sandbox.bootstrap_servers, fresh_name("writer"), topic, commit=True)
     asked = ("--connector", "orders", "--group-id", "connect-cluster", "--config-topic", topic)
     blind = fence(*asked)
-    assert (blind.exit_code, f"User:tool may not Describe on Topic {topic}" in blind.stderr) == (5, True), blind.stderr
+    assert (blind.exit_code, f"User:tool lacks Describe on topic {topic}" in blind.stderr) == (5, True), blind.stderr
     with allowed(sandbox, "tool", ("DESCRIBE", "TOPIC", topic)):
         ran = fence(*asked)
     assert ran.exit_code == 5, ran.stderr
-    assert f"User:tool may not Read on Topic {topic}" in ran.stderr
+    assert f"User:tool lacks Read on topic {topic}" in ran.stderr
 
 
 def test_a_wrong_password_is_said_to_be_one(identity: Path, fence: Fence) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import pty
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -34,7 +35,7 @@ def test_whatever_is_not_a_yes_is_a_no(
     producer = open_transaction(sandbox.bootstrap_servers, name, topic)
     ran = at_terminal(answer=answer).run("fence", "-b", sandbox.bootstrap_servers, "--transactional-id", name)
     assert (ran.exit_code, ran.stdout) == (8, "")
-    assert "Fence 1 transactional IDs? [y/N]" in ran.stderr
+    assert re.search(r"Fence 1 transactional ID \(cluster [\w-]+\)\? \[y/N\]", ran.stderr)
     assert "aborts the open transaction" in " ".join(ran.stderr.split()), "the plan is shown before"
     assert "nothing was changed" in ran.stderr
     producer.commit_transaction(30)

@@ -96,7 +96,7 @@ def readers_go_on(page: Howto, servers: str) -> None:
     page.follow("eosctl transactions hanging", "--max-transaction-timeout 0", codes=GOOD, shows="abort")
     page.follow("eosctl fence", "--yes", shows="1 fenced")
     page.follow("eosctl transactions abort", "--max-transaction-timeout 0 --yes", shows="done")
-    page.type("eosctl transactions lso -b broker:9092 --topic payments", shows="0 partitions are held back")
+    page.type("eosctl transactions lso -b broker:9092 --topic payments", shows="0 of")
     del left_open
 
 

@@ -180,7 +180,7 @@ def test_profile_check_shows_every_step_of_every_client(eosctl, broker, stores, 
         ("librdkafka", "SASL"): "ok",
         ("librdkafka", "ACL"): "failed",
     }
-    assert "User:tool may not Describe on Cluster kafka-cluster" in steps["librdkafka", "ACL"][1]
+    assert "User:tool lacks Describe on cluster kafka-cluster" in steps["librdkafka", "ACL"][1]
     assert code == 1
 
 

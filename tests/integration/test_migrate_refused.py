@@ -206,9 +206,9 @@ class TestMissingAcls:
     @pytest.mark.parametrize(
         ("missing", "told"),
         [
-            ("write", "User:tool may not Write on Topic {0}-target"),
-            ("id", "User:tool may not Write on TransactionalId {0}-stopped-0"),
-            ("source", "User:tool may not"),
+            ("write", "User:tool lacks Write on topic {0}-target"),
+            ("id", "User:tool lacks Write on transactional ID {0}-stopped-0"),
+            ("source", "User:tool lacks"),
         ],
     )
     def test_it_is_named(

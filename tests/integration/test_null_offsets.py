@@ -44,7 +44,7 @@ def connector(home: Home, own: bool, tmp_path: Path) -> Iterator[NumberedConnect
 
 
 def came(connector: NumberedConnector) -> list[int]:
-    """How many numbers of the first source partition readers of committed records have: first sights, and repetitions.
+    """How many numbers of the first source partition read_committed consumers have: first sights, and repetitions.
 
     Only the numbers of this partition have offsets.
     """

@@ -210,7 +210,7 @@ def test_a_missing_acl_names_principal_operation_and_topic(
     config.write_text(sandbox.client_properties("tool"))
     ran = eosctl("offsets", "show", "--command-config", str(config), "--worker-offsets-topic", worker)
     assert ran.exit_code == 5
-    assert f"User:tool may not Describe on Topic {worker}" in ran.stderr
+    assert f"User:tool lacks Describe on topic {worker}" in ran.stderr
 
 
 def test_a_snapshot_shows_what_the_cluster_showed(

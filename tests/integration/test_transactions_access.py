@@ -94,8 +94,8 @@ def test_list_says_that_it_may_not_see_all(site: Sandbox, tool: Tool):
         said = tool("list")
     assert [each["transactional_id"] for each in json.loads(ran.stdout)["data"]["transactions"]] == ["done-0"]
     assert hidden(ran)["may_see_all"] is False
-    assert "User:tool may not Describe on Topic __transaction_state" in hidden(ran)["count"]["skipped"]
-    assert "may not Describe every TransactionalId; brokers leave the others out: how many is unknown" in said.stdout
+    assert "User:tool lacks Describe on topic __transaction_state" in hidden(ran)["count"]["skipped"]
+    assert "lacks Describe on some transactional IDs, and brokers leave them out: how many is unknown" in said.stdout
 
 
 def test_list_counts_what_it_may_not_see_where_it_may_read_the_transaction_log(site: Sandbox, tool: Tool):
@@ -103,7 +103,7 @@ def test_list_counts_what_it_may_not_see_where_it_may_read_the_transaction_log(s
         site, (IDS, "done-", PREFIXED, DESCRIBE, ALLOW), (TOPICS, "__transaction_state", LITERAL, READ, ALLOW)
     ):
         assert hidden(tool("list", "-o", "json"))["count"] == 2
-        assert "brokers leave the others out: 2 IDs" in tool("list").stdout
+        assert "brokers leave them out: 2 IDs" in tool("list").stdout
 
 
 def test_list_is_certain_where_all_ids_and_the_acls_may_be_seen(site: Sandbox, tool: Tool):
@@ -117,7 +117,7 @@ def test_hanging_refuses_to_judge_where_ids_are_hidden(site: Sandbox, tool: Tool
     with granted(site, ALL_TOPICS):
         ran = tool("hanging", "--max-transaction-timeout", "0")
     assert ran.exit_code == 5
-    assert "User:tool may not Describe on TransactionalId *" in ran.stderr
+    assert "User:tool lacks Describe on transactional ID *" in ran.stderr
     assert "would look as if it hung" in ran.stderr
 
 
@@ -144,7 +144,7 @@ def test_producers_names_the_topic_that_may_not_be_read(site: Sandbox, tool: Too
     with granted(site, (TOPICS, "orders", LITERAL, DESCRIBE, ALLOW)):
         ran = tool("producers", "orders")
     assert ran.exit_code == 5
-    assert "User:tool may not Read on Topic orders" in ran.stderr
+    assert "User:tool lacks Read on topic orders" in ran.stderr
 
 
 def test_describe_shows_what_it_may_and_ends_as_not_authorised(site: Sandbox, tool: Tool):
@@ -153,7 +153,7 @@ def test_describe_shows_what_it_may_and_ends_as_not_authorised(site: Sandbox, to
     assert ran.exit_code == 5
     rows = {each["transactional_id"]: each for each in json.loads(ran.stdout)["data"]["transactions"]}
     assert rows["done-0"]["state"] == "CompleteCommit"
-    assert rows["live-0"]["error"] == "User:tool may not Describe on TransactionalId live-0"
+    assert rows["live-0"]["error"] == "User:tool lacks Describe on transactional ID live-0"
 
 
 def test_log_names_the_topic_that_may_not_be_read(site: Sandbox, tool: Tool):
@@ -171,7 +171,7 @@ def test_abort_names_the_right_on_the_cluster_and_changes_nothing_without_it(sit
         (hung,) = rows
         ran = tool("abort", *where, hung["producer_id"], "--yes")
         assert ran.exit_code == 5
-        assert "User:tool may not Alter (brokers before 3.8: ClusterAction) on Cluster kafka-cluster" in ran.stderr
+        assert "User:tool lacks Alter (brokers before 3.8: ClusterAction) on cluster kafka-cluster" in ran.stderr
         still = json.loads(tool("hanging", "--max-transaction-timeout", "0", "-o", "json").stdout)["data"][
             "transactions"
         ]

@@ -221,8 +221,8 @@ def test_the_last_stable_offset_is_told_with_who_holds_it(stage: Stage, eosctl: 
 
 def test_watching_draws_and_answers_with_the_last_look(stage: Stage, eosctl: Eosctl):
     ran = eosctl("transactions", "lso", "-b", stage.servers, "--watch", "0.05", "--looks", "3")
-    assert ran.stderr.count("partitions are held back") == 2
-    assert ran.stdout.count("partitions are held back") == 1
+    assert ran.stderr.count("partitions blocked") == 2
+    assert ran.stdout.count("partitions blocked") == 1
 
 
 def test_what_its_coordinator_is_ending_is_waited_for(stage: Stage, eosctl: Eosctl):

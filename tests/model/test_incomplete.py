@@ -12,7 +12,7 @@ from eosctl.model.topics import TopicFacts
 from eosctl.render.document import INCOMPLETE, Document
 from tests.fake_cluster import FakeCluster
 
-DENIED = Skipped("User:a may not Read on Topic t", Cause.DENIED)
+DENIED = Skipped("User:a lacks Read on topic t", Cause.DENIED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +65,7 @@ def test_what_a_noun_lacks_is_found_in_its_fields_and_members():
 def test_a_document_names_what_it_lacks_and_that_it_is_incomplete():
     coverage = lacking(Unread("t", DENIED.reason, DENIED.cause), Unread("u", "no -b was given", Cause.NOT_ASKED))
     shown = Document("k", {"rows": []}, notes=("note",)).with_unread(coverage, complete=False)
-    assert shown.notes == ("note", "not read: t: User:a may not Read on Topic t", INCOMPLETE)
+    assert shown.notes == ("note", "not read: t: User:a lacks Read on topic t", INCOMPLETE)
     assert shown.data["complete"] is False
     assert shown.data["unread"] == [
         {"what": "t", "reason": DENIED.reason},

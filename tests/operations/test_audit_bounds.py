@@ -76,7 +76,7 @@ def test_what_hides_transactional_ids_leaves_holders_and_open_transactions_unrea
     silent = listed(unanswered={2: "broker 2 did not answer"})
     plan = read_bounds(cluster(access=hidden, transactional_ids=silent), SCOPE)
     assert isinstance(plan.open, Skipped)
-    assert (plan.open.cause, "TransactionalId" in plan.open.reason) == (Cause.DENIED, True)
+    assert (plan.open.cause, "transactional ID" in plan.open.reason) == (Cause.DENIED, True)
     assert plan.holders == Skipped("broker 2 did not answer")
     assert [(each.what, each.cause) for each in plan.gaps.unread] == [
         ("holders of producer IDs", Cause.UNREACHABLE),
@@ -103,4 +103,4 @@ def test_without_record_batches_topics_are_unread_and_nothing_bounds_them():
 
 def test_a_topic_that_does_not_exist_is_an_error():
     with pytest.raises(UsageError, match="topic rows does not exist"):
-        read_bounds(cluster(topics={}), SCOPE)
+        read_bounds(cluster(topics={}, topic_names=frozenset()), SCOPE)

@@ -7,12 +7,14 @@ import pytest
 from eosctl.errors import Refused, Unreachable, UsageError
 from eosctl.model.fencing import FencingRequest
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
+from eosctl.model.profile import Profile
 from eosctl.model.skipped import Skipped
 from eosctl.model.snapshot import ClusterFacts, ConfigTopicLog
 from eosctl.model.transactions import ListedTransactions, TransactionDescription, TransactionListing, TransactionState
 from eosctl.operations.fencing import fence, read_and_plan
 from tests.fake_cluster import FakeCluster
 from tests.operations.conversation import Conversation, session_on
+from tests.operations.test_offsets import config_topic
 
 PLACE = TopicPartition("orders", 0)
 
@@ -82,6 +84,16 @@ def test_connectors_cannot_be_fenced_where_the_config_topic_cannot_be_read() -> 
         read_and_plan(session, FencingRequest(connectors=("orders",)), "connect-configs")
 
 
+def test_a_connector_that_the_config_topic_does_not_mention_leads_to_the_one_like_it() -> None:
+    known = cluster(config_topic=config_topic(orders={}))
+    with pytest.raises(UsageError) as caught:
+        read_and_plan(session_on(known, Conversation(), group_id="g"), FencingRequest(connectors=("ordrs",)), "configs")
+    assert (caught.value.message, caught.value.hint) == (
+        "the config topic does not mention connector ordrs",
+        "did you mean orders?",
+    )
+
+
 def growing(*answers: ListedTransactions) -> Callable[[], ListedTransactions]:
     remaining = iter(answers)
     return lambda: next(remaining)
@@ -92,8 +104,16 @@ def test_a_plan_that_changed_while_a_person_was_asked_is_not_carried_out() -> No
     session = session_on(cluster(transactional_ids=growing(listed("a-0"), listed("a-0", "a-1"))), said)
     with pytest.raises(Refused, match="the plan changed while you were asked"):
         fence(session, FencingRequest(prefixes=("a-",)), None, "connect-configs", said.show)
-    assert said.said == ["Fence 1 transactional IDs?"]
+    assert said.said == ["Fence 1 transactional ID (cluster fake)?"]
     assert [each.transactional_ids for each in said.shown] == [{"a-0"}]
+
+
+def test_the_question_names_cluster_and_profile() -> None:
+    said = Conversation(agrees=False)
+    session = session_on(cluster(), said, profile=Profile("production", "config.yaml"))
+    with pytest.raises(Refused, match="not confirmed"):
+        fence(session, FencingRequest(prefixes=("a-",)), None, "connect-configs", said.show)
+    assert said.said == ["Fence 2 transactional IDs (cluster fake, profile production)?"]
 
 
 def test_nothing_named_is_a_usage_error() -> None:

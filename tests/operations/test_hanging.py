@@ -108,7 +108,7 @@ def test_an_id_whose_coordinator_does_not_answer_is_undecided_and_others_are_jud
 
 def test_nothing_is_judged_where_ids_are_hidden():
     reader = cluster([active()], access=TransactionalIdAccess(("live-…",), None))
-    with pytest.raises(NotAuthorized, match="User:test may not Describe on TransactionalId"):
+    with pytest.raises(NotAuthorized, match="User:test lacks Describe on transactional ID"):
         find_hanging(reader, ALL)
 
 

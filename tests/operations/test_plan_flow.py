@@ -70,7 +70,7 @@ def test_a_plan_is_shown_before_the_question_and_nothing_is_kept_without_a_yes(s
     said = Conversation(agrees=False)
     with pytest.raises(Refused, match="not confirmed"):
         ran(session_on(FakeCluster(), said, **AT), said, FINE)
-    assert (said.shown, said.said, state.exists()) == ([FINE], ["Apply 1 step?"], False)
+    assert (said.shown, said.said, state.exists()) == ([FINE], ["Apply 1 step (cluster fake)?"], False)
 
 
 def test_a_plan_file_is_written_and_said_and_nothing_is_asked(tmp_path: Path) -> None:

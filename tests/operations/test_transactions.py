@@ -17,6 +17,7 @@ from eosctl.operations.transactions import (
     list_transactions,
 )
 from eosctl.sources.saved_cluster import SavedCluster
+from tests.operations.test_offsets import config_topic
 from tests.operations.transactions import HERE, THERE, active, cluster, described
 
 DENIED = NotAuthorized(principal="User:test", operation="Describe", resource="TransactionalId a")
@@ -35,8 +36,17 @@ def test_hidden_ids_are_counted_in_the_transaction_log():
     reader = cluster(listed={"a": 9}, answers={"a": described("a")}, access=hides, logged_ids=lambda: 4)
     found = list_transactions(reader, Selection(), "c")
     assert found.hidden == HiddenIds(may_see_all=False, count=3, uncertain=None)
-    assert "brokers leave the others out: 3 IDs" in found.notes[0]
+    assert "brokers leave them out: 3 IDs" in found.notes[0]
     assert exit_code(found) == 3
+
+
+def test_an_owner_that_is_no_connector_leads_to_the_one_like_it():
+    reader = cluster(group_id="g", config_topic=config_topic(orders={}), listed={}, answers={}, groups={})
+    assert (
+        "no connector is called ordrs; did you mean orders?"
+        in list_transactions(reader, Selection(owner="ordrs"), "configs").notes
+    )
+    assert not any("called" in note for note in list_transactions(reader, Selection(owner="orders"), "configs").notes)
 
 
 def test_a_filtered_list_does_not_say_how_many_are_hidden():

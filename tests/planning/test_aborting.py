@@ -131,4 +131,4 @@ def test_the_precondition_is_looked_at_again_at_the_moment_of_writing(now, force
 def test_an_abort_cannot_be_undone_and_the_undo_says_so():
     planned = plan_abort(WISH, [hanging(opened())], NOW, "cluster")
     (step,) = undo_plan(planned.plan).steps
-    assert "cannot be taken back" in step.step.instruction
+    assert "cannot be rolled back" in step.step.instruction

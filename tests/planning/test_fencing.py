@@ -134,12 +134,12 @@ def test_a_task_of_another_group_with_the_same_id_is_refused() -> None:
 
 
 def test_a_group_of_which_nothing_is_known_speaks_against_the_ids_that_may_be_its() -> None:
-    denied = LiveOwners(unknown={"g-orders": Skipped("User:a may not Describe on Group g-orders")})
+    denied = LiveOwners(unknown={"g-orders": Skipped("User:a lacks Describe on group g-orders")})
     request = FencingRequest(("g-orders-old-0", "g-orders-1"))
     result = plan(request, described(*request.transactional_ids), denied)
     assert [each.message for each in result.objections] == [
         "whether a task of Connect group g-orders has g-orders-old-0 is unknown: "
-        "User:a may not Describe on Group g-orders"
+        "User:a lacks Describe on group g-orders"
     ]
     assert plan(replace(request, force=True), described(*request.transactional_ids), denied).objections == ()
 

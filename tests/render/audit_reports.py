@@ -283,7 +283,7 @@ RICH_FINDINGS = (
         audit.HANGING_TRANSACTION,
         Severity.WARNING,
         "invoices-cdc-2",
-        "the transaction of producer 9917 has been open for 5 hours; readers of committed records stand still",
+        "the transaction of producer 9917 has been open for 5 hours; read_committed consumers are stalled",
         "`eosctl transactions abort --topic invoices-cdc --partition 2`",
         {"topic": "invoices-cdc", "partition": 2, "start_offset": 88977, "producer_id": 9917},
     ),

@@ -12,7 +12,7 @@ def printing(*lines: str, code: int = 0) -> list[str]:
     return [sys.executable, "-c", f"print({chr(10).join(lines)!r}); raise SystemExit({code})"]
 
 
-def test_every_tenth_jar_is_told() -> None:
+def test_every_tenth_jar_is_reported() -> None:
     told: list[str] = []
     run_resolver(
         printing(*(f"[SUCCESSFUL ] x-{n}.jar" for n in range(25)), "[SUCCESSFUL ] x.pom"), "[SUCCESSFUL ]", told.append
@@ -26,7 +26,7 @@ def test_a_failure_shows_the_end_of_the_output() -> None:
     assert failure.value.hint == "check the network and that this version was released"
 
 
-def test_an_unknown_certificate_is_told_with_its_cure() -> None:
+def test_an_unknown_certificate_is_reported_with_its_fix() -> None:
     with pytest.raises(ConfigError) as failure:
         run_resolver(printing("SSLHandshakeException: PKIX path building failed", code=1), "x", print)
     assert "JAVA_TOOL_OPTIONS=-Djavax.net.ssl.trustStore" in str(failure.value.hint)
@@ -63,3 +63,9 @@ def test_an_artifact_that_could_not_be_asked_for_is_not_called_missing() -> None
     with pytest.raises(ConfigError) as caught:
         run_resolver(printing(printed, code=1), "never", lambda _: None)
     assert caught.value.hint == "check the network and that this version was released"
+
+
+def test_colours_of_maven_do_not_reach_the_message() -> None:
+    with pytest.raises(ConfigError) as failure:
+        run_resolver(printing("[\x1b[1;31mERROR\x1b[m] \x1b[33mno such version\x1b[0m", code=1), "x", print)
+    assert failure.value.message == "jars could not be fetched:\n[ERROR] no such version"

@@ -144,7 +144,7 @@ def test_reading_without_an_acl_names_principal_operation_and_topic(sandbox, fre
     name = fresh_name("denied")
     create_topic(sandbox.bootstrap_servers, name)
     denied = client_properties(command_config=sandbox.client_properties("tool"))
-    with Wire(denied) as wire, pytest.raises(NotAuthorized, match=f"User:tool may not Describe on Topic {name}"):
+    with Wire(denied) as wire, pytest.raises(NotAuthorized, match=f"User:tool lacks Describe on topic {name}"):
         list(read_log(wire, TopicPartition(name, 0)))
 
 

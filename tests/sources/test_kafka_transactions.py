@@ -124,7 +124,7 @@ def test_an_id_without_an_acl_is_distinct_from_one_that_nobody_knows(sandbox, fr
         )
     error = described[denied]
     assert isinstance(error, NotAuthorized)
-    assert str(error) == f"User:tool may not Describe on TransactionalId {denied}"
+    assert str(error) == f"User:tool lacks Describe on transactional ID {denied}"
 
 
 def test_reading_with_describe_only_names_the_missing_read(sandbox, fresh_name):
@@ -132,7 +132,7 @@ def test_reading_with_describe_only_names_the_missing_read(sandbox, fresh_name):
     create_topic(sandbox.bootstrap_servers, name)
     topic = MixedTopic(sandbox.bootstrap_servers, name)
     topic.write(topic.producer())
-    message = f"User:tool may not Read on Topic {name}"
+    message = f"User:tool lacks Read on topic {name}"
 
     def refusal(wire):
         with pytest.raises(NotAuthorized) as caught:
@@ -165,5 +165,5 @@ def test_configs_that_may_not_be_read_are_skipped_with_the_reason(sandbox, fresh
     name = fresh_name("hidden")
     create_topic(sandbox.bootstrap_servers, name)
     with tool(sandbox) as wire:
-        assert topic_settings(wire, name) == Skipped(f"User:tool may not DescribeConfigs on Topic {name}")
-        assert max_transaction_timeout_ms(wire) == Skipped("User:tool may not DescribeConfigs on Cluster kafka-cluster")
+        assert topic_settings(wire, name) == Skipped(f"User:tool lacks DescribeConfigs on topic {name}")
+        assert max_transaction_timeout_ms(wire) == Skipped("User:tool lacks DescribeConfigs on cluster kafka-cluster")

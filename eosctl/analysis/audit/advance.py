@@ -1,4 +1,4 @@
-"""Whether a source offset lies behind the one before it, as far as its kind of source or its numbers tell.
+"""Whether a source offset lies behind the one before it, as far as its kind of source or its numbers show.
 
 Where both have the members of one of Debezium's connectors, and their key those of its source partitions, its order is
 it (see `analysis.positions`). A member that is called `lsn` alone is no sign of Debezium. Otherwise:

@@ -110,7 +110,7 @@ class Evidence:
 
     @cached_property
     def sessions(self) -> tuple[ProducerSession, ...]:
-        """Each session once: where it began in an offsets topic, whose times are the producer's; else elsewhere."""
+        """Each session once: where it began in an offsets topic, whose times are the producer's, or elsewhere."""
         first: dict[tuple[int, int], ProducerSession] = {}
         for each in sorted(self.appearances, key=self._first_in_offsets):
             first.setdefault((each.producer_id, each.producer_epoch), each)

@@ -66,7 +66,7 @@ KEY_WORDS: Final[Mapping[str, Words]] = {
     KeyAnomalyKind.REPEATED: Words(
         audit.OFFSET_REPEATED,
         "{n} source offset{s} {was} committed again together with data, by another producer session: records were "
-        "read again, or the offset tells no position",
+        "read again, or the offset shows no position",
     ),
     KeyAnomalyKind.NOT_TAKEN_OVER: Words(
         audit.OFFSET_NOT_TAKEN_OVER,

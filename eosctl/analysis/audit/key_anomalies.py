@@ -42,7 +42,7 @@ class Placed(NamedTuple):
 def trouble_at(
     kind: KeyAnomalyKind, key: ReadKey, place: TopicPartition, at: Write, before: str, after: str
 ) -> KeyAnomaly:
-    """An anomaly at a write, with what was there before and after, as `shown` tells it."""
+    """An anomaly at a write, with what was there before and after, as `shown` writes it."""
     return KeyAnomaly(
         kind.value, key.connector, place.topic, place.partition, at.offset, at.timestamp, key.text, before, after
     )

@@ -7,14 +7,14 @@
    somebody wished, its transaction and the config topic show later (see `key_resolution`).
 5. A repeat by another producer session is a sign that records were read again if its transaction carried data; without
    data it is what a restart without news, a heartbeat, a REST call or a copy writes. It stays a suspicion until that is
-   known. It is no sign where one session repeats a value, too: such offsets tell no position (those of MirrorMaker's
+   known. It is no sign where one session repeats a value, too: such offsets show no position (those of MirrorMaker's
    heartbeats and checkpoints are always 0, some connectors give many records one offset).
 6. A plain write after the key's first transactional one. Not in the worker's topic beside a connector's own one: there
    the worker writes a plain copy of every offset (see `store_changes`); those are no setbacks either.
 7. A producer that came back within its session after another one had written: a zombie. What came back with another
    epoch is one only if no session began with an epoch in between (see `sessions`). None is who only went on after a
    plain write or a setback of somebody else, which are reported by themselves: nobody took its source partition over.
-8. No write is a setback against a plain one that rule 6 reports: plain writes do not tell apart two tasks that ran at
+8. No write is a setback against a plain one that rule 6 reports: plain writes do not distinguish two tasks that ran at
    once, of which the one writes an older offset behind the other's.
 9. Writes of the same key in another partition of the topic are held against it, too (see `misplaced_keys`).
 10. In another store, a key has to begin where it was in the one before (see `store_changes`).

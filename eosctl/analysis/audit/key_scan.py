@@ -2,10 +2,10 @@
 
 1. The raw bytes of a key are its identity. Aborted records never get here.
 2. A write after which a number is lower and none is higher than in the write before it is a setback.
-3. A write of the value that is there already is a repeat. Sessions are not known yet, so the judgement tells what of it
+3. A write of the value that is there already is a repeat. Sessions are not known yet, so the judgement shows what of it
    is a task that began and did not go on from there.
 4. A producer that writes a key again after another producer did is a return. It is a zombie's if no session of it began
-   in between: certain where its epoch is the same, else the judgement decides. The first of both are kept.
+   in between: certain where its epoch is the same, otherwise the judgement decides. The first of both are kept.
 5. A record outside any transaction is plain; those after the key's first transactional record are counted apart.
 6. Runs are kept of the keys that `tracked` is true of (see `key_runs`).
 """
@@ -142,7 +142,7 @@ class KeyScan:
                 slot.runs = list(thinned(slot.runs))
 
     def _compare(self, slot: _Slot, entry: Entry, value: bytes, writer: BatchWriter) -> None:
-        """Rule 2, where bytes alone do not tell."""
+        """Rule 2, where bytes alone do not show."""
         before = slot.entry.value
         if before is not None and value != before:
             was = slot.fields if slot.decoded is before else self._fields(before)

@@ -69,7 +69,7 @@ def _gaps(log: PartitionLog, evidence: Evidence) -> Iterator[Finding]:
 def _expired_output(log: PartitionLog, start: int, named: list[str], evidence: Evidence) -> Finding:
     """Retention deletes whole segments, in time. DeleteRecords cuts inside a batch, too, or what is younger than that.
 
-    Of what is gone and was committed with offsets, these tell the time.
+    Of what is gone and was committed with offsets, these show the time.
     """
     kept = evidence.topics[log.topic].retention_ms
     since = None if kept is None else -1 if kept < 0 else evidence.plan.as_of - kept
@@ -105,7 +105,7 @@ def _plain_data(log: PartitionLog, evidence: Evidence) -> Iterator[Finding]:
     since = min(
         (each.first_transactional or 0 for each in evidence.keys.connectors if each.connector in named), default=0
     )
-    # Offsets tell better than timestamps, which may be the source's: where transactions were seen here, from them on.
+    # Offsets are more exact than timestamps, which may be the source's: from them on, where transactions were seen.
     begun = [each.first_offset for each in log.settled.producers if each.records > each.plain_records]
     upgraded = max((each.upgraded or -1 for each in evidence.keys.connectors if each.connector in named), default=-1)
     for producer in log.settled.producers if named else ():
@@ -191,5 +191,5 @@ def _hanging_words(each: OpenAtPlan, owners: Sequence[str], group_id: str | None
         whose += f", of {group}{shapes}"
     return (
         f"the transaction of producer ID {each.producer_id} ({whose}) that is open from offset {each.start_offset} "
-        f"will never end ({each.reason}): read_committed readers stand still there"
+        f"will never end ({each.reason}): read_committed consumers are stalled there"
     )

@@ -7,7 +7,7 @@
    a connector's own topic it writes a plain copy of every offset to its own.
 3. The copy may itself be that first write: the same value, in a transaction without data. Data are known later, so
    such a write is a suspicion until then.
-4. In one topic offsets tell what came first, between topics timestamps do. Only the beginnings of runs are compared:
+4. In one topic offsets show what came first, between topics timestamps do. Only the beginnings of runs are compared:
    hours of writes lie between those of two stores, or a stop and a start at least.
 5. A plain write in the worker's topic is such a copy if the connector committed to its own one then.
 6. Where plain writes that are no copies came between in the worker's topic, the connector was back there while

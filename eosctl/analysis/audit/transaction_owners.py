@@ -4,7 +4,7 @@
    those that write to the topic, too: whose they are is the question.
 2. Data without offsets concern nobody where no connector is known to write. By a producer that is none of a connector's
    tasks they are another writer's, if a transactional ID held the producer ID that no task of a known connector has.
-   Else the writer is unknown.
+   Otherwise the writer is unknown.
 3. Committed in one partition and aborted in another by another writer: not what is audited here.
 """
 
@@ -44,7 +44,7 @@ class Owners(NamedTuple):
     others: frozenset[int] = frozenset()
 
     def of(self, kind: AnomalyKind, producer_id: int, topic: str) -> tuple[str, ...]:
-        """The connectors concerned: those of the producer, else, of data without offsets, those of the topic."""
+        """The connectors concerned: those of the producer, otherwise, of data without offsets, those of the topic."""
         users = self.topics.get(topic, ()) if kind in _OF_TOPIC else ()
         return self.producers.get(producer_id) or users
 

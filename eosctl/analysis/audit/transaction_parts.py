@@ -6,7 +6,7 @@
    epoch: parts with the same epoch of data are one transaction.
 3. Under versions 0 and 1 all transactions of a session share an epoch, and one follows the other: parts whose markers
    were written within TOGETHER_MS are one transaction, unless they lie in the same partition.
-4. Where the transaction log was read, it tells better than the clock which of those are one (see `logged_parts`).
+4. Where the transaction log was read, it is more exact than the clock which of those are one (see `logged_parts`).
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -29,7 +29,7 @@ class Writers(NamedTuple):
 def find_writers(
     plan: AuditPlan, keys: KeySummary, config: ConfigSummary, earlier: Iterable[TransactionalIdHolder] = ()
 ) -> Writers:
-    """As far as offsets, the coordinators now, and `earlier` holders tell."""
+    """As far as offsets, the coordinators now, and `earlier` holders show."""
     named = _names(plan, keys, config)
     names = KnownNames.of({} if plan.group_id is None else {plan.group_id: named})
     held: dict[int, set[str]] = {}

@@ -98,7 +98,7 @@ SNAPSHOT_UNCLEAR: Final = FindingKind(
     name="snapshot-unclear",
     title="snapshot interrupted, in a form that is not known",
     severity=Severity.WARNING,
-    cause="The source offset tells that a snapshot had not ended, and nothing that is known as a position.",
+    cause="The source offset shows that a snapshot had not ended, and nothing that is known as a position.",
     fix="compare the records of both transactions in the output (`data` of the finding)",
     source="Debezium's snapshot offsets",
     commands=("audit",),
@@ -149,7 +149,7 @@ HANGING_TRANSACTION: Final = FindingKind(
     name="hanging-transaction",
     title="hanging transaction",
     severity=Severity.ERROR,
-    cause="It is open, and no coordinator will ever end it: read_committed readers stop there.",
+    cause="It is open, and no coordinator will ever end it: read_committed consumers stop there.",
     fix="`eosctl transactions hanging --topic <topic>` shows it, `eosctl transactions abort --topic <topic> "
     "--partition <partition>` ends it",
     source="KIP-664",

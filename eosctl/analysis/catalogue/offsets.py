@@ -152,8 +152,8 @@ OPEN_TRANSACTION: Final = FindingKind(
     cause="Tasks of workers that are enabled, and all tasks whose offsets topic is their own, read committed, and wait "
     "for an open transaction before they start. While no worker is enabled, nobody waits for one in the workers' "
     "topic, and it is an info.",
-    fix="nothing, if it is a commit in progress: look again; else find its transactional ID and fence it with `eosctl "
-    "fence`, or let transaction.timeout.ms pass",
+    fix="look again: a commit in progress ends by itself. If it does not, find its transactional ID and fence it with "
+    "`eosctl fence`, or let transaction.timeout.ms pass",
     source="KIP-618; KafkaBasedLog.readToLogEnd",
     commands=("offsets show",),
 )

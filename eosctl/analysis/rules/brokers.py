@@ -38,7 +38,7 @@ def _untold(evidence: Evidence) -> Iterable[Skipped]:
 
 
 def _not_told(node: int, key: str) -> Skipped:
-    return Skipped(f"broker {node} does not tell its {key}")
+    return Skipped(f"broker {node} does not report its {key}")
 
 
 def _unusable(evidence: Evidence) -> Iterator[Finding | Skipped]:

@@ -118,7 +118,7 @@ def _limit(evidence: Evidence) -> Iterator[Finding | Skipped]:
         if isinstance(settings, Skipped):
             yield settings
         elif MAX_TIMEOUT not in settings:
-            yield Skipped(f"broker {node} does not tell its {MAX_TIMEOUT}")
+            yield Skipped(f"broker {node} does not report its {MAX_TIMEOUT}")
         elif (limit := whole_number(settings[MAX_TIMEOUT], MAX_TIMEOUT)) < FENCING_TIMEOUT_MS:
             message = (
                 f"{MAX_TIMEOUT} is {settings[MAX_TIMEOUT]}; workers fence with a timeout of {FENCING_TIMEOUT_MS} ms, "

@@ -50,7 +50,7 @@ def _unnamed(evidence: Evidence) -> Iterator[Finding | Skipped]:
     given = {place_of(url) for url in evidence.workers}
     for member in evidence.group.members:
         if member.url is None:
-            yield Skipped(f"member {member.member_id} of the group does not tell its address")
+            yield Skipped(f"member {member.member_id} of the group does not report its address")
         elif place_of(member.url) not in given:
             message = f"the group has a member at {member.url} that is not among the given workers"
             cure = f"add --connect-url {member.url.rstrip('/')}: nothing is known about this worker"

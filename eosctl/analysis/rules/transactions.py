@@ -103,7 +103,7 @@ def _overdue(evidence: Evidence) -> Iterator[Finding | Skipped]:
             message = (
                 f"its transaction is {each.state.value} {late_ms // 1000} s after its timeout of {each.timeout_ms} "
                 f"ms: readers "
-                "of its partitions stand still"
+                "of its partitions are stalled"
             )
             cure = f"eosctl fence --transactional-id {name}"
             if each.state is not TransactionState.ONGOING:
@@ -163,7 +163,7 @@ def _expirations(evidence: Evidence) -> tuple[list[int], list[Skipped]]:
     reported = [each for each in brokers.values() if not isinstance(each, Skipped)]
     known = [whole_number(each[EXPIRATION], EXPIRATION) for each in reported if EXPIRATION in each]
     silent = [each for each in brokers.values() if isinstance(each, Skipped)]
-    return known, silent if known or silent else [Skipped(f"no broker tells its {EXPIRATION}")]
+    return known, silent if known or silent else [Skipped(f"no broker reports its {EXPIRATION}")]
 
 
 def _collision(evidence: Evidence) -> Iterator[Finding]:

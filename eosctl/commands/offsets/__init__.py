@@ -14,7 +14,7 @@ for command in (show, export, diff, restore):
 
 @app.callback()
 def offsets() -> None:
-    """Show where source connectors are and where they will begin, keep it, and compare.
+    """Show, export, compare and restore source offsets.
 
     Use it before and after anything that touches offsets: an offsets topic of a connector's own, a rename, a move to
     another group or cluster, a change of exactly.once.source.support. Only restore writes to Kafka.

@@ -39,7 +39,7 @@ def diff(
     rename_to: NameInB = None,
     rename_map: NamesInB = None,
 ) -> int:
-    """Compare offsets: the cluster now, a snapshot, or files that were exported.
+    """Compare the offsets of a cluster, a snapshot or exported files.
 
     Use it to see what a change did, or whether two clusters stand at the same place. The exit code is 1 if anything
     differs. An export file is of the connector that it is named after, or of the one --connector. A connector that was

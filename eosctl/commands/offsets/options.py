@@ -31,12 +31,12 @@ ExactlyOnce: TypeAlias = Annotated[
     typer.Option(
         metavar="|".join(SourceSupport),
         envvar="EOSCTL_EXACTLY_ONCE",
-        help="The workers' exactly.once.source.support; else that of --worker-config, else the workers are asked.",
+        help="The workers' exactly.once.source.support; or that of --worker-config, or the workers are asked.",
     ),
 ]
 WorkerVersion: TypeAlias = Annotated[
     str | None,
-    typer.Option(metavar="VERSION", help="The workers' version; else they are asked, else 4.3."),
+    typer.Option(metavar="VERSION", help="The workers' version; otherwise they are asked, then 4.3."),
 ]
 WorkerServers: TypeAlias = Annotated[
     str | None,

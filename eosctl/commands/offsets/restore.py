@@ -38,12 +38,12 @@ def restore(
     plan_file: PlanFile = None,
     config_topic: ConfigTopic = "connect-configs",
 ) -> int:
-    """Put a connector's offsets back to those of an export file.
+    """Restore a connector's offsets from an export file.
 
     Use it to go back to a position that was exported before, or to set one by hand. Source partitions are found by
     what they say, and the bytes of their keys in the topic are written again. An offset of null deletes; partitions
     that the file does not name keep theirs. A partition that the topic lacks is written if the order of its members is
-    known, from the connector's other keys, or else, with --create-keys, from the file. As with migrate-offsets the
+    known, from the connector's other keys, or, with --create-keys, from the file. As with migrate-offsets the
     connector must be STOPPED, nothing may have changed meanwhile, all is written in one transaction, and there is an
     undo file.
 

@@ -26,11 +26,11 @@ def show(
     request: "OffsetsRequest",
     tombstones: Tombstones = False,
 ) -> int:
-    """Show every source offset: in each store, the one Kafka will use, and the one KIP-618 promises.
+    """Show source offsets by store, and which one Kafka will use.
 
     Use it before a connector starts again, and above all after giving it an offsets topic of its own: Kafka does not
     look into the worker's topic then, whatever KIP-618 says. Connectors that no longer exist are shown too. Connectors
-    and their configs come from --connect-url, else from the config topic; no worker has to run.
+    and their configs come from --connect-url, otherwise from the config topic; no worker has to run.
 
     Examples:
       eosctl offsets show -b broker:9092 --connect-url http://worker:8083

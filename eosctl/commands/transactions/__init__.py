@@ -15,7 +15,7 @@ app = typer.Typer()
 
 @app.callback()
 def transactions() -> None:
-    """See all transactions of the cluster with their owners, and end those that hang.
+    """List transactions with their owners, and abort hanging ones.
 
     Kafka's own tool looks at one broker or one topic at a time and knows no owners (KIP-664).
     """

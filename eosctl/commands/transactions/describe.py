@@ -10,7 +10,7 @@ from eosctl.render.views.transactions import view_descriptions
 from eosctl.shell.answering import answer
 from eosctl.shell.options import GlobalOptions, reading
 
-DescribedIds: TypeAlias = Annotated[list[str], typer.Argument(metavar="ID...", help="The transactional IDs.")]
+DescribedIds: TypeAlias = Annotated[list[str], typer.Argument(metavar="ID", help="The transactional IDs.")]
 
 
 @reading
@@ -19,7 +19,7 @@ def describe(
     transactional_ids: DescribedIds,
     config_topic: ConfigTopic = "connect-configs",
 ) -> int:
-    """Describe transactional IDs: state, producer, partitions of the open transaction, owner.
+    """Describe transactional IDs and their open transactions.
 
     Use it when you know the ID, from an error or a listing. An ID that no coordinator knows was never used, or was idle
     for transactional.id.expiration.ms and is forgotten; the exit code is 1 then.

@@ -28,9 +28,9 @@ def hanging(
     config_topic: ConfigTopic = "connect-configs",
     worker_offsets_topic: WorkerOffsetsTopic = None,
 ) -> int:
-    """Find hanging transactions: open in a partition, and no coordinator will end them.
+    """Find hanging transactions, which no coordinator will end.
 
-    Use it when readers of committed records do not advance, when connectors do not start although their workers run, or
+    Use it when read_committed consumers do not advance, when connectors do not start although their workers run, or
     from cron: the exit code is 1 where something hangs. All topics of the cluster are searched, internal ones too, by
     the rule of KIP-664: a transaction hangs where it is older than any transaction may be, and its coordinator does not
     know the producer or has no such partition in its transaction. Each is shown with what it holds back, who may wait,
@@ -51,7 +51,7 @@ def hanging(
       EPOCH             its epoch
       START-OFFSET      where the transaction begins
       OPEN_S            since its last batch
-      HELD-BACK         offsets that readers of committed records do not see
+      HELD-BACK         offsets that read_committed consumers do not see
       TRANSACTIONAL-ID  the ID that holds the producer ID; - where none does
       OWNER             who uses it, or the shape of its name
       REASON            why it hangs

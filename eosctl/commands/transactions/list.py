@@ -41,7 +41,7 @@ def list_(
     owner: OwnerName = None,
     config_topic: ConfigTopic = "connect-configs",
 ) -> int:
-    """List every transactional ID, with its transaction and its owner.
+    """List transactional IDs with their transactions and owners.
 
     Use it to see which producers write in transactions, how long each transaction has been open, and whose it is.
     Owners are known by --group-id and the connectors in its config topic and at --connect-url; where an ID can be read

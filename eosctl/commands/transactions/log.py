@@ -12,7 +12,7 @@ from eosctl.shell.answering import answer
 from eosctl.shell.options import GlobalOptions, reading
 
 LoggedIds: TypeAlias = Annotated[
-    list[str] | None, typer.Argument(metavar="[ID]...", help="Only these; all if none is named.")
+    list[str] | None, typer.Argument(metavar="ID", help="Only these; all if none is named.")
 ]
 LogHistory: TypeAlias = Annotated[bool, typer.Option("--history", help="Show every record and what happened by it.")]
 SegmentFiles: TypeAlias = Annotated[
@@ -37,7 +37,7 @@ def log(
     expiration_ms: ExpirationMs = None,
     config_topic: ConfigTopic = "connect-configs",
 ) -> int:
-    """Read the transaction log, __transaction_state, as its bytes lie there.
+    """Read the transaction log, __transaction_state.
 
     Use it to see what became of a transactional ID: who initialised it when, which transactions it made, who aborted
     them; which partition and broker coordinate it; and which IDs are about to be forgotten because their producers are

@@ -1,4 +1,4 @@
-"""`eosctl transactions lso`: how far readers of committed records come."""
+"""`eosctl transactions lso`: how far read_committed consumers come."""
 
 from typing import Annotated, TypeAlias
 
@@ -28,10 +28,10 @@ def lso(
     looks: Looks = None,
     config_topic: ConfigTopic = "connect-configs",
 ) -> int:
-    """Show how far readers of committed records come, and who keeps them from the rest.
+    """Show the last stable offsets, and what holds them back.
 
-    Use it when such readers lag although records arrive: they end at the last stable offset, where the first open
-    transaction begins. Without a topic, all partitions of the cluster that are held back are shown. --watch draws on
+    Use it when read_committed consumers lag although records arrive: they end at the last stable offset, where the
+    first open transaction begins. Without a topic, all blocked partitions of the cluster are shown. --watch draws on
     the terminal, and the last look is the answer.
 
     Examples:
@@ -43,7 +43,7 @@ def lso(
       TOPIC           the topic
       PARTITION       the partition
       LOG-START       its first offset
-      LAST-STABLE     the last stable offset: where readers of committed records end
+      LAST-STABLE     the last stable offset: where read_committed consumers end
       HIGH-WATERMARK  where its records end
       HELD-BACK       offsets between the two
       HELD_S          since the first of them was written

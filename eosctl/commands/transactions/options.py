@@ -10,7 +10,5 @@ Partitions: TypeAlias = Annotated[
         "--topic", metavar="TOPIC[:PARTITION,…]", help="Only these partitions. May be repeated.", show_default=False
     ),
 ]
-NamedPartitions: TypeAlias = Annotated[
-    list[str] | None, typer.Argument(metavar="[TOPIC[:PARTITION,…]]...", hidden=True)
-]
+NamedPartitions: TypeAlias = Annotated[list[str] | None, typer.Argument(metavar="TOPIC[:PARTITION,…]", hidden=True)]
 """The same as positional arguments, as they were written before --topic."""

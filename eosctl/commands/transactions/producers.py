@@ -15,7 +15,7 @@ def producers(
     topic: Partitions = None,
     config_topic: ConfigTopic = "connect-configs",
 ) -> int:
-    """Show the producers that partitions remember, and the transactions open there.
+    """List the producers of partitions, and their open transactions.
 
     Use it to see who wrote to a partition recently, under which producer ID and epoch, and what is open. A leader
     forgets an idle producer after producer.id.expiration.ms (1 day). Needs Read on the topics.

@@ -15,6 +15,7 @@ from eosctl.model.acl_plan import same_cluster
 from eosctl.model.client_properties import HIDDEN, Property
 from eosctl.model.client_roles import ConnectCluster, ConnectorConfig, WorkerConfig
 from eosctl.model.connectors import ConnectorState
+from eosctl.model.near_names import did_you_mean
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.operations.session import Session
 from eosctl.sources.files import read_text
@@ -125,7 +126,7 @@ def _known_connectors(
 def _with_active_topics(
     session: Session, known: Mapping[str, ConnectorConfig], inputs: AclInputs
 ) -> dict[str, ConnectorConfig]:
-    """Source connectors whose output topics nobody named and no config tells, with those that Connect saw (KIP-558)."""
+    """Source connectors whose output topics nobody named and no config names, with those that Connect saw (KIP-558)."""
     named = {text.rpartition("=")[0] for text in inputs.topics}
     untold = [
         name
@@ -221,7 +222,11 @@ def _selected(clusters: tuple[ConnectCluster, ...], names: Sequence[str]) -> tup
     if unknown:
         raise UsageError(
             f"connector {', '.join(unknown)} is not known",
-            hint="give its config with --connector-config, or --connect-url, or -b and the right config topic",
+            hint=did_you_mean(
+                unknown[0],
+                known,
+                "give its config with --connector-config, or --connect-url, or -b and the right config topic",
+            ),
         )
     return tuple(_with_only(cluster, names) for cluster in clusters)
 
@@ -240,7 +245,7 @@ def _with_topics(clusters: tuple[ConnectCluster, ...], topics: Sequence[str]) ->
         if not equals or not topic or name not in known:
             raise UsageError(
                 f"--topic {text} does not begin with a connector that is known, and =",
-                hint="for example --topic orders=orders.eu, or --topic orders='orders.*' for a prefix",
+                hint=did_you_mean(name, known, "an example: --topic orders=orders.eu, or --topic orders='orders.*'"),
             )
         named.setdefault(name, []).append(topic)
     return tuple(

@@ -5,9 +5,10 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from eosctl.codecs.audit_states import read_offsets_key
-from eosctl.errors import EosctlError, Unreachable, UsageError
+from eosctl.errors import EosctlError, Unreachable
 from eosctl.model.audit import AuditedTopic, AuditPlan, OpenAtPlan, PartitionBounds, TopicRole, TransactionalIdHolder
 from eosctl.model.names import TopicPartition
+from eosctl.model.near_names import no_such_topic
 from eosctl.model.producers import ActiveProducer
 from eosctl.model.skipped import Cause, Skipped
 from eosctl.model.topics import PartitionOffsets, TopicDescription
@@ -39,6 +40,9 @@ def read_bounds(reader: ClusterReader, scope: AuditScope) -> AuditPlan:
     Describe is missing.
     """
     described = reader.topics([each.name for each in scope.topics], [CLEANUP_POLICY, RETENTION_MS, RETENTION_BYTES])
+    missing = next((each.name for each in scope.topics if each.name not in described), None)
+    if missing is not None:
+        raise no_such_topic(missing, reader.topic_names())
     places = list(_partitions(scope.topics, described))
     found = reader.bounds(places)
     offsets = [found[place] for place in places if place in found]
@@ -64,8 +68,6 @@ def read_bounds(reader: ClusterReader, scope: AuditScope) -> AuditPlan:
 
 def _partitions(topics: Iterable[AuditedTopic], described: Mapping[str, TopicDescription]) -> Iterator[TopicPartition]:
     for topic in topics:
-        if topic.name not in described:
-            raise UsageError(f"topic {topic.name} does not exist", hint="is this the right cluster?")
         yield from (TopicPartition(topic.name, index) for index in range(described[topic.name].partitions))
 
 

@@ -1,4 +1,4 @@
-"""An audit that goes on where the last one of its job ended: its report and how far it came are kept as one."""
+"""An audit that resumes where the last one of its job ended: its report and how far it came are kept as one."""
 
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping

@@ -9,6 +9,7 @@ from eosctl.model.acls import PatternType
 from eosctl.model.audit import AuditedTopic, TopicRole
 from eosctl.model.client_properties import Property
 from eosctl.model.client_roles import ConnectorConfig
+from eosctl.model.near_names import did_you_mean, no_such_topic
 from eosctl.model.offset_stores import WorkerSettings
 from eosctl.model.skipped import Cause, Skipped
 from eosctl.operations.audit.bounds import guess_role
@@ -29,6 +30,7 @@ class FoundTopics:
         version = worker_version(reader, self._request.worker_version).version
         worker = worker_settings(reader, self._request, version)
         self._connectors = source_connectors(reader, self._request, version)
+        self._require_connectors()
         self._existing = self._reader.topic_names()
         self._add_internal(worker, request.offsets_topics)
         self._add_named(request.topics)
@@ -43,6 +45,22 @@ class FoundTopics:
         """The source connectors that exist, by name."""
         configs = self._connectors.configs
         return configs if isinstance(configs, Skipped) else tuple(sorted(configs))
+
+    def _require_connectors(self) -> None:
+        """Refuse a name that no connector has or had: an audit of it would find nothing.
+
+        Only the config topic knows connectors that were deleted: where it was not read, no name is refused.
+        """
+        configs = self._connectors.configs
+        mentioned = self._connectors.named
+        if isinstance(configs, Skipped) or not mentioned:
+            return
+        for name in self._request.connectors:
+            if name not in configs and name not in mentioned:
+                hint = did_you_mean(name, {*configs, *mentioned}, "without --connector, all connectors are audited")
+                raise UsageError(
+                    f"connector {name} does not exist, and the config topic does not mention it", hint=hint
+                )
 
     def _add(self, name: str, role: TopicRole, connectors: Iterable[str] = (), *, own: bool = False) -> None:
         known = self._topics.get(name)
@@ -81,7 +99,7 @@ class FoundTopics:
             if name in self._topics and self._topics[name].role is not TopicRole.OUTPUT:
                 continue
             if name not in self._existing:
-                raise UsageError(f"topic {name} does not exist", hint="is this the right cluster?")
+                raise no_such_topic(name, self._existing)
             self._add(name, self._role(name), written.get(name, self._request.connectors))
         for name, connectors in sorted(written.items()):
             if not named:

@@ -68,7 +68,7 @@ def without_brokers(evidence: Evidence, reason: Skipped) -> Evidence:
 
 
 def topics_of(request: EvidenceRequest, known: Evidence, offsets_topic: str | None) -> dict[str, str]:
-    """Name of each internal topic: the user's, else that of a worker's file, else the reader's, else the samples'."""
+    """Name of each internal topic: the user's, or that of a worker's file, or the reader's, or the samples'."""
     keys = {"config": "config.storage.topic", "offsets": "offset.storage.topic", "status": "status.storage.topic"}
     names = ROLES if offsets_topic is None else {**ROLES, "offsets": offsets_topic}
     return {
@@ -110,7 +110,7 @@ def offsets_request(known: Evidence, topics: Mapping[str, str], version: KafkaVe
 
 
 def group_id_of(given: str | None, files: Mapping[str, Mapping[str, str]] | Skipped) -> str | Skipped:
-    """The group that is given, else the one that all files name; Skipped where there is neither."""
+    """The group that is given, otherwise the one that all files name; Skipped where there is neither."""
     named = {each["group.id"] for each in files.values() if "group.id" in each} if isinstance(files, Mapping) else set()
     if given is not None:
         return given
@@ -120,7 +120,7 @@ def group_id_of(given: str | None, files: Mapping[str, Mapping[str, str]] | Skip
 def worker_files_of(
     request: EvidenceRequest, workers: Mapping[str, WorkerEvidence | Skipped] | Skipped
 ) -> Mapping[str, Mapping[str, str]] | Skipped:
-    """Each file's settings, by the address of the worker that advertises what the file says, else by its path."""
+    """Each file's settings, by the address of the worker that advertises what the file says, otherwise by its path."""
     if not request.worker_files:
         return NO_FILES
     urls = {} if isinstance(workers, Skipped) else {place_of(url): url for url in workers}

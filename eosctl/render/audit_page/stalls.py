@@ -1,4 +1,4 @@
-"""Where the last stable offset stood still: transactions that were open for long."""
+"""Where the last stable offset did not move: transactions that were open for long."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -30,9 +30,9 @@ def stalls_figure(report: AuditReport) -> Figure:
     return Figure(
         key="stalls",
         short="Stalls",
-        title="Where the last stable offset stood still",
+        title="Where the last stable offset did not move",
         caption=(
-            "Behind the first record of an open transaction, readers of committed records get nothing. "
+            "Behind the first record of an open transaction, read_committed consumers get nothing. "
             "Beginnings are the records' times, which MirrorSource takes from the source."
         ),
         summary=f"{counted(len(order), 'transaction')} open for long, {still_open:,} of them still open.",

@@ -27,7 +27,7 @@ def transaction_figures(report: AuditReport) -> tuple[Figure, Figure]:
         _histogram(
             ("durations", "Durations"),
             "Duration of a transaction",
-            "From a transaction's first batch to its marker: as long as that, readers of committed records wait.",
+            "From a transaction's first batch to its marker: as long as that, read_committed consumers wait.",
             [(each, each.durations) for each in order],
             duration_words,
         ),

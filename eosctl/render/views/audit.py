@@ -62,10 +62,10 @@ TRANSACTIONS: Final = Table(
         figure("COMMITTED", "committed", "transactions that were committed"),
         figure("ABORTED", "aborted", "transactions that were aborted"),
         figure("RECORDS", "records", "records in them"),
-        figure("P50", "median_records", "half of them have no more records than that"),
-        figure("P99", "p99_records", "99 in 100 have no more records than that"),
-        figure("P50_MS", "median_ms", "half of them took no longer than that"),
-        figure("P99_MS", "p99_ms", "99 in 100 took no longer than that"),
+        figure("P50", "median_records", "half of them have at most that many records"),
+        figure("P99", "p99_records", "99% of them have at most that many records"),
+        figure("P50_MS", "median_ms", "half of them took at most that long"),
+        figure("P99_MS", "p99_ms", "99% of them took at most that long"),
     ),
     title="Transactions",
     empty="no transactions",
@@ -75,12 +75,12 @@ STALLS: Final = Table(
     (
         Column("TOPIC", "topic", "the topic"),
         figure("PARTITION", "partition", "the partition"),
-        figure("OFFSET", "start_offset", "where the last stable offset stood still"),
+        figure("OFFSET", "start_offset", "where the last stable offset did not move"),
         Column("TIME", "from_time", "since when, UTC"),
         figure("HELD_S", "held_s", "for how long; until the audit, where the transaction is still open"),
         Column("BY", "by", "whose transaction was open"),
     ),
-    title="The last stable offset stood still",
+    title="The last stable offset did not move",
 )
 
 

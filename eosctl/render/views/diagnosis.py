@@ -24,7 +24,7 @@ WORKERS = Table(
 UNKNOWN = Table(
     "unknown",
     (
-        Column("RULE", "id", "the rule that cannot tell"),
+        Column("RULE", "id", "the rule that cannot decide"),
         Column("QUESTION", "question", "what it asks"),
         Column("REASON", "reason", "what could not be read"),
     ),

@@ -32,7 +32,7 @@ PLAN_TABLE = Table(
         figure("PRODUCER-ID", "before.producer_id", "the producer that holds the ID now"),
         figure("EPOCH", "before.producer_epoch", "its epoch; fencing raises it"),
         figure("PARTITIONS", "before.partitions", "partitions in its open transaction"),
-        Column("OWNER", "owner", "who uses the ID, as far as the group ID and the config topic tell"),
+        Column("OWNER", "owner", "who uses the ID, as far as the group ID and the config topic show"),
         Column("EFFECT", "effect", "what fencing it does"),
     ),
     empty="nothing to fence",

@@ -30,7 +30,7 @@ HANGING = Table(
         figure("EPOCH", "producer_epoch", "its epoch"),
         figure("START-OFFSET", "start_offset", "where the transaction begins"),
         figure("OPEN_S", "open_s", "since its last batch"),
-        figure("HELD-BACK", "held_back", "offsets that read_committed readers do not see"),
+        figure("HELD-BACK", "held_back", "offsets that read_committed consumers do not see"),
         Column("TRANSACTIONAL-ID", "transactional_id", "the ID that holds the producer ID"),
         Column("OWNER", "owner", "who uses it"),
         Column("REASON", "reason", "why it hangs"),

@@ -1,9 +1,8 @@
-"""Last stable offsets: how far readers of committed records come, and who keeps them from the rest."""
+"""Last stable offsets: how far read_committed consumers come, and who keeps them from the rest."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from eosctl.model.counts import counted
 from eosctl.model.hanging import OpenTransaction
 from eosctl.model.last_stable import LastStableOffsets, PartitionStability
 from eosctl.model.times import rfc3339
@@ -17,14 +16,14 @@ PARTITIONS = Table(
         Column("TOPIC", "topic", "the topic"),
         figure("PARTITION", "partition", "the partition"),
         figure("LOG-START", "log_start_offset", "its first offset"),
-        figure("LAST-STABLE", "last_stable_offset", "where readers of committed records end"),
+        figure("LAST-STABLE", "last_stable_offset", "where read_committed consumers end"),
         figure("HIGH-WATERMARK", "high_watermark", "where its records end"),
         figure("HELD-BACK", "held_back", "offsets between the two"),
         figure("HELD_S", "held_s", "since the first of them was written"),
         Column("STATE", "state", "of the transaction that holds it back", tones={"unknown": Tone.WARN}),
         Column("BY", "by", "who holds it back"),
     ),
-    empty="nothing is held back",
+    empty="no partition is blocked",
 )
 
 
@@ -42,7 +41,7 @@ def view_stability(found: LastStableOffsets) -> Document:
             "not_searched": [str(each) for each in found.not_searched],
         },
         blocks=(PARTITIONS,),
-        prose=(f"{counted(len(held), 'partition is', 'partitions are')} held back, {found.free:,} not.",),
+        prose=(f"{len(held):,} of {len(held) + found.free:,} partitions blocked",),
         notes=(*unseen(found.not_searched), *found.notes),
     )
 

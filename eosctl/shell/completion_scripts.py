@@ -1,4 +1,4 @@
-"""Completion scripts for bash, zsh and fish. All they do is hand the line to eosctl and show what it offers.
+"""Completion scripts for bash, zsh and fish. All they do is pass the line to eosctl and show what it offers.
 
 Names come from a cluster, so none is ever evaluated: bash and zsh quote them, fish does so itself.
 """
@@ -54,5 +54,8 @@ end
 complete --command eosctl --no-files --arguments "(__eosctl_complete)"
 """
 
-SCRIPTS: Final = {"eosctl.bash": BASH, "_eosctl": ZSH, "eosctl.fish": FISH}
-"""By file name; `{generated}` stands for the notice at their head."""
+SCRIPTS: Final = {"bash": BASH, "zsh": ZSH, "fish": FISH}
+"""By shell; `{generated}` stands for the notice at their head."""
+
+FILES: Final = {"eosctl.bash": BASH, "_eosctl": ZSH, "eosctl.fish": FISH}
+"""By the name of the file where the shell looks for it."""
