@@ -6,7 +6,8 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from eosctl.model.audit import AuditPlan
-from eosctl.model.report import Answer, Finding, any_counts
+from eosctl.model.earlier_audit import EarlierAudit
+from eosctl.model.report import SEVERITIES, Answer, Finding
 
 
 class AuditVerdict(StrEnum):
@@ -134,7 +135,10 @@ class Stall(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AuditReport(Answer):
-    """The whole answer of an audit. The same ranges give the same report, whatever engine read them."""
+    """The whole answer of an audit. The same ranges give the same report, whatever engine read them.
+
+    earlier is the last run of the same job in the ledger; None where there was none.
+    """
 
     plan: AuditPlan
     connectors: tuple[ConnectorVerdict, ...]
@@ -145,6 +149,7 @@ class AuditReport(Answer):
     epochs: tuple[EpochPoint, ...] = ()
     growth: tuple[Growth, ...] = ()
     stalls: tuple[Stall, ...] = ()
+    earlier: EarlierAudit | None = None
 
     @property
     def verdict(self) -> AuditVerdict:
@@ -155,9 +160,23 @@ class AuditReport(Answer):
         return AuditVerdict.HELD if found == {AuditVerdict.HELD} else AuditVerdict.CANNOT_TELL
 
     @property
-    def found(self) -> bool:
-        """Whether a finding counts, or exactly-once did not hold for a connector."""
-        return any_counts(self.findings) or self.verdict is AuditVerdict.BROKEN
+    def reported(self) -> tuple[Finding, ...]:
+        """The findings, the worst first."""
+        return tuple(sorted(self.findings, key=lambda each: SEVERITIES.index(each.severity)))
+
+    @property
+    def newly_broken(self) -> frozenset[str]:
+        """Connectors for which exactly-once did not hold, and of which that was not known."""
+        broken = frozenset(each.name for each in self.connectors if each.verdict is AuditVerdict.BROKEN)
+        return broken if self.earlier is None else broken - self.earlier.broken
+
+    def is_new(self, finding: Finding) -> bool | None:
+        """Whether the last run had not found as much, or one of its connectors is broken only now."""
+        if self.earlier is None:
+            return None
+        named = finding.evidence.get("connectors")
+        concerned = isinstance(named, list | tuple) and not self.newly_broken.isdisjoint(named)
+        return concerned or not self.earlier.has(finding)
 
     @property
     def complete(self) -> bool:

@@ -13,6 +13,7 @@ from eosctl.render.document import Align, Tone
 
 GAP: Final = 2
 NARROWEST: Final = 12
+HEADING: Final = "bold"
 STYLES: Final = {Tone.GOOD: "green", Tone.BAD: "bold red", Tone.WARN: "yellow", Tone.FAINT: "dim"}
 
 

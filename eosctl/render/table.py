@@ -5,15 +5,11 @@ whose columns cannot share the width legibly is drawn one row at a time, a line 
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Final
 
 from eosctl.render.cells import cell, escape_controls
 from eosctl.render.document import Align, Column, Document, Fields, Findings, Table, Tone, Tree, is_skipped, look_up
-from eosctl.render.layout import Page, columns_across, fit, fold, rows_of_lines
-
-SEVERITIES: Final = {"error": Tone.BAD, "warning": Tone.WARN, "info": Tone.FAINT}
-HEADING: Final = "bold"
-INDENT: Final = "  "
+from eosctl.render.findings import findings_lines
+from eosctl.render.layout import HEADING, Page, columns_across, fit, fold, rows_of_lines
 
 
 def table(document: Document, page: Page) -> str:
@@ -38,7 +34,7 @@ def _block(document: Document, block: Table | Fields | Findings, page: Page) -> 
         case Fields():
             yield from _fields(look_up(document.data, block.at), block.columns, page)
         case Findings():
-            yield from _findings(look_up(document.data, block.rows), block, page)
+            yield from findings_lines(document.data, block, page)
 
 
 def _table(rows: Tree, block: Table, page: Page) -> Iterator[str]:
@@ -74,49 +70,6 @@ def _fields(value: Tree, columns: tuple[Column, ...], page: Page) -> Iterator[st
         right = columns_across(text) if room is None else room
         cells, styles = [column.header, text], [HEADING, column.tones.get(text)]
         yield from rows_of_lines(cells, styles, [left, right], [Align.LEFT, Align.LEFT], page)
-
-
-def _findings(rows: Tree, block: Findings, page: Page) -> Iterator[str]:
-    if not isinstance(rows, list) or not rows:
-        yield page.paint(block.empty, Tone.GOOD)
-        return
-    room = None if page.width is None else max(page.width - len(INDENT), 20)
-    for number, row in enumerate(rows):
-        if number:
-            yield ""
-        severity, finding_id, name, subject, message, cure = (
-            cell(look_up(row, path)) for path in ("severity", "id", "name", "subject", "message", "cure")
-        )
-        level = page.paint(severity, SEVERITIES.get(severity))
-        yield f"{level} {page.paint(finding_id, HEADING)} {page.paint(name, HEADING)} {subject}"
-        yield from (INDENT + line for line in fold(message, room))
-        if block.evidence:
-            yield from (
-                INDENT + line for reported in _evidence(look_up(row, "evidence")) for line in fold(reported, room)
-            )
-        if cure not in {"-", '""'}:
-            yield from (INDENT + line for line in fold(f"cure: {cure}", room))
-
-
-def _evidence(evidence: Tree) -> Iterator[str]:
-    """Figures in one line, then a line for each object of a list: the places where something was seen."""
-    if not isinstance(evidence, dict):
-        return
-    lists = {name: value for name, value in evidence.items() if _is_list_of_objects(value)}
-    figures = {name: value for name, value in evidence.items() if name not in lists}
-    if figures:
-        yield f"evidence: {_figures(figures)}"
-    for name, places in lists.items():
-        assert isinstance(places, list)
-        yield from (f"{escape_controls(name)}: {_figures(place)}" for place in places if isinstance(place, dict))
-
-
-def _is_list_of_objects(value: Tree) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(each, dict) for each in value)
-
-
-def _figures(named: dict[str, Tree]) -> str:
-    return ", ".join(f"{escape_controls(name)} {cell(value)}" for name, value in named.items())
 
 
 def _reasons(document: Document) -> Iterable[str]:

@@ -18,6 +18,7 @@ def answer(options: "GlobalOptions", result: A, view: "Callable[[A], Document | 
     from eosctl.render.document import Document, lacking
     from eosctl.render.formats import Output
 
+    result = result.under(options.triage)
     shown = view(result)
     if isinstance(shown, Document):
         shown = shown.with_unread(result.coverage, complete=result.complete)

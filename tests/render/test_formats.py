@@ -55,6 +55,8 @@ DOCUMENT = Document(
                 "message": "the task count record says 2, but there are 3 task configs",
                 "cure": "restart the connector",
                 "evidence": {},
+                "waiver": None,
+                "new": None,
             }
         ],
     },

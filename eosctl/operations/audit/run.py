@@ -49,6 +49,7 @@ def run_and_report(session: Session, request: AuditRequest, formats: ReportForma
         report = auditor.run(auditor.plan(), nothing_carried).report
     else:
         report = run_incrementally(auditor, open_job_ledger(request.store), request.job, formats.json)
+    report = report.under(session.options.triage)
     if request.report is not None:
         write_atomic_file(request.report, formats.page(report))
     if request.export is not None:

@@ -19,7 +19,7 @@ from eosctl.render.audit_page.names import NONE, duration_words, named_words, sh
 from eosctl.render.audit_page.stalls import stalls_figure
 from eosctl.render.audit_page.timeline import timeline_figure
 from eosctl.render.audit_page.transactions import transaction_figures
-from eosctl.render.views.audit import SEVEREST_FIRST, connector_rows, range_row, statistics_row, summary
+from eosctl.render.views.audit import connector_rows, range_row, statistics_row, summary
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -75,9 +75,7 @@ def _facts(report: AuditReport) -> dict[str, Any]:
         "summary": summary(report),
         "verdicts": [(each, verdicts[each]) for each in ("broken", "cannot-tell", "held")],
         "connectors": connector_rows(report),
-        "findings": [
-            _finding(each) for each in sorted(report.findings, key=lambda each: SEVEREST_FIRST[each.severity])
-        ],
+        "findings": [_finding(each) for each in report.reported],
         "severities": Counter(each.severity.value for each in report.findings),
         "ranges": [range_row(each) for each in report.ranges],
         "transactions": [statistics_row(each) for each in report.transactions],

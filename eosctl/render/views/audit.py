@@ -16,11 +16,10 @@ from eosctl.model.audit_report import (
 )
 from eosctl.model.counts import counted
 from eosctl.model.histograms import quantile
-from eosctl.model.report import Severity
 from eosctl.model.times import rfc3339
 from eosctl.render.document import Column, Document, Findings, Rows, Table, Tone, figure
 from eosctl.render.views.audit_plan import plan_data
-from eosctl.render.views.report import finding_rows
+from eosctl.render.views.report import findings_of
 
 VERDICT_TONES: Final = {
     AuditVerdict.HELD.value: Tone.GOOD,
@@ -28,7 +27,6 @@ VERDICT_TONES: Final = {
     AuditVerdict.CANNOT_TELL.value: Tone.WARN,
 }
 WORST_FIRST: Final = {AuditVerdict.BROKEN: 0, AuditVerdict.CANNOT_TELL: 1, AuditVerdict.HELD: 2}
-SEVEREST_FIRST: Final = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
 
 CONNECTORS: Final = Table(
     "connectors",
@@ -95,7 +93,10 @@ def view_audit(report: AuditReport) -> Document:
         data={
             "verdict": report.verdict.value,
             "connectors": connector_rows(report),
-            "findings": finding_rows(sorted(report.findings, key=lambda each: SEVEREST_FIRST[each.severity])),
+            **findings_of(report),
+            "compared_with": None
+            if report.earlier is None
+            else {"run_number": report.earlier.run_number, "as_of": report.earlier.as_of},
             "ranges": [range_row(each) for each in report.ranges],
             "transactions": [statistics_row(each) for each in report.transactions],
             "stalls": stalls,
@@ -124,7 +125,17 @@ def summary(report: AuditReport) -> str:
     if not count:
         return f"No connector was judged; {read}."
     said = ", ".join(f"{count[each]:,} {each.value}" for each in WORST_FIRST if count[each])
-    return f"Exactly-once, by connector: {said}; {read}."
+    return f"Exactly-once, by connector: {said}; {read}.{_since(report)}"
+
+
+def _since(report: AuditReport) -> str:
+    """How many findings that count are new since the run before, where there was one."""
+    if report.earlier is None:
+        return ""
+    counting = [each for each in report.findings if each.counts]
+    new = sum(report.is_new(each) is not False for each in counting)
+    since = f"run {report.earlier.run_number} ({report.earlier.as_of})"
+    return f" New since {since}: {new:,} of {counted(len(counting), 'error or warning', 'errors and warnings')}."
 
 
 def connector_rows(report: AuditReport) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from eosctl.model.rules import Diagnosis, RuleAnswer
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import rfc3339
 from eosctl.render.document import Column, Document, Findings, Table, Tone
-from eosctl.render.views.report import finding_rows
+from eosctl.render.views.report import findings_of
 
 WORKERS = Table(
     "workers",
@@ -43,7 +43,7 @@ def view_diagnosis(diagnosis: Diagnosis) -> Document:
         data={
             "group_id": evidence.group_id,
             "verdict": diagnosis.verdict,
-            "findings": finding_rows(diagnosis.findings),
+            **findings_of(diagnosis),
             "workers": worker_rows(evidence),
             "unknown": unknown,
             "rules": [_rule_row(answer) for answer in diagnosis.answers],
@@ -82,7 +82,7 @@ def _unknown_rows(answer: RuleAnswer) -> Iterator[dict[str, Any]]:
 
 
 def _summary(diagnosis: Diagnosis) -> str:
-    counts = {severity: sum(each.severity is severity for each in diagnosis.findings) for severity in Severity}
+    counts = {severity: sum(each.severity is severity for each in diagnosis.reported) for severity in Severity}
     unknown = sum(bool(answer.cannot_tell) for answer in diagnosis.answers)
     found = ", ".join(f"{counts[each]} {each.value}{'s' if counts[each] != 1 else ''}" for each in list(Severity)[:2])
     rules = f"{len(diagnosis.answers)} rules: {found}, {counts[Severity.INFO]} info"

@@ -8,7 +8,7 @@ from eosctl.model.inspection import InspectedConfigTopic, InspectedConnector, In
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import rfc3339
 from eosctl.render.document import Column, Document, Findings, Table, Tone, figure
-from eosctl.render.views.report import finding_rows
+from eosctl.render.views.report import findings_of
 
 CONNECTORS = Table(
     "connectors",
@@ -65,7 +65,7 @@ def view_inspection(inspected: InspectedConfigTopic) -> Document:
                 "offset": state.session_key.offset,
             },
             "connectors": [connector_row(each) for each in inspection.connectors],
-            "findings": finding_rows(inspection.findings),
+            **findings_of(inspected),
             "skipped": {name: each.reason for name, each in inspection.skipped.items()},
         },
         blocks=(CONNECTORS, Findings()),

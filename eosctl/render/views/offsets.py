@@ -12,7 +12,7 @@ from eosctl.model.offsets import MalformedValue, OffsetsTopic
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import rfc3339
 from eosctl.render.document import Column, Document, Findings, Rows, Table, figure
-from eosctl.render.views.report import finding_rows
+from eosctl.render.views.report import findings_of
 
 OFFSETS = Table(
     "offsets",
@@ -59,7 +59,7 @@ def view_offsets(report: OffsetsReport, *, tombstones: bool = False) -> Document
             "topics": [_topic(place, topic) for place, topic in report.topics.items()],
             "offsets": Rows(offset_row(merged) for _, merged in shown),
             "connectors": [_connector(each) for each in report.connectors],
-            "findings": finding_rows(report.findings),
+            **findings_of(report),
             "tombstones_left_out": hidden,
             "skipped": {name: each.reason for name, each in report.skipped.items()},
         },

@@ -13,7 +13,7 @@ from eosctl.model.transaction_log import (
     TransactionLogValue,
 )
 from eosctl.render.document import Column, Document, Findings, Table, figure
-from eosctl.render.views.report import finding_rows
+from eosctl.render.views.report import findings_of
 from eosctl.render.views.transactions import STATE_TONES, owner_fields
 
 IDS = Table(
@@ -120,7 +120,7 @@ def view_transaction_log(found: TransactionLogReport) -> Document:
         data={
             "transactional_ids": [_id_row(name, each, found) for name, each in sorted(log.ids.items())],
             "records": log.records,
-            "findings": finding_rows(found.findings),
+            **findings_of(found),
         },
         blocks=(IDS, Findings()),
         prose=(
