@@ -6,7 +6,7 @@ from typing import Final
 from eosctl.model.counts import counted
 from eosctl.render.cells import cell, escape_controls
 from eosctl.render.document import Findings, Tone, Tree, look_up
-from eosctl.render.layout import HEADING, Page, fold
+from eosctl.render.layout import HEADING, Page, first_of, fold, more_words
 
 SEVERITIES: Final = {"error": Tone.BAD, "warning": Tone.WARN, "info": Tone.FAINT}
 INDENT: Final = "  "
@@ -59,13 +59,16 @@ def _group_lines(group: Group, block: Findings, page: Page) -> Iterator[str]:
     subject = _text(group[0], "subject") if len(group) == 1 else f"({len(group):,})"
     yield f"{level} {page.paint(finding_id, HEADING)} {page.paint(name, HEADING)} {subject}"
     cures = {_text(row, "cure") for row in group}
-    for row in group:
+    shown = group if page.width is None else list(first_of(group, block.most))
+    for row in shown:
         message = _text(row, "message")
         yield from _folded(message if len(group) == 1 else f"{_text(row, 'subject')}: {message}", page)
         for line in _evidence(look_up(row, "evidence")) if block.evidence else ():
             yield from _folded(line, page)
         if len(cures) > 1:
             yield from _cure_lines(_text(row, "cure"), page)
+    if len(shown) < len(group):
+        yield from _folded(more_words(len(group) - len(shown)), page, Tone.FAINT)
     if len(cures) == 1:
         yield from _cure_lines(_text(group[0], "cure"), page)
     yield from _waiver_lines(look_up(group[0], "waiver"), page)

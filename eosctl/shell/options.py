@@ -27,6 +27,7 @@ from eosctl.shell.defaults import WORKER_CONFIG, require_named, with_profile, wi
 from eosctl.shell.shared_options import (
     CONNECTION_OPTIONS,
     FINDING_OPTIONS,
+    LIST_OPTIONS,
     OUTPUT_OPTIONS,
     SAFETY_OPTIONS,
     SNAPSHOT_OPTIONS,
@@ -72,12 +73,13 @@ def connecting(command: Callable[Concatenate[GlobalOptions, P], int | None]) -> 
 
 def reading(command: Callable[Concatenate[GlobalOptions, P], int | None]) -> Command[...]:
     """A command that reads, from the cluster or from a snapshot."""
-    return _sharing(command, (*CONNECTION_OPTIONS, *SNAPSHOT_OPTIONS, *OUTPUT_OPTIONS))
+    return _sharing(command, (*CONNECTION_OPTIONS, *SNAPSHOT_OPTIONS, *OUTPUT_OPTIONS, *LIST_OPTIONS))
 
 
 def judging(command: Callable[Concatenate[GlobalOptions, P], int | None]) -> Command[...]:
     """A command that reads, and reports findings."""
-    return _sharing(command, (*CONNECTION_OPTIONS, *SNAPSHOT_OPTIONS, *FINDING_OPTIONS, *OUTPUT_OPTIONS))
+    shared = (*CONNECTION_OPTIONS, *SNAPSHOT_OPTIONS, *FINDING_OPTIONS, *OUTPUT_OPTIONS, *LIST_OPTIONS)
+    return _sharing(command, shared)
 
 
 def writing(command: Callable[Concatenate[GlobalOptions, P], int | None]) -> Command[...]:
@@ -124,6 +126,8 @@ def global_options(holder: ConsoleHolder, values: Mapping[str, Any]) -> GlobalOp
         colour=ColourChoice.NEVER if values["no_color"] else values["color"],
         quiet=values["quiet"],
         verbosity=values["verbose"],
+        sort=values.get("sort"),
+        limit=values.get("limit"),
     )
     return GlobalOptions(
         console=holder.console_for(output_options),

@@ -97,12 +97,20 @@ FINDING_OPTIONS: Final = (
         "[default: warning; upgrade-check: what blocks the step]")),
 )  # fmt: skip
 
+LIST_OPTIONS: Final = (
+    _parameter("sort", str | None, None, _option(
+        "--sort", metavar="COLUMN", panel=OUTPUT, help="Rows in the order of a column; -COLUMN: backwards.")),
+    _parameter("limit", int | None, None, _option(
+        "--limit", metavar="N", min=0, panel=OUTPUT, help="Only the first rows of the list.")),
+)  # fmt: skip
+
 SHARED_OPTIONS: Final = (
     *CONNECTION_OPTIONS,
     *SNAPSHOT_OPTIONS,
     *SAFETY_OPTIONS,
     *FINDING_OPTIONS,
     *OUTPUT_OPTIONS,
+    *LIST_OPTIONS,
 )
 
 

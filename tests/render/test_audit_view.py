@@ -22,13 +22,18 @@ def lines_at(width: int) -> list[str]:
     return text_of(view_audit(rich_report()), Output.TABLE, Page(width, colour=False)).splitlines()
 
 
-def test_the_answer_leads_and_the_worst_verdict_comes_first():
+VERDICT = "Exactly-once, by connector: 2 broken, 1 cannot-tell, 3 held; 4,458,911 records of 23 partitions were read."
+
+
+def test_the_answer_leads_in_a_pipe_and_comes_last_on_a_terminal():
+    assert lines_at(200)[-1] == VERDICT
+    assert text_of(view_audit(rich_report()), Output.TABLE, PIPED).splitlines()[0] == VERDICT
+
+
+def test_the_worst_verdict_comes_first():
     lines = lines_at(200)
-    assert lines[0] == (
-        "Exactly-once, by connector: 2 broken, 1 cannot-tell, 3 held; 4,458,911 records of 23 partitions were read."
-    )
-    assert lines[2].split() == ["CONNECTOR", "VERDICT", "EVIDENCE", "REASON"]
-    assert [line.split()[:2] for line in lines[3:9]] == [
+    assert lines[0].split() == ["CONNECTOR", "VERDICT", "EVIDENCE", "REASON"]
+    assert [line.split()[:2] for line in lines[1:7]] == [
         ["invoices-cdc", "broken"],
         ["orders-cdc", "broken"],
         ["legacy-import", "cannot-tell"],
@@ -66,7 +71,7 @@ def test_findings_are_ordered_by_severity_and_ranges_follow():
     assert severities == ["error", "error", "error", "warning", "warning", "info"]
     order = [lines.index(title) for title in ("Findings", "Read", "Transactions", "The last stable offset stood still")]
     assert order == sorted(order)
-    assert lines[-1] == "not read: __transaction_state: User:auditor may not READ topic __transaction_state"
+    assert lines[-3] == "not read: __transaction_state: User:auditor may not READ topic __transaction_state"
 
 
 @pytest.mark.parametrize("width", [80, 120, 200])
@@ -76,7 +81,7 @@ def test_no_line_is_wider_than_the_terminal(width):
 
 def test_tables_stay_tables_on_80_columns():
     lines = lines_at(80)
-    assert "TOPIC          PARTITION   FROM      TO  RECORDS  ABORTED  PLAIN  GAPS" in lines
+    assert "TOPIC            PARTITION  FROM      TO  RECORDS  ABORTED  PLAIN  GAPS" in lines
     assert "CONNECTOR         COMMITTED  ABORTED  RECORDS  P50   P99  P50_MS  P99_MS" in lines
 
 

@@ -17,7 +17,7 @@ from eosctl.model.audit_report import (
 from eosctl.model.counts import counted
 from eosctl.model.histograms import quantile
 from eosctl.model.times import rfc3339
-from eosctl.render.document import Column, Document, Findings, Rows, Table, Tone, figure
+from eosctl.render.document import MOST, Column, Document, Findings, Rows, Table, Tone, figure
 from eosctl.render.views.audit_plan import plan_data
 from eosctl.render.views.report import findings_of
 
@@ -51,6 +51,7 @@ RANGES: Final = Table(
         Column("GAPS", "gap_words", "offsets without a batch, by kind"),
     ),
     title="Read",
+    most=MOST,
     empty="nothing was read",
 )
 TRANSACTIONS: Final = Table(
@@ -66,6 +67,7 @@ TRANSACTIONS: Final = Table(
         figure("P99_MS", "p99_ms", "99 in 100 took no longer than that"),
     ),
     title="Transactions",
+    most=MOST,
     empty="no transactions",
 )
 STALLS: Final = Table(
@@ -79,6 +81,7 @@ STALLS: Final = Table(
         Column("BY", "by", "whose transaction was open"),
     ),
     title="The last stable offset stood still",
+    most=MOST,
 )
 
 
@@ -107,12 +110,13 @@ def view_audit(report: AuditReport) -> Document:
         },
         blocks=(
             CONNECTORS,
-            Findings(evidence=True),
+            Findings(evidence=True, most=MOST),
             RANGES,
             *([TRANSACTIONS] if report.transactions else []),
             *([STALLS] if stalls else []),
         ),
         prose=(summary(report),),
+        concludes=True,
         notes=tuple(f"not read: {name}: {each.reason}" for name, each in sorted(plan.unread.items())),
     )
 

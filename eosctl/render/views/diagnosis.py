@@ -8,7 +8,7 @@ from eosctl.model.report import Severity
 from eosctl.model.rules import Diagnosis, RuleAnswer
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import rfc3339
-from eosctl.render.document import Column, Document, Findings, Table, Tone
+from eosctl.render.document import MOST, Column, Document, Findings, Table, Tone
 from eosctl.render.views.report import findings_of
 
 WORKERS = Table(
@@ -19,6 +19,7 @@ WORKERS = Table(
         Column("EXACTLY-ONCE", "exactly_once", "enabled, not enabled, or unknown", tones={"unknown": Tone.WARN}),
     ),
     title="Workers",
+    most=MOST,
     empty="no workers were named",
 )
 UNKNOWN = Table(
@@ -29,6 +30,7 @@ UNKNOWN = Table(
         Column("REASON", "reason", "what could not be read"),
     ),
     title="Cannot tell",
+    most=MOST,
 )
 
 
@@ -48,8 +50,9 @@ def view_diagnosis(diagnosis: Diagnosis) -> Document:
             "unknown": unknown,
             "rules": [_rule_row(answer) for answer in diagnosis.answers],
         },
-        blocks=(Findings(), WORKERS, *([UNKNOWN] if unknown else [])),
+        blocks=(Findings(most=MOST), WORKERS, *([UNKNOWN] if unknown else [])),
         prose=(_summary(diagnosis),),
+        concludes=True,
     )
 
 

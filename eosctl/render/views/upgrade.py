@@ -49,5 +49,6 @@ def view_upgrade(check: UpgradeCheck) -> Document:
             *([STEPS] if check.steps else []),
         ),
         prose=(check.summary,),
+        concludes=True,
         notes=(*(f"cannot tell: {each}" for each in check.unknown), *(f"note: {each}" for each in check.consequences)),
     )
