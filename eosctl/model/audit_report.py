@@ -137,7 +137,8 @@ class Stall(NamedTuple):
 class AuditReport(Answer):
     """The whole answer of an audit. The same ranges give the same report, whatever engine read them.
 
-    earlier is the last run of the same job in the ledger; None where there was none.
+    sinks are connectors in the timeline that write to no topic of Kafka. earlier is the last run of the same job in the
+    ledger; None where there was none.
     """
 
     plan: AuditPlan
@@ -149,6 +150,7 @@ class AuditReport(Answer):
     epochs: tuple[EpochPoint, ...] = ()
     growth: tuple[Growth, ...] = ()
     stalls: tuple[Stall, ...] = ()
+    sinks: tuple[str, ...] = ()
     earlier: EarlierAudit | None = None
 
     @property
@@ -169,6 +171,22 @@ class AuditReport(Answer):
         """Connectors for which exactly-once did not hold, and of which that was not known."""
         broken = frozenset(each.name for each in self.connectors if each.verdict is AuditVerdict.BROKEN)
         return broken if self.earlier is None else broken - self.earlier.broken
+
+    def owner_of(self, stall: Stall) -> str:
+        """Whose transaction kept the last stable offset back: a connector, else who holds the producer ID."""
+        holder = self.plan.transactional_ids.get(stall.producer_id)
+        return stall.connector or (f"producer {stall.producer_id}" if holder is None else f"transactional ID {holder}")
+
+    @property
+    def window(self) -> tuple[int, int] | None:
+        """The timestamps of the first and the last batch that were read, in ms; None where no batch has one."""
+        times = [
+            each
+            for read in self.ranges
+            for each in (read.first_timestamp, read.last_timestamp)
+            if each is not None and each >= 0
+        ]
+        return (min(times), max(times)) if times else None
 
     def is_new(self, finding: Finding) -> bool | None:
         """Whether the last run had not found as much, or one of its connectors is broken only now."""

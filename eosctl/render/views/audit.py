@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
-from eosctl.model.audit import AuditPlan
 from eosctl.model.audit_report import (
     AuditReport,
     AuditVerdict,
@@ -88,7 +87,7 @@ STALLS: Final = Table(
 def view_audit(report: AuditReport) -> Document:
     """Verdicts, findings with evidence and fix, ranges, and statistics; the pictures' figures are in the data too."""
     plan = report.plan
-    stalls = [_stall_row(each, plan) for each in report.stalls]
+    stalls = [_stall_row(each, report) for each in report.stalls]
     return Document(
         kind="audit",
         as_of=rfc3339(plan.as_of),
@@ -103,6 +102,7 @@ def view_audit(report: AuditReport) -> Document:
             "ranges": [range_row(each) for each in report.ranges],
             "transactions": [statistics_row(each) for each in report.transactions],
             "stalls": stalls,
+            "sinks": list(report.sinks),
             "timeline": Rows(each._asdict() for each in report.timeline),
             "epochs": Rows(each._asdict() for each in report.epochs),
             "growth": Rows(_growth_rows(report.growth)),
@@ -202,14 +202,14 @@ def statistics_row(statistics: TransactionStatistics) -> dict[str, Any]:
     }
 
 
-def _stall_row(stall: Stall, plan: AuditPlan) -> dict[str, Any]:
-    until = plan.as_of if stall.until_ms is None else stall.until_ms
+def _stall_row(stall: Stall, report: AuditReport) -> dict[str, Any]:
+    until = report.plan.as_of if stall.until_ms is None else stall.until_ms
     return {
         **stall._asdict(),
         "open": stall.until_ms is None,
         "from_time": time_of(stall.from_ms),
         "until_time": time_of(stall.until_ms),
-        "by": stall.connector or plan.transactional_ids.get(stall.producer_id) or f"producer {stall.producer_id}",
+        "by": report.owner_of(stall),
         "held_s": round(max(0, until - stall.from_ms) / 1000, 1),
     }
 
