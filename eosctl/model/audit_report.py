@@ -193,8 +193,9 @@ class AuditReport(Answer):
         if self.earlier is None:
             return None
         named = finding.evidence.get("connectors")
-        concerned = isinstance(named, list | tuple) and not self.newly_broken.isdisjoint(named)
-        return concerned or not self.earlier.has(finding)
+        return not self.earlier.has(finding) or (
+            isinstance(named, list | tuple) and not self.newly_broken.isdisjoint(named)
+        )
 
     @property
     def complete(self) -> bool:

@@ -1,6 +1,5 @@
 """What the last run of the same audit concluded: what it found already is not new."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
@@ -16,15 +15,15 @@ AMOUNTS: Final = frozenset({"count", "records", "tombstones", "keys"})
 class EarlierFinding(NamedTuple):
     """A finding as the ledger keeps it; evidence in JSON's own types."""
 
-    id: str
     severity: Severity
-    subject: str
     evidence: Mapping[str, Any]
 
-    def has(self, severity: Severity, evidence: Mapping[str, Any]) -> bool:
+    def has(self, severity: Severity, evidence: Mapping[str, object]) -> bool:
         """Whether a finding of its kind and subject shows nothing beyond it: no place, no amount, nothing worse."""
         return self.severity.reaches(severity) and all(
-            _is_within(name, value, self.evidence.get(name)) for name, value in evidence.items() if name not in WORDS
+            _is_within(name, _plain(value), self.evidence.get(name))
+            for name, value in evidence.items()
+            if name not in WORDS
         )
 
 
@@ -36,17 +35,30 @@ def _is_within(name: str, now: object, before: object) -> bool:
     return now == before
 
 
+def _plain(value: object) -> object:
+    """Evidence in JSON's own types, as the ledger has it."""
+    if hasattr(value, "_asdict"):
+        value = value._asdict()
+    match value:
+        case Mapping():
+            return {str(name): _plain(each) for name, each in value.items()}
+        case list() | tuple():
+            return [_plain(each) for each in value]
+        case set() | frozenset():
+            return [_plain(each) for each in sorted(value)]
+    return value
+
+
 @dataclass(frozen=True, slots=True)
 class EarlierAudit:
-    """Number and time (RFC 3339) of the run, its findings, and the connectors that were broken then."""
+    """Number and time (RFC 3339) of the run, its findings by ID and subject, and the connectors that were broken."""
 
     run_number: int
     as_of: str
-    findings: tuple[EarlierFinding, ...]
+    findings: Mapping[tuple[str, str], tuple[EarlierFinding, ...]]
     broken: frozenset[str]
 
     def has(self, finding: Finding) -> bool:
         """Whether the finding was there, as it is now."""
-        same = [each for each in self.findings if (each.id, each.subject) == (finding.id, finding.subject)]
-        evidence = json.loads(json.dumps(dict(finding.evidence))) if same else {}
-        return any(each.has(finding.severity, evidence) for each in same)
+        same = self.findings.get((finding.id, finding.subject), ())
+        return any(each.has(finding.severity, finding.evidence) for each in same)

@@ -9,7 +9,7 @@ from eosctl.analysis.catalogue.offsets import ORPHAN_OFFSETS, SHADOWED_OFFSET
 from eosctl.analysis.upgrade import check_upgrade
 from eosctl.errors import EXIT_FINE, EXIT_FOUND
 from eosctl.model.report import Answer, Finding, Severity, Triage, exit_code
-from eosctl.model.upgrade import Phase
+from eosctl.model.upgrade import Phase, Verdict
 from eosctl.model.waivers import Waiver
 from tests.analysis.evidence import HEALTHY, A, B, worker
 
@@ -87,6 +87,14 @@ def test_what_was_there_at_the_last_run_does_not_fail_again():
     assert code(ERROR, known=(ERROR,)) == EXIT_FINE
     assert code(ERROR, known=()) == EXIT_FOUND
     assert code(ERROR, WARNING, known=(ERROR,)) == EXIT_FOUND
+
+
+def test_a_severity_that_is_named_adds_findings_to_what_blocks_a_step_and_takes_none_away():
+    blocked = check_upgrade(replace(HEALTHY, workers={A: worker(A), B: worker(B, cluster="L")}), Phase.PREPARING)
+    assert exit_code(blocked.under(Triage(fail_on=Severity.ERROR))) == EXIT_FOUND
+    free = replace(blocked, verdict=Verdict.YES, blockers=(), warnings=(WARNING,))
+    for least, code in ((None, EXIT_FINE), (Severity.ERROR, EXIT_FINE), (Severity.WARNING, EXIT_FOUND)):
+        assert exit_code(free.under(Triage(fail_on=least))) == code, least
 
 
 def test_no_waiver_permits_a_rolling_step():

@@ -2,6 +2,8 @@
 
 import json
 from dataclasses import replace
+from types import MappingProxyType
+from typing import NamedTuple
 
 import pytest
 
@@ -96,6 +98,33 @@ def test_a_connector_that_is_broken_only_now_fails_by_findings_that_were_known(l
 def test_a_verdict_that_is_not_known_stays_incomplete_every_night(ledger: Ledger):
     lost = AuditReport(PLAN, (ConnectorVerdict("orders", AuditVerdict.CANNOT_TELL),), (), ())
     assert codes(ledger, lost, lost) == [3, 3]
+
+
+class Written(NamedTuple):
+    """A part of evidence as the audit has it, before it is JSON."""
+
+    topic: str
+    offsets: tuple[int, ...]
+
+
+def test_evidence_of_every_form_is_known_again(ledger: Ledger):
+    evidence = {
+        "connectors": ("orders",),
+        "writes": (Written("t", (1, 2)),),
+        "value": MappingProxyType({"a": None, "b": 1.5}),
+        "kinds": frozenset({"x", "y"}),
+        "state": Severity.ERROR,
+    }
+    found = kinds.ZOMBIE_WRITER.finding("orders", "a zombie", evidence)
+    assert codes(ledger, report(found), report(found)) == [1, 0]
+
+
+def test_words_that_say_how_long_make_nothing_new(ledger: Ledger):
+    nights = (
+        kinds.HANGING_TRANSACTION.finding("t-0", words, {"topic": "t", "start_offset": 4, "reason": words})
+        for words in ("open for 3 h", "open for 27 h")
+    )
+    assert codes(ledger, *(report(each, broken=()) for each in nights)) == [1, 0]
 
 
 def test_jobs_do_not_know_of_each_other(ledger: Ledger):

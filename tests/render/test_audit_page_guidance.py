@@ -129,7 +129,7 @@ def test_who_keeps_readers_back_is_named_by_connector_then_by_transactional_id()
 
 def test_new_known_and_waived_findings_are_marked():
     waiver = Waiver("EOS200", "*", "team-<data>", "legacy", date(2026, 12, 31))
-    report = replace(rich_report(), earlier=EarlierAudit(1, "…", (), frozenset()))
+    report = replace(rich_report(), earlier=EarlierAudit(1, "…", {}, frozenset()))
     page = render_audit_page(report.under(Triage(waivers=(waiver,), today=date(2026, 1, 1))))
     assert page.count('<span class="since">new</span>') == 6
     assert "Waived until 2026-12-31 (team-&lt;data&gt;: legacy)" in page
