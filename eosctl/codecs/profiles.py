@@ -1,6 +1,7 @@
 """The file of profiles: YAML text -> Profiles."""
 
 from collections.abc import Hashable, Mapping
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Final
 
 from eosctl.codecs.json_limits import is_too_deep
@@ -9,6 +10,7 @@ from eosctl.errors import ConfigError
 from eosctl.model.client_properties import REFERENCE
 from eosctl.model.near_names import did_you_mean
 from eosctl.model.profile import Profile, Profiles
+from eosctl.model.waivers import Waiver
 
 if TYPE_CHECKING:
     import yaml
@@ -16,8 +18,9 @@ if TYPE_CHECKING:
 TOP: Final = ("current", "profiles")
 KEYS: Final = (
     *("bootstrap-server", "command-config", "connect-url", "group-id"),
-    *("timeout", "cluster-id", "protected", "properties", "worker-config", "audit-store"),
+    *("timeout", "cluster-id", "protected", "properties", "worker-config", "audit-store", "waivers"),
 )
+WAIVER_KEYS: Final = ("id", "subject", "owner", "reason", "expires")
 MOST_MERGED: Final = 100_000
 TOO_LARGE: Final = 1 << 128
 _BY_REFERENCE = "write env:NAME or file:PATH and keep it there"
@@ -29,7 +32,8 @@ def decode_profiles(text: str, origin: str) -> Profiles:
     1. `current: NAME` and `profiles:`, a mapping of names to mappings with the keys of KEYS; `connect-url` and
        `worker-config` may be lists; `properties` are client properties.
     2. A key that is unknown, or given twice, is an error.
-    3. The value of a property whose key looks secret is `env:NAME`, `file:PATH` (the whole file), or holds a reference
+    3. `waivers` is a list of mappings with all keys of WAIVER_KEYS; `expires` is a day, as 2026-12-31.
+    4. The value of a property whose key looks secret is `env:NAME`, `file:PATH` (the whole file), or holds a reference
        to a config provider; URLs hold no password.
 
     Raises ConfigError naming file, profile and key, and the key that may have been meant.
@@ -132,6 +136,10 @@ def _profile(name: str, given: object, origin: str) -> Profile:
             _text(each, f"{place}: worker-config") or "" for each in _list(fields.get("worker-config"))
         ),
         audit_store=_store(fields.get("audit-store"), f"{place}: audit-store"),
+        waivers=tuple(
+            _waiver(each, f"{place}: waiver {number}")
+            for number, each in enumerate(_list(fields.get("waivers")), start=1)
+        ),
         properties=_properties(fields.get("properties"), f"{place}: properties"),
     )
 
@@ -148,6 +156,26 @@ def _store(value: object, place: str) -> str | None:
     if user.partition(":")[2]:
         raise ConfigError(f"{place} holds a password", hint="leave it out, or write ${env:NAME} in its place")
     return text
+
+
+def _waiver(given: object, place: str) -> Waiver:
+    """One waiver, whole: without an owner, a reason and an end nobody would ever take it away again."""
+    fields = _mapping(given, place, WAIVER_KEYS)
+    finding, subject, owner, reason = (_text(fields.get(key), f"{place}: {key}") for key in WAIVER_KEYS[:-1])
+    if not (finding and subject and owner and reason):
+        missing = next(key for key in WAIVER_KEYS if not fields.get(key))
+        raise ConfigError(f"{place} has no {missing}", hint=f"a waiver has {', '.join(WAIVER_KEYS)}")
+    return Waiver(finding, subject, owner, reason, _day(fields.get("expires"), f"{place}: expires"))
+
+
+def _day(value: object, place: str) -> date:
+    """A day, which YAML has read as one where it was not quoted."""
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return value
+    try:
+        return date.fromisoformat(value if isinstance(value, str) else "")
+    except ValueError:
+        raise ConfigError(f"{place} is not a day", hint="write it as 2026-12-31") from None
 
 
 def _properties(given: object, place: str) -> dict[str, str]:

@@ -12,9 +12,15 @@ def encode_diagnosis(diagnosis: Diagnosis) -> Iterator[str]:
     yield "# TYPE eosctl_findings gauge"
     for answer in diagnosis.answers:
         for severity in Severity:
-            count = sum(each.severity is severity for each in answer.findings)
-            if count or severity is answer.rule.kind.severity:
+            found = [each for each in answer.findings if each.severity is severity]
+            count = sum(not diagnosis.triage.waives(each) for each in found)
+            if found or severity is answer.rule.kind.severity:
                 yield f'eosctl_findings{{rule="{answer.rule.id}",severity="{severity.value}"}} {count}'
+    yield "# HELP eosctl_findings_waived Findings of each rule for which a waiver of the profile holds."
+    yield "# TYPE eosctl_findings_waived gauge"
+    for answer in diagnosis.answers:
+        if waived := sum(map(diagnosis.triage.waives, answer.findings)):
+            yield f'eosctl_findings_waived{{rule="{answer.rule.id}"}} {waived}'
     yield "# HELP eosctl_rule_unknown Whether the rule cannot tell, or not all (1)."
     yield "# TYPE eosctl_rule_unknown gauge"
     for answer in diagnosis.answers:

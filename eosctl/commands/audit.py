@@ -16,7 +16,7 @@ from eosctl.render.views.audit import view_audit
 from eosctl.render.views.audit_plan import view_audit_plan
 from eosctl.render.views.ledger import view_history, view_status
 from eosctl.shell.answering import answer
-from eosctl.shell.options import GlobalOptions, connecting, reading
+from eosctl.shell.options import GlobalOptions, connecting, judging
 
 if TYPE_CHECKING:
     from eosctl.operations.offset_stores import OffsetsRequest
@@ -96,7 +96,7 @@ ExportDirectory: TypeAlias = Annotated[
 
 @app.command("run", hidden=True)
 @app.callback(invoke_without_command=True, subcommand_metavar="[status|history]")
-@reading
+@judging
 @about_offsets
 def audit(
     options: GlobalOptions,
@@ -120,8 +120,9 @@ def audit(
     Use it after anything that may have broken the promise, and every night. It reads the offsets topics, the config
     topic and the topics that source connectors write to: producer IDs, epochs, transactions and their markers, which no
     consumer shows. For each connector it says held, broken (with topic, partition and offsets), or cannot-tell (with
-    what is missing). Nothing is written to Kafka. A snapshot holds no record batches: from one it judges the config
-    topic's history and transactions that hang, and no verdict is held.
+    what is missing). With --store it ends with 1 only for what is new since the last run of its job. Nothing is written
+    to Kafka. A snapshot holds no record batches: from one it judges the config topic's history and transactions that
+    hang, and no verdict is held.
 
     Examples:
       eosctl audit -b broker:9092 --connect-url http://worker:8083 --group-id connect-cluster
@@ -202,7 +203,8 @@ def _require_one_input(options: GlobalOptions, log_dir: list[Path] | None, engin
 def status(options: GlobalOptions, store: KeptLedger = None) -> int:
     """Show the jobs of a ledger, and how far each has read.
 
-    Use it to see whether the nightly audits ran, and what expired before one came. It asks the ledger only.
+    Use it to see whether the nightly audits ran, and what expired before one came. It asks the ledger only, and ends
+    with 1 as long as the last run of a job was broken.
 
     Examples:
       eosctl audit status --store sqlite:////var/lib/eosctl/audit.db

@@ -11,7 +11,7 @@ from eosctl.model.records import IsolationLevel
 from eosctl.operations.session import Session
 from eosctl.render.views.inspection import view_history, view_inspection
 from eosctl.shell.answering import answer
-from eosctl.shell.options import GlobalOptions, reading
+from eosctl.shell.options import GlobalOptions, judging
 
 app = typer.Typer()
 
@@ -40,7 +40,7 @@ History: TypeAlias = Annotated[bool, typer.Option(help="Show every record and wh
 
 
 @app.command()
-@reading
+@judging
 def inspect_config(
     options: GlobalOptions,
     connectors: Positional = None,

@@ -53,6 +53,7 @@ def list_(options: GlobalOptions) -> None:
       GROUP_ID          the Connect cluster
       CLUSTER_ID        the Kafka cluster that may be written to
       PROTECTED         whether --yes needs --profile beside it
+      WAIVERS           how many waivers for findings it has
       FILE              that describes it
     """
 
@@ -160,6 +161,7 @@ def trust(options: GlobalOptions, file: ProjectFile = None) -> None:
       GROUP_ID          the Connect cluster
       CLUSTER_ID        the Kafka cluster that may be written to
       PROTECTED         whether --yes needs --profile beside it
+      WAIVERS           how many waivers for findings it has
       FILE              that describes it
     """
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from eosctl.model.acls import AclBinding, PatternType
 from eosctl.model.client_roles import ClientRole, ConnectCluster
 from eosctl.model.offset_stores import SourceSupport
-from eosctl.model.report import Answer, Finding, any_counts
+from eosctl.model.report import Answer, Finding
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import NEWEST, KafkaVersion
 
@@ -160,7 +160,12 @@ class AclReport(Answer):
     is_for_tools: bool = False
 
     @property
+    def reported(self) -> tuple[Finding, ...]:
+        """The findings of what is shown."""
+        return (self.explained or self.difference).findings
+
+    @property
     def found(self) -> bool:
-        """Whether a finding counts or, in a check, something is missing that is required."""
+        """Whether a finding fails or, in a check, something is missing that is required."""
         missing = self.is_check and bool(self.difference.missing_required)
-        return not self.is_for_tools and (missing or any_counts(self.difference.findings))
+        return not self.is_for_tools and (missing or any(map(self.fails, self.difference.findings)))

@@ -6,7 +6,8 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from eosctl.model.audit import AuditPlan
-from eosctl.model.report import Answer, Finding, any_counts
+from eosctl.model.earlier_audit import EarlierAudit
+from eosctl.model.report import SEVERITIES, Answer, Finding
 
 
 class AuditVerdict(StrEnum):
@@ -134,7 +135,11 @@ class Stall(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AuditReport(Answer):
-    """The whole answer of an audit. The same ranges give the same report, whatever engine read them."""
+    """The whole answer of an audit. The same ranges give the same report, whatever engine read them.
+
+    sinks are connectors in the timeline that write to no topic of Kafka. earlier is the last run of the same job in the
+    ledger; None where there was none.
+    """
 
     plan: AuditPlan
     connectors: tuple[ConnectorVerdict, ...]
@@ -145,6 +150,8 @@ class AuditReport(Answer):
     epochs: tuple[EpochPoint, ...] = ()
     growth: tuple[Growth, ...] = ()
     stalls: tuple[Stall, ...] = ()
+    sinks: tuple[str, ...] = ()
+    earlier: EarlierAudit | None = None
 
     @property
     def verdict(self) -> AuditVerdict:
@@ -155,9 +162,40 @@ class AuditReport(Answer):
         return AuditVerdict.HELD if found == {AuditVerdict.HELD} else AuditVerdict.CANNOT_TELL
 
     @property
-    def found(self) -> bool:
-        """Whether a finding counts, or exactly-once did not hold for a connector."""
-        return any_counts(self.findings) or self.verdict is AuditVerdict.BROKEN
+    def reported(self) -> tuple[Finding, ...]:
+        """The findings, the worst first."""
+        return tuple(sorted(self.findings, key=lambda each: SEVERITIES.index(each.severity)))
+
+    @property
+    def newly_broken(self) -> frozenset[str]:
+        """Connectors for which exactly-once did not hold, and of which that was not known."""
+        broken = frozenset(each.name for each in self.connectors if each.verdict is AuditVerdict.BROKEN)
+        return broken if self.earlier is None else broken - self.earlier.broken
+
+    def owner_of(self, stall: Stall) -> str:
+        """Whose transaction kept the last stable offset back: a connector, or who holds the producer ID."""
+        holder = self.plan.transactional_ids.get(stall.producer_id)
+        return stall.connector or (f"producer {stall.producer_id}" if holder is None else f"transactional ID {holder}")
+
+    @property
+    def window(self) -> tuple[int, int] | None:
+        """The timestamps of the first and the last batch that were read, in ms; None where no batch has one."""
+        times = [
+            each
+            for read in self.ranges
+            for each in (read.first_timestamp, read.last_timestamp)
+            if each is not None and each >= 0
+        ]
+        return (min(times), max(times)) if times else None
+
+    def is_new(self, finding: Finding) -> bool | None:
+        """Whether the last run had not found as much, or one of its connectors is broken only now."""
+        if self.earlier is None:
+            return None
+        named = finding.evidence.get("connectors")
+        return not self.earlier.has(finding) or (
+            isinstance(named, list | tuple) and not self.newly_broken.isdisjoint(named)
+        )
 
     @property
     def complete(self) -> bool:

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from eosctl.model.config_census import ConfigTopicCensus
 from eosctl.model.connectors import ClusterConfigState, ConnectorState, ConnectorType, Reader
-from eosctl.model.report import Answer, Finding, any_counts
+from eosctl.model.report import Answer, Finding
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import TopicFacts
 
@@ -72,9 +72,9 @@ class InspectedConfigTopic(Answer):
     notes: tuple[str, ...] = ()
 
     @property
-    def found(self) -> bool:
-        """Whether a finding is more than information."""
-        return any_counts(self.inspection.findings)
+    def reported(self) -> tuple[Finding, ...]:
+        """The findings of the inspection."""
+        return self.inspection.findings
 
     @property
     def complete(self) -> bool:

@@ -221,6 +221,11 @@ class LedgerStatus(Answer):
     store: str
     jobs: tuple[JobStatus, ...]
 
+    @property
+    def found(self) -> bool:
+        """Whether exactly-once did not hold by the last run of a job: known or new makes no difference here."""
+        return any(each.summary.last_run.verdict == "broken" for each in self.jobs)
+
 
 @dataclass(frozen=True, slots=True)
 class LedgerHistory(Answer):

@@ -8,7 +8,7 @@ from eosctl.model.names import TopicPartition
 from eosctl.model.offset_stores import OffsetStores, StorePlace, WorkerSettings
 from eosctl.model.offsets import MalformedValue, OffsetKey, OffsetsTopic, SourceOffset
 from eosctl.model.records import Record
-from eosctl.model.report import Answer, Finding, any_counts
+from eosctl.model.report import Answer, Finding
 from eosctl.model.skipped import Cause, Skipped
 
 
@@ -97,9 +97,9 @@ class OffsetsReport(Answer):
     notes: tuple[str, ...] = ()
 
     @property
-    def found(self) -> bool:
-        """Whether a finding is more than information."""
-        return any_counts(self.findings)
+    def reported(self) -> tuple[Finding, ...]:
+        """Its findings."""
+        return self.findings
 
     @property
     def complete(self) -> bool:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from eosctl.model.client_properties import Property
 from eosctl.model.report import Answer
+from eosctl.model.waivers import Waiver
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +14,8 @@ class Profile:
 
     properties are client properties whose secrets are references. A protected profile takes `--yes` only where it was
     named on the command line. cluster_id is the Kafka cluster that commands may write to, None: any. worker_configs are
-    workers' properties files, audit_store the URL of the ledger of `eosctl audit`.
+    workers' properties files, audit_store the URL of the ledger of `eosctl audit`. waivers are for findings that were
+    accepted.
     """
 
     name: str
@@ -27,6 +29,7 @@ class Profile:
     protected: bool = False
     worker_configs: tuple[str, ...] = ()
     audit_store: str | None = None
+    waivers: tuple[Waiver, ...] = ()
     properties: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property

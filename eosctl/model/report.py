@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import date
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final, NamedTuple, Self
@@ -9,6 +10,7 @@ from typing import Final, NamedTuple, Self
 from eosctl.errors import EXIT_FINE, EXIT_FOUND, EXIT_INCOMPLETE, EosctlError
 from eosctl.model.coverage import Coverage
 from eosctl.model.versions import KafkaVersion
+from eosctl.model.waivers import AppliedWaiver, Waiver
 
 Evidence = Mapping[str, object]
 NO_EVIDENCE: Final[Evidence] = MappingProxyType({})
@@ -20,6 +22,10 @@ class Severity(StrEnum):
     ERROR = "error"
     WARNING = "warning"
     INFO = "info"
+
+    def reaches(self, least: "Severity") -> bool:
+        """Whether it is as bad as `least`, or worse."""
+        return SEVERITIES.index(self) <= SEVERITIES.index(least)
 
 
 SEVERITIES: Final = tuple(Severity)
@@ -95,7 +101,7 @@ class Finding:
     evidence: Evidence = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if SEVERITIES.index(self.severity) < SEVERITIES.index(self.kind.severity):
+        if not self.kind.severity.reaches(self.severity):
             raise ValueError(f"{self.kind.id} is at most of severity {self.kind.severity}, not {self.severity}")
 
     @property
@@ -110,23 +116,67 @@ class Finding:
 
     @property
     def counts(self) -> bool:
-        """Whether a command that found this ends with exit code 1: an info does not."""
-        return self.severity is not Severity.INFO
+        """Whether it is more than information."""
+        return self.severity.reaches(Severity.WARNING)
+
+
+@dataclass(frozen=True, slots=True)
+class Triage:
+    """Which findings the user wants to see, and which of them are to end a command with exit code 1.
+
+    shown_from is the least severity that is shown, fail_on the least that fails (None: a warning). waivers are those of
+    the profile in use, today is the day by which they expire.
+    """
+
+    shown_from: Severity = Severity.INFO
+    fail_on: Severity | None = None
+    waivers: tuple[Waiver, ...] = ()
+    today: date = date.min
+
+    def waiver_of(self, finding: Finding) -> AppliedWaiver | None:
+        """The waiver for this finding, one that holds before one that has expired; None where there is none."""
+        words = (finding.id, finding.name)
+        found = [each for each in self.waivers if each.covers(words, finding.subject)]
+        applied = [AppliedWaiver(each, each.expires < self.today) for each in found]
+        return min(applied, key=lambda each: each.expired, default=None)
+
+    def waives(self, finding: Finding) -> bool:
+        """Whether a waiver holds for it."""
+        applied = self.waiver_of(finding)
+        return applied is not None and not applied.expired
+
+    def fails(self, finding: Finding) -> bool:
+        """Whether it is severe enough, and no waiver holds for it."""
+        return finding.severity.reaches(self.fail_on or Severity.WARNING) and not self.waives(finding)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """What an operation returns: a Report, a Plan that is shown, or an Outcome. Subclasses add what was found.
 
-    coverage is what was asked of the cluster, and what of it was not read.
+    coverage is what was asked of the cluster, and what of it was not read; triage how the user wants findings treated.
     """
 
     coverage: Coverage = field(default_factory=Coverage)
+    triage: Triage = field(default_factory=Triage)
+
+    @property
+    def reported(self) -> tuple[Finding, ...]:
+        """The findings that it reports, in the order in which they are shown."""
+        return ()
+
+    def is_new(self, finding: Finding) -> bool | None:
+        """Whether it was not there the last time; None where there is nothing to compare with."""
+        return None
+
+    def fails(self, finding: Finding) -> bool:
+        """Whether the command ends with exit code 1 because of this finding."""
+        return self.triage.fails(finding) and self.is_new(finding) is not False
 
     @property
     def found(self) -> bool:
         """Whether it found something that a user should look at."""
-        return False
+        return any(map(self.fails, self.reported))
 
     @property
     def failure(self) -> EosctlError | None:
@@ -142,6 +192,10 @@ class Answer:
         """The same with what was read for it."""
         return replace(self, coverage=coverage)
 
+    def under(self, triage: Triage) -> Self:
+        """The same with its findings treated so."""
+        return replace(self, triage=triage)
+
 
 def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """The findings by their severity, in the order that they have among those of one severity."""
@@ -155,8 +209,3 @@ def exit_code(answer: Answer) -> int:
     if answer.found:
         return EXIT_FOUND
     return EXIT_FINE if answer.complete else EXIT_INCOMPLETE
-
-
-def any_counts(findings: Iterable[Finding]) -> bool:
-    """Whether one of the findings is more than information."""
-    return any(each.counts for each in findings)

@@ -94,18 +94,13 @@ class Diagnosis(Answer):
     answers: tuple[RuleAnswer, ...]
 
     @property
-    def found(self) -> bool:
-        """Whether a rule found an error or a warning."""
-        return self.verdict == "found"
-
-    @property
     def complete(self) -> bool:
         """Whether each rule had all that it asks for, as far as the user gave input for it."""
         # A plain super() finds no cell in a class with slots.
         return not self.coverage.gaps and all(answer.complete for answer in self.answers)
 
     @property
-    def findings(self) -> tuple[Finding, ...]:
+    def reported(self) -> tuple[Finding, ...]:
         """All findings, the worst first."""
         return worst_first(finding for answer in self.answers for finding in answer.findings)
 

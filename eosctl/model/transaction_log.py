@@ -7,7 +7,7 @@ from typing import Final
 from eosctl.errors import EosctlError, Unreachable
 from eosctl.model.counts import some
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
-from eosctl.model.report import Answer, Finding, any_counts
+from eosctl.model.report import Answer, Finding
 from eosctl.model.skipped import Skipped
 from eosctl.model.transactions import Ownership, TransactionState
 
@@ -168,9 +168,14 @@ class TransactionLogReport(LogAnswer):
     absent: frozenset[str]
 
     @property
+    def reported(self) -> tuple[Finding, ...]:
+        """Its findings."""
+        return self.findings
+
+    @property
     def found(self) -> bool:
-        """Whether an ID is absent, or a finding is more than information."""
-        return bool(self.absent) or any_counts(self.findings)
+        """Whether an ID is absent, or a finding fails."""
+        return bool(self.absent) or any(map(self.fails, self.findings))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -69,9 +69,18 @@ class UpgradeCheck(Answer):
     consequences: tuple[str, ...]
 
     @property
+    def reported(self) -> tuple[Finding, ...]:
+        """What stands in the way, then the rest."""
+        return (*self.blockers, *self.warnings)
+
+    @property
     def found(self) -> bool:
-        """Whether something stands in the way of the roll."""
-        return self.verdict is Verdict.NO
+        """Whether something stands in the way of the roll, or a finding fails by the severity that the user named.
+
+        Exit code 0 is the permission to restart workers. No waiver gives it.
+        """
+        named = self.triage.fail_on is not None and any(map(self.fails, self.reported))
+        return self.verdict is Verdict.NO or named
 
     @property
     def complete(self) -> bool:

@@ -13,7 +13,7 @@ from eosctl.operations.session import Session
 
 def diagnose_cluster(session: Session, request: EvidenceRequest, prometheus: Path | None) -> Diagnosis:
     """The answers of all rules, written to the file `prometheus` too where one is given."""
-    diagnosis = diagnose(read_evidence(session, request))
+    diagnosis = diagnose(read_evidence(session, request)).under(session.options.triage)
     if prometheus is not None:
         write_atomic_file(prometheus, "".join(f"{line}\n" for line in encode_diagnosis(diagnosis)))
     return diagnosis.covering(session.reader.coverage)

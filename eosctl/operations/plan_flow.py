@@ -228,14 +228,19 @@ def run_plan(
 ) -> tuple[ApplyOutcome, EosctlError | None]:
     """Leaves the undo file, then performs the steps that are not done yet."""
     console = session.options.console
-    with Journal(file.journal, plan_digest(file.plan)) as journal, gc_paused():
+    total = len(file.plan.steps)
+    with (
+        Journal(file.journal, plan_digest(file.plan)) as journal,
+        gc_paused(),
+        console.results("applying", total, unit="steps") as say,
+    ):
         leave_undo_file(file.undo, undoing.undo_plan(file.plan))
         return ApplyRun(
             file.plan,
             journal,
             lambda preconditions: read_plan_facts(clusters.access, preconditions, FOLDS),
             performers_on(clusters.access, failpoint),
-            on_result=lambda result: console.narrate(
+            on_result=lambda result: say(
                 f"{result.number}. {result.outcome.value}: {result.detail or describe_step(result.step)}"
             ),
             failpoint=failpoint,

@@ -3,10 +3,12 @@
 import os
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
+from eosctl.analysis.catalogue.index import KINDS, kinds_called
 from eosctl.codecs.properties import ENCODING
 from eosctl.codecs.worker_properties import decode_worker_properties
 from eosctl.errors import ConfigError, EosctlError
@@ -14,6 +16,8 @@ from eosctl.executors.profile_file import set_current
 from eosctl.executors.project_file import record_trust, remove_trust
 from eosctl.model.near_names import did_you_mean
 from eosctl.model.profile import Profile, Profiles
+from eosctl.model.report import Severity, Triage
+from eosctl.operations.session import Session
 from eosctl.operations.state_directory import state_directory
 from eosctl.sources.files import read_content
 from eosctl.sources.profiles import read_user_profiles, user_file
@@ -51,6 +55,22 @@ def chosen_profile(name: str | None) -> Choice:
         raise ConfigError(f"there is no profile {wanted}", hint=". ".join((*known.unused, hint)))
     chosen = known.profiles[wanted]
     return Choice(chosen, () if name and chosen.origin == str(user_file()) else known.unused)
+
+
+def triage_under(profile: Profile | None, shown_from: Severity, fail_on: Severity | None) -> Triage:
+    """How findings are treated today, with the profile's waivers; ConfigError where one is for no finding.
+
+    A waiver with a typing error would never hold, and nobody would know why.
+    """
+    if profile is None:
+        return Triage(shown_from, fail_on)
+    for waiver in profile.waivers:
+        if not kinds_called(waiver.finding):
+            known = [word for kind in KINDS for word in (kind.id, kind.name)]
+            hint = did_you_mean(waiver.finding, known, "`eosctl explain --list` shows all findings")
+            raise ConfigError(f"{profile.label}: waivers: there is no finding {waiver.finding}", hint=hint)
+    today = datetime.fromtimestamp(Session.now() / 1000, UTC).date()
+    return Triage(shown_from, fail_on, profile.waivers, today)
 
 
 def trust_project_file(path: Path | None) -> tuple[Path, Profiles]:

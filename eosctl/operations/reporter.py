@@ -21,3 +21,6 @@ class Reporter(Protocol):
 
     def progress(self, label: str, total: int | None = None, *, unit: str = "") -> AbstractContextManager[Advance]:
         """How far a long read has come while the block runs; call the value with how many more are done."""
+
+    def results(self, label: str, total: int, *, unit: str = "") -> AbstractContextManager[Callable[[str], None]]:
+        """Call the value with each of `total` results: it is said, unless the answer says it again there."""

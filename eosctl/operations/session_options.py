@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from eosctl.clients.rest_answers import MAX_ANSWER_BYTES
 from eosctl.clients.rest_identity import WorkerUrl
 from eosctl.errors import UsageError
+from eosctl.model.report import Triage
 from eosctl.operations.reporter import Reporter
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ class SessionOptions:
     each request; snapshot is the file to read instead of the cluster, records a file of config topic records. sources
     says where a value that a profile can give came from. writes: the command changes the cluster, unless dry_run.
     worker_configs are workers' properties files; planned_servers are the brokers where nothing else names any.
-    max_answer_bytes is the limit of an answer of a Connect worker.
+    max_answer_bytes is the limit of an answer of a Connect worker. triage is how findings are treated.
     """
 
     console: Reporter
@@ -43,6 +44,7 @@ class SessionOptions:
     worker_configs: tuple[Path, ...] = ()
     planned_servers: tuple[str, ...] = ()
     max_answer_bytes: int = MAX_ANSWER_BYTES
+    triage: Triage = field(default_factory=Triage)
 
     def __post_init__(self) -> None:
         """Take user and password out of the text of every REST address."""

@@ -5,13 +5,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from eosctl.shell.command_tree import CommandHelp, Parameter, page_name, shown
-from eosctl.shell.shared_options import CONNECTION_OPTIONS, OUTPUT_OPTIONS, SAFETY_OPTIONS, SNAPSHOT_OPTIONS
+from eosctl.shell.shared_options import (
+    CONNECTION_OPTIONS,
+    FINDING_OPTIONS,
+    LIST_OPTIONS,
+    OUTPUT_OPTIONS,
+    SAFETY_OPTIONS,
+    SNAPSHOT_OPTIONS,
+)
 
 SHARED_PAGE: Final = "shared-options"
 SUBJECTS: Final = {
     "Connection": (*CONNECTION_OPTIONS, *SNAPSHOT_OPTIONS),
     "Safety": SAFETY_OPTIONS,
-    "Output": OUTPUT_OPTIONS,
+    "Findings": FINDING_OPTIONS,
+    "Output": (*OUTPUT_OPTIONS, *LIST_OPTIONS),
 }
 _CODE: Final = re.compile(r"(`[^`]*`)")
 _MARKED: Final = re.compile(r"([\\<>*\[\]])")

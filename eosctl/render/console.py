@@ -45,6 +45,8 @@ class Terminal:
     stderr: Stream
     no_color: bool = False
     force_color: bool = False
+    columns: int | None = None
+    """How wide an answer may be where stdout is no terminal, if anything says so."""
 
     def coloured(self, stream: Stream, choice: ColourChoice = ColourChoice.AUTO) -> bool:
         """Whether to colour what goes to `stream`: the option wins over NO_COLOR, NO_COLOR over FORCE_COLOR."""
@@ -54,7 +56,7 @@ class Terminal:
 
 
 def terminal_of(stdin: TextIO, stdout: TextIO, stderr: TextIO, environ: Mapping[str, str]) -> Terminal:
-    """The terminal behind three streams; COLUMNS, where set, overrides their width."""
+    """The terminal behind three streams; COLUMNS, where set, overrides their width, and is that of a pipe."""
     columns = int(environ["COLUMNS"]) if environ.get("COLUMNS", "").isdigit() else None
     return Terminal(
         Stream(stdin, _width(stdin)),
@@ -62,6 +64,7 @@ def terminal_of(stdin: TextIO, stdout: TextIO, stderr: TextIO, environ: Mapping[
         Stream(stderr, _width(stderr) and (columns or _width(stderr))),
         no_color=bool(environ.get("NO_COLOR")),
         force_color=bool(environ.get("FORCE_COLOR")),
+        columns=columns or None,
     )
 
 
@@ -83,6 +86,8 @@ class OutputOptions:
     colour: ColourChoice = ColourChoice.AUTO
     quiet: bool = False
     verbosity: int = 0
+    sort: str | None = None
+    limit: int | None = None
 
 
 class Console:
@@ -118,6 +123,8 @@ class Console:
             raise RuntimeError("a command answers once")
         if isinstance(answer, str) and self.output.is_envelope:
             answer = Document("text", {"text": answer})
+        if isinstance(answer, Document):
+            answer = answer.arranged(self._options.sort, self._options.limit)
         pieces = _whole_lines(answer) if isinstance(answer, str) else pieces_of(answer, self.output, self._page())
         if self._options.output_file is not None:
             write_output_file(self._options.output_file, pieces)
@@ -184,11 +191,23 @@ class Console:
         with progress_line(stderr.file, Page(stderr.width, coloured), escape_controls(label), total, unit) as advance:
             yield advance
 
+    @contextlib.contextmanager
+    def results(self, label: str, total: int, *, unit: str = "") -> Iterator[Callable[[str], None]]:
+        """Call the value with what each result is: it is said; where the answer will say it again on the same terminal,
+        only how many there are."""
+        stdout, stderr, options = self._terminal.stdout, self._terminal.stderr, self._options
+        is_table = options.output in {Output.TABLE, Output.WIDE} and options.output_file is None
+        if is_table and stdout.width is not None and stderr.width is not None:
+            with self.progress(label, total, unit=unit) as advance:
+                yield lambda _: advance(1)
+        else:
+            yield self.narrate
+
     def _page(self) -> Page:
         stdout, to_file = self._terminal.stdout, self._options.output_file is not None
         if to_file:
             return Page(None, self._options.colour is ColourChoice.ALWAYS)
-        return Page(stdout.width, self._terminal.coloured(stdout, self._options.colour))
+        return Page(stdout.width or self._terminal.columns, self._terminal.coloured(stdout, self._options.colour))
 
     def _say(self, what: str, style: str, text: str) -> None:
         stderr = self._terminal.stderr

@@ -4,14 +4,18 @@ A view builds `data` once. A block names a place in that tree by path (`connecto
 only look values up: whatever a person reads in a table, a script reads in the JSON, and the two cannot differ.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import Enum, StrEnum
+from json import dumps
 from typing import Any, Final, TypeAlias
 
+from eosctl.errors import UsageError
 from eosctl.model.coverage import Coverage
 from eosctl.model.skipped import Skipped
 
+MOST: Final = 5
+"""Rows of a table beside the one that was asked for, and findings of one kind, that a terminal shows."""
 MOST_GAPS: Final = 20
 INCOMPLETE: Final = "This answer is incomplete: it rests on what was read, and something that it needs was not."
 Tree: TypeAlias = "dict[str, Tree] | list[Tree] | str | int | float | bool | None"
@@ -38,7 +42,8 @@ class Column:
     """One column of a table, or one line of Fields.
 
     header has no spaces and carries the unit (`AGE_S`, `TIMEOUT_MS`); path leads from the row to the value (dots go
-    into nested objects); meaning is the glossary's sentence; tones colours a cell by its text.
+    into nested objects); meaning is the glossary's sentence; tones colours a cell by its text. brief makes of a row the
+    short form of the value, for tables on a terminal.
     """
 
     header: str
@@ -46,6 +51,7 @@ class Column:
     meaning: str = ""
     align: Align = Align.LEFT
     tones: Mapping[str, Tone] = field(default_factory=dict)
+    brief: Callable[[Tree], str] | None = None
 
     def __post_init__(self) -> None:
         if not self.header or any(char.isspace() for char in self.header):
@@ -59,12 +65,16 @@ def figure(header: str, path: str, meaning: str = "") -> Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The rows at `rows` in the data, one line each; `empty` is said when there are none."""
+    """The rows at `rows` in the data, one line each; `empty` is said when there are none.
+
+    most is how many of them a terminal shows; None: all.
+    """
 
     rows: str
     columns: tuple[Column, ...]
     title: str = ""
     empty: str = "none"
+    most: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +88,16 @@ class Fields:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """The findings at `rows` in the data: severity, id, name, subject, message, cure, and evidence on request."""
+    """The findings at `rows` in the data: severity, id, name, subject, message, cure, and evidence on request.
+
+    most is how many of one kind a terminal shows; None: all.
+    """
 
     rows: str = "findings"
     title: str = "Findings"
     empty: str = "no findings"
     evidence: bool = False
+    most: int | None = None
 
 
 Block = Table | Fields | Findings
@@ -95,7 +109,8 @@ class Document:
 
     kind names the shape of data and version its revision; as_of is when the facts were read (RFC 3339, UTC), None where
     nothing was read; cluster_id is the Kafka cluster's; prose are the sentences that lead the answer for people, notes
-    those that end it; blocks come in reading order, and the first is the one that `plain` prints.
+    those that end it; blocks come in reading order, and the first is the one that `plain` prints. concludes: prose is a
+    verdict, which a terminal shows last, where the eye is when a long answer has gone by.
     """
 
     kind: str
@@ -106,6 +121,7 @@ class Document:
     prose: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     version: int = 1
+    concludes: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "data", tree(self.data))
@@ -128,6 +144,28 @@ class Document:
         data = {**self.data, "complete": complete, "unread": unread}
         return replace(self, data=data, notes=(*self.notes, *lacking(coverage, complete=complete)))
 
+    def arranged(self, sort: str | None, limit: int | None) -> "Document":
+        """The same with the rows of one table in the order of column `sort` (`-` before it: backwards), and only the
+        first `limit` of them: of the first table that has the column. UsageError where none has it."""
+        tables = [block for block in self.blocks if isinstance(block, Table)]
+        header = (sort or "").removeprefix("-").upper()
+        found = [(table, each.path) for table in tables for each in table.columns if each.header == header]
+        if sort is not None and not found:
+            known = ", ".join(each.header for each in tables[0].columns) if tables else "none"
+            raise UsageError(f"--sort: there is no column {header}", hint=f"the columns are: {known}")
+        if not tables or (sort is None and limit is None):
+            return self
+        table, path = found[0] if found else (tables[0], "")
+        rows = look_up(self.data, table.rows)
+        assert isinstance(rows, list)
+        if sort is not None:
+            rows = Rows(sorted(rows, key=lambda row: _sort_key(look_up(row, path)), reverse=sort.startswith("-")))
+        kept = Rows(list(rows)[:limit])
+        names = table.rows.split(".")
+        data = _replaced(self.data, names, kept) | {"rows_left_out": len(rows) - len(kept)}
+        notes = (f"{len(kept):,} of {len(rows):,} rows are shown (--limit)",) if len(kept) < len(rows) else ()
+        return replace(self, data=data, notes=(*self.notes, *notes))
+
     def envelope(self) -> dict[str, Tree]:
         """The whole answer as every machine format writes it."""
         return {
@@ -137,6 +175,20 @@ class Document:
             "cluster_id": self.cluster_id,
             "data": self.data,  # type: ignore[dict-item]  # made a Tree when built
         }
+
+
+def _sort_key(value: Tree) -> tuple[int, float, str]:
+    """Figures by size, then texts, then what is null or unknown."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return 0, value, ""
+    if value is None or is_skipped(value):
+        return 2, 0, ""
+    return 1, 0, value if isinstance(value, str) else dumps(value, sort_keys=True)
+
+
+def _replaced(data: Mapping[str, Any], names: Sequence[str], rows: Tree) -> dict[str, Any]:
+    name, *rest = names
+    return {**data, name: _replaced(data[name], rest, rows) if rest else rows}
 
 
 def lacking(coverage: Coverage, *, complete: bool) -> Iterator[str]:

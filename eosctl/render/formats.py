@@ -1,28 +1,37 @@
-"""The five output formats, by name."""
+"""The output formats, by name."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from enum import StrEnum
 from typing import assert_never
 
 from eosctl.render import machine
 from eosctl.render.document import Document, Tree
 from eosctl.render.layout import Page
-from eosctl.render.plain import plain_lines
+from eosctl.render.plain import csv_lines, name_lines, plain_lines
 
 
 class Output(StrEnum):
-    """`-o`: table for people; the others for programs, never wrapped or shortened."""
+    """`-o`: table and wide for people; the others for programs, never wrapped or shortened."""
 
     TABLE = "table"
+    WIDE = "wide"
     JSON = "json"
     JSONL = "jsonl"
     YAML = "yaml"
+    CSV = "csv"
     PLAIN = "plain"
+    NAME = "name"
 
     @property
     def is_envelope(self) -> bool:
         """Whether even a failure leaves a document on stdout."""
         return self in {Output.JSON, Output.JSONL, Output.YAML}
+
+    @property
+    def is_rows(self) -> bool:
+        """Whether stdout has room for rows only."""
+        return self in {Output.CSV, Output.PLAIN, Output.NAME}
 
 
 def text_of(document: Document, output: Output, page: Page) -> str:
@@ -33,12 +42,13 @@ def text_of(document: Document, output: Output, page: Page) -> str:
 def pieces_of(document: Document, output: Output, page: Page) -> Iterator[str]:
     """The same piece by piece, so that very many rows are neither kept nor joined; table and yaml come whole."""
     match output:
-        case Output.TABLE:
+        case Output.TABLE | Output.WIDE:
             from eosctl.render.table import table
 
-            return iter((table(document, page),))
-        case Output.PLAIN:
-            return plain_lines(document)
+            return iter((table(document, page if output is Output.TABLE else replace(page, width=None)),))
+        case Output.CSV | Output.PLAIN | Output.NAME:
+            lines = {Output.CSV: csv_lines, Output.PLAIN: plain_lines, Output.NAME: name_lines}
+            return lines[output](document)
         case Output.JSONL:
             return machine.jsonl_lines(document)
         case Output.JSON:
@@ -57,6 +67,6 @@ def text_of_envelope(envelope: Tree, output: Output) -> str:
             return machine.json_line(envelope)
         case Output.YAML:
             return machine.yaml(envelope)
-        case Output.TABLE | Output.PLAIN:
+        case Output.TABLE | Output.WIDE | Output.CSV | Output.PLAIN | Output.NAME:
             raise ValueError(f"{output} has no envelope")
     assert_never(output)

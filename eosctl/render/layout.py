@@ -7,12 +7,14 @@ fenced IDs takes Rich's own Table five to ten seconds and this half of one.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Final
+from itertools import islice
+from typing import Final, TypeVar
 
 from eosctl.render.document import Align, Tone
 
+T = TypeVar("T")
 GAP: Final = 2
-NARROWEST: Final = 12
+HEADING: Final = "bold"
 STYLES: Final = {Tone.GOOD: "green", Tone.BAD: "bold red", Tone.WARN: "yellow", Tone.FAINT: "dim"}
 
 
@@ -58,27 +60,24 @@ def columns_across(text: str) -> int:
 
 
 def fold(text: str, width: int | None) -> list[str]:
-    """`text` in lines of at most `width` columns, broken at spaces where there are any, never shortened."""
+    """`text` in lines of at most `width` columns, broken at spaces only: a name that is longer stays whole."""
     if width is None or columns_across(text) <= width:
         return [text]
-    from rich.cells import chop_cells
-
     lines = [""]
     for word in text.split(" "):
         joined = f"{lines[-1]} {word}" if lines[-1] else word
         if columns_across(joined) <= width:
             lines[-1] = joined
-            continue
-        pieces = chop_cells(word, width)
-        lines[-1:] = [*filter(None, lines[-1:]), *pieces]
+        else:
+            lines[-1:] = [*filter(None, lines[-1:]), word]
     return lines
 
 
 def fit(lines: Sequence[Sequence[str]], width: int | None) -> list[int] | None:
     """Column widths for rows of cells whose sum with gaps is at most `width`; None when they cannot share it legibly.
 
-    The widest columns give way first: down to their longest word, so that IDs stay whole while sentences wrap; where
-    that is not enough, down to their header or NARROWEST columns. The first of `lines` are the headers.
+    The widest columns give way first, down to their longest word: names stay whole while sentences wrap. The first of
+    `lines` are the headers.
     """
     columns = list(zip(*lines, strict=True))
     natural = [max(map(columns_across, column)) for column in columns]
@@ -86,13 +85,21 @@ def fit(lines: Sequence[Sequence[str]], width: int | None) -> list[int] | None:
     if room is None or sum(natural) <= room:
         return natural
     words = [max(columns_across(word) for cell in column for word in cell.split(" ")) for column in columns]
-    headers = [max(columns_across(column[0]), NARROWEST) for column in columns]
-    for floors in (words, headers):
-        for cap in range(max(natural), 0, -1):
-            capped = [min(wide, max(floor, cap)) for wide, floor in zip(natural, floors, strict=True)]
-            if sum(capped) <= room:
-                return capped
+    for cap in range(max(natural), 0, -1) if sum(words) <= room else ():
+        capped = [min(wide, max(word, cap)) for wide, word in zip(natural, words, strict=True)]
+        if sum(capped) <= room:
+            return capped
     return None
+
+
+def first_of(rows: Sequence[T], most: int | None) -> Iterator[T]:
+    """The first `most` of the rows; all where there is no limit, or one more than that."""
+    return iter(rows) if most is None or len(rows) <= most + 1 else islice(rows, most)
+
+
+def more_words(count: int) -> str:
+    """What stands in the place of so many rows."""
+    return f"and {count:,} more: -o wide shows all"
 
 
 def rows_of_lines(

@@ -1,7 +1,7 @@
 """The answer for a person: sentences, tables and findings, as wide as the terminal.
 
-Nothing is ever cut short: a transactional ID that a person copies from the screen must be whole. Cells wrap; a table
-whose columns cannot share the width legibly is drawn one row at a time, a line per column.
+Nothing is ever cut short: a transactional ID that a person copies from the screen must be whole. Sentences wrap, names
+do not; a table whose columns cannot share the width is drawn one row at a time, a line per column.
 """
 
 from collections.abc import Iterable, Iterator
@@ -9,19 +9,22 @@ from typing import Final
 
 from eosctl.render.cells import cell, escape_controls
 from eosctl.render.document import Align, Column, Document, Fields, Findings, Table, Tone, Tree, is_skipped, look_up
-from eosctl.render.layout import Page, columns_across, fit, fold, rows_of_lines
+from eosctl.render.findings import findings_lines
+from eosctl.render.layout import GAP, HEADING, Page, columns_across, first_of, fit, fold, more_words, rows_of_lines
 
-SEVERITIES: Final = {"error": Tone.BAD, "warning": Tone.WARN, "info": Tone.FAINT}
-HEADING: Final = "bold"
-INDENT: Final = "  "
+EMPTY: Final = frozenset({"-", '""'})
 
 
 def table(document: Document, page: Page) -> str:
-    """Prose, blocks in order, then why anything is unknown, then the notes; an empty line between the parts."""
-    parts = [[line for sentence in document.prose for line in _sentence(sentence, page)]]
-    parts += [list(_block(document, block, page)) for block in document.blocks]
+    """Prose, blocks in order, then why anything is unknown, then the notes; an empty line between the parts.
+
+    On a terminal a verdict comes last, and tables show what distinguishes rows.
+    """
+    prose = [line for sentence in document.prose for line in _sentence(sentence, page)]
+    parts = [list(_block(document, block, page)) for block in document.blocks]
     parts.append([page.paint(line, Tone.FAINT) for reason in _reasons(document) for line in _sentence(reason, page)])
     parts.append([line for note in document.notes for line in _sentence(note, page)])
+    parts.insert(len(parts) if document.concludes and page.width is not None else 0, prose)
     return "\n".join("".join(f"{line}\n" for line in part) for part in parts if part)
 
 
@@ -38,85 +41,74 @@ def _block(document: Document, block: Table | Fields | Findings, page: Page) -> 
         case Fields():
             yield from _fields(look_up(document.data, block.at), block.columns, page)
         case Findings():
-            yield from _findings(look_up(document.data, block.rows), block, page)
+            yield from findings_lines(document.data, block, page)
 
 
 def _table(rows: Tree, block: Table, page: Page) -> Iterator[str]:
     if not isinstance(rows, list) or not rows:
         yield page.paint(block.empty, Tone.FAINT)
         return
-    columns = block.columns
+    columns, lines, alike = _telling(block.columns, [_cells(row, block.columns, page) for row in rows], page)
+    lines = lines if page.width is None else list(first_of(lines, block.most))
     headers = [column.header for column in columns]
-    lines = [[cell(look_up(row, column.path)) for column in columns] for row in rows]
     widths = fit([headers, *lines], page.width)
     if widths is None:
-        yield from _expanded(rows, columns, page)
-        return
-    aligns = [column.align for column in columns]
-    yield from rows_of_lines(headers, [HEADING] * len(columns), widths, aligns, page)
-    for values in lines:
-        styles = [column.tones.get(text) for column, text in zip(columns, values, strict=True)]
-        yield from rows_of_lines(values, styles, widths, aligns, page)
+        yield from _expanded(lines, columns, page)
+    else:
+        aligns = [column.align for column in columns]
+        yield from rows_of_lines(headers, [HEADING] * len(columns), widths, aligns, page)
+        for values in lines:
+            styles = [column.tones.get(text) for column, text in zip(columns, values, strict=True)]
+            yield from rows_of_lines(values, styles, widths, aligns, page)
+    if alike:
+        yield from (page.paint(line, Tone.FAINT) for line in fold(f"all: {alike}", page.width))
+    if len(lines) < len(rows):
+        yield page.paint(more_words(len(rows) - len(lines)), Tone.FAINT)
 
 
-def _expanded(rows: list[Tree], columns: tuple[Column, ...], page: Page) -> Iterator[str]:
-    for number, row in enumerate(rows):
+def _cells(row: Tree, columns: tuple[Column, ...], page: Page) -> list[str]:
+    return [
+        cell(look_up(row, column.path)) if page.width is None or column.brief is None else column.brief(row)
+        for column in columns
+    ]
+
+
+def _telling(
+    columns: tuple[Column, ...], lines: list[list[str]], page: Page
+) -> tuple[tuple[Column, ...], list[list[str]], str]:
+    """On a terminal: the first column and those that are not empty; where these are too wide, and all rows have one
+    value in a column, it goes too, and is said in one line for all."""
+    if page.width is None:
+        return columns, lines, ""
+    values = [{line[number] for line in lines} for number in range(len(columns))]
+    kept = [number for number in range(len(columns)) if number == 0 or not values[number] <= EMPTY]
+    natural = [max(map(columns_across, {columns[number].header, *values[number]})) for number in kept]
+    alike = []
+    if len(lines) > 1 and sum(natural) + GAP * (len(kept) - 1) > page.width:
+        alike = [each for each in kept[1:] if len(values[each]) == 1 and values[each].isdisjoint(columns[each].tones)]
+    kept = [number for number in kept if number not in alike]
+    said = ", ".join(f"{columns[number].header} {lines[0][number]}" for number in alike)
+    return tuple(columns[number] for number in kept), [[line[number] for number in kept] for line in lines], said
+
+
+def _expanded(lines: list[list[str]], columns: tuple[Column, ...], page: Page) -> Iterator[str]:
+    for number, values in enumerate(lines):
         if number:
             yield ""
-        yield from _fields(row, columns, page)
+        yield from _pairs(values, columns, page)
 
 
 def _fields(value: Tree, columns: tuple[Column, ...], page: Page) -> Iterator[str]:
+    yield from _pairs([cell(look_up(value, column.path)) for column in columns], columns, page)
+
+
+def _pairs(values: list[str], columns: tuple[Column, ...], page: Page) -> Iterator[str]:
     left = max(len(column.header) for column in columns)
-    room = None if page.width is None else max(page.width - left - 2, 20)
-    for column in columns:
-        text = cell(look_up(value, column.path))
+    room = None if page.width is None else max(page.width - left - GAP, 20)
+    for column, text in zip(columns, values, strict=True):
         right = columns_across(text) if room is None else room
         cells, styles = [column.header, text], [HEADING, column.tones.get(text)]
         yield from rows_of_lines(cells, styles, [left, right], [Align.LEFT, Align.LEFT], page)
-
-
-def _findings(rows: Tree, block: Findings, page: Page) -> Iterator[str]:
-    if not isinstance(rows, list) or not rows:
-        yield page.paint(block.empty, Tone.GOOD)
-        return
-    room = None if page.width is None else max(page.width - len(INDENT), 20)
-    for number, row in enumerate(rows):
-        if number:
-            yield ""
-        severity, finding_id, name, subject, message, cure = (
-            cell(look_up(row, path)) for path in ("severity", "id", "name", "subject", "message", "cure")
-        )
-        level = page.paint(severity, SEVERITIES.get(severity))
-        yield f"{level} {page.paint(finding_id, HEADING)} {page.paint(name, HEADING)} {subject}"
-        yield from (INDENT + line for line in fold(message, room))
-        if block.evidence:
-            yield from (
-                INDENT + line for reported in _evidence(look_up(row, "evidence")) for line in fold(reported, room)
-            )
-        if cure not in {"-", '""'}:
-            yield from (INDENT + line for line in fold(f"cure: {cure}", room))
-
-
-def _evidence(evidence: Tree) -> Iterator[str]:
-    """Figures in one line, then a line for each object of a list: the places where something was seen."""
-    if not isinstance(evidence, dict):
-        return
-    lists = {name: value for name, value in evidence.items() if _is_list_of_objects(value)}
-    figures = {name: value for name, value in evidence.items() if name not in lists}
-    if figures:
-        yield f"evidence: {_figures(figures)}"
-    for name, places in lists.items():
-        assert isinstance(places, list)
-        yield from (f"{escape_controls(name)}: {_figures(place)}" for place in places if isinstance(place, dict))
-
-
-def _is_list_of_objects(value: Tree) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(each, dict) for each in value)
-
-
-def _figures(named: dict[str, Tree]) -> str:
-    return ", ".join(f"{escape_controls(name)} {cell(value)}" for name, value in named.items())
 
 
 def _reasons(document: Document) -> Iterable[str]:

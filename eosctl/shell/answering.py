@@ -16,8 +16,8 @@ A = TypeVar("A", bound=Answer)
 def answer(options: "GlobalOptions", result: A, view: "Callable[[A], Document | str]") -> int:
     """Shows the result, with what was not read for it, and returns its exit code; raises the error it ended with."""
     from eosctl.render.document import Document, lacking
-    from eosctl.render.formats import Output
 
+    result = result.under(options.triage)
     shown = view(result)
     if isinstance(shown, Document):
         shown = shown.with_unread(result.coverage, complete=result.complete)
@@ -27,7 +27,7 @@ def answer(options: "GlobalOptions", result: A, view: "Callable[[A], Document | 
         if result.failure is None:
             raise
         options.console.warn(lost.message)
-    if options.console.output is Output.PLAIN or not isinstance(shown, Document):
+    if options.console.output.is_rows or not isinstance(shown, Document):
         # Their stdout has room for rows only.
         for line in lacking(result.coverage, complete=result.complete):
             options.console.warn(line)

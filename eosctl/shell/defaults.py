@@ -40,14 +40,16 @@ FLAGS: Final[Mapping[str, str]] = {
 def with_profile(ctx: "typer.Context", values: Mapping[str, Any]) -> dict[str, Any]:
     """The values of the shared options with the profile's where neither command line nor environment gives one.
 
-    `profile` becomes the Profile, `sources` says where each value came from, and `unused` what of a project's file is
-    not used.
+    `profile` becomes the Profile, `sources` says where each value came from, `unused` what of a project's file is
+    not used, and `triage` how findings are treated.
     """
-    from eosctl.operations.profiles import chosen_profile
+    from eosctl.operations.profiles import chosen_profile, triage_under
 
     profile, unused = chosen_profile(values.get("profile"))
     given = {name: _source(ctx, name) for name in FLAGS}
     merged = {**values, "profile": profile, "unused": unused}
+    if "severity" in values:
+        merged["triage"] = triage_under(profile, values["severity"], values["fail_on"])
     merged["sources"] = {name: source or "default" for name, source in given.items()}
     if profile is None:
         return merged

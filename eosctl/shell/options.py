@@ -20,10 +20,18 @@ import typer
 
 from eosctl.errors import UsageError
 from eosctl.model.client_keys import CLIENT_KEYS
+from eosctl.model.report import Triage
 from eosctl.operations.session_options import SessionOptions
 from eosctl.render.console import ColourChoice, Console, OutputOptions, Terminal
 from eosctl.shell.defaults import WORKER_CONFIG, require_named, with_profile, with_worker_files
-from eosctl.shell.shared_options import CONNECTION_OPTIONS, OUTPUT_OPTIONS, SAFETY_OPTIONS, SNAPSHOT_OPTIONS
+from eosctl.shell.shared_options import (
+    CONNECTION_OPTIONS,
+    FINDING_OPTIONS,
+    LIST_OPTIONS,
+    OUTPUT_OPTIONS,
+    SAFETY_OPTIONS,
+    SNAPSHOT_OPTIONS,
+)
 
 if TYPE_CHECKING:
     pass
@@ -65,7 +73,13 @@ def connecting(command: Callable[Concatenate[GlobalOptions, P], int | None]) -> 
 
 def reading(command: Callable[Concatenate[GlobalOptions, P], int | None]) -> Command[...]:
     """A command that reads, from the cluster or from a snapshot."""
-    return _sharing(command, (*CONNECTION_OPTIONS, *SNAPSHOT_OPTIONS, *OUTPUT_OPTIONS))
+    return _sharing(command, (*CONNECTION_OPTIONS, *SNAPSHOT_OPTIONS, *OUTPUT_OPTIONS, *LIST_OPTIONS))
+
+
+def judging(command: Callable[Concatenate[GlobalOptions, P], int | None]) -> Command[...]:
+    """A command that reads, and reports findings."""
+    shared = (*CONNECTION_OPTIONS, *SNAPSHOT_OPTIONS, *FINDING_OPTIONS, *OUTPUT_OPTIONS, *LIST_OPTIONS)
+    return _sharing(command, shared)
 
 
 def writing(command: Callable[Concatenate[GlobalOptions, P], int | None]) -> Command[...]:
@@ -112,6 +126,8 @@ def global_options(holder: ConsoleHolder, values: Mapping[str, Any]) -> GlobalOp
         colour=ColourChoice.NEVER if values["no_color"] else values["color"],
         quiet=values["quiet"],
         verbosity=values["verbose"],
+        sort=values.get("sort"),
+        limit=values.get("limit"),
     )
     return GlobalOptions(
         console=holder.console_for(output_options),
@@ -129,6 +145,7 @@ def global_options(holder: ConsoleHolder, values: Mapping[str, Any]) -> GlobalOp
         sources=MappingProxyType(values.get("sources", {})),
         writes="yes" in values,
         worker_configs=tuple(values.get(WORKER_CONFIG) or ()),
+        triage=values.get("triage", Triage()),
     )
 
 

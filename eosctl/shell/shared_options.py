@@ -11,10 +11,12 @@ from typing import Annotated, Any, Final, get_args
 import typer
 from typer.models import OptionInfo
 
+from eosctl.model.report import Severity
 from eosctl.render.console import ColourChoice
 from eosctl.render.formats import Output
 
 CONNECTION: Final = "Connection"
+FINDINGS: Final = "Findings"
 OUTPUT: Final = "Output"
 SAFETY: Final = "Safety"
 
@@ -86,7 +88,30 @@ SAFETY_OPTIONS: Final = (
         "--yes", "-y", panel=SAFETY, help="Do not ask. Needed where there is no terminal to ask on.")),
 )  # fmt: skip
 
-SHARED_OPTIONS: Final = (*CONNECTION_OPTIONS, *SNAPSHOT_OPTIONS, *SAFETY_OPTIONS, *OUTPUT_OPTIONS)
+FINDING_OPTIONS: Final = (
+    _parameter("severity", Severity, Severity.INFO, _option(
+        "--severity", metavar="|".join(Severity), panel=FINDINGS, help="The least severity that is shown.")),
+    _parameter("fail_on", Severity | None, None, _option(
+        "--fail-on", metavar="|".join(Severity), panel=FINDINGS, show_default=False,
+        help="The least severity that ends with 1, unless a waiver of the profile holds for the finding. "
+        "[default: warning; upgrade-check: what blocks the step]")),
+)  # fmt: skip
+
+LIST_OPTIONS: Final = (
+    _parameter("sort", str | None, None, _option(
+        "--sort", metavar="COLUMN", panel=OUTPUT, help="Rows in the order of a column; -COLUMN: backwards.")),
+    _parameter("limit", int | None, None, _option(
+        "--limit", metavar="N", min=0, panel=OUTPUT, help="Only the first rows of the list.")),
+)  # fmt: skip
+
+SHARED_OPTIONS: Final = (
+    *CONNECTION_OPTIONS,
+    *SNAPSHOT_OPTIONS,
+    *SAFETY_OPTIONS,
+    *FINDING_OPTIONS,
+    *OUTPUT_OPTIONS,
+    *LIST_OPTIONS,
+)
 
 
 def _names(parameter: inspect.Parameter) -> tuple[str, ...]:

@@ -183,7 +183,7 @@ FLEETS = {
 
 @pytest.mark.parametrize("shape", FLEETS)
 def test_nothing_is_found_in_a_healthy_fleet(shape: str) -> None:
-    assert _words(diagnose(FLEETS[shape]).findings) == []
+    assert _words(diagnose(FLEETS[shape]).reported) == []
 
 
 def _words(findings: tuple[Finding, ...]) -> list[str]:
@@ -194,7 +194,7 @@ def _words(findings: tuple[Finding, ...]) -> list[str]:
 def test_a_fault_in_a_healthy_fleet_is_found_as_anywhere(shape: str) -> None:
     """So that a shape is not healthy because nothing is asked of it."""
     broken = replace(FLEETS[shape], brokers={0: BROKER | {"transactional.id.expiration.ms": "60000"}})
-    assert [each.id for each in diagnose(broken).findings].count("EOS044") == 1
+    assert [each.id for each in diagnose(broken).reported].count("EOS044") == 1
 
 
 def test_what_a_shape_cannot_tell_is_for_want_of_input_and_no_gap() -> None:

@@ -167,7 +167,7 @@ def test_a_rule_finds_its_condition_and_only_that(rule_id: str, evidence: Eviden
 
 def test_nothing_is_found_on_a_healthy_cluster() -> None:
     diagnosis = diagnose(HEALTHY)
-    assert diagnosis.findings == ()
+    assert diagnosis.reported == ()
     assert {each.rule.id: each.cannot_tell for each in diagnosis.answers if each.cannot_tell} == {}
     assert diagnosis.verdict == "fine"
 
@@ -200,7 +200,7 @@ def test_findings_of_inspect_config_are_passed_on_as_they_are(rule) -> None:
 def test_inspect_config_and_doctor_report_the_same_findings_of_the_config_topic() -> None:
     plain_once = Log().writer(7).healthy("x", 1).writer().config("y").writer(7, 1).config("y")
     inspected = inspection(plain_once.put("connector-z", b"{"))
-    found = [each for each in diagnose(but(inspection=inspected)).findings if each in inspected.findings]
+    found = [each for each in diagnose(but(inspection=inspected)).reported if each in inspected.findings]
     assert {(each.id, each.severity) for each in found} == {("EOS061", Severity.INFO), ("EOS066", Severity.WARNING)}
     assert sorted(map(repr, found)) == sorted(map(repr, inspected.findings))
 
@@ -266,6 +266,6 @@ def test_what_a_rule_finds_is_reported_by_doctor_and_by_those_who_find_it_too() 
 
 def test_the_worst_is_told_first() -> None:
     diagnosis = diagnose(but(inspection=inspection(file="f"), transactions={}))
-    assert diagnosis.findings[0].severity is Severity.ERROR
-    assert diagnosis.findings[-1].severity is Severity.INFO
+    assert diagnosis.reported[0].severity is Severity.ERROR
+    assert diagnosis.reported[-1].severity is Severity.INFO
     assert diagnosis.verdict == "found"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from eosctl.errors import OutputLost, PartlyApplied
-from eosctl.model.report import Answer
+from eosctl.model.report import Answer, Triage
 from eosctl.render.console import Console, OutputOptions, Stream, Terminal, write_output_file
 from eosctl.render.streams import answer_stream, talk_stream
 from eosctl.shell.answering import answer
@@ -88,6 +88,7 @@ def test_what_became_of_a_plan_is_not_hidden_by_a_lost_answer():
 
     class Options:
         console = console()
+        triage = Triage()
 
     with pytest.raises(PartlyApplied):
         answer(Options(), Failed(), lambda _: "outcome")  # type: ignore[arg-type]  # what it needs of them

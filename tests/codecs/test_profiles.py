@@ -1,6 +1,8 @@
 """The file of profiles is read strictly, and holds no secret."""
 
 import contextlib
+import re
+from datetime import date
 
 import pytest
 from hypothesis import given
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from eosctl.codecs.profiles import decode_profiles
 from eosctl.errors import ConfigError
 from eosctl.model.profile import Profiles
+from eosctl.model.waivers import Waiver
 
 FULL = """
 current: staging
@@ -99,3 +102,35 @@ def test_the_nearer_file_wins_by_name():
     assert merged.current == "b"
     assert merged.profiles["a"].group_id == "near"
     assert set(merged.profiles) == {"a", "b"}
+
+
+WAIVED = """
+profiles:
+  prod:
+    waivers:
+      - {id: EOS080, subject: "legacy-*", owner: team-data, reason: kept until the move, expires: 2026-12-31}
+      - {id: shadowed-offset, subject: orders, owner: ops, reason: "42", expires: "2027-01-31"}
+"""
+
+
+def test_waivers_are_read_with_their_last_day():
+    first, second = decode_profiles(WAIVED, "f").profiles["prod"].waivers
+    assert first == Waiver("EOS080", "legacy-*", "team-data", "kept until the move", date(2026, 12, 31))
+    assert (second.finding, second.expires) == ("shadowed-offset", date(2027, 1, 31))
+
+
+@pytest.mark.parametrize(
+    ("waiver", "says"),
+    [
+        ("{id: EOS080, subject: a, owner: b, reason: c}", "waiver 1: expires is not a day"),
+        ("{id: EOS080, subject: a, owner: b, reason: c, expires: soon}", "waiver 1: expires is not a day"),
+        ("{id: EOS080, subject: a, owner: b, reason: c, expires: 2026-12-31T10:00:00}", "expires is not a day"),
+        ("{id: EOS080, subject: a, owner: b, expires: 2026-12-31}", "waiver 1 has no reason"),
+        ("{id: EOS080, subject: '', owner: b, reason: c, expires: 2026-12-31}", "waiver 1 has no subject"),
+        ("{id: EOS080, subjects: a, owner: b, reason: c, expires: 2026-12-31}", "subjects is unknown"),
+        ("EOS080", "waiver 1 is not a mapping"),
+    ],
+)
+def test_a_waiver_without_a_subject_owner_reason_or_end_is_none(waiver, says):
+    with pytest.raises(ConfigError, match=re.escape(says)):
+        decode_profiles(f"profiles: {{prod: {{waivers: [{waiver}]}}}}", "f")

@@ -1,6 +1,7 @@
 """`eosctl audit status` and `audit history`: what a ledger holds, for people and for programs."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -130,3 +131,11 @@ def test_run_is_another_name_of_audit(eosctl, tmp_path: Path):
     line = ["--log-dir", tmp_path / "logs"]
     assert eosctl("audit", "run", *line) == eosctl("audit", *line)
     assert eosctl("audit", *line).exit_code == 2
+
+
+def test_status_ends_with_1_as_long_as_the_last_run_of_a_job_was_broken(eosctl, store: str):
+    ledger = open_ledger(store)
+    for verdict, code in (("broken", 1), ("broken", 1), ("cannot-tell", 0), ("held", 0)):
+        state = ledger.state("other", CLUSTER)
+        ledger.commit(replace(run_of(state), verdict=verdict))
+        assert eosctl("audit", "status", "--store", store).exit_code == code, verdict

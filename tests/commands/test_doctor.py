@@ -152,3 +152,21 @@ def test_one_worker_of_several_that_cannot_be_asked_is_a_finding_and_not_the_end
     with serve(FakeWorker(), FakeWorker(password="geheim")) as [open_, closed]:
         ran = eosctl("doctor", *connect([open_, closed, "http://127.0.0.1:9"]), "--timeout", 2, "-o", "json")
     assert {subject for rule, subject in findings(ran) if rule == "EOS010"} == {closed, "http://127.0.0.1:9"}
+
+
+def test_rows_are_sorted_and_limited_as_asked_for(eosctl):
+    with serve(FakeWorker(), FakeWorker()) as urls:
+        data = json.loads(eosctl("doctor", *connect(urls), "-o", "json", "--sort", "-worker", "--limit", "1").stdout)
+        unknown = eosctl("--sort", "owner", "doctor", *connect(urls))
+    assert ([each["url"] for each in data["data"]["workers"]], data["data"]["rows_left_out"]) == ([max(urls)], 1)
+    assert unknown.exit_code == 2
+    assert "--sort: there is no column OWNER" in unknown.stderr
+    assert "the columns are: WORKER, VERSION, EXACTLY-ONCE" in unknown.stderr
+
+
+def test_names_and_csv_of_the_first_list(eosctl):
+    with serve(FakeWorker(), FakeWorker(enabled=False)) as urls:
+        assert eosctl("doctor", *connect(urls), "-o", "name").stdout == "workers\n"
+        header, row = eosctl("doctor", *connect(urls), "-o", "csv").stdout.splitlines()
+    assert header == "SEVERITY,ID,SUBJECT,MESSAGE,CURE"
+    assert row.startswith("error,EOS012,workers,")

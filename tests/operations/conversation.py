@@ -34,6 +34,10 @@ class Conversation:
     def progress(self, label: str, total: int | None = None, *, unit: str = "") -> Iterator[Callable[[int], None]]:
         yield lambda count: None
 
+    @contextmanager
+    def results(self, label: str, total: int, *, unit: str = "") -> Iterator[Callable[[str], None]]:
+        yield self.narrate
+
     def show(self, answer: object) -> None:
         """What a command shows before the question."""
         self.shown.append(answer)

@@ -18,6 +18,9 @@ class Quiet:
     def progress(self, label: str, total: int | None = None, *, unit: str = "") -> AbstractContextManager[object]:
         return nullcontext(lambda _: None)
 
+    def results(self, label: str, total: int, *, unit: str = "") -> AbstractContextManager[object]:
+        return nullcontext(lambda _: None)
+
     result = preview = redraw = None
 
 

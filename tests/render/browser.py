@@ -122,6 +122,11 @@ class Page:
         self._do("Emulation.setEmulatedMedia", features=features)
         return self
 
+    def media(self, kind: str) -> Self:
+        """As on a `screen`, or in `print`."""
+        self._do("Emulation.setEmulatedMedia", media=kind)
+        return self
+
     def open(self, file: Path) -> Self:
         """Load the file, and wait until the page says that its plots are drawn."""
         self._do("Page.navigate", url=file.as_uri())

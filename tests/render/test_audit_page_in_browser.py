@@ -207,3 +207,19 @@ def test_it_can_be_printed(desktop):
     printed = desktop.shape(1280, dark=True).printed()
     assert printed.startswith(b"%PDF")
     assert len(printed) > 50_000
+
+
+def test_a_capture_and_a_print_of_the_whole_page_lack_nothing(browser, tmp_path_factory):
+    """Lists of hundreds scroll within themselves on a screen; up to 200 entries, and in print, all is laid out."""
+    skipped = (
+        "[...document.querySelectorAll('.finding, .connectors li')]"
+        ".filter(each => getComputedStyle(each).contentVisibility !== 'visible').length"
+    )
+    lists = "[...document.querySelectorAll('#finding-rows')]"
+    cut = f"{lists}.filter(each => each.scrollHeight > each.clientHeight + 1).length"
+    small = Page(browser).shape(1280).open(written(tmp_path_factory, large_report(findings_count=150)))
+    assert (small.evaluate(FINDINGS), small.evaluate(skipped), small.evaluate(cut)) == (150, 500, 0)
+    large = Page(browser).shape(1280).open(written(tmp_path_factory, large_report(findings_count=300)))
+    assert (large.evaluate(skipped), large.evaluate(cut)) == (800, 1)
+    large.media("print")
+    assert (large.evaluate(skipped), large.evaluate(cut)) == (0, 0)

@@ -23,13 +23,18 @@ def lines_at(width: int) -> list[str]:
     return text_of(view_audit(rich_report()), Output.TABLE, Page(width, colour=False)).splitlines()
 
 
-def test_the_answer_leads_and_the_worst_verdict_comes_first():
+VERDICT = "Exactly-once, by connector: 2 broken, 1 cannot-tell, 3 held; 4,458,911 records of 23 partitions were read."
+
+
+def test_the_answer_leads_in_a_pipe_and_comes_last_on_a_terminal():
+    assert lines_at(200)[-1] == VERDICT
+    assert text_of(view_audit(rich_report()), Output.TABLE, PIPED).splitlines()[0] == VERDICT
+
+
+def test_the_worst_verdict_comes_first():
     lines = lines_at(200)
-    assert lines[0] == (
-        "Exactly-once, by connector: 2 broken, 1 cannot-tell, 3 held; 4,458,911 records of 23 partitions were read."
-    )
-    assert lines[2].split() == ["CONNECTOR", "VERDICT", "EVIDENCE", "REASON"]
-    assert [line.split()[:2] for line in lines[3:9]] == [
+    assert lines[0].split() == ["CONNECTOR", "VERDICT", "EVIDENCE", "REASON"]
+    assert [line.split()[:2] for line in lines[1:7]] == [
         ["invoices-cdc", "broken"],
         ["orders-cdc", "broken"],
         ["legacy-import", "cannot-tell"],
@@ -45,7 +50,7 @@ def test_a_finding_comes_with_its_evidence_and_its_cure():
     assert lines[begin + 1 : begin + 4] == [
         "  producers 4020/3 and 9917/0 wrote offsets of one task in turns, from offset 41,208 to 41,266",
         "  evidence: topic connect-offsets, partition 1, first_offset 41208, last_offset 41266, writers 4020/3,9917/0",
-        "  cure: find the process that holds producer 9917, stop it, and read the connector's output again from 41,208",
+        "  fix: find the process that holds producer 9917, stop it, and read the connector's output again from 41,208",
     ]
 
 
@@ -68,7 +73,7 @@ def test_findings_are_ordered_by_severity_and_ranges_follow():
     titles = ("Findings", "Read", "Transactions", "The last stable offset did not move")
     order = [lines.index(title) for title in titles]
     assert order == sorted(order)
-    assert lines[-1] == "not read: __transaction_state: User:auditor may not READ topic __transaction_state"
+    assert lines[-3] == "not read: __transaction_state: User:auditor may not READ topic __transaction_state"
 
 
 @pytest.mark.parametrize("width", [80, 120, 200])
@@ -78,7 +83,7 @@ def test_no_line_is_wider_than_the_terminal(width):
 
 def test_tables_stay_tables_on_80_columns():
     lines = lines_at(80)
-    assert "TOPIC          PARTITION   FROM      TO  RECORDS  ABORTED  PLAIN  GAPS" in lines
+    assert "TOPIC            PARTITION  FROM      TO  RECORDS  ABORTED  PLAIN  GAPS" in lines
     assert "CONNECTOR         COMMITTED  ABORTED  RECORDS  P50   P99  P50_MS  P99_MS" in lines
 
 
@@ -92,7 +97,8 @@ def test_programs_get_the_same_connectors_as_people():
         "reasons": ["its tasks started at 09:14 without a round of fencing, and two producers wrote at once"],
         "words": "its tasks started at 09:14 without a round of fencing, and two producers wrote at once",
     }
-    assert set(data["findings"][0]) == {"id", "name", "severity", "subject", "message", "cure", "evidence"}
+    fields = {"id", "name", "severity", "subject", "message", "cure", "evidence", "waiver", "new"}
+    assert set(data["findings"][0]) == fields
     assert data["plan"]["topics"][0] == {
         "name": "connect-offsets",
         "role": "offsets",

@@ -5,7 +5,8 @@ from io import StringIO
 import pytest
 
 from eosctl.errors import ConfigError, Refused
-from eosctl.render.console import Console, OutputOptions, Stream, Terminal, write_output_file
+from eosctl.render.console import Console, OutputOptions, Stream, Terminal, terminal_of, write_output_file
+from eosctl.render.document import Column, Document, Table
 from eosctl.render.formats import Output
 
 
@@ -91,3 +92,31 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path):
 def test_a_file_in_a_missing_directory_is_a_configuration_error(tmp_path):
     with pytest.raises(ConfigError, match="No such file or directory"):
         write_output_file(tmp_path / "no" / "file", ["text"])
+
+
+WIDE_ROW = Document("k", {"rows": [{"a": "word " * 30}]}, blocks=(Table("rows", (Column("A", "a"),)),))
+
+
+@pytest.mark.parametrize(("columns", "widest"), [(None, 149), ("60", 60), ("0", 149), ("many", 149)])
+def test_columns_is_the_width_of_a_pipe_and_makes_no_terminal_of_it(columns, widest):
+    stdout = StringIO()
+    environ = {} if columns is None else {"COLUMNS": columns}
+    terminal = terminal_of(StringIO(), stdout, StringIO(), environ)
+    console = Console(terminal, OutputOptions())
+    console.result(WIDE_ROW)
+    assert max(map(len, stdout.getvalue().splitlines())) in range(widest - 5, widest + 1)
+    assert not console.interactive
+    assert not terminal.coloured(terminal.stdout)
+
+
+def test_what_the_answer_says_again_on_the_same_terminal_is_only_counted_on_the_way():
+    for width, options, said in (
+        (80, OutputOptions(), False),
+        (80, OutputOptions(output=Output.JSON), True),
+        (None, OutputOptions(), True),
+    ):
+        console, _, stderr = console_at(width, options)
+        with console.results("applying", 1, unit="steps") as say:
+            say("1. done: stopped")
+        assert ("1. done: stopped\n" in stderr.getvalue()) is said
+        assert ("1/1 steps" in stderr.getvalue()) is not said

@@ -33,6 +33,7 @@ from eosctl.model.audit_report import (
 from eosctl.model.audit_states import LogState
 from eosctl.model.audit_summaries import OwnerFigures
 from eosctl.model.report import Finding, Severity
+from eosctl.model.skipped import Skipped
 
 
 def conclude(evidence: Evidence) -> AuditReport:
@@ -48,6 +49,7 @@ def conclude(evidence: Evidence) -> AuditReport:
         epochs=tuple(_epochs(evidence)),
         growth=tuple(_growth(evidence)),
         stalls=evidence.transactions.stalls,
+        sinks=tuple(_sinks(evidence)),
     )
 
 
@@ -155,6 +157,16 @@ def _timeline(evidence: Evidence) -> Iterator[TimelineEvent]:
         for session in evidence.sessions
     ]  # fmt: skip
     yield from sorted(events, key=lambda event: (event.timestamp, event.connector, event.kind, *event[3:6]))
+
+
+def _sinks(evidence: Evidence) -> Iterator[str]:
+    """Connectors that exist, and that the workers do not name among their source connectors."""
+    sources = evidence.plan.connectors
+    if isinstance(sources, Skipped):
+        return
+    for each in evidence.config.connectors:
+        if each.known and each.connector not in sources and not each.fenced_ever:
+            yield each.connector
 
 
 def _epochs(evidence: Evidence) -> Iterator[EpochPoint]:

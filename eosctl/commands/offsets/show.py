@@ -9,7 +9,7 @@ from eosctl.commands.offsets.options import about_offsets
 from eosctl.operations.session import Session, gc_paused
 from eosctl.render.views.offsets import view_offsets
 from eosctl.shell.answering import answer
-from eosctl.shell.options import GlobalOptions, reading
+from eosctl.shell.options import GlobalOptions, judging
 
 if TYPE_CHECKING:
     from eosctl.operations.offset_stores import OffsetsRequest
@@ -19,7 +19,7 @@ Tombstones: TypeAlias = Annotated[
 ]
 
 
-@reading
+@judging
 @about_offsets
 def show(
     options: GlobalOptions,

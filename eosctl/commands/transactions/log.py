@@ -9,7 +9,7 @@ from eosctl.commands.connect_options import ConfigTopic
 from eosctl.operations.session import Session
 from eosctl.render.views.transaction_log import view_transaction_history, view_transaction_log
 from eosctl.shell.answering import answer
-from eosctl.shell.options import GlobalOptions, reading
+from eosctl.shell.options import GlobalOptions, judging
 
 LoggedIds: TypeAlias = Annotated[
     list[str] | None, typer.Argument(metavar="ID", help="Only these; all if none is named.")
@@ -27,7 +27,7 @@ ExpirationMs: TypeAlias = Annotated[
 ]
 
 
-@reading
+@judging
 def log(
     options: GlobalOptions,
     transactional_ids: LoggedIds = None,

@@ -7,11 +7,13 @@ from itertools import groupby
 from typing import Final, Protocol
 
 from eosctl import __version__
+from eosctl.codecs.earlier_audit import decode_earlier_audit
 from eosctl.engines.auditing import AuditResult, CarriedRows
 from eosctl.errors import StaleRange
 from eosctl.ledger.ledger import Ledger
 from eosctl.model.audit import AuditedTopic, AuditPlan, StateKind, StateRow, TopicRole
 from eosctl.model.audit_report import AuditReport
+from eosctl.model.earlier_audit import EarlierAudit
 from eosctl.model.ledger import Advance, CarriedBucket, JobState, LedgerRun
 from eosctl.model.names import TopicPartition
 from eosctl.planning.audit import plan_ranges
@@ -35,7 +37,7 @@ class Auditor(Protocol):
 
 
 def run_incrementally(auditor: Auditor, ledger: Ledger, job: str, as_json: Callable[[AuditReport], str]) -> AuditReport:
-    """The report over all runs of the job; the ledger has this one when it returns.
+    """The report over all runs of the job, which knows the run before; the ledger has this one when it returns.
 
     Where another auditor of the same job was faster, all is planned and read again, ATTEMPTS times at most.
     """
@@ -89,7 +91,12 @@ class _Attempt:
                 carried=buckets_of(result.carried),
             )
         )
-        return result.report
+        return replace(result.report, earlier=self._earlier())
+
+    def _earlier(self) -> EarlierAudit | None:
+        """What the run before concluded; the ledger keeps each report without it, as that of an audit of everything."""
+        kept = self._ledger.report(self._state.job, self._state.run_id) if self._state.run_number else None
+        return None if kept is None else decode_earlier_audit(kept, self._state.run_number)
 
     def _carried(self, kind: StateKind) -> Iterator[StateRow]:
         recreated = {each.topic for each in self._resumptions if each.is_recreated}

@@ -17,6 +17,7 @@ from eosctl.model.coverage import Coverage, Unread
 from eosctl.model.skipped import Skipped
 from eosctl.model.transaction_log_history import TransactionLogHistory
 from eosctl.operations.audit.cluster import ClusterInput
+from eosctl.operations.audit.command_line import command_line
 from eosctl.operations.audit.incremental import run_incrementally
 from eosctl.operations.audit.ledgers import open_job_ledger
 from eosctl.operations.audit.log_directories import LogDirectoryInput
@@ -31,10 +32,10 @@ from eosctl.spark.starting import spark_engine
 
 @dataclass(frozen=True, slots=True)
 class ReportFormats:
-    """How a report is written: as JSON for the ledger, as a page for a browser."""
+    """How a report is written: as JSON for the ledger, as a page for a browser that shows the command line."""
 
     json: Callable[[AuditReport], str]
-    page: Callable[[AuditReport], str]
+    page: Callable[[AuditReport, str], str]
 
 
 def plan_audit(session: Session, request: AuditRequest) -> AuditPlan:
@@ -49,8 +50,9 @@ def run_and_report(session: Session, request: AuditRequest, formats: ReportForma
         report = auditor.run(auditor.plan(), nothing_carried).report
     else:
         report = run_incrementally(auditor, open_job_ledger(request.store), request.job, formats.json)
+    report = report.under(session.options.triage)
     if request.report is not None:
-        write_atomic_file(request.report, formats.page(report))
+        write_atomic_file(request.report, formats.page(report, command_line(session.options, request)))
     if request.export is not None:
         export_audit(request.export, report)
     return report

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
+from eosctl import __version__
 from eosctl.errors import ConfigError
 from eosctl.model.audit_report import AuditReport
 from eosctl.model.report import Finding
@@ -16,21 +17,33 @@ from eosctl.render.audit_page.epochs import epochs_figure
 from eosctl.render.audit_page.figure import Figure
 from eosctl.render.audit_page.growth import growth_figure
 from eosctl.render.audit_page.names import NONE, duration_words, named_words, shown, size_words
+from eosctl.render.audit_page.outputs import output_ranges
 from eosctl.render.audit_page.stalls import stalls_figure
 from eosctl.render.audit_page.timeline import timeline_figure
 from eosctl.render.audit_page.transactions import transaction_figures
-from eosctl.render.views.audit import SEVEREST_FIRST, connector_rows, range_row, statistics_row, summary
+from eosctl.render.views.audit import connector_rows, range_row, statistics_row, summary
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 ASSETS: Final = "templates"
+VERDICT_WORDS: Final = {
+    "held": "In what was read, from the time on that the reason names, there is nothing that exactly-once rules out, "
+    "and nothing that the verdict needs is missing: no source offset went back, was committed again with data or was "
+    "written outside a transaction, all data was committed with its source offsets, and no producer wrote after it was "
+    "fenced. What Kafka does not promise is no part of it: records that were never read from the source, a snapshot "
+    "that Debezium began again, other applications that write to the topic, and consumers that do not read committed.",
+    "broken": "Something was found that exactly-once rules out. The findings name topic, partition and offsets.",
+    "cannot-tell": "Nothing of that kind was found, but evidence is missing, expired or unclear, or the connector "
+    "never committed offsets in a transaction. It is not a yes.",
+}
+"""What each verdict says, and what it does not."""
 PACKING: Final = 6
 """The level of gzip: 9 takes half as long again for 0.2 % less."""
 
 
-def render_audit_page(report: AuditReport) -> str:
-    """The report as one HTML file: verdicts, findings, plots, ranges.
+def render_audit_page(report: AuditReport, command: str = "") -> str:
+    """The report as one HTML file: verdicts, findings, plots, ranges; command is the line that it was made with.
 
     It needs no network: styles, scripts and Plotly are inside, and its content security policy allows no request and no
     script but those two, by their SHA-256. Every name is escaped by the template, and once more where Plotly would read
@@ -48,6 +61,8 @@ def render_audit_page(report: AuditReport) -> str:
             plotly=base64.b64encode(gzip.compress(plotly.encode(), PACKING, mtime=0)).decode(),
             plots=[each.plot() for each in figures if each.traces],
             figures=figures,
+            version=__version__,
+            command=command,
             **_facts(report),
         )
     )
@@ -75,9 +90,9 @@ def _facts(report: AuditReport) -> dict[str, Any]:
         "summary": summary(report),
         "verdicts": [(each, verdicts[each]) for each in ("broken", "cannot-tell", "held")],
         "connectors": connector_rows(report),
-        "findings": [
-            _finding(each) for each in sorted(report.findings, key=lambda each: SEVEREST_FIRST[each.severity])
-        ],
+        "findings": [_finding(each, report) for each in report.reported],
+        "window": None if report.window is None else tuple(map(rfc3339, report.window)),
+        "verdict_words": VERDICT_WORDS,
         "severities": Counter(each.severity.value for each in report.findings),
         "ranges": [range_row(each) for each in report.ranges],
         "transactions": [statistics_row(each) for each in report.transactions],
@@ -87,7 +102,7 @@ def _facts(report: AuditReport) -> dict[str, Any]:
     }
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def _finding(finding: Finding, report: AuditReport) -> dict[str, Any]:
     places = {str(name): value for name, value in finding.evidence.items() if _is_list_of_objects(value)}
     return {
         "id": finding.id,
@@ -96,6 +111,9 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "subject": finding.subject,
         "message": finding.message,
         "cure": finding.cure,
+        "ranges": output_ranges(finding, report.plan),
+        "new": report.is_new(finding),
+        "waiver": report.triage.waiver_of(finding),
         "evidence": [
             (str(name), named_words(str(name), value))
             for name, value in finding.evidence.items()

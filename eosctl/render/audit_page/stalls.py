@@ -37,8 +37,8 @@ def stalls_figure(report: AuditReport) -> Figure:
         ),
         summary=f"{counted(len(order), 'transaction')} open for long, {still_open:,} of them still open.",
         headers=("Partition", "Offset", "From", "For", "Whose"),
-        rows=tuple(_row(each, as_of) for each in order[:MOST_STALLS]),
-        traces=tuple(_traces(drawn, lines, as_of)),
+        rows=tuple(_row(each, report) for each in order[:MOST_STALLS]),
+        traces=tuple(_traces(drawn, lines, report)),
         layout=layout(
             110 + 30 * len(lines),
             xaxis=time_axis(),
@@ -54,8 +54,8 @@ def _length(stall: Stall, as_of: int) -> int:
     return max(0, (as_of if stall.until_ms is None else stall.until_ms) - stall.from_ms)
 
 
-def _traces(stalls: Sequence[Stall], lines: Sequence[tuple[str, int]], as_of: int) -> list[dict[str, Any]]:
-    traces = []
+def _traces(stalls: Sequence[Stall], lines: Sequence[tuple[str, int]], report: AuditReport) -> list[dict[str, Any]]:
+    traces, as_of = [], report.plan.as_of
     for still_open, (title, colour) in KINDS.items():
         found = [each for each in stalls if (each.until_ms is None) is still_open]
         if found:
@@ -67,7 +67,7 @@ def _traces(stalls: Sequence[Stall], lines: Sequence[tuple[str, int]], as_of: in
                     "y": [lines.index((each.topic, each.partition)) for each in found],
                     "base": [each.from_ms for each in found],
                     "x": [_length(each, as_of) for each in found],
-                    "text": [_words(each, as_of) for each in found],
+                    "text": [_words(each, report) for each in found],
                     "textposition": "none",
                     "width": 0.5,
                     "marker": {"color": colour, "line": {"color": colour, "width": 3}, "pattern": _pattern(still_open)},
@@ -81,24 +81,25 @@ def _pattern(still_open: bool) -> dict[str, Any]:
     return {"shape": "/", "size": 6, "solidity": 0.4} if still_open else {}
 
 
-def _words(stall: Stall, as_of: int) -> str:
+def _words(stall: Stall, report: AuditReport) -> str:
+    length = duration_words(_length(stall, report.plan.as_of))
     return (
-        f"{in_plot(stall.topic)}-{stall.partition}, offset {stall.start_offset}<br>{_owner(stall, in_plot)}<br>"
-        f"from {rfc3339(stall.from_ms)} for {duration_words(_length(stall, as_of))}"
+        f"{in_plot(stall.topic)}-{stall.partition}, offset {stall.start_offset}<br>{_owner(stall, report, in_plot)}<br>"
+        f"from {rfc3339(stall.from_ms)} for {length}"
     )
 
 
-def _owner(stall: Stall, text: Callable[[str], str]) -> str:
-    producer = f"producer {stall.producer_id}"
-    return producer if stall.connector is None else f"{text(stall.connector)}, {producer}"
+def _owner(stall: Stall, report: AuditReport, text: Callable[[str], str]) -> str:
+    owner, producer = report.owner_of(stall), f"producer {stall.producer_id}"
+    return producer if owner == producer else f"{text(owner)}, {producer}"
 
 
-def _row(stall: Stall, as_of: int) -> tuple[object, ...]:
-    length = duration_words(_length(stall, as_of)) + (", still open" if stall.until_ms is None else "")
+def _row(stall: Stall, report: AuditReport) -> tuple[object, ...]:
+    length = duration_words(_length(stall, report.plan.as_of)) + (", still open" if stall.until_ms is None else "")
     return (
         shown(f"{stall.topic}-{stall.partition}"),
         stall.start_offset,
         rfc3339(stall.from_ms),
         length,
-        _owner(stall, shown),
+        _owner(stall, report, shown),
     )

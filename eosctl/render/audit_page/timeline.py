@@ -18,10 +18,11 @@ KINDS: Final = {
     "commit": ("task commits", "circle", "#2f7ed8", 10),
     "fencing": ("rounds of fencing", "diamond", "#d9541e", 10),
     "session": ("producers began", "line-ns-open", "#1a936f", 10),
+    "stop": ("stopped (0 tasks)", "square", "#b5489f", 9),
     "deleted": ("deleted", "x", "#6b7785", 10),
 }
 """What each kind of event is called, its symbol, colour and size; each kind has its own height within the line."""
-HEIGHTS: Final = {"commit": 0.29, "fencing": 0.0, "session": -0.3, "deleted": 0.0}
+HEIGHTS: Final = {"commit": 0.29, "fencing": 0.0, "session": -0.3, "stop": 0.29, "deleted": 0.0}
 
 
 def timeline_figure(report: AuditReport) -> Figure:
@@ -34,23 +35,26 @@ def timeline_figure(report: AuditReport) -> Figure:
         else:
             untimed += 1
     order = [row["name"] for row in connector_rows(report)]
+    sinks = frozenset(report.sinks)
     names = [*(name for name in dict.fromkeys(order) if name in events), *sorted(events.keys() - set(order))]
     lines = names[:MOST_LINES]
+    titles = [f"{label(name)} (sink)" if name in sinks else label(name) for name in lines]
     width = _width([event for name in lines for event in events[name]])
     return Figure(
         key="timeline",
         short="Starts",
         title="Starts and rounds of fencing",
         caption="Every start should be preceded by a round of fencing: a blue circle (tasks committed), then an orange "
-        "diamond (fenced), then green strokes (its producers begin).",
+        "diamond (fenced), then green strokes (its producers begin). A square is a stop: a commit of no tasks, which "
+        "needs none. Sinks are never fenced; they are marked so.",
         summary=_summary(report, len(names)),
-        headers=("Connector", "Task commits", "Rounds of fencing", "Producers began", "First", "Last"),
-        rows=tuple(_row(name, events[name]) for name in names[:LISTED]),
+        headers=("Connector", "Kind", "Task commits", "Rounds of fencing", "Producers began", "Stops", "First", "Last"),
+        rows=tuple(_row(name, events[name], name in sinks) for name in names[:LISTED]),
         traces=tuple(_traces(lines, events, width)),
         layout=layout(
             100 + 34 * len(lines),
             xaxis=time_axis(),
-            yaxis=category_axis([label(name) for name in lines], range=[len(lines) - 0.5, -0.5], zeroline=False),
+            yaxis=category_axis(titles, range=[len(lines) - 0.5, -0.5], zeroline=False),
             hovermode="closest",
         ),
         notes=(*_notes(len(names), len(lines), width), *without_time(untimed)),
@@ -71,7 +75,7 @@ def _traces(lines: Sequence[str], events: Mapping[str, Sequence[TimelineEvent]],
     for kind, (title, symbol, colour, size) in KINDS.items():
         points: list[tuple[int, float, str]] = []
         for number, name in enumerate(lines):
-            found = [event for event in events[name] if event.kind == kind]
+            found = [event for event in events[name] if kind_of(event) == kind]
             groups: defaultdict[int, list[TimelineEvent]] = defaultdict(list)
             for event in found:
                 groups[event.timestamp // width].append(event)
@@ -96,7 +100,7 @@ def _traces(lines: Sequence[str], events: Mapping[str, Sequence[TimelineEvent]],
 
 def _words(events: Sequence[TimelineEvent]) -> str:
     event = events[0]
-    title = KINDS[event.kind][0]
+    title = KINDS[kind_of(event)][0]
     if len(events) > 1:
         return f"{in_plot(event.connector)}<br>{len(events):,} {title} from {rfc3339(event.timestamp)}"
     lines = [in_plot(event.connector), f"{title}, {rfc3339(event.timestamp)}"]
@@ -105,17 +109,24 @@ def _words(events: Sequence[TimelineEvent]) -> str:
     return "<br>".join([*lines, f"{in_plot(event.topic)}-{event.partition}, offset {event.offset}"])
 
 
-def _row(name: str, events: Sequence[TimelineEvent]) -> Row:
-    count, times = Counter(event.kind for event in events), [event.timestamp for event in events]
-    counts = (count["commit"], count["fencing"], count["session"])
-    return (shown(name), *counts, rfc3339(min(times)), rfc3339(max(times)))
+def kind_of(event: TimelineEvent) -> str:
+    """Its kind in KINDS: a stopped connector is one whose task configs the leader committed to be none."""
+    return "stop" if event.kind == "commit" and event.tasks == 0 else event.kind
+
+
+def _row(name: str, events: Sequence[TimelineEvent], is_sink: bool) -> Row:
+    count, times = Counter(map(kind_of, events)), [event.timestamp for event in events]
+    counts = (count["commit"], count["fencing"], count["session"], count["stop"])
+    return (shown(name), "sink" if is_sink else "source", *counts, rfc3339(min(times)), rfc3339(max(times)))
 
 
 def _summary(report: AuditReport, connectors: int) -> str:
-    count = Counter(event.kind for event in report.timeline)
+    count = Counter(map(kind_of, report.timeline))
+    sinks = f" ({counted(len(report.sinks), 'sink')} among them)" if report.sinks else ""
     return (
-        f"{counted(connectors, 'connector')}: {counted(count['commit'], 'task commit')}, "
-        f"{counted(count['fencing'], 'round')} of fencing, {counted(count['session'], 'producer')} began."
+        f"{counted(connectors, 'connector')}{sinks}: {counted(count['commit'], 'task commit')}, "
+        f"{counted(count['fencing'], 'round')} of fencing, {counted(count['session'], 'producer')} began, "
+        f"{counted(count['stop'], 'stop')}."
     )
 
 

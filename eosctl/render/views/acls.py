@@ -22,7 +22,7 @@ from eosctl.model.times import rfc3339
 from eosctl.render.acl_documents import AclFormat, emit_acls, iam_can_say, no_kafka_user
 from eosctl.render.acl_lines import EmitOptions
 from eosctl.render.document import Column, Document, Findings, RowStream, Table, Tone
-from eosctl.render.views.report import finding_rows
+from eosctl.render.views.report import findings_of
 
 KIND: Final = "acl-plan"
 STATUS_TONES: Final = {"present": Tone.GOOD, "missing": Tone.BAD, "extra": Tone.WARN, "unknown": Tone.FAINT}
@@ -55,7 +55,7 @@ def view_acl_plan(report: AclReport) -> Document:
             "group_ids": list(report.group_ids),
             "bindings": rows,
             "counts": _counts(difference),
-            "findings": finding_rows(difference.findings),
+            **findings_of(report),
         },
         blocks=(PLAN_TABLE, *([Findings()] if difference.findings else [])),
         prose=(_verdict(difference),),

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
-from eosctl.model.audit import AuditPlan
 from eosctl.model.audit_report import (
     AuditReport,
     AuditVerdict,
@@ -16,11 +15,10 @@ from eosctl.model.audit_report import (
 )
 from eosctl.model.counts import counted
 from eosctl.model.histograms import quantile
-from eosctl.model.report import Severity
 from eosctl.model.times import rfc3339
-from eosctl.render.document import Column, Document, Findings, Rows, Table, Tone, figure
+from eosctl.render.document import MOST, Column, Document, Findings, Rows, Table, Tone, figure
 from eosctl.render.views.audit_plan import plan_data
-from eosctl.render.views.report import finding_rows
+from eosctl.render.views.report import findings_of
 
 VERDICT_TONES: Final = {
     AuditVerdict.HELD.value: Tone.GOOD,
@@ -28,7 +26,6 @@ VERDICT_TONES: Final = {
     AuditVerdict.CANNOT_TELL.value: Tone.WARN,
 }
 WORST_FIRST: Final = {AuditVerdict.BROKEN: 0, AuditVerdict.CANNOT_TELL: 1, AuditVerdict.HELD: 2}
-SEVEREST_FIRST: Final = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
 
 CONNECTORS: Final = Table(
     "connectors",
@@ -53,6 +50,7 @@ RANGES: Final = Table(
         Column("GAPS", "gap_words", "offsets without a batch, by kind"),
     ),
     title="Read",
+    most=MOST,
     empty="nothing was read",
 )
 TRANSACTIONS: Final = Table(
@@ -68,6 +66,7 @@ TRANSACTIONS: Final = Table(
         figure("P99_MS", "p99_ms", "99% of them took at most that long"),
     ),
     title="Transactions",
+    most=MOST,
     empty="no transactions",
 )
 STALLS: Final = Table(
@@ -81,13 +80,14 @@ STALLS: Final = Table(
         Column("BY", "by", "whose transaction was open"),
     ),
     title="The last stable offset did not move",
+    most=MOST,
 )
 
 
 def view_audit(report: AuditReport) -> Document:
     """Verdicts, findings with evidence and fix, ranges, and statistics; the pictures' figures are in the data too."""
     plan = report.plan
-    stalls = [_stall_row(each, plan) for each in report.stalls]
+    stalls = [_stall_row(each, report) for each in report.stalls]
     return Document(
         kind="audit",
         as_of=rfc3339(plan.as_of),
@@ -95,10 +95,14 @@ def view_audit(report: AuditReport) -> Document:
         data={
             "verdict": report.verdict.value,
             "connectors": connector_rows(report),
-            "findings": finding_rows(sorted(report.findings, key=lambda each: SEVEREST_FIRST[each.severity])),
+            **findings_of(report),
+            "compared_with": None
+            if report.earlier is None
+            else {"run_number": report.earlier.run_number, "as_of": report.earlier.as_of},
             "ranges": [range_row(each) for each in report.ranges],
             "transactions": [statistics_row(each) for each in report.transactions],
             "stalls": stalls,
+            "sinks": list(report.sinks),
             "timeline": Rows(each._asdict() for each in report.timeline),
             "epochs": Rows(each._asdict() for each in report.epochs),
             "growth": Rows(_growth_rows(report.growth)),
@@ -106,12 +110,13 @@ def view_audit(report: AuditReport) -> Document:
         },
         blocks=(
             CONNECTORS,
-            Findings(evidence=True),
+            Findings(evidence=True, most=MOST),
             RANGES,
             *([TRANSACTIONS] if report.transactions else []),
             *([STALLS] if stalls else []),
         ),
         prose=(summary(report),),
+        concludes=True,
         notes=tuple(f"not read: {name}: {each.reason}" for name, each in sorted(plan.unread.items())),
     )
 
@@ -124,7 +129,17 @@ def summary(report: AuditReport) -> str:
     if not count:
         return f"No connector was judged; {read}."
     said = ", ".join(f"{count[each]:,} {each.value}" for each in WORST_FIRST if count[each])
-    return f"Exactly-once, by connector: {said}; {read}."
+    return f"Exactly-once, by connector: {said}; {read}.{_since(report)}"
+
+
+def _since(report: AuditReport) -> str:
+    """How many findings that count are new since the run before, where there was one."""
+    if report.earlier is None:
+        return ""
+    counting = [each for each in report.findings if each.counts]
+    new = sum(report.is_new(each) is not False for each in counting)
+    since = f"run {report.earlier.run_number} ({report.earlier.as_of})"
+    return f" New since {since}: {new:,} of {counted(len(counting), 'error or warning', 'errors and warnings')}."
 
 
 def connector_rows(report: AuditReport) -> list[dict[str, Any]]:
@@ -187,14 +202,14 @@ def statistics_row(statistics: TransactionStatistics) -> dict[str, Any]:
     }
 
 
-def _stall_row(stall: Stall, plan: AuditPlan) -> dict[str, Any]:
-    until = plan.as_of if stall.until_ms is None else stall.until_ms
+def _stall_row(stall: Stall, report: AuditReport) -> dict[str, Any]:
+    until = report.plan.as_of if stall.until_ms is None else stall.until_ms
     return {
         **stall._asdict(),
         "open": stall.until_ms is None,
         "from_time": time_of(stall.from_ms),
         "until_time": time_of(stall.until_ms),
-        "by": stall.connector or plan.transactional_ids.get(stall.producer_id) or f"producer {stall.producer_id}",
+        "by": report.owner_of(stall),
         "held_s": round(max(0, until - stall.from_ms) / 1000, 1),
     }
 

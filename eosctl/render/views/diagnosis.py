@@ -8,8 +8,8 @@ from eosctl.model.report import Severity
 from eosctl.model.rules import Diagnosis, RuleAnswer
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import rfc3339
-from eosctl.render.document import Column, Document, Findings, Table, Tone
-from eosctl.render.views.report import finding_rows
+from eosctl.render.document import MOST, Column, Document, Findings, Table, Tone
+from eosctl.render.views.report import findings_of
 
 WORKERS = Table(
     "workers",
@@ -19,6 +19,7 @@ WORKERS = Table(
         Column("EXACTLY-ONCE", "exactly_once", "enabled, not enabled, or unknown", tones={"unknown": Tone.WARN}),
     ),
     title="Workers",
+    most=MOST,
     empty="no workers were named",
 )
 UNKNOWN = Table(
@@ -29,6 +30,7 @@ UNKNOWN = Table(
         Column("REASON", "reason", "what could not be read"),
     ),
     title="Cannot tell",
+    most=MOST,
 )
 
 
@@ -43,13 +45,14 @@ def view_diagnosis(diagnosis: Diagnosis) -> Document:
         data={
             "group_id": evidence.group_id,
             "verdict": diagnosis.verdict,
-            "findings": finding_rows(diagnosis.findings),
+            **findings_of(diagnosis),
             "workers": worker_rows(evidence),
             "unknown": unknown,
             "rules": [_rule_row(answer) for answer in diagnosis.answers],
         },
-        blocks=(Findings(), WORKERS, *([UNKNOWN] if unknown else [])),
+        blocks=(Findings(most=MOST), WORKERS, *([UNKNOWN] if unknown else [])),
         prose=(_summary(diagnosis),),
+        concludes=True,
     )
 
 
@@ -82,7 +85,7 @@ def _unknown_rows(answer: RuleAnswer) -> Iterator[dict[str, Any]]:
 
 
 def _summary(diagnosis: Diagnosis) -> str:
-    counts = {severity: sum(each.severity is severity for each in diagnosis.findings) for severity in Severity}
+    counts = {severity: sum(each.severity is severity for each in diagnosis.reported) for severity in Severity}
     unknown = sum(bool(answer.cannot_tell) for answer in diagnosis.answers)
     found = ", ".join(f"{counts[each]} {each.value}{'s' if counts[each] != 1 else ''}" for each in list(Severity)[:2])
     rules = f"{len(diagnosis.answers)} rules: {found}, {counts[Severity.INFO]} info"

@@ -8,6 +8,7 @@ from eosctl.model.exported_offsets import OffsetChange, OffsetsDifference, Offse
 from eosctl.model.offsets import SourceOffset
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import rfc3339
+from eosctl.render.brief import brief_of
 from eosctl.render.document import Column, Document, Table, Tone, figure
 from eosctl.render.views.offsets import finite
 
@@ -35,10 +36,10 @@ CHANGES = Table(
     "changes",
     (
         Column("CONNECTOR", "connector", "the connector's name"),
-        Column("PARTITION", "partition", "the source partition"),
+        Column("PARTITION", "partition", "the source partition", brief=brief_of("partition")),
         Column("CHANGE", "change", "only-in-a, only-in-b, different or unknown", tones={"unknown": Tone.WARN}),
-        Column("A", "a", "its offset in A"),
-        Column("B", "b", "its offset in B"),
+        Column("A", "a", "its offset in A", brief=brief_of("a", "b")),
+        Column("B", "b", "its offset in B", brief=brief_of("b", "a")),
         Column("B-IS", "order", "where B lies, seen from A: before, after, or cannot be compared; empty: not known"),
         Column("POSITION-A", "position_a", "A in the connector's own terms, where those are known"),
         Column("POSITION-B", "position_b", "B in the connector's own terms"),

@@ -17,7 +17,7 @@ from eosctl.model.skipped import Skipped
 from eosctl.model.times import rfc3339
 from eosctl.model.transactions import NO_OWNER
 from eosctl.render.document import Column, Document, Table, Tone, figure
-from eosctl.render.views.transactions import owner_fields
+from eosctl.render.views.transactions import OWNER, owner_fields
 
 ADVICE_TONES = {Advice.ABORT.value: Tone.BAD, Advice.FENCE.value: Tone.WARN, Advice.WAIT.value: Tone.FAINT}
 
@@ -32,7 +32,7 @@ HANGING = Table(
         figure("OPEN_S", "open_s", "since its last batch"),
         figure("HELD-BACK", "held_back", "offsets that read_committed consumers do not see"),
         Column("TRANSACTIONAL-ID", "transactional_id", "the ID that holds the producer ID"),
-        Column("OWNER", "owner", "who uses it"),
+        OWNER,
         Column("REASON", "reason", "why it hangs"),
         Column("ADVICE", "advice", "abort, fence or wait", tones=ADVICE_TONES),
     ),

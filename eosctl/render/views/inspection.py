@@ -7,8 +7,8 @@ from eosctl.model.counts import counted
 from eosctl.model.inspection import InspectedConfigTopic, InspectedConnector, Inspection
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import rfc3339
-from eosctl.render.document import Column, Document, Findings, Table, Tone, figure
-from eosctl.render.views.report import finding_rows
+from eosctl.render.document import MOST, Column, Document, Findings, Table, Tone, figure
+from eosctl.render.views.report import findings_of
 
 CONNECTORS = Table(
     "connectors",
@@ -65,10 +65,10 @@ def view_inspection(inspected: InspectedConfigTopic) -> Document:
                 "offset": state.session_key.offset,
             },
             "connectors": [connector_row(each) for each in inspection.connectors],
-            "findings": finding_rows(inspection.findings),
+            **findings_of(inspected),
             "skipped": {name: each.reason for name, each in inspection.skipped.items()},
         },
-        blocks=(CONNECTORS, Findings()),
+        blocks=(CONNECTORS, Findings(most=MOST)),
         prose=(_summary(inspection),),
         notes=(*(f"not checked: {name}: {each.reason}" for name, each in unchecked), *inspected.notes),
     )

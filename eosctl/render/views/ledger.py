@@ -12,7 +12,7 @@ from eosctl.model.ledger import (
     RunSummary,
 )
 from eosctl.model.times import rfc3339
-from eosctl.render.document import Column, Document, Table, Tone, figure
+from eosctl.render.document import MOST, Column, Document, Table, Tone, figure
 
 VERDICTS = {"held": Tone.GOOD, "broken": Tone.BAD, "cannot-tell": Tone.WARN}
 
@@ -51,6 +51,7 @@ CURSORS = Table(
         figure("OFFSET", "offset", "where the next run begins"),
     ),
     title="Cursors",
+    most=MOST,
 )
 
 GAPS = Table(
@@ -63,6 +64,7 @@ GAPS = Table(
         Column("REASON", "meaning", "why not"),
     ),
     title="Never read",
+    most=MOST,
     empty="every settled offset behind the cursors was read",
 )
 

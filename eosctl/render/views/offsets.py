@@ -11,18 +11,27 @@ from eosctl.model.offset_stores import OffsetStores, StorePlace, WorkerSettings
 from eosctl.model.offsets import MalformedValue, OffsetsTopic
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import rfc3339
-from eosctl.render.document import Column, Document, Findings, Rows, Table, figure
-from eosctl.render.views.report import finding_rows
+from eosctl.render.brief import brief_of
+from eosctl.render.document import MOST, Column, Document, Findings, Rows, Table, figure
+from eosctl.render.views.report import findings_of
+
+STORES = ("worker_global", "connector_specific", "kafka_effective", "kip618_effective")
+
+
+def _offset(header: str, store: str, meaning: str) -> Column:
+    others = (f"{each}.value" for each in STORES if each != store)
+    return Column(header, f"{store}.value", meaning, brief=brief_of(f"{store}.value", *others))
+
 
 OFFSETS = Table(
     "offsets",
     (
         Column("CONNECTOR", "connector", "the connector's name, as the key has it"),
-        Column("PARTITION", "partition", "the source partition"),
-        Column("WORKER-GLOBAL", "worker_global.value", "the offset in the worker's topic"),
-        Column("OWN", "connector_specific.value", "the offset in the connector's own topic"),
-        Column("KAFKA-USES", "kafka_effective.value", "the offset that the connector's next start begins from"),
-        Column("KIP-618", "kip618_effective.value", "the offset that KIP-618 promises"),
+        Column("PARTITION", "partition", "the source partition", brief=brief_of("partition")),
+        _offset("WORKER-GLOBAL", "worker_global", "the offset in the worker's topic"),
+        _offset("OWN", "connector_specific", "the offset in the connector's own topic"),
+        _offset("KAFKA-USES", "kafka_effective", "the offset that the connector's next start begins from"),
+        _offset("KIP-618", "kip618_effective", "the offset that KIP-618 promises"),
         Column("PROVENANCE", "provenance", "where the one that Kafka uses comes from, or why there is none"),
         Column("POSITION", "position", "what it says in the connector's own terms, where those are known"),
     ),
@@ -39,6 +48,7 @@ CONNECTORS = Table(
     ),
     title="Connectors",
     empty="no connectors",
+    most=MOST,
 )
 
 
@@ -59,11 +69,11 @@ def view_offsets(report: OffsetsReport, *, tombstones: bool = False) -> Document
             "topics": [_topic(place, topic) for place, topic in report.topics.items()],
             "offsets": Rows(offset_row(merged) for _, merged in shown),
             "connectors": [_connector(each) for each in report.connectors],
-            "findings": finding_rows(report.findings),
+            **findings_of(report),
             "tombstones_left_out": hidden,
             "skipped": {name: each.reason for name, each in report.skipped.items()},
         },
-        blocks=(OFFSETS, CONNECTORS, Findings()),
+        blocks=(OFFSETS, CONNECTORS, Findings(most=MOST)),
         prose=(_summary(report, len(shown)),),
         notes=(*notes, *report.notes),
     )

@@ -4,7 +4,7 @@ from dataclasses import asdict
 
 from eosctl.model.connection_check import ConnectionCheck
 from eosctl.model.profile import EffectiveSettings, Profile, Profiles
-from eosctl.render.document import Column, Document, Fields, Table, Tone
+from eosctl.render.document import Column, Document, Fields, Table, Tone, figure
 
 PROFILES = Table(
     "profiles",
@@ -15,6 +15,7 @@ PROFILES = Table(
         Column("GROUP_ID", "group_id"),
         Column("CLUSTER_ID", "cluster_id"),
         Column("PROTECTED", "protected"),
+        figure("WAIVERS", "waiver_count"),
         Column("FILE", "file"),
     ),
     empty="there are no profiles",
@@ -62,6 +63,8 @@ def _row(profile: Profile, in_use: bool) -> dict[str, object]:
         "protected": profile.protected,
         "worker_configs": list(profile.worker_configs),
         "audit_store": profile.audit_store,
+        "waiver_count": len(profile.waivers),
+        "waivers": [{**asdict(each), "expires": each.expires.isoformat()} for each in profile.waivers],
         "file": profile.origin,
     }
 
@@ -69,6 +72,6 @@ def _row(profile: Profile, in_use: bool) -> dict[str, object]:
 def view_profile(profile: Profile) -> Document:
     """One profile; of its client properties the names."""
     data = {**_row(profile, False), "properties": sorted(profile.properties), "timeout_s": profile.timeout_s}
-    del data["in_use"]
+    del data["in_use"], data["waiver_count"]
     columns = tuple(Column(key.upper(), key) for key in data)
     return Document("profile", data, blocks=(Fields(columns),))

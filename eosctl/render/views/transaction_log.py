@@ -12,9 +12,9 @@ from eosctl.model.transaction_log import (
     TransactionLogReport,
     TransactionLogValue,
 )
-from eosctl.render.document import Column, Document, Findings, Table, figure
-from eosctl.render.views.report import finding_rows
-from eosctl.render.views.transactions import STATE_TONES, owner_fields
+from eosctl.render.document import MOST, Column, Document, Findings, Table, figure
+from eosctl.render.views.report import findings_of
+from eosctl.render.views.transactions import OWNER, STATE_TONES, owner_fields
 
 IDS = Table(
     "transactional_ids",
@@ -28,7 +28,7 @@ IDS = Table(
         figure("LOG-PARTITION", "log_partition", "the partition of __transaction_state that it lies in"),
         figure("COORDINATOR", "coordinator", "that partition's leader"),
         figure("RECORDS", "records", "records of it in the log"),
-        Column("OWNER", "owner", "who uses it"),
+        OWNER,
     ),
     empty="no transactional IDs",
 )
@@ -120,9 +120,9 @@ def view_transaction_log(found: TransactionLogReport) -> Document:
         data={
             "transactional_ids": [_id_row(name, each, found) for name, each in sorted(log.ids.items())],
             "records": log.records,
-            "findings": finding_rows(found.findings),
+            **findings_of(found),
         },
-        blocks=(IDS, Findings()),
+        blocks=(IDS, Findings(most=MOST)),
         prose=(
             f"{counted(log.records, 'record')} of {counted(len(log.ids), 'transactional ID')}, "
             f"{live:,} of them known to coordinators.",

@@ -20,9 +20,12 @@ from eosctl.model.transactions import (
     TransactionList,
     UndescribedId,
 )
+from eosctl.render.brief import brief_owner
 from eosctl.render.document import Column, Document, Table, Tone, figure
 
 STATE_TONES = {"Ongoing": Tone.WARN, "PrepareCommit": Tone.WARN, "PrepareAbort": Tone.WARN}
+
+OWNER = Column("OWNER", "owner", "who uses it", brief=brief_owner)
 
 LISTED = Table(
     "transactions",
@@ -35,7 +38,7 @@ LISTED = Table(
         figure("TIMEOUT_S", "timeout_s", "its transaction timeout"),
         figure("PARTITIONS", "partition_count", "partitions in its open transaction"),
         figure("COORDINATOR", "coordinator", "the broker that coordinates it"),
-        Column("OWNER", "owner", "who uses it"),
+        OWNER,
     ),
     empty="no transactional IDs",
 )
@@ -47,7 +50,7 @@ DESCRIBED = Table(
         Column("STARTED", "started", "when its open transaction began, UTC"),
         Column("OPEN-IN", "partition_names", "partitions of the open transaction; in Prepare* those without a marker"),
         figure("COORDINATOR", "coordinator", "the broker that coordinates it"),
-        Column("OWNER", "owner", "who uses it"),
+        OWNER,
         Column("ERROR", "error", "why it could not be described", tones={}),
     ),
     empty="no transactional IDs",
@@ -65,7 +68,7 @@ PRODUCERS = Table(
         figure("MARKER-EPOCH", "coordinator_epoch", "coordinator epoch of its last marker; - where there was none"),
         figure("OPEN-FROM", "transaction_start_offset", "where its open transaction begins; - where none is open"),
         Column("TRANSACTIONAL-ID", "transactional_id", "the ID that holds the producer ID now"),
-        Column("OWNER", "owner", "who uses it"),
+        OWNER,
     ),
     empty="no producers",
 )

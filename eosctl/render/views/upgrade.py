@@ -4,7 +4,7 @@ from eosctl.model.skipped import Skipped
 from eosctl.model.times import rfc3339
 from eosctl.model.upgrade import UpgradeCheck
 from eosctl.render.document import Column, Document, Findings, Table, Tone
-from eosctl.render.views.report import finding_rows
+from eosctl.render.views.report import findings_of
 
 WORKERS = Table(
     "workers",
@@ -34,7 +34,7 @@ def view_upgrade(check: UpgradeCheck) -> Document:
             "to": check.target.value,
             "verdict": check.verdict.value,
             "done": check.done,
-            "findings": finding_rows((*check.blockers, *check.warnings)),
+            **findings_of(check),
             "blockers": [each.id for each in check.blockers],
             "unknown": list(check.unknown),
             "workers": [
@@ -45,9 +45,10 @@ def view_upgrade(check: UpgradeCheck) -> Document:
         },
         blocks=(
             WORKERS,
-            *([Findings()] if check.blockers or check.warnings else []),
+            *([Findings()] if check.reported else []),
             *([STEPS] if check.steps else []),
         ),
         prose=(check.summary,),
+        concludes=True,
         notes=(*(f"cannot tell: {each}" for each in check.unknown), *(f"note: {each}" for each in check.consequences)),
     )

@@ -1,0 +1,160 @@
+"""Answers with names and offsets as data platforms have them: what the tables on a terminal are made for.
+
+`python -m tests.render.real_names` writes the golden files again: look at what changed before it is committed.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from eosctl.analysis.catalogue.offsets import ORPHAN_OFFSETS, SHADOWED_OFFSET
+from eosctl.analysis.inspection import inspect
+from eosctl.analysis.rules.registry import RULES, diagnose
+from eosctl.model.inspection import InspectedConfigTopic
+from eosctl.model.merged_offsets import OffsetsReport
+from eosctl.model.names import ConnectorTaskId, ProducerIdAndEpoch, TopicPartition
+from eosctl.model.rules import Diagnosis, RuleAnswer
+from eosctl.model.topics import TopicFacts
+from eosctl.model.transactions import (
+    HiddenIds,
+    LeaderOwner,
+    ListedTransaction,
+    Owner,
+    Ownership,
+    TaskOwner,
+    TransactionDescription,
+    TransactionList,
+    TransactionState,
+)
+from eosctl.render.document import Document
+from eosctl.render.formats import Output, text_of
+from eosctl.render.layout import Page
+from eosctl.render.views.audit import view_audit
+from eosctl.render.views.diagnosis import view_diagnosis
+from eosctl.render.views.inspection import view_inspection
+from eosctl.render.views.offsets import view_offsets
+from eosctl.render.views.transactions import view_transactions
+from tests.analysis.config_records import LATEST, Log
+from tests.analysis.evidence import HEALTHY
+from tests.analysis.offset_records import record, report, topic
+from tests.render.audit_reports import rich_report
+
+GOLDEN: Final = Path(__file__).resolve().parents[1] / "golden" / "tables"
+WIDTHS: Final = (80, 120)
+CONNECTORS: Final = (
+    "commerce-orders-postgresql-cdc-eu-west-1",
+    "commerce-payments-postgresql-cdc-eu-we-1",
+    "logistics-shipment-events-file-eu-west-1",
+)
+TOPIC: Final = "commerce.orders.postgresql.public.order_line_items.eu-west-1"
+AS_OF: Final = 1_790_000_000_000
+
+
+def lsn(number: int, **more: object) -> str:
+    """An offset of Debezium for PostgreSQL."""
+    members = {"lsn_proc": number, "messageType": "INSERT", "lsn_commit": number - 56, "lsn": number, "txId": 771}
+    return json.dumps({**members, "ts_usec": 1_789_999_999_000_000, **more})
+
+
+def offsets() -> OffsetsReport:
+    """Two Debezium connectors, one of which has an offset in two stores, and one that reads a file."""
+    orders, payments, files = CONNECTORS
+    keys = [json.dumps([name, {"server": name.split("-", maxsplit=2)[1]}]) for name in (orders, payments)]
+    keys.append(json.dumps([files, {"filename": "/var/spool/shipments/events.jsonl"}]))
+    values = (lsn(24_058_880), lsn(24_100_000), '{"position": 3943}')
+    worker = topic("global", [record(number, *each) for number, each in enumerate(zip(keys, values, strict=True))])
+    own = topic("own", [record(0, keys[0], lsn(24_990_000, snapshot="initial"))])
+    configs = {orders: {"offsets.storage.topic": "own"}, payments: {}, files: {}}
+    return report(worker, own, configs=configs)
+
+
+def listed(name: str, state: TransactionState, owner: Owner | None, started: int | None = None) -> ListedTransaction:
+    """A transactional ID in this state, with its open transaction in one partition."""
+    open_in = () if started is None else (TopicPartition(TOPIC, 11),)
+    described = TransactionDescription(name, state, ProducerIdAndEpoch(412_007, 31), 60_000, started, open_in, 2)
+    owned = Ownership(() if owner is None else (owner,), () if owner else ("Kafka Streams",))
+    running = None if started is None else AS_OF - started
+    return ListedTransaction(name, state, 412_007, 2, described, owned, running)
+
+
+def transactions() -> TransactionList:
+    """IDs of tasks, of a leader, and of somebody else."""
+    group = "connect-commerce"
+    tasks = [
+        listed(
+            f"{group}-{name}-{task}",
+            TransactionState.ONGOING if task else TransactionState.COMPLETE_COMMIT,
+            TaskOwner(group, ConnectorTaskId(name, task)),
+            AS_OF - 12_300 if task else None,
+        )
+        for name in CONNECTORS[:2]
+        for task in range(2)
+    ]
+    leader = listed(f"connect-cluster-{group}", TransactionState.COMPLETE_COMMIT, LeaderOwner(group))
+    other = listed("enrichment-7c1e-0_3", TransactionState.COMPLETE_ABORT, None)
+    return TransactionList(
+        as_of=AS_OF,
+        cluster_id="q1Sh-9_ISia_zwGINzRvyQ",
+        transactions=(*tasks, leader, other),
+        hidden=HiddenIds(True, 0, None),
+        unanswered={},
+        missing=(),
+        notes=(),
+    )
+
+
+def inspection() -> InspectedConfigTopic:
+    """Three connectors that are well."""
+    log = Log().writer(7)
+    for number, name in enumerate(CONNECTORS, 1):
+        log = log.config(name, topic=TOPIC).tasks(name, *range(number)).commit(name, number).fencing(name, number)
+    found = inspect(
+        log.survey(),
+        topic="connect-configs",
+        topic_facts=TopicFacts("connect-configs", 1, 3, {"cleanup.policy": "compact"}),
+        types=dict.fromkeys(CONNECTORS, "source"),
+        running_tasks={name: number for number, name in enumerate(CONNECTORS, 1)},
+        group_id="connect-commerce",
+    )
+    return InspectedConfigTopic(inspection=found, reader=LATEST, group_id="g", as_of=AS_OF, cluster_id="K")
+
+
+def diagnosis() -> Diagnosis:
+    """Nine connectors with one fault, one with another, and rules that cannot tell."""
+    names = [f"{CONNECTORS[0][:-1]}{number}" for number in range(1, 10)]
+    shadowed = tuple(
+        SHADOWED_OFFSET.finding(name, f"the worker's topic has an offset of {name}, and its own has none")
+        for name in names
+    )
+    orphan = ORPHAN_OFFSETS.finding(CONNECTORS[2], f"3 source partitions in {TOPIC} of a connector that does not exist")
+    well = diagnose(HEALTHY)
+    unread = (f"topics: User:eosctl may not Describe on Topic {TOPIC}",)
+    answers = (
+        RuleAnswer(RULES[0], (*shadowed, orphan)),
+        *(RuleAnswer(each, (), unread) for each in RULES[1:8]),
+        *well.answers[8:],
+    )
+    return replace(well, answers=answers)
+
+
+ANSWERS: Final[dict[str, Callable[[], Document]]] = {
+    "offsets-show": lambda: view_offsets(offsets()),
+    "transactions-list": lambda: view_transactions(transactions()),
+    "inspect-config": lambda: view_inspection(inspection()),
+    "doctor": lambda: view_diagnosis(diagnosis()),
+    "audit": lambda: view_audit(rich_report()),
+}
+
+
+def shown(name: str, width: int) -> str:
+    """The answer on a terminal of that width."""
+    return text_of(ANSWERS[name](), Output.TABLE, Page(width, colour=False))
+
+
+if __name__ == "__main__":
+    GOLDEN.mkdir(exist_ok=True)
+    for each in ANSWERS:
+        for columns in WIDTHS:
+            (GOLDEN / f"{each}-{columns}.txt").write_text(shown(each, columns))
