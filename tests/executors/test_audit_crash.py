@@ -30,7 +30,14 @@ def under_audit(request: pytest.FixtureRequest, tmp_path: Path) -> Under:
     return lambda seed, *more: StandInAudited(url, f"job-{seed}", tmp_path, seed, *more)
 
 
-@pytest.mark.parametrize("failpoint", StandInAudited.failpoints)
+@pytest.mark.parametrize(
+    ("under_audit", "failpoint"),
+    [
+        *(("sqlite", each) for each in StandInAudited.failpoints),
+        *(pytest.param("postgresql", each, marks=pytest.mark.variation) for each in StandInAudited.failpoints),
+    ],
+    indirect=["under_audit"],
+)
 def test_an_audit_killed_at_any_point_is_finished_by_the_next(under_audit: Under, failpoint: str):
     audited = under_audit(failpoint)
     assert _end(audited, failpoint) == -9

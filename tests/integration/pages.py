@@ -166,13 +166,13 @@ def _pattern(wanted: str) -> re.Pattern[str]:
 
 @contextmanager
 def shell(directory: Path, environment: Mapping[str, str]) -> Iterator[Shell]:
-    """A bash in `directory` with this eosctl on its PATH, and no settings of whoever runs the tests."""
+    """A bash in `directory` with this eosctl on its PATH, for tables of 80 columns, and no settings of who runs it."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("EOSCTL_")}
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     process = subprocess.Popen(
         ["bash", "--norc", "--noprofile", "-o", "pipefail"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        cwd=directory, env={**kept, "PATH": path, **environment},
+        cwd=directory, env={**kept, "PATH": path, "COLUMNS": "80", **environment},
     )  # fmt: skip
     try:
         yield Shell(process)

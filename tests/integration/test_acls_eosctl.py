@@ -18,7 +18,7 @@ from tests.integration.acl_broker import AclBroker, wire_of
 from tests.integration.acl_scenarios import Connectors, file_life, restart
 from tests.integration.acl_site import PATIENT_S, USERS, Site, Sites, with_tasks
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.variation]
 
 TOOL = "tool"
 

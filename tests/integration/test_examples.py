@@ -124,8 +124,8 @@ class Stage:
         }
         for name, real in names.items():
             line = line.replace(name, real)
-        command, _, file = line.partition(" < ")
-        return shlex.split(command)[1:], (home / file).read_text() if file else ""
+        command, _, file = line.partition(" | ")[0].partition(" < ")
+        return shlex.split(command, comments=True)[1:], (home / file).read_text() if file else ""
 
 
 @pytest.fixture(scope="module")

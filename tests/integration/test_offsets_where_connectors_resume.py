@@ -92,7 +92,8 @@ class Shown:
     rest: dict[str, list[dict[str, object]]]
 
 
-@pytest.mark.parametrize("mode", ["enabled", pytest.param("disabled", marks=pytest.mark.variation)])
+@pytest.mark.variation
+@pytest.mark.parametrize("mode", ["enabled", "disabled"])
 def test_every_row_resumes_where_offsets_show_said(
     mode: str, two_workers: Sandbox, kafka_version: str, eosctl: Eosctl, tmp_path: Path
 ) -> None:

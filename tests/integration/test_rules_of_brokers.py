@@ -59,6 +59,7 @@ def doctor(brokers: Sandbox, group: str, eosctl: Eosctl) -> Doctor:
     return Doctor(eosctl, ("-b", brokers.bootstrap_servers, "--group-id", group, "--timeout", 3))
 
 
+@pytest.mark.variation
 @pytest.mark.proves("EOS040")
 def test_a_transaction_log_that_wants_more_replicas_than_it_has(
     brokers: Sandbox, doctor: Doctor, tmp_path: Path
@@ -125,6 +126,7 @@ def write_connector(brokers: Sandbox, name: str, output: str) -> None:
     write(brokers, "connect-configs", *((key.encode(), json.dumps(value).encode()) for key, value in records.items()))
 
 
+@pytest.mark.variation
 @pytest.mark.proves("EOS042", "EOS053", "EOS054", "EOS150")
 def test_topics_with_fewer_replicas_than_there_are_brokers(brokers: Sandbox, doctor: Doctor, tmp_path: Path) -> None:
     alter_topic(brokers, "connect-status", min_insync_replicas="2")

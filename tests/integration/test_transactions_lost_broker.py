@@ -21,7 +21,7 @@ from tests.integration.hanging import UNVERIFIED, hang
 from tests.integration.producers import open_transaction, transactional_producer
 from tests.waiting import eventually
 
-pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
+pytestmark = [pytest.mark.kafka, pytest.mark.matrix, pytest.mark.variation]
 
 Eosctl = Callable[..., Ran]
 LOST_BROKER = 3

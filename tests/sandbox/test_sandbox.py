@@ -206,6 +206,7 @@ def test_a_broker_that_is_stopped_comes_back_on_its_port_with_its_data_and_other
         own.start_broker(1)
 
 
+@pytest.mark.variation
 def test_workers_come_and_go_with_settings_of_their_own(own):
     other = {"config.storage.topic": "other-configs", "group.id": "other-workers"}
     assert own.connect_urls == ()
@@ -221,6 +222,7 @@ def test_workers_come_and_go_with_settings_of_their_own(own):
     own.stop_worker(2)
 
 
+@pytest.mark.variation
 def test_a_worker_that_cannot_read_its_config_topic_yet_is_not_ready_although_rest_answers(own):
     """An open transaction in the config topic keeps an exactly-once worker from reading to its end."""
     own.start_worker(1)
@@ -247,6 +249,7 @@ def lists_connectors(url):
         return False
 
 
+@pytest.mark.variation
 def test_a_worker_can_be_a_sasl_user_with_the_rights_that_acls_give(own):
     allow_everything(own, "User:worker")
     url = own.start_worker(3, own.worker_sasl() | {"group.id": "sasl-workers", "config.storage.topic": "sasl-configs"})
@@ -268,6 +271,7 @@ def allow_everything(sandbox, principal):
         created.result(20)
 
 
+@pytest.mark.variation
 def test_a_named_directory_keeps_the_data_for_the_next_start_but_not_for_one_with_three_brokers(tmp_path):
     spec = SandboxSpec(directory=tmp_path / "kept", users=("audit",))
     with Sandbox(spec) as first:

@@ -176,5 +176,6 @@ def _summary(report: OffsetsReport, shown: int) -> str:
         if isinstance(topic, OffsetsTopic)
     )
     shadowed = sum(1 for each in report.connectors for merged in each.offsets if merged.shadowed)
-    start = f"; {shadowed} of them are hidden from their connector" if shadowed else ""
+    hidden = "is hidden from its connector" if shadowed == 1 else "are hidden from their connectors"
+    start = f"; {shadowed} of them {hidden}" if shadowed else ""
     return f"{topics}: {counted(shown, 'offset')} of {counted(len(report.connectors), 'connector')}{start}."

@@ -166,7 +166,7 @@ def view_applied(applied: Applied) -> Document:
     done = outcome.count(StepOutcome.DONE) + outcome.count(StepOutcome.DONE_BEFORE)
     by_hand = [each.detail for each in outcome.results if each.outcome is StepOutcome.BY_HAND]
     finished_by = f"to finish it: eosctl apply {shlex.quote(applied.plan_file)}"
-    undone_by = f"to take it back: eosctl undo {shlex.quote(applied.undo_file)}"
+    undone_by = f"to roll it back: eosctl undo {shlex.quote(applied.undo_file)}"
     return Document(
         kind=plan.kind,
         as_of=rfc3339(plan.as_of),
