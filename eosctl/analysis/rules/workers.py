@@ -55,8 +55,7 @@ def _mixed(evidence: Evidence) -> Iterator[Finding | Skipped]:
             "latter write without transactions, and nothing fences them",
             {"enabled": list(enabled), "not_enabled": list(others)},
         )
-    for url, reason in unknown.items():
-        yield Skipped(f"whether {url} has it enabled is not known: {reason.reason}")
+    yield from _not_known(unknown)
 
 
 def _nowhere(evidence: Evidence) -> Iterator[Finding | Skipped]:
@@ -79,18 +78,27 @@ def probes(evidence: Evidence) -> tuple[tuple[str, ...], tuple[str, ...], dict[s
     )
 
 
-def _contradiction(evidence: Evidence) -> Iterator[Finding]:
-    enabled, others, _ = probes(evidence)
+def _contradiction(evidence: Evidence) -> Iterator[Finding | Skipped]:
+    enabled, others, unknown = probes(evidence)
     files = {} if isinstance(evidence.worker_files, Skipped) else evidence.worker_files
     for name, properties in files.items():
         declared = declared_support(properties)
-        urls = {url for url in (name,) if url in (*enabled, *others)} or {*enabled, *others}
-        if declared is SourceSupport.ENABLED and urls and not urls & set(enabled):
+        urls = {name}.intersection((*enabled, *others)) or {*enabled, *others}
+        agreeing = urls.intersection(enabled) if declared is SourceSupport.ENABLED else urls.difference(enabled)
+        if declared is None or not urls or agreeing:
+            continue
+        if name not in urls and (unknown or evidence.silent):
+            yield from _not_known({**unknown, **evidence.silent})  # it may be the file of one of these
+        elif declared is SourceSupport.ENABLED:
             message = f"{name} says {SOURCE_SUPPORT}=enabled, but {', '.join(sorted(urls))} answers that it is not"
             yield kinds.CONTRADICTION.finding(name, message, {"declared": declared.value, "not_enabled": sorted(urls)})
-        if declared not in {None, SourceSupport.ENABLED} and urls and urls <= set(enabled):
+        else:
             message = f"{name} says {declared}, but {', '.join(sorted(urls))} answers that exactly-once is enabled"
             yield kinds.CONTRADICTION.finding(name, message, {"declared": str(declared), "enabled": sorted(urls)})
+
+
+def _not_known(unknown: Mapping[str, Skipped]) -> Iterator[Skipped]:
+    return (Skipped(f"whether {url} has it enabled is not known: {each.reason}") for url, each in unknown.items())
 
 
 def _invalid(evidence: Evidence) -> Iterator[Finding | Skipped]:
