@@ -41,7 +41,10 @@ class ConnectorStatus:
 
     @property
     def producing_tasks(self) -> tuple[int, ...]:
-        """Indexes of the tasks that have a producer: those that run, and those that are PAUSED, which keep theirs."""
+        """Indexes of the tasks that may have a producer: those that run, and those that are PAUSED.
+
+        These keep theirs, unless they were started while PAUSED: then they have none before they are resumed.
+        """
         return tuple(sorted(status.task for status in self.tasks if status.state in {"RUNNING", "PAUSED"}))
 
 

@@ -195,6 +195,35 @@ def test_a_paused_task_keeps_its_producer_and_its_id_may_expire() -> None:
     assert answer("EOS117", near).findings[0].evidence["tasks"] == [0]
 
 
+@pytest.mark.parametrize("rule", ["EOS111", "EOS117"])
+def test_a_restart_is_said_to_claim_the_id_of_a_paused_task_only_when_it_is_resumed(rule: str) -> None:
+    lost = but(transactions={"connect-cluster-g": described("connect-cluster-g")}, idle_since={"g-x-0": 0, "g-x-1": 0})
+    [runs], [waits] = answer(rule, lost).findings, answer(rule, replace(lost, statuses=paused())).findings
+    assert runs.cure == "POST /connectors/x/tasks/0/restart; POST /connectors/x/tasks/1/restart"
+    assert (
+        waits.cure.partition("; ")[2]
+        == "one that is PAUSED claims its ID when it is resumed, and is reported until then"
+    )
+
+
+DISABLED = FILE | {"exactly.once.source.support": "disabled"}
+
+
+@pytest.mark.parametrize(
+    ("given", "last", "outcome"),
+    [
+        ({"worker.properties": DISABLED}, Skipped("denied"), "cannot tell"),
+        ({B: DISABLED}, Skipped("denied"), "cannot tell"),
+        ({B: DISABLED}, worker(B, enabled=Skipped("denied")), "cannot tell"),
+        ({"worker.properties": FILE}, Skipped("denied"), "fine"),
+        ({"worker.properties": DISABLED}, worker(B), "found"),
+        ({A: DISABLED}, Skipped("denied"), "found"),
+    ],
+)
+def test_the_file_of_a_worker_whose_answer_is_not_known_contradicts_nobody(given, last, outcome) -> None:
+    assert answer("EOS014", but(workers={A: worker(A), B: last}, worker_files=given)).outcome == outcome
+
+
 @pytest.mark.parametrize("state", [TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT])
 def test_a_transaction_that_is_decided_is_not_fenced_but_its_markers_are_made_possible(state) -> None:
     place = TopicPartition("out", 0)

@@ -10,6 +10,8 @@ IN_PREPARE: Final = (
     "one, restart the broker that coordinates the ID"
 )
 
+ONCE_RESUMED: Final = "one that is PAUSED claims its ID when it is resumed, and is reported until then"
+
 NO_LEADER_ID: Final = FindingKind(
     id="EOS110",
     name="leader-id-unknown",
@@ -31,11 +33,13 @@ NO_TASK_ID: Final = FindingKind(
     name="task-ids-unknown",
     title="tasks run without known IDs",
     severity=Severity.WARNING,
-    cause="A task claims its ID before it starts, and keeps its producer while it is PAUSED. An ID that nobody used "
+    cause="A task claims its ID when it starts, and keeps its producer when it is PAUSED later; one that is started "
+    "while it is PAUSED claims its ID when it is resumed, and does no harm before. An ID that nobody used "
     "for transactional.id.expiration.ms (7 days) is forgotten, and the task's next write fails with "
     "InvalidPidMappingException.",
-    fix="restart each of them: POST /connectors/<connector>/tasks/<task>/restart, of which the leader writes nothing",
-    source="KIP-98, KIP-618; TransactionCoordinator.handleAddPartitionsToTransaction",
+    fix="restart each of them: POST /connectors/<connector>/tasks/<task>/restart, of which the leader writes nothing; "
+    f"{ONCE_RESUMED}",
+    source="KIP-98, KIP-618; TransactionCoordinator.handleAddPartitionsToTransaction, WorkerTask.doRun",
 )
 OVERDUE: Final = FindingKind(
     id="EOS112",
@@ -99,8 +103,9 @@ NEAR_EXPIRY: Final = FindingKind(
     severity=Severity.WARNING,
     cause="A coordinator forgets an ID that nothing was written under for transactional.id.expiration.ms, and the next "
     "write of the task that holds it fails (InvalidPidMappingException).",
-    fix="restart each of them: POST /connectors/<connector>/tasks/<task>/restart, which claims the ID again",
-    source="KIP-98; TransactionStateManager.removeExpiredTransactionalIds",
+    fix="restart each of them: POST /connectors/<connector>/tasks/<task>/restart, which claims the ID again; "
+    f"{ONCE_RESUMED}",
+    source="KIP-98; TransactionStateManager.removeExpiredTransactionalIds, WorkerTask.doRun",
     commands=("transactions log",),
 )
 SHARED_IDS: Final = FindingKind(

@@ -1,6 +1,6 @@
 """Rules about the transactional IDs of the leader and of the tasks."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 from eosctl.analysis.catalogue import transactions as kinds
@@ -17,6 +17,7 @@ from eosctl.model.rules import Rule
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.transactions import TransactionDescription, TransactionState
 from eosctl.model.whole_numbers import whole_number
+from eosctl.model.workers import ConnectorStatus
 
 SHOWN: Final = 10
 EXPIRATION: Final = "transactional.id.expiration.ms"
@@ -72,8 +73,14 @@ def _no_task_id(evidence: Evidence) -> Iterator[Finding | Skipped]:
                 f"knows {'its ID' if len(lost) == 1 else 'their IDs'} ({ids[lost[0]]}): expired, or "
                 "the tasks write to another Kafka cluster"
             )
-            cure = restart_tasks(name, lost)
+            cure = _restarted(name, lost, statuses[name])
             yield kinds.NO_TASK_ID.finding(name, message, {"tasks": lost}, cure=cure)
+
+
+def _restarted(name: str, tasks: Collection[int], status: ConnectorStatus) -> str:
+    """The requests after which these tasks claim their IDs: WorkerTask.doRun begins a PAUSED one when it is resumed."""
+    requests = restart_tasks(name, tasks)
+    return requests if set(tasks) <= set(status.running_tasks) else f"{requests}; {kinds.ONCE_RESUMED}"
 
 
 def _unknown(reported: Iterable[object]) -> Iterator[Skipped]:
@@ -152,7 +159,7 @@ def _near_expiry(evidence: Evidence) -> Iterator[Finding | Skipped]:
             message = (
                 f"{len(near)} of its tasks wrote nothing for long: their IDs ({ids[near[0]]}) expire in {hours:.1f} h"
             )
-            cure = restart_tasks(name, near)
+            cure = _restarted(name, near, statuses[name])
             yield kinds.NEAR_EXPIRY.finding(
                 name, message, {"tasks": near, "transactional_id_expiration_ms": limit}, cure=cure
             )
