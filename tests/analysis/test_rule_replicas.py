@@ -58,6 +58,22 @@ def test_a_log_of_which_one_replica_may_hold_the_last_writes_is_thin(log, outcom
     assert answer("EOS042", one).outcome == "fine"
 
 
+@pytest.mark.parametrize(
+    ("factor", "min_isr", "brokers", "risk", "to"),
+    [
+        (1, "1", 2, "a broker that fails stops transactions", "to 2 with kafka-reassign-partitions.sh"),
+        (2, "1", 3, "what one broker alone has written is lost with it", "add-config min.insync.replicas=2"),
+        (2, "2", 3, "a broker that fails stops transactions", "add-config min.insync.replicas=2"),
+        (3, "1", 3, "what one broker alone has written is lost with it", "add-config min.insync.replicas=2"),
+    ],
+)
+def test_a_thin_log_gets_two_replicas_in_sync_only_where_it_has_three(factor, min_isr, brokers, risk, to) -> None:
+    log = transaction_log(factor, min_insync_replicas=min_isr)
+    [found] = answer("EOS042", but(transaction_log=log, brokers=dict.fromkeys(range(brokers), BROKER))).findings
+    assert (found.message.endswith(risk), found.cure.endswith(to)) == (True, True)
+    assert ("raise its replication factor" in found.cure) == (factor < 3)
+
+
 @pytest.mark.parametrize(("in_sync", "factor", "cure"), [(1, 3, "start the brokers"), (1, 1, "raise the replication")])
 def test_an_internal_topic_is_held_to_its_replicas_in_sync(in_sync, factor, cure) -> None:
     offsets = topic("offsets", 25, factor)
@@ -82,6 +98,21 @@ def test_an_internal_topic_is_held_to_its_replicas_in_sync(in_sync, factor, cure
 def test_an_output_topic_is_thin_where_one_broker_takes_commits_along(facts, brokers, severity) -> None:
     said = answer("EOS150", but(topics={"out": facts}, brokers=dict.fromkeys(range(brokers), BROKER)))
     assert [each.severity for each in said.findings] == ([] if severity is None else [severity])
+
+
+@pytest.mark.parametrize(
+    ("factor", "settings", "cure"),
+    [
+        (1, {}, "raise the replication factor of these topics to 3 with kafka-reassign-partitions.sh"),
+        (3, {"unclean.leader.election.enable": "true"}, "--add-config unclean.leader.election.enable=false"),
+        (3, {"min.insync.replicas": "1"}, "--add-config min.insync.replicas=2"),
+    ],
+)
+def test_the_fix_of_a_thin_output_topic_is_that_of_what_it_lacks(factor, settings, cure) -> None:
+    facts = TopicFacts("out", 1, factor, {"min.insync.replicas": "2"} | settings)
+    [found] = answer("EOS150", but(topics={"out": facts})).findings
+    assert cure in found.cure
+    assert ("raise the replication factor" in found.cure) == (factor == 1)
 
 
 def test_an_output_topic_with_too_few_replicas_in_sync_cannot_be_written() -> None:

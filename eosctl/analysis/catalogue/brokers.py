@@ -4,6 +4,10 @@ from typing import Final
 
 from eosctl.model.report import FindingKind, Severity
 
+TWO_IN_SYNC: Final = (
+    "kafka-configs.sh --alter --entity-type topics --entity-name __transaction_state --add-config min.insync.replicas=2"
+)
+
 UNUSABLE: Final = FindingKind(
     id="EOS040",
     name="transaction-log-unwritable",
@@ -20,9 +24,10 @@ LEADERLESS: Final = FindingKind(
     name="transaction-log-leaderless",
     title="transaction log without leader",
     severity=Severity.ERROR,
-    cause="The leader of an ID's partition is its coordinator. Without one, producers of these IDs wait for ever.",
+    cause="The leader of an ID's partition is its coordinator. Without one, tasks of these IDs wait for ever "
+    "when they start (Connect sets the largest max.block.ms), and a round of fencing fails after 90 s.",
     fix="start the brokers that hold the replicas: kafka-topics.sh --describe --topic __transaction_state names them",
-    source="KIP-98; TransactionStateManager.partitionFor",
+    source="KIP-98; TransactionStateManager.partitionFor, Worker.baseProducerConfigs, Worker.fenceZombies",
 )
 THIN: Final = FindingKind(
     id="EOS042",
@@ -30,7 +35,7 @@ THIN: Final = FindingKind(
     title="transaction log is thinly replicated",
     severity=Severity.WARNING,
     cause="A transaction log that is lost takes every producer's epoch with it: zombies are no longer fenced.",
-    fix="raise its replication factor with kafka-reassign-partitions.sh, then set min.insync.replicas=2 on it",
+    fix=f"raise its replication factor to 3 with kafka-reassign-partitions.sh, then {TWO_IN_SYNC}",
     source="KIP-98; TransactionStateManager.appendTransactionToLog, Partition.maybeIncrementLeaderHW",
 )
 VERIFY: Final = FindingKind(

@@ -24,6 +24,7 @@ PER_TRANSACTION: Final = 2
 """The level of `transaction.version` from which on each transaction has an epoch of its own."""
 DAY_MS: Final = 86_400_000
 LOG: Final = "__transaction_state"
+LOST_WITH_ONE: Final = "what one broker alone has written is lost with it"
 UP: Final = frozenset({"preparing", "enabled"})
 
 
@@ -104,22 +105,17 @@ def _thin(evidence: Evidence) -> Iterator[Finding | Skipped]:
         return
     factor, minimum = log.facts.replication_factor, log.facts.min_isr
     figures = {"replication_factor": factor, "brokers": len(brokers)}
-    if factor < min(3, len(brokers)):
-        there = counted(len(brokers), "broker")
-        message = f"{LOG} has replication factor {factor} on {there}: a broker that fails stops transactions"
-        yield kinds.THIN.finding(LOG, message, figures)
+    wanted = min(3, len(brokers))
+    if factor < wanted:
+        risk = LOST_WITH_ONE if factor > 1 and minimum == 1 else "a broker that fails stops transactions"
+        message = f"{LOG} has replication factor {factor} on {counted(len(brokers), 'broker')}: {risk}"
+        raised = f"raise its replication factor to {wanted} with kafka-reassign-partitions.sh"
+        yield kinds.THIN.finding(LOG, message, figures, cure=kinds.THIN.fix if wanted == 3 else raised)
     elif isinstance(minimum, Skipped):
         yield minimum
     elif factor > 2 and minimum < 2:
-        message = (
-            f"{LOG} has replication factor {factor} and {MIN_ISR}={minimum}: what one broker alone has written is lost "
-            "with it"
-        )
-        cure = (
-            f"kafka-configs.sh --alter --entity-type topics --entity-name {LOG} --add-config {MIN_ISR}=2, and "
-            f"{LOG_MIN_ISR}=2 on every broker"
-        )
-        yield kinds.THIN.finding(LOG, message, figures | {"min_isr": minimum}, cure=cure)
+        message = f"{LOG} has replication factor {factor} and {MIN_ISR}={minimum}: {LOST_WITH_ONE}"
+        yield kinds.THIN.finding(LOG, message, figures | {"min_isr": minimum}, cure=kinds.TWO_IN_SYNC)
 
 
 def _verification(evidence: Evidence) -> Iterator[Finding | Skipped]:

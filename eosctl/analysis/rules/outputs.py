@@ -39,10 +39,11 @@ def _thin(evidence: Evidence) -> Iterator[Finding | Skipped]:
         weak = [topic.name for topic in topics if topic.name not in thin and _is_weak(topic)]
         if thin:
             message = f"what it committed may be lost: {some([f'{topic} ({why})' for topic, why in thin.items()])}"
-            yield kinds.THIN.finding(name, message, {"topics": dict(thin)})
+            raised = any(topic.replication_factor == 1 for topic in topics if topic.name in thin)
+            yield kinds.THIN.finding(name, message, {"topics": dict(thin)}, cure=None if raised else kinds.CLEAN)
         if weak:
             message = f"{MIN_ISR} is 1, so the last writes may be in one replica alone: {some(weak)}"
-            yield kinds.THIN.finding(name, message, {"topics": weak}, severity=Severity.INFO)
+            yield kinds.THIN.finding(name, message, {"topics": weak}, severity=Severity.INFO, cure=kinds.TWO_IN_SYNC)
 
 
 def _why_thin(topic: TopicFacts, brokers: int) -> str:
