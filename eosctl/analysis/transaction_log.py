@@ -107,7 +107,7 @@ def _misplaced(name: str, logged: LoggedId, partitions: int) -> list[Finding]:
         kinds.MISPLACED.finding(
             name,
             f"it lies in partition {logged.last.partition}, but of {partitions} partitions {wanted} is its own: the "
-            "coordinator there does not know it",
+            "coordinator there does not know it, and fences no old producer",
             {"partition": logged.last.partition, "coordinator_partition": wanted},
         )
     ]

@@ -109,7 +109,8 @@ DATA_WITHOUT_OFFSETS: Final = FindingKind(
     title="data committed without source offsets",
     severity=Severity.ERROR,
     cause="A transaction with data and no source offsets: a restart reads and writes its records again.",
-    fix="find the writer by its producer ID: `eosctl transactions list --producer-id <producer-id>`",
+    fix="find the writer by its producer ID: `eosctl transactions list --producer-id <producer-id>`. If that is a task "
+    "of the connector, look for null offsets in a topic of its own (workers from 3.8 on): `eosctl explain EOS089`",
     source="KIP-618",
     commands=("audit",),
 )
@@ -130,7 +131,7 @@ MIXED_MARKERS: Final = FindingKind(
     title="transaction committed and aborted",
     severity=Severity.ERROR,
     cause="It was committed in one partition and aborted in another, so part of its data is missing for readers.",
-    fix="compare the markers with `eosctl transactions log`; part of the data is missing for readers",
+    fix="compare the markers by kafka-dump-log.sh; `eosctl transactions log` has what the coordinator decided",
     source="KIP-98",
     commands=("audit",),
 )
@@ -234,8 +235,7 @@ LOST_RANGE: Final = FindingKind(
     name="lost-range",
     title="offsets missing in the log",
     severity=Severity.ERROR,
-    cause="Batches are missing in the middle of the log. A warning where it cannot be known whether compaction removed "
-    "them.",
+    cause="Batches are missing in the middle of the log. A warning where compaction may have removed them.",
     fix="compare with another replica; the topic is not compacted, so nothing may be missing",
     source="KIP-98",
     commands=("audit",),
@@ -246,7 +246,7 @@ UNREADABLE_RANGE: Final = FindingKind(
     title="offsets that cannot be read",
     severity=Severity.WARNING,
     cause="Batches are damaged, or no broker serves them: nothing is judged there.",
-    fix="compare with another replica: kafka-dump-log.sh, or `eosctl transactions log` on the segment",
+    fix="compare with another replica by kafka-dump-log.sh on its segment",
     source="Kafka's record batch format",
     commands=("audit",),
 )

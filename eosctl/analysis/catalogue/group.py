@@ -60,7 +60,9 @@ ONE_ADDRESS: Final = FindingKind(
     severity=Severity.ERROR,
     cause="A task start asks the leader to fence, and every change is forwarded to the leader, at the address that it "
     "advertises. Where two members advertise one address, or one of several hosts advertises its loopback address, "
-    "such a request reaches another worker or none: tasks turn FAILED with `IO Error trying to forward REST request`.",
+    "such a request reaches no worker (500, `IO Error trying to forward REST request`) or one that does not lead (409, "
+    "`Cannot complete request because of a conflicting operation`), and the tasks that asked for a round of fencing "
+    "are FAILED.",
     fix="set rest.advertised.host.name and rest.advertised.port of every worker to what the other workers reach it by, "
     "and restart them one by one",
     source="DistributedHerder.fenceZombieSourceTasks, RestClient.httpRequest",

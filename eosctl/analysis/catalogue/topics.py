@@ -12,8 +12,10 @@ MISSING: Final = FindingKind(
     name="missing-internal-topic",
     title="internal topic is missing",
     severity=Severity.ERROR,
-    cause="Workers create them at their first start; a topic of another name means that eosctl looks at the wrong one.",
-    fix="name the workers' topics: --config-topic, --worker-offsets-topic, --status-topic",
+    cause="A worker creates those that are missing when it starts. So while workers run, either they use topics of "
+    "other names, or somebody deleted these, and the next start creates them empty.",
+    fix="name the workers' topics: --config-topic, --worker-offsets-topic, --status-topic. If one was deleted, save "
+    "what the workers still know (GET /connectors?expand=info) before any of them is restarted",
     source="TopicAdmin.createTopics",
 )
 PARTITIONS: Final = FindingKind(
@@ -63,8 +65,8 @@ OWN_MISSING: Final = FindingKind(
     name="own-offsets-topic-missing",
     title="connector's own offsets topic is missing",
     severity=Severity.ERROR,
-    cause="A worker creates it when a task starts. Where tasks have run since, somebody deleted it: the next start "
-    "creates it empty, and the connector begins from nothing.",
+    cause="A worker creates it when the connector or a task starts. Where tasks have run since, somebody deleted it: "
+    "the next start creates it empty, and the connector begins from nothing.",
     fix="restore the connector's offsets before it is restarted: create the topic with cleanup.policy=compact, and "
     "`eosctl offsets restore <file> --connector <connector> --stop --resume` with an export from before",
     older=OlderFix(

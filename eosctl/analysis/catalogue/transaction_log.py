@@ -9,10 +9,12 @@ MISPLACED: Final = FindingKind(
     name="transactional-id-misplaced",
     title="transactional ID in a foreign partition",
     severity=Severity.ERROR,
-    cause="An ID belongs to the partition that its hash gives. The coordinator there does not know an ID of another "
-    "partition.",
-    fix="the number of partitions of __transaction_state was changed; fence the producers and restart them",
-    source="KIP-98",
+    cause="Brokers that started after partitions were added look for the ID in the partition that the new number gives "
+    "and do not use what lies in another. The ID gets another producer ID, and its old producer is not fenced.",
+    fix="if --partitions was given, check it. Otherwise partitions were added to __transaction_state: stop all "
+    "transactional producers, restart all brokers, then start the producers, which claim their IDs again (EOS045); "
+    "`eosctl fence` does not reach the old ones. The records in the old partitions expire",
+    source="KIP-98; TransactionStateManager.partitionFor",
     commands=("transactions log",),
 )
 EPOCHS_NEAR_END: Final = FindingKind(

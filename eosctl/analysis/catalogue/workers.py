@@ -10,7 +10,8 @@ SILENT: Final = FindingKind(
     title="worker does not answer",
     severity=Severity.ERROR,
     cause="What a worker is set to can only be asked of itself.",
-    fix="start the worker or correct its address (--connect-url); take it out of the group if it is gone for good",
+    fix="start the worker or correct its address (--connect-url); give --connect-url without it if it is gone for good "
+    "(the group drops it after session.timeout.ms, 10 s by default)",
     source="RootResource.serverInfo",
 )
 OTHER_KAFKA: Final = FindingKind(
