@@ -1,6 +1,6 @@
 """Findings about one connector's offsets, each with what to do."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from eosctl.analysis.catalogue import offsets as kinds
 from eosctl.analysis.connect_requests import for_connector
@@ -40,11 +40,15 @@ def _shadowed(
     if found:
         yield kinds.SHADOWED_OFFSET.finding(
             connector.name,
-            f"{len(found)} source partitions have an offset in the worker's topic and none in the connector's own: the "
-            "next start of this connector begins from nothing there and copies everything again",
+            f"{_have(found)} an offset in the worker's topic and none in the connector's own: the next start of "
+            "this connector begins from nothing there and copies everything again",
             _evidence(found),
             cure=_out_of_the_shadow(connector.name, stores, version),
         )
+
+
+def _have(found: Sequence[MergedOffset]) -> str:
+    return counted(len(found), "source partition has", "source partitions have")
 
 
 def _out_of_the_shadow(name: str, stores: tuple[OffsetStores, ...], version: KafkaVersion) -> str:
@@ -89,7 +93,7 @@ def _disagreeing(
     if stale:
         yield kinds.STORES_DISAGREE.finding(
             connector.name,
-            f"{len(stale)} source partitions have a newer and different offset in the worker's topic than in the "
+            f"{_have(stale)} a newer and different offset in the worker's topic than in the "
             "connector's own, which is the one that is used: either the connector ran without its own topic meanwhile, "
             "or a transaction was aborted after the worker's copy was written",
             _evidence(stale),
@@ -98,7 +102,7 @@ def _disagreeing(
     if behind:
         yield kinds.STORES_DISAGREE.finding(
             connector.name,
-            f"{len(behind)} source partitions have an older offset in the worker's topic than in the connector's own: "
+            f"{_have(behind)} an older offset in the worker's topic than in the connector's own: "
             "the copy there is written afterwards and may be missed",
             _evidence(behind),
             cure="nothing while the connector keeps its own topic; going back to the worker's topic needs a copy first",
