@@ -51,7 +51,7 @@ def test_no_line_is_wider_than_the_terminal(at_terminal, site, line):
         ran = at_terminal(columns).run(*line.split(), *site, "--group-id", "connect-cluster")
         assert ran.exit_code in {0, 1}, ran.stderr
         shown = [ESCAPE.sub("", each) for each in ran.stdout.splitlines()]
-        # A name stays whole to be copied, though it is longer than the terminal is wide, and has a line of its own then.
+        # A name that is longer than the terminal is wide stays whole to be copied, and has a line of its own.
         wide = [
             each
             for each in shown
