@@ -70,10 +70,17 @@ class Run(NamedTuple):
     records: int
 
 
+class Setbacks(NamedTuple):
+    """Writes after which no field is higher and a number is lower than before: how many, and the first of them."""
+
+    total: int = 0
+    places: tuple[Change, ...] = ()
+
+
 class KeyState(NamedTuple):
     """What became of one key within a range.
 
-    setbacks counts writes after which no field is higher and a number is lower than before; repeats are the first
+    setbacks are those after a write in a transaction, plain_setbacks those after one outside any; repeats are the first
     writes of the value that was there already. plain_records were written outside any transaction, plain_after of them
     after the first transactional one. runs are all of its writes, in order, where the connector may have several offset
     stores; otherwise there are none. snapshots are changes from one unfinished snapshot to what may be another one.
@@ -91,8 +98,8 @@ class KeyState(NamedTuple):
     first_plain: Write | None
     first_plain_after: Write | None
     last_plain: Write | None
-    setbacks: int
-    setback_places: tuple[Change, ...]
+    setbacks: Setbacks
+    plain_setbacks: Setbacks
     repeats: tuple[Change, ...]
     writers: tuple[KeyWriter, ...]
     returns: tuple[Return, ...]

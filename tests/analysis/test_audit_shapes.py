@@ -65,8 +65,8 @@ def test_a_scan_counts_the_setbacks_that_decoding_every_value_shows(values: list
         if before is not None and after is not None
         if compare_offsets(_fields(before), _fields(after), b"key", decode_json) is Advance.BACK
     ]
-    assert state.setbacks == len(expected)
-    assert [change.after.offset for change in state.setback_places] == expected[:10]
+    assert state.setbacks.total == len(expected)
+    assert [change.after.offset for change in state.setbacks.places] == expected[:10]
 
 
 DIGITS = st.lists(st.integers(48, 57), max_size=6)

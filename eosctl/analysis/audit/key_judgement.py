@@ -15,7 +15,7 @@
    epoch is one only if no session began with an epoch in between (see `sessions`). None is who only went on after a
    plain write or a setback of somebody else, which are reported by themselves: nobody took its source partition over.
 8. No write is a setback against a plain one that rule 6 reports: plain writes do not distinguish two tasks that ran at
-   once, of which the one writes an older offset behind the other's.
+   once, of which the one writes an older offset behind the other's. Nor do they show who altered an offset meanwhile.
 9. Writes of the same key in another partition of the topic are held against it, too (see `misplaced_keys`).
 10. In another store, a key has to begin where it was in the one before (see `store_changes`).
 11. An unfinished snapshot that another session began again: Kafka kept its promise, readers have rows twice.
@@ -32,7 +32,7 @@ from eosctl.analysis.audit.misplaced_keys import judge_strays
 from eosctl.analysis.audit.sessions import Sessions
 from eosctl.analysis.audit.snapshots import SnapshotChange, snapshot_change
 from eosctl.analysis.audit.store_changes import KeyStores, stores_of_keys
-from eosctl.model.audit_states import KEPT_PLACES, Change, KeyState, ReadKey, Return, Write
+from eosctl.model.audit_states import KEPT_PLACES, Change, KeyState, ReadKey, Return, Setbacks, Write
 from eosctl.model.audit_summaries import KeyAnomaly
 
 
@@ -75,7 +75,7 @@ def judge_keys(key: ReadKey, placed: Sequence[Placed], inputs: KeyJudgementInput
         counts += [
             (KeyAnomalyKind.PLAIN_WRITE, plain),
             (KeyAnomalyKind.ZOMBIE, len(of_one.zombies)),
-            (KeyAnomalyKind.SET_BACK, each.state.setbacks - len(each.state.setback_places)),
+            (KeyAnomalyKind.SET_BACK, of_one.setbacks_without_place()),
         ]
         suspicions += [*of_one.setbacks(), *of_one.snapshots()]
         repeated += of_one.repeats()
@@ -86,7 +86,8 @@ def judge_keys(key: ReadKey, placed: Sequence[Placed], inputs: KeyJudgementInput
 
 def _is_uneventful(state: KeyState) -> bool:
     """Whether one partition alone shows nothing about a key, as of nearly all of them."""
-    return not (state.setbacks or state.returns or state.plain_after or state.repeats or state.snapshots)
+    set_back = state.setbacks.total or state.plain_setbacks.total
+    return not (set_back or state.returns or state.plain_after or state.repeats or state.snapshots)
 
 
 def _of_all(key: ReadKey, placed: Sequence[Placed]) -> Iterator[KeyAnomaly]:
@@ -151,10 +152,18 @@ class _OfOne:
             if not self._sessions.began(each.producer_id, each.last_epoch, each.epoch) and not self._was_disturbed(each)
         ][:KEPT_PLACES]
 
-    def _is_after_plain(self, change: Change) -> bool:
-        """Rule 8."""
+    def _setback_places(self) -> Iterator[Change]:
+        """Rule 8: those against a plain write only while the key had no transaction yet."""
+        yield from self._state.setbacks.places
         began = self._state.first_transactional
-        return not change.before.transactional and began is not None and began.offset < change.before.offset
+        for change in self._state.plain_setbacks.places:
+            if began is None or change.before.offset < began.offset:
+                yield change
+
+    def setbacks_without_place(self) -> int:
+        """How many there are beyond those whose places are kept; of plain ones only if rule 8 holds for all."""
+        plain = self._state.plain_setbacks if self._state.first_transactional is None else Setbacks()
+        return sum(each.total - len(each.places) for each in (self._state.setbacks, plain))
 
     def _was_disturbed(self, each: Return) -> bool:
         """Rule 7: whether the one writer in between only wrote plainly, or an offset back."""
@@ -170,15 +179,15 @@ class _OfOne:
             return True
         return any(
             change.after.producer_id == each.other and each.last < change.after.offset <= each.other_offset
-            for change in self._state.setback_places
+            for change in (*self._state.setbacks.places, *self._state.plain_setbacks.places)
         )
 
     def setbacks(self) -> Iterator[KeyAnomaly]:
         """Those that no other rule explains: copies of the worker, changes of the store, snapshots begun again."""
         snapshots = {change.after.offset for change, _ in self._snapshot_changes()}
-        for change in self._state.setback_places:
+        for change in self._setback_places():
             offset = change.after.offset
-            if self._is_after_plain(change) or offset in self._begun or offset in snapshots:
+            if offset in self._begun or offset in snapshots:
                 continue
             if self._stores is None or not self._stores.is_copy_of_own(self._place, change.after):
                 yield self._change(KeyAnomalyKind.SET_BACK, change)

@@ -10,7 +10,7 @@ from eosctl.analysis.audit.advance import is_back
 from eosctl.analysis.audit.batches import Decode
 from eosctl.analysis.audit.key_runs import begins_run, join_runs
 from eosctl.analysis.audit.snapshots import SnapshotChange, snapshot_change
-from eosctl.model.audit_states import KEPT_PLACES, Change, KeyState, KeyWriter, Return
+from eosctl.model.audit_states import KEPT_PLACES, Change, KeyState, KeyWriter, Return, Setbacks
 
 KEPT_UNCERTAIN: Final = 30
 """Returns with another epoch that are kept: sessions may explain the first of them."""
@@ -21,7 +21,7 @@ MOST_RETURNS: Final = 2 * (KEPT_PLACES + KEPT_UNCERTAIN)
 def merge_keys(left: KeyState, right: KeyState, decode: Decode) -> KeyState:
     """The state of both ranges together, `right` being the later one."""
     change = Change(left.last, right.first)
-    set_back = is_back(change, left.key, decode)
+    back = Setbacks(1, (change,)) if is_back(change, left.key, decode) else Setbacks()
     writers, returns = _merge_writers(left, right)
     transactional = left.first_transactional is not None
     return KeyState(
@@ -37,14 +37,21 @@ def merge_keys(left: KeyState, right: KeyState, decode: Decode) -> KeyState:
         first_plain=left.first_plain or right.first_plain,
         first_plain_after=left.first_plain_after or (right.first_plain if transactional else right.first_plain_after),
         last_plain=right.last_plain or left.last_plain,
-        setbacks=left.setbacks + set_back + right.setbacks,
-        setback_places=(left.setback_places + ((change,) if set_back else ()) + right.setback_places)[:KEPT_PLACES],
+        setbacks=_joined(left.setbacks, back if left.last.transactional else Setbacks(), right.setbacks),
+        plain_setbacks=_joined(
+            left.plain_setbacks, Setbacks() if left.last.transactional else back, right.plain_setbacks
+        ),
         repeats=(left.repeats + ((change,) if _repeats(change) else ()) + right.repeats)[:KEPT_PLACES],
         writers=writers,
         returns=returns,
         runs=join_runs(left, right),
         snapshots=_snapshots(left, right, change, decode),
     )
+
+
+def _joined(*setbacks: Setbacks) -> Setbacks:
+    places = tuple(change for each in setbacks for change in each.places)
+    return Setbacks(sum(each.total for each in setbacks), places[:KEPT_PLACES])
 
 
 def _snapshots(left: KeyState, right: KeyState, change: Change, decode: Decode) -> tuple[Change, ...]:

@@ -17,7 +17,7 @@ from eosctl.analysis.audit.batches import BatchWriter, Decode, Entry
 from eosctl.analysis.audit.key_merge import MOST_RETURNS, first_returns, kept_snapshots
 from eosctl.analysis.audit.key_runs import MOST_RUNS, begins_run, thinned
 from eosctl.analysis.audit.shapes import ONES, PlainShapes
-from eosctl.model.audit_states import KEPT_PLACES, Change, KeyState, KeyWriter, Return, Run, Write
+from eosctl.model.audit_states import KEPT_PLACES, Change, KeyState, KeyWriter, Return, Run, Setbacks, Write
 
 Key = bytes | None
 Tracked = Callable[[Key], bool]
@@ -48,12 +48,12 @@ class _Slot:
         "last_transactional",
         "plain",
         "plain_after",
+        "plain_setbacks",
         "records",
         "repeats",
         "returns",
         "run",
         "runs",
-        "setback_places",
         "setbacks",
         "shape",
         "snapshots",
@@ -73,11 +73,11 @@ class _Slot:
         self.first = _write(entry, writer)
         self.first_transactional: Write | None = self.first if writer.transactional else None
         self.last_transactional: Write | None = None
-        self.plain = self.plain_after = self.setbacks = 0
+        self.plain = self.plain_after = 0
         self.first_plain: Write | None = None
         self.first_plain_after: Write | None = None
         self.last_plain: tuple[Entry, BatchWriter] | None = None
-        self.setback_places: list[Change] = []
+        self.setbacks, self.plain_setbacks = Setbacks(), Setbacks()
         self.repeats: list[Change] = []
         self.writers: dict[int, list[int]] = {}
         self.returns: list[Return] = []
@@ -148,8 +148,7 @@ class KeyScan:
             was = slot.fields if slot.decoded is before else self._fields(before)
             slot.fields, slot.decoded = self._fields(value), value
             if compare_offsets(was, slot.fields, entry.key, self._decode) is Advance.BACK:
-                slot.setbacks += 1
-                _keep(slot.setback_places, slot, entry, writer)
+                _set_back(slot, Change(_write(slot.entry, slot.writer), _write(entry, writer)))
         shape = value.translate(ONES)
         slot.shape = shape if self._plain.knows(shape) else None
 
@@ -210,7 +209,7 @@ class KeyScan:
             first_plain_after=slot.first_plain_after,
             last_plain=None if slot.last_plain is None else _write(*slot.last_plain),
             setbacks=slot.setbacks,
-            setback_places=tuple(slot.setback_places),
+            plain_setbacks=slot.plain_setbacks,
             repeats=tuple(slot.repeats),
             writers=writers,
             returns=first_returns(slot.returns),
@@ -239,6 +238,18 @@ def _mind_transactions(slot: _Slot, entry: Entry, writer: BatchWriter) -> None:
         slot.plain_after += 1
         if slot.first_plain_after is None:
             slot.first_plain_after = _write(entry, writer)
+
+
+def _set_back(slot: _Slot, change: Change) -> None:
+    if change.before.transactional:
+        slot.setbacks = _one_more(slot.setbacks, change)
+    else:
+        slot.plain_setbacks = _one_more(slot.plain_setbacks, change)
+
+
+def _one_more(setbacks: Setbacks, change: Change) -> Setbacks:
+    kept = setbacks.places if len(setbacks.places) == KEPT_PLACES else (*setbacks.places, change)
+    return Setbacks(setbacks.total + 1, kept)
 
 
 def _keep(places: list[Change], slot: _Slot, entry: Entry, writer: BatchWriter) -> None:
