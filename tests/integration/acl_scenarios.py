@@ -1,15 +1,16 @@
 """What operators do with a Connect cluster: each scenario passes, or is Broken at the step that did not come about."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from eosctl.clients.wire import Wire
+from eosctl.model.client_properties import Property
 from eosctl.model.client_roles import ConnectorConfig
 from eosctl.model.names import TopicPartition
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.versions import KafkaVersion
 from eosctl.sources.kafka_offsets import partition_offsets
-from tests.integration.acl_site import Site, with_setting, with_tasks
+from tests.integration.acl_site import Site
 
 STOP_OVER_REST = KafkaVersion(3, 5)
 RESET_OVER_REST = KafkaVersion(3, 6)
@@ -104,7 +105,7 @@ def leader_change(site: Site, root: Wire) -> None:
         site.await_running("leader change", mirror.name, 2)
         site.put("reconfigure under the new leader", with_tasks(mirror, 3))
         site.await_running("reconfigure under the new leader", mirror.name, 3)
-        site.put("configure under the new leader", with_setting(Connectors.of(site).file, "tasks.max", "3"))
+        site.put("configure under the new leader", with_tasks(Connectors.of(site).file, 3))
         site.await_running("configure under the new leader", Connectors.of(site).file.name, 1)
 
 
@@ -167,3 +168,9 @@ def _stopped(site: Site, name: str) -> bool:
     status = site.rest("stop", "GET", f"/connectors/{name}/status").body
     assert isinstance(status, Mapping)
     return status["connector"]["state"] == "STOPPED" and not status["tasks"]
+
+
+def with_tasks(connector: ConnectorConfig, tasks: int) -> ConnectorConfig:
+    """The connector with this tasks.max."""
+    changed = {**connector.properties, "tasks.max": Property(str(tasks), "the test")}
+    return replace(connector, properties=changed)

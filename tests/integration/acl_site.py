@@ -5,7 +5,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from eosctl.analysis.explanations import is_overtaken
@@ -296,14 +296,3 @@ class Sites:
         create_topic(self.sandbox.bootstrap_servers, f"{site.name}-up", partitions=4)
         create_topic(self.sandbox.bootstrap_servers, f"{site.name}-lines")
         return site
-
-
-def with_tasks(connector: ConnectorConfig, tasks: int) -> ConnectorConfig:
-    """The connector with this tasks.max."""
-    changed = {**connector.properties, "tasks.max": Property(str(tasks), "the test")}
-    return replace(connector, properties=changed)
-
-
-def with_setting(connector: ConnectorConfig, key: str, value: str) -> ConnectorConfig:
-    """The connector with one setting more."""
-    return replace(connector, properties={**connector.properties, key: Property(value, "the test")})

@@ -14,10 +14,11 @@ from eosctl.sandbox.spec import SandboxSpec
 from tests.commands.conftest import at_terminal, eosctl
 from tests.integration.acl_broker import AclBroker, wire_of
 from tests.integration.acl_site import USERS, Sites
+from tests.integration.migrate_ground import ground
 from tests.integration.tls_listeners import TlsBroker, open_tls_listeners
 from tests.shared_sandboxes import SharedSandboxes
 
-__all__ = ["at_terminal", "eosctl"]
+__all__ = ["at_terminal", "eosctl", "ground"]
 
 
 @pytest.fixture(scope="session")

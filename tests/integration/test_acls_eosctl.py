@@ -15,8 +15,8 @@ from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
 from tests.commands.conftest import Ran
 from tests.integration.acl_broker import AclBroker, wire_of
-from tests.integration.acl_scenarios import Connectors, file_life, restart
-from tests.integration.acl_site import PATIENT_S, USERS, Site, Sites, with_tasks
+from tests.integration.acl_scenarios import Connectors, file_life, restart, with_tasks
+from tests.integration.acl_site import PATIENT_S, USERS, Site, Sites
 
 pytestmark = [pytest.mark.kafka, pytest.mark.variation]
 

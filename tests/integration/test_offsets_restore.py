@@ -9,8 +9,8 @@ import pytest
 from eosctl.model.partitioner import java_partition
 from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.conftest import Ran
+from tests.integration.migrate_ground import Ground
 from tests.integration.producers import transactional_producer
-from tests.integration.test_migrate_refused import Ground
 
 pytestmark = pytest.mark.kafka
 

@@ -133,6 +133,13 @@ class Connector:
             self.offset(producer, source, value_of(position))
         producer.commit()
 
+    def write_plainly(self, positions: Mapping[str, int]) -> None:
+        """Records, then their offsets, outside any transaction."""
+        self.brokers.append(TopicPartition(self.name, 0), [(None, b"x")] * 3)
+        for source, position in positions.items():
+            key = key_of(self.name, source)
+            self.brokers.append(self.place(key), [(key, value_of(position))])
+
     def data(self, producer: Producer, records: int, *, outputs: Sequence[int] = (0,), **how: object) -> None:
         for partition in outputs if records else ():
             producer.send(TopicPartition(self.name, partition), [(None, b"x" * 20)] * records, **how)

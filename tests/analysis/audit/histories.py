@@ -108,10 +108,13 @@ class History:
         self._old[connector.name] = [each for each in connector.tasks if not each.touched]
 
     def _zombie(self, connector: int, source: str, at: int) -> None:
+        """Where commits raise epochs its first one takes it to the epoch of its successor, which no broker allows."""
         mine = self.connectors[connector]
         for producer in self._old.get(mine.name, ())[:1]:
             mine.offset(producer, source, value_of(at))
             producer.commit()
+            if self.brokers.transaction_version == 2:
+                self._old[mine.name] = self._old[mine.name][1:]
 
     def _plain(self, connector: int, source: str, at: int) -> None:
         mine = self.connectors[connector]

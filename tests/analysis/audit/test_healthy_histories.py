@@ -6,7 +6,6 @@ import pytest
 
 from eosctl.codecs.compression import Codec
 from eosctl.model.audit_report import AuditVerdict
-from eosctl.model.names import TopicPartition
 from tests.analysis.audit.brokers import Brokers, Producer
 from tests.analysis.audit.connect_cluster import CONFIGS, OFFSETS, ConnectCluster, Connector, key_of, value_of
 from tests.analysis.audit.runs import audit, found
@@ -197,21 +196,14 @@ def upgraded(cluster: ConnectCluster) -> Connector:
     """Task 0 begins to write in transactions while task 1 still writes plainly on a worker that comes later."""
     brokers = cluster.brokers
     connector = cluster.connector("orders", 2)
-    write_plainly(connector, {"a": 1, "b": 1, "c": 1, "d": 1})
+    connector.write_plainly({"a": 1, "b": 1, "c": 1, "d": 1})
     brokers.tick(MINUTE)
     connector.write(0, {"a": 2, "b": 2})
     brokers.tick(MINUTE)
-    write_plainly(connector, {"c": 2, "d": 2})
+    connector.write_plainly({"c": 2, "d": 2})
     brokers.tick(MINUTE)
     connector.write(1, {"c": 3, "d": 3})
     return connector
-
-
-def write_plainly(connector: Connector, positions: dict[str, int]) -> None:
-    connector.brokers.append(TopicPartition(connector.name, 0), [(None, b"x")] * 3)
-    for source, position in positions.items():
-        key = key_of(connector.name, source)
-        connector.brokers.append(connector.place(key), [(key, value_of(position))])
 
 
 def test_a_first_roll_to_preparing_in_which_leaders_of_both_kinds_take_turns(cluster):
