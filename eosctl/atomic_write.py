@@ -1,7 +1,6 @@
 """Files that are there whole or not at all, also after a crash, and that only their owner may read."""
 
 import os
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -21,7 +20,7 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
 
     ConfigError names the path when it cannot be written.
     """
-    draft = path.with_name(f".eosctl-{secrets.token_hex(8)}")
+    draft = path.with_name(f".eosctl-{os.urandom(8).hex()}")
     try:
         made = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNER_ONLY)
         try:
