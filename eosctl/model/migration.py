@@ -13,6 +13,7 @@ from eosctl.model.plan import ConnectorStopped
 from eosctl.model.plan_facts import ConnectorFacts, TopicNow
 from eosctl.model.sides import Side
 from eosctl.model.skipped import Skipped, not_asked
+from eosctl.model.versions import KafkaVersion
 
 
 class MergeRule(StrEnum):
@@ -117,7 +118,7 @@ class MigrationFacts:
     side that coordinators know, live_owners who has IDs now; a connector whose state is not known is Skipped. answers
     is what the source's workers say of a STOPPED connector (GET /connectors/C/offsets), Skipped where they fail;
     without those that they cannot report (before 3.5). source_workers: the address of one was given. target_brokers
-    counts the live brokers of the target; None: not known.
+    counts the live brokers of the target; None: not known. worker_version is the oldest of the source's workers.
     """
 
     as_of: int
@@ -132,3 +133,4 @@ class MigrationFacts:
     answers: Mapping[str, tuple[ConnectorOffset, ...] | Skipped] = field(default_factory=dict)
     source_workers: bool = True
     target_brokers: int | None = None
+    worker_version: KafkaVersion | Skipped = field(default_factory=lambda: not_asked("not asked"))

@@ -107,7 +107,7 @@ SOURCE_PARTITION_UNCLEAR: Final = FindingKind(
     fix="leave it out of the file, or let the connector commit it once itself; --create-keys takes the order of the "
     "file, which is that of the topic where eosctl exported it",
     source="KIP-875",
-    commands=("offsets restore",),
+    commands=("offsets restore", "offsets create-connector"),
 )
 CONNECTOR_UNKNOWN: Final = FindingKind(
     id="EOS410",
