@@ -18,6 +18,7 @@ from eosctl.operations.migration_clusters import known_or_former_configs, read_c
 from eosctl.operations.migration_request import OFFSETS_TOPIC_SETTING
 from eosctl.operations.plan_flow import Show, plan_and_apply
 from eosctl.operations.session import Session
+from eosctl.operations.source_positions import read_source, source_read
 from eosctl.operations.two_clusters import SourceAndTarget, States
 from eosctl.planning.created_connectors import NewConnector
 from eosctl.planning.restore import RestoreRequest, in_place, plan_restore
@@ -39,6 +40,7 @@ class RestoreOptions:
     create_keys: bool = False
     force: bool = False
     new: NewConnector | None = None
+    source_dsn: str | None = field(default=None, repr=False)
     config: Mapping[str, str] | None = field(default=None, repr=False)
 
 
@@ -53,6 +55,7 @@ class CreationOptions:
     plan_file: Path | None
     create_keys: bool = False
     overwrite: bool = False
+    source_dsn: str | None = field(default=None, repr=False)
 
 
 def create_connector(
@@ -72,6 +75,7 @@ def create_connector(
         plan_file=options.plan_file,
         create_keys=options.create_keys,
         new=new,
+        source_dsn=options.source_dsn,
         config=settings,
     )
     return restore_offsets(session, clusters, request, show)
@@ -92,6 +96,8 @@ def _read_and_plan(
     session: Session, clusters: SourceAndTarget, options: RestoreOptions, just_stopped: tuple[ConnectorStopped, ...]
 ) -> Planned:
     offsets = decode_kip875(read_text(options.file, "the export file"), str(options.file))
+    dsn, timeout_s = options.source_dsn, session.options.timeout_s
+    server = None if dsn is None else read_source(dsn, timeout_s)
     group_id = session.options.need_group_id()
     access = clusters.access(Side.SOURCE)
     states = clusters.connector_states(Side.SOURCE)
@@ -127,6 +133,7 @@ def _read_and_plan(
         fenced_ids=fenced_ids(clusters, MigrationRequest((), group_id, group_id), states, {options.connector}),
         transaction_timeout_ms=transaction_timeout_ms(access),
         clusters=places,
+        source=None if server is None else source_read(server, options.connector, config),
         worker_version=not_asked("not asked") if options.new is None else session.reader.connect_version(),
     )
     return plan_restore(request, with_live_owners(clusters, in_place(request), facts))

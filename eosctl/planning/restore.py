@@ -50,6 +50,7 @@ from eosctl.planning.live_owners import unused_ids
 from eosctl.planning.merge import after_writing, text
 from eosctl.planning.migration_findings import STOP_HINT
 from eosctl.planning.producing_elsewhere import find_clusters
+from eosctl.planning.source_positions import find_positions, unknown_source
 
 KIND: Final = "offsets.restore"
 CREATING_KIND: Final = "offsets.create-connector"
@@ -82,7 +83,8 @@ def plan_restore(request: RestoreRequest, facts: MigrationFacts) -> Planned:
     """The plan by the rules above, with what speaks against it."""
     planner = _Planner(request, facts)
     findings = (*planner.findings, *planner.misspelt(), *find_clusters(in_place(request), facts))
-    against = list(planner.objections())
+    findings += tuple(find_positions(request.connector, request.offsets, facts.source))
+    against = [*planner.objections(), *unknown_source(facts.source)]
     against += [(each.message, each.cure) for each in findings if each.severity is Severity.ERROR]
     hint = against[0][1] if against else None
     return Planned(

@@ -120,6 +120,18 @@ CONNECTOR_UNKNOWN: Final = FindingKind(
     source="KIP-875",
     commands=("offsets restore",),
 )
+POSITION_AT_SOURCE: Final = FindingKind(
+    id="EOS411",
+    name="position-at-source",
+    title="what the source has of a position",
+    severity=Severity.WARNING,
+    cause="A connector can begin only where its source still has what follows. Debezium for PostgreSQL is streamed to "
+    "from the slot's confirmed_flush_lsn, whatever its offset says. An info where the source has all of it or was not "
+    "asked.",
+    fix="--source-dsn asks a PostgreSQL; rows that the source no longer streams are sent again by a new snapshot",
+    source="KIP-875; StartLogicalReplication of PostgreSQL",
+    commands=("offsets restore", "offsets create-connector"),
+)
 KINDS: Final = (
     NO_OFFSETS,
     SOURCE_TOPIC_ASSUMED,
@@ -132,4 +144,5 @@ KINDS: Final = (
     OFFSETS_ONLY_IN_TARGET,
     SOURCE_PARTITION_UNCLEAR,
     CONNECTOR_UNKNOWN,
+    POSITION_AT_SOURCE,
 )

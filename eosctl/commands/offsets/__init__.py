@@ -15,7 +15,7 @@ for command in (show, export, diff, restore, create_connector):
 
 @app.callback()
 def offsets() -> None:
-    """Show, export, compare and restore source offsets, and begin at them.
+    """Show, export, compare and restore source offsets.
 
     Use it before and after anything that touches offsets: an offsets topic of a connector's own, a rename, a move to
     another group or cluster, a change of exactly.once.source.support. Only restore and create-connector write to Kafka.

@@ -6,6 +6,7 @@ from typing import Annotated, TypeAlias
 import typer
 
 from eosctl.commands.connect_options import ConfigTopic, WorkerOffsetsTopic
+from eosctl.commands.offsets.options import SourceDsn
 from eosctl.commands.offsets.restore import CreateKeys
 from eosctl.commands.plan_options import PlanFile, ResumeAfter
 from eosctl.operations.session import Session
@@ -36,6 +37,7 @@ def create_connector(
     resume: ResumeAfter = False,
     create_keys: CreateKeys = False,
     worker_offsets_topic: WorkerOffsetsTopic = None,
+    source_dsn: SourceDsn = None,
     force: Overwrite = False,
     plan_file: PlanFile = None,
     config_topic: ConfigTopic = "connect-configs",
@@ -57,7 +59,7 @@ def create_connector(
     from eosctl.operations import restore as restoring
 
     request = restoring.CreationOptions(
-        file, config, resume, worker_offsets_topic or "connect-offsets", plan_file, create_keys, force
+        file, config, resume, worker_offsets_topic or "connect-offsets", plan_file, create_keys, force, source_dsn
     )
     with Session(options) as session, SourceAndTarget(session, config_topic, TargetOptions()) as clusters:
         return answer(
