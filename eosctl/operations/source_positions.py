@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from eosctl.ledger.postgresql import Called, PostgresqlStore, postgresql_store
+from eosctl.model.client_properties import HIDDEN
 from eosctl.model.replication_slots import SourceRead, SourceServer
 from eosctl.model.skipped import Skipped, or_skipped
 from eosctl.sources.config_providers import look_up
@@ -33,6 +34,6 @@ def source_read(server: SourceServer | Skipped, connector: str, config: Mapping[
             server, Skipped(f"the config of connector {connector} is not known, and so its {SLOT} is not")
         )
     name = str(config.get(SLOT) or DEFAULT_SLOT)
-    if "${" in name:
-        return SourceRead(server, Skipped(f"{SLOT} of connector {connector} is a reference, {name}"))
+    if "${" in name or name == HIDDEN:
+        return SourceRead(server, Skipped(f"{SLOT} of connector {connector} is {name}, which cannot be resolved here"))
     return SourceRead(server, name)

@@ -7,7 +7,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from eosctl.codecs.secrets import mask_properties
 from eosctl.errors import UsageError
+from eosctl.model.client_properties import HIDDEN
 from eosctl.model.exported_offsets import Store
 from eosctl.model.positions import AtSource, Served
 from eosctl.model.replication_slots import SourceServer
@@ -83,7 +85,9 @@ def test_the_slot_is_that_of_the_config_or_debeziums_default():
     server = SourceServer(1)
     assert source_read(server, "shop", {"slot.name": "mine"}).slot == "mine"
     assert source_read(server, "shop", {"topic.prefix": "shop"}).slot == "debezium"
-    for config in (None, {}, {"slot.name": "${file:x:y}"}):
+    masked = mask_properties({"slot.name": "mine", "database.password": SECRET})
+    assert source_read(server, "shop", masked).slot == "mine"
+    for config in (None, {}, {"slot.name": "${file:x:y}"}, {"slot.name": HIDDEN}):
         assert isinstance(source_read(server, "shop", config).slot, Skipped)
 
 
