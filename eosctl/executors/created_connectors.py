@@ -26,7 +26,7 @@ def create_connector(step: CreateConnector, _: Recheck, *, access: ClusterAccess
     settings = decode_connector(read_config(step.file), step.file)
     if config_digest(settings) != step.digest:
         raise Refused(
-            f"the config in {step.file} changed since the plan was made", hint="make the plan again: it names another"
+            f"the config in {step.file} changed since the plan was made", hint="make the plan again with this config"
         )
 
     def create(rest: RestClient) -> str:

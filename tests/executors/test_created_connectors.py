@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from eosctl.clients.rest import Answer
+from eosctl.clients.rest import Answer, NotFound
 from eosctl.codecs.connector_files import config_digest, decode_connector
 from eosctl.codecs.offsets_digest import offsets_now
 from eosctl.codecs.plan import plan_digest
-from eosctl.errors import Refused, Unsupported
+from eosctl.errors import ConfigError, Refused, Unsupported
 from eosctl.executors.apply import ApplyRun
 from eosctl.executors.connectors import stop_connector
 from eosctl.executors.created_connectors import create_connector, delete_connector
@@ -81,6 +81,8 @@ class Connect:
                 del self.configs["orders"], self.states["orders"]
                 return Answer(204, None)
             case "PUT", "/connectors/orders/stop":
+                if "orders" not in self.configs:
+                    raise NotFound("unknown connector")
                 self.states["orders"] = "STOPPED"
                 return Answer(204, None)
         raise AssertionError((method, path))
@@ -226,6 +228,11 @@ def test_a_sink_is_deleted_again():
     with pytest.raises(Refused, match="connector orders is a sink, which has no source offsets: it was deleted again"):
         created(connect)
     assert connect.configs == {}
+
+
+def test_a_file_of_several_connectors_is_not_the_config_of_one():
+    with pytest.raises(ConfigError, match="two holds 2 connectors, not one"):
+        decode_connector(json.dumps([CONFIG, {**CONFIG, "name": "bills"}]), "two")
 
 
 def test_a_plan_holds_no_setting_of_the_config():
