@@ -92,6 +92,7 @@ class PostgreSQL:
             "unix_socket_directories": "",
             "fsync": "off",  # processes are killed in these tests, not the machine
             "max_connections": 50,
+            "wal_level": "logical",  # so that there are slots to read
         }
         arguments = [part for key, value in options.items() for part in ("-c", f"{key}={value}")]
         with (self._directory / "log").open("ab") as log:

@@ -1,11 +1,16 @@
 """How two sets of offsets differ."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
-from eosctl.analysis.positions.index import compare_positions, explain_position, meaning_of_rewind
+from eosctl.analysis.positions.index import compare_positions, explain_position, meaning_of_rewind, position_reader
+from eosctl.analysis.positions.postgresql import POSTGRESQL
+from eosctl.analysis.positions.replication_slots import at_source
 from eosctl.model.exported_offsets import Change, OffsetChange, OffsetId, OffsetsById, OffsetsDifference
-from eosctl.model.offsets import SourceOffset
+from eosctl.model.offsets import SourceOffset, SourcePartition
+from eosctl.model.positions import AtSource
+from eosctl.model.replication_slots import SourceRead
 from eosctl.model.skipped import Skipped
 
 Side = SourceOffset | Skipped | None
@@ -34,6 +39,25 @@ def as_renamed(a: OffsetsById, b: OffsetsById, names: Mapping[str, str]) -> tupl
         {OffsetId(names.get(each.connector, each.connector), each.partition): value for each, value in a.items()},
         {each: value for each, value in b.items() if each.connector not in left},
     )
+
+
+def with_source(difference: OffsetsDifference, source_of: Callable[[str], SourceRead]) -> OffsetsDifference:
+    """The same with what the source of each connector says of both positions, where Debezium reads a PostgreSQL."""
+    changes = []
+    for each in difference.changes:
+        source = source_of(each.id.connector)
+        partition = json.loads(each.id.partition)
+        asked = (_at_source(partition, offset, source) for offset in (each.a, each.b))
+        changes.append(replace(each, source_a=next(asked), source_b=next(asked)))
+    return replace(difference, changes=tuple(changes))
+
+
+def _at_source(partition: SourcePartition | None, offset: Side, source: SourceRead) -> AtSource | Skipped | None:
+    if offset is None or isinstance(offset, Skipped) or position_reader(partition, offset) is not POSTGRESQL:
+        return None
+    if isinstance(source.server, Skipped):
+        return source.server
+    return source.slot if isinstance(source.slot, Skipped) else at_source(offset, source.slot, source.server)
 
 
 def _change(identity: OffsetId, a: Side, b: Side) -> OffsetChange | None:

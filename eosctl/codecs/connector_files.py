@@ -7,6 +7,7 @@ workers take it.
 
 import json
 from collections.abc import Iterator, Mapping
+from hashlib import sha256
 from typing import Final
 
 from eosctl.codecs.json_limits import load_json
@@ -30,6 +31,21 @@ def decode_connectors(text: str, origin: str) -> tuple[ConnectorConfig, ...]:
         raise Undecodable(f"{origin} is not JSON at {where}: {error.msg}", hint="is the file cut?") from error
     entries = value if isinstance(value, list) else [value]
     return tuple(_entry(entry, origin) for entry in entries)
+
+
+def decode_connector(text: str, origin: str) -> dict[str, str]:
+    """The settings of the one connector in the text of file `origin`, `name` among them; ConfigError for several."""
+    connectors = decode_connectors(text, origin)
+    if len(connectors) != 1:
+        raise ConfigError(f"{origin} holds {len(connectors)} connectors, not one", hint="give each a file of its own")
+    return {key: each.value for key, each in connectors[0].properties.items()}
+
+
+def config_digest(settings: Mapping[str, str | None]) -> str:
+    """What distinguishes this config from others; order and settings of null do not count."""
+    given = {key: value for key, value in settings.items() if value is not None}
+    text = json.dumps(given, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    return "sha256:" + sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _entry(value: object, origin: str) -> ConnectorConfig:

@@ -7,8 +7,8 @@ All others read `[hidden]`, Kafka's own word for a password. The rule, first mat
 1. null is shown.
 2. Only references: shown.
 3. The key looks secret: hidden.
-4. The key is known (Connect's own settings, client settings, and those of Kafka's file and mirror connectors) and the
-   value is text without `://user:password@`, a number or a boolean: shown.
+4. The key is known (Connect's own settings, client settings, and those of Kafka's file and mirror connectors, the
+   name of Debezium's replication slot) and the value is text without `://user:password@`, a number or a boolean: shown.
 5. Hidden.
 """
 
@@ -83,7 +83,8 @@ emit.offset-syncs.enabled heartbeats.topic.replication.factor checkpoints.topic.
 offset-syncs.topic.location offset-syncs.topic.replication.factor offset.lag.max consumer.poll.timeout.ms
 topic.filter.class group.filter.class config.property.filter.class forwarding.admin.class add.source.alias.to.metrics
 """
-_HARMLESS: Final = frozenset(f"{_CONNECT} {_CLIENTS} {_FILE_AND_MIRROR}".split())
+_DEBEZIUM: Final = "slot.name"
+_HARMLESS: Final = frozenset(f"{_CONNECT} {_CLIENTS} {_FILE_AND_MIRROR} {_DEBEZIUM}".split())
 
 
 def mask_properties(properties: Mapping[str, object]) -> dict[str, object]:

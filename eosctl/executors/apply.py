@@ -17,6 +17,7 @@ from typing import Final
 from eosctl.codecs.plan import JournalEvent
 from eosctl.errors import EosctlError, Interrupted, PartlyApplied, Refused
 from eosctl.executors.journal import Journal
+from eosctl.model.connector_steps import CreateConnector, DeleteConnector
 from eosctl.model.failpoints import Failpoint, no_failpoint
 from eosctl.model.plan import (
     AbortTransaction,
@@ -51,7 +52,9 @@ LASTING: Final = (
     StopConnector,
     CreateTopic,
     WriteOffsets,
+    CreateConnector,
     SetConnectorConfig,
+    DeleteConnector,
     ResumeConnector,
     AbortTransaction,
     CreateAcls,

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from eosctl.clients import rest_answers
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.rest import RestClient
-from eosctl.clients.rest_answers import decoding, list_of, object_of, said, task_number, text_of, texts_of
+from eosctl.clients.rest_answers import decoding, list_of, object_of, said, task_number, text_of
+from eosctl.clients.rest_configs import config_of
 from eosctl.clients.rest_offsets import answered_offsets
 from eosctl.errors import Refused, TimedOut, Unsupported
 from eosctl.executors.apply import Recheck
@@ -19,12 +19,10 @@ from eosctl.model.exported_offsets import ConnectorOffset
 from eosctl.model.offsets import Entry
 from eosctl.model.plan import ResumeConnector, SetConnectorConfig, StopConnector
 from eosctl.model.sides import Side
-from eosctl.model.versions import STOPPED_STATE, KafkaVersion
+from eosctl.model.versions import INITIAL_STATE, STOPPED_STATE, KafkaVersion
 
 POLL_S: Final = 0.2
 ANSWER_S: Final = 20.0
-INITIAL_STATE: Final = KafkaVersion(3, 7)
-"""KIP-980: a connector can be created STOPPED."""
 
 Access = Callable[[Side], ClusterAccess]
 
@@ -48,12 +46,14 @@ class ResumeChecks:
 
 
 def stop_connector(step: StopConnector, _: Recheck, *, access: ClusterAccess) -> str:
-    """PUT stop, then wait until it is STOPPED and no task is left."""
+    """PUT stop, then wait until it is STOPPED and no task is left; nothing where it does not exist."""
 
     def stop(rest: RestClient) -> str:
         require_version(rest, STOPPED_STATE, by_hand(step.connector))
+        if config_of(rest, step.connector) is None:
+            return f"connector {step.connector} does not exist: there is nothing to stop"
         rest.request("PUT", f"{connector_path(step.connector)}/stop")
-        await_state(rest, step.connector, _is_stopped, "to be STOPPED without tasks", access.timeout_s)
+        await_state(rest, step.connector, is_stopped, "to be STOPPED without tasks", access.timeout_s)
         return f"connector {step.connector} is STOPPED and has no tasks"
 
     return access.ask_worker(stop)
@@ -142,17 +142,6 @@ def _listed(changes: Mapping[str, str | None]) -> str:
     return ", ".join(f"{key} removed" if value is None else f"{key}={value}" for key, value in changes.items())
 
 
-def config_of(rest: RestClient, connector: str) -> dict[str, str | None] | None:
-    """The connector's config as Connect keeps it, references to config providers unresolved; None if it is unknown."""
-    listed = rest.get("/connectors")
-    with decoding(f"{rest.url}/connectors answered no list of connectors"):
-        if connector not in texts_of(listed):
-            return None
-    config = rest.get(f"{connector_path(connector)}/config")
-    with decoding(f"{rest.url}{connector_path(connector)}/config answered no config of a connector"):
-        return rest_answers.config_of(config)
-
-
 def require_version(rest: RestClient, needed: KafkaVersion, hint: str) -> None:
     """Unsupported where the worker is older."""
     body = rest.get("/")
@@ -183,7 +172,8 @@ def _status(rest: RestClient, connector: str) -> tuple[str, Tasks]:
         return text_of(status["connector"]["state"]), tuple(tasks)
 
 
-def _is_stopped(connector: str, state: str, tasks: Tasks) -> bool:
+def is_stopped(_: str, state: str, tasks: Tasks) -> bool:
+    """Whether it is STOPPED and has no task."""
     return state == "STOPPED" and not tasks
 
 

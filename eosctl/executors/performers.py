@@ -9,10 +9,12 @@ from eosctl.codecs.offsets_digest import offsets_now
 from eosctl.executors.acls import perform_create_acls, perform_delete_acls
 from eosctl.executors.apply import Performer, Recheck
 from eosctl.executors.connectors import ResumeChecks, resume_connector, set_connector_config, stop_connector
+from eosctl.executors.created_connectors import ReadConfig, create_connector, delete_connector
 from eosctl.executors.offsets import verify_offsets, write_offsets
 from eosctl.executors.producers import Describe, fence_producers
 from eosctl.executors.topics import create_offsets_topic
 from eosctl.executors.transactions import abort_in_partition
+from eosctl.model.connector_steps import CreateConnector, DeleteConnector
 from eosctl.model.failpoints import Failpoint, no_failpoint
 from eosctl.model.plan import (
     AbortTransaction,
@@ -34,6 +36,7 @@ def performers(
     access: Callable[[Side], ClusterAccess],
     describe: Describe,
     checks: ResumeChecks,
+    read_config: ReadConfig,
     failpoint: Failpoint = no_failpoint,
 ) -> Mapping[type, Performer]:
     """The performer of each kind of step, on the clusters that `access` leads to."""
@@ -68,6 +71,8 @@ def performers(
         CreateTopic: on_its_side(create_offsets_topic),
         WriteOffsets: write,
         VerifyOffsets: verify,
+        CreateConnector: on_its_side(partial(create_connector, read_config=read_config)),
+        DeleteConnector: on_its_side(delete_connector),
         SetConnectorConfig: partial(set_connector_config, access=access),
         ResumeConnector: on_its_side(partial(resume_connector, checks=checks)),
         AbortTransaction: on_its_side(abort_in_partition),

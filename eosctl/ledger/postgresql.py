@@ -1,4 +1,5 @@
-"""A ledger in PostgreSQL, through psycopg 3. No password is in the URL: it is a reference, or libpq finds it.
+"""A ledger in PostgreSQL, or a source there that is read, through psycopg 3. No password is in the URL: it is a
+reference, or libpq finds it.
 
 1. The transaction begins with an advisory lock on the job: those who write the same job wait for each other, also for
    one whose client is gone and whose COMMIT is still on its way. The lock only orders them, it decides nothing.
@@ -10,7 +11,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeVar
 
 from eosctl.codecs.config_providers import Lookup, resolve_references
 from eosctl.errors import Bug, ConfigError, EosctlError, NotAuthorized, TimedOut, Undecodable, Unreachable, UsageError
@@ -40,9 +41,19 @@ _BY_REFERENCE: Final = (
 T = TypeVar("T")
 
 
-def postgresql_store(url: str, lookup: Lookup, timeout_s: float) -> "PostgresqlStore":
+class Called(NamedTuple):
+    """What errors call the URL, and the database that it leads to."""
+
+    url: str = "store"
+    database: str = "ledger"
+
+
+LEDGER: Final = Called()
+
+
+def postgresql_store(url: str, lookup: Lookup, timeout_s: float, called: Called = LEDGER) -> "PostgresqlStore":
     """The store that a libpq URL names, with its references resolved. Raises UsageError for a password in it."""
-    _require_psycopg()
+    _require_psycopg(called)
     from psycopg import ProgrammingError
     from psycopg.conninfo import conninfo_to_dict
 
@@ -55,39 +66,43 @@ def postgresql_store(url: str, lookup: Lookup, timeout_s: float) -> "PostgresqlS
     try:
         given = conninfo_to_dict(REFERENCE.sub(stand_in, url))
     except ProgrammingError:
-        raise UsageError("the store is no URL that PostgreSQL understands", hint="special characters: %XX") from None
+        raise UsageError(
+            f"the {called.url} is no URL that PostgreSQL understands", hint="special characters: %XX"
+        ) from None
     if any("@" in str(given.get(part, "")) for part in ("host", "dbname")) or not _is_port(str(given.get("port", ""))):
         # A password with a / in it ends the host for libpq: its parts would be shown as port and database.
-        raise UsageError("the store is no URL that PostgreSQL understands", hint="special characters: %XX")
+        raise UsageError(f"the {called.url} is no URL that PostgreSQL understands", hint="special characters: %XX")
     for secret in SECRETS:
         if given.get(secret) and not _STAND_IN.fullmatch(str(given[secret])):
-            raise UsageError(f"the {secret} stands in the store's URL, where others can read it", hint=_BY_REFERENCE)
+            raise UsageError(
+                f"the {secret} stands in the {called.url}'s URL, where others can read it", hint=_BY_REFERENCE
+            )
     parameters = {key: str(value) for key, value in given.items() if value is not None}
     for number, reference in enumerate(references):
         name = f"eosctlreference{number}x"
         parameters = {key: value.replace(name, reference) for key, value in parameters.items()}
-    resolved = resolve_references(parameters, lookup, origin="the store's URL") if references else parameters
-    return PostgresqlStore({"connect_timeout": str(max(2, round(timeout_s))), **resolved})
+    resolved = resolve_references(parameters, lookup, origin=f"the {called.url}'s URL") if references else parameters
+    return PostgresqlStore({"connect_timeout": str(max(2, round(timeout_s))), **resolved}, called.database)
 
 
 def _is_port(text: str) -> bool:
     return all(not each or _STAND_IN.fullmatch(each) or each.isdecimal() for each in text.split(","))
 
 
-def _require_psycopg() -> None:
+def _require_psycopg(called: Called) -> None:
     try:
         import psycopg  # noqa: F401  # is it there?
     except ImportError as error:
         raise ConfigError(
-            f"a store in PostgreSQL needs psycopg: {error}", hint="pip install 'eosctl[postgres]'"
+            f"a {called.url} in PostgreSQL needs psycopg: {error}", hint="pip install 'eosctl[postgres]'"
         ) from error
 
 
 class PostgresqlStore:
-    """The ledger in the database with these connection parameters (libpq's)."""
+    """The database with these connection parameters (libpq's); `what` is what errors call it."""
 
-    def __init__(self, parameters: Mapping[str, str]) -> None:
-        self._parameters = parameters
+    def __init__(self, parameters: Mapping[str, str], what: str = LEDGER.database) -> None:
+        self._parameters, self.what = parameters, what
 
     @property
     def name(self) -> str:
@@ -193,7 +208,7 @@ class PostgresqlConnection:
         try:
             return act()
         except psycopg.Error as error:
-            raise postgresql_failure(error, self._store.name, self._store.user) from error
+            raise postgresql_failure(error, self._store) from error
 
 
 def _named(parameters: Mapping[str, str]) -> dict[str, Any]:
@@ -227,24 +242,24 @@ _BY_CLASS: Final[Mapping[str, tuple[type[EosctlError], str]]] = {
 }
 
 
-def postgresql_failure(error: "psycopg.Error", name: str, user: str) -> EosctlError:
+def postgresql_failure(error: "psycopg.Error", store: PostgresqlStore) -> EosctlError:
     """What an error means to the user, by its SQLSTATE (PostgreSQL's Appendix A); none: the connection is gone."""
     from psycopg import OperationalError
 
-    state = error.sqlstate or ""
+    state, where = error.sqlstate or "", f"{store.what} {store.name}"
     text = " ".join(str(error.diag.message_primary or error).split())
     if state[:2] == "28" or (not state and any(words in text for words in _NOT_LET_IN)):
         return NotAuthorized(
-            principal=user,
+            principal=store.user,
             operation="connect",
-            resource=name,
+            resource=store.name,
             hint=f"{text}; no password is asked for: {_BY_REFERENCE}",
         )
     if state == "42501":
-        return NotAuthorized(principal=user, operation="write", resource=name, hint=text)
+        return NotAuthorized(principal=store.user, operation="write", resource=store.name, hint=text)
     if not state and "does not exist" in text:
-        return ConfigError(f"ledger {name}: {text}")
+        return ConfigError(f"{where}: {text}")
     if not state and isinstance(error, OperationalError):
-        return Unreachable(f"ledger {name} cannot be reached: {text}")
+        return Unreachable(f"{where} cannot be reached: {text}")
     kind, meaning = _BY_STATE.get(state) or _BY_CLASS.get(state[:2]) or (Bug, "it answered with an error")
-    return kind(f"ledger {name}: {meaning} ({text}, SQLSTATE {state})")
+    return kind(f"{where}: {meaning} ({text}, SQLSTATE {state})")

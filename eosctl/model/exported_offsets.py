@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from eosctl.model.offsets import SourceOffset, SourcePartition
-from eosctl.model.positions import Order
+from eosctl.model.positions import AtSource, Order
 from eosctl.model.report import Answer
 from eosctl.model.skipped import Skipped
 
@@ -78,7 +78,8 @@ class OffsetChange:
     """One offset that differs, with its value on both sides (None: none there).
 
     position_a and position_b say it in the connector's own terms, order where B lies seen from A, and rewind what it
-    means to go back; None where the kind of source is not known.
+    means to go back; None where the kind of source is not known. source_a and source_b are what the source says of
+    them, where it was asked.
     """
 
     id: OffsetId
@@ -89,6 +90,8 @@ class OffsetChange:
     position_b: str | None = None
     order: Order | None = None
     rewind: str | None = None
+    source_a: AtSource | Skipped | None = None
+    source_b: AtSource | Skipped | None = None
 
 
 @dataclass(frozen=True, slots=True)

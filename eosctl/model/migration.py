@@ -11,8 +11,10 @@ from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.offsets import OffsetsTopic
 from eosctl.model.plan import ConnectorStopped
 from eosctl.model.plan_facts import ConnectorFacts, TopicNow
+from eosctl.model.replication_slots import SourceRead
 from eosctl.model.sides import Side
 from eosctl.model.skipped import Skipped, not_asked
+from eosctl.model.versions import KafkaVersion
 
 
 class MergeRule(StrEnum):
@@ -117,7 +119,8 @@ class MigrationFacts:
     side that coordinators know, live_owners who has IDs now; a connector whose state is not known is Skipped. answers
     is what the source's workers say of a STOPPED connector (GET /connectors/C/offsets), Skipped where they fail;
     without those that they cannot report (before 3.5). source_workers: the address of one was given. target_brokers
-    counts the live brokers of the target; None: not known.
+    counts the live brokers of the target; None: not known. worker_version is the oldest of the source's workers.
+    source is what was read of the system that the connector reads; None: nobody asked.
     """
 
     as_of: int
@@ -132,3 +135,5 @@ class MigrationFacts:
     answers: Mapping[str, tuple[ConnectorOffset, ...] | Skipped] = field(default_factory=dict)
     source_workers: bool = True
     target_brokers: int | None = None
+    worker_version: KafkaVersion | Skipped = field(default_factory=lambda: not_asked("not asked"))
+    source: SourceRead | None = None

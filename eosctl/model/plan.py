@@ -1,14 +1,14 @@
 """Plans: what shall be written, step by step, and what must hold when it is.
 
 A plan is data: it can be shown, saved, read by somebody else, and applied later by another eosctl. To add a kind of
-step: a dataclass here, a performer in executors, and the preconditions it needs. Files and output name it as
-model.kinds does.
+step: a dataclass here, a performer in executors, and its preconditions. Files and output name it as model.kinds does.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from eosctl.model.acls import AclBinding
+from eosctl.model.connector_steps import ConnectorConfigIs, CreateConnector, DeleteConnector
 from eosctl.model.sides import Place, Side
 
 
@@ -90,8 +90,7 @@ class SetConnectorConfig:
     """PUT /connectors/C/config with changes made to the config it has now; a change to None takes the setting away.
 
     before holds what the changed settings are when the plan is made. copied_from names the connector of the source side
-    whose config a new connector starts from. Configs may hold secrets, so a plan has only the changes and the config
-    is read when the step is performed.
+    whose config a new connector starts from; it may hold secrets, and is read when the step is performed.
     """
 
     side: Side
@@ -161,7 +160,9 @@ Step = (
     | CreateTopic
     | WriteOffsets
     | VerifyOffsets
+    | CreateConnector
     | SetConnectorConfig
+    | DeleteConnector
     | ResumeConnector
     | AbortTransaction
     | CreateAcls
@@ -267,6 +268,7 @@ class AclsPresent:
 Precondition = (
     ClusterIs
     | ConnectorStopped
+    | ConnectorConfigIs
     | NoLiveOwner
     | TopicIsCompact
     | TopicIsCompactOrAbsent

@@ -49,7 +49,7 @@ class OpenNow:
 
 @dataclass(frozen=True, slots=True)
 class PlanFacts:
-    """Facts by the side and the name they are about; a topic that does not exist is None."""
+    """Facts by the side and the name they are about; a topic or a connector's config that does not exist is None."""
 
     cluster_ids: Mapping[Side, str] = field(default_factory=dict)
     connectors: Mapping[tuple[Side, str], ConnectorFacts | Skipped] = field(default_factory=dict)
@@ -58,3 +58,4 @@ class PlanFacts:
     open_transactions: Mapping[tuple[Side, TopicPartition, int], OpenNow | None] = field(default_factory=dict)
     live_owners: Mapping[Side, LiveOwners] = field(default_factory=dict)
     acls: Mapping[Side, frozenset[AclBinding] | Skipped] = field(default_factory=dict)
+    config_digests: Mapping[tuple[Side, str], str | None] = field(default_factory=dict)

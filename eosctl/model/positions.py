@@ -1,6 +1,7 @@
 """Where a source offset lies, in the terms of the connector that wrote it."""
 
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class Order(StrEnum):
@@ -10,3 +11,18 @@ class Order(StrEnum):
     SAME = "same"
     AFTER = "after"
     INCOMPARABLE = "cannot be compared"
+
+
+class Served(StrEnum):
+    """Whether a source still has what follows a position: all of it, not what follows at once, or none."""
+
+    SERVED = "served"
+    LEFT_BEHIND = "left-behind"
+    GONE = "gone"
+
+
+class AtSource(NamedTuple):
+    """What a source says of a position, and in words."""
+
+    served: Served
+    words: str

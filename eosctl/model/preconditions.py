@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final, assert_never
 
 from eosctl.model.acls import AclBinding
+from eosctl.model.connector_steps import ConnectorConfigIs
 from eosctl.model.counts import counted
 from eosctl.model.names import TopicPartition
 from eosctl.model.plan import (
@@ -93,13 +94,15 @@ def cure(preconditions: Iterable[Precondition], facts: PlanFacts) -> str:
     return "make the plan again: it is made for what was there then"
 
 
-def violation(precondition: Precondition, facts: PlanFacts) -> str | None:  # noqa: PLR0911  # one for each kind
+def violation(precondition: Precondition, facts: PlanFacts) -> str | None:  # noqa: C901, PLR0911  # one for each kind
     """Why the precondition does not hold, None where it does."""
     match precondition:
         case ClusterIs():
             return _cluster(precondition, facts)
         case ConnectorStopped():
             return _connector(precondition, facts)
+        case ConnectorConfigIs():
+            return _config(precondition, facts)
         case NoLiveOwner(side, transactional_ids, besides):
             return facts.live_owners[side].why_in_use(transactional_ids, besides)
         case TopicIsCompact():
@@ -134,6 +137,13 @@ def _connector(wanted: ConnectorStopped, facts: PlanFacts) -> str | None:
     if now.state is None or (now.state == "STOPPED" and now.tasks == 0):
         return None
     return f"connector {wanted.connector} is {now.state} with {counted(now.tasks, 'task')}, not STOPPED with none"
+
+
+def _config(wanted: ConnectorConfigIs, facts: PlanFacts) -> str | None:
+    now = facts.config_digests[wanted.side, wanted.connector]
+    if now is None or now == wanted.digest:
+        return None
+    return f"connector {wanted.connector} exists with another config than that of the plan"
 
 
 def _compact(wanted: TopicIsCompact, now: TopicNow | None) -> str | None:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from eosctl.model.connector_steps import ConnectorConfigIs, CreateConnector, DeleteConnector
 from eosctl.model.plan import (
     AbortTransaction,
     AclsPresent,
@@ -66,6 +67,8 @@ def _derived(step: Step) -> Iterator[Precondition]:
         case WriteOffsets(side, topic, connector):
             yield OffsetsUnchanged(side, topic, connector, step.before, step.after)
             yield NoOpenTransaction(side, topic, connector)
+        case CreateConnector(side, connector, _, digest) | DeleteConnector(side, connector, _, digest):
+            yield ConnectorConfigIs(side, connector, digest)
         case AbortTransaction(side, topic, partition, producer_id):
             yield TransactionHangs(side, topic, partition, producer_id, step.start_offset, step.forced)
 
@@ -88,7 +91,8 @@ def _missing(plan: Plan, planned: PlannedStep) -> Iterator[str]:
     stopped = {each.connector: each.side for each in given if isinstance(each, ConnectorStopped)}
     if step.side is Side.TARGET and Side.SOURCE in stopped.values() and _is_elsewhere(plan):
         return  # connectors of a Connect cluster that cannot be seen: its IDs must have no owner (NoLiveOwner)
-    if isinstance(step, WriteOffsets | SetConnectorConfig) and step.connector not in stopped:
+    changing = WriteOffsets | SetConnectorConfig | CreateConnector | DeleteConnector
+    if isinstance(step, changing) and step.connector not in stopped:
         yield f"that connector {step.connector} is stopped"
     if isinstance(step, FenceProducers):
         tasks = "|".join(map(re.escape, stopped))

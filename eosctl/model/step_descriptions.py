@@ -2,6 +2,7 @@
 
 from typing import assert_never
 
+from eosctl.model.connector_steps import ConnectorConfigIs, CreateConnector, DeleteConnector
 from eosctl.model.counts import counted, some
 from eosctl.model.plan import (
     AbortTransaction,
@@ -30,7 +31,7 @@ from eosctl.model.plan import (
 from eosctl.model.sides import Side
 
 
-def describe_step(step: Step) -> str:  # noqa: C901, PLR0911  # one line for each kind of step
+def describe_step(step: Step) -> str:  # noqa: C901, PLR0911, PLR0912  # one line for each kind of step
     """The step in one line."""
     match step:
         case StopConnector(side, connector):
@@ -51,6 +52,10 @@ def describe_step(step: Step) -> str:  # noqa: C901, PLR0911  # one line for eac
             begin = f"configure connector {connector}" if copied_from is None else _created(connector, copied_from)
             made = [f"without {key}" if value is None else f"with {key}={value}" for key, value in changes.items()]
             return " ".join([begin + _where(side), *made])
+        case CreateConnector(side, connector, file):
+            return f"create connector {connector}{_where(side)}, STOPPED, with the config in {file}"
+        case DeleteConnector(side, connector):
+            return f"delete connector {connector}{_where(side)} if it is configured as it was created"
         case ResumeConnector(side, connector):
             return f"resume connector {connector}{_where(side)} and wait until its tasks run"
         case AbortTransaction(_, topic, partition, producer_id, epoch, _, start_offset):
@@ -64,7 +69,7 @@ def describe_step(step: Step) -> str:  # noqa: C901, PLR0911  # one line for eac
     assert_never(step)
 
 
-def describe_precondition(precondition: Precondition) -> str:  # noqa: PLR0911  # one line for each kind
+def describe_precondition(precondition: Precondition) -> str:  # noqa: C901, PLR0911  # one line for each kind
     """What must hold, in one line."""
     where = _where(precondition.side)
     match precondition:
@@ -72,6 +77,8 @@ def describe_precondition(precondition: Precondition) -> str:  # noqa: PLR0911  
             return f"the cluster is {cluster_id}{where}"
         case ConnectorStopped(_, connector):
             return f"connector {connector}{where} is STOPPED without tasks, or does not exist"
+        case ConnectorConfigIs(_, connector):
+            return f"connector {connector}{where} has the config of the plan, or does not exist"
         case NoLiveOwner(_, transactional_ids, besides):
             group = "" if besides is None else f" of another Connect cluster than {besides}"
             return f"no task{group} has {some(transactional_ids)}{where}"

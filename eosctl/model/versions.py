@@ -44,6 +44,9 @@ EXACTLY_ONCE_SOURCES: Final = KafkaVersion(3, 3)
 STOPPED_STATE: Final = KafkaVersion(3, 5)
 """KIP-875: target states carry `state.v2`, and STOPPED exists."""
 
+INITIAL_STATE: Final = KafkaVersion(3, 7)
+"""KIP-980: a connector can be created STOPPED."""
+
 COMMIT_NEEDS_CONFIG: Final = (KafkaVersion(3, 7, 1), KafkaVersion(3, 8))
 """KAFKA-16838: a task commit for a connector whose config is unknown is ignored."""
 

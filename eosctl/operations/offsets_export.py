@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote, unquote
 
-from eosctl.analysis.offsets_difference import as_renamed, compare_offsets
+from eosctl.analysis.offsets_difference import as_renamed, compare_offsets, with_source
 from eosctl.atomic_write import write_atomic_file
 from eosctl.codecs.kip875 import decode_kip875, encode_kip875
 from eosctl.codecs.offsets_topic import canonical_partition
 from eosctl.errors import ConfigError, UsageError
-from eosctl.model.coverage import Coverage
+from eosctl.model.coverage import Coverage, unread_in
 from eosctl.model.exported_offsets import (
     ConnectorOffset,
     ExportedFile,
@@ -23,10 +23,12 @@ from eosctl.model.exported_offsets import (
 )
 from eosctl.model.merged_offsets import ConnectorOffsets, MergedOffset, StoredOffset
 from eosctl.model.offsets import MalformedValue, SourceOffset
-from eosctl.model.skipped import Skipped
-from eosctl.operations.offset_stores import OffsetsRequest
+from eosctl.model.skipped import Skipped, or_skipped
+from eosctl.operations.offset_stores import OffsetsRequest, source_connectors
 from eosctl.operations.offsets import read_offsets, report_of, show_offsets
 from eosctl.operations.session import Session
+from eosctl.operations.source_positions import read_source, source_read
+from eosctl.operations.worker_version import worker_version
 from eosctl.sources.cluster_reader import ClusterReader
 from eosctl.sources.files import read_text
 
@@ -102,17 +104,45 @@ def _value(merged: MergedOffset, store: Store) -> SourceOffset | Skipped | None:
 
 
 def diff_offsets(
-    session: Session, request: OffsetsRequest, a: str, b: str, store: Store, names: Mapping[str, str]
+    session: Session,
+    request: OffsetsRequest,
+    a: str,
+    b: str,
+    store: Store,
+    names: Mapping[str, str],
+    source_dsn: str | None = None,
 ) -> OffsetsDifference:
     """Two sets of offsets compared: `live` is the cluster that is read; other names are files or directories.
 
-    names are those in B of connectors in A, where they have others.
+    names are those in B of connectors in A, where they have others. source_dsn is a PostgreSQL that is asked what it
+    still has of the positions.
     """
     there = replace(request, connectors=tuple(names.get(each, each) for each in request.connectors))
     offsets_a, read_a = _side(session, request, a, store)
     offsets_b, read_b = _side(session, there, b, store)
     sides = as_renamed(_only(request.connectors, offsets_a), _only(there.connectors, offsets_b), names)
-    return compare_offsets(a, sides[0], b, sides[1]).covering(read_a + read_b)
+    difference = compare_offsets(a, sides[0], b, sides[1])
+    if source_dsn is None:
+        return difference.covering(read_a + read_b)
+    difference = _asking_the_source(session, request, difference, source_dsn)
+    answers = [fact for each in difference.changes for fact in (each.source_a, each.source_b)]
+    asked = Coverage(("the source",), tuple(gap for each in answers for gap in unread_in("the source", each)))
+    return difference.covering(read_a + read_b + asked)
+
+
+def _asking_the_source(
+    session: Session, request: OffsetsRequest, difference: OffsetsDifference, source_dsn: str
+) -> OffsetsDifference:
+    server = read_source(source_dsn, session.options.timeout_s)
+    connectors = or_skipped(
+        lambda: (
+            source_connectors(
+                session.reader, request, worker_version(session.reader, request.worker_version).version
+            ).configs
+        )
+    )
+    configs = {} if isinstance(connectors, Skipped) else connectors
+    return with_source(difference, lambda name: source_read(server, name, configs.get(name)))
 
 
 def _only(connectors: Collection[str], offsets: OffsetsById) -> OffsetsById:

@@ -24,6 +24,7 @@ from eosctl.executors.apply import ApplyRun, Performer
 from eosctl.executors.connectors import ResumeChecks
 from eosctl.executors.journal import Journal, leave_undo_file
 from eosctl.executors.performers import performers
+from eosctl.model.connector_steps import CreateConnector, DeleteConnector
 from eosctl.model.counts import counted
 from eosctl.model.failpoints import Failpoint, no_failpoint
 from eosctl.model.plan import ConnectorStopped, Plan, ResumeConnector, SetConnectorConfig, StopConnector
@@ -40,10 +41,11 @@ from eosctl.operations.session import Session, gc_paused
 from eosctl.operations.two_clusters import SourceAndTarget
 from eosctl.planning import undo as undoing
 from eosctl.planning.answered_offsets import contradiction
+from eosctl.sources.files import read_text
 from eosctl.sources.kafka_transactions import describe_transactional_ids
 from eosctl.sources.plan_facts import Folds, read_entries, read_plan_facts
 
-OVER_REST: Final = (StopConnector, SetConnectorConfig, ResumeConnector)
+OVER_REST: Final = (StopConnector, CreateConnector, SetConnectorConfig, DeleteConnector, ResumeConnector)
 """Steps that a worker has to do."""
 FOLDS: Final = Folds(connector_states, OffsetsFold)
 """What preconditions are read again with."""
@@ -252,7 +254,11 @@ def performers_on(
 ) -> Mapping[type, Performer]:
     """The performer of each kind of step, with what it reads and decides by."""
     checks = ResumeChecks(partial(read_entries, access, OffsetsFold), partial(contradiction, nulls=False), is_overtaken)
-    return performers(access, describe_known, checks, failpoint)
+    return performers(access, describe_known, checks, _read_config, failpoint)
+
+
+def _read_config(file: str) -> str:
+    return read_text(Path(file), "the connector's config")
 
 
 def describe_known(access: ClusterAccess, transactional_ids: Sequence[str]) -> Mapping[str, TransactionDescription]:

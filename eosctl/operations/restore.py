@@ -1,22 +1,26 @@
-"""Restoring a connector's offsets from an export: read, plan, show, ask, apply."""
+"""A connector's offsets from a file, for one that exists or is created with them: read, plan, show, ask, apply."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from eosctl.analysis.config_topic import connector_states
 from eosctl.analysis.offsets import OffsetsFold
+from eosctl.codecs.connector_files import config_digest, decode_connector
 from eosctl.codecs.kip875 import decode_kip875
 from eosctl.model.migration import ConnectClusters, MigrationFacts, MigrationRequest
 from eosctl.model.plan import ConnectorStopped
 from eosctl.model.planned import Applied, Planned
 from eosctl.model.sides import Side
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Skipped, not_asked
 from eosctl.operations.migration import connector_configs, fenced_ids, transaction_timeout_ms, with_live_owners
 from eosctl.operations.migration_clusters import known_or_former_configs, read_clusters
 from eosctl.operations.migration_request import OFFSETS_TOPIC_SETTING
 from eosctl.operations.plan_flow import Show, plan_and_apply
 from eosctl.operations.session import Session
-from eosctl.operations.two_clusters import SourceAndTarget
+from eosctl.operations.source_positions import read_source, source_read
+from eosctl.operations.two_clusters import SourceAndTarget, States
+from eosctl.planning.created_connectors import NewConnector
 from eosctl.planning.restore import RestoreRequest, in_place, plan_restore
 from eosctl.sources.files import read_text
 from eosctl.sources.plan_facts import read_connector_facts, read_offsets_topic, read_topic_now
@@ -24,7 +28,7 @@ from eosctl.sources.plan_facts import read_connector_facts, read_offsets_topic, 
 
 @dataclass(frozen=True, slots=True)
 class RestoreOptions:
-    """The command line."""
+    """The command line; new: the connector is created, from this config."""
 
     file: Path
     connector: str
@@ -35,6 +39,46 @@ class RestoreOptions:
     plan_file: Path | None
     create_keys: bool = False
     force: bool = False
+    new: NewConnector | None = None
+    source_dsn: str | None = field(default=None, repr=False)
+    config: Mapping[str, str] | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CreationOptions:
+    """The command line of a connector that is created; overwrite is as in NewConnector."""
+
+    file: Path
+    config: Path
+    resume: bool
+    worker_offsets_topic: str
+    plan_file: Path | None
+    create_keys: bool = False
+    overwrite: bool = False
+    source_dsn: str | None = field(default=None, repr=False)
+
+
+def create_connector(
+    session: Session, clusters: SourceAndTarget, options: CreationOptions, show: Show[Planned]
+) -> Planned | Applied:
+    """Creates the connector of the config where the file's offsets are: the plan, or what became of its steps."""
+    path = options.config.absolute()
+    settings = decode_connector(read_text(path, "the connector's config"), str(path))
+    new = NewConnector(settings["name"], str(path), config_digest(settings), options.overwrite)
+    request = RestoreOptions(
+        options.file,
+        new.name,
+        stop=False,
+        resume=options.resume,
+        offsets_topic=settings.get(OFFSETS_TOPIC_SETTING),
+        worker_offsets_topic=options.worker_offsets_topic,
+        plan_file=options.plan_file,
+        create_keys=options.create_keys,
+        new=new,
+        source_dsn=options.source_dsn,
+        config=settings,
+    )
+    return restore_offsets(session, clusters, request, show)
 
 
 def restore_offsets(
@@ -52,12 +96,12 @@ def _read_and_plan(
     session: Session, clusters: SourceAndTarget, options: RestoreOptions, just_stopped: tuple[ConnectorStopped, ...]
 ) -> Planned:
     offsets = decode_kip875(read_text(options.file, "the export file"), str(options.file))
+    dsn, timeout_s = options.source_dsn, session.options.timeout_s
+    server = None if dsn is None else read_source(dsn, timeout_s)
     group_id = session.options.need_group_id()
     access = clusters.access(Side.SOURCE)
     states = clusters.connector_states(Side.SOURCE)
-    configs = connector_configs(session, states)
-    known = known_or_former_configs(clusters, (options.connector,), configs, session.options.console.warn)
-    config = known.get(options.connector, {})
+    config = options.config or _known_config(session, clusters, options.connector, states)
     own = options.offsets_topic or config.get(OFFSETS_TOPIC_SETTING)
     places = read_clusters(session, clusters, {options.connector: config}, group_id)
     topics = _topics(options, own, places, access.wire.cluster_id)
@@ -71,8 +115,9 @@ def _read_and_plan(
         just_stopped,
         create_keys=options.create_keys,
         own_topic=own is not None,
-        named=options.offsets_topic is not None,
+        named=options.offsets_topic is not None and options.new is None,
         force=options.force,
+        new=options.new,
     )
     facts = MigrationFacts(
         as_of=session.now(),
@@ -80,7 +125,7 @@ def _read_and_plan(
         connectors={
             (Side.SOURCE, name): each
             for name, each in read_connector_facts(
-                access, [options.connector], connector_states, lived_here=True
+                access, [options.connector], connector_states, lived_here=options.new is None
             ).items()
         },
         topics={(Side.SOURCE, topic): read_topic_now(access, topic) for topic in topics},
@@ -88,8 +133,16 @@ def _read_and_plan(
         fenced_ids=fenced_ids(clusters, MigrationRequest((), group_id, group_id), states, {options.connector}),
         transaction_timeout_ms=transaction_timeout_ms(access),
         clusters=places,
+        source=None if server is None else source_read(server, options.connector, config),
+        worker_version=not_asked("not asked") if options.new is None else session.reader.connect_version(),
     )
     return plan_restore(request, with_live_owners(clusters, in_place(request), facts))
+
+
+def _known_config(session: Session, clusters: SourceAndTarget, connector: str, states: States) -> Mapping[str, object]:
+    configs = connector_configs(session, states)
+    known = known_or_former_configs(clusters, (connector,), configs, session.options.console.warn)
+    return known.get(connector, {})
 
 
 def _topics(options: RestoreOptions, own: object, places: ConnectClusters, cluster_id: str) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from eosctl.codecs.plan import JournalEvent, decode_journal, decode_plan, plan_digest
 from eosctl.errors import EosctlError
+from eosctl.model.connector_steps import CreateConnector
 from eosctl.model.plan import (
     ClusterIs,
     ManualStep,
@@ -16,7 +17,7 @@ from eosctl.model.plan import (
 )
 from eosctl.sources.files import read_text
 
-OF_CONNECTORS = (WriteOffsets, VerifyOffsets, SetConnectorConfig, ResumeConnector)
+OF_CONNECTORS = (CreateConnector, WriteOffsets, VerifyOffsets, SetConnectorConfig, ResumeConnector)
 
 
 def unfinished_plan(directory: Path, kind: str, cluster_id: str, connectors: Collection[str]) -> Path | None:

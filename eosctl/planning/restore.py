@@ -45,12 +45,15 @@ from eosctl.model.planned import Planned
 from eosctl.model.preconditions import IN_USE_HINT, not_compact, violation
 from eosctl.model.report import Finding, Severity
 from eosctl.model.sides import Side
+from eosctl.planning.created_connectors import PARTITIONS, NewConnector, creating_steps, objections_to
 from eosctl.planning.live_owners import unused_ids
 from eosctl.planning.merge import after_writing, text
 from eosctl.planning.migration_findings import STOP_HINT
 from eosctl.planning.producing_elsewhere import find_clusters
+from eosctl.planning.source_positions import find_positions, unknown_source
 
 KIND: Final = "offsets.restore"
+CREATING_KIND: Final = "offsets.create-connector"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,7 @@ class RestoreRequest:
     """Which offsets the connector shall have. topics are those of its stores, the one written last at the end.
 
     own_topic says that the last of them is the connector's, named that the user named it; force is as with a move.
+    new: the connector is created with the plan.
     create_keys: the members of a source partition that no key stands for are to be written as they stand in the file.
     """
 
@@ -72,17 +76,19 @@ class RestoreRequest:
     own_topic: bool = False
     named: bool = False
     force: bool = False
+    new: NewConnector | None = None
 
 
 def plan_restore(request: RestoreRequest, facts: MigrationFacts) -> Planned:
     """The plan by the rules above, with what speaks against it."""
     planner = _Planner(request, facts)
     findings = (*planner.findings, *planner.misspelt(), *find_clusters(in_place(request), facts))
-    against = list(planner.objections())
+    findings += tuple(find_positions(request.connector, request.offsets, facts.source))
+    against = [*planner.objections(), *unknown_source(facts.source)]
     against += [(each.message, each.cure) for each in findings if each.severity is Severity.ERROR]
     hint = against[0][1] if against else None
     return Planned(
-        plan=Plan(KIND, facts.as_of, tuple(planner.steps())),
+        plan=Plan(KIND if request.new is None else CREATING_KIND, facts.as_of, tuple(planner.steps())),
         cluster_id=facts.cluster_ids[Side.SOURCE],
         findings=findings,
         objections=tuple(objection for objection, _ in against),
@@ -150,7 +156,7 @@ class _Planner:
     def misspelt(self) -> Iterator[Finding]:
         """A name that nobody knows."""
         nobody = isinstance(self._now, ConnectorFacts) and self._now.state is None
-        if nobody and not any(self._entries.values()):
+        if self._request.new is None and nobody and not any(self._entries.values()):
             yield CONNECTOR_UNKNOWN.finding(
                 self._request.connector,
                 f"connector {self._request.connector} does not exist and has no offsets: one of this name will begin "
@@ -162,6 +168,8 @@ class _Planner:
         reason = violation(self._stopped, PlanFacts(connectors=self._facts.connectors))
         if reason is not None and not (self._request.stop and isinstance(self._now, ConnectorFacts)):
             yield reason, STOP_HINT
+        if self._request.new is not None:
+            yield from objections_to(self._request.new, self._facts, self._entries, self._wanted)
         for unused in self._unused:
             in_use = violation(unused, PlanFacts(live_owners=self._facts.live_owners))
             if in_use is not None:
@@ -169,8 +177,14 @@ class _Planner:
         for topic in self._request.topics:
             now = self._facts.topics[Side.SOURCE, topic]
             objection = f"topic {topic} does not exist" if now is None else not_compact(now.facts)
+            if now is None and self._is_made(topic):
+                continue
             if objection is not None:
                 yield objection, "an offsets topic has to exist and to be compact"
+
+    def _is_made(self, topic: str) -> bool:
+        """Whether the plan creates the topic: the own one of a connector that it creates."""
+        return self._request.new is not None and self._request.own_topic and topic == self._request.topics[-1]
 
     @property
     def _stopped(self) -> ConnectorStopped:
@@ -185,11 +199,15 @@ class _Planner:
         return ClusterIs(Side.SOURCE, self._facts.cluster_ids[Side.SOURCE])
 
     def steps(self) -> Iterator[PlannedStep]:
-        """Stop, fence, write each store, resume."""
+        """Stop or create, fence, write each store, resume."""
         connector = self._request.connector
         running = isinstance(self._now, ConnectorFacts) and self._now.state not in {None, "STOPPED"}
         if (self._request.stop and running) or self._request.just_stopped:
             yield PlannedStep(StopConnector(Side.SOURCE, connector), (self._cluster,))
+        if self._request.new is not None:
+            yield from creating_steps(
+                self._request.new, self._facts, self._request.topics, (self._cluster, self._stopped)
+            )
         ids = self._facts.fenced_ids.get(Side.SOURCE, ())
         if ids:
             fence = FenceProducers(Side.SOURCE, ids, self._facts.transaction_timeout_ms)
@@ -205,10 +223,10 @@ class _Planner:
 
     def _write(self, topic: str, wanted: dict[bytes, bytes | None]) -> Iterator[PlannedStep]:
         now = self._facts.topics[Side.SOURCE, topic]
-        if now is None:
+        if now is None and not self._is_made(topic):
             return
-        entries = self._entries[topic]
-        writes = tuple(_writes(entries, wanted, now.facts.partitions))
+        entries, partitions = self._entries[topic], PARTITIONS if now is None else now.facts.partitions
+        writes = tuple(_writes(entries, wanted, partitions))
         if not writes:
             return
         before, after = offsets_now(entries), value_digest(after_writing(entries, writes))
@@ -216,7 +234,7 @@ class _Planner:
         guards = (
             self._cluster,
             self._stopped,
-            TopicIsCompact(Side.SOURCE, topic, now.facts.partitions, now.topic_id),
+            TopicIsCompact(Side.SOURCE, topic, partitions, None if now is None else now.topic_id),
         )
         step = WriteOffsets(
             Side.SOURCE,

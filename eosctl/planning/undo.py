@@ -6,8 +6,8 @@
 2. A connector that the plan resumed is stopped first, and the producers of its tasks are fenced again; one that it
    stopped is resumed last; a config change is made the other way round.
 3. ACLs that were removed are created again, then those that were created are removed.
-4. Topics and connectors that were created stay: a person decides about them. A connector that was STOPPED before the
-   plan is left STOPPED, which is said.
+4. A connector that was created from a file is deleted after its offsets; one that was created like another stays, as
+   topics do: a person decides about them. A connector that was STOPPED before the plan is left STOPPED, which is said.
 
 It is made from the plan alone, before the first step is done, so it is there however the plan ends. A step that was
 never done is undone by doing nothing.
@@ -16,6 +16,7 @@ never done is undone by doing nothing.
 from collections.abc import Iterable, Iterator
 from typing import Final, TypeVar
 
+from eosctl.model.connector_steps import CreateConnector, DeleteConnector
 from eosctl.model.connectors import connector_path
 from eosctl.model.plan import (
     AbortTransaction,
@@ -53,6 +54,8 @@ def undo_plan(plan: Plan) -> Plan:
         *(each for step, kept in _of(plan, WriteOffsets) for each in _unwritten(step, kept)),
         *_acls_back(plan),
         *(_unconfigured(step, kept) for step, kept in _of(plan, SetConnectorConfig)),
+        *(PlannedStep(_turned(DeleteConnector, step), kept) for step, kept in _of(plan, CreateConnector)),
+        *(PlannedStep(_turned(CreateConnector, step), kept) for step, kept in _of(plan, DeleteConnector)),
         *(PlannedStep(ResumeConnector(step.side, step.connector), kept) for step, kept in _of(plan, StopConnector)),
         *(PlannedStep(ManualStep(each)) for each in _left_over(plan)),
     )
@@ -63,6 +66,13 @@ def _of(plan: Plan, kind: type[S]) -> Iterator[tuple[S, tuple[Precondition, ...]
     for planned in reversed(plan.steps):
         if isinstance(planned.step, kind):
             yield planned.step, planned.preconditions
+
+
+C = TypeVar("C", CreateConnector, DeleteConnector)
+
+
+def _turned(kind: type[C], step: CreateConnector | DeleteConnector) -> C:
+    return kind(step.side, step.connector, step.file, step.digest)
 
 
 def _unwritten(step: WriteOffsets, preconditions: Iterable[Precondition]) -> Iterator[PlannedStep]:
@@ -118,6 +128,8 @@ def _left_over(plan: Plan) -> Iterator[str]:
 def _left_stopped(plan: Plan) -> Iterator[str]:
     """The connectors that an undo needs STOPPED and does not resume, because the plan did not stop them."""
     created = {(step.side, step.connector) for step, _ in _of(plan, SetConnectorConfig) if step.copied_from is not None}
+    created |= {(step.side, step.connector) for step, _ in _of(plan, CreateConnector)}
+    created |= {(step.side, step.connector) for step, _ in _of(plan, DeleteConnector)}
     resumed = {(step.side, step.connector) for step, _ in _of(plan, StopConnector)}
     stopped = {(step.side, step.connector): "" for step, _ in _of(plan, ResumeConnector)}
     for planned in plan.steps:

@@ -10,10 +10,13 @@ from eosctl.clients.access import ClusterAccess
 from eosctl.clients.messages import topics_metadata
 from eosctl.clients.rest import NotFound, RestClient
 from eosctl.clients.rest_answers import decoding, list_of, object_of, task_number, text_of
+from eosctl.clients.rest_configs import config_of
 from eosctl.codecs.config_topic import decode_config_records
+from eosctl.codecs.connector_files import config_digest
 from eosctl.codecs.offsets_digest import entries_by_connector, offsets_now
 from eosctl.errors import NotAuthorized, Refused, UsageError
 from eosctl.model.config_topic import ConfigRecord
+from eosctl.model.connector_steps import ConnectorConfigIs
 from eosctl.model.connectors import ConnectorState, TargetState, connector_path
 from eosctl.model.live_owners import LiveOwners, possible_groups
 from eosctl.model.names import TopicPartition
@@ -102,7 +105,17 @@ def read_plan_facts(access: Access, preconditions: Sequence[Precondition], folds
             side: read_acls(access(side).wire)
             for side in {each.side for each in preconditions if isinstance(each, AclsPresent)}
         },
+        {
+            (each.side, each.connector): access(each.side).ask_worker(partial(_config_digest, each.connector))
+            for each in preconditions
+            if isinstance(each, ConnectorConfigIs)
+        },
     )
+
+
+def _config_digest(connector: str, rest: RestClient) -> str | None:
+    config = config_of(rest, connector)
+    return None if config is None else config_digest(config)
 
 
 def read_live_owners(access: ClusterAccess, unused: Iterable[NoLiveOwner]) -> LiveOwners:

@@ -57,7 +57,7 @@ NAMES = """
     300 transactional-id-misplaced  301 producer-epochs-near-end  302 newer-log-record
     400 no-offsets  401 source-topic-assumed  402 foreign-keys  403 target-connector-unknown
     404 target-connector-exists  405 workers-answer-otherwise  406 key-in-foreign-partition  407 offsets-conflict
-    408 offsets-only-in-target  409 source-partition-unclear  410 connector-unknown
+    408 offsets-only-in-target  409 source-partition-unclear  410 connector-unknown  411 position-at-source
 """
 """Every ID with its name. Both stay: a line is added here, never changed or taken away."""
 REPORTED_BY = {
@@ -80,10 +80,13 @@ REPORTED_BY = {
     "planning.answered_offsets": {"migrate-offsets"},
     "planning.merge": {"migrate-offsets"},
     "planning.migration_findings": {"migrate-offsets"},
-    "planning.producing_elsewhere": {"migrate-offsets", "offsets restore"},
-    "planning.restore": {"offsets restore"},
+    "planning.producing_elsewhere": {"migrate-offsets", "offsets restore", "offsets create-connector"},
+    "planning.restore": {"offsets restore", "offsets create-connector"},
+    "planning.source_positions": {"offsets restore", "offsets create-connector"},
 }
 """Which commands show what a module finds; what rules find is shown by doctor, and by upgrade-check where it counts."""
+NEVER_BY = {"EOS410": {"offsets create-connector"}}
+"""What one of these commands cannot find: a connector that is to be created is not expected to exist."""
 
 
 def test_an_id_and_its_name_stay_what_they_were() -> None:
@@ -144,6 +147,7 @@ def test_each_kind_is_found_by_a_module_whose_commands_it_names() -> None:
     for name, tree in modules():
         for kind in used_by(tree) if not name.startswith("analysis.catalogue.") else ():
             reporting[kind.id] |= {"doctor"} if name.startswith("analysis.rules.") else REPORTED_BY[name]
+            reporting[kind.id] -= NEVER_BY.get(kind.id, set())
     claimed = {kind.id: set(commands_reporting(kind)) for kind in KINDS}
     ruled = {rule.id for rule in RULES}
     by_rule = {each: {"upgrade-check"} if each in ruled else set() for each in claimed}

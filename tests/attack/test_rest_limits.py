@@ -10,11 +10,12 @@ from eosctl.clients.access import ClusterAccess
 from eosctl.clients.oauthbearer import TokenSource
 from eosctl.clients.rest import RestClient
 from eosctl.clients.rest_answers import decode_json
+from eosctl.clients.rest_configs import config_of
 from eosctl.clients.rest_identity import WorkerUrl
 from eosctl.clients.rest_offsets import answered_offsets
 from eosctl.codecs.client_properties import client_properties
 from eosctl.errors import ConfigError, EosctlError, Refused, Undecodable, Unreachable
-from eosctl.executors.connectors import await_state, config_of, is_running, require_version
+from eosctl.executors.connectors import await_state, is_running, require_version
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import KafkaVersion
 from eosctl.sources.connect_evidence import read_preflight, read_worker_evidence

@@ -63,7 +63,9 @@ def test_every_kind_of_step_and_precondition_keeps_its_name():
         "create-topic",
         "write-offsets",
         "verify-offsets",
+        "create-connector",
         "set-connector-config",
+        "delete-connector",
         "resume-connector",
         "abort-transaction",
         "create-acls",
@@ -73,6 +75,7 @@ def test_every_kind_of_step_and_precondition_keeps_its_name():
     assert [kind_of(each) for each in model.Precondition.__args__] == [
         "cluster-is",
         "connector-stopped",
+        "connector-config-is",
         "no-live-owner",
         "topic-is-compact",
         "topic-is-compact-or-absent",

@@ -30,6 +30,7 @@ CONNECTING |= {
     "eosctl offsets export": "offsets export offsets.json -b {mute}",
     "eosctl offsets diff": "offsets diff live offsets.json -b {mute}",
     "eosctl offsets restore": "offsets restore offsets.json --connector orders --yes -b {mute}",
+    "eosctl offsets create-connector": "offsets create-connector offsets.json --config orders.json --yes -b {mute}",
     "eosctl audit": "audit -b {mute} --topic orders",
     "eosctl doctor": "doctor -b {mute}",
     "eosctl upgrade-check": "upgrade-check --to enabled -b {mute}",
@@ -47,6 +48,7 @@ CONNECTING |= {
 ASKS_NOBODY = {"eosctl profile explain", "eosctl audit status", "eosctl audit history"}
 NEEDS_A_PLAN = {"eosctl apply", "eosctl undo"}
 OFFSETS = '{"offsets":[{"partition":{"filename":"f"},"offset":{"position":1}}]}'
+CONNECTOR = '{"name": "orders", "connector.class": "FileStreamSource"}'
 WORKER = "group.id=connect-cluster\nconfig.storage.topic=c\noffset.storage.topic=o\nstatus.storage.topic=s\n"
 
 
@@ -92,6 +94,7 @@ def test_no_command_complains_when_nobody_reads():
 
 def test_each_command_that_connects_is_interrupted_while_it_waits(tmp_path):
     (tmp_path / "offsets.json").write_text(OFFSETS)
+    (tmp_path / "orders.json").write_text(CONNECTOR)
     (tmp_path / "worker.properties").write_text(WORKER)
 
     def interrupted(path):

@@ -26,7 +26,15 @@ pytestmark = pytest.mark.kafka
 
 STARTS_KAFKA = ("eosctl sandbox", "eosctl demo")
 """Their examples start clusters of their own: test_demo.py and test_tutorial.py run them."""
-WRITES = ("fence", "apply", "undo", "migrate-offsets", "offsets restore", "transactions abort")
+WRITES = (
+    "fence",
+    "apply",
+    "undo",
+    "migrate-offsets",
+    "offsets restore",
+    "offsets create-connector",
+    "transactions abort",
+)
 LINES = 50
 COPIED = "orders-copied"
 
@@ -91,6 +99,11 @@ class Stage:
         (home / "dump.jsonl").write_text('{"offset": 1, "timestamp": 1, "key": "commit-x", "value": {"tasks": 3}}\n')
         config = {"name": "orders", "config": {"connector.class": "org.example.Source", "topic": "orders"}}
         (home / "orders.json").write_text(json.dumps(config))
+        lines = str(self.connectors.file("orders"))
+        shop = {"connector.class": "FileStreamSource", "file": lines, "topic": "shop"}
+        (home / "shop.json").write_text(json.dumps({"name": "shop", "config": shop}))
+        begin = {"partition": {"filename": lines}, "offset": {"position": 7}}
+        (home / "begin.json").write_text(json.dumps({"offsets": [begin]}))
         (home / "__transaction_state-9").mkdir()
         segment = Path("__transaction_state-9", "00000000000000000000.log")
         [found] = self.sandbox.directory.glob(f"broker-1/**/{segment}")

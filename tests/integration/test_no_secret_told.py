@@ -1,5 +1,6 @@
 """A canary in every place that can hold a secret: no command, in any format, tells it or leaves it in a file."""
 
+import json
 import os
 import sqlite3
 import subprocess
@@ -22,6 +23,7 @@ pytestmark = pytest.mark.kafka
 CANARY = "kanarien-vogel"
 PEM = f"-----BEGIN {'PRIVATE'} KEY----- {CANARY} -----END {'PRIVATE'} KEY-----"
 NAME = "orders"
+SOURCE = "postgresql://tool:${env:TOOL_SECRET}@127.0.0.1:1/shop"
 OPEN = {"allow.everyone.if.no.acl.found": "true"}
 COMMANDS = {
     "profile": ["profile list", "profile show site", "profile explain", "profile check"],
@@ -30,6 +32,10 @@ COMMANDS = {
         "offsets show",
         "offsets export offsets.json --connector orders",
         "offsets diff live offsets.json --connector orders",
+        f"offsets diff live offsets.json --connector orders --source-dsn {SOURCE}",
+        f"offsets restore offsets.json --connector {NAME} --dry-run --source-dsn {SOURCE}",
+        f"offsets create-connector offsets.json --config new.json --dry-run --source-dsn {SOURCE}",
+        f"offsets create-connector offsets.json --config new.json --dry-run --source-dsn postgresql://x:{CANARY}@y/z",
         f"migrate-offsets --connector {NAME} --to-topic own-offsets --stop --set-config --resume --dry-run",
         f"migrate-offsets --connector {NAME} --to-topic own-offsets --stop --set-config --resume --yes",
         "undo {undo} --yes",
@@ -77,6 +83,7 @@ def site(tmp_path_factory):
         files.file(NAME).write_text("one\ntwo\n")
         files.create(NAME, more)
         files.await_last(NAME, "two")
+        (home / "new.json").write_text(json.dumps({"name": "new", "connector.class": "FileStreamSource", **more}))
         text = sandbox.client_properties("tool")
         (home / "client.properties").write_text(
             f"{text}\nssl.key.password={CANARY}\nssl.keystore.key={PEM}\nunheard.of={CANARY}\n"

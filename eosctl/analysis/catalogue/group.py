@@ -12,7 +12,7 @@ NO_GROUP: Final = FindingKind(
     cause="Transactional IDs begin with the group.id: with a wrong one nothing that is said about them is right.",
     fix="give --group-id the workers' group.id, and -b their brokers",
     source="KIP-618; Worker.taskTransactionalId, WorkerCoordinator.protocolType",
-    commands=("migrate-offsets", "offsets restore"),
+    commands=("migrate-offsets", "offsets restore", "offsets create-connector"),
 )
 UNNAMED: Final = FindingKind(
     id="EOS021",

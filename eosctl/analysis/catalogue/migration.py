@@ -107,7 +107,7 @@ SOURCE_PARTITION_UNCLEAR: Final = FindingKind(
     fix="leave it out of the file, or let the connector commit it once itself; --create-keys takes the order of the "
     "file, which is that of the topic where eosctl exported it",
     source="KIP-875",
-    commands=("offsets restore",),
+    commands=("offsets restore", "offsets create-connector"),
 )
 CONNECTOR_UNKNOWN: Final = FindingKind(
     id="EOS410",
@@ -119,6 +119,18 @@ CONNECTOR_UNKNOWN: Final = FindingKind(
     fix="is the name spelt as it is?",
     source="KIP-875",
     commands=("offsets restore",),
+)
+POSITION_AT_SOURCE: Final = FindingKind(
+    id="EOS411",
+    name="position-at-source",
+    title="what the source has of a position",
+    severity=Severity.WARNING,
+    cause="A connector can begin only where its source still has what follows. Debezium for PostgreSQL is streamed to "
+    "from the slot's confirmed_flush_lsn, whatever its offset says. An info where the source has all of it or was not "
+    "asked.",
+    fix="--source-dsn asks a PostgreSQL; rows that the source no longer streams are sent again by a new snapshot",
+    source="KIP-875; StartLogicalReplication of PostgreSQL",
+    commands=("offsets restore", "offsets create-connector"),
 )
 KINDS: Final = (
     NO_OFFSETS,
@@ -132,4 +144,5 @@ KINDS: Final = (
     OFFSETS_ONLY_IN_TARGET,
     SOURCE_PARTITION_UNCLEAR,
     CONNECTOR_UNKNOWN,
+    POSITION_AT_SOURCE,
 )

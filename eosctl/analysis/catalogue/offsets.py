@@ -181,6 +181,7 @@ PRODUCES_ELSEWHERE: Final = FindingKind(
         "offsets show",
         "migrate-offsets",
         "offsets restore",
+        "offsets create-connector",
     ),
 )
 EXPORT_COMMITTED: Final = (

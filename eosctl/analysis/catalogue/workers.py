@@ -23,7 +23,7 @@ OTHER_KAFKA: Final = FindingKind(
     "differ.",
     fix="give --connect-url only workers of one Connect cluster, and -b the brokers that are their bootstrap.servers",
     source="KIP-238; RootResource.serverInfo",
-    commands=("migrate-offsets", "offsets restore"),
+    commands=("migrate-offsets", "offsets restore", "offsets create-connector"),
 )
 MIXED: Final = FindingKind(
     id="EOS012",

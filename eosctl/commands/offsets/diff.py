@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from eosctl.commands.offsets.options import StoreName, about_offsets
+from eosctl.commands.offsets.options import SourceDsn, StoreName, about_offsets
 from eosctl.model.exported_offsets import Store
 from eosctl.operations.session import Session
 from eosctl.render.views.exported_offsets import view_difference
@@ -38,12 +38,14 @@ def diff(
     store: StoreName = Store.KAFKA_EFFECTIVE,
     rename_to: NameInB = None,
     rename_map: NamesInB = None,
+    source_dsn: SourceDsn = None,
 ) -> int:
-    """Compare the offsets of a cluster, a snapshot or exported files.
+    """Compare offsets of a cluster, a snapshot or exported files.
 
     Use it to see what a change did, or whether two clusters stand at the same place. The exit code is 1 if anything
     differs. An export file is of the connector that it is named after, or of the one --connector. A connector that was
-    renamed is compared under both its names with --rename-to or --rename-map.
+    renamed is compared under both its names with --rename-to or --rename-map. With --source-dsn a PostgreSQL that
+    Debezium reads is asked what it still has of both positions; slot.name is that of the connector's config.
 
     Examples:
       eosctl offsets diff before/ live -b broker:9092
@@ -66,4 +68,5 @@ def diff(
     renamed = rename_to is not None or rename_map is not None
     names = migration_request.new_names(request.connectors, rename_to, rename_map) if renamed else {}
     with Session(options) as session:
-        return answer(options, offsets_export.diff_offsets(session, request, a, b, store, names), view_difference)
+        difference = offsets_export.diff_offsets(session, request, a, b, store, names, source_dsn)
+        return answer(options, difference, view_difference)

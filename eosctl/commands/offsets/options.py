@@ -45,6 +45,15 @@ WorkerServers: TypeAlias = Annotated[
         help="The workers' bootstrap.servers, exactly as configured: needed for connectors that override theirs.",
     ),
 ]
+SourceDsn: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--source-dsn",
+        metavar="URL",
+        envvar="EOSCTL_SOURCE_DSN",
+        help="Ask this PostgreSQL, postgresql://USER@HOST/DATABASE, what it still has. Its password: ${env:NAME}.",
+    ),
+]
 
 StoreName: TypeAlias = Annotated[
     Store, typer.Option(metavar="STORE", help=f"Which offset of each source partition: {', '.join(Store)}.")

@@ -6,7 +6,7 @@ from typing import Annotated, TypeAlias
 import typer
 
 from eosctl.commands.connect_options import ConfigTopic, WorkerOffsetsTopic
-from eosctl.commands.offsets.options import OffsetsTopic
+from eosctl.commands.offsets.options import OffsetsTopic, SourceDsn
 from eosctl.commands.plan_options import ForceFencing, PlanFile, ResumeAfter, StopFirst
 from eosctl.operations.session import Session
 from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
@@ -34,6 +34,7 @@ def restore(
     create_keys: CreateKeys = False,
     offsets_topic: OffsetsTopic = None,
     worker_offsets_topic: WorkerOffsetsTopic = None,
+    source_dsn: SourceDsn = None,
     force: ForceFencing = False,
     plan_file: PlanFile = None,
     config_topic: ConfigTopic = "connect-configs",
@@ -45,7 +46,7 @@ def restore(
     that the file does not name keep theirs. A partition that the topic lacks is written if the order of its members is
     known, from the connector's other keys, or, with --create-keys, from the file. As with migrate-offsets the
     connector must be STOPPED, nothing may have changed meanwhile, all is written in one transaction, and there is an
-    undo file.
+    undo file. --source-dsn has the plan say whether a PostgreSQL that Debezium reads still has what follows.
 
     Examples:
       eosctl offsets restore orders.json --connector orders -b broker:9092 --group-id connect-cluster --dry-run
@@ -64,6 +65,7 @@ def restore(
         plan_file,
         create_keys,
         force,
+        source_dsn=source_dsn,
     )
     with Session(options) as session, SourceAndTarget(session, config_topic, TargetOptions()) as clusters:
         restored = restore_offsets(session, clusters, request, previewing(options, view_plan))

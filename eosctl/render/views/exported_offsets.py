@@ -6,6 +6,7 @@ from typing import Any
 from eosctl.model.counts import counted
 from eosctl.model.exported_offsets import OffsetChange, OffsetsDifference, OffsetsExport
 from eosctl.model.offsets import SourceOffset
+from eosctl.model.positions import AtSource
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import rfc3339
 from eosctl.render.brief import brief_of
@@ -80,7 +81,7 @@ def view_difference(difference: OffsetsDifference) -> Document:
             f"{counted(len(difference.changes), 'offset differs', 'offsets differ')} between {difference.a} and "
             f"{difference.b}; {counted(difference.same, 'is', 'are')} the same.",
         ),
-        notes=tuple(_rewinds(difference)),
+        notes=(*_rewinds(difference), *_sources(difference)),
     )
 
 
@@ -89,6 +90,19 @@ def _rewinds(difference: OffsetsDifference) -> Iterator[str]:
     for rewind in dict.fromkeys(each.rewind for each in difference.changes if each.rewind is not None):
         kinds = {(each.position_a or "").partition(":")[0] for each in difference.changes if each.rewind == rewind}
         yield f"going back with {', '.join(sorted(kinds))}: {rewind}"
+
+
+def _sources(difference: OffsetsDifference) -> Iterator[str]:
+    """What the source says of each position."""
+    for each in difference.changes:
+        for side, found in (("A", each.source_a), ("B", each.source_b)):
+            if found is not None:
+                words = f"not known: {found.reason}" if isinstance(found, Skipped) else found.words
+                yield f"{each.id.connector} {each.id.partition} in {side}, at its source: {words}"
+
+
+def _source(found: AtSource | Skipped | None) -> object:
+    return found._asdict() if isinstance(found, AtSource) else found
 
 
 def _change(change: OffsetChange) -> dict[str, Any]:
@@ -102,6 +116,8 @@ def _change(change: OffsetChange) -> dict[str, Any]:
         "position_a": change.position_a,
         "position_b": change.position_b,
         "rewind": change.rewind,
+        "source_a": _source(change.source_a),
+        "source_b": _source(change.source_b),
     }
 
 

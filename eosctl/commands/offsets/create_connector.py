@@ -1,0 +1,69 @@
+"""`eosctl offsets create-connector`: a new connector that begins at given offsets."""
+
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+from eosctl.commands.connect_options import ConfigTopic, WorkerOffsetsTopic
+from eosctl.commands.offsets.options import SourceDsn
+from eosctl.commands.offsets.restore import CreateKeys
+from eosctl.commands.plan_options import PlanFile, ResumeAfter
+from eosctl.operations.session import Session
+from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
+from eosctl.render.views.plan import view_plan, view_plan_answer
+from eosctl.shell.answering import answer, previewing
+from eosctl.shell.options import GlobalOptions, writing
+
+FirstOffsets: TypeAlias = Annotated[
+    Path, typer.Argument(metavar="FILE", help="Where it shall begin: an export of one connector, or KIP-875's body.")
+]
+NewConfig: TypeAlias = Annotated[
+    Path,
+    typer.Option(
+        "--config", metavar="CONFIG", help="The config of the new connector, with its name: JSON or properties."
+    ),
+]
+Overwrite: TypeAlias = Annotated[
+    bool, typer.Option("--force", help="Write over other offsets that a deleted connector of this name left.")
+]
+
+
+@writing
+def create_connector(
+    options: GlobalOptions,
+    file: FirstOffsets,
+    config: NewConfig,
+    resume: ResumeAfter = False,
+    create_keys: CreateKeys = False,
+    worker_offsets_topic: WorkerOffsetsTopic = None,
+    source_dsn: SourceDsn = None,
+    force: Overwrite = False,
+    plan_file: PlanFile = None,
+    config_topic: ConfigTopic = "connect-configs",
+) -> int:
+    """Create a connector that begins at given offsets.
+
+    Use it where a new connector shall go on from a known position, and not begin from nothing. It is created STOPPED
+    (KIP-980, workers from 3.7), its offsets are written in one transaction and read back, and it is resumed once the
+    workers answer them. It is refused where a connector of this name exists, or offsets that a deleted one left. The
+    plan has no setting of CONFIG, only its digest: the file is read again when the plan is applied. The undo stops the
+    connector, removes the offsets and deletes it, unless it has gone on since.
+
+    Examples:
+      eosctl offsets create-connector begin.json --config shop.json -b broker:9092 --group-id connect-cluster \
+--connect-url http://worker:8083 --dry-run
+      eosctl offsets create-connector begin.json --config shop.json -b broker:9092 --group-id connect-cluster \
+--connect-url http://worker:8083 --resume
+    """
+    from eosctl.operations import restore as restoring
+
+    request = restoring.CreationOptions(
+        file, config, resume, worker_offsets_topic or "connect-offsets", plan_file, create_keys, force, source_dsn
+    )
+    with Session(options) as session, SourceAndTarget(session, config_topic, TargetOptions()) as clusters:
+        return answer(
+            options,
+            restoring.create_connector(session, clusters, request, previewing(options, view_plan)),
+            view_plan_answer,
+        )

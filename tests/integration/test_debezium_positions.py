@@ -1,0 +1,79 @@
+"""Debezium's PostgreSQL connector begun and rewound by eosctl, with what its database says of the positions."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.integration.debezium import Table, debezium_spec
+from tests.integration.moves import Eosctl, Home
+from tests.shared_sandboxes import SharedSandboxes
+
+pytestmark = [pytest.mark.kafka, pytest.mark.variation, pytest.mark.matrix]
+
+
+@pytest.fixture
+def table(
+    shared_sandboxes: SharedSandboxes,
+    kafka_version: str,
+    fresh_name: Callable[[str], str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[Table]:
+    """A connector that streams."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    site = shared_sandboxes.of(debezium_spec(kafka_version))
+    made = Table(site, Home(site), fresh_name("begun"))
+    made.start()
+    made.await_streaming()
+    yield made
+    with suppress(AssertionError):
+        made.drop()
+
+
+def run(eosctl: Eosctl, table: Table, offset: Mapping[str, object], directory: Path, *command: object) -> Any:
+    """What eosctl answers to a command that takes this offset, asking the database; the password is in a variable."""
+    begin, home = directory / "begin.json", table.place.home
+    begin.write_text(json.dumps({"offsets": [{"partition": {"server": table.table}, "offset": offset}]}))
+    at = ("-b", home.servers, "--group-id", home.group_id, "--connect-url", home.url)
+    server = psycopg.conninfo.conninfo_to_dict(table.source.postgresql.url)
+    dsn = f"postgresql://{server['user']}@{server['host']}:{server['port']}/{server['dbname']}"
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("PGPASSWORD", str(server["password"]))
+        ran = eosctl(*command[:2], begin, *command[2:], *at, "--source-dsn", dsn, "--timeout", "60", "-o", "json")
+    assert ran.exit_code == 0, ran.stderr
+    return json.loads(ran.stdout)["data"]
+
+
+def test_a_connector_that_is_created_where_another_stopped_sends_each_row_once(
+    table: Table, eosctl: Eosctl, tmp_path: Path
+):
+    table.request("stop")
+    offset = table.offset()
+    table.place.home.delete(table.place.name)
+    table.write(300)
+    name = f"{table.place.name}-again"
+    config = tmp_path / "again.json"
+    config.write_text(json.dumps({"name": name, "config": table.config(table.place.home)}))
+    command = ("offsets", "create-connector", "--config", config, "--resume", "--yes")
+    found = run(eosctl, table, offset, tmp_path, *command)["findings"]
+    assert [(each["id"], each["severity"]) for each in found] == [("EOS411", "info")]
+    assert "still has all that follows" in found[0]["message"]
+    table.place = table.moved(name=name)
+    table.check_exactly_once()
+
+
+def test_a_position_that_the_slot_has_left_is_reported_before_it_is_written(
+    table: Table, eosctl: Eosctl, tmp_path: Path
+):
+    table.check_exactly_once()
+    table.request("stop")
+    left = {**table.offset(), "lsn": 1, "lsn_proc": 1, "lsn_commit": 1}
+    command = ("offsets", "restore", "--connector", table.place.name, "--dry-run")
+    [found] = run(eosctl, table, left, tmp_path, *command)["findings"]
+    assert (found["id"], found["severity"]) == ("EOS411", "warning")
+    assert "Debezium streams from confirmed_flush_lsn whatever the offset says" in found["message"]
