@@ -52,7 +52,7 @@ def _read_and_plan(
     session: Session, clusters: SourceAndTarget, options: RestoreOptions, just_stopped: tuple[ConnectorStopped, ...]
 ) -> Planned:
     offsets = decode_kip875(read_text(options.file, "the export file"), str(options.file))
-    group_id = session.options.need_group_id()
+    group_id = session.need_group_id()
     access = clusters.access(Side.SOURCE)
     states = clusters.connector_states(Side.SOURCE)
     configs = connector_configs(session, states)
