@@ -28,7 +28,7 @@ class LiveConnect(CoverageLog):
     """Asks the workers again at each question. A worker that did not answer once is not waited for again.
 
     Workers that nobody named and the group shows count where all workers are asked; one of them speaks for the others
-    only where none was named. What has secrets in it is neither read from them nor sent to them.
+    only where none of the named does. What has secrets in it is neither read from them nor sent to them.
     """
 
     _connections: "Connections"
@@ -66,9 +66,9 @@ class LiveConnect(CoverageLog):
         return tuple(url for url in self._all if url not in self._silent)
 
     @property
-    def _speaker(self) -> tuple[str, ...]:
-        """Who is asked what all workers know."""
-        return self._named if self._urls else self._answering[:1]
+    def _speakers(self) -> tuple[str, ...]:
+        """Who is asked in turn what all workers know."""
+        return self._named or self._answering
 
     @property
     def _nobody(self) -> Skipped:
@@ -101,7 +101,7 @@ class LiveConnect(CoverageLog):
     @asked("connector configs")
     def connector_configs(self) -> Configs | Skipped | None:
         """From the first worker that answers; raises the first error where none does."""
-        urls = self._speaker or self._urls
+        urls = self._speakers or self._urls
         return connect_offsets.read_connector_configs(urls, self._timeout_s) if urls else None
 
     @asked("connector configs")
@@ -131,13 +131,14 @@ class LiveConnect(CoverageLog):
     @asked("connector statuses")
     def connector_statuses(self) -> Mapping[str, ConnectorStatus] | Skipped:
         """From the first worker that answers."""
-        urls, timeout_s = self._speaker, self._timeout_s
+        urls, timeout_s = self._speakers, self._timeout_s
         return or_skipped(lambda: connect_rest.read_first_connectors(urls, timeout_s)) if urls else self._nobody
 
     @asked("preflight of connector")
     def preflight(self) -> Mapping[str, tuple[str, ...] | Skipped] | Skipped:
         """Each config is validated by one of the workers; nothing is created."""
-        urls, timeout_s = self._speaker, self._timeout_s
+        # A config is sent to nobody who was not named, but to the worker that it is from.
+        urls, timeout_s = self._named or self._answering[:1], self._timeout_s
         return or_skipped(lambda: connect_evidence.read_preflight(urls, timeout_s)) if urls else self._nobody
 
     @asked("the workers' exactly.once.source.support")
