@@ -166,7 +166,7 @@ def _pattern(wanted: str) -> re.Pattern[str]:
 
 @contextmanager
 def shell(directory: Path, environment: Mapping[str, str]) -> Iterator[Shell]:
-    """A bash in `directory` with this eosctl on its PATH, for tables of 80 columns, and no settings of who runs it."""
+    """A bash in `directory` with this eosctl on its PATH and no settings of who runs it; of 80 columns by default."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("EOSCTL_")}
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     process = subprocess.Popen(

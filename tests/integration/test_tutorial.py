@@ -11,14 +11,14 @@ TUTORIAL = Path(__file__).resolve().parents[2] / "docs" / "tutorial.md"
 
 
 @pytest.mark.kafka
-def test_the_tutorial_does_what_it_says(tmp_path):
+def test_the_tutorial_does_what_it_says(tmp_path, columns: str):
     steps = list(steps_of(TUTORIAL))
     assert len(steps) > 20
-    home = {name: str(tmp_path / name) for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME")}
+    environment = {"COLUMNS": columns} | {name: str(tmp_path / name) for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME")}
     working = tmp_path / "tutorial"
     working.mkdir()
     try:
-        with shell(working, home) as bash:
+        with shell(working, environment) as bash:
             for step in steps:
                 bash.follow(step)
     finally:
