@@ -26,6 +26,7 @@ from eosctl.sources.files import read_content
 
 if TYPE_CHECKING:
     from eosctl.model.client_properties import ClientProperties, Property
+    from eosctl.model.skipped import Skipped
     from eosctl.sources.cluster_reader import ClusterReader
 
 
@@ -148,9 +149,10 @@ class Session:
     def _live(self) -> "ClusterReader":
         from eosctl.sources.live_cluster import LiveCluster
 
-        # A command that writes asks for what it lacks: `need_group_id`.
-        discovery = None if self.options.writes else self._discovery
-        return LiveCluster(self, self.options.group_id, self.options.console.progress, OffsetsFold, discovery)
+        options = self.options
+        # A command that writes asks for what it lacks: `need_group_id`. Beside records of a file none is looked for.
+        discovery = None if options.writes or options.records is not None else self._discovery
+        return LiveCluster(self, options.group_id, options.console.progress, OffsetsFold, discovery)
 
     @cached_property
     def _discovery(self) -> Discovery:
@@ -165,7 +167,7 @@ class Session:
         """
         options = self.options
         known = options.group_id or self.reader.group_id
-        found = known or self._discovery.group()
+        found = known or self._only_group()
         if not isinstance(found, str):
             reason = "" if found is None else f": {found.reason}"
             hint = hint or "give --group-id, the worker's group.id (or set EOSCTL_GROUP_ID)"
@@ -180,13 +182,17 @@ class Session:
 
     def require_no_choice(self) -> None:
         """UsageError where there are several Connect groups and none was named: an answer would be about none."""
-        if self.options.snapshot is None and self.options.records is None and self.options.group_id is None:
-            try:
-                self._discovery.group()
-            except UsageError:
-                raise
-            except EosctlError:  # the coverage says so
-                return
+        try:
+            self._only_group()
+        except UsageError:
+            raise
+        except EosctlError:  # the coverage says so
+            return
+
+    def _only_group(self) -> "str | Skipped | None":
+        """That of the cluster; a file is all there is to look at where one is read."""
+        is_saved = self.options.snapshot is not None or self.options.records is not None
+        return None if is_saved else self._discovery.group()
 
     def saved(self, snapshot: Path) -> "ClusterReader":
         """A snapshot file as the cluster that is read."""

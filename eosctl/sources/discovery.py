@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from eosctl.clients.rest_identity import RestIdentity, WorkerUrl
 from eosctl.errors import EosctlError, UsageError
@@ -15,39 +15,18 @@ from eosctl.sources.hidden_names import hidden_groups
 from eosctl.sources.kafka_groups import listed_groups
 
 if TYPE_CHECKING:
-    from eosctl.clients.wire import Wire
-    from eosctl.model.client_properties import ClientProperties
+    from eosctl.sources.live_cluster import Connections
 
 PATIENCE_S: Final = 5.0
 """How long a worker that nobody named is waited for: it may advertise an address that does not lead there from here."""
 PARALLEL: Final = 32
 
 
-class Reach(Protocol):
-    """How the cluster is reached."""
-
-    @property
-    def wire(self) -> "Wire":
-        """The brokers."""
-
-    @property
-    def client_properties(self) -> "ClientProperties":
-        """Address and identity."""
-
-    @property
-    def connect_urls(self) -> tuple[str, ...]:
-        """The workers that the user named."""
-
-    @property
-    def timeout_s(self) -> float:
-        """How long one request may take."""
-
-
 class Discovery:
     """Asks once for the group, and at each call for its workers. What was found is said once."""
 
-    def __init__(self, reach: Reach, say: Callable[[str], None], *, opted_in: bool) -> None:
-        self._reach, self._say, self._opted_in = reach, say, opted_in
+    def __init__(self, connections: "Connections", say: Callable[[str], None], *, opted_in: bool) -> None:
+        self._connections, self._say, self._opted_in = connections, say, opted_in
         self._group: str | Skipped | EosctlError | None = None
         self._has_asked = False
         self._said: set[str] = set()
@@ -71,21 +50,21 @@ class Discovery:
         self._has_asked, self._group = False, None
 
     def _find_group(self) -> str | Skipped | None:
-        if not self._reach.client_properties.bootstrap_servers:
+        if not self._connections.client_properties.bootstrap_servers:
             return None
-        wire = self._reach.wire
+        wire = self._connections.wire
         return only_connect_group(listed_groups(wire), hidden_groups(wire))
 
     def workers(self, group_id: str) -> FoundWorkers:
         """The members of the group that nobody named, as far as they answer as workers of this Kafka cluster."""
-        if not self._reach.client_properties.bootstrap_servers:
+        if not self._connections.client_properties.bootstrap_servers:
             return FoundWorkers()
-        group = read_connect_groups(self._reach.wire, [group_id])[group_id]
+        group = read_connect_groups(self._connections.wire, [group_id])[group_id]
         if isinstance(group, Skipped):
             return FoundWorkers(unread={f"addresses by group {group_id}": group})
-        wanted = workers_to_ask(group, self._reach.connect_urls, self._trust())
+        wanted = workers_to_ask(group, self._connections.connect_urls, self._trust())
         with ThreadPoolExecutor(max_workers=PARALLEL) as pool:
-            cluster_id = self._reach.wire.cluster_id
+            cluster_id = self._connections.wire.cluster_id
             asked = {url: pool.submit(self._ask, url, cluster_id) for url, against in wanted.items() if against is None}
             answers = {url: each.result() for url, each in asked.items()}
         reached = tuple(each for each in answers.values() if isinstance(each, WorkerUrl))
@@ -95,9 +74,9 @@ class Discovery:
         return FoundWorkers(reached, {url: each for url, each in unread.items() if isinstance(each, Skipped)})
 
     def _trust(self) -> WorkerTrust:
-        properties = self._reach.client_properties
+        properties = self._connections.client_properties
         own = RestIdentity(properties)
-        named = [url.identity for url in self._reach.connect_urls if isinstance(url, WorkerUrl)]
+        named = [url.identity for url in self._connections.connect_urls if isinstance(url, WorkerUrl)]
 
         def shows(url: str) -> str:
             if own.basic_auth is not None or any(each.basic_auth is not None for each in named):
@@ -111,8 +90,8 @@ class Discovery:
         if "@" in address:
             return Skipped("it advertises an address with a user in it", Cause.UNDECODABLE)
         try:
-            url = WorkerUrl(address, lambda: self._reach.client_properties)
-            facts = read_worker(url, min(PATIENCE_S, self._reach.timeout_s))
+            url = WorkerUrl(address, lambda: self._connections.client_properties)
+            facts = read_worker(url, min(PATIENCE_S, self._connections.timeout_s))
         except UsageError as error:
             return Skipped(error.message, Cause.UNDECODABLE)
         except EosctlError as error:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 from eosctl.codecs.config_topic import decode_config_records
 from eosctl.codecs.principals import mask_all_but_principals
 from eosctl.codecs.secrets import mask_properties
-from eosctl.errors import EosctlError, UsageError
+from eosctl.errors import EosctlError
 from eosctl.model.cluster_acls import ClusterAcls
-from eosctl.model.discovery import FoundWorkers
 from eosctl.model.evidence import ConnectGroup, Groups, InternalTopic, Topics, TransactionLog
 from eosctl.model.groups import ListedGroup
 from eosctl.model.hanging import TransactionalIdAccess
@@ -97,29 +96,6 @@ class LiveCluster(LiveGroups):
         super().__init__(connections.connect_urls, connections.timeout_s)
         self._connections, self._progress, self._new_fold = connections, progress, new_fold
         self._group_id, self._discovery = group_id, discovery
-
-    @property
-    def group_id(self) -> str | None:
-        """As it was named, otherwise the only one; what is in the way of finding it is kept in the coverage."""
-        if self._group_id is not None or self._discovery is None:
-            return self._group_id
-        try:
-            found = self._discovery.group()
-        except UsageError as error:
-            found = not_asked(error.message)
-        except EosctlError as error:
-            found = Skipped.of(error)
-        self.note("the Connect group", found)
-        return None if isinstance(found, Skipped) else found
-
-    def _find_workers(self) -> FoundWorkers:
-        group_id, discovery = self.group_id, self._discovery
-        if group_id is None or discovery is None:
-            return FoundWorkers()
-        try:
-            return discovery.workers(group_id)
-        except EosctlError as error:
-            return FoundWorkers(unread={f"addresses by group {group_id}": Skipped.of(error)})
 
     @property
     def _wire(self) -> "Wire":

@@ -1,5 +1,7 @@
 """Commands that were given no group: what they do with the only one, and where they do not choose."""
 
+from pathlib import Path
+
 import pytest
 
 from eosctl.errors import EosctlError, Refused, Unreachable, UsageError
@@ -71,6 +73,13 @@ def test_why_none_was_found_ends_a_command_that_needs_one(error: EosctlError) ->
     with pytest.raises(type(error)) as caught:
         finding(error, Conversation()).need_group_id()
     assert caught.value is error
+
+
+def test_where_a_snapshot_is_read_no_cluster_is_asked_for_its_groups() -> None:
+    session = finding(SEVERAL, Conversation(), snapshot=Path("monday.snapshot"))
+    session.require_no_choice()
+    with pytest.raises(UsageError, match="no Connect cluster was named"):
+        session.need_group_id()
 
 
 def test_the_checks_refuse_to_choose_one_of_several_groups() -> None:
