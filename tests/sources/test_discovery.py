@@ -118,11 +118,14 @@ def test_what_one_worker_says_for_all_stays_as_complete_as_it_was(members: list[
     assert [each.what for each in asked.coverage.unread] == [f"worker {NOBODY}"]
 
 
-def test_a_connectors_config_is_sent_to_no_worker_that_nobody_named(members: list[str]) -> None:
-    worker, rogue = FakeWorker(connectors={"orders": None}), FakeWorker(connectors={"orders": None})
-    with serve(worker, rogue) as (named, unnamed):
-        members += [named, unnamed]
-        asked = reader(Reach(named))
+@pytest.mark.parametrize("is_named", [True, False])
+def test_a_connectors_config_is_sent_to_no_worker_but_a_named_one_or_its_own(
+    members: list[str], is_named: bool
+) -> None:
+    worker, rogue = (FakeWorker(connectors={"orders": None, "bills": None}) for _ in range(2))
+    with serve(worker, rogue) as (first, second):
+        members += [first, second]
+        asked = reader(Reach(*([first] if is_named else [])))
         asked.worker_evidence()
         asked.preflight()
         asked.client_configs()
@@ -184,3 +187,10 @@ def test_the_list_is_asked_for_again_when_it_was_forgotten(monkeypatch: pytest.M
         found.group()
     found.forget()
     assert found.group() is None
+
+
+def test_who_opted_in_has_members_asked_with_the_password_of_the_properties(members: list[str]) -> None:
+    reach = Reach("http://127.0.0.1:9", basic_auth_user_info="user:secret")
+    with serve(FakeWorker(password="secret")) as [url]:
+        members.append(url)
+        assert Discovery(reach, print, opted_in=True).workers("ours").reached == (url,)
