@@ -54,7 +54,7 @@ def doctor(
     their settings: give their --worker-config files too.
 
     Examples:
-      eosctl doctor -b broker:9092 --group-id connect-cluster --connect-url http://worker:8083
+      eosctl doctor -b broker:9092
       eosctl doctor -b broker:9092 --connect-url http://worker:8083 --worker-config worker.properties -o json
       eosctl doctor --snapshot monday.snapshot
       eosctl doctor -b broker:9092 --connect-url http://worker:8083 -q --prometheus eosctl.prom
