@@ -21,13 +21,13 @@ from eosctl.model.counts import some
 from eosctl.model.kafka_acls import granting_command
 from eosctl.operations.session_options import SessionOptions
 from eosctl.sources.config_providers import look_up
-from eosctl.sources.discovery import Discovery
 from eosctl.sources.files import read_content
 
 if TYPE_CHECKING:
     from eosctl.model.client_properties import ClientProperties, Property
     from eosctl.model.skipped import Skipped
     from eosctl.sources.cluster_reader import ClusterReader
+    from eosctl.sources.discovery import Discovery
 
 
 class Session:
@@ -44,6 +44,7 @@ class Session:
         self.options = replace(options, connect_urls=urls)
         self.has_other_cluster = False
         self.found_group_id: str | None = None
+        self._discovery: Discovery | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -147,18 +148,14 @@ class Session:
         )
 
     def _live(self) -> "ClusterReader":
-        from eosctl.sources.live_cluster import LiveCluster
+        from eosctl.sources import discovery, live_cluster
 
         options = self.options
-        # A command that writes asks for what it lacks: `need_group_id`. Beside records of a file none is looked for.
-        discovery = None if options.writes or options.records is not None else self._discovery
-        return LiveCluster(self, options.group_id, options.console.progress, OffsetsFold, discovery)
-
-    @cached_property
-    def _discovery(self) -> Discovery:
-        options = self.options
-        opted_in = options.profile is not None and options.profile.discover_workers
-        return Discovery(self, options.console.narrate, opted_in=opted_in)
+        if self._discovery is None and options.records is None:  # once: what it found is said once
+            opted_in = options.profile is not None and options.profile.discover_workers
+            self._discovery = discovery.Discovery(self, options.console.narrate, opted_in=opted_in)
+        found = None if options.writes else self._discovery  # a command that writes asks for it: `need_group_id`
+        return live_cluster.LiveCluster(self, options.group_id, options.console.progress, OffsetsFold, found)
 
     def need_group_id(self, hint: str | None = None) -> str:
         """The Connect cluster's group.id: as it was named, otherwise the only one of the Kafka cluster.
@@ -190,9 +187,8 @@ class Session:
             return
 
     def _only_group(self) -> "str | Skipped | None":
-        """That of the cluster; a file is all there is to look at where one is read."""
-        is_saved = self.options.snapshot is not None or self.options.records is not None
-        return None if is_saved else self._discovery.group()
+        """That of the cluster that is read; a snapshot names its own or none."""
+        return None if self._discovery is None else self._discovery.group()
 
     def saved(self, snapshot: Path) -> "ClusterReader":
         """A snapshot file as the cluster that is read."""
@@ -203,7 +199,8 @@ class Session:
     def ask_again(self) -> None:
         """Forgets the reader: the next one asks all workers, those too that did not answer this one."""
         vars(self).pop("reader", None)
-        self._discovery.forget()
+        if self._discovery is not None:
+            self._discovery.look_again()
 
     @property
     def connect_urls(self) -> tuple[str, ...]:

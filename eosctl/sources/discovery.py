@@ -34,7 +34,7 @@ class Discovery:
     def group(self) -> str | Skipped | None:
         """The only Connect group; None where there is none, or no broker to ask. Raises UsageError for several."""
         if not self._has_asked:
-            self._has_asked = True
+            self._has_asked, self._group = True, None
             try:
                 self._group = self._find_group()
             except EosctlError as error:
@@ -45,9 +45,9 @@ class Discovery:
             self._say_once(f"Connect group {self._group}: the only one of the Kafka cluster (--group-id names another)")
         return self._group
 
-    def forget(self) -> None:
-        """The group is asked for again."""
-        self._has_asked, self._group = False, None
+    def look_again(self) -> None:
+        """A group that was not found is asked for again."""
+        self._has_asked = isinstance(self._group, str)
 
     def _find_group(self) -> str | Skipped | None:
         if not self._connections.client_properties.bootstrap_servers:

@@ -76,7 +76,7 @@ def test_why_none_was_found_ends_a_command_that_needs_one(error: EosctlError) ->
 
 
 def test_where_a_snapshot_is_read_no_cluster_is_asked_for_its_groups() -> None:
-    session = finding(SEVERAL, Conversation(), snapshot=Path("monday.snapshot"))
+    session = session_on(FakeCluster(), Conversation(), **AT, snapshot=Path("monday.snapshot"))
     session.require_no_choice()
     with pytest.raises(UsageError, match="no Connect cluster was named"):
         session.need_group_id()

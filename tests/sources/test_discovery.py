@@ -177,16 +177,17 @@ def test_a_list_that_fails_makes_an_answer_incomplete(monkeypatch: pytest.Monkey
     ]
 
 
-def test_the_list_is_asked_for_again_when_it_was_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_group_that_was_not_found_is_looked_for_again_when_the_workers_are_asked_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     list_groups(monkeypatch, UsageError("two"))
     found = Discovery(Reach(), print, opted_in=False)
-    with pytest.raises(UsageError):
-        found.group()
-    list_groups(monkeypatch, {})
-    with pytest.raises(UsageError):
-        found.group()
-    found.forget()
-    assert found.group() is None
+    for _ in range(2):
+        with pytest.raises(UsageError):
+            found.group()
+        list_groups(monkeypatch, {"ours": ListedGroup("ours", "connect", "Stable")})
+    found.look_again()
+    assert found.group() == "ours"
 
 
 def test_who_opted_in_has_members_asked_with_the_password_of_the_properties(members: list[str]) -> None:
