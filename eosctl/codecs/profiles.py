@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 TOP: Final = ("current", "profiles")
 KEYS: Final = (
     *("bootstrap-server", "command-config", "connect-url", "group-id"),
-    *("timeout", "cluster-id", "protected", "properties", "worker-config", "audit-store", "waivers"),
+    *("timeout", "cluster-id", "protected", "properties", "worker-config", "audit-store"),
+    *("discover-workers", "waivers"),
 )
 WAIVER_KEYS: Final = ("id", "subject", "owner", "reason", "expires")
 MOST_MERGED: Final = 100_000
@@ -120,8 +121,9 @@ def _profile(name: str, given: object, origin: str) -> Profile:
     timeout = fields.get("timeout")
     if timeout is not None and (isinstance(timeout, bool) or not isinstance(timeout, int | float) or timeout <= 0):
         raise ConfigError(f"{place}: timeout is not a number of seconds")
-    if not isinstance(fields.get("protected", False), bool):
-        raise ConfigError(f"{place}: protected is true or false")
+    for key in ("protected", "discover-workers"):
+        if not isinstance(fields.get(key, False), bool):
+            raise ConfigError(f"{place}: {key} is true or false")
     return Profile(
         name=name,
         origin=origin,
@@ -132,6 +134,7 @@ def _profile(name: str, given: object, origin: str) -> Profile:
         timeout_s=None if timeout is None else float(timeout),
         cluster_id=_text(fields.get("cluster-id"), f"{place}: cluster-id"),
         protected=bool(fields.get("protected", False)),
+        discover_workers=bool(fields.get("discover-workers", False)),
         worker_configs=tuple(
             _text(each, f"{place}: worker-config") or "" for each in _list(fields.get("worker-config"))
         ),

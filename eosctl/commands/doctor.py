@@ -50,10 +50,11 @@ def doctor(
     error or a warning. Each finding has a stable ID, its cause in docs/rules.md, and commands that fix it. A rule
     whose facts could not be read says that it cannot tell, and why; it never says that all is fine. Nothing is written.
 
-    Name every worker with --connect-url. Workers do not report their settings: give their --worker-config files too.
+    The only Connect group and its workers are found; --group-id and --connect-url name others. Workers do not report
+    their settings: give their --worker-config files too.
 
     Examples:
-      eosctl doctor -b broker:9092 --group-id connect-cluster --connect-url http://worker:8083
+      eosctl doctor -b broker:9092
       eosctl doctor -b broker:9092 --connect-url http://worker:8083 --worker-config worker.properties -o json
       eosctl doctor --snapshot monday.snapshot
       eosctl doctor -b broker:9092 --connect-url http://worker:8083 -q --prometheus eosctl.prom

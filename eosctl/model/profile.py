@@ -14,7 +14,8 @@ class Profile:
 
     properties are client properties whose secrets are references. A protected profile takes `--yes` only where it was
     named on the command line. cluster_id is the Kafka cluster that commands may write to, None: any. worker_configs are
-    workers' properties files, audit_store the URL of the ledger of `eosctl audit`. waivers are for findings that were
+    workers' properties files, audit_store the URL of the ledger of `eosctl audit`. discover_workers: workers that
+    only the Connect group names are asked with the password or certificate, too. waivers are for findings that were
     accepted.
     """
 
@@ -29,6 +30,7 @@ class Profile:
     protected: bool = False
     worker_configs: tuple[str, ...] = ()
     audit_store: str | None = None
+    discover_workers: bool = False
     waivers: tuple[Waiver, ...] = ()
     properties: Mapping[str, str] = field(default_factory=dict, repr=False)
 

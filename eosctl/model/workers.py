@@ -80,3 +80,18 @@ def oldest_version(workers: Iterable[WorkerFacts | Skipped]) -> KafkaVersion | S
     unknown = [each for each in versions if isinstance(each, Skipped)]
     known = [each for each in versions if not isinstance(each, Skipped)]
     return min(known, default=unknown[-1] if unknown else not_asked("no worker was asked for its version"))
+
+
+def place_of(url: str) -> str:
+    """Host and port of a REST address, as far as two spellings of it are the same."""
+    scheme, separator, rest = url.rpartition("://")
+    host = rest.partition("/")[0].rpartition("@")[2].lower()
+    _, colon, port = host.rpartition(":")
+    known = colon and port.isdecimal()
+    return host if known else f"{host}:{443 if separator and scheme == 'https' else 80}"
+
+
+def is_loopback(place: str) -> bool:
+    """Whether `host:port` leads every host to itself."""
+    host = place.rpartition(":")[0]
+    return host in {"localhost", "[::1]"} or host.startswith("127.")

@@ -74,7 +74,7 @@ class Acts:
         self._rest = rest
         self._show = show
         self._file = directory / "lines.txt"
-        self._group_id = session.options.need_group_id()
+        self._group_id = session.need_group_id()
 
     def copy_once(self) -> DemoStep:
         """A FileStreamSource copies the lines of a file, exactly once."""

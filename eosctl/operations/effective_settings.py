@@ -31,6 +31,7 @@ def _settings(session: Session) -> Iterator[EffectiveSetting]:
         yield EffectiveSetting("cluster-id", profile.cluster_id, profile.label if profile.cluster_id else "default")
         yield EffectiveSetting("audit-store", profile.audit_store, profile.label if profile.audit_store else "default")
         yield EffectiveSetting("protected", str(profile.protected).lower(), profile.label)
+        yield EffectiveSetting("discover-workers", str(profile.discover_workers).lower(), profile.label)
         for each in profile.waivers:
             words = f"{each.finding} of {each.subject} until {each.expires} ({each.owner}: {each.reason})"
             yield EffectiveSetting("waiver", words, profile.label)

@@ -78,14 +78,15 @@ def read_and_plan(session: Session, request: FencingRequest, config_topic: str) 
         raise UsageError("an empty transactional ID or prefix would mean all of them or none")
     reader = session.reader
     as_of, cluster_id, cluster = reader.now(), reader.cluster_id or "", reader.cluster()
-    connectors = _read_connectors(session, request, config_topic)
+    group_id = session.need_group_id() if request.names_connectors else session.options.group_id
+    connectors = _read_connectors(session, request, config_topic, group_id)
     listed = _read_listed(session, request) if request.needs_listing else ()
-    counts, group_id = _task_counts(request, connectors), session.options.group_id
+    counts = _task_counts(request, connectors)
     connect = reader.connect()
     running = None if isinstance(connect, Skipped) else connect.connectors
     own = {} if group_id is None else {group_id: {*connectors, *(running or ())}}
     candidates = select_candidates(request, group_id or "", counts, listed, KnownNames.of(own))
-    live = _read_live_owners(session, candidates, running)
+    live = _read_live_owners(session, candidates, running, group_id)
     # Names of other groups make some IDs ambiguous: those are no leftovers of a connector's for certain.
     names = KnownNames.of(live.connectors | own)
     candidates = select_candidates(request, group_id or "", counts, listed, names)
@@ -129,12 +130,13 @@ def _read_listed(session: Session, request: FencingRequest) -> tuple[str, ...]:
     return tuple(each.transactional_id for each in listed.transactions)
 
 
-def _read_connectors(session: Session, request: FencingRequest, config_topic: str) -> Mapping[str, ConnectorState]:
+def _read_connectors(
+    session: Session, request: FencingRequest, config_topic: str, group_id: str | None
+) -> Mapping[str, ConnectorState]:
     """Connectors as the config topic has them: needed to derive IDs from, otherwise only to name their owners."""
     if request.names_connectors:
-        session.options.need_group_id()
         return connector_states(session.reader.config_topic(config_topic).records)
-    if session.options.group_id is None:
+    if group_id is None:
         return {}
     try:
         return connector_states(session.reader.config_topic(config_topic).records)
@@ -144,13 +146,16 @@ def _read_connectors(session: Session, request: FencingRequest, config_topic: st
 
 
 def _read_live_owners(
-    session: Session, candidates: Sequence[Candidate], connectors: Mapping[str, ConnectorStatus] | None
+    session: Session,
+    candidates: Sequence[Candidate],
+    connectors: Mapping[str, ConnectorStatus] | None,
+    group_id: str | None,
 ) -> LiveOwners:
     """Who has the IDs now, by the groups that may have them and by the connectors that REST reports (None: no REST)."""
     wanted = possible_groups(each.transactional_id for each in candidates)
     groups = session.reader.connect_groups(wanted) if wanted else {}
     described = dict.fromkeys(wanted, groups) if isinstance(groups, Skipped) else groups
-    return LiveOwners.of(described, session.options.group_id, connectors)
+    return LiveOwners.of(described, group_id, connectors)
 
 
 def _task_counts(request: FencingRequest, connectors: Mapping[str, ConnectorState]) -> dict[str, int]:

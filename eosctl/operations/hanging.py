@@ -149,12 +149,14 @@ def join_with_coordinators(reader: ClusterReader, candidates: Collection[ActiveP
 
 def _connect_topics(reader: ClusterReader, connect: ConnectNames, request: HangingRequest) -> ConnectTopics | None:
     """The internal topics of the Connect cluster whose group ID is known; None where none is."""
-    if reader.group_id is None:
+    with reader.adding():
+        group_id = reader.group_id
+    if group_id is None:
         return None
     connectors = {} if isinstance(connect.connectors, Skipped) else connect.connectors
     known = request.worker_offsets_topic or or_skipped(reader.worker_offsets_topic)
     offsets_topic = known if isinstance(known, str) else DEFAULT_OFFSETS_TOPIC
-    return ConnectTopics(reader.group_id, connect.config_topic, offsets_topic, connectors)
+    return ConnectTopics(group_id, connect.config_topic, offsets_topic, connectors)
 
 
 def _read_held_back(

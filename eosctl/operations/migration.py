@@ -53,7 +53,7 @@ def read_and_plan(
     just_stopped: tuple[ConnectorStopped, ...] = (),
 ) -> Planned:
     """Reads what the move needs to know, and plans it."""
-    group_id = session.options.need_group_id()
+    group_id = session.need_group_id()
     states = clusters.connector_states(Side.SOURCE)
     configs = known_or_former_configs(
         clusters, named_connectors(options), connector_configs(session, states), session.options.console.warn

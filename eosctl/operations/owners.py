@@ -38,21 +38,21 @@ def read_connect_names(reader: ClusterReader, config_topic: str, *, needed: bool
     needed is whether owners decide what is shown.
     """
     with nullcontext() if needed else reader.adding():
-        groups = reader.groups()
+        groups, group_id = reader.groups(), reader.group_id
         connect = or_skipped(reader.connect)
         found = or_skipped(lambda: _read_connectors(reader, config_topic))
     clusters: dict[str, set[str]] = {}
     if not isinstance(groups, Skipped):
         clusters = {each.group_id: set() for each in groups.values() if each.is_connect}
-    if reader.group_id is not None:
+    if group_id is not None:
         known = set() if isinstance(found, Skipped) else set(found.states)
         running = set() if isinstance(connect, Skipped) else set(connect.connectors)
-        clusters[reader.group_id] = known | running
+        clusters[group_id] = known | running
     unread = {"groups": groups, "connectors": found}
     notes = [f"owners by {what}: {why.reason}" for what, why in unread.items() if isinstance(why, Skipped)]
-    if reader.group_id is not None and not isinstance(groups, Skipped) and reader.group_id not in groups:
-        absent = no_such_group(reader.group_id, clusters.keys() - {reader.group_id})
-        notes.append(f"group {reader.group_id}: {absent.reason}")
+    if group_id is not None and not isinstance(groups, Skipped) and group_id not in groups:
+        absent = no_such_group(group_id, clusters.keys() - {group_id})
+        notes.append(f"group {group_id}: {absent.reason}")
     return ConnectNames(
         KnownNames.of(clusters),
         found if isinstance(found, Skipped) else found.states,

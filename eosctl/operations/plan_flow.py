@@ -88,9 +88,10 @@ def agree(session: Session, proposal: P, question: str, show: Show[P]) -> None:
 
 
 def _with_place(session: Session, question: str) -> str:
-    """The question with the cluster that will be written to, and the profile. Of two, the plan names the side."""
+    """The question with the cluster, the group if nobody named it, and the profile. Of two, the plan names the side."""
     profile = session.options.profile
     places = [] if session.has_other_cluster else [f"cluster {session.reader.cluster_id}"]
+    places += [] if session.found_group_id is None else [f"Connect group {session.found_group_id}"]
     places += [] if profile is None else [f"profile {profile.name}"]
     return f"{question.removesuffix('?')} ({', '.join(places)})?" if places else question
 

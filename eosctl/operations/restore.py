@@ -98,7 +98,7 @@ def _read_and_plan(
     offsets = decode_kip875(read_text(options.file, "the export file"), str(options.file))
     dsn, timeout_s = options.source_dsn, session.options.timeout_s
     server = None if dsn is None else read_source(dsn, timeout_s)
-    group_id = session.options.need_group_id()
+    group_id = session.need_group_id()
     access = clusters.access(Side.SOURCE)
     states = clusters.connector_states(Side.SOURCE)
     config = options.config or _known_config(session, clusters, options.connector, states)

@@ -15,7 +15,7 @@ from eosctl.clients.wire import Wire
 from eosctl.codecs.client_properties import client_properties
 from eosctl.codecs.properties import ENCODING
 from eosctl.codecs.tls_limits import decode_tls_limits, limits_not_kept
-from eosctl.errors import ConfigError, NotAuthorized, Refused, UsageError
+from eosctl.errors import ConfigError, EosctlError, NotAuthorized, Refused, UsageError
 from eosctl.model.client_keys import keys_not_followed, unknown_keys
 from eosctl.model.counts import some
 from eosctl.model.kafka_acls import granting_command
@@ -25,13 +25,16 @@ from eosctl.sources.files import read_content
 
 if TYPE_CHECKING:
     from eosctl.model.client_properties import ClientProperties, Property
+    from eosctl.model.skipped import Skipped
     from eosctl.sources.cluster_reader import ClusterReader
+    from eosctl.sources.discovery import Discovery
 
 
 class Session:
     """Connections of one command, made when first asked for and closed at its end.
 
-    has_other_cluster: the command has a second session, on another Kafka cluster.
+    has_other_cluster: the command has a second session, on another Kafka cluster. found_group_id is the Connect group
+    that will be written to though nobody named it.
     """
 
     def __init__(self, options: SessionOptions) -> None:
@@ -40,6 +43,8 @@ class Session:
         )
         self.options = replace(options, connect_urls=urls)
         self.has_other_cluster = False
+        self.found_group_id: str | None = None
+        self._discovery: Discovery | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -143,9 +148,47 @@ class Session:
         )
 
     def _live(self) -> "ClusterReader":
-        from eosctl.sources.live_cluster import LiveCluster
+        from eosctl.sources import discovery, live_cluster
 
-        return LiveCluster(self, self.options.group_id, self.options.console.progress, OffsetsFold)
+        options = self.options
+        if self._discovery is None and options.records is None:  # once: what it found is said once
+            opted_in = options.profile is not None and options.profile.discover_workers
+            self._discovery = discovery.Discovery(self, options.console.narrate, opted_in=opted_in)
+        found = None if options.writes else self._discovery  # a command that writes asks for it: `need_group_id`
+        return live_cluster.LiveCluster(self, options.group_id, options.console.progress, OffsetsFold, found)
+
+    def need_group_id(self, hint: str | None = None) -> str:
+        """The Connect cluster's group.id: as it was named, otherwise the only one of the Kafka cluster.
+
+        UsageError where there is none, or one of several. Refused where nobody would see which one is written to.
+        """
+        options = self.options
+        known = options.group_id or self.reader.group_id
+        found = known or self._only_group()
+        if not isinstance(found, str):
+            reason = "" if found is None else f": {found.reason}"
+            hint = hint or "give --group-id, the worker's group.id (or set EOSCTL_GROUP_ID)"
+            raise UsageError(f"no Connect cluster was named{reason}", hint=hint)
+        if known is None and options.yes and not options.dry_run:
+            raise Refused(
+                f"Connect group {found} was found and not named, and --yes alone does not do",
+                hint=f"give --group-id {found} too, or leave --yes out and answer",
+            )
+        self.found_group_id = None if known is not None else found
+        return found
+
+    def require_no_choice(self) -> None:
+        """UsageError where there are several Connect groups and none was named: an answer would be about none."""
+        try:
+            self._only_group()
+        except UsageError:
+            raise
+        except EosctlError:  # the coverage says so
+            return
+
+    def _only_group(self) -> "str | Skipped | None":
+        """That of the cluster that is read; a snapshot names its own or none."""
+        return None if self._discovery is None else self._discovery.group()
 
     def saved(self, snapshot: Path) -> "ClusterReader":
         """A snapshot file as the cluster that is read."""
@@ -156,6 +199,8 @@ class Session:
     def ask_again(self) -> None:
         """Forgets the reader: the next one asks all workers, those too that did not answer this one."""
         vars(self).pop("reader", None)
+        if self._discovery is not None:
+            self._discovery.look_again()
 
     @property
     def connect_urls(self) -> tuple[str, ...]:

@@ -57,11 +57,3 @@ class SessionOptions:
                 return self.profile.bootstrap_server
             raise UsageError("no cluster was named", hint="give -b HOST:PORT (or set EOSCTL_BOOTSTRAP_SERVER)")
         return self.bootstrap_servers
-
-    def need_group_id(self) -> str:
-        """The Connect cluster's group.id; UsageError where it was not given."""
-        if self.group_id is None:
-            raise UsageError(
-                "no Connect cluster was named", hint="give --group-id, the worker's group.id (or set EOSCTL_GROUP_ID)"
-            )
-        return self.group_id

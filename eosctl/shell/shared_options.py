@@ -46,7 +46,8 @@ CONNECTION_OPTIONS: Final = (
         "--connect-url", metavar="URL", panel=CONNECTION, show_default=False,
         help="A Connect worker's REST address. May be repeated.")),
     _parameter("group_id", str | None, None, _option(
-        "--group-id", metavar="ID", panel=CONNECTION, help="The Connect cluster: its workers' group.id.")),
+        "--group-id", metavar="ID", panel=CONNECTION, show_default=False,
+        help="The Connect cluster: its workers' group.id. [default: the only one there is]")),
     _parameter("worker_config", list[Path] | None, None, _option(
         "--worker-config", metavar="FILE", panel=CONNECTION, show_default=False,
         help="A worker's properties file: its group ID and topics, where nothing else says them. May be repeated.")),

@@ -46,8 +46,9 @@ R = TypeVar("R")
 class ClusterReader(TopicReader, Protocol):
     """What can be asked of a Kafka cluster and the Connect cluster on it."""
 
-    group_id: str | None
-    """The Connect cluster's group.id, where it is known."""
+    @property
+    def group_id(self) -> str | None:
+        """The Connect cluster's group.id, where it is known."""
 
     @property
     def coverage(self) -> Coverage:

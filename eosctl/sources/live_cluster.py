@@ -42,6 +42,7 @@ from eosctl.sources import (
     transactional_id_access,
 )
 from eosctl.sources.cluster_reader import Servers, asked
+from eosctl.sources.discovery import Discovery
 from eosctl.sources.hidden_names import hidden_groups
 from eosctl.sources.live_connect import NO_BROKERS
 from eosctl.sources.live_groups import LiveGroups
@@ -80,13 +81,21 @@ class Connections(Protocol):
 class LiveCluster(LiveGroups):
     """Asks the brokers and workers again at each question.
 
-    `progress` shows how far long reads have come; `new_fold` makes what a partition of an offsets topic is folded with.
+    `progress` shows how far long reads have come; `new_fold` makes what a partition of an offsets topic is folded with;
+    `discovery` finds group and workers that nobody named, None: they are not looked for.
     """
 
-    def __init__(self, connections: Connections, group_id: str | None, progress: Progress, new_fold: NewFold) -> None:
+    def __init__(
+        self,
+        connections: Connections,
+        group_id: str | None,
+        progress: Progress,
+        new_fold: NewFold,
+        discovery: Discovery | None = None,
+    ) -> None:
         super().__init__(connections.connect_urls, connections.timeout_s)
         self._connections, self._progress, self._new_fold = connections, progress, new_fold
-        self.group_id = group_id
+        self._group_id, self._discovery = group_id, discovery
 
     @property
     def _wire(self) -> "Wire":

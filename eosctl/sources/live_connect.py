@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from eosctl.errors import ConfigError, EosctlError, UsageError
 from eosctl.model.client_roles import ConnectorConfig
+from eosctl.model.discovery import FoundWorkers
 from eosctl.model.evidence import WorkerEvidence
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.skipped import Skipped, not_asked, or_skipped
@@ -24,7 +25,11 @@ F = TypeVar("F")
 
 
 class LiveConnect(CoverageLog):
-    """Asks the workers again at each question. A worker that did not answer once is not waited for again."""
+    """Asks the workers again at each question. A worker that did not answer once is not waited for again.
+
+    Workers that nobody named and the group shows count where all workers are asked; one of them speaks for the others
+    only where none of the named does. What has secrets in it is neither read from them nor sent to them.
+    """
 
     _connections: "Connections"
 
@@ -32,10 +37,38 @@ class LiveConnect(CoverageLog):
         super().__init__()
         self._urls, self._timeout_s = connect_urls, timeout_s
         self._silent: dict[str, Skipped] = {}
+        self._found: FoundWorkers | None = None
+
+    def _find_workers(self) -> FoundWorkers:
+        """Workers that nobody named."""
+        return FoundWorkers()
+
+    @property
+    def _unnamed(self) -> FoundWorkers:
+        """Workers that nobody named; none for what only adds to an answer."""
+        if self._found is None:
+            if not self._needed:
+                return FoundWorkers()
+            self._found = self._find_workers()
+            self.note("worker", self._found.unread, needed=False)
+        return self._found
+
+    @property
+    def _named(self) -> tuple[str, ...]:
+        return tuple(url for url in self._urls if url not in self._silent)
+
+    @property
+    def _all(self) -> tuple[str, ...]:
+        return (*self._urls, *self._unnamed.reached)
 
     @property
     def _answering(self) -> tuple[str, ...]:
-        return tuple(url for url in self._urls if url not in self._silent)
+        return tuple(url for url in self._all if url not in self._silent)
+
+    @property
+    def _speakers(self) -> tuple[str, ...]:
+        """Who is asked in turn what all workers know."""
+        return self._named or self._answering
 
     @property
     def _nobody(self) -> Skipped:
@@ -46,7 +79,7 @@ class LiveConnect(CoverageLog):
         """The same with the workers that did not answer before, in the order given."""
         self._silent |= {url: each for url, each in workers.items() if isinstance(each, Skipped)}
         known = {**workers, **self._silent}
-        return {url: known[url] for url in self._urls}
+        return {url: known[url] for url in self._all}
 
     @asked("Connect workers")
     def connect(self) -> ConnectFacts | Skipped:
@@ -68,43 +101,44 @@ class LiveConnect(CoverageLog):
     @asked("connector configs")
     def connector_configs(self) -> Configs | Skipped | None:
         """From the first worker that answers; raises the first error where none does."""
-        urls = self._answering or self._urls
+        urls = self._speakers or self._urls
         return connect_offsets.read_connector_configs(urls, self._timeout_s) if urls else None
 
     @asked("connector configs")
     def client_configs(self) -> Mapping[str, ConnectorConfig] | None:
         """From the first worker that answers; raises the first error where none does."""
-        urls = self._answering or self._urls
+        urls = self._named or self._urls
         return connect_offsets.read_client_configs(urls, self._timeout_s) if urls else None
 
     @asked("worker")
     def worker_evidence(self) -> Mapping[str, WorkerEvidence | Skipped] | Skipped:
-        """Of all workers that were named: Skipped in place of one that does not answer.
+        """Of all workers, named or members of the group: Skipped in place of one that does not answer.
 
         Raises the first error where none answers and there are no brokers to ask either, or where it is the user's.
         """
+        unnamed = self._unnamed.silent
         if not self._answering:
-            return self._nobody
+            return unnamed or self._nobody
         found = connect_evidence.read_worker_evidence(self._answering, self._timeout_s)
         errors = [each for each in found.values() if isinstance(each, EosctlError)]
         nothing_read = len(errors) == len(found) and not self._connections.client_properties.bootstrap_servers
         for error in errors:
             if nothing_read or isinstance(error, UsageError | ConfigError):
                 raise error
-        return self._with_silent(
-            {url: Skipped.of(each) if isinstance(each, EosctlError) else each for url, each in found.items()}
-        )
+        answers = {url: Skipped.of(each) if isinstance(each, EosctlError) else each for url, each in found.items()}
+        return {**self._with_silent(answers), **unnamed}
 
     @asked("connector statuses")
     def connector_statuses(self) -> Mapping[str, ConnectorStatus] | Skipped:
         """From the first worker that answers."""
-        urls, timeout_s = self._answering, self._timeout_s
+        urls, timeout_s = self._speakers, self._timeout_s
         return or_skipped(lambda: connect_rest.read_first_connectors(urls, timeout_s)) if urls else self._nobody
 
     @asked("preflight of connector")
     def preflight(self) -> Mapping[str, tuple[str, ...] | Skipped] | Skipped:
         """Each config is validated by one of the workers; nothing is created."""
-        urls, timeout_s = self._answering, self._timeout_s
+        # A config is sent to nobody who was not named, but to the worker that it is from.
+        urls, timeout_s = self._named or self._answering[:1], self._timeout_s
         return or_skipped(lambda: connect_evidence.read_preflight(urls, timeout_s)) if urls else self._nobody
 
     @asked("the workers' exactly.once.source.support")

@@ -2,16 +2,45 @@
 
 from collections.abc import Collection
 
+from eosctl.errors import EosctlError, UsageError
+from eosctl.model.discovery import FoundWorkers
 from eosctl.model.evidence import ConnectGroup, Groups, no_such_group
-from eosctl.model.skipped import Skipped, or_skipped
+from eosctl.model.skipped import Skipped, not_asked, or_skipped
 from eosctl.sources import connect_group
 from eosctl.sources.cluster_reader import asked
+from eosctl.sources.discovery import Discovery
 from eosctl.sources.kafka_groups import listed_groups
 from eosctl.sources.live_partitions import LivePartitions
 
 
 class LiveGroups(LivePartitions):
-    """Asks again at each question."""
+    """Asks again at each question; for the only group and its workers where nobody named them."""
+
+    _group_id: str | None
+    _discovery: Discovery | None
+
+    @property
+    def group_id(self) -> str | None:
+        """As it was named, otherwise the only one; what is in the way of finding it is kept in the coverage."""
+        if self._group_id is not None or self._discovery is None:
+            return self._group_id
+        try:
+            found = self._discovery.group()
+        except UsageError as error:
+            found = not_asked(error.message)
+        except EosctlError as error:
+            found = Skipped.of(error)
+        self.note("the Connect group", found)
+        return None if isinstance(found, Skipped) else found
+
+    def _find_workers(self) -> FoundWorkers:
+        group_id, discovery = self.group_id, self._discovery
+        if group_id is None or discovery is None:
+            return FoundWorkers()
+        try:
+            return discovery.workers(group_id)
+        except EosctlError as error:
+            return FoundWorkers(unread={f"addresses by group {group_id}": Skipped.of(error)})
 
     def connect_group(self, group_id: str) -> ConnectGroup | Skipped:
         """As its coordinator describes it. The coverage names the group that may be meant, where there is no such."""

@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from eosctl.analysis.rules import delegated
-from eosctl.analysis.rules.group import place_of
 from eosctl.analysis.rules.registry import RULES, commands_reporting, diagnose
 from eosctl.model.acls import Operation
 from eosctl.model.acls import topic as topic_pattern
@@ -17,7 +16,7 @@ from eosctl.model.report import Severity
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import TopicFacts
 from eosctl.model.transactions import TransactionState
-from eosctl.model.workers import ConnectorStatus
+from eosctl.model.workers import ConnectorStatus, place_of
 from tests.analysis.config_records import Log
 from tests.analysis.evidence import (
     BROKER,

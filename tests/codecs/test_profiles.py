@@ -24,6 +24,7 @@ profiles:
     timeout: 5
     cluster-id: abc
     protected: true
+    discover-workers: true
     properties:
       client.rack: r1
       enable.idempotence: true
@@ -44,7 +45,9 @@ def test_every_key_is_read():
     assert staging.connect_urls == ("https://one:8083", "https://two:8083")
     assert (staging.group_id, staging.timeout_s, staging.cluster_id) == ("connect", 5.0, "abc")
     assert staging.protected
+    assert staging.discover_workers
     assert not read.profiles["empty"].protected
+    assert not read.profiles["empty"].discover_workers
 
 
 def test_secrets_become_references_and_other_values_text():
@@ -70,6 +73,7 @@ def test_secrets_become_references_and_other_values_text():
         ("profiles: [a]", "f: profiles is not a mapping", None),
         ("profiles: {a: {timeout: soon}}", "f: profile a: timeout is not a number of seconds", None),
         ("profiles: {a: {protected: 1}}", "f: profile a: protected is true or false", None),
+        ("profiles: {a: {discover-workers: x}}", "f: profile a: discover-workers is true or false", None),
         ("profiles: {a: {group-id: [x]}}", "f: profile a: group-id is not text", None),
         (
             "profiles: {a: {properties: {ssl.key.password: geheim}}}",

@@ -46,6 +46,7 @@ COMMANDS = (
     Command(("transactions", "producers", "--topic", LIVE, *GROUP)),
     Command(("transactions", "log", *GROUP)),
     Command(("doctor", *GROUP)),
+    Command(("doctor", "--no-preflight"), rest=False),  # it finds group and workers
     Command(("upgrade-check", "--to", "enabled", *GROUP)),
     Command(("acl-plan", "--check", "--principal", "worker=User:worker", "--principal", "connector=User:c", *GROUP)),
     Command(("audit", *GROUP)),

@@ -21,6 +21,12 @@ from tests.shared_sandboxes import SharedSandboxes
 __all__ = ["at_terminal", "eosctl", "ground"]
 
 
+@pytest.fixture(params=["80", pytest.param("120", marks=pytest.mark.variation)])
+def columns(request: pytest.FixtureRequest) -> str:
+    """How wide the terminal is on which a page is followed."""
+    return str(request.param)
+
+
 @pytest.fixture(scope="session")
 def site_numbers() -> "itertools.count[int]":
     """No two sites have one name."""

@@ -110,10 +110,10 @@ class Howto:
 
 
 class Shell:
-    """One bash; `follow(step)` types its commands and looks at what they say."""
+    """One bash; `follow(step)` types its commands and looks at what they say. is_pages_width: as wide as pages."""
 
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self._process = process
+    def __init__(self, process: subprocess.Popen[str], *, is_pages_width: bool = True) -> None:
+        self._process, self._is_pages_width = process, is_pages_width
 
     def follow(self, step: Step) -> None:
         """AssertionError where a command fails, or where what should be seen is not seen by the deadline.
@@ -123,7 +123,7 @@ class Shell:
         deadline = time.monotonic() + DEADLINE_S
         while True:
             output, code = self.type(step.commands)
-            missing = not_seen(step.shown, output)
+            missing = not_seen(step.shown, output, same_lines=self._is_pages_width)
             if code in step.codes and missing is None:
                 return
             told = f"{step.commands}\nended with {code}, and did not show: {missing}\nbut:\n{output}"
@@ -150,11 +150,18 @@ class Shell:
         raise AssertionError(f"the shell ended at {commands}:\n{''.join(lines)}")
 
 
-def not_seen(shown: tuple[str, ...], output: str) -> str | None:
-    """The first of the lines `shown` that does not come, in this order, in the output; None where all do."""
-    lines = iter(output.splitlines())
+def not_seen(shown: tuple[str, ...], output: str, *, same_lines: bool = True) -> str | None:
+    """The first of the lines `shown` that does not come, in this order, in the output; None where all do.
+
+    Without `same_lines` it is the first of which a word does not come: another width arranges tables in another way.
+    """
+    lines, words = iter(output.splitlines()), set(output.split())
     for wanted in shown:
-        if wanted.strip() != "…" and not any(_pattern(wanted).fullmatch(line) for line in lines):
+        if same_lines:
+            seen = wanted.strip() == "…" or any(_pattern(wanted).fullmatch(line) for line in lines)
+        else:
+            seen = all(word in words for word in wanted.split() if "…" not in word)
+        if not seen:
             return wanted
     return None
 
@@ -166,7 +173,7 @@ def _pattern(wanted: str) -> re.Pattern[str]:
 
 @contextmanager
 def shell(directory: Path, environment: Mapping[str, str]) -> Iterator[Shell]:
-    """A bash in `directory` with this eosctl on its PATH, for tables of 80 columns, and no settings of who runs it."""
+    """A bash in `directory` with this eosctl on its PATH and no settings of who runs it; of 80 columns by default."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("EOSCTL_")}
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     process = subprocess.Popen(
@@ -175,7 +182,7 @@ def shell(directory: Path, environment: Mapping[str, str]) -> Iterator[Shell]:
         cwd=directory, env={**kept, "PATH": path, "COLUMNS": "80", **environment},
     )  # fmt: skip
     try:
-        yield Shell(process)
+        yield Shell(process, is_pages_width=environment.get("COLUMNS", "80") == "80")
     finally:
         assert process.stdin is not None
         process.stdin.close()

@@ -75,8 +75,10 @@ def cluster(kafka_version: str, tmp_path: Path) -> Iterator[Cluster]:
         yield Cluster(sandbox, tmp_path)
 
 
-def test_the_page_leads_to_enabled_and_back_without_losing_a_record(cluster: Cluster, tmp_path: Path) -> None:
-    with shell(tmp_path, {"XDG_STATE_HOME": str(tmp_path / "state")}) as bash:
+def test_the_page_leads_to_enabled_and_back_without_losing_a_record(
+    cluster: Cluster, tmp_path: Path, columns: str
+) -> None:
+    with shell(tmp_path, {"XDG_STATE_HOME": str(tmp_path / "state"), "COLUMNS": columns}) as bash:
         page = Howto(PAGE, bash, {"broker:9092": cluster.sandbox.bootstrap_servers})
         orders = started(cluster, page, tmp_path)
         page.call(**cluster.names)

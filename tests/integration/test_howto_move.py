@@ -42,10 +42,10 @@ def names(home: Home, directory: Path) -> dict[str, str]:
     return {"broker:9092": home.servers, "http://worker:8083": home.url}
 
 
-def test_the_page_moves_a_connector_and_takes_it_back(home: Home, orders: Lines, tmp_path: Path) -> None:
+def test_the_page_moves_a_connector_and_takes_it_back(home: Home, orders: Lines, tmp_path: Path, columns: str) -> None:
     moved = {"name": "orders", "config": orders.config(home) | {SETTING: "orders-offsets"}}
     (tmp_path / "moved.json").write_text(json.dumps(moved))
-    with shell(tmp_path, {"XDG_STATE_HOME": str(tmp_path / "state")}) as bash:
+    with shell(tmp_path, {"XDG_STATE_HOME": str(tmp_path / "state"), "COLUMNS": columns}) as bash:
         page = Howto(PAGE, bash, names(home, tmp_path))
         page.follow("eosctl offsets show", codes=FOUND, shows="orders")
         page.follow("eosctl offsets export")

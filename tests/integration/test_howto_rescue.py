@@ -68,12 +68,12 @@ def stuck(kafka_version: str) -> Iterator[Stuck]:
         yield Stuck(sandbox)
 
 
-def test_the_page_frees_what_is_stuck(stuck: Stuck, tmp_path: Path) -> None:
+def test_the_page_frees_what_is_stuck(stuck: Stuck, tmp_path: Path, columns: str) -> None:
     servers = stuck.sandbox.bootstrap_servers
     (tmp_path / "trace.txt").write_text(stuck.trace())
     create_topic(servers, "payments", 2)
     names = {"broker:9092": servers, "http://worker:8083": stuck.worker.url}
-    with shell(tmp_path, {"XDG_STATE_HOME": str(tmp_path / "state")}) as bash:
+    with shell(tmp_path, {"XDG_STATE_HOME": str(tmp_path / "state"), "COLUMNS": columns}) as bash:
         page = Howto(PAGE, bash, names)
         page.follow("eosctl snapshot save", codes=(0, 3))
         page.follow("eosctl explain", shows="fencing-timeout")

@@ -14,22 +14,13 @@ from eosctl.model.evidence import Evidence
 from eosctl.model.report import Finding
 from eosctl.model.rules import Rule
 from eosctl.model.skipped import Skipped
-from eosctl.model.workers import TaskStatus
+from eosctl.model.workers import TaskStatus, is_loopback, place_of
 
 POLICY_PREFIX: Final = "connector.client.config.override."
 POLICY: Final = f"{POLICY_PREFIX}policy"
 SIGNATURE: Final = "inter.worker.signature.algorithm"
 VERIFICATION: Final = "inter.worker.verification.algorithms"
 HMAC: Final = "HmacSHA256"
-
-
-def place_of(url: str) -> str:
-    """Host and port of a REST address, as far as two spellings of it are the same."""
-    scheme, separator, rest = url.rpartition("://")
-    host = rest.partition("/")[0].rpartition("@")[2].lower()
-    _, colon, port = host.rpartition(":")
-    known = colon and port.isdecimal()
-    return host if known else f"{host}:{443 if separator and scheme == 'https' else 80}"
 
 
 def _no_group(evidence: Evidence) -> Iterator[Finding]:
@@ -125,16 +116,11 @@ def _one_address(evidence: Evidence) -> Iterator[Finding]:
         if count > 1:
             message = f"{count} members of the group advertise {place}"
             yield kinds.ONE_ADDRESS.finding(place, message, {"members": count})
-    loopback = [place for place in places if _is_loopback(place)]
+    loopback = [place for place in places if is_loopback(place)]
     if len(loopback) < len(places):
         for place in loopback:
             message = f"a member advertises {place}, which leads every other host to itself"
             yield kinds.ONE_ADDRESS.finding(place, message, {"members": places[place]})
-
-
-def _is_loopback(place: str) -> bool:
-    host = place.rpartition(":")[0]
-    return host in {"localhost", "[::1]"} or host.startswith("127.")
 
 
 def _policies(evidence: Evidence) -> Iterator[Finding]:

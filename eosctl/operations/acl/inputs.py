@@ -73,9 +73,8 @@ def _workers(session: Session, inputs: AclInputs) -> tuple[ConnectCluster, ...]:
 
 def _worker_by_flags(session: Session, inputs: AclInputs) -> WorkerConfig:
     """A worker of which only names are known; no config names its principals, so they have to be named."""
-    if session.options.group_id is None:
-        raise UsageError("no Connect cluster was named", hint="give --worker-config FILE, or --group-id")
-    settings = {"group.id": session.options.group_id, **inputs.internal_topics}
+    group_id = session.need_group_id("give --worker-config FILE, or --group-id")
+    settings = {"group.id": group_id, **inputs.internal_topics}
     worker = worker_of(settings, "the command line")
     unknown = Property("SASL_SSL", "no --worker-config was given, so")
     clients = {f"{prefix}security.protocol": unknown for prefix in ("", *CLIENT_PREFIXES)}

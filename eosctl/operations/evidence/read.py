@@ -1,7 +1,6 @@
 """Reading the evidence that the rules need: what workers answer, then what brokers do."""
 
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -42,11 +41,11 @@ class _Workers(NamedTuple):
 def read_evidence(session: Session, request: EvidenceRequest) -> Evidence:
     """All that can be read. Raises where no broker or no worker answers, of those that were named."""
     reader, principals = session.reader, named_principals(request.principals)
-    with ThreadPoolExecutor(max_workers=1) as pool:
-        asked = pool.submit(_read_workers, reader, request)
-        cluster = reader.cluster()  # an unreachable cluster ends the command at once
-        answered = asked.result()
+    cluster = reader.cluster()  # an unreachable cluster ends the command at once
+    answered = _read_workers(reader, request)  # the brokers name some of the workers
     files = worker_files_of(request, answered.workers)
+    if reader.group_id is None and isinstance(group_id_of(None, files), Skipped):
+        session.require_no_choice()
     known = Evidence(
         as_of=reader.now(),
         group_id=group_id_of(reader.group_id, files),

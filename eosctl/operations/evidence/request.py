@@ -6,7 +6,6 @@ from pathlib import Path
 
 from eosctl.analysis.config_census import survey_config_topic
 from eosctl.analysis.inspection import inspect
-from eosctl.analysis.rules.group import place_of
 from eosctl.analysis.rules.workers import probes
 from eosctl.codecs.worker_properties import advertised_address, decode_worker_properties
 from eosctl.errors import UsageError
@@ -17,6 +16,7 @@ from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.snapshot import ConfigTopicLog
 from eosctl.model.versions import NEWEST, KafkaVersion
+from eosctl.model.workers import place_of
 from eosctl.operations.offset_stores import OffsetsRequest
 from eosctl.sources.files import read_text
 

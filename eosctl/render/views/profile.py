@@ -61,6 +61,7 @@ def _row(profile: Profile, in_use: bool) -> dict[str, object]:
         "group_id": profile.group_id,
         "cluster_id": profile.cluster_id,
         "protected": profile.protected,
+        "discover_workers": profile.discover_workers,
         "worker_configs": list(profile.worker_configs),
         "audit_store": profile.audit_store,
         "waiver_count": len(profile.waivers),

@@ -1,0 +1,106 @@
+"""Finding what nobody named: the Connect group in the list of groups, and its workers by the group's members."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Final
+
+from eosctl.clients.rest_identity import RestIdentity, WorkerUrl
+from eosctl.errors import EosctlError, UsageError
+from eosctl.model.discovery import FoundWorkers, WorkerTrust, only_connect_group, workers_to_ask
+from eosctl.model.skipped import Cause, Skipped
+from eosctl.model.workers import is_loopback
+from eosctl.sources.connect_group import read_connect_groups
+from eosctl.sources.connect_rest import read_worker
+from eosctl.sources.hidden_names import hidden_groups
+from eosctl.sources.kafka_groups import listed_groups
+
+if TYPE_CHECKING:
+    from eosctl.sources.live_cluster import Connections
+
+PATIENCE_S: Final = 5.0
+"""How long a worker that nobody named is waited for: it may advertise an address that does not lead there from here."""
+PARALLEL: Final = 32
+
+
+class Discovery:
+    """Asks once for the group, and at each call for its workers. What was found is said once."""
+
+    def __init__(self, connections: "Connections", say: Callable[[str], None], *, opted_in: bool) -> None:
+        self._connections, self._say, self._opted_in = connections, say, opted_in
+        self._group: str | Skipped | EosctlError | None = None
+        self._has_asked = False
+        self._said: set[str] = set()
+
+    def group(self) -> str | Skipped | None:
+        """The only Connect group; None where there is none, or no broker to ask. Raises UsageError for several."""
+        if not self._has_asked:
+            self._has_asked, self._group = True, None
+            try:
+                self._group = self._find_group()
+            except EosctlError as error:
+                self._group = error
+        if isinstance(self._group, EosctlError):
+            raise self._group
+        if isinstance(self._group, str):
+            self._say_once(f"Connect group {self._group}: the only one of the Kafka cluster (--group-id names another)")
+        return self._group
+
+    def look_again(self) -> None:
+        """A group that was not found is asked for again."""
+        self._has_asked = isinstance(self._group, str)
+
+    def _find_group(self) -> str | Skipped | None:
+        if not self._connections.client_properties.bootstrap_servers:
+            return None
+        wire = self._connections.wire
+        return only_connect_group(listed_groups(wire), hidden_groups(wire))
+
+    def workers(self, group_id: str) -> FoundWorkers:
+        """The members of the group that nobody named, as far as they answer as workers of this Kafka cluster."""
+        if not self._connections.client_properties.bootstrap_servers:
+            return FoundWorkers()
+        group = read_connect_groups(self._connections.wire, [group_id])[group_id]
+        if isinstance(group, Skipped):
+            return FoundWorkers(unread={f"addresses by group {group_id}": group})
+        wanted = workers_to_ask(group, self._connections.connect_urls, self._trust())
+        with ThreadPoolExecutor(max_workers=PARALLEL) as pool:
+            cluster_id = self._connections.wire.cluster_id
+            asked = {url: pool.submit(self._ask, url, cluster_id) for url, against in wanted.items() if against is None}
+            answers = {url: each.result() for url, each in asked.items()}
+        reached = tuple(each for each in answers.values() if isinstance(each, WorkerUrl))
+        unread = {**wanted, **answers}
+        if reached:
+            self._say_once(f"workers that are members of Connect group {group_id}, asked as well: {', '.join(reached)}")
+        return FoundWorkers(reached, {url: each for url, each in unread.items() if isinstance(each, Skipped)})
+
+    def _trust(self) -> WorkerTrust:
+        properties = self._connections.client_properties
+        own = RestIdentity(properties)
+        named = [url.identity for url in self._connections.connect_urls if isinstance(url, WorkerUrl)]
+
+        def shows(url: str) -> str:
+            if own.basic_auth is not None or any(each.basic_auth is not None for each in named):
+                return "a password"
+            return "" if own.is_anonymous or url.lower().startswith("http:") else "a certificate"
+
+        return WorkerTrust(shows, self._opted_in, all(map(is_loopback, properties.bootstrap_servers)))
+
+    def _ask(self, address: str, cluster_id: str) -> WorkerUrl | Skipped:
+        """The address, where a worker of this Kafka cluster answers. User and password in it are nobody's."""
+        if "@" in address:
+            return Skipped("it advertises an address with a user in it", Cause.UNDECODABLE)
+        try:
+            url = WorkerUrl(address, lambda: self._connections.client_properties)
+            facts = read_worker(url, min(PATIENCE_S, self._connections.timeout_s))
+        except UsageError as error:
+            return Skipped(error.message, Cause.UNDECODABLE)
+        except EosctlError as error:
+            return Skipped.of(error)
+        if facts.kafka_cluster_id != cluster_id:
+            return Skipped(f"who answers there is a worker of Kafka cluster {facts.kafka_cluster_id}, not the member")
+        return url
+
+    def _say_once(self, text: str) -> None:
+        if text not in self._said:
+            self._said.add(text)
+            self._say(text)

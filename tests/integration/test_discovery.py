@@ -1,0 +1,48 @@
+"""A real cluster of which only the brokers are named: group and workers are found, and the answer is the same."""
+
+import json
+from typing import Any
+
+import pytest
+
+from eosctl.sandbox.sandbox import Sandbox
+from tests.commands.conftest import Ran
+from tests.waiting import eventually
+
+pytestmark = pytest.mark.kafka
+GROUP = "connect-cluster"
+
+
+def judged(ran: Ran) -> dict[str, Any]:
+    """What the checks found and could not tell, and of which workers."""
+    assert ran.exit_code in {0, 1, 3}, ran.stderr
+    data = json.loads(ran.stdout)["data"]
+    return {key: data[key] for key in ("group_id", "workers", "findings", "unknown", "unread")}
+
+
+def test_the_checks_find_with_the_brokers_alone_what_they_find_with_all_named(connect_sandbox: Sandbox, eosctl) -> None:
+    here = ("-b", connect_sandbox.bootstrap_servers, "-o", "json")
+    [url] = connect_sandbox.connect_urls
+    named: list[dict[str, Any]] = []
+    found: list[Ran] = []
+
+    def both() -> bool:
+        named.append(judged(eosctl("doctor", *here, "--group-id", GROUP, "--connect-url", url)))
+        found.append(eosctl("doctor", *here))
+        return judged(found[-1]) == named[-1]
+
+    eventually(both, lambda: f"{judged(found[-1])} is {named[-1]}", deadline_s=60)
+    assert (named[-1]["group_id"], [each["url"] for each in named[-1]["workers"]]) == (GROUP, [url])
+    assert found[-1].stderr.splitlines() == [
+        f"Connect group {GROUP}: the only one of the Kafka cluster (--group-id names another)",
+        f"workers that are members of Connect group {GROUP}, asked as well: {url}",
+    ]
+    assert eosctl("doctor", *here, "-q").stderr == ""
+
+
+def test_a_command_that_writes_shows_the_group_and_takes_no_yes_for_it(connect_sandbox: Sandbox, eosctl) -> None:
+    move = ("migrate-offsets", "-b", connect_sandbox.bootstrap_servers, "--connector", "nobody", "--to-topic", "t")
+    refused = eosctl(*move, "--yes")
+    assert refused.exit_code == 8
+    assert f"Connect group {GROUP} was found and not named, and --yes alone does not do" in refused.stderr
+    assert f"Connect group {GROUP}: the only one" in eosctl(*move, "--dry-run").stderr

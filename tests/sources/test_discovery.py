@@ -1,0 +1,197 @@
+"""Workers that only their group names: asked as far as that shows nothing, and left where they are not the member."""
+
+from collections.abc import Callable
+from types import SimpleNamespace
+
+import pytest
+
+from eosctl.analysis.offsets import OffsetsFold
+from eosctl.clients.rest_identity import WorkerUrl
+from eosctl.errors import Unreachable, UsageError
+from eosctl.model.client_properties import ClientProperties, Property
+from eosctl.model.evidence import ConnectGroup, GroupMember
+from eosctl.model.groups import ListedGroup
+from eosctl.model.skipped import Skipped
+from eosctl.sources import discovery
+from eosctl.sources.discovery import Discovery
+from eosctl.sources.live_cluster import LiveCluster
+from tests.live_reader import no_progress
+from tests.sources.fake_connect import FakeWorker, serve
+
+NOBODY = "http://127.0.0.1:9"
+Saying = Callable[[str], None]
+
+
+class Reach:
+    """Brokers on the loopback address, and the workers that are named."""
+
+    def __init__(self, *named: str, **properties: str) -> None:
+        given = {key.replace("_", "."): Property(value, "-X") for key, value in properties.items()}
+        self.client_properties = ClientProperties(("127.0.0.1:9092",), properties=given)
+        self.connect_urls = tuple(WorkerUrl(url, lambda: self.client_properties) for url in named)
+        self.wire, self.timeout_s = SimpleNamespace(cluster_id="K"), 5.0
+
+    def now(self) -> int:
+        return 0
+
+
+@pytest.fixture
+def members(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The addresses of the group's members, to be filled."""
+    urls: list[str] = []
+
+    def described(*_: object) -> dict[str, ConnectGroup]:
+        members = tuple(GroupMember(f"m-{url}", url) for url in urls)
+        return {"ours": ConnectGroup("Stable", "connect", "sessioned", members)}
+
+    monkeypatch.setattr(discovery, "read_connect_groups", described)
+    return urls
+
+
+def list_groups(monkeypatch: pytest.MonkeyPatch, answer: object) -> None:
+    def listed(_: object) -> object:
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(discovery, "listed_groups", listed)
+    monkeypatch.setattr(discovery, "hidden_groups", lambda _: None)
+
+
+def reader(reach: Reach, say: Saying = lambda _: None, group_id: str | None = "ours") -> LiveCluster:
+    return LiveCluster(reach, group_id, no_progress, OffsetsFold, Discovery(reach, say, opted_in=False))  # type: ignore[arg-type]
+
+
+def test_a_member_that_answers_for_this_cluster_is_asked_and_others_are_named(members: list[str]) -> None:
+    with serve(FakeWorker(), FakeWorker(cluster_id="other")) as (ours, theirs):
+        members += [ours, theirs, NOBODY]
+        said: list[str] = []
+        found = Discovery(Reach(), said.append, opted_in=False).workers("ours")
+    assert found.reached == (ours,)
+    assert found.unread[theirs].reason == "who answers there is a worker of Kafka cluster other, not the member"
+    assert found.unread[NOBODY].reason.startswith(f"no Connect worker answers at {NOBODY}")
+    assert said == [f"workers that are members of Connect group ours, asked as well: {ours}"]
+
+
+@pytest.mark.parametrize("named", [(), ("http://me:secret@127.0.0.1:1",)])
+def test_no_request_is_made_that_would_show_a_password(members: list[str], named: tuple[str, ...]) -> None:
+    rogue = FakeWorker()
+    own = {} if named else {"basic_auth_user_info": "me:secret"}
+    with serve(rogue) as [url]:
+        members.append(url)
+        found = Discovery(Reach(*named, **own), print, opted_in=False).workers("ours")
+    assert rogue.requests == []
+    assert "would show a password" in found.unread[url].reason
+
+
+def test_a_certificate_is_shown_to_no_member_and_is_no_reason_against_plain_http(members: list[str]) -> None:
+    with serve(FakeWorker()) as [url]:
+        members += [url, "https://127.0.0.1:9"]
+        found = Discovery(Reach(ssl_keystore_location="mine.p12"), print, opted_in=False).workers("ours")
+    assert found.reached == (url,)
+    assert "would show a certificate" in found.unread["https://127.0.0.1:9"].reason
+
+
+def test_an_address_with_a_user_in_it_is_not_asked(members: list[str]) -> None:
+    members.append("http://me:secret@127.0.0.1:9")
+    found = Discovery(Reach(), print, opted_in=False).workers("ours")
+    assert [each.reason for each in found.unread.values()] == ["it advertises an address with a user in it"]
+
+
+def test_evidence_is_of_all_members_and_names_those_that_do_not_answer(members: list[str]) -> None:
+    with serve(FakeWorker(), FakeWorker()) as (named, unnamed):
+        members += [named, unnamed, NOBODY]
+        asked = reader(Reach(named))
+        found = asked.worker_evidence()
+    assert not isinstance(found, Skipped)
+    assert list(found) == [named, unnamed, NOBODY]
+    assert isinstance(found[NOBODY], Skipped)
+    assert [each.what for each in asked.coverage.gaps] == [f"worker {NOBODY}"]
+
+
+def test_what_one_worker_says_for_all_stays_as_complete_as_it_was(members: list[str]) -> None:
+    with serve(FakeWorker()) as [named]:
+        members += [named, NOBODY]
+        asked = reader(Reach(named))
+        asked.connect()
+    assert asked.coverage.gaps == ()
+    assert [each.what for each in asked.coverage.unread] == [f"worker {NOBODY}"]
+
+
+@pytest.mark.parametrize("is_named", [True, False])
+def test_a_connectors_config_is_sent_to_no_worker_but_a_named_one_or_its_own(
+    members: list[str], is_named: bool
+) -> None:
+    worker, rogue = (FakeWorker(connectors={"orders": None, "bills": None}) for _ in range(2))
+    with serve(worker, rogue) as (first, second):
+        members += [first, second]
+        asked = reader(Reach(*([first] if is_named else [])))
+        asked.worker_evidence()
+        asked.preflight()
+        asked.client_configs()
+    assert all(body is None or "password" not in body for _, _, body in rogue.requests)
+    assert any("password" in (body or {}) for _, _, body in worker.requests)
+    assert ("GET", "/connectors?expand=info", None) not in rogue.requests
+
+
+def test_without_a_named_worker_a_member_speaks_for_all(members: list[str]) -> None:
+    with serve(FakeWorker(connectors={"orders": None})) as [url]:
+        members.append(url)
+        asked = reader(Reach())
+        statuses, configs = asked.connector_statuses(), asked.client_configs()
+    assert not isinstance(statuses, Skipped)
+    assert list(statuses) == ["orders"]
+    assert configs is None, "they hold secrets"
+
+
+def test_what_only_adds_to_an_answer_waits_for_no_member(members: list[str]) -> None:
+    with serve(FakeWorker()) as [url]:
+        members.append(url)
+        asked = reader(Reach())
+        with asked.adding():
+            assert isinstance(asked.connect(), Skipped)
+
+
+def test_the_group_is_looked_for_once_and_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    list_groups(monkeypatch, {"ours": ListedGroup("ours", "connect", "Stable")})
+    said: list[str] = []
+    asked = reader(Reach(), said.append, None)
+    assert [asked.group_id, asked.group_id] == ["ours", "ours"]
+    assert said == ["Connect group ours: the only one of the Kafka cluster (--group-id names another)"]
+
+
+def test_several_groups_leave_an_answer_as_it_is_and_are_named_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    list_groups(monkeypatch, {name: ListedGroup(name, "connect", "Stable") for name in ("east", "west")})
+    asked = reader(Reach(), group_id=None)
+    assert asked.group_id is None
+    assert [each.reason for each in asked.coverage.unread] == ["the Kafka cluster has 2 Connect groups: east, west"]
+    assert asked.coverage.gaps == ()
+
+
+def test_a_list_that_fails_makes_an_answer_incomplete(monkeypatch: pytest.MonkeyPatch) -> None:
+    list_groups(monkeypatch, Unreachable("broker 2 does not answer"))
+    asked = reader(Reach(), group_id=None)
+    assert asked.group_id is None
+    assert [(each.what, each.reason) for each in asked.coverage.gaps] == [
+        ("the Connect group", "broker 2 does not answer")
+    ]
+
+
+def test_a_group_that_was_not_found_is_looked_for_again_when_the_workers_are_asked_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    list_groups(monkeypatch, UsageError("two"))
+    found = Discovery(Reach(), print, opted_in=False)
+    for _ in range(2):
+        with pytest.raises(UsageError):
+            found.group()
+        list_groups(monkeypatch, {"ours": ListedGroup("ours", "connect", "Stable")})
+    found.look_again()
+    assert found.group() == "ours"
+
+
+def test_who_opted_in_has_members_asked_with_the_password_of_the_properties(members: list[str]) -> None:
+    reach = Reach("http://127.0.0.1:9", basic_auth_user_info="user:secret")
+    with serve(FakeWorker(password="secret")) as [url]:
+        members.append(url)
+        assert Discovery(reach, print, opted_in=True).workers("ours").reached == (url,)
