@@ -3,6 +3,7 @@
 A test that takes one of these fixtures carries `@pytest.mark.kafka`. Where Kafka's jars cannot be had it fails.
 """
 
+import fcntl
 import gc
 import itertools
 import os
@@ -50,6 +51,19 @@ def pytest_configure(config: pytest.Config) -> None:
         "untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="CI" in os.environ
     )
     settings.load_profile("untimed")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Iterator[None]:
+    """Of processes beside one another one collects first: the others find compiled what they all would compile."""
+    if not hasattr(session.config, "workerinput"):
+        return (yield)
+    with Path(session.config.workerinput["groups"]).with_suffix(".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            fcntl.flock(lock, fcntl.LOCK_SH)
+        return (yield)
 
 
 def pytest_collection_finish() -> None:
