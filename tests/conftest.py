@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 MakeSandbox = Callable[..., Sandbox]
 SHARED = pytest.StashKey[SharedSandboxes]()
 GROUPS = pytest.StashKey[Path]()
+LONG_FILES = {"under_audit", "browser"}
+"""Fixtures of files that start no Kafka and run for a minute."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -103,7 +105,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if hasattr(config, "workerinput"):
         write_groups(items, Path(config.workerinput["groups"]))
         # Long groups first, so that no process is left alone with one at the end.
-        items.sort(key=lambda item: item.get_closest_marker("kafka") is None)
+        items.sort(key=lambda item: not (item.get_closest_marker("kafka") or LONG_FILES & set(item.fixturenames)))
 
 
 def _leave_out(config: pytest.Config, items: list[pytest.Item], left_out: list[pytest.Item]) -> None:
