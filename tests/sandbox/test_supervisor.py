@@ -16,6 +16,8 @@ from eosctl.sandbox.probes import brokers_in_metadata
 from eosctl.sandbox.spec import SandboxSpec
 from eosctl.sandbox.state import ProcessState, SandboxState, SupervisorLock, read_state, write_state
 from eosctl.sandbox.supervisor import kept_state, other_options
+from tests import forks
+from tests.integration.terminal import PROGRAM
 from tests.sandbox.processes import is_alive, processes_that_name
 from tests.waiting import eventually
 
@@ -72,10 +74,8 @@ def run(tmp_path):
     """Runs `eosctl sandbox ... --directory D -o json` and gives exit code, data and stderr; takes D down at the end."""
 
     def run(action, *options, directory="kept"):
-        command = [sys.executable, "-m", "eosctl", "sandbox", action, *options, "-o", "json"]
-        ran = subprocess.run(
-            [*command, "--directory", str(tmp_path / directory)], capture_output=True, text=True, check=False
-        )
+        command = [PROGRAM, "sandbox", action, *options, "-o", "json"]
+        ran = forks.run(*command, "--directory", str(tmp_path / directory))
         answer = json.loads(ran.stdout)
         return ran.returncode, answer.get("data", answer.get("error")), ran.stderr
 
