@@ -3,6 +3,7 @@
 A test that takes one of these fixtures carries `@pytest.mark.kafka`. Where Kafka's jars cannot be had it fails.
 """
 
+import fcntl
 import gc
 import itertools
 import os
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 MakeSandbox = Callable[..., Sandbox]
 SHARED = pytest.StashKey[SharedSandboxes]()
 GROUPS = pytest.StashKey[Path]()
+LONG_FILES = {"under_audit", "browser"}
+"""Fixtures of files that start no Kafka and run for a minute."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -50,6 +53,19 @@ def pytest_configure(config: pytest.Config) -> None:
         "untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="CI" in os.environ
     )
     settings.load_profile("untimed")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Iterator[None]:
+    """Of processes beside one another one collects first: the others find compiled what they all would compile."""
+    if not hasattr(session.config, "workerinput"):
+        return (yield)
+    with Path(session.config.workerinput["groups"]).with_suffix(".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            fcntl.flock(lock, fcntl.LOCK_SH)
+        return (yield)
 
 
 def pytest_collection_finish() -> None:
@@ -89,7 +105,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if hasattr(config, "workerinput"):
         write_groups(items, Path(config.workerinput["groups"]))
         # Long groups first, so that no process is left alone with one at the end.
-        items.sort(key=lambda item: item.get_closest_marker("kafka") is None)
+        items.sort(key=lambda item: not (item.get_closest_marker("kafka") or LONG_FILES & set(item.fixturenames)))
 
 
 def _leave_out(config: pytest.Config, items: list[pytest.Item], left_out: list[pytest.Item]) -> None:

@@ -53,6 +53,14 @@ def test_a_raised_epoch_and_a_refused_old_producer_prove_it() -> None:
     assert find_unproved([proof]) == ()
 
 
+def test_a_new_producer_id_proves_it_although_its_epoch_is_lower() -> None:
+    """After the last epoch, 32,767, comes another producer ID with epoch 0, and the old one is no longer known."""
+    used_up, another = ProducerIdAndEpoch(7, 32_767), ProducerIdAndEpoch(8, 0)
+    refused = {"a-0": "INVALID_PRODUCER_ID_MAPPING"}
+    assert only(prove(fenced(description(used_up)), {"a-0": description(another)}, refused)).holds
+    assert not only(prove(fenced(description(used_up)), {"a-0": description(used_up)}, refused)).holds
+
+
 def test_a_transaction_still_under_way_disproves_it() -> None:
     proof = only(prove(fenced(), {"a-0": description(NEW, TransactionState.PREPARE_ABORT)}, {}))
     assert not proof.holds

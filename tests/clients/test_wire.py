@@ -139,6 +139,7 @@ def test_the_wrong_listener_is_suspected(sandbox, listener):
     assert "security.protocol" in caught.value.hint
 
 
+@pytest.mark.variation
 @pytest.mark.kafka
 def test_an_api_that_the_broker_is_too_old_for_names_the_versions(make_sandbox):
     sandbox = make_sandbox(kafka_version="3.6.2")

@@ -32,10 +32,11 @@ def texts(tree: ast.AST) -> Iterator[tuple[int, str]]:
         and isinstance(node.body[0], ast.Expr)
     }
     parts = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
+    left_out = docstrings | parts
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr):
             yield node.lineno, "".join(str(p.value) if isinstance(p, ast.Constant) else "<value>" for p in node.values)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and not {id(node)} & (docstrings | parts):
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in left_out:
             yield node.lineno, node.value
 
 

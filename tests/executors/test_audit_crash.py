@@ -34,7 +34,7 @@ def under_audit(request: pytest.FixtureRequest, tmp_path: Path) -> Under:
     ("under_audit", "failpoint"),
     [
         *(("sqlite", each) for each in StandInAudited.failpoints),
-        *(pytest.param("postgresql", each, marks=pytest.mark.variation) for each in StandInAudited.failpoints),
+        *(pytest.param("postgresql", each, marks=pytest.mark.long) for each in StandInAudited.failpoints),
     ],
     indirect=["under_audit"],
 )
@@ -95,6 +95,7 @@ def test_results_and_cursor_in_two_transactions_are_caught(under_audit: Under):
         audited.check()
 
 
+@pytest.mark.parametrize("under_audit", ["sqlite", pytest.param("postgresql", marks=pytest.mark.long)], indirect=True)
 def test_schedules_catch_two_transactions_too(under_audit: Under):
     """Not only where one knows where to kill."""
     with pytest.raises(AssertionError, match=r"seed \d+: (?!.*stderr)"):

@@ -96,6 +96,7 @@ def test_extras_are_pruned_and_what_is_nobodys_business_is_left(eosctl, acls, br
     }
 
 
+@pytest.mark.variation
 def test_kafkas_own_tool_makes_the_same_of_the_emitted_lines(eosctl, acls, broker, arguments, tmp_path):
     acls.set(())
     lines = eosctl("acl-plan", *arguments, "--emit", "kafka-acls")

@@ -78,6 +78,7 @@ def test_a_leader_with_exactly_once_off(kafka_version: str, eosctl: Eosctl, tmp_
     assert {each["topic"] for each in audited.places["plain-leader-write"]} == {"connect-configs"}
 
 
+@pytest.mark.variation
 def test_a_brokers_log_directory_tells_the_same_as_the_broker(
     kafka_version: str, eosctl: Eosctl, tmp_path: Path, make_sandbox: Any
 ) -> None:

@@ -236,6 +236,7 @@ def test_settings_of_brokers_and_workers_are_found_as_they_are(make_sandbox, eos
     eventually(lambda: doctor() == set(), "nothing is left", deadline_s=60)
 
 
+@pytest.mark.variation
 @pytest.mark.proves("EOS130", "EOS131", "EOS132")
 def test_missing_acls_are_found_until_the_printed_ones_are_granted(
     connect_sandbox: Sandbox, eosctl, fresh_name, tmp_path: Path

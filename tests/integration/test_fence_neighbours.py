@@ -16,7 +16,7 @@ from tests.integration.coordinators import describe
 from tests.integration.file_connectors import FileConnectors, wait_for
 from tests.integration.moves import Home
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.variation]
 
 SHARED = "a-b-c-0"
 NEIGHBOUR = {

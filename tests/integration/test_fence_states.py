@@ -60,6 +60,7 @@ def test_an_exhausted_epoch_gives_way_to_a_new_producer_id(
     assert result["proof"]["old_producer"] == "INVALID_PRODUCER_ID_MAPPING"
 
 
+@pytest.mark.variation
 def test_an_open_transaction_of_the_last_epoch_is_aborted_and_its_producer_refused(
     broker: Sandbox, eosctl: Eosctl, fence: Callable[..., dict[str, Any]], fresh_name: FreshName, topic: str
 ) -> None:

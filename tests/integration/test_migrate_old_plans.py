@@ -57,6 +57,7 @@ class TestPlansThatWereMadeBefore:
         ground.put(ground.target, b'["stopped",{"f":1}]', b'{"p":7}')
         refused(ground.apply(plan), 8, "changed since the plan was made")
 
+    @pytest.mark.variation
     def test_it_is_another_cluster(self, plan: Path, make_sandbox: MakeSandbox, eosctl: Eosctl):
         refused(
             eosctl("apply", plan, "-b", make_sandbox().bootstrap_servers, "--yes"), 8, "the plan is for source cluster"

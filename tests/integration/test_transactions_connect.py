@@ -23,6 +23,7 @@ HEALTH_ENDPOINT = KafkaVersion(3, 9)
 CONFIG_TOPIC = "connect-configs"
 
 
+@pytest.mark.variation
 def test_a_worker_that_a_hanging_transaction_stops_starts_after_the_abort(
     make_sandbox: Callable[..., Sandbox],
     kafka_version: str,

@@ -225,6 +225,7 @@ def test_watching_draws_and_answers_with_the_last_look(stage: Stage, eosctl: Eos
     assert ran.stdout.count("partitions blocked") == 1
 
 
+@pytest.mark.variation
 def test_what_its_coordinator_is_ending_is_waited_for(stage: Stage, eosctl: Eosctl):
     for name in ("ends-in-commit", "ends-in-abort"):
         assert coordinator_of(stage.servers, name) in {1, 2}

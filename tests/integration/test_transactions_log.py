@@ -89,6 +89,7 @@ def _hold_against_kafka(sandbox: Sandbox) -> None:
     assert count >= 20
 
 
+@pytest.mark.variation
 def test_history_tells_what_happened_by_each_record(make_sandbox: Callable[..., Sandbox], eosctl: Eosctl) -> None:
     servers = make_sandbox(features={"transaction.version": "0"}).bootstrap_servers
     mixed_load(servers)

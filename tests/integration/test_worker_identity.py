@@ -16,7 +16,7 @@ from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
 from tests.integration.rest_extension import ASKING, among_kafka_s_jars, java_option
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.variation]
 
 CANARY = "ge:heim@es"
 BASIC = f"basic.auth.user.info=tool:{CANARY}"
@@ -115,7 +115,6 @@ def test_a_connector_is_made_and_stopped_with_both(guarded, tmp_path):
         rest.get("/connectors")
 
 
-@pytest.mark.variation
 def test_doctor_finds_nothing_in_a_healthy_cluster_that_wants_both(eosctl, guarded, tmp_path):
     """And it looked: by the address that the worker does not advertise, the group has a member that was not named."""
     file = tmp_path / "client.properties"

@@ -54,10 +54,10 @@ def rich_report() -> AuditReport:
 
 
 @cache
-def large_report(connectors: int = 500, findings_count: int = 5000) -> AuditReport:
+def large_report(connectors: int = 500, findings_count: int = 5000, days: int = 8) -> AuditReport:
     """Five hundred connectors and thousands of findings."""
     names = tuple(f"connector-{number:03d}" for number in range(connectors - len(HOSTILE_NAMES))) + HOSTILE_NAMES
-    report = build_report(names, days=8, restarts_a_day=3, seed=98)
+    report = build_report(names, days=days, restarts_a_day=3, seed=98)
     many = tuple(
         Finding(
             kind=(audit.OFFSET_SET_BACK, audit.DATA_WITHOUT_OFFSETS, audit.START_WITHOUT_FENCING)[number % 3],

@@ -1,8 +1,10 @@
-"""What is shown of a log when a process fails, and how it is paused."""
+"""What is shown of a log when a process fails, how it is paused, and that it dies with its parent."""
 
+import subprocess
 import sys
 
 from eosctl.sandbox.process import Process, Spawner
+from tests.sandbox.processes import is_alive
 from tests.waiting import eventually
 
 
@@ -48,3 +50,24 @@ def test_a_paused_process_stands_still_at_once_and_goes_on_when_resumed(tmp_path
     finally:
         jvm.kill()
         spawner.close()
+
+
+PARENT = """
+import sys, threading
+from pathlib import Path
+from eosctl.sandbox.process import Process, Spawner
+sleeper = Process("sleeper", ["/bin/sleep", "600"], Path(sys.argv[1]), Spawner())
+starter = threading.Thread(target=sleeper.start)
+starter.start(); starter.join()
+print(sleeper.pid, flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_process_dies_with_a_killed_parent_but_not_with_the_thread_that_started_it(tmp_path):
+    command = [sys.executable, "-c", PARENT, str(tmp_path / "log")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
+        pid = int(parent.stdout.readline())
+        assert is_alive(pid)
+        parent.kill()
+    eventually(lambda: not is_alive(pid))

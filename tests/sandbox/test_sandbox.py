@@ -165,6 +165,7 @@ def test_client_properties_of_nobody_are_a_usage_error(sandbox):
         sandbox.client_properties("nobody")
 
 
+@pytest.mark.variation
 def test_three_brokers_go_on_when_one_is_killed_and_take_it_back(cluster3, fresh_name):
     ports = [int(server.rpartition(":")[2]) for server in cluster3.bootstrap_servers.split(",")]
     assert [brokers_in_metadata(port) for port in ports] == [{1, 2, 3}] * 3
@@ -186,6 +187,7 @@ def own(tmp_path_factory):
         yield started
 
 
+@pytest.mark.variation
 def test_a_paused_broker_is_silent_and_answers_again_when_resumed(own):
     port = int(own.bootstrap_servers.rpartition(":")[2])
     own.pause_broker(1)
@@ -194,6 +196,7 @@ def test_a_paused_broker_is_silent_and_answers_again_when_resumed(own):
     eventually(lambda: brokers_in_metadata(port) == {1})
 
 
+@pytest.mark.variation
 def test_a_broker_that_is_stopped_comes_back_on_its_port_with_its_data_and_other_settings(own):
     before = own.bootstrap_servers
     create_topic(own, "kept")
@@ -284,6 +287,7 @@ def test_a_named_directory_keeps_the_data_for_the_next_start_but_not_for_one_wit
         Sandbox(replace(spec, brokers=3)).start()
 
 
+@pytest.mark.variation
 def test_two_sandboxes_side_by_side_are_strangers(sandbox, own, fresh_name):
     topic = fresh_name("only-there")
     create_topic(own, topic)
@@ -291,6 +295,7 @@ def test_two_sandboxes_side_by_side_are_strangers(sandbox, own, fresh_name):
     assert own.cluster_id != sandbox.cluster_id
 
 
+@pytest.mark.variation
 def test_a_temporary_directory_is_gone_after_the_stop(make_sandbox):
     started = make_sandbox()
     pid, directory = started.broker_pid(1), started.directory
@@ -340,6 +345,7 @@ sys.stdin.read()
 """
 
 
+@pytest.mark.variation
 def test_processes_die_with_a_killed_parent_but_not_with_the_thread_that_started_them(monkeypatch, tmp_path):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", None)
@@ -352,6 +358,7 @@ def test_processes_die_with_a_killed_parent_but_not_with_the_thread_that_started
     eventually(lambda: not any(map(is_alive, pids)))
 
 
+@pytest.mark.variation
 def test_storage_can_be_formatted_with_older_features(own):
     tool = [*java_with(own.jars), "org.apache.kafka.tools.FeatureCommand"]
     ran = subprocess.run(

@@ -16,6 +16,8 @@ from eosctl.sandbox.probes import brokers_in_metadata
 from eosctl.sandbox.spec import SandboxSpec
 from eosctl.sandbox.state import ProcessState, SandboxState, SupervisorLock, read_state, write_state
 from eosctl.sandbox.supervisor import kept_state, other_options
+from tests import forks
+from tests.integration.terminal import PROGRAM
 from tests.sandbox.processes import is_alive, processes_that_name
 from tests.waiting import eventually
 
@@ -72,10 +74,8 @@ def run(tmp_path):
     """Runs `eosctl sandbox ... --directory D -o json` and gives exit code, data and stderr; takes D down at the end."""
 
     def run(action, *options, directory="kept"):
-        command = [sys.executable, "-m", "eosctl", "sandbox", action, *options, "-o", "json"]
-        ran = subprocess.run(
-            [*command, "--directory", str(tmp_path / directory)], capture_output=True, text=True, check=False
-        )
+        command = [PROGRAM, "sandbox", action, *options, "-o", "json"]
+        ran = forks.run(*command, "--directory", str(tmp_path / directory))
         answer = json.loads(ran.stdout)
         return ran.returncode, answer.get("data", answer.get("error")), ran.stderr
 
@@ -151,23 +151,18 @@ def test_a_start_that_fails_says_why_in_the_terminal(run):
 
 
 @pytest.mark.kafka
-def test_a_killed_broker_is_told_by_status(run):
-    run("up", "--workers", "0")
-    _, status, _ = run("status")
-    os.kill(status["processes"][0]["pid"], signal.SIGKILL)
-    eventually(lambda: run("status")[0] == 1)
-    assert run("status")[1]["processes"][0]["ready"] is False
-    code, again, _ = run("up", "--workers", "0")
-    assert (code, again["silent"]) == (1, ["broker-1"])
-
-
-@pytest.mark.kafka
-def test_in_the_foreground_it_lives_until_it_is_interrupted(tmp_path):
+def test_in_the_foreground_it_lives_until_it_is_interrupted_and_status_tells_of_a_killed_broker(run, tmp_path):
     command = [sys.executable, "-m", "eosctl", "sandbox", "up", "--foreground", "--workers", "0", "-o", "json"]
     command += ["--directory", str(tmp_path / "here")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, bufsize=0) as running:
         answer = b"".join(iter(running.stdout.readline, b"}\n"))
         state = read_state(tmp_path / "here")
+        assert [process["ready"] for process in run("status", directory="here")[1]["processes"]] == [True]
+        os.kill(state.processes[0].pid, signal.SIGKILL)
+        eventually(lambda: run("status", directory="here")[0] == 1)
+        assert run("status", directory="here")[1]["processes"][0]["ready"] is False
+        code, again, _ = run("up", "--workers", "0", directory="here")
+        assert (code, again["silent"]) == (1, ["broker-1"])
         running.send_signal(signal.SIGINT)
         assert running.communicate(timeout=60)[0] == b""
     assert running.returncode == 0

@@ -35,7 +35,7 @@ pytestmark = [pytest.mark.kafka, pytest.mark.timeout(900)]
 QUICK_CLEANER = {"log.cleaner.backoff.ms": "100", "log.initial.task.delay.ms": "0"}
 USER = "tool"
 READING = [("READ", "TOPIC", "audited*"), ("DESCRIBE", "TOPIC", "audited*")]
-FEW, MANY = 4, 60
+MANY = 60
 SMALL, NONE_SMALL = 1 << 24, 0
 
 
@@ -108,9 +108,8 @@ def check(bench: Bench, access: ExecutorAccess, places: list[float], small: int)
     assert sorted(seen) == sorted(plan.ranges)
 
 
-@settings(max_examples=FEW, **PATIENT)
-@given(CUTS, st.sampled_from([SMALL, NONE_SMALL]))
-def test_any_split_on_spark_gives_the_report_of_the_local_engine(bench, access, places, small):
+@pytest.mark.parametrize(("places", "small"), [([0.2, 0.5, 0.9], SMALL), ([0.4], NONE_SMALL)])
+def test_a_split_on_spark_gives_the_report_of_the_local_engine(bench, access, places, small):
     check(bench, access, places, small)
 
 
