@@ -111,13 +111,16 @@ def test_the_page_leads_to_enabled_and_back_without_losing_a_record(
 
 
 def started(cluster: Cluster, page: Howto, directory: Path) -> Lines:
-    """The workers, disabled, with the ACLs that they need for that, and connector `orders`."""
+    """The workers, disabled, with the ACLs that they need for that, and connector `orders`.
+
+    None of them starts while it is granted them: the broker might create a topic in the place of the worker.
+    """
     cluster.start(1, "disabled", until_ready=False)
+    cluster.sandbox.stop_worker(1)
     source = {"connector.class": "FileStreamSource", "file": str(directory / "orders.txt"), "topic": "orders"}
     (directory / "orders.json").write_text(json.dumps({"name": "orders", "config": source}))
     page.type(f"{PLAN_ACLS} disabled --connector-config orders.json --plan-file first.plan")
     page.type("eosctl apply first.plan -b broker:9092 --yes")
-    cluster.sandbox.stop_worker(1)
     for number in (1, 2):
         cluster.start(number, "disabled")
     orders = Lines(cluster.home, "orders", directory)
