@@ -4,11 +4,9 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from eosctl.analysis.catalogue import workers as kinds
-from eosctl.analysis.rules.client_configs import connector_config
 from eosctl.model.client_configs import server_set
-from eosctl.model.client_roles import class_name
 from eosctl.model.config_topic import RecordKind
-from eosctl.model.evidence import SOURCE_SUPPORT, Evidence, WorkerEvidence, declared_support
+from eosctl.model.evidence import SOURCE_SUPPORT, Evidence, declared_support
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.report import Finding, Severity
 from eosctl.model.rules import Rule
@@ -156,36 +154,6 @@ def _differing(key: str, values: Mapping[str, str | None]) -> Finding:
     return kinds.DIFFER.finding(key, message, {"values": dict(values)}, severity=Severity.WARNING)
 
 
-def _plugins(evidence: Evidence) -> Iterator[Finding | Skipped]:
-    yield from (each.plugins for each in evidence.answering if isinstance(each.plugins, Skipped))
-    known = {each.url: each for each in evidence.answering if not isinstance(each.plugins, Skipped)}
-    used = _classes_in_use(evidence)
-    for plugin in sorted({name for each in known.values() for name in _versions(each)}):
-        found = {url: _versions(each).get(plugin) for url, each in known.items()}
-        there = {version for version in found.values() if version is not None}
-        missing = [url for url, version in found.items() if version is None]
-        if missing or len(there) > 1:
-            what = f"is missing on {', '.join(missing)}" if missing else f"has versions {', '.join(sorted(there))}"
-            is_used = used is None or class_name(plugin) in used
-            user = "" if is_used else ", and no connector uses it"
-            yield kinds.PLUGINS.finding(
-                plugin, f"the plugin {what}{user}", {"versions": found}, severity=None if is_used else Severity.INFO
-            )
-
-
-def _classes_in_use(evidence: Evidence) -> frozenset[str] | None:
-    """The classes of all connectors, sinks among them; None where that is not known."""
-    if isinstance(evidence.inspection, Skipped):
-        return None
-    return frozenset(connector_config(evidence, name).class_name for name in evidence.inspection.state.connectors)
-
-
-def _versions(worker: WorkerEvidence) -> Mapping[str, str]:
-    """Of Kafka's own connectors the version is that of the worker, of which another rule speaks."""
-    plugins = {} if isinstance(worker.plugins, Skipped) else worker.plugins
-    return {name: "" if name.startswith("org.apache.kafka.") else version for name, version in plugins.items()}
-
-
 RULES: Final = (
     Rule(
         kinds.SILENT,
@@ -237,11 +205,5 @@ RULES: Final = (
         "Do all workers' files name the same group, topics, brokers and protocol?",
         needs=("worker_files",),
         check=_differ,
-    ),
-    Rule(
-        kinds.PLUGINS,
-        "Has every worker the same connector plugins in the same versions?",
-        needs=("workers",),
-        check=_plugins,
     ),
 )
