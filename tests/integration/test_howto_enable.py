@@ -21,6 +21,7 @@ from eosctl.sources.kafka_topics import topic_facts
 from tests.integration.moves import STOPPABLE, Home, Lines
 from tests.integration.pages import Howto, shell
 from tests.integration.producers import transactional_producer
+from tests.waiting import eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.variation, pytest.mark.timeout(900)]
 
@@ -134,11 +135,10 @@ def the_way_back(cluster: Cluster, page: Howto, orders: Lines) -> None:
     """An offset that was never committed is in the workers' topic: without the page's step 3 its lines are skipped."""
     page.follow("curl -X PUT")
     stops = cluster.home.version >= STOPPABLE
+    stop, look = page.line("curl -X PUT"), page.line("curl http://worker:8083/connectors/orders/status")
     if stops:
-        page.follow("curl -X PUT")
-        page.type("curl http://worker:8083/connectors/orders/status", shows='"tasks":[]')
+        eventually(lambda: is_stopped(page, stop, look), "no task is shown", deadline_s=120)
     else:
-        page.line("curl -X PUT")
         cluster.home.delete("orders")
     orders.write(50)
     plant_aborted_offset(cluster, orders.path)
@@ -157,6 +157,16 @@ def the_way_back(cluster: Cluster, page: Howto, orders: Lines) -> None:
     else:
         page.line("curl -X PUT")
         cluster.home.create("orders", orders.config(cluster.home))
+
+
+def is_stopped(page: Howto, stop: str, look: str) -> bool:
+    """Whether no task is shown within 5 s of the stop."""
+    page.type(stop)
+    try:
+        eventually(lambda: '"tasks":[]' in page.type(look), deadline_s=5)
+    except AssertionError:
+        return False
+    return True
 
 
 def plant_aborted_offset(cluster: Cluster, file: Path) -> None:
