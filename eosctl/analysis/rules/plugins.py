@@ -1,7 +1,7 @@
 """Rules about the connector plugins of the workers.
 
 1. A worker of 4.1 or newer loads several versions of a class side by side (KIP-891). A connector runs in the version
-   that `connector.plugin.version` asks for, else in the newest; older workers do not know the setting.
+   that `connector.plugin.version` asks for, or in the newest; older workers do not know the setting.
 2. A version without brackets is asked for exactly (PluginUtils.connectorVersionRequirement). Which one a range of
    versions chooses is not worked out: all versions have to be the same then.
 """
