@@ -22,6 +22,8 @@ SAME_IN_ALL: Final = (
 )
 DEFAULTS: Final = {PROTOCOL: "sessioned"}
 SERVERS: Final = "bootstrap.servers"
+STANDALONE_OFFSETS: Final = "offset.storage.file.filename"
+"""Where a standalone worker keeps its offsets; it does not start without."""
 
 
 def _silent(evidence: Evidence) -> Iterator[Finding]:
@@ -77,13 +79,15 @@ def probes(evidence: Evidence) -> tuple[tuple[str, ...], tuple[str, ...], dict[s
 
 
 def _contradiction(evidence: Evidence) -> Iterator[Finding | Skipped]:
+    """Not of standalone workers: they let connectors require exactly-once (only DistributedHerder asks)."""
     enabled, others, unknown = probes(evidence)
     files = {} if isinstance(evidence.worker_files, Skipped) else evidence.worker_files
     for name, properties in files.items():
         declared = declared_support(properties)
         urls = {name}.intersection((*enabled, *others)) or {*enabled, *others}
         agreeing = urls.intersection(enabled) if declared is SourceSupport.ENABLED else urls.difference(enabled)
-        if declared is None or not urls or agreeing:
+        standalone = STANDALONE_OFFSETS in properties and "group.id" not in properties
+        if declared is None or not urls or agreeing or standalone:
             continue
         if name not in urls and (unknown or evidence.silent):
             yield from _not_known({**unknown, **evidence.silent})  # it may be the file of one of these
