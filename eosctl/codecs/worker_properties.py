@@ -12,7 +12,7 @@ _KEPT: Final = re.compile(
     r"group\.id|(?:config|offset|status)\.storage\.topic|bootstrap\.servers|connect\.protocol|clusters"
     r"|(?:.+->.+\.|.+\.)?exactly\.once\.source\.support|exactly\.once\.source\.enabled|offset\.flush\.interval\.ms"
     r"|(?:admin\.)?retry\.backoff(?:\.max)?\.ms|dedicated\.mode\.enable\.internal\.rest"
-    r"|listeners|rest\.advertised\.(?:host\.name|port|listener)"
+    r"|offset\.storage\.file\.filename|listeners|rest\.advertised\.(?:host\.name|port|listener)"
     r"|connector\.client\.config\.override\.(?:policy|allowlist)"
     r"|inter\.worker\.(?:signature\.algorithm|verification\.algorithms)"
 )

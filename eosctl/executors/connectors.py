@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import inf
 from typing import Final
 
 from eosctl.clients.access import ClusterAccess
@@ -22,6 +23,8 @@ from eosctl.model.sides import Side
 from eosctl.model.versions import INITIAL_STATE, STOPPED_STATE, KafkaVersion
 
 POLL_S: Final = 0.2
+AGAIN_S: Final = 5.0
+"""How long a STOPPED connector may keep tasks before it is stopped again: longer than members take to rebalance."""
 ANSWER_S: Final = 20.0
 
 Access = Callable[[Side], ClusterAccess]
@@ -46,14 +49,24 @@ class ResumeChecks:
 
 
 def stop_connector(step: StopConnector, _: Recheck, *, access: ClusterAccess) -> str:
-    """PUT stop, then wait until it is STOPPED and no task is left; nothing where it does not exist."""
+    """PUT stop, then wait until it is STOPPED and no task is left; nothing where it does not exist.
+
+    A task can come back after a stop, and stay: one that was still starting when the worker gave up waiting for its end
+    (task.shutdown.graceful.timeout.ms) writes RUNNING when it has started (WorkerTask.doStart), and ends at once. The
+    leader removes such a status at the end of a rebalance (DistributedHerder.updateDeletedTaskStatus). Each stop begins
+    one, for it writes a commit of no tasks; so it is sent again.
+    """
 
     def stop(rest: RestClient) -> str:
         require_version(rest, STOPPED_STATE, by_hand(step.connector))
         if config_of(rest, step.connector) is None:
             return f"connector {step.connector} does not exist: there is nothing to stop"
-        rest.request("PUT", f"{connector_path(step.connector)}/stop")
-        await_state(rest, step.connector, is_stopped, "to be STOPPED without tasks", access.timeout_s)
+        began, tasks_left = time.monotonic(), True
+        while tasks_left:
+            rest.request("PUT", f"{connector_path(step.connector)}/stop")
+            is_over = partial(is_stopped, again_at=time.monotonic() + AGAIN_S)
+            what = "to be STOPPED without tasks"
+            tasks_left = bool(await_state(rest, step.connector, is_over, what, access.timeout_s, began))
         return f"connector {step.connector} is STOPPED and has no tasks"
 
     return access.ask_worker(stop)
@@ -172,9 +185,9 @@ def _status(rest: RestClient, connector: str) -> tuple[str, Tasks]:
         return text_of(status["connector"]["state"]), tuple(tasks)
 
 
-def is_stopped(_: str, state: str, tasks: Tasks) -> bool:
-    """Whether it is STOPPED and has no task."""
-    return state == "STOPPED" and not tasks
+def is_stopped(_: str, state: str, tasks: Tasks, *, again_at: float = inf) -> bool:
+    """Whether it is STOPPED and has no task, or is to be stopped again from `again_at` on (time.monotonic)."""
+    return state == "STOPPED" and (not tasks or time.monotonic() > again_at)
 
 
 def is_running(connector: str, state: str, tasks: Tasks, *, is_restarted: IsRestarted) -> bool:
@@ -187,17 +200,26 @@ def is_running(connector: str, state: str, tasks: Tasks, *, is_restarted: IsRest
 
 
 def await_state(
-    rest: RestClient, connector: str, wanted: Callable[[str, str, Tasks], bool], what: str, timeout_s: float
+    rest: RestClient,
+    connector: str,
+    wanted: Callable[[str, str, Tasks], bool],
+    what: str,
+    timeout_s: float,
+    began: float | None = None,
 ) -> Tasks:
-    """The connector's tasks as soon as its state is `wanted`; TimedOut names what it was last."""
-    deadline = time.monotonic() + timeout_s
+    """The connector's tasks as soon as its state is `wanted`; TimedOut names what it was last.
+
+    began is when the time that it has began (time.monotonic), where that is not now.
+    """
+    deadline = (time.monotonic() if began is None else began) + timeout_s
     while True:
         state, tasks = _status(rest, connector)
         if wanted(connector, state, tasks):
             return tasks
         if time.monotonic() > deadline:
             raise TimedOut(
-                f"waited {timeout_s:g} s for connector {connector} {what}; it is {state} with {len(tasks)} tasks",
+                f"waited {timeout_s:g} s for connector {connector} {what}; it is {state} with "
+                f"{counted(len(tasks), 'task')}",
                 hint="a longer --timeout helps where tasks take long to end",
             )
         time.sleep(POLL_S)

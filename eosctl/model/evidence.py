@@ -38,7 +38,7 @@ class WorkerEvidence:
 
     enabled is the answer of the validate probe: whether this very worker has exactly.once.source.support=enabled; the
     probe does not distinguish preparing from disabled. connectors are the names that this worker knows; plugins the
-    classes of its connector plugins with the version that each names.
+    classes of its connector plugins with the versions of each, the newest last.
     """
 
     url: str
@@ -46,7 +46,7 @@ class WorkerEvidence:
     kafka_cluster_id: str
     enabled: bool | Skipped = NOT_READ
     connectors: frozenset[str] | Skipped = NOT_READ
-    plugins: Mapping[str, str] | Skipped = NOT_READ
+    plugins: Mapping[str, tuple[str, ...]] | Skipped = NOT_READ
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from typing import Final, assert_never
 
 from eosctl.model.acls import AclBinding
 from eosctl.model.connector_steps import ConnectorConfigIs
+from eosctl.model.connectors import connector_path
 from eosctl.model.counts import counted
 from eosctl.model.names import TopicPartition
 from eosctl.model.plan import (
@@ -34,7 +35,7 @@ from eosctl.model.plan import (
     TransactionHangs,
     WriteOffsets,
 )
-from eosctl.model.plan_facts import PlanFacts, TopicNow
+from eosctl.model.plan_facts import ConnectorFacts, PlanFacts, TopicNow
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import TopicFacts
 
@@ -42,6 +43,11 @@ IN_USE_HINT: Final = (
     "fencing would put that task out, and each start of one connector the other: give one of them another name; stop "
     "that connector first, or make the plan with --force and restart its tasks afterwards; a group of which nothing is "
     "known has to be described first (Describe on it, or on the cluster if there is no such group)"
+)
+
+
+STOP_HINT: Final = (
+    "stop it first (--stop with --connect-url does that); PAUSED is not enough, its tasks keep their place"
 )
 
 
@@ -91,6 +97,8 @@ def cure(preconditions: Iterable[Precondition], facts: PlanFacts) -> str:
             return f"wait until it ends, or end it if it hangs (`{look}` shows how); then run the plan again"
         if isinstance(each, NoLiveOwner):
             return IN_USE_HINT
+        if isinstance(each, ConnectorStopped) and _keeps_tasks(facts.connectors[each.side, each.connector]):
+            return f"{how_to_stop(each, facts)}; then run the plan again"
     return "make the plan again: it is made for what was there then"
 
 
@@ -144,6 +152,21 @@ def _config(wanted: ConnectorConfigIs, facts: PlanFacts) -> str | None:
     if now is None or now == wanted.digest:
         return None
     return f"connector {wanted.connector} exists with another config than that of the plan"
+
+
+def how_to_stop(wanted: ConnectorStopped, facts: PlanFacts) -> str:
+    """What to do about a connector that is not stopped, or that shows tasks although it is."""
+    if not _keeps_tasks(facts.connectors[wanted.side, wanted.connector]):
+        return STOP_HINT
+    path = connector_path(wanted.connector)
+    return (
+        f"stop it again (PUT {path}/stop, or --stop with --connect-url): a task that was still starting wrote its "
+        "status after the stop, and the workers remove that when they rebalance, as each stop has them do"
+    )
+
+
+def _keeps_tasks(now: ConnectorFacts | Skipped) -> bool:
+    return isinstance(now, ConnectorFacts) and now.state == "STOPPED" and now.tasks > 0
 
 
 def _compact(wanted: TopicIsCompact, now: TopicNow | None) -> str | None:

@@ -50,5 +50,8 @@ INITIAL_STATE: Final = KafkaVersion(3, 7)
 COMMIT_NEEDS_CONFIG: Final = (KafkaVersion(3, 7, 1), KafkaVersion(3, 8))
 """KAFKA-16838: a task commit for a connector whose config is unknown is ignored."""
 
+SEVERAL_PLUGIN_VERSIONS: Final = KafkaVersion(4, 1)
+"""KIP-891: a worker loads several versions of a plugin, and a connector can ask for one."""
+
 NEWEST: Final = KafkaVersion(4, 3, 1)
 """The newest release that eosctl is tested against: whose behaviour is assumed where no worker reports its version."""

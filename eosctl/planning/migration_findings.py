@@ -9,15 +9,13 @@ from eosctl.model.migration import MigrationFacts, MigrationRequest, Move
 from eosctl.model.offsets import MalformedKey
 from eosctl.model.plan import ConnectorStopped, NoLiveOwner
 from eosctl.model.plan_facts import ConnectorFacts, PlanFacts
-from eosctl.model.preconditions import IN_USE_HINT, not_compact, violation
+from eosctl.model.preconditions import IN_USE_HINT, how_to_stop, not_compact, violation
 from eosctl.model.report import Finding, Severity
 from eosctl.model.sides import Side
 from eosctl.model.skipped import Skipped
 from eosctl.planning.answered_offsets import contradictions
 from eosctl.planning.merge import Merged
 from eosctl.planning.producing_elsewhere import find_clusters
-
-STOP_HINT = "stop it first (--stop with --connect-url does that); PAUSED is not enough, its tasks keep their place"
 
 
 def find_all(
@@ -107,7 +105,7 @@ def objections(
             facts.connectors[precondition.side, precondition.connector], Skipped
         )
         if reason is not None and not will_stop:
-            yield reason, STOP_HINT
+            yield reason, how_to_stop(precondition, plan_facts)
     for topic in dict.fromkeys(move.target_topic for move in request.moves):
         now = facts.topics[Side.TARGET, topic]
         reason = None if now is None else not_compact(now.facts)

@@ -42,13 +42,12 @@ from eosctl.model.plan import (
 )
 from eosctl.model.plan_facts import ConnectorFacts, PlanFacts
 from eosctl.model.planned import Planned
-from eosctl.model.preconditions import IN_USE_HINT, not_compact, violation
+from eosctl.model.preconditions import IN_USE_HINT, how_to_stop, not_compact, violation
 from eosctl.model.report import Finding, Severity
 from eosctl.model.sides import Side
 from eosctl.planning.created_connectors import PARTITIONS, NewConnector, creating_steps, objections_to
 from eosctl.planning.live_owners import unused_ids
 from eosctl.planning.merge import after_writing, text
-from eosctl.planning.migration_findings import STOP_HINT
 from eosctl.planning.producing_elsewhere import find_clusters
 from eosctl.planning.source_positions import find_positions, unknown_source
 
@@ -165,9 +164,9 @@ class _Planner:
 
     def objections(self) -> Iterator[tuple[str, str]]:
         """Why nothing may be written, each with what to do."""
-        reason = violation(self._stopped, PlanFacts(connectors=self._facts.connectors))
+        reason = self._not_stopped()
         if reason is not None and not (self._request.stop and isinstance(self._now, ConnectorFacts)):
-            yield reason, STOP_HINT
+            yield reason, how_to_stop(self._stopped, PlanFacts(connectors=self._facts.connectors))
         if self._request.new is not None:
             yield from objections_to(self._request.new, self._facts, self._entries, self._wanted)
         for unused in self._unused:
@@ -190,6 +189,9 @@ class _Planner:
     def _stopped(self) -> ConnectorStopped:
         return ConnectorStopped(Side.SOURCE, self._request.connector)
 
+    def _not_stopped(self) -> str | None:
+        return violation(self._stopped, PlanFacts(connectors=self._facts.connectors))
+
     @property
     def _now(self) -> object:
         return self._facts.connectors[Side.SOURCE, self._request.connector]
@@ -201,8 +203,8 @@ class _Planner:
     def steps(self) -> Iterator[PlannedStep]:
         """Stop or create, fence, write each store, resume."""
         connector = self._request.connector
-        running = isinstance(self._now, ConnectorFacts) and self._now.state not in {None, "STOPPED"}
-        if (self._request.stop and running) or self._request.just_stopped:
+        exists = isinstance(self._now, ConnectorFacts) and self._now.state is not None
+        if (self._request.stop and exists and self._not_stopped() is not None) or self._request.just_stopped:
             yield PlannedStep(StopConnector(Side.SOURCE, connector), (self._cluster,))
         if self._request.new is not None:
             yield from creating_steps(

@@ -56,12 +56,15 @@ def _connector_names(url: str, timeout_s: float) -> frozenset[str]:
         return frozenset(texts_of(body))
 
 
-def _plugins(url: str, timeout_s: float) -> Mapping[str, str]:
-    """Connector classes with the versions that they name."""
+def _plugins(url: str, timeout_s: float) -> Mapping[str, tuple[str, ...]]:
+    """Connector classes with the versions of each; a worker names the newest last (PluginDesc.compareTo)."""
     with RestClient(url, timeout_s) as rest:
         body = rest.get("/connector-plugins")
+    found: dict[str, tuple[str, ...]] = {}
     with decoding(f"{url}/connector-plugins answered no list of plugins"):
-        return {text_of(each["class"]): str(each.get("version")) for each in map(object_of, list_of(body))}
+        for each in map(object_of, list_of(body)):
+            found[text_of(each["class"])] = (*found.get(text_of(each["class"]), ()), str(each.get("version")))
+    return found
 
 
 def read_preflight(urls: Sequence[str], timeout_s: float) -> Mapping[str, tuple[str, ...] | Skipped]:

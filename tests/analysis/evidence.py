@@ -27,7 +27,7 @@ BROKER = {
     "transaction.state.log.num.partitions": "50",
 }
 FILE = {"group.id": "g", "exactly.once.source.support": "enabled", "config.storage.topic": "connect-configs"}
-PLUGINS = {"org.example.Source": "1"}
+PLUGINS = {"org.example.Source": ("1",)}
 COMPACT = {"cleanup.policy": "compact", "min.insync.replicas": "2"}
 
 

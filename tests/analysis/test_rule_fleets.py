@@ -94,8 +94,11 @@ def mirror(*members: str, internal_rest: bool) -> Evidence:
 
 
 def standalone() -> Evidence:
-    """One worker without group, internal topics and exactly-once: only what REST answers is known."""
-    alone = worker(A, enabled=False, connectors=("s",))
+    """One worker without group, internal topics and exactly-once: only what REST answers is known.
+
+    It lets connectors require exactly-once, as enabled workers do: only DistributedHerder refuses that.
+    """
+    alone = worker(A, enabled=True, connectors=("s",))
     known = Evidence(as_of=HEALTHY.as_of, workers={A: alone}, statuses=status("s", "sink", "a:8083"), preflight={})
     return replace(known, worker_files={A: {"offset.storage.file.filename": "/offsets"}}, group=NO_BROKERS)
 

@@ -22,7 +22,7 @@ SAME = {"bootstrap.servers": "there:9093,there:9092"}
 
 @pytest.mark.parametrize(("used", "severity"), [("org.example.Source", Severity.WARNING), ("other", Severity.INFO)])
 def test_a_plugin_that_differs_counts_where_a_connector_uses_it(used: str, severity: Severity) -> None:
-    other = {"org.example.Source": "2"}
+    other = {"org.example.Source": ("2",)}
     differing = but(
         workers={A: worker(A), B: worker(B, plugins=other)}, inspection=inspection(**{"connector.class": used})
     )
@@ -37,8 +37,38 @@ def test_a_plugin_that_differs_counts_where_nobody_knows_which_are_used() -> Non
 
 def test_kafka_s_own_plugins_have_the_version_of_their_worker() -> None:
     mirror = "org.apache.kafka.connect.mirror.MirrorSourceConnector"
-    mixed = {A: worker(A, plugins={mirror: "4.3.1"}), B: worker(B, "3.9.2", plugins={mirror: "3.9.2"})}
+    mixed = {A: worker(A, plugins={mirror: ("4.3.1",)}), B: worker(B, "3.9.2", plugins={mirror: ("3.9.2",)})}
     assert answer("EOS019", but(workers=mixed)).findings == ()
+
+
+@pytest.mark.parametrize(
+    ("asked", "first", "second", "told"),
+    [
+        ("", ("1", "2"), ("1", "2"), ""),
+        ("", ("1", "2"), ("2",), ""),
+        ("latest", ("1", "2"), ("1",), "the plugin has versions 1, 2"),
+        ("1.0", ("1", "2"), ("1", "2"), ""),
+        ("1", ("1", "2"), ("1",), ""),
+        ("[1]", ("1", "2"), ("2",), "the plugin in version [1], which x asks for, is missing on http://b:8083"),
+        ("3", ("1",), ("1",), "which x asks for, is missing on http://a:8083, http://b:8083"),
+        ("[1,2)", ("1", "2"), ("1", "2"), ""),
+        ("[1,2)", ("1", "2"), ("2",), "which x asks for, has versions 1 and 2, 2"),
+    ],
+)
+def test_a_plugin_is_needed_in_the_version_that_a_connector_asks_for(asked, first, second, told) -> None:
+    """KIP-891: a worker may load several versions of a plugin; the newest is the default."""
+    name = "org.example.Source"
+    workers = {A: worker(A, plugins={name: first}), B: worker(B, plugins={name: second})}
+    config = {"connector.class": name} | ({"connector.plugin.version": asked} if asked else {})
+    found = answer("EOS019", but(workers=workers, inspection=inspection(**config))).findings
+    assert [told in each.message for each in found] == ([True] if told else [])
+
+
+def test_workers_before_4_1_do_not_know_which_version_a_connector_asks_for() -> None:
+    name, known = "org.example.Source", {"org.example.Source": ("1",)}
+    old = {url: worker(url, "3.9.2", plugins=known) for url in (A, B)}
+    config = {"connector.class": name, "connector.plugin.version": "2"}
+    assert answer("EOS019", but(workers=old, inspection=inspection(**config))).findings == ()
 
 
 @pytest.mark.parametrize(

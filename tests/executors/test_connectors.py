@@ -1,10 +1,20 @@
-"""When a connector counts as running again, by what its status says of its tasks."""
+"""When a connector counts as stopped, and as running again, by what its status says of its tasks."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
 
 import pytest
 
 from eosctl.analysis.explanations import is_overtaken
-from eosctl.errors import Refused
-from eosctl.executors.connectors import is_running
+from eosctl.clients.access import ClusterAccess
+from eosctl.clients.wire import Wire
+from eosctl.errors import Refused, TimedOut
+from eosctl.executors import connectors
+from eosctl.executors.connectors import is_running, stop_connector
+from eosctl.model.plan import StopConnector
+from eosctl.model.sides import Side
+from tests.sources.fake_connect import FakeWorker, serve
 
 RUNNING = (0, "RUNNING", "")
 CANNOT = (
@@ -38,3 +48,49 @@ def test_a_connector_runs_when_all_its_tasks_do(state: str, tasks: tuple[tuple[i
 def test_a_task_that_failed_for_good_is_told(trace: str, told: str):
     with pytest.raises(Refused, match=f"^task 1 of connector orders FAILED: {told}$"):
         is_running("orders", "RUNNING", (RUNNING, (1, "FAILED", trace)), is_restarted=is_overtaken)
+
+
+@dataclass
+class StoppingWorker(FakeWorker):
+    """One whose connector `orders` shows the next of these tasks with each stop."""
+
+    shown: Sequence[str] = ()
+
+    @property
+    def stops(self) -> int:
+        return self.requests.count(("PUT", "/connectors/orders/stop", None))
+
+    def _entry(self, _: str) -> object:
+        state = self.shown[min(self.stops, len(self.shown)) - 1]
+        tasks = [{"id": 0, "state": state, "worker_id": "w"}] if state else []
+        return {"status": {"connector": {"state": "STOPPED", "worker_id": "w"}, "tasks": tasks, "type": "source"}}
+
+    def _answer(self, path: str, body: dict[str, object] | None) -> object:
+        return {} if path.endswith(("/stop", "/config")) else super()._answer(path, body)
+
+
+def stopped(worker: StoppingWorker, timeout_s: float) -> str:
+    with serve(worker) as urls:
+        access = ClusterAccess(cast("Wire", None), tuple(urls), None, timeout_s)
+        return stop_connector(StopConnector(Side.SOURCE, "orders"), lambda: None, access=access)
+
+
+def test_a_connector_that_keeps_a_task_is_stopped_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connectors, "AGAIN_S", 0.1)
+    worker = StoppingWorker(connectors={"orders": None}, shown=("RUNNING", "UNASSIGNED", ""))
+    assert stopped(worker, 30) == "connector orders is STOPPED and has no tasks"
+    assert worker.stops == 3
+
+
+def test_a_connector_that_keeps_a_task_until_the_time_is_up_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connectors, "AGAIN_S", 0.1)
+    worker = StoppingWorker(connectors={"orders": None}, shown=("UNASSIGNED",))
+    with pytest.raises(TimedOut, match=r"^waited 1 s for connector orders to be STOPPED .* it is STOPPED with 1 task$"):
+        stopped(worker, 1)
+    assert worker.stops > 1
+
+
+def test_a_connector_without_tasks_is_stopped_once() -> None:
+    worker = StoppingWorker(connectors={"orders": None}, shown=("",))
+    stopped(worker, 30)
+    assert worker.stops == 1

@@ -10,6 +10,7 @@ import java.util.TreeMap;
 import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.connect.connector.Task;
 import org.apache.kafka.connect.data.Schema;
+import org.apache.kafka.connect.source.ConnectorTransactionBoundaries;
 import org.apache.kafka.connect.source.ExactlyOnceSupport;
 import org.apache.kafka.connect.source.SourceConnector;
 import org.apache.kafka.connect.source.SourceRecord;
@@ -27,6 +28,10 @@ public class OddPartitionsSource extends SourceConnector {
     @Override public ConfigDef config() { return new ConfigDef(); }
     @Override public ExactlyOnceSupport exactlyOnceSupport(Map<String, String> props) {
         return ExactlyOnceSupport.SUPPORTED;
+    }
+
+    @Override public ConnectorTransactionBoundaries canDefineTransactionBoundaries(Map<String, String> props) {
+        return ConnectorTransactionBoundaries.SUPPORTED;
     }
 
     static List<Map<String, ?>> partitions() {

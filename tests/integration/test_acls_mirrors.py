@@ -1,8 +1,6 @@
 """Exactly the plan's bindings are enough for MirrorMaker 2: its three connectors on Connect, and its dedicated mode."""
 
-import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -16,13 +14,14 @@ from eosctl.model.client_roles import ConnectorConfig
 from eosctl.model.names import TopicPartition
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.planning.acls import plan_acls
-from eosctl.sandbox.properties import logging_configuration, properties_text
+from eosctl.sandbox.properties import properties_text
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
 from eosctl.sources.kafka_groups import committed_offsets
 from tests.integration.acl_broker import AclBroker, wire_of
 from tests.integration.acl_scenarios import ends
 from tests.integration.acl_site import PATIENT_S, USERS, Site, Sites
+from tests.integration.own_workers import MIRROR_MAKER, running
 from tests.integration.producers import create_topic
 from tests.waiting import eventually
 
@@ -159,24 +158,6 @@ def dedicated(sandbox: Sandbox, topic: str, group: str) -> str:
     return properties_text(settings)
 
 
-@contextmanager
-def mirror_maker(sandbox: Sandbox, file: Path) -> Iterator[Path]:
-    """MirrorMaker in its dedicated mode while the block runs; its log."""
-    log, logging = file.with_suffix(".log"), file.with_suffix(".logging.properties")
-    text, names_file = logging_configuration(sandbox.spec.version)
-    logging.write_text(text)
-    mirror = ":".join(f"{each}/*" for each in sandbox.jars.plugin_path.iterdir() if "mirror" in each.name)
-    options = ["-Xmx512m", f"-D{names_file}=file:{logging}", "-cp", f"{sandbox.classpath}:{mirror}"]
-    command = [sandbox.java, *options, "org.apache.kafka.connect.mirror.MirrorMaker", file]
-    with log.open("w") as output:
-        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
-    try:
-        yield log
-    finally:
-        process.terminate()
-        process.wait(60)
-
-
 @pytest.mark.long
 def test_the_plan_is_enough_for_dedicated_mirrormaker(sandbox2: Sandbox, root: Wire, tmp_path: Path):
     topic, group, servers = "to-mirror", "readers", sandbox2.bootstrap_servers
@@ -196,7 +177,7 @@ def test_the_plan_is_enough_for_dedicated_mirrormaker(sandbox2: Sandbox, root: W
         for _ in ("first start", "start over what is there, which fences"):
             before = ends(root, f"up.{topic}")
             fill(sandbox2, topic, group)
-            with mirror_maker(sandbox2, file) as log:
+            with running(sandbox2, MIRROR_MAKER, file) as log:
                 eventually(
                     lambda before=before: ends(root, f"up.{topic}") > before and all_is_mirrored(root, topic, group),
                     lambda log=log: f"all is mirrored; {log.read_text()[-3000:]}",

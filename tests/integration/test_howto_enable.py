@@ -21,6 +21,7 @@ from eosctl.sources.kafka_topics import topic_facts
 from tests.integration.moves import STOPPABLE, Home, Lines
 from tests.integration.pages import Howto, shell
 from tests.integration.producers import transactional_producer
+from tests.waiting import eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.variation, pytest.mark.timeout(900)]
 
@@ -111,13 +112,16 @@ def test_the_page_leads_to_enabled_and_back_without_losing_a_record(
 
 
 def started(cluster: Cluster, page: Howto, directory: Path) -> Lines:
-    """The workers, disabled, with the ACLs that they need for that, and connector `orders`."""
+    """The workers, disabled, with the ACLs that they need for that, and connector `orders`.
+
+    None of them starts while it is granted them: the broker might create a topic in the place of the worker.
+    """
     cluster.start(1, "disabled", until_ready=False)
+    cluster.sandbox.stop_worker(1)
     source = {"connector.class": "FileStreamSource", "file": str(directory / "orders.txt"), "topic": "orders"}
     (directory / "orders.json").write_text(json.dumps({"name": "orders", "config": source}))
     page.type(f"{PLAN_ACLS} disabled --connector-config orders.json --plan-file first.plan")
     page.type("eosctl apply first.plan -b broker:9092 --yes")
-    cluster.sandbox.stop_worker(1)
     for number in (1, 2):
         cluster.start(number, "disabled")
     orders = Lines(cluster.home, "orders", directory)
@@ -131,11 +135,10 @@ def the_way_back(cluster: Cluster, page: Howto, orders: Lines) -> None:
     """An offset that was never committed is in the workers' topic: without the page's step 3 its lines are skipped."""
     page.follow("curl -X PUT")
     stops = cluster.home.version >= STOPPABLE
+    stop, look = page.line("curl -X PUT"), page.line("curl http://worker:8083/connectors/orders/status")
     if stops:
-        page.follow("curl -X PUT")
-        page.type("curl http://worker:8083/connectors/orders/status", shows='"tasks":[]')
+        eventually(lambda: is_stopped(page, stop, look), "no task is shown", deadline_s=120)
     else:
-        page.line("curl -X PUT")
         cluster.home.delete("orders")
     orders.write(50)
     plant_aborted_offset(cluster, orders.path)
@@ -154,6 +157,16 @@ def the_way_back(cluster: Cluster, page: Howto, orders: Lines) -> None:
     else:
         page.line("curl -X PUT")
         cluster.home.create("orders", orders.config(cluster.home))
+
+
+def is_stopped(page: Howto, stop: str, look: str) -> bool:
+    """Whether no task is shown within 5 s of the stop."""
+    page.type(stop)
+    try:
+        eventually(lambda: '"tasks":[]' in page.type(look), deadline_s=5)
+    except AssertionError:
+        return False
+    return True
 
 
 def plant_aborted_offset(cluster: Cluster, file: Path) -> None:

@@ -1,17 +1,24 @@
 """Healthy Connect clusters of unlike shapes on real Kafka: no rule finds an error or a warning."""
 
+import re
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
 
+from eosctl.sandbox.properties import properties_text
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
-from tests.integration.doctoring import Doctor, Eosctl, Rest, arguments, file_source
+from tests.integration.committed import committed_reader, committed_values
+from tests.integration.doctoring import Doctor, Eosctl, Rest, arguments, file_source, write
+from tests.integration.own_workers import MIRROR_MAKER, STANDALONE, running
 from tests.integration.producers import create_topic
+from tests.waiting import eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.variation]
 SINK = "org.apache.kafka.connect.file.FileStreamSinkConnector"
+ADVERTISED = re.compile(r"advertising URL (http://\S+?)/")
 PROVIDERS = {
     "config.providers": "env",
     "config.providers.env.class": "org.apache.kafka.common.config.provider.EnvVarConfigProvider",
@@ -76,3 +83,70 @@ def test_connectors_on_another_cluster(eosctl: Eosctl, tmp_path: Path) -> None:
         rest.await_tasks("source")
         at_rest(here, eosctl)
         assert counted(here, eosctl) == set()
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("nodes", [1, 3])
+def test_mirrormaker_in_its_dedicated_mode(nodes: int, plain: Sandbox, eosctl: Eosctl, tmp_path: Path) -> None:
+    """From one cluster to itself, by another name: the tasks run when a record is mirrored."""
+    topic, source = f"mirrored-{nodes}", f"up{nodes}"
+    create_topic(plain.bootstrap_servers, topic)
+    files = [tmp_path / f"node-{number}.properties" for number in range(nodes)]
+    with ExitStack() as started:
+        for file in files:
+            file.write_text(properties_text(mirrored(plain.bootstrap_servers, source, topic)))
+            log = started.enter_context(running(plain, MIRROR_MAKER, file))
+        write(plain, topic, (b"k", b"v"))
+        copy = f"{source}.{topic}"
+        eventually(
+            lambda: is_there(plain.bootstrap_servers, copy),
+            lambda: f"a record is mirrored; {log.read_text()[-3000:]}",
+            deadline_s=400,
+        )
+        names = [part for file in files for part in ("--worker-config", file)]
+        doctor = Doctor(eosctl, ("-b", plain.bootstrap_servers, *names))
+        assert {each for each, found in doctor.found().items() if found["severity"] != "info"} == set()
+
+
+def is_there(servers: str, topic: str) -> bool:
+    with closing(committed_reader(servers, topic)) as reader:
+        return committed_values(reader, None) == [b"v"]
+
+
+def mirrored(servers: str, source: str, topic: str) -> dict[str, str]:
+    """The properties of a node that mirrors the topic with exactly-once; nodes find each other over the group."""
+    names = (f"{kind}.storage" for kind in ("config", "offset", "status"))
+    made = (f"{kind}.topic" for kind in ("checkpoints", "heartbeats", "offset-syncs"))
+    return {
+        "clusters": f"{source}, down",
+        f"{source}.bootstrap.servers": servers,
+        "down.bootstrap.servers": servers,
+        f"{source}->down.enabled": "true",
+        f"{source}->down.topics": topic,
+        f"down->{source}.enabled": "false",
+        f"down->{source}.emit.heartbeats.enabled": "false",
+        "down.exactly.once.source.support": "enabled",
+        f"{source}.consumer.isolation.level": "read_committed",
+        "dedicated.mode.enable.internal.rest": "true",
+        "listeners": "http://127.0.0.1:0",
+        "plugin.discovery": "service_load",
+        "replication.factor": "1",
+        **{f"{name}.replication.factor": "1" for name in (*names, *made)},
+    }
+
+
+def test_a_standalone_worker(plain: Sandbox, eosctl: Eosctl, tmp_path: Path) -> None:
+    worker, connector = tmp_path / "worker.properties", tmp_path / "connector.properties"
+    converters = {f"{kind}.converter": "org.apache.kafka.connect.storage.StringConverter" for kind in ("key", "value")}
+    files = {
+        "plugin.discovery": "service_load",
+        "offset.storage.file.filename": str(tmp_path / "offsets"),
+        "listeners": "http://127.0.0.1:0",
+    }
+    worker.write_text(properties_text({"bootstrap.servers": plain.bootstrap_servers, **converters, **files}))
+    connector.write_text(properties_text({"name": "alone", **file_source(tmp_path, "alone")}))
+    with running(plain, STANDALONE, worker, connector) as log:
+        found = eventually(lambda: ADVERTISED.search(log.read_text()), "it listens", deadline_s=200)
+        Rest(found[1]).await_tasks("alone")
+        doctor = Doctor(eosctl, ("-b", plain.bootstrap_servers, "--connect-url", found[1], "--worker-config", worker))
+        assert {each for each, found in doctor.found().items() if found["severity"] != "info"} == set()

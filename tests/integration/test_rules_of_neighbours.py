@@ -1,19 +1,22 @@
 """Rules about what surrounds a connector: each made on one cluster without automatic topics, found, fixed and gone."""
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
+from eosctl.model.names import coordinator_partition
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
 from tests.connector_plugin import plugin_path
 from tests.integration.doctoring import Doctor, Eosctl, Rest, arguments, file_source
-from tests.integration.producers import create_topic
+from tests.integration.producers import complete, create_topic
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.variation]
+ODD = Path(__file__).with_name("OddPartitionsSource.java")
 LOG = "__transaction_state"
 PARTITIONS = "transaction.state.log.num.partitions"
 POLICY = "connector.client.config.override.policy"
@@ -67,7 +70,7 @@ def running(cluster: Sandbox, rest: Rest, directory: Path, name: str, **more: st
 def test_a_worker_that_is_set_up_unlike_the_others(
     cluster: Sandbox, doctor: Callable[[], Doctor], tmp_path: Path
 ) -> None:
-    plugins = plugin_path(cluster.kafka_version, Path(__file__).with_name("OddPartitionsSource.java"), tmp_path)
+    plugins = plugin_path(cluster.kafka_version, ODD, tmp_path)
     url = cluster.start_worker(2, STRONGER | {"plugin.path": plugins})
     cures = {
         ("EOS019", "OddPartitionsSource"): "install the same plugins in the same versions on every worker",
@@ -80,6 +83,62 @@ def test_a_worker_that_is_set_up_unlike_the_others(
     cluster.start_worker(2)
     doctor().sees_no_more(*cures)
     cluster.stop_worker(2)
+
+
+def test_a_connector_that_asks_for_a_version_of_its_plugin(
+    cluster: Sandbox, rest: Rest, doctor: Callable[[], Doctor], tmp_path: Path
+) -> None:
+    """KIP-891: both workers have both versions; then one has the newest only."""
+    first, second, condition = *versions_of_the_plugin(cluster, tmp_path), ("EOS019", "OddPartitionsSource")
+    cluster.stop_worker(1)
+    for number in (1, 2):
+        cluster.start_worker(number, {"plugin.path": f"{first},{second}"})
+    create_topic(cluster.bootstrap_servers, "odd")
+    asks = {"connector.class": "OddPartitionsSource", "topic": "odd", "connector.plugin.version": "1"}
+    rest.put("asks", asks)
+    rest.await_tasks("asks")
+    doctor().sees_no_more(condition)
+    cluster.stop_worker(2)
+    cluster.start_worker(2, {"plugin.path": second})
+    found = doctor().sees(condition)[condition]
+    lacks = f"the plugin in version 1, which asks asks for, is missing on {cluster.connect_url(2)}"
+    assert (found["message"], found["severity"]) == (lacks, "warning")
+    assert "install the same plugins in the same versions on every worker" in found["cure"]
+    cluster.stop_worker(2)
+    cluster.start_worker(2, {"plugin.path": f"{first},{second}"})
+    doctor().sees_no_more(condition)
+    rest.delete("asks")
+    cluster.stop_worker(2)
+
+
+def versions_of_the_plugin(cluster: Sandbox, directory: Path) -> tuple[str, str]:
+    """The plugin.path of OddPartitionsSource 1, and that of 2."""
+    source = directory / "2" / ODD.name
+    source.parent.mkdir()
+    source.write_text(ODD.read_text("utf-8").replace('return "1"', 'return "2"'), "utf-8")
+    places = ((ODD, directory / "first"), (source, directory / "second"))
+    first, second = (plugin_path(cluster.kafka_version, each, place) for each, place in places)
+    return first, second
+
+
+@pytest.mark.proves("EOS109")
+def test_a_connector_that_ends_its_transactions_itself(
+    cluster: Sandbox, rest: Rest, doctor: Callable[[], Doctor], tmp_path: Path
+) -> None:
+    condition = ("EOS109", "bounds")
+    cluster.stop_worker(1)
+    cluster.start_worker(1, {"plugin.path": plugin_path(cluster.kafka_version, ODD, tmp_path)})
+    create_topic(cluster.bootstrap_servers, "bounds-out")
+    bounds = {"connector.class": "OddPartitionsSource", "topic": "bounds-out", "transaction.boundary": "connector"}
+    rest.put("bounds", bounds)
+    cure = doctor().sees(condition)[condition]["cure"]
+    printed = "set producer.override.transaction.timeout.ms to more than its longest transaction takes (PUT "
+    assert cure.startswith(f"{printed}/connectors/bounds/config")
+    rest.put("bounds", bounds | {"producer.override.transaction.timeout.ms": "300000"})
+    doctor().sees_no_more(condition)
+    rest.delete("bounds")
+    cluster.stop_worker(1)
+    cluster.start_worker(1)
 
 
 @pytest.mark.proves("EOS055")
@@ -149,12 +208,18 @@ def test_a_connector_that_writes_where_another_group_has_the_name_of_its_own(
 
 @pytest.mark.proves("EOS045")
 def test_a_transaction_log_that_was_given_more_partitions(
-    cluster: Sandbox, doctor: Callable[[], Doctor], tmp_path: Path
+    cluster: Sandbox, doctor: Callable[[], Doctor], eosctl: Eosctl
 ) -> None:
-    """Last: its fix restarts the brokers without any producer."""
-    admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})
+    """Last: its fix restarts the brokers without any producer. An ID is misplaced (EOS300) until it is claimed."""
+    admin, servers = AdminClient({"bootstrap.servers": cluster.bootstrap_servers}), cluster.bootstrap_servers
     count = len(admin.list_topics(LOG, timeout=30).topics[LOG].partitions) + 1
+    ids = (f"moved-{number}" for number in range(100))
+    moved = next(each for each in ids if coordinator_partition(each, count - 1) != coordinator_partition(each, count))
+    create_topic(servers, "moved")
+    complete(servers, moved, "moved", commit=True)
+    assert moved not in misplaced(cluster, eosctl)
     admin.create_partitions([NewPartitions(LOG, count)])[LOG].result(30)
+    eventually(lambda: moved in misplaced(cluster, eosctl), "EOS300 is found")
     own, condition = doctor(), ("EOS045", LOG)
     assert f"set {PARTITIONS} of every broker to what the topic has" in own.sees(condition)[condition]["cure"]
     cluster.stop_worker(1)
@@ -162,3 +227,13 @@ def test_a_transaction_log_that_was_given_more_partitions(
     cluster.start_broker(1, {PARTITIONS: str(count)})
     cluster.start_worker(1)
     own.sees_no_more(condition)
+    complete(servers, moved, "moved", commit=True)
+    eventually(lambda: moved not in misplaced(cluster, eosctl), "EOS300 is gone")
+
+
+def misplaced(cluster: Sandbox, eosctl: Eosctl) -> set[str]:
+    """The transactional IDs with EOS300, whose fix is that of EOS045 and that producers claim their IDs again."""
+    ran = eosctl("transactions", "log", "-b", cluster.bootstrap_servers, "-o", "json")
+    found = [each for each in json.loads(ran.stdout)["data"]["findings"] if each["id"] == "EOS300"]
+    assert all("then start the producers, which claim their IDs again" in each["cure"] for each in found)
+    return {each["subject"] for each in found}

@@ -17,7 +17,7 @@ from eosctl.model.plan import (
     TopicIsCompactOrAbsent,
 )
 from eosctl.model.plan_facts import ConnectorFacts, OffsetsNow, PlanFacts, TopicNow
-from eosctl.model.preconditions import cure, needed_first, violation
+from eosctl.model.preconditions import cure, how_to_stop, needed_first, violation
 from eosctl.model.records import RecordState
 from eosctl.model.sides import Side
 from eosctl.model.skipped import Skipped
@@ -75,6 +75,15 @@ def test_an_open_transaction_is_waited_for_or_ended_because_a_new_plan_would_mee
     open_now, changed = NoOpenTransaction(T, "t", "c"), OffsetsUnchanged(T, "t", "c", "x")
     assert "eosctl transactions hanging --topic t" in cure([changed, open_now], offsets(open_=("7/1",)))
     assert cure([changed, open_now], offsets()) == "make the plan again: it is made for what was there then"
+
+
+def test_a_connector_that_shows_tasks_although_it_is_stopped_is_to_be_stopped_again():
+    wanted = ConnectorStopped(S, "c")
+    told = cure([wanted], connector(ConnectorFacts("STOPPED", 1)))
+    assert told.startswith("stop it again (PUT /connectors/c/stop, or --stop with --connect-url)")
+    assert told.endswith("; then run the plan again")
+    assert cure([wanted], connector(ConnectorFacts("RUNNING", 1))).startswith("make the plan again")
+    assert how_to_stop(wanted, connector(ConnectorFacts("RUNNING", 1))).startswith("stop it first")
 
 
 def test_what_a_step_or_an_earlier_one_brings_about_is_not_needed_first():

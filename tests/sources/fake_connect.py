@@ -20,7 +20,7 @@ class FakeWorker:
 
     busy is how often it answers 409 first; it waits for the others of `waits_for` before its first answer; one that
     hangs answers nothing until it is let go; with a password it answers 401 to requests that do not give
-    `user:<password>`.
+    `user:<password>`. Its one plugin has the version of the worker, or those of plugin_versions.
     """
 
     enabled: bool = True
@@ -31,6 +31,7 @@ class FakeWorker:
     waits_for: Barrier | None = None
     hangs: bool = False
     password: str | None = None
+    plugin_versions: tuple[str, ...] = ()
     requests: list[tuple[str, str, dict[str, object] | None]] = field(default_factory=list)
 
     def reply(self, method: str, path: str, body: dict[str, object] | None) -> Reply:
@@ -46,7 +47,8 @@ class FakeWorker:
         if path == "/":
             return {"version": self.version, "commit": "c", "kafka_cluster_id": self.cluster_id}
         if path == "/connector-plugins":
-            return [{"class": PLUGIN, "type": "source", "version": self.version}]
+            versions = self.plugin_versions or (self.version,)
+            return [{"class": PLUGIN, "type": "source", "version": each} for each in versions]
         if path == "/connectors":
             return list(self.connectors)
         if path.startswith("/connectors?"):

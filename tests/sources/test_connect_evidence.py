@@ -13,8 +13,16 @@ from tests.sources.fake_connect import PLUGIN, FakeWorker, serve
 def test_the_probe_tells_enabled_from_the_rest_on_each_worker() -> None:
     with serve(FakeWorker(connectors={"x": None}), FakeWorker(enabled=False)) as [a, b]:
         found = read_worker_evidence([a, b], 5)
-    assert found[a] == WorkerEvidence(a, KafkaVersion(4, 3, 1), "K", True, frozenset({"x"}), {PLUGIN: "4.3.1"})
-    assert found[b] == WorkerEvidence(b, KafkaVersion(4, 3, 1), "K", False, frozenset(), {PLUGIN: "4.3.1"})
+    assert found[a] == WorkerEvidence(a, KafkaVersion(4, 3, 1), "K", True, frozenset({"x"}), {PLUGIN: ("4.3.1",)})
+    assert found[b] == WorkerEvidence(b, KafkaVersion(4, 3, 1), "K", False, frozenset(), {PLUGIN: ("4.3.1",)})
+
+
+def test_the_versions_of_a_plugin_are_all_read_the_newest_last() -> None:
+    """KIP-891: a worker names each of them, in their order."""
+    with serve(FakeWorker(plugin_versions=("1", "2"))) as [url]:
+        [found] = read_worker_evidence([url], 5).values()
+    assert isinstance(found, WorkerEvidence)
+    assert found.plugins == {PLUGIN: ("1", "2")}
 
 
 def test_nothing_is_asked_of_the_fence_endpoint_and_nothing_is_written() -> None:

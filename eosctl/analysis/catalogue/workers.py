@@ -99,10 +99,11 @@ PLUGINS: Final = FindingKind(
     title="workers with different plugins",
     severity=Severity.WARNING,
     cause="Each worker loads the plugins of its own plugin.path. A task that is given to a worker without the class is "
-    "FAILED there, and one of another version may keep offsets in another form. An info where no connector uses the "
-    "class.",
+    "FAILED there, and one of another version may keep offsets in another form. Workers from 4.1 on load several "
+    "versions of a class, and use the one that connector.plugin.version asks for, or the newest (KIP-891). An info "
+    "where no connector uses the class.",
     fix="install the same plugins in the same versions on every worker, and restart the workers one by one",
-    source="Plugins.newConnector, Worker.startTask",
+    source="Plugins.newConnector, Worker.startTask, PluginUtils.connectorVersionRequirement",
 )
 KINDS: Final = (
     SILENT,

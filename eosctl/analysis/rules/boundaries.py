@@ -39,6 +39,5 @@ RULES: Final = (
         "Has every connector that ends its transactions itself a timeout that was chosen for it?",
         needs=("inspection",),
         check=_unbound,
-        unproven="none of Kafka's own connectors ends its transactions itself, and the config alone decides",
     ),
 )

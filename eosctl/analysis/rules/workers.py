@@ -4,11 +4,9 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from eosctl.analysis.catalogue import workers as kinds
-from eosctl.analysis.rules.client_configs import connector_config
 from eosctl.model.client_configs import server_set
-from eosctl.model.client_roles import class_name
 from eosctl.model.config_topic import RecordKind
-from eosctl.model.evidence import SOURCE_SUPPORT, Evidence, WorkerEvidence, declared_support
+from eosctl.model.evidence import SOURCE_SUPPORT, Evidence, declared_support
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.report import Finding, Severity
 from eosctl.model.rules import Rule
@@ -24,6 +22,8 @@ SAME_IN_ALL: Final = (
 )
 DEFAULTS: Final = {PROTOCOL: "sessioned"}
 SERVERS: Final = "bootstrap.servers"
+STANDALONE_OFFSETS: Final = "offset.storage.file.filename"
+"""Where a standalone worker keeps its offsets; it does not start without."""
 
 
 def _silent(evidence: Evidence) -> Iterator[Finding]:
@@ -79,13 +79,15 @@ def probes(evidence: Evidence) -> tuple[tuple[str, ...], tuple[str, ...], dict[s
 
 
 def _contradiction(evidence: Evidence) -> Iterator[Finding | Skipped]:
+    """Not of standalone workers: they let connectors require exactly-once (only DistributedHerder asks)."""
     enabled, others, unknown = probes(evidence)
     files = {} if isinstance(evidence.worker_files, Skipped) else evidence.worker_files
     for name, properties in files.items():
         declared = declared_support(properties)
         urls = {name}.intersection((*enabled, *others)) or {*enabled, *others}
         agreeing = urls.intersection(enabled) if declared is SourceSupport.ENABLED else urls.difference(enabled)
-        if declared is None or not urls or agreeing:
+        standalone = STANDALONE_OFFSETS in properties and "group.id" not in properties
+        if declared is None or not urls or agreeing or standalone:
             continue
         if name not in urls and (unknown or evidence.silent):
             yield from _not_known({**unknown, **evidence.silent})  # it may be the file of one of these
@@ -156,36 +158,6 @@ def _differing(key: str, values: Mapping[str, str | None]) -> Finding:
     return kinds.DIFFER.finding(key, message, {"values": dict(values)}, severity=Severity.WARNING)
 
 
-def _plugins(evidence: Evidence) -> Iterator[Finding | Skipped]:
-    yield from (each.plugins for each in evidence.answering if isinstance(each.plugins, Skipped))
-    known = {each.url: each for each in evidence.answering if not isinstance(each.plugins, Skipped)}
-    used = _classes_in_use(evidence)
-    for plugin in sorted({name for each in known.values() for name in _versions(each)}):
-        found = {url: _versions(each).get(plugin) for url, each in known.items()}
-        there = {version for version in found.values() if version is not None}
-        missing = [url for url, version in found.items() if version is None]
-        if missing or len(there) > 1:
-            what = f"is missing on {', '.join(missing)}" if missing else f"has versions {', '.join(sorted(there))}"
-            is_used = used is None or class_name(plugin) in used
-            user = "" if is_used else ", and no connector uses it"
-            yield kinds.PLUGINS.finding(
-                plugin, f"the plugin {what}{user}", {"versions": found}, severity=None if is_used else Severity.INFO
-            )
-
-
-def _classes_in_use(evidence: Evidence) -> frozenset[str] | None:
-    """The classes of all connectors, sinks among them; None where that is not known."""
-    if isinstance(evidence.inspection, Skipped):
-        return None
-    return frozenset(connector_config(evidence, name).class_name for name in evidence.inspection.state.connectors)
-
-
-def _versions(worker: WorkerEvidence) -> Mapping[str, str]:
-    """Of Kafka's own connectors the version is that of the worker, of which another rule speaks."""
-    plugins = {} if isinstance(worker.plugins, Skipped) else worker.plugins
-    return {name: "" if name.startswith("org.apache.kafka.") else version for name, version in plugins.items()}
-
-
 RULES: Final = (
     Rule(
         kinds.SILENT,
@@ -237,11 +209,5 @@ RULES: Final = (
         "Do all workers' files name the same group, topics, brokers and protocol?",
         needs=("worker_files",),
         check=_differ,
-    ),
-    Rule(
-        kinds.PLUGINS,
-        "Has every worker the same connector plugins in the same versions?",
-        needs=("workers",),
-        check=_plugins,
     ),
 )

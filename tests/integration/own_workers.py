@@ -1,0 +1,30 @@
+"""Workers that no sandbox starts: MirrorMaker in its dedicated mode, and standalone workers."""
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from eosctl.sandbox.properties import logging_configuration
+from eosctl.sandbox.sandbox import Sandbox
+
+MIRROR_MAKER: Final = "org.apache.kafka.connect.mirror.MirrorMaker"
+STANDALONE: Final = "org.apache.kafka.connect.cli.ConnectStandalone"
+
+
+@contextmanager
+def running(sandbox: Sandbox, main: str, file: Path, *more: Path) -> Iterator[Path]:
+    """The worker of class `main` with these files while the block runs; its log."""
+    log, logging = file.with_suffix(".log"), file.with_suffix(".logging.properties")
+    text, names_file = logging_configuration(sandbox.spec.version)
+    logging.write_text(text)
+    plugins = ":".join(f"{each}/*" for each in sandbox.jars.plugin_path.iterdir())
+    options = ["-Xmx512m", f"-D{names_file}=file:{logging}", "-cp", f"{sandbox.classpath}:{plugins}"]
+    with log.open("w") as output:
+        process = subprocess.Popen([sandbox.java, *options, main, file, *more], stdout=output, stderr=subprocess.STDOUT)
+    try:
+        yield log
+    finally:
+        process.terminate()
+        process.wait(60)
