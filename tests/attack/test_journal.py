@@ -182,8 +182,8 @@ def test_drafts_of_another_process_are_left_alone(tmp_path: Path, monkeypatch):
     path = tmp_path / "orders.plan"
     theirs = tmp_path / f".{path.name}.{os.getpid()}"
     theirs.write_text("half")
-    monkeypatch.setattr("secrets.token_hex", lambda _: "1")
-    taken = tmp_path / ".eosctl-1"
+    monkeypatch.setattr("os.urandom", lambda _: b"\x01")
+    taken = tmp_path / ".eosctl-01"
     taken.write_text("half of another")
     with pytest.raises(ConfigError, match="File exists"):
         write_atomic_file(path, "whole")
