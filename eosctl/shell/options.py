@@ -23,10 +23,13 @@ from eosctl.model.client_keys import CLIENT_KEYS
 from eosctl.model.report import Triage
 from eosctl.operations.session_options import SessionOptions
 from eosctl.render.console import ColourChoice, Console, OutputOptions, Terminal
+from eosctl.render.junit import junit
+from eosctl.render.sarif import sarif
 from eosctl.shell.defaults import WORKER_CONFIG, require_named, with_profile, with_worker_files
 from eosctl.shell.shared_options import (
     CONNECTION_OPTIONS,
     FINDING_OPTIONS,
+    GATE_OPTIONS,
     LIST_OPTIONS,
     OUTPUT_OPTIONS,
     SAFETY_OPTIONS,
@@ -82,6 +85,12 @@ def judging(command: Callable[Concatenate[GlobalOptions, P], int | None]) -> Com
     return _sharing(command, shared)
 
 
+def gating(command: Callable[Concatenate[GlobalOptions, P], int | None]) -> Command[...]:
+    """A command that reads, and reports findings to a pipeline too."""
+    shared = (*CONNECTION_OPTIONS, *SNAPSHOT_OPTIONS, *FINDING_OPTIONS, *GATE_OPTIONS, *OUTPUT_OPTIONS, *LIST_OPTIONS)
+    return _sharing(command, shared)
+
+
 def writing(command: Callable[Concatenate[GlobalOptions, P], int | None]) -> Command[...]:
     """A command that changes the cluster: it shows what it will do, and asks."""
     return _sharing(command, (*SAFETY_OPTIONS, *CONNECTION_OPTIONS, *OUTPUT_OPTIONS))
@@ -104,7 +113,7 @@ def _sharing(command: Callable[..., int | None], shared: tuple[inspect.Parameter
         mine = {name: values.pop(name) for name in own_names}
         if "profile" in values:
             values = with_worker_files(ctx, with_profile(ctx, values), mine)
-        options = global_options(ctx.obj, values)
+        options = global_options(ctx.obj, values, ctx.command_path.partition(" ")[2])
         for each in values.get("unused", ()):
             options.console.warn(each)
         require_named(options.profile, options.sources, yes=options.yes)
@@ -118,8 +127,9 @@ def _sharing(command: Callable[..., int | None], shared: tuple[inspect.Parameter
     return with_options
 
 
-def global_options(holder: ConsoleHolder, values: Mapping[str, Any]) -> GlobalOptions:
+def global_options(holder: ConsoleHolder, values: Mapping[str, Any], command: str = "") -> GlobalOptions:
     """GlobalOptions from what Typer read; `values` holds those of the shared options that the command takes."""
+    gates = {"sarif": sarif, "junit": junit}
     output_options = OutputOptions(
         output=values["output"],
         output_file=values["output_file"],
@@ -128,6 +138,8 @@ def global_options(holder: ConsoleHolder, values: Mapping[str, Any]) -> GlobalOp
         verbosity=values["verbose"],
         sort=values.get("sort"),
         limit=values.get("limit"),
+        command=command,
+        gates={values[name]: text_of for name, text_of in gates.items() if values.get(name) is not None},
     )
     return GlobalOptions(
         console=holder.console_for(output_options),
