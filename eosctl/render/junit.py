@@ -5,7 +5,6 @@ A waived finding and one that nobody could look for are skipped; what the answer
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from html import escape
 from typing import Final
 
 from eosctl.model.gate import Gate, Outcome, Question, Reported
@@ -70,4 +69,6 @@ def _line(reported: Reported) -> str:
 
 def _xml(text: str) -> str:
     """Text that stands for itself in an attribute and in an element; XML 1.0 has no form for control characters."""
+    from html import escape
+
     return escape(escape_controls(text)).replace("\ufffe", "\\ufffe").replace("\uffff", "\\uffff")

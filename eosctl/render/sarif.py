@@ -2,10 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from hashlib import sha256
 from pathlib import PurePath
 from typing import Any, Final
-from urllib.parse import quote
 
 from eosctl import __version__
 from eosctl.model.gate import Gate, Question, Reported
@@ -86,11 +84,15 @@ def _location(reported: Reported) -> dict[str, Any]:
 
 
 def _uri(file: str) -> str:
+    from urllib.parse import quote
+
     path = PurePath(file)
     return f"{'file://' if path.is_absolute() else ''}{quote(path.as_posix().encode(errors='surrogateescape'))}"
 
 
 def _fingerprint(kind_id: str, subject: str, occurrence: int) -> str:
+    from hashlib import sha256  # loads OpenSSL, which no start of a command needs
+
     digest = sha256(f"{kind_id} {subject}".encode(errors="backslashreplace")).hexdigest()
     return f"{digest[:16]}:{occurrence}"
 
