@@ -13,7 +13,7 @@ from eosctl.analysis.collisions import Collision, find_collisions
 from eosctl.analysis.debezium import signals_topic
 from eosctl.analysis.output_topics import has_own_policy, named_or_told, regex_patterns, renames_topics
 from eosctl.model.acl_plan import AclDifference, AclRequest, PlannedBinding
-from eosctl.model.acls import ALLOW_EVERYONE, SUPER_USERS, PatternType, topic
+from eosctl.model.acls import ALLOW_EVERYONE, SUPER_USERS, AclBinding, PatternType, topic
 from eosctl.model.client_roles import ConnectCluster, ConnectorConfig
 from eosctl.model.counts import counted
 from eosctl.model.report import Doubt, Finding, FindingKind, Severity
@@ -86,17 +86,18 @@ def find_hidden(settings: Collection[str]) -> Iterator[Finding]:
 
 def find_missing(planned: Iterable[PlannedBinding]) -> Iterator[Finding]:
     """One finding for each connector, and one for the workers, that needs some of these bindings, which are missing."""
-    missing: dict[str, list[str]] = {}
+    missing: dict[str, list[AclBinding]] = {}
     for each in planned:
         for name in dict.fromkeys(reason.connector or WORKERS for reason in each.reasons):
-            missing.setdefault(name, []).append(str(each.binding))
+            missing.setdefault(name, []).append(each.binding)
     for name, bindings in missing.items():
+        named = list(map(str, bindings[:MOST]))
         more = f"; and {len(bindings) - SHOWN} more" if len(bindings) > SHOWN else ""
         yield kinds.REQUIRED_MISSING.finding(
             name,
             f"{counted(len(bindings), 'required ACL is', 'required ACLs are')} missing: "
-            f"{'; '.join(bindings[:SHOWN])}{more}",
-            {"bindings": bindings[:MOST], "count": len(bindings)},
+            f"{'; '.join(named[:SHOWN])}{more}",
+            {"bindings": named, "count": len(bindings)},
         )
 
 

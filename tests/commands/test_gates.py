@@ -41,6 +41,20 @@ def test_the_files_say_what_the_answer_says_and_change_neither_it_nor_the_exit_c
     assert run["automationDetails"]["id"] == "eosctl doctor/"
 
 
+def test_what_is_found_of_a_worker_is_at_its_own_file(gated, tmp_path):
+    with serve(FakeWorker(), FakeWorker(enabled=False)) as urls:
+        files = [tmp_path / f"{name}.properties" for name in "ab"]
+        for url, file in zip(urls, files, strict=True):
+            file.write_text(f"group.id=g\nexactly.once.source.support=enabled\nlisteners={url}\n")
+        named = [part for file in files for part in ("--worker-config", file)]
+        _, run, _ = gated("doctor", *(part for url in urls for part in ("--connect-url", url)), *named)
+    places = {
+        each["ruleId"]: each["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for each in run["results"]
+    }
+    assert places["EOS014"] == f"file://{files[1]}", "it says enabled, and its worker does not"
+    assert places["EOS012"] == f"file://{files[0]}", "workers have no file of their own: the first one"
+
+
 def test_a_waiver_of_the_profile_takes_the_failure_out(gated, rolling):
     profile(waiver())
     ran, run, cases = gated("doctor", *rolling)
