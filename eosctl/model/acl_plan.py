@@ -165,15 +165,17 @@ class AclReport(Answer):
 
     @property
     def reported(self) -> tuple[Finding, ...]:
-        """The findings of what is shown."""
-        return (*self.missing, *(self.explained or self.difference).findings)
+        """The findings of what is shown: those that decide, then those of the other phases that are explained."""
+        others = () if self.explained is None else self.explained.findings
+        decide = (*self.missing, *self.difference.findings)
+        return (*decide, *(each for each in others if each not in decide))
 
     @property
     def doubts(self) -> tuple[Doubt, ...]:
         """What a check could not compare, and what was not read."""
         return (*self.unchecked, *unread_doubts(self.coverage))
 
-    @property
-    def found(self) -> bool:
-        """Whether a finding fails that is not only of the phases that were explained beside the one that is planned."""
-        return not self.is_for_tools and any(map(self.fails, (*self.missing, *self.difference.findings)))
+    def fails(self, finding: Finding) -> bool:
+        """Whether it does, and is not only of phases that are explained beside the one that is planned for."""
+        decides = self.explained is None or finding in (*self.missing, *self.difference.findings)
+        return decides and not self.is_for_tools and self.triage.fails(finding)

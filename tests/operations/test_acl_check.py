@@ -1,11 +1,13 @@
 """`acl-plan --check` on a cluster that answers from a dict: what is missing is found by connector, and where."""
 
 import json
+from dataclasses import replace
 from datetime import date
 from pathlib import PurePath
 
 import pytest
 
+from eosctl.analysis.catalogue.acls import COLLISION
 from eosctl.model.acls import AclBinding, Operation, topic
 from eosctl.model.cluster_acls import ClusterAcls
 from eosctl.model.gate import Outcome, gate_of
@@ -91,3 +93,15 @@ def test_a_plan_without_check_looks_for_no_missing_binding(check):
     report = check(is_check=False)
     assert "EOS143" not in {kind.id for kind in (*report.kinds, *(each.kind for each in report.reported))}
     assert exit_code(report) == 0
+
+
+def test_a_pipeline_fails_by_what_decides_only(check):
+    report = check()
+    explained = replace(report.difference, findings=(COLLISION.finding("orders", "in another phase"),))
+    beside = replace(report, missing=(), explained=explained)
+    assert [each.id for each in beside.reported] == ["EOS133"]
+    assert exit_code(beside) == 0
+    assert {each.outcome for each in gate_of("acl-plan", beside).questions} == {Outcome.PASSED}
+    for_tools = replace(report, is_for_tools=True)
+    assert exit_code(for_tools) == 0
+    assert {each.outcome for each in gate_of("acl-plan", for_tools).questions} == {Outcome.PASSED}

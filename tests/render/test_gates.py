@@ -31,7 +31,11 @@ EOS040 = "EOS040 transaction-log-unwritable: transaction log cannot be written"
 
 
 def gate(answer):
+    """The gate of this answer: both files are valid, and it fails, and is complete, where the exit code says so."""
     made = gate_of("doctor", answer)
+    assert (Outcome.FAILED in outcomes(made).values()) is (made.exit_code == 1)
+    assert made.complete or made.exit_code in {1, 3}
+    assert answer.complete or not made.complete
     sarif_run(sarif(made))
     junit_cases(junit(made))
     return made
