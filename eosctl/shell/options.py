@@ -111,9 +111,11 @@ def _sharing(command: Callable[..., int | None], shared: tuple[inspect.Parameter
         if ctx.invoked_subcommand is not None:  # a group that is a command too: the subcommand has the word
             return None
         mine = {name: values.pop(name) for name in own_names}
+        # First of all: whatever fails from here on is reported as it was asked for, in the files for pipelines too.
+        ctx.obj.console_for(output_options(values, ctx.command_path.partition(" ")[2]))
         if "profile" in values:
             values = with_worker_files(ctx, with_profile(ctx, values), mine)
-        options = global_options(ctx.obj, values, ctx.command_path.partition(" ")[2])
+        options = global_options(ctx.obj, values)
         for each in values.get("unused", ()):
             options.console.warn(each)
         require_named(options.profile, options.sources, yes=options.yes)
@@ -127,10 +129,10 @@ def _sharing(command: Callable[..., int | None], shared: tuple[inspect.Parameter
     return with_options
 
 
-def global_options(holder: ConsoleHolder, values: Mapping[str, Any], command: str = "") -> GlobalOptions:
-    """GlobalOptions from what Typer read; `values` holds those of the shared options that the command takes."""
+def output_options(values: Mapping[str, Any], command: str = "") -> OutputOptions:
+    """How `command` is to be answered, from what Typer read."""
     gates = {"sarif": sarif, "junit": junit}
-    output_options = OutputOptions(
+    return OutputOptions(
         output=values["output"],
         output_file=values["output_file"],
         colour=ColourChoice.NEVER if values["no_color"] else values["color"],
@@ -141,8 +143,12 @@ def global_options(holder: ConsoleHolder, values: Mapping[str, Any], command: st
         command=command,
         gates={values[name]: text_of for name, text_of in gates.items() if values.get(name) is not None},
     )
+
+
+def global_options(holder: ConsoleHolder, values: Mapping[str, Any]) -> GlobalOptions:
+    """GlobalOptions from what Typer read; `values` holds those of the shared options that the command takes."""
     return GlobalOptions(
-        console=holder.console_for(output_options),
+        console=holder.console_for(output_options(values)),
         bootstrap_servers=values.get("bootstrap_server"),
         command_config=values.get("command_config"),
         properties=MappingProxyType(dict(map(_property, values.get("property_") or ()))),

@@ -95,6 +95,13 @@ def test_a_command_that_fails_leaves_no_file_from_before(gated, rolling, tmp_pat
     assert "127.0.0.1:1 cannot be reached" in said
 
 
+def test_a_file_of_a_worker_that_cannot_be_read_leaves_no_file_from_before_either(gated, rolling, tmp_path):
+    gated("doctor", *rolling)
+    ran, run, cases = gated("doctor", *rolling, "--worker-config", tmp_path / "none.properties")
+    assert (ran.exit_code, run["results"], len(cases)) == (2, [], 1)
+    assert "none.properties" in cases["doctor"][1]
+
+
 def test_a_file_that_cannot_be_written_is_an_error_once_the_answer_is_shown(eosctl, rolling, tmp_path):
     junit = tmp_path / "junit.xml"
     ran = eosctl("doctor", *rolling, "--sarif", tmp_path / "none" / "eosctl.sarif", "--junit", junit)
