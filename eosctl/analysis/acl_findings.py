@@ -2,24 +2,37 @@
 topics that no config names, clients that are nobody's."""
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from typing import Final
 
 from eosctl.analysis.catalogue import acls as kinds
+from eosctl.analysis.catalogue.index import kinds_of_command
 from eosctl.analysis.catalogue.transactions import PREFIX
 from eosctl.analysis.client_configs import override_policy, overrides, refused_overrides
 from eosctl.analysis.collisions import Collision, find_collisions
 from eosctl.analysis.debezium import signals_topic
 from eosctl.analysis.output_topics import has_own_policy, named_or_told, regex_patterns, renames_topics
-from eosctl.model.acl_plan import AclRequest
-from eosctl.model.acls import ALLOW_EVERYONE, SUPER_USERS, PatternType, topic
+from eosctl.model.acl_plan import AclDifference, AclRequest, PlannedBinding
+from eosctl.model.acls import ALLOW_EVERYONE, SUPER_USERS, AclBinding, PatternType, topic
 from eosctl.model.client_roles import ConnectCluster, ConnectorConfig
-from eosctl.model.report import Finding, Severity
+from eosctl.model.counts import counted
+from eosctl.model.report import Doubt, Finding, FindingKind, Severity
+from eosctl.model.skipped import Skipped
 
+WORKERS: Final = "workers"
+SHOWN: Final = 3
+MOST: Final = 20
+"""Bindings that the message of a finding names, and its evidence."""
 _OWN_CLIENT = re.compile(
     r"(?!(?:producer|consumer|admin)\.override\.)(?!(?:source|target)\.(?:cluster|producer|consumer|admin)\.)"
     r".*bootstrap\.servers"
 )
 _SIGNALS = frozenset({"signal.kafka.bootstrap.servers", "signal.consumer.bootstrap.servers"})
+
+
+def kinds_looked_for(*, check: bool) -> tuple[FindingKind, ...]:
+    """What a plan is looked through for; required bindings that are missing are found by a check only."""
+    return tuple(kind for kind in kinds_of_command("acl-plan") if check or kind != kinds.REQUIRED_MISSING)
 
 
 def find_in_acls(request: AclRequest) -> Iterator[Finding]:
@@ -69,6 +82,29 @@ def find_hidden(settings: Collection[str]) -> Iterator[Finding]:
     ):
         if name in settings:
             yield kinds.SETTING_HIDDEN.finding(name, message, {"setting": name}, cure=cure)
+
+
+def find_missing(planned: Iterable[PlannedBinding]) -> Iterator[Finding]:
+    """One finding for each connector, and one for the workers, that needs some of these bindings, which are missing."""
+    missing: dict[str, list[AclBinding]] = {}
+    for each in planned:
+        for name in dict.fromkeys(reason.connector or WORKERS for reason in each.reasons):
+            missing.setdefault(name, []).append(each.binding)
+    for name, bindings in missing.items():
+        named = list(map(str, bindings[:MOST]))
+        more = f"; and {len(bindings) - SHOWN} more" if len(bindings) > SHOWN else ""
+        yield kinds.REQUIRED_MISSING.finding(
+            name,
+            f"{counted(len(bindings), 'required ACL is', 'required ACLs are')} missing: "
+            f"{'; '.join(named[:SHOWN])}{more}",
+            {"bindings": named, "count": len(bindings)},
+        )
+
+
+def find_unchecked(difference: AclDifference) -> Iterator[Doubt]:
+    """Why it is not known of some bindings whether they are missing: those of other clusters."""
+    for reason in dict.fromkeys(each.status.reason for each in difference.compared if isinstance(each.status, Skipped)):
+        yield Doubt(kinds.REQUIRED_MISSING.id, reason, needed=False)
 
 
 def _equal(collision: Collision) -> Finding:

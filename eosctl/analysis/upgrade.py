@@ -23,7 +23,7 @@ from eosctl.model.counts import counted
 from eosctl.model.coverage import Coverage
 from eosctl.model.evidence import Evidence, WorkerEvidence, declared_support
 from eosctl.model.offset_stores import SourceSupport
-from eosctl.model.report import Finding, Severity
+from eosctl.model.report import Doubt, Finding, Severity
 from eosctl.model.rules import Diagnosis, Rule
 from eosctl.model.skipped import Skipped
 from eosctl.model.upgrade import Phase, RollingStep, UpgradeCheck, Verdict, WorkerPhase
@@ -31,6 +31,7 @@ from eosctl.model.upgrade import Phase, RollingStep, UpgradeCheck, Verdict, Work
 NOTHING: Final = Coverage()
 RANK: Final = {Phase.DISABLED: 0, Phase.PREPARING: 1, Phase.ENABLED: 2}
 IF_GIVEN: Final = frozenset({"worker_files", "acl_differences"})
+REPORTED: Final = tuple(rule for rule in RULES if rule.id not in EXPECTED_WHILE_ROLLING)
 NEXT_UP: Final = {Phase.ENABLED: Phase.PREPARING, Phase.DISABLED: Phase.PREPARING}
 
 
@@ -42,12 +43,12 @@ def check_upgrade(evidence: Evidence, target: Phase, coverage: Coverage = NOTHIN
     workers = tuple(worker_phases(evidence))
     diagnosis = diagnose(evidence, [rule for rule in RULES if target in rule.blocks])
     blockers = (*_two_steps_away(workers, target), *_blockers(diagnosis))
-    unread = (f"{each.what} was not read: {each.reason}" for each in coverage.gaps)
-    unknown = (*_unknown_phases(workers, target), *_unknown_rules(diagnosis), *unread)
+    unknown_phases = tuple(_unknown_phases(workers, target))
+    unknown = (*unknown_phases, *_unknown_rules(diagnosis), *map(str, coverage.gaps))
     verdict = Verdict.NO if blockers else Verdict.CANNOT_TELL if unknown else Verdict.YES
-    others = diagnose(evidence, [rule for rule in RULES if rule.id not in EXPECTED_WHILE_ROLLING]).reported
+    others = diagnose(evidence, REPORTED)
     in_the_way = {(each.id, each.subject) for each in blockers}
-    warnings = tuple(each for each in others if each.counts and (each.id, each.subject) not in in_the_way)
+    warnings = tuple(each for each in others.reported if each.counts and (each.id, each.subject) not in in_the_way)
     steps = tuple(_steps(workers, target)) if verdict is Verdict.YES else tuple(_first_steps(workers, target))
     return UpgradeCheck(
         evidence=evidence,
@@ -60,6 +61,11 @@ def check_upgrade(evidence: Evidence, target: Phase, coverage: Coverage = NOTHIN
         unknown=unknown,
         steps=steps,
         consequences=tuple(_consequences(evidence, workers, target)),
+        kinds=(TWO_STEPS_AWAY, *(rule.kind for rule in REPORTED if rule.kind.severity is not Severity.INFO)),
+        doubts=(
+            *(Doubt(TWO_STEPS_AWAY.id, each, needed=True) for each in unknown_phases),
+            *_doubts(others, target),
+        ),
         coverage=coverage,
     )
 
@@ -123,9 +129,21 @@ def _unknown_phases(workers: tuple[WorkerPhase, ...], target: Phase) -> Iterator
 
 def _unknown_rules(diagnosis: Diagnosis) -> Iterator[str]:
     for answer in diagnosis.answers:
-        unknown = [each for each in answer.cannot_tell if each not in {UNREAD.reason, FLOWS.reason}]
-        if unknown and not _if_given(answer.rule):
+        unknown = [each for each in answer.cannot_tell if _stands_in_the_way(answer.rule, each)]
+        if unknown:
             yield f"{answer.rule.id}: {answer.rule.question} {'; '.join(unknown)}"
+
+
+def _doubts(diagnosis: Diagnosis, target: Phase) -> Iterator[Doubt]:
+    for answer in diagnosis.answers:
+        for reason in answer.cannot_tell:
+            needed = target in answer.rule.blocks and _stands_in_the_way(answer.rule, reason)
+            yield Doubt(answer.rule.id, reason, needed=needed)
+
+
+def _stands_in_the_way(rule: Rule, reason: str) -> bool:
+    """Whether a roll that the rule blocks needs what it could not tell."""
+    return reason not in {UNREAD.reason, FLOWS.reason} and not _if_given(rule)
 
 
 def _if_given(rule: Rule) -> bool:

@@ -19,7 +19,7 @@ from eosctl.render.acl_lines import EmitOptions
 from eosctl.render.document import Document
 from eosctl.render.views.acls import emit_acl_plan, view_acl_plan
 from eosctl.shell.answering import answer
-from eosctl.shell.options import GlobalOptions, judging
+from eosctl.shell.options import GlobalOptions, gating
 
 app = typer.Typer()
 
@@ -112,7 +112,7 @@ StatusStorageTopic: TypeAlias = Annotated[
 
 
 @app.command()
-@judging
+@gating
 def acl_plan(
     options: GlobalOptions,
     worker_config: WorkerFiles = None,

@@ -16,7 +16,7 @@ from eosctl.render.views.audit import view_audit
 from eosctl.render.views.audit_plan import view_audit_plan
 from eosctl.render.views.ledger import view_history, view_status
 from eosctl.shell.answering import answer
-from eosctl.shell.options import GlobalOptions, connecting, judging
+from eosctl.shell.options import GlobalOptions, connecting, gating
 
 if TYPE_CHECKING:
     from eosctl.operations.offset_stores import OffsetsRequest
@@ -96,7 +96,7 @@ ExportDirectory: TypeAlias = Annotated[
 
 @app.command("run", hidden=True)
 @app.callback(invoke_without_command=True, subcommand_metavar="[status|history]")
-@judging
+@gating
 @about_offsets
 def audit(
     options: GlobalOptions,

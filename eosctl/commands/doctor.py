@@ -17,7 +17,7 @@ from eosctl.operations.evidence.request import EvidenceRequest
 from eosctl.operations.session import Session
 from eosctl.render.views.diagnosis import view_diagnosis
 from eosctl.shell.answering import answer
-from eosctl.shell.options import GlobalOptions, judging
+from eosctl.shell.options import GlobalOptions, gating
 
 app = typer.Typer()
 
@@ -32,7 +32,7 @@ PrometheusFile: TypeAlias = Annotated[
 
 
 @app.command()
-@judging
+@gating
 def doctor(
     options: GlobalOptions,
     config_topic: ConfigTopicName = None,

@@ -18,7 +18,7 @@ from eosctl.operations.evidence.request import EvidenceRequest
 from eosctl.operations.session import Session
 from eosctl.render.views.upgrade import view_upgrade
 from eosctl.shell.answering import answer
-from eosctl.shell.options import GlobalOptions, judging
+from eosctl.shell.options import GlobalOptions, gating
 
 app = typer.Typer()
 
@@ -36,7 +36,7 @@ class Target(StrEnum):
 
 
 @app.command("upgrade-check")
-@judging
+@gating
 def upgrade_check(
     options: GlobalOptions,
     to: Annotated[Target, typer.Option("--to", metavar="|".join(Target), help="Where the rolling step leads.")],

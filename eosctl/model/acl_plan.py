@@ -11,7 +11,7 @@ from typing import NamedTuple
 from eosctl.model.acls import AclBinding, PatternType
 from eosctl.model.client_roles import ClientRole, ConnectCluster
 from eosctl.model.offset_stores import SourceSupport
-from eosctl.model.report import Answer, Finding
+from eosctl.model.report import Answer, Doubt, Finding, FindingKind, unread_doubts
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import NEWEST, KafkaVersion
 
@@ -144,8 +144,9 @@ class AclReport(Answer):
     """The plan for Connect clusters with these group IDs, against the ACLs of the Kafka cluster.
 
     cluster is how configs name that cluster; difference is what decides, explained the same over all phases, with
-    those that need each binding. is_check: a required binding that is missing was found. is_for_tools: the plan is to
-    be written for another tool, whatever was found.
+    those that need each binding. missing are the findings of a check: required bindings that the cluster lacks;
+    unchecked says why that is not known of some. is_for_tools: the plan is to be written for another tool, whatever was
+    found.
     """
 
     group_ids: tuple[str, ...]
@@ -156,16 +157,25 @@ class AclReport(Answer):
     difference: AclDifference
     explained: AclDifference | None = None
     phases: Phases | None = None
-    is_check: bool = False
+    missing: tuple[Finding, ...] = ()
+    unchecked: tuple[Doubt, ...] = ()
     is_for_tools: bool = False
+    kinds: tuple[FindingKind, ...] = ()
+    config_files: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def reported(self) -> tuple[Finding, ...]:
-        """The findings of what is shown."""
-        return (self.explained or self.difference).findings
+        """The findings of what is shown: those that decide, then those of the other phases that are explained."""
+        others = () if self.explained is None else self.explained.findings
+        decide = (*self.missing, *self.difference.findings)
+        return (*decide, *(each for each in others if each not in decide))
 
     @property
-    def found(self) -> bool:
-        """Whether a finding fails or, in a check, something is missing that is required."""
-        missing = self.is_check and bool(self.difference.missing_required)
-        return not self.is_for_tools and (missing or any(map(self.fails, self.difference.findings)))
+    def doubts(self) -> tuple[Doubt, ...]:
+        """What a check could not compare, and what was not read."""
+        return (*self.unchecked, *unread_doubts(self.coverage))
+
+    def fails(self, finding: Finding) -> bool:
+        """Whether it does, and is not only of phases that are explained beside the one that is planned for."""
+        decides = self.explained is None or finding in (*self.missing, *self.difference.findings)
+        return decides and not self.is_for_tools and self.triage.fails(finding)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from eosctl.model.audit import AuditPlan
 from eosctl.model.earlier_audit import EarlierAudit
-from eosctl.model.report import SEVERITIES, Answer, Finding
+from eosctl.model.report import SEVERITIES, Answer, Doubt, Finding, FindingKind, unread_doubts
 
 
 class AuditVerdict(StrEnum):
@@ -152,6 +152,19 @@ class AuditReport(Answer):
     stalls: tuple[Stall, ...] = ()
     sinks: tuple[str, ...] = ()
     earlier: EarlierAudit | None = None
+    kinds: tuple[FindingKind, ...] = ()
+
+    @property
+    def doubts(self) -> tuple[Doubt, ...]:
+        """Connectors of which it is not known whether exactly-once held, and what was not read."""
+        unknown = [
+            f"cannot tell whether exactly-once held for {each.name}: {'; '.join(each.reasons)}"
+            for each in self.connectors
+            if each.verdict is AuditVerdict.CANNOT_TELL
+        ]
+        judged = [] if self.connectors else ["no connector was judged"]
+        reasons = (Doubt(None, each, needed=True) for each in (*judged, *unknown))
+        return (*reasons, *unread_doubts(self.coverage))
 
     @property
     def verdict(self) -> AuditVerdict:

@@ -23,6 +23,9 @@ class Unread:
         """Whether an answer is incomplete without it."""
         return self.needed and self.cause.is_gap
 
+    def __str__(self) -> str:
+        return f"{self.what} was not read: {self.reason}"
+
 
 @dataclass(frozen=True, slots=True)
 class Coverage:

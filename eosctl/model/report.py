@@ -150,6 +150,17 @@ class Triage:
         return finding.severity.reaches(self.fail_on or Severity.WARNING) and not self.waives(finding)
 
 
+class Doubt(NamedTuple):
+    """Why it is not known whether there is more: of the kind with this ID, or of any kind (None).
+
+    needed: whether the answer is incomplete for it.
+    """
+
+    kind_id: str | None
+    reason: str
+    needed: bool
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """What an operation returns: a Report, a Plan that is shown, or an Outcome. Subclasses add what was found.
@@ -164,6 +175,21 @@ class Answer:
     def reported(self) -> tuple[Finding, ...]:
         """The findings that it reports, in the order in which they are shown."""
         return ()
+
+    @property
+    def kinds(self) -> tuple[FindingKind, ...]:
+        """The kinds of findings that were looked for, whether one was found or not."""
+        return ()
+
+    @property
+    def doubts(self) -> tuple[Doubt, ...]:
+        """Why there may be findings that were not found; without more knowledge, whatever was not read."""
+        return unread_doubts(self.coverage)
+
+    @property
+    def config_files(self) -> Mapping[str, str]:
+        """By the subject of a finding the file of the command line that says what it is; may be of some subjects."""
+        return {}
 
     def is_new(self, finding: Finding) -> bool | None:
         """Whether it was not there the last time; None where there is nothing to compare with."""
@@ -195,6 +221,11 @@ class Answer:
     def under(self, triage: Triage) -> Self:
         """The same with its findings treated so."""
         return replace(self, triage=triage)
+
+
+def unread_doubts(coverage: Coverage) -> tuple[Doubt, ...]:
+    """A doubt for each thing that was needed and not read: nothing more is known of what it could have shown."""
+    return tuple(Doubt(None, str(each), needed=True) for each in coverage.gaps)
 
 
 def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -1,11 +1,11 @@
 """Rules as data: a question about the evidence, and the kind of finding where the answer is bad."""
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from eosctl.model.evidence import Evidence
-from eosctl.model.report import Answer, Finding, FindingKind, worst_first
+from eosctl.model.report import Answer, Doubt, Finding, FindingKind, worst_first
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import KafkaVersion
 
@@ -92,6 +92,21 @@ class Diagnosis(Answer):
 
     evidence: Evidence
     answers: tuple[RuleAnswer, ...]
+    config_files: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def kinds(self) -> tuple[FindingKind, ...]:
+        """Those of the rules that were asked."""
+        return tuple(answer.rule.kind for answer in self.answers)
+
+    @property
+    def doubts(self) -> tuple[Doubt, ...]:
+        """The reasons why rules cannot tell."""
+        return tuple(
+            Doubt(answer.rule.id, reason, needed=not answer.complete)
+            for answer in self.answers
+            for reason in answer.cannot_tell
+        )
 
     @property
     def complete(self) -> bool:

@@ -1,11 +1,12 @@
 """Rolling steps between the three values of exactly.once.source.support (KIP-618)."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from eosctl.model.counts import counted
 from eosctl.model.evidence import Evidence
-from eosctl.model.report import Answer, Finding
+from eosctl.model.report import Answer, Doubt, Finding, FindingKind
 
 
 class Phase(StrEnum):
@@ -67,20 +68,21 @@ class UpgradeCheck(Answer):
     unknown: tuple[str, ...]
     steps: tuple[RollingStep, ...]
     consequences: tuple[str, ...]
+    kinds: tuple[FindingKind, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
+    config_files: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def reported(self) -> tuple[Finding, ...]:
         """What stands in the way, then the rest."""
         return (*self.blockers, *self.warnings)
 
-    @property
-    def found(self) -> bool:
-        """Whether something stands in the way of the roll, or a finding fails by the severity that the user named.
+    def fails(self, finding: Finding) -> bool:
+        """Whether it stands in the way of the roll, or fails by the severity that the user named.
 
         Exit code 0 is the permission to restart workers. No waiver gives it.
         """
-        named = self.triage.fail_on is not None and any(map(self.fails, self.reported))
-        return self.verdict is Verdict.NO or named
+        return finding in self.blockers or (self.triage.fail_on is not None and self.triage.fails(finding))
 
     @property
     def complete(self) -> bool:

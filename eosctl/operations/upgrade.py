@@ -1,13 +1,14 @@
 """What `upgrade-check` answers, now or as soon as the next rolling step may start."""
 
 import time
+from dataclasses import replace
 from typing import Final
 
 from eosctl.analysis.upgrade import check_upgrade
 from eosctl.errors import Unreachable
 from eosctl.model.upgrade import Phase, UpgradeCheck, Verdict
 from eosctl.operations.evidence.read import read_evidence
-from eosctl.operations.evidence.request import EvidenceRequest
+from eosctl.operations.evidence.request import EvidenceRequest, files_of
 from eosctl.operations.session import Session
 
 PAUSE_S: Final = 1.0
@@ -24,6 +25,7 @@ def wait_for_upgrade(session: Session, request: EvidenceRequest, target: Phase, 
         try:
             evidence = read_evidence(session, request)
             check = check_upgrade(evidence, target, session.reader.coverage)
+            check = replace(check, config_files=files_of(request, evidence))
             summary = check.summary
             if check.verdict is Verdict.YES or late:
                 return check

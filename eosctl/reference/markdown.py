@@ -8,6 +8,7 @@ from eosctl.shell.command_tree import CommandHelp, Parameter, page_name, shown
 from eosctl.shell.shared_options import (
     CONNECTION_OPTIONS,
     FINDING_OPTIONS,
+    GATE_OPTIONS,
     LIST_OPTIONS,
     OUTPUT_OPTIONS,
     SAFETY_OPTIONS,
@@ -18,7 +19,7 @@ SHARED_PAGE: Final = "shared-options"
 SUBJECTS: Final = {
     "Connection": (*CONNECTION_OPTIONS, *SNAPSHOT_OPTIONS),
     "Safety": SAFETY_OPTIONS,
-    "Findings": FINDING_OPTIONS,
+    "Findings": (*FINDING_OPTIONS, *GATE_OPTIONS),
     "Output": (*OUTPUT_OPTIONS, *LIST_OPTIONS),
 }
 _CODE: Final = re.compile(r"(`[^`]*`)")

@@ -3,13 +3,15 @@
 import contextlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Final, TextIO
 
 from eosctl.atomic_write import atomic_file
-from eosctl.errors import EosctlError, OutputLost, Refused
+from eosctl.errors import ConfigError, EosctlError, OutputLost, Refused
+from eosctl.model.gate import Gate, failed_gate, gate_of
+from eosctl.model.report import Answer
 from eosctl.render.cells import escape_controls
 from eosctl.render.document import Document, error_envelope
 from eosctl.render.formats import Output, pieces_of, text_of, text_of_envelope
@@ -88,6 +90,9 @@ class OutputOptions:
     verbosity: int = 0
     sort: str | None = None
     limit: int | None = None
+    command: str = ""
+    gates: Mapping[Path, Callable[[Gate], str]] = field(default_factory=dict)
+    """Files for a pipeline, and how what `command` answers is written there."""
 
 
 class Console:
@@ -98,6 +103,7 @@ class Console:
         self._terminal = terminal
         self._options = options
         self._answered = False
+        self._gates = dict(options.gates)
 
     @property
     def output(self) -> Output:
@@ -132,6 +138,16 @@ class Console:
             self._write(self._terminal.stdout, pieces)
         self._answered = True
 
+    def report(self, answer: Answer) -> None:
+        """Write the answer to each file for a pipeline, whole or not at all."""
+        if self._gates:
+            self._write_gates(gate_of(self._options.command, answer))
+
+    def _write_gates(self, gate: Gate) -> None:
+        while self._gates:
+            path, text_of_gate = self._gates.popitem()
+            write_output_file(path, (text_of_gate(gate),))
+
     def preview(self, document: Document) -> None:
         """Show on stderr what the question that follows is about."""
         stderr = self._terminal.stderr
@@ -155,7 +171,11 @@ class Console:
         self._say("warning", "yellow", text)
 
     def error(self, error: EosctlError) -> None:
-        """Say why the command ends, on stderr; stdout gets the error envelope where it owes a document."""
+        """Say why the command ends, on stderr; stdout gets the error envelope where it owes a document, and each file
+        for a pipeline that has no answer says the same: one that was left from before could say that all is fine."""
+        while self._gates:
+            with contextlib.suppress(ConfigError, OutputLost):  # why the command failed is said on stderr, too
+                self._write_gates(failed_gate(self._options.command, error))
         if self.output.is_envelope and not self._answered:
             envelope = error_envelope(type(error).__name__, error.message, error.hint, error.exit_code)
             with contextlib.suppress(OutputLost):  # why the command failed is said on stderr, too

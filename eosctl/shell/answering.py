@@ -23,6 +23,7 @@ def answer(options: "GlobalOptions", result: A, view: "Callable[[A], Document | 
         shown = shown.with_unread(result.coverage, complete=result.complete)
     try:
         options.console.result(shown)
+        options.console.report(result)
     except (OutputLost, ConfigError) as lost:
         if result.failure is None:
             raise

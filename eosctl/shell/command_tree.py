@@ -6,7 +6,7 @@ Walked by what the objects can do and not by their types: Typer carries a Click 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import typer
 
@@ -14,12 +14,18 @@ from eosctl.render.document import Document
 from eosctl.shell.help import help_record, is_block, paragraphs
 from eosctl.shell.shared_options import SHARED_OPTIONS
 
+_CODE: Final = re.compile(r"(\d+) {2,}(\S+(?: \S+)*)")
+_LISTED: Final = re.compile(r"[a-z-]+(?:\|[a-z-]+)+")
 SHARED_NAMES = frozenset(parameter.name for parameter in SHARED_OPTIONS)
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """An option (names as typed, value None for a flag) or an argument (names empty)."""
+    """An option (names as typed, value None for a flag) or an argument (names empty).
+
+    choices are the values that it takes, where they are listed; default is what counts where nothing gives one, None
+    where there is no such value; repeated: it may be given several times.
+    """
 
     name: str
     names: tuple[str, ...]
@@ -28,6 +34,9 @@ class Parameter:
     environment: str | None
     required: bool
     shared: bool
+    choices: tuple[str, ...]
+    default: Any
+    repeated: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +75,10 @@ def _shown_commands(command: Any) -> tuple[str, ...]:  # noqa: ANN401  # Typer's
 
 
 def help_document(root: Any) -> Document:  # noqa: ANN401  # Typer's command classes are its own
-    """All help as one document."""
-    return Document("help", {"commands": list(walk(root, root.name))})
+    """All help as one document, with the meaning of each exit code."""
+    commands = list(walk(root, root.name))
+    codes = dict(_CODE.findall(commands[0].blocks["Exit codes"]))
+    return Document("help", {"commands": commands, "exit_codes": codes})
 
 
 def _describe(command: Any, context: typer.Context) -> CommandHelp:  # noqa: ANN401  # Typer's command classes are its own
@@ -93,6 +104,7 @@ def _parameter(parameter: Any, context: typer.Context) -> Parameter:  # noqa: AN
     names = tuple(parameter.opts) + tuple(parameter.secondary_opts) if is_option else ()
     flag = is_option and (parameter.is_flag or parameter.count)
     value = None if flag else re.sub(r"^(-\S+ )*", "", shown) if is_option else shown
+    default = parameter.default
     return Parameter(
         name=parameter.name,
         names=names,
@@ -101,6 +113,9 @@ def _parameter(parameter: Any, context: typer.Context) -> Parameter:  # noqa: AN
         environment=parameter.envvar,
         required=parameter.required,
         shared=parameter.name in SHARED_NAMES and getattr(parameter, "rich_help_panel", None) is not None,
+        choices=tuple(value.split("|")) if value and _LISTED.fullmatch(value) else (),
+        default=default if default is None or isinstance(default, str | int | float | list) else str(default),
+        repeated=parameter.multiple or parameter.count if is_option else parameter.nargs != 1,
     )
 
 

@@ -23,10 +23,13 @@ from eosctl.model.client_keys import CLIENT_KEYS
 from eosctl.model.report import Triage
 from eosctl.operations.session_options import SessionOptions
 from eosctl.render.console import ColourChoice, Console, OutputOptions, Terminal
+from eosctl.render.junit import junit
+from eosctl.render.sarif import sarif
 from eosctl.shell.defaults import WORKER_CONFIG, require_named, with_profile, with_worker_files
 from eosctl.shell.shared_options import (
     CONNECTION_OPTIONS,
     FINDING_OPTIONS,
+    GATE_OPTIONS,
     LIST_OPTIONS,
     OUTPUT_OPTIONS,
     SAFETY_OPTIONS,
@@ -82,6 +85,12 @@ def judging(command: Callable[Concatenate[GlobalOptions, P], int | None]) -> Com
     return _sharing(command, shared)
 
 
+def gating(command: Callable[Concatenate[GlobalOptions, P], int | None]) -> Command[...]:
+    """A command that reads, and reports findings to a pipeline too."""
+    shared = (*CONNECTION_OPTIONS, *SNAPSHOT_OPTIONS, *FINDING_OPTIONS, *GATE_OPTIONS, *OUTPUT_OPTIONS, *LIST_OPTIONS)
+    return _sharing(command, shared)
+
+
 def writing(command: Callable[Concatenate[GlobalOptions, P], int | None]) -> Command[...]:
     """A command that changes the cluster: it shows what it will do, and asks."""
     return _sharing(command, (*SAFETY_OPTIONS, *CONNECTION_OPTIONS, *OUTPUT_OPTIONS))
@@ -102,6 +111,8 @@ def _sharing(command: Callable[..., int | None], shared: tuple[inspect.Parameter
         if ctx.invoked_subcommand is not None:  # a group that is a command too: the subcommand has the word
             return None
         mine = {name: values.pop(name) for name in own_names}
+        # First of all: whatever fails from here on is reported as it was asked for, in the files for pipelines too.
+        ctx.obj.console_for(output_options(values, ctx.command_path.partition(" ")[2]))
         if "profile" in values:
             values = with_worker_files(ctx, with_profile(ctx, values), mine)
         options = global_options(ctx.obj, values)
@@ -118,9 +129,10 @@ def _sharing(command: Callable[..., int | None], shared: tuple[inspect.Parameter
     return with_options
 
 
-def global_options(holder: ConsoleHolder, values: Mapping[str, Any]) -> GlobalOptions:
-    """GlobalOptions from what Typer read; `values` holds those of the shared options that the command takes."""
-    output_options = OutputOptions(
+def output_options(values: Mapping[str, Any], command: str = "") -> OutputOptions:
+    """How `command` is to be answered, from what Typer read."""
+    gates = {"sarif": sarif, "junit": junit}
+    return OutputOptions(
         output=values["output"],
         output_file=values["output_file"],
         colour=ColourChoice.NEVER if values["no_color"] else values["color"],
@@ -128,9 +140,15 @@ def global_options(holder: ConsoleHolder, values: Mapping[str, Any]) -> GlobalOp
         verbosity=values["verbose"],
         sort=values.get("sort"),
         limit=values.get("limit"),
+        command=command,
+        gates={values[name]: text_of for name, text_of in gates.items() if values.get(name) is not None},
     )
+
+
+def global_options(holder: ConsoleHolder, values: Mapping[str, Any]) -> GlobalOptions:
+    """GlobalOptions from what Typer read; `values` holds those of the shared options that the command takes."""
     return GlobalOptions(
-        console=holder.console_for(output_options),
+        console=holder.console_for(output_options(values)),
         bootstrap_servers=values.get("bootstrap_server"),
         command_config=values.get("command_config"),
         properties=MappingProxyType(dict(map(_property, values.get("property_") or ()))),

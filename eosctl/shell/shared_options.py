@@ -98,6 +98,14 @@ FINDING_OPTIONS: Final = (
         "[default: warning; upgrade-check: what blocks the step]")),
 )  # fmt: skip
 
+GATE_OPTIONS: Final = tuple(
+    _parameter(name, Path | None, None, _option(f"--{name}", metavar="FILE", panel=FINDINGS, envvar=None, help=help))
+    for name, help in (
+        ("sarif", "Write the findings there too, as SARIF 2.1.0 for code scanning; the exit code stays."),
+        ("junit", "Write the rules there too, as test cases in JUnit's XML; the exit code stays."),
+    )
+)
+
 LIST_OPTIONS: Final = (
     _parameter("sort", str | None, None, _option(
         "--sort", metavar="COLUMN", panel=OUTPUT, help="Rows in the order of a column; -COLUMN: backwards.")),
@@ -110,6 +118,7 @@ SHARED_OPTIONS: Final = (
     *SNAPSHOT_OPTIONS,
     *SAFETY_OPTIONS,
     *FINDING_OPTIONS,
+    *GATE_OPTIONS,
     *OUTPUT_OPTIONS,
     *LIST_OPTIONS,
 )

@@ -47,6 +47,7 @@ NAMES = """
     130 leader-acl-missing  131 task-acl-missing  132 connect-acls-missing  133 transactional-id-collision
     134 override-refused  135 override-policy-unknown  136 topics-unknown  137 own-kafka-client  138 tasks-unknown
     139 authorizer-setting-hidden  140 reference-unresolved  141 acl-denied  142 acl-partly-denied
+    143 required-acl-missing
     150 output-loses-committed  151 output-unwritable
     200 offset-set-back  201 offset-repeated  202 plain-offsets-write  203 zombie-writer  204 offsets-removed
     205 offset-not-taken-over  206 offsets-altered  207 snapshot-begun-again  208 snapshot-unclear

@@ -1,10 +1,13 @@
 """Help: how it is asked for, how it is ordered, and that it reads."""
 
+import json
 import re
 
 import pytest
 
 from eosctl import cli
+from eosctl.errors import EosctlError
+from eosctl.render.formats import Output
 from eosctl.shell.command_tree import walk
 from eosctl.shell.completion_scripts import SCRIPTS
 from eosctl.shell.help import in_words
@@ -110,3 +113,31 @@ def test_completion_of_another_shell_is_an_error(eosctl):
     ran = eosctl("completion", "tcsh")
     assert ran.exit_code == 2
     assert "'tcsh' is not one of 'bash', 'zsh', 'fish'" in ran.stderr
+
+
+def test_all_help_as_json_has_what_a_program_needs_to_type_a_command(eosctl):
+    ran = eosctl("--help-json")
+    answer = json.loads(ran.stdout)
+    assert (ran.exit_code, answer["kind"], answer["version"]) == (0, "help", 1)
+    commands = {each["path"]: each for each in answer["data"]["commands"]}
+    assert list(commands) == [each.path for each in TREE]
+    options = {each["name"]: each for each in commands["eosctl doctor"]["parameters"]}
+    told = {name: (each["value"], each["choices"], each["default"], each["repeated"]) for name, each in options.items()}
+    assert told["severity"] == ("error|warning|info", ["error", "warning", "info"], "info", False)
+    assert told["timeout"] == ("SECONDS", [], 30.0, False)
+    assert told["worker_config"] == ("FILE", [], None, True)
+    assert told["preflight"] == (None, [], True, False)
+    assert told["verbose"] == (None, [], 0, True)
+    assert options["output"]["choices"] == list(Output)
+
+
+def test_all_help_as_json_says_what_every_exit_code_means(eosctl):
+    def codes(error):
+        yield str(error.exit_code)
+        for each in error.__subclasses__():
+            yield from codes(each)
+
+    meanings = json.loads(eosctl("--help-json").stdout)["data"]["exit_codes"]
+    assert meanings.keys() == {"0", "1", "3", *codes(EosctlError)}
+    assert meanings["3"] == "incomplete: not all was read"
+    assert meanings["74"] == "the answer could not be written"

@@ -95,7 +95,7 @@ def test_functions_are_short():
 def _length(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     """Lines of a function from `def` to its end; of a command without its docstring, because that is its help."""
     decorators = {each.id for each in node.decorator_list if isinstance(each, ast.Name)}
-    is_command = bool(decorators & {"printing", "connecting", "reading", "judging", "writing"})
+    is_command = bool(decorators & {"printing", "connecting", "reading", "judging", "gating", "writing"})
     return _lines(node) - (_lines(node.body[0]) if is_command else 0)
 
 

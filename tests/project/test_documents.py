@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import yaml
+
 from eosctl import __version__, cli
 from eosctl.reference import __main__ as reference
 
@@ -84,6 +86,27 @@ def test_every_command_line_in_the_pages_parses(root):
             typed = [line for line in lines if not re.search(r"[…\[\]<>|]|  ", line)]
             wrong += [f"{page.relative_to(root)}: {line}: {said}" for line in typed for said in _problems(line)]
     assert wrong == []
+
+
+def test_every_command_in_the_examples_parses(root):
+    """Scripts of pipelines, continued lines taken for one: there is such a command in each."""
+    files = sorted((root / "examples").rglob("*.yml"))
+    scripts = {file.name: "\n".join(_scripts(yaml.safe_load(file.read_text("utf-8")))) for file in files}
+    lines = {
+        name: [line.strip() for line in text.replace("\\\n", "").splitlines() if line.strip().startswith("eosctl ")]
+        for name, text in scripts.items()
+    }
+    assert {name: len(found) for name, found in lines.items()} == {"github-actions.yml": 1, "gitlab-ci.yml": 1}
+    assert [said for found in lines.values() for line in found for said in _problems(line.replace('"$@"', ""))] == []
+
+
+def _scripts(node: object) -> Iterator[str]:
+    """Every text in a document."""
+    if isinstance(node, str):
+        yield node
+    elif isinstance(node, dict | list):
+        for each in node.values() if isinstance(node, dict) else node:
+            yield from _scripts(each)
 
 
 def _problems(line: str) -> list[str]:

@@ -20,6 +20,7 @@ from eosctl.analysis.audit.audit_findings import (
 from eosctl.analysis.audit.evidence import Evidence
 from eosctl.analysis.audit.finding_words import BESIDE, BROKEN
 from eosctl.analysis.audit.log_findings import log_findings
+from eosctl.analysis.catalogue.index import kinds_of_command
 from eosctl.model.audit_report import (
     AuditReport,
     AuditVerdict,
@@ -50,6 +51,7 @@ def conclude(evidence: Evidence) -> AuditReport:
         growth=tuple(_growth(evidence)),
         stalls=evidence.transactions.stalls,
         sinks=tuple(_sinks(evidence)),
+        kinds=kinds_of_command("audit"),
     )
 
 

@@ -137,6 +137,17 @@ PARTLY_DENIED: Final = FindingKind(
     source="KIP-11",
     commands=("acl-plan",),
 )
+REQUIRED_MISSING: Final = FindingKind(
+    id="EOS143",
+    name="required-acl-missing",
+    title="required ACL is missing",
+    severity=Severity.ERROR,
+    cause="A worker or a connector fails without it: `eosctl acl-plan --explain` says how, and what needs it.",
+    fix="`eosctl acl-plan --plan-file FILE` plans what is missing for `eosctl apply FILE`; --emit kafka-acls prints it "
+    "for Kafka's own tool",
+    source="`eosctl acl-plan`",
+    commands=("acl-plan",),
+)
 KINDS: Final = (
     LEADER,
     TASKS,
@@ -151,4 +162,5 @@ KINDS: Final = (
     REFERENCE_UNRESOLVED,
     DENIED,
     PARTLY_DENIED,
+    REQUIRED_MISSING,
 )

@@ -54,6 +54,11 @@ THEMES: Final = (
 KINDS: Final = tuple(kind for theme in THEMES for kind in theme.kinds)
 
 
+def kinds_of_command(command: str) -> tuple[FindingKind, ...]:
+    """The kinds that this command reports without being asked by a rule."""
+    return tuple(kind for kind in KINDS if command in kind.commands)
+
+
 def kinds_called(word: str) -> tuple[FindingKind, ...]:
     """The kind of this ID, in any case, or the kinds of this name; none where there is neither."""
     return tuple(kind for kind in KINDS if kind.id == word.upper() or kind.name == word.lower())

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from eosctl.analysis.acl_findings import WORKERS
 from eosctl.analysis.client_configs import CLIENT_PREFIXES, worker_client
 from eosctl.analysis.config_topic import connector_states
 from eosctl.analysis.connect_clusters import place_of
@@ -254,3 +255,17 @@ def _with_topics(clusters: tuple[ConnectCluster, ...], topics: Sequence[str]) ->
         )
         for cluster in clusters
     )
+
+
+def files_of(inputs: AclInputs, clusters: Sequence[ConnectCluster]) -> Mapping[str, str]:
+    """The file of each connector that has one, then that of the workers (of MirrorMaker 2: of both)."""
+    # A GROUP before the path may be part of it.
+    paths = [path for text in inputs.connector_configs for path in (text, text.partition("=")[2])]
+    found = {
+        connector.name: path
+        for cluster in clusters
+        for connector in cluster.connectors
+        for path in (*paths, *map(str, inputs.worker_configs))
+        if path and any(each.origin.startswith(f"{path} ") for each in connector.properties.values())
+    }
+    return found | dict(zip((WORKERS,), map(str, inputs.worker_configs), strict=False))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from eosctl.analysis.acl_findings import find_hidden
+from eosctl.analysis.acl_findings import find_hidden, find_missing, find_unchecked, kinds_looked_for
 from eosctl.analysis.connect_clusters import place_of, topics_of
 from eosctl.errors import ConfigError, UsageError
 from eosctl.model.acl_plan import AclDifference, AclPlan, AclReport, AclRequest
@@ -17,7 +17,7 @@ from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.sides import Place, Side
 from eosctl.model.skipped import Cause, Skipped
 from eosctl.model.versions import KafkaVersion
-from eosctl.operations.acl.inputs import AclInputs, read_connect_clusters
+from eosctl.operations.acl.inputs import AclInputs, files_of, read_connect_clusters
 from eosctl.operations.acl.principals import certificate_subject, principals_by_role
 from eosctl.operations.plan_files import keep_plan
 from eosctl.operations.session import Session
@@ -83,8 +83,11 @@ def plan_cluster_acls(session: Session, options: AclOptions) -> AclReport:
         cluster=place,
         plan=plan,
         difference=difference,
-        is_check=options.check,
+        missing=tuple(find_missing(difference.missing_required)) if options.check else (),
+        unchecked=tuple(find_unchecked(difference)) if options.check else (),
         is_for_tools=options.emit,
+        kinds=kinds_looked_for(check=options.check),
+        config_files=files_of(options.inputs, clusters),
         coverage=reader.coverage,
     )
     if options.plan_file is not None:

@@ -133,3 +133,9 @@ def worker_files_of(
             raise UsageError(f"two files are of the worker at {name}: {path} is the second")
         found[name] = properties
     return found
+
+
+def files_of(request: EvidenceRequest, evidence: Evidence) -> Mapping[str, str]:
+    """The path of each worker's file, by what evidence calls the worker: it has them in the request's order."""
+    names = () if isinstance(evidence.worker_files, Skipped) else evidence.worker_files
+    return dict(zip(names, map(str, request.worker_files), strict=False))

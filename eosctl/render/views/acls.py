@@ -57,7 +57,7 @@ def view_acl_plan(report: AclReport) -> Document:
             "counts": _counts(difference),
             **findings_of(report),
         },
-        blocks=(PLAN_TABLE, *([Findings()] if difference.findings else [])),
+        blocks=(PLAN_TABLE, *([Findings()] if report.reported else [])),
         prose=(_verdict(difference),),
         notes=() if phases is None else tuple(_explanation(list(rows))),
     )

@@ -1,0 +1,116 @@
+"""`--sarif` and `--junit`: files for pipelines beside the answer, which change neither it nor the exit code."""
+
+import json
+
+import pytest
+
+from eosctl.codecs.snapshot import encode_snapshot
+from tests.commands.test_audit_snapshot import HEALTHY, PLAIN_LEADER, site
+from tests.commands.test_waivers import profile, waiver
+from tests.render.gate_formats import junit_cases, sarif_run
+from tests.sources.fake_connect import FakeWorker, serve
+
+EOS012 = "EOS012 mixed-phases: mixed phases"
+
+
+@pytest.fixture
+def gated(eosctl, tmp_path):
+    """`gated(...)`: the command with both files; its run, SARIF's run and JUnit's cases."""
+
+    def run(*args):
+        files = [tmp_path / "eosctl.sarif", tmp_path / "junit.xml"]
+        ran = eosctl(*args, "--sarif", files[0], "--junit", files[1])
+        return ran, sarif_run(files[0].read_text()), junit_cases(files[1].read_text())
+
+    return run
+
+
+@pytest.fixture
+def rolling():
+    """The addresses of one worker that is enabled and one that is not."""
+    with serve(FakeWorker(), FakeWorker(enabled=False)) as urls:
+        yield [part for url in urls for part in ("--connect-url", url)]
+
+
+def test_the_files_say_what_the_answer_says_and_change_neither_it_nor_the_exit_code(eosctl, gated, rolling):
+    plain = eosctl("doctor", *rolling, "-o", "json")
+    ran, run, cases = gated("doctor", *rolling, "-o", "json")
+    assert (ran.exit_code, json.loads(ran.stdout)["data"]) == (1, json.loads(plain.stdout)["data"])
+    assert [each["ruleId"] for each in run["results"]] == ["EOS012"]
+    assert (run["invocations"][0]["exitCode"], cases[EOS012][0]) == (1, "failure")
+    assert run["automationDetails"]["id"] == "eosctl doctor/"
+
+
+def test_what_is_found_of_a_worker_is_at_its_own_file(gated, tmp_path):
+    with serve(FakeWorker(), FakeWorker(enabled=False)) as urls:
+        files = [tmp_path / f"{name}.properties" for name in "ab"]
+        for url, file in zip(urls, files, strict=True):
+            file.write_text(f"group.id=g\nexactly.once.source.support=enabled\nlisteners={url}\n")
+        named = [part for file in files for part in ("--worker-config", file)]
+        _, run, _ = gated("doctor", *(part for url in urls for part in ("--connect-url", url)), *named)
+    places = {
+        each["ruleId"]: each["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for each in run["results"]
+    }
+    assert places["EOS014"] == f"file://{files[1]}", "it says enabled, and its worker does not"
+    assert places["EOS012"] == f"file://{files[0]}", "workers have no file of their own: the first one"
+
+
+def test_a_waiver_of_the_profile_takes_the_failure_out(gated, rolling):
+    profile(waiver())
+    ran, run, cases = gated("doctor", *rolling)
+    assert (ran.exit_code, cases[EOS012][0]) == (0, "skipped")
+    assert [each["justification"] for each in run["results"][0]["suppressions"]] == [
+        "being rolled (team-data, until 2999-12-31)"
+    ]
+
+
+def test_upgrade_check_fails_by_what_stands_in_the_way_only(gated, rolling, tmp_path):
+    ran, run, cases = gated("upgrade-check", "--to", "disabled", *rolling)
+    assert (ran.exit_code, [each["ruleId"] for each in run["results"]]) == (1, ["EOS018"])
+    assert {outcome for outcome, _ in cases.values()} == {"passed", "failure", "error", "skipped"}
+    assert EOS012 not in cases, "it is so during every rolling step"
+    ran, run, cases = gated("upgrade-check", "--to", "preparing", *rolling)
+    assert (ran.exit_code, run["invocations"][0]["executionSuccessful"]) == (3, False)
+    assert "failure" not in {outcome for outcome, _ in cases.values()}
+
+
+@pytest.mark.parametrize(("records", "failed"), [(HEALTHY, set()), (PLAIN_LEADER, {"EOS221"})])
+def test_an_audit_of_a_snapshot_passes_nothing_that_it_did_not_read(gated, tmp_path, records, failed):
+    file = tmp_path / "monday.snapshot"
+    file.write_text("".join(f"{line}\n" for line in encode_snapshot(site(*records))))
+    ran, run, cases = gated("audit", "--snapshot", file)
+    assert {name.split()[0] for name, (outcome, _) in cases.items() if outcome == "failure"} >= failed
+    assert ran.exit_code == (1 if "failure" in {outcome for outcome, _ in cases.values()} else 3)
+    assert "passed" not in {outcome for outcome, _ in cases.values()}
+    assert run["invocations"][0]["executionSuccessful"] is False
+
+
+def test_a_command_that_fails_leaves_no_file_from_before(gated, rolling, tmp_path):
+    gated("doctor", *rolling)
+    ran, run, cases = gated("doctor", "-b", "127.0.0.1:1", "--timeout", 1)
+    assert (ran.exit_code, run["results"]) == (4, [])
+    assert run["invocations"][0]["executionSuccessful"] is False
+    [(name, (outcome, said))] = cases.items()
+    assert (name, outcome) == ("doctor", "error")
+    assert "127.0.0.1:1 cannot be reached" in said
+
+
+def test_a_file_of_a_worker_that_cannot_be_read_leaves_no_file_from_before_either(gated, rolling, tmp_path):
+    gated("doctor", *rolling)
+    ran, run, cases = gated("doctor", *rolling, "--worker-config", tmp_path / "none.properties")
+    assert (ran.exit_code, run["results"], len(cases)) == (2, [], 1)
+    assert "none.properties" in cases["doctor"][1]
+
+
+def test_a_file_that_cannot_be_written_is_an_error_once_the_answer_is_shown(eosctl, rolling, tmp_path):
+    junit = tmp_path / "junit.xml"
+    ran = eosctl("doctor", *rolling, "--sarif", tmp_path / "none" / "eosctl.sarif", "--junit", junit)
+    assert ran.exit_code == 2
+    assert "cannot write" in ran.stderr
+    assert "EOS012" in ran.stdout
+    assert junit_cases(junit.read_text())[EOS012][0] == "failure"
+
+
+@pytest.mark.parametrize("command", [("inspect-config",), ("offsets", "show"), ("transactions", "log")])
+def test_commands_that_gate_nothing_do_not_take_them(eosctl, command):
+    assert "No such option" in eosctl(*command, "--sarif", "x").stderr
