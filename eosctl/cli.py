@@ -54,6 +54,7 @@ COMMANDS: Final = (
         "Read the config topic exactly as a worker does.",
         "Diagnose",
     ),
+    Entry("watch", "eosctl.commands.watch", "Serve what the commands find as metrics.", "Diagnose"),
     Entry("explain", "eosctl.commands.explain", "Explain an error message or a finding.", "Diagnose"),
     Entry("snapshot", "eosctl.commands.snapshot", "Save what the reading commands need in a file.", "Diagnose"),
     Entry(
