@@ -12,16 +12,20 @@ from eosctl.commands.evidence_options import (
     SuperUsers,
     WorkerConfigs,
 )
-from eosctl.errors import EXIT_FINE
+from eosctl.errors import EXIT_FINE, UsageError
 from eosctl.operations.evidence.request import EvidenceRequest
 from eosctl.operations.serving import Listening, serve_metrics
-from eosctl.operations.watch import Watched, observe
+from eosctl.operations.watch import Watched, observe, watched_profiles
 from eosctl.render.views.watch import view_observation
 from eosctl.shell.answering import answer
 from eosctl.shell.options import GlobalOptions, connecting
 
 app = typer.Typer()
 
+ProfileNames: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="PROFILE", help="Watch the clusters of these profiles.", show_default=False),
+]
 ListenAddress: TypeAlias = Annotated[
     str, typer.Option("--listen", metavar="HOST:PORT", help="Where to serve /metrics, /healthz and /readyz.")
 ]
@@ -46,6 +50,7 @@ AuditLedger: TypeAlias = Annotated[
 @connecting
 def watch(
     options: GlobalOptions,
+    profiles: ProfileNames = None,
     listen: ListenAddress = "127.0.0.1:9464",
     allow_remote: AllowRemote = False,
     every: Every = 30.0,
@@ -65,9 +70,12 @@ def watch(
     What could not be read is absent there, never 0, and eosctl_unread names it; it is said on stderr, too. Until the
     first cycle has ended, /metrics and /readyz answer 503. Nothing is written. docs/metrics.md has all metrics.
 
+    Several clusters are watched by the names of their profiles, and a series says by its label whose it is. Each is
+    asked on its own: one that does not answer delays no other.
+
     Examples:
       eosctl watch -b broker:9092 --group-id connect-cluster --connect-url http://worker:8083 --every 60
-      eosctl watch -b broker:9092 --connect-url http://worker:8083 --listen 127.0.0.1:9465
+      eosctl watch production staging --listen 127.0.0.1:9465
       eosctl watch --once -b broker:9092 --group-id connect-cluster --connect-url http://worker:8083
 
     Columns:
@@ -77,8 +85,11 @@ def watch(
     """
     topics = {"config": config_topic, "offsets": worker_offsets_topic, "status": status_topic}
     files, principals, super_users = tuple(worker_config or ()), tuple(principal or ()), tuple(super_user or ())
-    watched = Watched(options, EvidenceRequest(topics, files, False, principals, super_users), store)
+    evidence = EvidenceRequest(topics, files, False, principals, super_users)
+    clusters = watched_profiles(profiles, options, evidence) if profiles else (Watched(options, evidence, store),)
     if once:
-        return answer(options, observe(watched, watched.session(options.console)), view_observation)
-    serve_metrics((watched,), Listening(listen, allow_remote, every), options.console)
+        if len(clusters) > 1:
+            raise UsageError("--once shows one cluster, and several profiles were named")
+        return answer(options, observe(clusters[0], clusters[0].session(options.console)), view_observation)
+    serve_metrics(clusters, Listening(listen, allow_remote, every), options.console)
     return EXIT_FINE

@@ -43,12 +43,12 @@ def serve_metrics(clusters: Sequence[Watched], listening: Listening, console: Re
         each.require()
     ended = Event()
     with MetricsServer(address, exporter.page) as server:
-        for each in watches:
-            Thread(target=each.run, args=(ended,), daemon=True).start()
         host = address.text.rpartition(":")[0]
         console.narrate(
             f"metrics at http://{host}:{server.port}/metrics, every {listening.every_s:g} s; Ctrl-C ends it"
         )
+        for each in watches:
+            Thread(target=each.run, args=(ended,), daemon=True).start()
         try:
             server.serve_forever()
         finally:

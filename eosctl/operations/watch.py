@@ -4,13 +4,14 @@ Each cycle is a session of its own, as that of a command: nothing that it learne
 certificates outlives it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from time import monotonic
 from typing import Final, TypeVar
 
 from eosctl.analysis.metrics.cycle import cycle_samples, stale_samples
-from eosctl.errors import EosctlError
+from eosctl.errors import EosctlError, UsageError
 from eosctl.model.coverage import Coverage
 from eosctl.model.report import Severity
 from eosctl.model.skipped import Skipped, not_asked
@@ -18,12 +19,12 @@ from eosctl.model.transactions import Selection
 from eosctl.model.watch import Answers, Cycle, Observation
 from eosctl.operations.audit.history import read_last_runs
 from eosctl.operations.diagnosis import diagnose_cluster
-from eosctl.operations.evidence.request import EvidenceRequest
+from eosctl.operations.evidence.request import ROLES, EvidenceRequest
 from eosctl.operations.hanging import HangingRequest, find_hanging
 from eosctl.operations.last_stable import StabilityRequest, last_stable_offsets
 from eosctl.operations.offset_stores import OffsetsRequest
 from eosctl.operations.offsets import show_offsets
-from eosctl.operations.profiles import triage_under
+from eosctl.operations.profiles import chosen_profile, triage_under, worker_settings_in
 from eosctl.operations.reporter import Reporter
 from eosctl.operations.session import Session
 from eosctl.operations.session_options import SessionOptions
@@ -59,6 +60,37 @@ class Watched:
         if not session.client_properties.bootstrap_servers:
             self.options.need_bootstrap_servers()
         return session
+
+
+def watched_profiles(names: Iterable[str], options: SessionOptions, evidence: EvidenceRequest) -> tuple[Watched, ...]:
+    """The clusters of these profiles, with what their worker files say; of the options only those of no cluster hold.
+
+    Raises UsageError where a flag names a cluster too, ConfigError where a profile does not exist.
+    """
+    flags = [each for each in options.sources.values() if each.startswith("--") and each != "--timeout"]
+    if flags:
+        raise UsageError(f"profiles are named, and {flags[0]} names a cluster too", hint="give one or the other")
+    return tuple(_of_profile(name, options, evidence) for name in dict.fromkeys(names))
+
+
+def _of_profile(name: str, options: SessionOptions, evidence: EvidenceRequest) -> Watched:
+    profile = chosen_profile(name).profile
+    if profile is None:
+        raise UsageError("a profile was named that has no name")
+    files = tuple(map(Path, profile.worker_configs))
+    settings = worker_settings_in(files[0]) if files else {}
+    timed = options.sources.get("timeout", "").startswith(("--", "EOSCTL_"))
+    own = SessionOptions(
+        console=options.console,
+        profile=profile,
+        connect_urls=profile.connect_urls,
+        group_id=profile.group_id or settings.get("group.id"),
+        timeout_s=options.timeout_s if timed or profile.timeout_s is None else profile.timeout_s,
+        max_answer_bytes=options.max_answer_bytes,
+        worker_configs=files,
+    )
+    topics = {role: settings.get(f"{'offset' if role == 'offsets' else role}.storage.topic") for role in ROLES}
+    return Watched(own, replace(evidence, topics=topics, worker_files=files), profile.audit_store)
 
 
 def observe(watched: Watched, session: Session, last_success: int | None = None) -> Observation:

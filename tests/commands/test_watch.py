@@ -1,38 +1,15 @@
 """`eosctl watch` as a process: what it refuses, and what it serves while its cluster does not answer."""
 
-import http.client
 import json
-import re
-import signal
 import socket
 import sys
 
 import pytest
-from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from tests import forks
-from tests.integration.terminal import PROGRAM as EOSCTL
+from tests.integration.watching import watching
 from tests.waiting import eventually
 
 NOBODY = "127.0.0.1:1"
-
-
-def get(port, path):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
-    try:
-        connection.request("GET", path)
-        answer = connection.getresponse()
-        return answer.status, answer.read().decode()
-    finally:
-        connection.close()
-
-
-def samples(text):
-    return {
-        (each.name, tuple(value for label, value in each.labels.items() if label != "profile")): each.value
-        for family in text_string_to_metric_families(text)
-        for each in family.samples
-    }
 
 
 def test_one_cycle_of_a_cluster_that_does_not_answer_is_incomplete_and_shows_no_health(eosctl):
@@ -78,26 +55,48 @@ def test_without_the_extra_it_says_how_to_install_it(eosctl, monkeypatch):
 def test_it_serves_503_until_the_first_cycle_has_ended_and_then_what_was_not_read():
     with socket.create_server(("127.0.0.1", 0)) as mute:
         mute.settimeout(60)
-        broker = f"127.0.0.1:{mute.getsockname()[1]}"
-        started = forks.start(EOSCTL, "watch", "-b", broker, "--listen", "127.0.0.1:0", "--timeout", "5")
-        try:
-            line = started.stderr.readline()
-            port = int(re.search(r"http://127\.0\.0\.1:(\d+)/metrics, every 30 s", line)[1])
+        with watching("-b", f"127.0.0.1:{mute.getsockname()[1]}", "--timeout", 5) as watch:
             waiting, _ = mute.accept()
             with waiting:
-                assert {path: get(port, path)[0] for path in ("/metrics", "/readyz", "/healthz")} == {
-                    "/metrics": 503,
-                    "/readyz": 503,
-                    "/healthz": 200,
-                }
+                statuses = {path: watch.get(path)[0] for path in ("/metrics", "/readyz", "/healthz")}
+                assert statuses == {"/metrics": 503, "/readyz": 503, "/healthz": 200}
                 mute.close()
-            eventually(lambda: get(port, "/readyz")[0] == 200, "the first cycle to end")
-            found = samples(get(port, "/metrics")[1])
-            assert found["eosctl_unread_facts", ()] == 5
-            assert found["eosctl_unread", ("unreachable", "doctor", "the whole answer")] == 1
-            assert not any(name.startswith(("eosctl_findings", "eosctl_lso")) for name, _ in found)
-        finally:
-            started.send_signal(signal.SIGINT)
-            _, stderr = started.communicate(timeout=60)
-    assert (started.returncode, stderr.splitlines()[-1]) == (130, "eosctl: error: interrupted")
-    assert "doctor: the whole answer was not read: " in stderr
+            eventually(lambda: watch.get("/readyz")[0] == 200, "the first cycle to end")
+            found = watch.scraped()
+    assert found["eosctl_unread_facts"] == {(): 5}
+    assert found["eosctl_unread"]["unreachable", "doctor", "the whole answer"] == 1
+    assert not any(name.startswith(("eosctl_findings", "eosctl_lso")) for name in found)
+
+
+def test_a_profile_whose_cluster_hangs_delays_no_other_one(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        profile(tmp_path, hangs=f"127.0.0.1:{mute.getsockname()[1]}", refuses=NOBODY)
+        with watching("hangs", "refuses", "--timeout", 50) as watch:
+            eventually(lambda: watch.get("/readyz")[0] == 200, "the cycle of the other one", deadline_s=40)
+            text = watch.get("/metrics")[1]
+    assert 'profile="refuses"' in text
+    assert 'profile="hangs"' not in text
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (("east", "--once", "west"), "--once shows one cluster"),
+        (("east", "-b", NOBODY), "profiles are named, and --bootstrap-server names a cluster too"),
+        (("nowhere",), "there is no profile nowhere"),
+    ],
+)
+def test_profiles_that_cannot_be_watched_are_refused(eosctl, tmp_path, monkeypatch, args, words):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    profile(tmp_path, east=NOBODY, west=NOBODY)
+    ran = eosctl("watch", *args)
+    assert (ran.exit_code, words in ran.stderr) == (2, True), ran.stderr
+
+
+def profile(home, **servers):
+    """Writes a config file with a profile for each of these brokers."""
+    (home / "eosctl").mkdir()
+    lines = (f"  {name}: {{bootstrap-server: '{server}'}}\n" for name, server in servers.items())
+    (home / "eosctl" / "config.yaml").write_text(f"profiles:\n{''.join(lines)}")
+    (home / "eosctl" / "config.yaml").chmod(0o600)
