@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 
 from eosctl.model.coverage import Unread
 from eosctl.model.hanging import HangingTransactions
 from eosctl.model.last_stable import LastStableOffsets
 from eosctl.model.ledger import JobSummary
 from eosctl.model.merged_offsets import OffsetsReport
-from eosctl.model.metrics import Sample
+from eosctl.model.metrics import Alert, Sample
 from eosctl.model.report import Answer
 from eosctl.model.rules import Diagnosis
 from eosctl.model.skipped import Skipped
@@ -75,3 +76,28 @@ class Observation(Answer):
     cluster_id: str | None
     samples: tuple[Sample, ...]
     when_stale: tuple[Sample, ...]
+
+
+class Emitted(StrEnum):
+    """Files to install that `watch` writes from its table."""
+
+    PROMETHEUS_RULES = "prometheus-rules"
+    SYSTEMD = "systemd"
+    KUBERNETES = "kubernetes"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchFile(Answer):
+    """What a file to install is made of.
+
+    profiles are those that are watched, address where metrics are served, every_s the seconds between the beginnings of
+    two cycles; program is where eosctl lies.
+    """
+
+    kind: Emitted
+    alerts: tuple[Alert, ...]
+    profiles: tuple[str, ...]
+    address: str
+    every_s: float
+    program: str
+    version: str

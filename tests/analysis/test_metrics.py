@@ -20,7 +20,7 @@ from eosctl.model.metrics import Metric, Sample
 from eosctl.model.skipped import Cause, Skipped, not_asked
 from eosctl.model.watch import Answers, Cycle
 from tests.analysis.config_records import Log
-from tests.analysis.evidence import BROKER, HEALTHY, NOW, but, inspection
+from tests.analysis.evidence import BROKER, HEALTHY, NOW, A, B, but, inspection, worker
 from tests.analysis.offset_records import AS_OF, record, report, topic
 
 CYCLE = Cycle(NOW, 1_500, {"brokers": 40, "workers": 6}, NOW - 30_000)
@@ -78,6 +78,14 @@ def test_a_round_of_fencing_is_pending_from_the_commit_of_tasks_to_the_task_coun
     due = list(connector_samples(diagnose(but(inspection=inspection(log)))))
     assert values(due, metrics.FENCING_PENDING) == {("x",): 1}
     assert values(connector_samples(diagnose(HEALTHY)), metrics.FENCING_PENDING) == {("x",): 0}
+
+
+def test_no_round_of_fencing_is_pending_of_workers_that_do_not_fence_and_of_what_is_stopped():
+    due = inspection(Log().writer(7).config("x").tasks("x", 0, 1).commit("x", 2))
+    disabled = {A: worker(A, enabled=False), B: worker(B, enabled=False)}
+    assert values(connector_samples(diagnose(but(inspection=due, workers=disabled))), metrics.FENCING_PENDING) == {}
+    stopped = inspection(Log().writer(7).config("x").commit("x", 0))
+    assert values(connector_samples(diagnose(but(inspection=stopped))), metrics.FENCING_PENDING) == {("x",): 0}
 
 
 def test_how_long_fencing_will_take_is_that_of_its_rule():

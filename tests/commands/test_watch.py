@@ -94,6 +94,13 @@ def test_profiles_that_cannot_be_watched_are_refused(eosctl, tmp_path, monkeypat
     assert (ran.exit_code, words in ran.stderr) == (2, True), ran.stderr
 
 
+def test_what_is_to_run_elsewhere_names_its_profiles(eosctl):
+    assert eosctl("watch", "--emit", "prometheus-rules").stdout.startswith("groups:\n")
+    ran = eosctl("watch", "--emit", "systemd")
+    assert (ran.exit_code, "--emit systemd needs the profiles to watch" in ran.stderr) == (2, True)
+    assert "watch east --listen 127.0.0.1:9464 --every 30" in eosctl("watch", "east", "--emit", "systemd").stdout
+
+
 def profile(home, **servers):
     """Writes a config file with a profile for each of these brokers."""
     (home / "eosctl").mkdir()

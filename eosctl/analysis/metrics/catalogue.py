@@ -63,7 +63,7 @@ IDS_NEAR_EXPIRY: Final = Metric(
 )
 FENCING_PENDING: Final = Metric(
     "eosctl_fencing_pending",
-    "Whether a round of zombie fencing is due before the connector's tasks may start (1).",
+    "Whether a round of zombie fencing is due before the source's tasks may start (1); where all workers are enabled.",
     ("connector",),
     500,
 )
