@@ -112,6 +112,7 @@ class WorkerUrl(str):
         if isinstance(url, WorkerUrl):
             made._credentials, made._properties = url._credentials, properties or url._properties
             made.max_answer_bytes = max(max_answer_bytes, url.max_answer_bytes)
+            made.requests = requests or url.requests
         if found[2] is not None:
             user, _, password = found[2].partition(":")
             made._credentials = (unquote(user), unquote(password))

@@ -15,6 +15,7 @@ from eosctl.analysis.metrics.catalogue import METRICS
 from eosctl.exporter.exporter import Exporter
 from eosctl.exporter.exposition import Exposition
 from eosctl.exporter.server import MetricsServer, address_of
+from eosctl.model.counts import some
 from eosctl.model.skipped import Skipped
 from eosctl.model.watch import Answers, Cycle, Observation
 from eosctl.operations.reporter import Advance, Reporter
@@ -88,7 +89,10 @@ class _Watch:
     def _report(self, found: Observation, lacked: frozenset[str]) -> frozenset[str]:
         """Warns of what the last cycle had read and this one has not; returns what this one lacks."""
         name = self._watched.profile
-        lacks = {f"{name and f'{name}: '}{each.what} was not read: {each.reason}" for each in found.coverage.gaps}
+        by_reason: dict[str, list[str]] = {}
+        for each in found.coverage.gaps:
+            by_reason.setdefault(each.reason, []).append(each.what)
+        lacks = {f"{name and f'{name}: '}not read: {some(what)}: {why}" for why, what in by_reason.items()}
         for line in sorted(lacks - lacked):
             self._console.warn_again(line)
         if lacked and not lacks:

@@ -27,6 +27,7 @@ def test_what_holds_readers_back_is_seen_and_seen_gone(make_sandbox, kafka_versi
         assert first["eosctl_transactional_ids"]["Empty",] >= 0
         assert ("EOS001", "error") in first["eosctl_findings"]
         assert 0 < first["eosctl_cycle_requests"]["brokers",] < 500
+        assert 0 < first["eosctl_cycle_requests"]["workers",] < 50
 
         producer = open_transaction(sandbox.bootstrap_servers, "writer", "orders")
         with Wire(ClientProperties((sandbox.bootstrap_servers,))) as wire:
