@@ -84,7 +84,7 @@ def watch(
 
     Examples:
       eosctl watch -b broker:9092 --group-id connect-cluster --connect-url http://worker:8083 --every 60
-      eosctl watch production staging --listen 127.0.0.1:9465
+      eosctl watch production staging --emit systemd
       eosctl watch --emit prometheus-rules > eosctl-rules.yaml
       eosctl watch --once -b broker:9092 --group-id connect-cluster --connect-url http://worker:8083
 

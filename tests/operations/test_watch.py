@@ -4,11 +4,12 @@ import pytest
 
 from eosctl.analysis.metrics import catalogue as metrics
 from eosctl.errors import NotAuthorized, Unreachable, UsageError
+from eosctl.model.coverage import Coverage
 from eosctl.model.evidence import InternalTopic
 from eosctl.model.hanging import TransactionalIdAccess
 from eosctl.model.names import ProducerIdAndEpoch
 from eosctl.model.report import exit_code
-from eosctl.model.skipped import not_asked
+from eosctl.model.skipped import Cause, Skipped, not_asked
 from eosctl.model.snapshot import ClusterFacts, ConfigTopicLog
 from eosctl.model.topics import TopicFacts
 from eosctl.model.transaction_log import TransactionLogRecords
@@ -43,6 +44,9 @@ class FakeSession(Session):
     @property
     def reader(self) -> FakeCluster:
         return self._fake
+
+    def ask_again(self) -> None:
+        self._fake._coverage = Coverage()
 
 
 def observed(*looks, store=None, last_success=None, **facts):
@@ -123,6 +127,13 @@ def test_a_cluster_that_does_not_answer_is_asked_once():
     assert values(found, metrics.UNREAD_FACTS) == {(): 5}
     assert values(found, metrics.LAST_SUCCESS) == {(): NOW / 1000 - 30}
     assert exit_code(found) == 3
+
+
+def test_what_one_command_could_not_read_is_not_missing_in_another():
+    found = observed(broker_settings=Skipped("b:9092 does not answer", Cause.UNREACHABLE))
+    lacking = {command for command, what, _ in values(found, metrics.UNREAD) if what == "broker_settings"}
+    assert lacking == {"doctor"}
+    assert values(found, metrics.OPEN_TRANSACTIONS) == {(): 0}
 
 
 def test_epochs_near_their_end_are_counted():
