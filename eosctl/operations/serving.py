@@ -4,6 +4,7 @@ Each cluster has a thread of its own, so one that does not answer delays no othe
 delays no cycle.
 """
 
+import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -77,6 +78,8 @@ class _Watch:
             took, last_success = monotonic() - began, found.cycle.last_success
             self._exporter.publish(found, CYCLES_SHOWN * (self._every_s + took))
             lacked = self._report(found, lacked)
+            del found
+            gc.collect()  # the thresholds of a command would let a service keep what many cycles read
             ended.wait(max(self._every_s - took, min(took, self._every_s)))
 
     def _cycle(self, last_success: int | None) -> Observation:
