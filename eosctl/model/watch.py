@@ -12,7 +12,7 @@ from eosctl.model.merged_offsets import OffsetsReport
 from eosctl.model.metrics import Alert, Sample
 from eosctl.model.report import Answer
 from eosctl.model.rules import Diagnosis
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Cause, Skipped
 from eosctl.model.transactions import TransactionList
 
 
@@ -47,7 +47,15 @@ class Answers:
             if isinstance(answer, Skipped) and answer.cause.is_gap:
                 yield command, Unread("the whole answer", answer.reason, answer.cause)
             elif isinstance(answer, Answer):
-                yield from ((command, each) for each in answer.coverage.gaps)
+                yield from ((command, each) for each in answer.coverage.gaps or _lacking(answer))
+
+
+def _lacking(answer: Answer) -> tuple[Unread, ...]:
+    """What an answer lacks whose coverage names nothing, as where a rule cannot decode a record."""
+    if answer.complete and answer.failure is None:
+        return ()
+    reason = "the command itself says what" if answer.failure is None else answer.failure.message
+    return (Unread("a part of the answer", reason, Cause.UNKNOWN),)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,8 @@ from time import monotonic
 from typing import Final
 
 from eosctl.analysis.metrics.catalogue import METRICS
+from eosctl.codecs.secrets import mask_text
+from eosctl.errors import EosctlError
 from eosctl.exporter.exporter import Exporter
 from eosctl.exporter.exposition import Exposition
 from eosctl.exporter.server import MetricsServer, address_of
@@ -85,9 +87,11 @@ class _Watch:
     def _cycle(self, last_success: int | None) -> Observation:
         try:
             return observe(self._watched, self._watched.session(self._console), last_success)
-        except Exception as error:  # noqa: BLE001  # one cycle that fails, even by a bug, must not end the watch
-            nothing = Answers.none(Skipped(f"{type(error).__name__}: {error}"))
-            return observation(self._watched, nothing, Cycle(Session.now(), 0, {}, last_success))
+        except EosctlError as error:
+            reason = Skipped.of(error)
+        except Exception as error:  # noqa: BLE001  # a bug in one cycle must not end the watch, and is reported
+            reason = Skipped(f"this is a bug: {type(error).__name__}: {mask_text(str(error))}")
+        return observation(self._watched, Answers.none(reason), Cycle(Session.now(), 0, {}, last_success))
 
     def _report(self, found: Observation, lacked: frozenset[str]) -> frozenset[str]:
         """Warns of what the last cycle had read and this one has not; returns what this one lacks."""

@@ -76,7 +76,7 @@ def watched_profiles(names: Iterable[str], options: SessionOptions, evidence: Ev
 def _of_profile(name: str, options: SessionOptions, evidence: EvidenceRequest) -> Watched:
     profile = chosen_profile(name).profile
     if profile is None:
-        raise UsageError("a profile was named that has no name")
+        raise UsageError("an empty name names no profile")
     files = tuple(map(Path, profile.worker_configs))
     settings = worker_settings_in(files[0]) if files else {}
     timed = options.sources.get("timeout", "").startswith(("--", "EOSCTL_"))

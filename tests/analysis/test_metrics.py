@@ -127,6 +127,14 @@ def test_a_command_that_could_not_answer_has_no_metric_but_that_it_was_not_read(
     assert values(samples, metrics.UNREAD) == {("transactions hanging", "the whole answer", "unreachable"): 1}
 
 
+def test_a_rule_that_could_not_read_a_record_is_a_part_of_the_answer_that_is_unread():
+    [first, *others] = diagnose(HEALTHY).answers
+    half = replace(diagnose(HEALTHY), answers=(replace(first, cannot_tell=("no JSON",), complete=False), *others))
+    samples = cycle_samples(replace(NOTHING, diagnosis=half), CYCLE)
+    assert values(samples, metrics.UNREAD) == {("doctor", "a part of the answer", "unknown"): 1}
+    assert value(cycle_samples(replace(NOTHING, diagnosis=diagnose(HEALTHY)), CYCLE), metrics.UNREAD_FACTS) == 0
+
+
 def test_what_nobody_asked_for_is_not_unread():
     samples = cycle_samples(NOTHING, CYCLE)
     assert value(samples, metrics.UNREAD_FACTS) == 0
