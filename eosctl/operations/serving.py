@@ -42,7 +42,7 @@ def serve_metrics(clusters: Sequence[Watched], listening: Listening, console: Re
     """Watches until it is interrupted. What is wrong with command line, profile or address is raised at once."""
     exporter = Exporter(Exposition(METRICS))
     address = address_of(listening.address, allow_remote=listening.allow_remote)
-    watches = [_Watch(each, _Once(console), exporter, listening.every_s) for each in clusters]
+    watches = [_Watch(each, console, exporter, listening.every_s) for each in clusters]
     for each in watches:
         each.require()
     ended = Event()
@@ -62,12 +62,13 @@ def serve_metrics(clusters: Sequence[Watched], listening: Listening, console: Re
 class _Watch:
     """The cycles of one cluster."""
 
-    def __init__(self, watched: Watched, console: "_Once", exporter: Exporter, every_s: float) -> None:
+    def __init__(self, watched: Watched, console: Reporter, exporter: Exporter, every_s: float) -> None:
         self._watched, self._console, self._exporter, self._every_s = watched, console, exporter, every_s
+        self._once = _Once(console)
 
     def require(self) -> None:
         """Raises what keeps every cycle from beginning."""
-        self._watched.session(self._console)
+        self._watched.session(self._once)
 
     def run(self, ended: Event) -> None:
         """One cycle after the other; one that takes long is followed by a pause as long, up to the interval."""
@@ -86,7 +87,7 @@ class _Watch:
 
     def _cycle(self, last_success: int | None) -> Observation:
         try:
-            return observe(self._watched, self._watched.session(self._console), last_success)
+            return observe(self._watched, self._watched.session(self._once), last_success)
         except EosctlError as error:
             reason = Skipped.of(error)
         except Exception as error:  # noqa: BLE001  # a bug in one cycle must not end the watch, and is reported
@@ -101,31 +102,29 @@ class _Watch:
             by_reason.setdefault(each.reason, []).append(each.what)
         lacks = {f"{name and f'{name}: '}not read: {some(what)}: {why}" for why, what in by_reason.items()}
         for line in sorted(lacks - lacked):
-            self._console.warn_again(line)
+            self._console.warn(line)
         if lacked and not lacks:
             self._console.narrate(f"{name and f'{name}: '}all was read again")
         return frozenset(lacks)
 
 
 class _Once:
-    """A reporter for cycles: no progress, and each warning of a session once."""
+    """A reporter for the sessions of cycles: no progress, and nothing twice."""
 
     def __init__(self, console: Reporter) -> None:
-        self._console, self._warned = console, set[str]()
+        self._console, self._said = console, set[str]()
 
     def narrate(self, text: str, *, verbosity: int = 0) -> None:
-        """Says it."""
-        self._console.narrate(text, verbosity=verbosity)
+        """Says it, unless it was said before."""
+        if text not in self._said:
+            self._said.add(text)
+            self._console.narrate(text, verbosity=verbosity)
 
     def warn(self, text: str) -> None:
         """Says it, unless it was said before."""
-        if text not in self._warned:
-            self._warned.add(text)
+        if text not in self._said:
+            self._said.add(text)
             self._console.warn(text)
-
-    def warn_again(self, text: str) -> None:
-        """Says it."""
-        self._console.warn(text)
 
     def confirm(self, question: str, *, yes: bool) -> None:
         """Cycles ask nothing."""

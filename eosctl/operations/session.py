@@ -156,7 +156,9 @@ class Session:
         options = self.options
         if self._discovery is None and options.records is None:  # once: what it found is said once
             opted_in = options.profile is not None and options.profile.discover_workers
-            self._discovery = discovery.Discovery(self, options.console.narrate, opted_in=opted_in)
+            self._discovery = discovery.Discovery(
+                self, options.console.narrate, opted_in=opted_in, requests=self._worker_requests
+            )
         found = None if options.writes else self._discovery  # a command that writes asks for it: `need_group_id`
         return live_cluster.LiveCluster(self, options.group_id, options.console.progress, OffsetsFold, found)
 

@@ -134,7 +134,7 @@ def _answers(session: Session, watched: Watched) -> Answers:
     cluster = asked(session.reader.cluster)
     if isinstance(cluster, Skipped):
         return replace(Answers.none(cluster), audits=audits)
-    has_connect = options.group_id is not None or bool(options.connect_urls)
+    has_connect = bool(options.connect_urls) or asked(lambda: session.reader.group_id) is not None
     hanging = HangingRequest((), None, LONGEST_TRANSACTION_MS, topic, topics.get("offsets"))
     offsets = OffsetsRequest(
         config_topic=topic,

@@ -9,7 +9,7 @@ from eosctl.errors import ConfigError
 from eosctl.exporter.exporter import Exporter
 from eosctl.exporter.exposition import Exposition
 from eosctl.operations.evidence.request import EvidenceRequest
-from eosctl.operations.serving import Listening, _Once, _Watch, serve_metrics
+from eosctl.operations.serving import Listening, _Watch, serve_metrics
 from eosctl.operations.session_options import SessionOptions
 from eosctl.operations.watch import Watched
 from tests.operations.quiet import Quiet
@@ -45,7 +45,7 @@ def failing(monkeypatch, failures, rounds):
 
     monkeypatch.setattr(Watched, "session", fail)
     monkeypatch.setattr(Exporter, "publish", publish)
-    _Watch(watched, _Once(console), Exporter(Exposition(METRICS)), 0.0).run(ended)
+    _Watch(watched, console, Exporter(Exposition(METRICS)), 0.0).run(ended)
     return published, console.said
 
 
