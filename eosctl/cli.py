@@ -2,9 +2,7 @@
 
 A module of COMMANDS is imported when its command is called, not before. Where its `app` has one command and no
 callback, the module is that command; otherwise it is a group, whose callback's docstring is the group's help.
-CONTRIBUTING.md says how to add one.
-
-A command returns its exit code (None is 0), or raises an EosctlError.
+A command returns its exit code (None is 0), or raises an EosctlError. CONTRIBUTING.md says how to add one.
 """
 
 import gc
@@ -54,6 +52,7 @@ COMMANDS: Final = (
         "Read the config topic exactly as a worker does.",
         "Diagnose",
     ),
+    Entry("watch", "eosctl.commands.watch", "Serve what the commands find as metrics.", "Diagnose"),
     Entry("explain", "eosctl.commands.explain", "Explain an error message or a finding.", "Diagnose"),
     Entry("snapshot", "eosctl.commands.snapshot", "Save what the reading commands need in a file.", "Diagnose"),
     Entry(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from eosctl.clients.errors import Peer, connection_error
 from eosctl.clients.messages import Request, Response
+from eosctl.clients.request_count import RequestCount
 from eosctl.errors import EosctlError, Throttled, TimedOut, Unsupported
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class Channel:
 
     connection: "KafkaConnection"
     peer: Peer
+    requests: RequestCount
 
     @property
     def open(self) -> bool:
@@ -101,6 +103,7 @@ class Channel:
                 done(response, None)
 
         patience_ms = 1000 * max(0.001, min(REQUEST_TIMEOUT_S, deadline - monotonic()))
+        self.requests.add()
         future = self.connection.send_request(message, request_timeout_ms=patience_ms)
         future.add_callback(answered)
         future.add_errback(lambda error: done(None, connection_error(error, self.peer)))

@@ -98,6 +98,7 @@ class RestClient:
 
         try:
             http = self._client()
+            self._address.requests.add()
             request = http.build_request(method, path, json=body, headers={"Accept": "application/json"})
             answer = exchange(http, request, max(deadline, time.monotonic() + LEAST_S), self._address.max_answer_bytes)
         except httpx.TimeoutException as error:

@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final, Self
 from urllib.parse import unquote
 
+from eosctl.clients.request_count import RequestCount
 from eosctl.clients.rest_answers import MAX_ANSWER_BYTES
 from eosctl.codecs.secrets import mask_url
 from eosctl.errors import ConfigError, UsageError
@@ -83,12 +84,14 @@ class WorkerUrl(str):
     """The address of a worker, which remembers as whom to ask it.
 
     As text it is the address without user and password, so wherever an address is shown, stored or compared, there is
-    no secret in it. `properties` are asked for at the first request; max_answer_bytes is the limit of each answer.
+    no secret in it. `properties` are asked for at the first request; max_answer_bytes is the limit of each answer;
+    requests counts those that were sent.
     """
 
-    __slots__ = ("_credentials", "_properties", "max_answer_bytes")
+    __slots__ = ("_credentials", "_properties", "max_answer_bytes", "requests")
 
     max_answer_bytes: int
+    requests: RequestCount
     _credentials: tuple[str, str] | None
     _properties: Callable[[], ClientProperties] | None
 
@@ -97,6 +100,7 @@ class WorkerUrl(str):
         url: str,
         properties: Callable[[], ClientProperties] | None = None,
         max_answer_bytes: int = MAX_ANSWER_BYTES,
+        requests: RequestCount | None = None,
     ) -> Self:
         """The address in `url`, whose `user:password@` is taken out of the text; UsageError where it is none."""
         found = _ADDRESS.fullmatch(url)
@@ -104,9 +108,11 @@ class WorkerUrl(str):
             raise UsageError(f"{mask_url(url)} is not a URL of a Connect worker", hint=_EXPECTED)
         made = super().__new__(cls, (found[1] + found[3] + found[4]).rstrip("/"))
         made._credentials, made._properties, made.max_answer_bytes = None, properties, max_answer_bytes
+        made.requests = requests or RequestCount()
         if isinstance(url, WorkerUrl):
             made._credentials, made._properties = url._credentials, properties or url._properties
             made.max_answer_bytes = max(max_answer_bytes, url.max_answer_bytes)
+            made.requests = requests or url.requests
         if found[2] is not None:
             user, _, password = found[2].partition(":")
             made._credentials = (unquote(user), unquote(password))

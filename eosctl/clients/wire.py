@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeVar
 from eosctl.clients.channel import GRACE_S, ApiVersions, Channel, Pending
 from eosctl.clients.errors import Peer, connection_error
 from eosctl.clients.messages import Request, Response
+from eosctl.clients.request_count import RequestCount
 from eosctl.clients.window import Window
 from eosctl.errors import EosctlError, TimedOut, Unreachable
 from eosctl.model.client_properties import ClientProperties
@@ -43,6 +44,7 @@ class Wire:
     def __init__(self, properties: ClientProperties, *, timeout_s: float = 30.0) -> None:
         self.properties = properties
         self.timeout_s = timeout_s
+        self.requests = RequestCount()
         self._lanes: list[KafkaConnectionManager] = []
         self._net: Any = None
         self._channels: dict[tuple[NodeId, int], Channel] = {}
@@ -169,7 +171,7 @@ class Wire:
             raise Unreachable(f"broker {node_id} is not among the live brokers of the cluster")
         patience_ms = 1000 * max(0.001, min(CONNECT_TIMEOUT_S, deadline - monotonic()))
         connection = manager.get_connection(node_id, timeout_ms=patience_ms, refresh_metadata_on_err=False)
-        channel = Channel(connection, self._peer(f"{node.host}:{node.port}"))
+        channel = Channel(connection, self._peer(f"{node.host}:{node.port}"), self.requests)
         self._channels[node_id, lane] = channel
         return channel
 

@@ -2,7 +2,7 @@
 
 import gc
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from eosctl.analysis.offsets import OffsetsFold
+from eosctl.clients.request_count import RequestCount
 from eosctl.clients.rest_identity import WorkerUrl
 from eosctl.clients.wire import Wire
 from eosctl.codecs.client_properties import client_properties
@@ -38,8 +39,10 @@ class Session:
     """
 
     def __init__(self, options: SessionOptions) -> None:
+        self._worker_requests = RequestCount()
         urls = tuple(
-            WorkerUrl(url, lambda: self.client_properties, options.max_answer_bytes) for url in options.connect_urls
+            WorkerUrl(url, lambda: self.client_properties, options.max_answer_bytes, self._worker_requests)
+            for url in options.connect_urls
         )
         self.options = replace(options, connect_urls=urls)
         self.has_other_cluster = False
@@ -153,7 +156,9 @@ class Session:
         options = self.options
         if self._discovery is None and options.records is None:  # once: what it found is said once
             opted_in = options.profile is not None and options.profile.discover_workers
-            self._discovery = discovery.Discovery(self, options.console.narrate, opted_in=opted_in)
+            self._discovery = discovery.Discovery(
+                self, options.console.narrate, opted_in=opted_in, requests=self._worker_requests
+            )
         found = None if options.writes else self._discovery  # a command that writes asks for it: `need_group_id`
         return live_cluster.LiveCluster(self, options.group_id, options.console.progress, OffsetsFold, found)
 
@@ -201,6 +206,12 @@ class Session:
         vars(self).pop("reader", None)
         if self._discovery is not None:
             self._discovery.look_again()
+
+    @property
+    def requests(self) -> Mapping[str, int]:
+        """How many requests were sent until now, to `brokers` of the cluster and to `workers`."""
+        sent = self.wire.requests.total if "wire" in self.__dict__ else 0
+        return {"brokers": sent, "workers": self._worker_requests.total}
 
     @property
     def connect_urls(self) -> tuple[str, ...]:

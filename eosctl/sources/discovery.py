@@ -4,6 +4,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
+from eosctl.clients.request_count import RequestCount
 from eosctl.clients.rest_identity import RestIdentity, WorkerUrl
 from eosctl.errors import EosctlError, UsageError
 from eosctl.model.discovery import FoundWorkers, WorkerTrust, only_connect_group, workers_to_ask
@@ -25,8 +26,15 @@ PARALLEL: Final = 32
 class Discovery:
     """Asks once for the group, and at each call for its workers. What was found is said once."""
 
-    def __init__(self, connections: "Connections", say: Callable[[str], None], *, opted_in: bool) -> None:
-        self._connections, self._say, self._opted_in = connections, say, opted_in
+    def __init__(
+        self,
+        connections: "Connections",
+        say: Callable[[str], None],
+        *,
+        opted_in: bool,
+        requests: RequestCount | None = None,
+    ) -> None:
+        self._connections, self._say, self._opted_in, self._requests = connections, say, opted_in, requests
         self._group: str | Skipped | EosctlError | None = None
         self._has_asked = False
         self._said: set[str] = set()
@@ -90,7 +98,7 @@ class Discovery:
         if "@" in address:
             return Skipped("it advertises an address with a user in it", Cause.UNDECODABLE)
         try:
-            url = WorkerUrl(address, lambda: self._connections.client_properties)
+            url = WorkerUrl(address, lambda: self._connections.client_properties, requests=self._requests)
             facts = read_worker(url, min(PATIENCE_S, self._connections.timeout_s))
         except UsageError as error:
             return Skipped(error.message, Cause.UNDECODABLE)

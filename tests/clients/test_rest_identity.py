@@ -10,6 +10,7 @@ from threading import Thread
 import pytest
 from certificates import PASSWORD, Authority
 
+from eosctl.clients.request_count import RequestCount
 from eosctl.clients.rest import RestClient
 from eosctl.clients.rest_identity import RestIdentity, WorkerUrl
 from eosctl.codecs.client_properties import client_properties
@@ -181,3 +182,11 @@ def test_an_address_made_of_an_address_keeps_whom_to_ask_it_as():
     given = properties("basic.auth.user.info=user:geheim")
     assert WorkerUrl(WorkerUrl("http://w:8083", given)).identity.basic_auth == ("user", "geheim")
     assert WorkerUrl(WorkerUrl("http://me:mine@w:8083", given)).identity.basic_auth == ("me", "mine")
+
+
+def test_an_address_that_is_made_of_another_counts_its_requests_with_it():
+    count = RequestCount()
+    address = WorkerUrl(WorkerUrl("http://127.0.0.1:9", None, 1, count))
+    with pytest.raises(Unreachable):
+        get(address)
+    assert count.total == 1

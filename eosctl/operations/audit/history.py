@@ -1,7 +1,7 @@
 """What an audit's ledger holds: its jobs, and the runs of one."""
 
 from eosctl.errors import UsageError
-from eosctl.model.ledger import JobStatus, LedgerHistory, LedgerStatus
+from eosctl.model.ledger import JobStatus, JobSummary, LedgerHistory, LedgerStatus
 from eosctl.operations.audit.ledgers import open_job_ledger
 from eosctl.operations.session import Session
 
@@ -14,6 +14,11 @@ def read_status(session: Session, store: str) -> LedgerStatus:
         for each in ledger.jobs()
     )
     return LedgerStatus(session.now(), ledger.name, tuple(jobs))
+
+
+def read_last_runs(session: Session, store: str) -> tuple[JobSummary, ...]:
+    """Every job of the ledger with its last run, by name."""
+    return open_job_ledger(store, create=False, timeout_s=session.timeout_s).jobs()
 
 
 def read_history(session: Session, store: str, job: str) -> LedgerHistory:

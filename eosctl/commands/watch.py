@@ -1,0 +1,108 @@
+"""`eosctl watch`: the answers of the commands as metrics."""
+
+from typing import Annotated, TypeAlias
+
+import typer
+
+from eosctl.commands.evidence_options import (
+    ConfigTopicName,
+    OffsetsTopicName,
+    Principals,
+    StatusTopicName,
+    SuperUsers,
+    WorkerConfigs,
+)
+from eosctl.errors import EXIT_FINE, UsageError
+from eosctl.model.watch import Emitted
+from eosctl.operations.evidence.request import EvidenceRequest
+from eosctl.operations.serving import Listening, serve_metrics
+from eosctl.operations.watch import Watched, observe, watched_profiles
+from eosctl.operations.watch_files import watch_file
+from eosctl.render.views.watch import view_observation
+from eosctl.render.views.watch_files import view_watch_file
+from eosctl.shell.answering import answer
+from eosctl.shell.options import GlobalOptions, connecting
+
+app = typer.Typer()
+
+ProfileNames: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="PROFILE", help="Watch the clusters of these profiles.", show_default=False),
+]
+ListenAddress: TypeAlias = Annotated[
+    str, typer.Option("--listen", metavar="HOST:PORT", help="Where to serve /metrics, /healthz and /readyz.")
+]
+AllowRemote: TypeAlias = Annotated[
+    bool, typer.Option("--allow-remote", help="Serve on an address that other machines reach, without a password.")
+]
+Every: TypeAlias = Annotated[
+    float, typer.Option(metavar="SECONDS", min=1.0, help="How long after one cycle began the next one begins.")
+]
+Once: TypeAlias = Annotated[bool, typer.Option("--once", help="Show the samples of one cycle, and serve nothing.")]
+Emit: TypeAlias = Annotated[
+    Emitted | None,
+    typer.Option(metavar="|".join(Emitted), help="Print this file to install, and watch nothing.", show_default=False),
+]
+AuditLedger: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        envvar="EOSCTL_AUDIT_STORE",
+        help="The ledger of `eosctl audit`, for the verdicts of its last runs.",
+    ),
+]
+
+
+@app.command()
+@connecting
+def watch(
+    options: GlobalOptions,
+    profiles: ProfileNames = None,
+    listen: ListenAddress = "127.0.0.1:9464",
+    allow_remote: AllowRemote = False,
+    every: Every = 30.0,
+    once: Once = False,
+    emit: Emit = None,
+    config_topic: ConfigTopicName = None,
+    worker_offsets_topic: OffsetsTopicName = None,
+    status_topic: StatusTopicName = None,
+    worker_config: WorkerConfigs = None,
+    principal: Principals = None,
+    super_user: SuperUsers = None,
+    store: AuditLedger = None,
+) -> int:
+    """Serve what the commands find as metrics.
+
+    Use it to be alerted by Prometheus: each cycle asks what `doctor`, `transactions list`, `transactions hanging`,
+    `transactions lso` and `offsets show` ask, and /metrics has the answers of the last one as OpenMetrics text.
+    What could not be read is absent there, never 0, and eosctl_unread names it; it is said on stderr, too. Until the
+    first cycle has ended, /metrics and /readyz answer 503. Nothing is written. docs/metrics.md has all metrics.
+
+    Several clusters are watched by the names of their profiles, and a series says by its label whose it is. Each is
+    asked on its own: one that does not answer delays no other. --emit prints alert rules for Prometheus, a unit of
+    systemd, or objects for Kubernetes (with a secret eosctl-config that holds config.yaml), for these profiles.
+
+    Examples:
+      eosctl watch -b broker:9092 --group-id connect-cluster --connect-url http://worker:8083 --every 60
+      eosctl watch production staging --emit systemd
+      eosctl watch --emit prometheus-rules > eosctl-rules.yaml
+      eosctl watch --once -b broker:9092 --group-id connect-cluster --connect-url http://worker:8083
+
+    Columns:
+      METRIC  the name of the metric
+      LABELS  its labels, without that of the profile
+      VALUE   its value
+    """
+    listening = Listening(listen, allow_remote, every)
+    if emit is not None:
+        return answer(options, watch_file(emit, profiles or (), listening), view_watch_file)
+    topics = {"config": config_topic, "offsets": worker_offsets_topic, "status": status_topic}
+    files, principals, super_users = tuple(worker_config or ()), tuple(principal or ()), tuple(super_user or ())
+    evidence = EvidenceRequest(topics, files, False, principals, super_users)
+    clusters = watched_profiles(profiles, options, evidence) if profiles else (Watched(options, evidence, store),)
+    if once:
+        if len(clusters) > 1:
+            raise UsageError("--once shows one cluster, and several profiles were named")
+        return answer(options, observe(clusters[0], clusters[0].session(options.console)), view_observation)
+    serve_metrics(clusters, listening, options.console)
+    return EXIT_FINE

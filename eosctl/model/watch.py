@@ -1,0 +1,111 @@
+"""One cycle of `watch`: the answers of the commands that it asks, and the samples made of them."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from eosctl.model.coverage import Unread
+from eosctl.model.hanging import HangingTransactions
+from eosctl.model.last_stable import LastStableOffsets
+from eosctl.model.ledger import JobSummary
+from eosctl.model.merged_offsets import OffsetsReport
+from eosctl.model.metrics import Alert, Sample
+from eosctl.model.report import Answer
+from eosctl.model.rules import Diagnosis
+from eosctl.model.skipped import Cause, Skipped
+from eosctl.model.transactions import TransactionList
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """The answer of each command; Skipped where it ended with an error, or was not asked."""
+
+    diagnosis: Diagnosis | Skipped
+    transactions: TransactionList | Skipped
+    hanging: HangingTransactions | Skipped
+    last_stable: LastStableOffsets | Skipped
+    offsets: OffsetsReport | Skipped
+    audits: tuple[JobSummary, ...] | Skipped
+
+    @classmethod
+    def none(cls, reason: Skipped) -> "Answers":
+        """No answer at all, for this reason."""
+        return cls(reason, reason, reason, reason, reason, reason)
+
+    @property
+    def unread(self) -> Iterator[tuple[str, Unread]]:
+        """What these answers need and was not read, each with the command that needs it."""
+        asked: Mapping[str, object] = {
+            "doctor": self.diagnosis,
+            "transactions list": self.transactions,
+            "transactions hanging": self.hanging,
+            "transactions lso": self.last_stable,
+            "offsets show": self.offsets,
+            "audit status": self.audits,
+        }
+        for command, answer in asked.items():
+            if isinstance(answer, Skipped) and answer.cause.is_gap:
+                yield command, Unread("the whole answer", answer.reason, answer.cause)
+            elif isinstance(answer, Answer):
+                yield from ((command, each) for each in answer.coverage.gaps or _lacking(answer))
+
+
+def _lacking(answer: Answer) -> tuple[Unread, ...]:
+    """What an answer lacks whose coverage names nothing, as where a rule cannot decode a record."""
+    if answer.complete and answer.failure is None:
+        return ()
+    reason = "the command itself says what" if answer.failure is None else answer.failure.message
+    return (Unread("a part of the answer", reason, Cause.UNKNOWN),)
+
+
+@dataclass(frozen=True, slots=True)
+class Cycle:
+    """How a cycle went: times in ms since the epoch, requests by the kind of peer that they went to.
+
+    last_success is the end of the last cycle that read all it asked for, None where there was none.
+    """
+
+    as_of: int
+    duration_ms: int
+    requests: Mapping[str, int]
+    last_success: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation(Answer):
+    """What one cycle found, as samples; the coverage names what each command lacks.
+
+    profile is the name of the cluster's profile, empty where it has none. when_stale are the samples that stay true
+    when the others have become too old.
+    """
+
+    profile: str
+    cycle: Cycle
+    cluster_id: str | None
+    samples: tuple[Sample, ...]
+    when_stale: tuple[Sample, ...]
+
+
+class Emitted(StrEnum):
+    """Files to install that `watch` writes from its table."""
+
+    PROMETHEUS_RULES = "prometheus-rules"
+    SYSTEMD = "systemd"
+    KUBERNETES = "kubernetes"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchFile(Answer):
+    """What a file to install is made of.
+
+    profiles are those that are watched, address where metrics are served, every_s the seconds between the beginnings of
+    two cycles; program is where eosctl lies.
+    """
+
+    kind: Emitted
+    alerts: tuple[Alert, ...]
+    profiles: tuple[str, ...]
+    address: str
+    every_s: float
+    program: str
+    version: str

@@ -1,0 +1,34 @@
+"""The page of metrics, from their table."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from eosctl.exporter.exposition import PROFILE
+from eosctl.model.metrics import Metric
+
+INTRODUCTION: Final = f"""\
+# Metrics
+
+What [`eosctl watch`](reference/eosctl-watch.md) serves at `/metrics`, in OpenMetrics text. All are gauges, and times
+are in seconds since the epoch. Each series has the label `{PROFILE}` too: the name of the cluster's profile, empty
+where none is in use. `eosctl doctor --prometheus` writes those of `doctor` without it.
+
+- **What was not read is absent.** A command that could not answer has no series, and `eosctl_unread` names the command,
+  the fact and the kind of reason. A count of 0 is there only where all was read that it needs; a larger one is a lower
+  bound where something was not. So alert on `eosctl_unread_facts > 0` too, and on `eosctl_last_success_seconds`.
+- **What is too old is absent**: samples that no cycle has replaced for three cycles with their pauses.
+- **The number of series is bounded**: *most* is how many one cluster has of a metric. Of a list the worst are shown,
+  and `eosctl_series_left_out` counts the others. Labels are cut after 200 characters.
+
+| metric | labels | most | |
+|---|---|---|---|
+"""
+
+
+def metrics_page(metrics: Iterable[Metric], notice: str) -> str:
+    """Every metric with its labels, its bound and its meaning."""
+    rows = (
+        f"| `{each.name}` | {', '.join(f'`{label}`' for label in each.labels)} | {each.bound} | {each.help} |\n"
+        for each in metrics
+    )
+    return f"<!-- {notice} -->\n\n{INTRODUCTION}{''.join(rows)}"

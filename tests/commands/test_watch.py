@@ -1,0 +1,109 @@
+"""`eosctl watch` as a process: what it refuses, and what it serves while its cluster does not answer."""
+
+import json
+import socket
+import sys
+
+import pytest
+
+from tests.integration.watching import watching
+from tests.waiting import eventually
+
+NOBODY = "127.0.0.1:1"
+
+
+def test_one_cycle_of_a_cluster_that_does_not_answer_is_incomplete_and_shows_no_health(eosctl):
+    ran = eosctl("watch", "--once", "-b", NOBODY, "--timeout", 2, "-o", "json")
+    assert ran.exit_code == 3
+    data = json.loads(ran.stdout)["data"]
+    assert {each["metric"] for each in data["samples"]} == {
+        *("eosctl_unread_facts", "eosctl_unread"),
+        *("eosctl_cycle_as_of_seconds", "eosctl_cycle_duration_seconds", "eosctl_cycle_requests"),
+    }
+    assert not data["complete"]
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        ((), "no cluster was named"),
+        (("-b", NOBODY, "--listen", "0.0.0.0:0"), "--listen 0.0.0.0:0 can be reached from other machines"),
+        (("-b", NOBODY, "--listen", "metrics"), "--listen metrics is no address"),
+        (("-b", NOBODY, "--every", "0"), "--every"),
+        (("-b", NOBODY, "--command-config", "/nowhere/x"), "/nowhere/x"),
+    ],
+)
+def test_what_could_never_work_is_refused_at_the_start(eosctl, args, words):
+    ran = eosctl("watch", *args)
+    assert (ran.exit_code, words in ran.stderr) == (2, True), ran.stderr
+
+
+def test_a_port_that_is_taken_is_named(eosctl):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        listen = f"127.0.0.1:{taken.getsockname()[1]}"
+        ran = eosctl("watch", "-b", NOBODY, "--listen", listen)
+    assert (ran.exit_code, f"cannot listen on {listen}: Address already in use" in ran.stderr) == (2, True)
+
+
+def test_without_the_extra_it_says_how_to_install_it(eosctl, monkeypatch):
+    monkeypatch.setitem(sys.modules, "prometheus_client.openmetrics.exposition", None)
+    ran = eosctl("watch", "-b", NOBODY, "--listen", "127.0.0.1:0")
+    assert ran.exit_code == 2
+    assert "hint: pip install 'eosctl[watch]'" in ran.stderr
+
+
+def test_it_serves_503_until_the_first_cycle_has_ended_and_then_what_was_not_read():
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        mute.settimeout(60)
+        with watching("-b", f"127.0.0.1:{mute.getsockname()[1]}", "--timeout", 3) as watch:
+            waiting, _ = mute.accept()
+            with waiting:
+                statuses = {path: watch.get(path)[0] for path in ("/metrics", "/readyz", "/healthz")}
+                assert statuses == {"/metrics": 503, "/readyz": 503, "/healthz": 200}
+                mute.close()
+            eventually(lambda: watch.get("/readyz")[0] == 200, "the first cycle to end")
+            found = watch.scraped()
+    assert found["eosctl_unread_facts"] == {(): 5}
+    assert found["eosctl_unread"]["unreachable", "doctor", "the whole answer"] == 1
+    assert not any(name.startswith(("eosctl_findings", "eosctl_lso")) for name in found)
+
+
+def test_a_profile_whose_cluster_hangs_delays_no_other_one(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        profile(tmp_path, hangs=f"127.0.0.1:{mute.getsockname()[1]}", refuses=NOBODY)
+        with watching("hangs", "refuses", "--timeout", 50) as watch:
+            eventually(lambda: watch.get("/readyz")[0] == 200, "the cycle of the other one", deadline_s=40)
+            text = watch.get("/metrics")[1]
+    assert 'profile="refuses"' in text
+    assert 'profile="hangs"' not in text
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (("east", "--once", "west"), "--once shows one cluster"),
+        (("east", "-b", NOBODY), "profiles are named, and --bootstrap-server names a cluster too"),
+        (("nowhere",), "there is no profile nowhere"),
+    ],
+)
+def test_profiles_that_cannot_be_watched_are_refused(eosctl, tmp_path, monkeypatch, args, words):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    profile(tmp_path, east=NOBODY, west=NOBODY)
+    ran = eosctl("watch", *args)
+    assert (ran.exit_code, words in ran.stderr) == (2, True), ran.stderr
+
+
+def test_what_is_to_run_elsewhere_names_its_profiles(eosctl):
+    assert eosctl("watch", "--emit", "prometheus-rules").stdout.startswith("groups:\n")
+    ran = eosctl("watch", "--emit", "systemd")
+    assert (ran.exit_code, "--emit systemd needs the profiles to watch" in ran.stderr) == (2, True)
+    assert "watch east --listen 127.0.0.1:9464 --every 30" in eosctl("watch", "east", "--emit", "systemd").stdout
+
+
+def profile(home, **servers):
+    """Writes a config file with a profile for each of these brokers."""
+    (home / "eosctl").mkdir()
+    lines = (f"  {name}: {{bootstrap-server: '{server}'}}\n" for name, server in servers.items())
+    (home / "eosctl" / "config.yaml").write_text(f"profiles:\n{''.join(lines)}")
+    (home / "eosctl" / "config.yaml").chmod(0o600)

@@ -1,0 +1,140 @@
+"""The HTTP server: where it listens, what it answers, and what slow or hostile clients can do to it."""
+
+import http.client
+import socket
+import threading
+import time
+
+import pytest
+
+from eosctl.errors import ConfigError, UsageError
+from eosctl.exporter.server import CONNECTIONS, MetricsServer, Page, address_of
+from tests.waiting import eventually
+
+BODY = b"x" * 100_000
+
+
+@pytest.fixture
+def serve():
+    """`serve(exchange_s)` is the port of a server with the page /metrics."""
+    servers = []
+
+    def start(exchange_s=10.0):
+        def pages(path):
+            return Page(200, "text/plain", BODY) if path == "/metrics" else None
+
+        server = MetricsServer(address_of("127.0.0.1:0", allow_remote=False), pages, exchange_s=exchange_s)
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+        thread.start()
+        servers.append((server, thread))
+        return server.port
+
+    yield start
+    for server, thread in servers:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def asked(port, path="/metrics", method="GET"):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    try:
+        connection.request(method, path)
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+    finally:
+        connection.close()
+
+
+def test_pages_are_answered_with_or_without_a_query_and_others_are_not_found(serve):
+    port = serve()
+    assert asked(port) == (200, BODY)
+    assert asked(port, "/metrics?name=x") == (200, BODY)
+    assert asked(port, method="HEAD") == (200, b"")
+    assert asked(port, "/etc/passwd")[0] == 404
+    assert asked(port, method="POST")[0] == 501
+
+
+def test_a_client_that_drips_is_cut_off_and_delays_no_other(serve):
+    port = serve(exchange_s=0.5)
+    with socket.create_connection(("127.0.0.1", port)) as slow:
+        slow.sendall(b"GET /metrics HTTP/1.0\r\nX-")
+        assert asked(port)[0] == 200
+        began = time.monotonic()
+
+        def cut_off():
+            try:
+                slow.sendall(b"x")  # each byte begins the time of a read again
+                slow.settimeout(0.05)
+                return slow.recv(1) == b""
+            except TimeoutError:
+                return False
+            except OSError:
+                return True
+
+        eventually(cut_off, deadline_s=10)
+        assert time.monotonic() - began < 5
+
+
+def test_a_client_that_reads_nothing_does_not_keep_its_thread(serve):
+    port = serve(exchange_s=0.3)
+    with socket.socket() as deaf:
+        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
+        deaf.connect(("127.0.0.1", port))
+        deaf.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+        eventually(lambda: not _at_work(), deadline_s=10)
+
+
+def _at_work():
+    """The threads that serve a connection."""
+    return [each for each in threading.enumerate() if "process_request_thread" in each.name]
+
+
+def test_too_many_connections_are_closed_at_once_and_later_ones_are_served(serve):
+    port = serve(exchange_s=30.0)
+    held = [socket.create_connection(("127.0.0.1", port)) for _ in range(CONNECTIONS)]
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=5) as further:
+            assert further.recv(1) == b""  # and no TimeoutError
+    finally:
+        for each in held:
+            each.close()
+    eventually(lambda: _is_served(port), deadline_s=10)
+
+
+def _is_served(port):
+    try:
+        return asked(port)[0] == 200
+    except (OSError, http.client.HTTPException):
+        return False
+
+
+def test_a_request_without_end_is_refused(serve):
+    port = serve()
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as client:
+        client.sendall(b"GET /" + b"a" * 70_000)
+        assert client.recv(100).startswith(b"HTTP/1.0 414")
+    assert asked(port)[0] == 200
+
+
+def test_a_port_that_is_taken_is_an_error_with_the_way_out():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        text = f"127.0.0.1:{taken.getsockname()[1]}"
+        with pytest.raises(ConfigError, match=f"cannot listen on {text}: Address already in use") as caught:
+            MetricsServer(address_of(text, allow_remote=False), lambda _: None)
+    assert "--listen" in caught.value.hint
+
+
+@pytest.mark.parametrize("listen", ["9464", "127.0.0.1", ":9464", "127.0.0.1:99999", "127.0.0.1:http", "127.0.0.1:²"])
+def test_what_is_no_address_is_a_usage_error(listen):
+    with pytest.raises(UsageError, match="is no address"):
+        address_of(listen, allow_remote=True)
+
+
+@pytest.mark.parametrize(("listen", "loopback"), [("127.0.0.1:1", True), ("[::1]:1", True), ("0.0.0.0:1", False)])
+def test_only_loopback_is_listened_on_unless_more_is_allowed(listen, loopback):
+    assert address_of(listen, allow_remote=True).is_loopback is loopback
+    if not loopback:
+        with pytest.raises(UsageError, match="other machines") as caught:
+            address_of(listen, allow_remote=False)
+        assert "--allow-remote" in caught.value.hint

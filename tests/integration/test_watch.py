@@ -1,0 +1,56 @@
+"""`eosctl watch` on a real cluster: what is open, held back and hangs is seen, and what is not read is not shown."""
+
+import pytest
+
+from eosctl.clients.wire import Wire
+from eosctl.model.client_properties import ClientProperties
+from eosctl.model.names import TopicPartition
+from tests.integration.hanging import UNVERIFIED, hang
+from tests.integration.producers import create_topic, open_transaction
+from tests.integration.watching import watching
+from tests.waiting import eventually
+
+pytestmark = [pytest.mark.kafka, pytest.mark.variation]
+HOUR_MS = 3_600_000
+
+
+def test_what_holds_readers_back_is_seen_and_seen_gone(make_sandbox, kafka_version):
+    sandbox = make_sandbox(kafka_version=kafka_version, workers=1, broker_config=UNVERIFIED)
+    for topic in ("orders", "payments"):
+        create_topic(sandbox.bootstrap_servers, topic)
+    cluster = ("-b", sandbox.bootstrap_servers, "--group-id", "connect-cluster")
+    with watching(*cluster, "--connect-url", sandbox.connect_url(1), "--every", 1, "--timeout", 5) as watch:
+        first = eventually(watch.scraped, "the first cycle")
+        assert first["eosctl_unread_facts"] == {(): 0}, first.get("eosctl_unread")
+        assert first["eosctl_hanging_transactions"] == {(): 0}
+        assert first["eosctl_lso_held_partitions"] == {(): 0}
+        assert first["eosctl_transactional_ids"]["Empty",] >= 0
+        assert ("EOS001", "error") in first["eosctl_findings"]
+        assert 0 < first["eosctl_cycle_requests"]["brokers",] < 500
+        assert 0 < first["eosctl_cycle_requests"]["workers",] < 50
+
+        producer = open_transaction(sandbox.bootstrap_servers, "writer", "orders")
+        with Wire(ClientProperties((sandbox.bootstrap_servers,))) as wire:
+            hang(wire, TopicPartition("payments", 0), None, ahead_ms=-HOUR_MS)
+        held = ("", "0", "", "orders", "writer")  # connector, partition, task, topic, transactional_id
+        eventually(lambda: held in watch.scraped().get("eosctl_lso_held_seconds", {}), "orders to be held back")
+        found = eventually(
+            lambda: (now := watch.scraped()).get("eosctl_hanging_transactions") == {(): 1} and now, "what hangs"
+        )
+        [hanging] = found["eosctl_hanging_transaction_age_seconds"]
+        assert (hanging[0], hanging[-2]) == ("abort", "payments")
+        assert found["eosctl_open_transactions"] == {(): 1}
+
+        producer.commit_transaction(30)
+        eventually(
+            lambda: held not in watch.scraped().get("eosctl_lso_held_seconds", {held: 0}), "orders to be free again"
+        )
+
+        sandbox.stop_broker(1)
+        eventually(lambda: watch.scraped()["eosctl_unread_facts"] != {(): 0}, "the broker to be missed")
+        silent = watch.scraped()
+        assert "eosctl_hanging_transactions" not in silent
+        assert "eosctl_last_success_seconds" in silent
+        sandbox.start_broker(1)
+        eventually(lambda: watch.scraped()["eosctl_unread_facts"] == {(): 0}, "all to be read again")
+        assert watch.scraped()["eosctl_hanging_transactions"] == {(): 1}

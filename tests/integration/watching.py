@@ -1,0 +1,57 @@
+"""`eosctl watch` as a process of its own, and what Prometheus would scrape from it."""
+
+import http.client
+import re
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+
+from tests import forks
+from tests.integration.terminal import PROGRAM
+
+Series = dict[tuple[str, ...], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Watching:
+    """Where it serves."""
+
+    port: int
+
+    def get(self, path: str) -> tuple[int, str]:
+        """Status and body."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        try:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode()
+        finally:
+            connection.close()
+
+    def scraped(self) -> dict[str, Series]:
+        """Each metric's values by their labels, in the order of the labels' names and without the profile's."""
+        found: dict[str, Series] = {}
+        status, text = self.get("/metrics")
+        for family in text_string_to_metric_families(text) if status == 200 else ():
+            for each in family.samples:
+                labels = tuple(value for name, value in sorted(each.labels.items()) if name != "profile")
+                found.setdefault(each.name, {})[labels] = each.value
+        return found
+
+
+@contextmanager
+def watching(*args: object) -> Iterator[Watching]:
+    """Runs it with these arguments while the block runs; it must end by Ctrl-C as every command does."""
+    started = forks.start(PROGRAM, "watch", "--listen", "127.0.0.1:0", *map(str, args))
+    try:
+        line = started.stderr.readline()
+        announced = re.search(r"http://127\.0\.0\.1:(\d+)/metrics", line)
+        assert announced is not None, line
+        yield Watching(int(announced[1]))
+    finally:
+        started.send_signal(signal.SIGINT)
+        _, stderr = started.communicate(timeout=60)
+    assert (started.returncode, stderr.splitlines()[-1]) == (130, "eosctl: error: interrupted")

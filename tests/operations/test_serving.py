@@ -1,0 +1,69 @@
+"""What becomes of a cycle that fails, and of what is warned of."""
+
+import threading
+
+import pytest
+
+from eosctl.analysis.metrics.catalogue import METRICS, UNREAD
+from eosctl.errors import ConfigError
+from eosctl.exporter.exporter import Exporter
+from eosctl.exporter.exposition import Exposition
+from eosctl.operations.evidence.request import EvidenceRequest
+from eosctl.operations.serving import Listening, _Watch, serve_metrics
+from eosctl.operations.session_options import SessionOptions
+from eosctl.operations.watch import Watched
+from tests.operations.quiet import Quiet
+
+FAILURES = [ConfigError("the file of profiles is gone"), ValueError("password=geheim")]
+
+
+class Kept(Quiet):
+    """A reporter that keeps what is said."""
+
+    def __init__(self):
+        self.said = []
+
+    def narrate(self, text, *, verbosity=0):
+        self.said.append(text)
+
+    def warn(self, text):
+        self.said.append(text)
+
+
+def failing(monkeypatch, failures, rounds):
+    """What is published and said by so many cycles, each of which fails with the next of these errors."""
+    ended, published, console = threading.Event(), [], Kept()
+    watched = Watched(SessionOptions(Quiet()), EvidenceRequest({}))
+
+    def fail(*_):
+        raise failures[min(len(published), len(failures) - 1)]
+
+    def publish(_, observation, lifetime_s):
+        published.append(observation)
+        if len(published) == rounds:
+            ended.set()
+
+    monkeypatch.setattr(Watched, "session", fail)
+    monkeypatch.setattr(Exporter, "publish", publish)
+    _Watch(watched, console, Exporter(Exposition(METRICS)), 0.0).run(ended)
+    return published, console.said
+
+
+@pytest.mark.parametrize(("failure", "said"), [(FAILURES[0], "the file of profiles is gone"), (FAILURES[1], "a bug")])
+def test_a_cycle_that_fails_is_published_as_unread_and_the_next_one_comes(monkeypatch, failure, said):
+    published, lines = failing(monkeypatch, [failure], 2)
+    assert len(published) == 2
+    assert any(each.metric == UNREAD for each in published[0].samples)
+    assert said in lines[0]
+    assert "geheim" not in lines[0]
+
+
+def test_what_stays_unread_is_said_once_and_something_else_is_said_when_it_comes(monkeypatch):
+    _, lines = failing(monkeypatch, [ConfigError("one")] * 3 + [ConfigError("two")], 5)
+    assert [line.rpartition(": ")[2] for line in lines] == ["one", "two"]
+
+
+def test_nothing_is_served_where_no_cycle_could_begin():
+    watched = Watched(SessionOptions(Quiet()), EvidenceRequest({}))
+    with pytest.raises(Exception, match="no cluster was named"):
+        serve_metrics([watched], Listening("127.0.0.1:0", False, 1.0), Quiet())
