@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.campaign.connector import NumberedConnector, some_kind
-from tests.campaign.judging import Facts, judge
+from tests.campaign.judging import Facts, Outcome, judge
 from tests.campaign.operations import LOUD, MOVES, QUIET, WISHES, Acting, Eosctl
 from tests.campaign.recording import recording
 from tests.campaign.site import Site
@@ -33,6 +33,7 @@ class History:
     plain: bool = False
     wished: bool = False
     failure: str = ""
+    later: Truth | None = None
 
     def act(self, operation: Callable[[Acting], bool], eosctl: Eosctl) -> None:
         """One operation; one that fails ends the history, for then nobody knows what was done."""
@@ -52,11 +53,17 @@ class History:
         except (AssertionError, OSError) as error:
             self.failure = f"at the end: {error}"[:2000]
 
+    def read_again(self) -> None:
+        """After the audit: a task that began from nothing may have been about to, when the numbers were complete."""
+        if not self.failure:
+            self.later = self.connector.truth()
+
     @property
-    def facts(self) -> Facts:
-        """What is known of it without eosctl; a null offset is a removed one."""
+    def facts(self) -> Iterator[Facts]:
+        """What is known of it without eosctl, before the audit and after it; a null offset is a removed one."""
         wished = self.wished or self.connector.kind.form == "none"
-        return Facts(Truth({}, {}) if self.failure else self._truth, self.plain, wished)
+        for truth in (Truth({}, {}),) if self.failure else (self._truth, self.later or self._truth):
+            yield Facts(truth, self.plain, wished)
 
 
 @dataclass(frozen=True)
@@ -141,8 +148,9 @@ class Round:
             return audit(self._eosctl, *place, *more)
 
     def results(self, report: Mapping[str, Any]) -> Iterator[Result]:
-        """Each history with its truth and its verdict."""
+        """Each history with its truth and its verdict: what readers had when the audit began, or when it had ended."""
         for history in self.histories:
+            history.read_again()
             yield _result(self.seed, history, report)
 
     def close(self) -> None:
@@ -170,13 +178,14 @@ def _some_operation(chance: random.Random) -> Callable[[Acting], bool]:
 
 def _result(seed: int, history: History, report: Mapping[str, Any]) -> Result:
     connector = history.connector
-    judged = judge(connector.names, report, history.facts)
+    tried = [(judge(connector.names, report, facts), facts) for facts in history.facts]
+    judged, facts = next((each for each in tried if each[0].outcome is not Outcome.WRONG), tried[-1])
     return Result(
         seed=seed,
         names=tuple(connector.names),
         kind=vars(connector.kind),
         operations=tuple(history.operations),
-        facts=history.facts,
+        facts=facts,
         outcome="failed" if history.failure else judged.outcome.value,
         why="" if history.failure else judged.why,
         failure=history.failure,

@@ -52,6 +52,7 @@ COMMANDS = (
     Command(("audit", *GROUP)),
     Command(("snapshot", "save", "{directory}/saved.snapshot", *GROUP)),
     Command(("fence", "--dry-run", "--connector", CONNECTOR, *GROUP)),
+    Command(("watch", "--once", *GROUP)),
 )
 
 

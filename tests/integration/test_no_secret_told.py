@@ -137,7 +137,7 @@ def test_no_format_tells_one(site, output):
 
 
 def test_no_file_that_is_left_holds_one(site):
-    given = {"client.properties", "worker.properties"}
+    given = {"client.properties", "worker.properties", "new.json"}
     before = {path for path in site.home.rglob("*") if path.is_file()}
     for line in [*COMMANDS["snapshot"], *COMMANDS["audit"][:1], *COMMANDS["offsets"][1:2]]:
         assert run(site, line).returncode in {0, 1}
