@@ -118,6 +118,10 @@ class WorkerUrl(str):
             made._credentials = (unquote(user), unquote(password))
         return made
 
+    def __deepcopy__(self, _: object) -> Self:
+        """Itself: it does not change, and what counts requests to it is one."""
+        return self
+
     @property
     def identity(self) -> RestIdentity:
         """As whom to ask this worker; raises what reading the client properties raises."""

@@ -71,6 +71,7 @@ REPORTED_BY = {
     "analysis.connector_findings": {"inspect-config"},
     "analysis.connector_offset_findings": {"offsets show"},
     "analysis.fencing": {"fence"},
+    "analysis.metrics.diagnosis": set(),
     "analysis.offset_findings": {"offsets show"},
     "analysis.offset_phases": {"offsets show"},
     "analysis.producing_elsewhere": {"offsets show"},
@@ -85,7 +86,8 @@ REPORTED_BY = {
     "planning.restore": {"offsets restore", "offsets create-connector"},
     "planning.source_positions": {"offsets restore", "offsets create-connector"},
 }
-"""Which commands show what a module finds; what rules find is shown by doctor, and by upgrade-check where it counts."""
+"""Which commands show what a module finds; what rules find is shown by doctor, and by upgrade-check where it counts.
+Metrics only count."""
 NEVER_BY = {"EOS410": {"offsets create-connector"}}
 """What one of these commands cannot find: a connector that is to be created is not expected to exist."""
 

@@ -4,6 +4,7 @@ import base64
 import json
 import ssl
 from contextlib import contextmanager
+from copy import deepcopy
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
@@ -190,3 +191,8 @@ def test_an_address_that_is_made_of_another_counts_its_requests_with_it():
     with pytest.raises(Unreachable):
         get(address)
     assert count.total == 1
+
+
+def test_a_copy_of_what_holds_an_address_holds_the_same_address():
+    url = WorkerUrl("http://user:secret@worker:8083")
+    assert deepcopy([url])[0] is url
