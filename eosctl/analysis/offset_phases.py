@@ -1,8 +1,8 @@
 """What the phase of the workers changes about where a connector begins.
 
-The worker-global store is read committed by workers that are enabled, and uncommitted by all others
-(KafkaOffsetBackingStore.configure). So an offset whose transaction was aborted, or is open, counts for the latter: the
-records up to it were never committed, and are skipped.
+The worker-global store is read committed by workers that are enabled, and uncommitted by all others whose file does not
+say isolation.level=read_committed (KafkaOffsetBackingStore.configure). So an offset whose transaction was aborted, or
+is open, counts for the latter: the records up to it were never committed, and are skipped.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence

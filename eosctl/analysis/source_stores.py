@@ -13,7 +13,8 @@ same set of strings as the worker's. Two names of one broker are two strings, so
 1. A connector-specific store is read by the connector's consumer (consumer.override.bootstrap.servers) and written by
    its producer (producer.override.bootstrap.servers). Where only one of the two is overridden, what is written is never
    read again.
-2. The worker-global store is read committed if exactly-once is enabled, uncommitted if not. The connector-specific one
+2. The worker-global store is read committed if exactly-once is enabled; if not, as isolation.level of the worker's file
+   says, by default uncommitted (KafkaOffsetBackingStore.configure, 3.3.2 and 4.3.1 read). The connector-specific one
    is read committed, unless exactly-once is not enabled and consumer.override.isolation.level says otherwise.
 3. Workers before 3.3 know the worker-global store only.
 """
@@ -31,6 +32,7 @@ from eosctl.model.skipped import Skipped
 from eosctl.model.versions import EXACTLY_ONCE_SOURCES
 
 OFFSETS_TOPIC: Final = "offsets.storage.topic"
+ISOLATION_LEVEL: Final = "isolation.level"
 
 Servers = frozenset[str] | Skipped
 
@@ -44,7 +46,7 @@ def stores_of(worker: WorkerSettings, config: Mapping[str, object]) -> tuple[Off
     if own is not None and (not isinstance(own, str) or "${" in own or not own):
         return Skipped(f"{OFFSETS_TOPIC} of the connector is {own!r}, which is not a topic's name")
     if worker.version < EXACTLY_ONCE_SOURCES:
-        return (_worker_only(worker, IsolationLevel.READ_UNCOMMITTED, "workers before 3.3 know no other store"),)
+        return (_worker_only(worker, "workers before 3.3 know no other store"),)
     if not isinstance(worker.exactly_once, Skipped):
         return _stores(worker, config, own, worker.exactly_once is SourceSupport.ENABLED)
     answers = [_stores(worker, config, own, enabled) for enabled in (False, True)]
@@ -63,7 +65,7 @@ def _stores(
     producer, consumer = _servers(worker, writing), _servers(worker, reading)
     if not enabled and own is None:
         words = "exactly-once is not enabled and the connector names no offsets topic"
-        only = _worker_only(worker, IsolationLevel.READ_UNCOMMITTED, words)
+        only = _worker_only(worker, words)
         return (replace(only, sent_to=producer if isinstance(producer, Skipped) else _place(producer)),)
     for servers in (producer, consumer):
         if isinstance(servers, Skipped):
@@ -78,8 +80,7 @@ def _stores(
     naming = "names no offsets topic" if own is None else f"names the offsets topic {own}"
     if written == StorePlace(worker.offsets_topic):
         return (OffsetStores(None, specific, written, f"{mode} and the connector {naming}: the worker's own topic"),)
-    level = IsolationLevel.READ_COMMITTED if enabled else IsolationLevel.READ_UNCOMMITTED
-    general = OffsetStore(StorePlace(worker.offsets_topic), level)
+    general = OffsetStore(StorePlace(worker.offsets_topic), _worker_level(worker, enabled=enabled))
     where = "" if written.bootstrap_servers is None else " and produces to other bootstrap.servers"
     words = f"{mode} and the connector {naming}{where}"
     return (OffsetStores(general, specific, written, words, written.bootstrap_servers),)
@@ -90,9 +91,14 @@ def _client(worker: WorkerSettings, config: Mapping[str, object], role: ClientRo
     return connector_client(known, ConnectorConfig("", as_properties(config)), role, exactly_once=enabled)
 
 
-def _worker_only(worker: WorkerSettings, isolation: IsolationLevel, words: str) -> OffsetStores:
+def _worker_only(worker: WorkerSettings, words: str) -> OffsetStores:
     place = StorePlace(worker.offsets_topic)
-    return OffsetStores(OffsetStore(place, isolation), None, place, words)
+    return OffsetStores(OffsetStore(place, _worker_level(worker, enabled=False)), None, place, words)
+
+
+def _worker_level(worker: WorkerSettings, *, enabled: bool) -> IsolationLevel:
+    committed = enabled or worker.clients.get(ISOLATION_LEVEL) == IsolationLevel.READ_COMMITTED.value
+    return IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
 
 
 _SAME: Final[frozenset[str]] = frozenset()
@@ -118,7 +124,7 @@ def _place(servers: Servers) -> frozenset[str] | None:
 
 
 def _isolation_level(client: ClientConfig) -> IsolationLevel | Skipped:
-    level = client.setting("isolation.level")
+    level = client.setting(ISOLATION_LEVEL)
     if isinstance(level, Skipped):
         return level
     uncommitted = level.lower() == IsolationLevel.READ_UNCOMMITTED.value

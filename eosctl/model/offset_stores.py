@@ -22,7 +22,7 @@ class WorkerSettings:
     """What the workers of one Connect cluster are set to, as far as it decides where offsets are kept.
 
     offsets_topic is offset.storage.topic; clients holds the worker's own `producer.*` and `consumer.*` settings, which
-    its connectors inherit.
+    its connectors inherit, and its isolation.level.
     """
 
     offsets_topic: str

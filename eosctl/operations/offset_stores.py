@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from eosctl.analysis.config_timeline import connector_of
 from eosctl.analysis.config_topic import fold_config_topic
 from eosctl.analysis.offsets_report import Configs, Connectors
-from eosctl.analysis.source_stores import OFFSETS_TOPIC
+from eosctl.analysis.source_stores import ISOLATION_LEVEL, OFFSETS_TOPIC
 from eosctl.codecs.properties import decode_properties
 from eosctl.errors import EosctlError, UsageError
 from eosctl.model.client_configs import SERVERS, server_set
@@ -26,7 +26,10 @@ from eosctl.sources.files import read_text
 DEFAULT_OFFSETS_TOPIC: Final = "connect-offsets"
 WORKER_OFFSETS_TOPIC: Final = "offset.storage.topic"
 SOURCE_SUPPORT: Final = "exactly.once.source.support"
-INHERITED: Final = frozenset({"producer.bootstrap.servers", "consumer.bootstrap.servers", "consumer.isolation.level"})
+DECIDING: Final = frozenset(
+    {"producer.bootstrap.servers", "consumer.bootstrap.servers", "consumer.isolation.level", ISOLATION_LEVEL}
+)
+"""What of a worker's file decides where connectors' clients read and write, and how the worker reads its own topic."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,7 @@ def worker_settings(reader: ClusterReader, request: OffsetsRequest, version: Kaf
         exactly_once=request.exactly_once or _source_support_in(file, request.worker_config) or reader.source_support(),
         bootstrap_servers=server_set(servers) if servers else reader.worker_servers(),
         version=version,
-        clients={key: value for key, value in file.items() if key in INHERITED} if file else reader.worker_clients(),
+        clients={key: value for key, value in file.items() if key in DECIDING} if file else reader.worker_clients(),
     )
 
 

@@ -158,7 +158,7 @@ class ClusterReader(TopicReader, Protocol):
         """The workers' bootstrap.servers."""
 
     def worker_clients(self) -> Mapping[str, str]:
-        """The workers' own `producer.*` and `consumer.*` settings, which connectors inherit."""
+        """What of the workers' own settings decides where offsets lie and how they are read: WorkerSettings.clients."""
 
     def cluster_ids(self, places: Iterable[Servers | None]) -> Mapping[Servers, str | Skipped]:
         """The Kafka cluster behind each of these bootstrap.servers; None is no request.

@@ -75,6 +75,24 @@ def test_each_row_has_its_stores(
     assert (stores.worker_global, stores.connector_specific) == (general, specific)
 
 
+@pytest.mark.parametrize(
+    ("mode", "level", "read"),
+    [
+        (DISABLED, "read_committed", COMMITTED),
+        (PREPARING, "read_committed", COMMITTED),
+        (DISABLED, "read_uncommitted", UNCOMMITTED),
+        (ENABLED, "read_uncommitted", COMMITTED),
+    ],
+)
+def test_a_worker_reads_its_own_topic_as_its_isolation_level_says_unless_it_is_enabled(
+    mode: SourceSupport, level: str, read: IsolationLevel
+) -> None:
+    settings = worker(mode, clients={"isolation.level": level})
+    assert only(settings, {"offsets.storage.topic": "own"}).worker_global == OffsetStore(GLOBAL, read)
+    if mode is not ENABLED:
+        assert only(settings, {}).worker_global == OffsetStore(GLOBAL, read)
+
+
 def test_a_store_is_written_by_the_producer_and_read_by_the_consumer() -> None:
     stores = only(worker(), {"offsets.storage.topic": "own", "producer.override.bootstrap.servers": "c:9092"})
     assert stores.written_to == StorePlace("own", THERE)

@@ -62,7 +62,7 @@ def test_a_cluster_says_what_nobody_else_does():
 
 def test_a_worker_s_file_wins_over_the_cluster_and_the_user_over_both(tmp_path: Path):
     file = tmp_path / "worker.properties"
-    file.write_text("offset.storage.topic=of-file\nbootstrap.servers=f:1\nproducer.bootstrap.servers=p:1\n")
+    file.write_text("offset.storage.topic=of-file\nbootstrap.servers=f:1\nproducer.bootstrap.servers=p:1\nacks=1\n")
     reader = cluster(source_support=Unreachable("nobody may ask"))
     worker = worker_settings(reader, OffsetsRequest(worker_config=file), NEWEST)
     assert (worker.offsets_topic, worker.exactly_once) == ("of-file", SourceSupport.DISABLED)
@@ -71,6 +71,13 @@ def test_a_worker_s_file_wins_over_the_cluster_and_the_user_over_both(tmp_path: 
     worker = worker_settings(reader, said, NEWEST)
     assert (worker.offsets_topic, worker.exactly_once) == ("said", SourceSupport.ENABLED)
     assert reader.coverage.asked == ()
+
+
+def test_a_worker_s_file_says_how_it_reads_its_offsets_topic(tmp_path: Path):
+    file = tmp_path / "worker.properties"
+    file.write_text("isolation.level=read_committed\n")
+    worker = worker_settings(cluster(), OffsetsRequest(worker_config=file), NEWEST)
+    assert (worker.exactly_once, worker.clients) == (SourceSupport.DISABLED, {"isolation.level": "read_committed"})
 
 
 def test_a_setting_that_no_worker_accepts_is_a_usage_error(tmp_path: Path):

@@ -56,7 +56,7 @@ OPEN_AGE: Final = Metric(
 )
 EPOCHS_NEAR_END: Final = Metric(
     "eosctl_producer_epochs_near_exhaustion",
-    "Transactional IDs whose producer epoch is 32,000 or more: at 32,767 the coordinator gives another producer ID.",
+    "Transactional IDs whose producer epoch is 32,000 or more: at 32,766 the coordinator gives another producer ID.",
 )
 IDS_NEAR_EXPIRY: Final = Metric(
     "eosctl_transactional_ids_near_expiry", "Tasks whose idle transactional ID expires soon (EOS117)."
