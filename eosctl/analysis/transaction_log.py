@@ -129,7 +129,7 @@ def _near_expiry(
             {"last_update_ms": value.last_update_ms, "expiration_ms": expiration_ms, "left_ms": left},
             cure=(
                 f"if {owned if ours else 'its producer'} is to go on later, restart it then (a task by REST), or "
-                "raise transactional.id.expiration.ms on the brokers"
+                "raise transactional.id.expiration.ms on the brokers (restart them one by one)"
             ),
             severity=Severity.WARNING if ours else Severity.INFO,
         )

@@ -35,7 +35,7 @@ def plan_eosctl(planner: Planner) -> Iterator[Need]:
         Operation.DESCRIBE,
         group_pattern(planner.group_id),
         "the members of the Connect cluster are described",
-        source="KafkaApis.handleDescribeGroup",
+        source="KafkaApis.handleDescribeGroupsRequest",
         symptom="eosctl upgrade-check cannot tell whether all workers were asked",
     )
     yield client.needs(
@@ -141,7 +141,7 @@ def _moving(planner: Planner, client: Client, name: str) -> Iterator[Need]:
             Operation.CREATE,
             topic(name),
             "offsets are moved there, and the topic may not exist",
-            source="KafkaApis.handleCreateTopicsRequest",
+            source="ControllerApis.handleCreateTopics",
             symptom="eosctl migrate-offsets ends with exit code 5",
             loss="moving offsets into this topic before somebody has created it",
         )

@@ -10,8 +10,8 @@
 5. IDs that a task of any Connect group on the cluster has are refused without force, and so are those of which that
    cannot be known (model.live_owners): Connect marks a fenced task FAILED and does not restart it.
    A leader takes its ID back, so one that the user wrote is fenced with a warning, unless it may be a task's as well.
-6. IDs with an open transaction on a partition without a leader are refused without force. Up to 3.9 the coordinator
-   waits for the leader; 4.3.1 ends the transaction without that partition's marker, and it hangs there for good.
+6. IDs with an open transaction on a partition without a leader are refused without force. Up to 4.2 the coordinator
+   waits for the leader; 4.3 ends the transaction without that partition's marker, and it hangs there for good.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

@@ -111,8 +111,7 @@ def _two_values(move: Move, topic: str, raw: bytes, places: Sequence[KeyRecords]
         {"topic": topic, "partitions": [each.topic_partition.partition for each in places]},
         cure=(
             "a worker starts from the one that it happens to read last; write the right one to both (`eosctl offsets "
-            f"restore FILE --connector {shlex.quote(move.connector)}`), and have a tombstone compacted away "
-            "(delete.retention.ms=0)"
+            f"restore FILE --connector {shlex.quote(move.connector)}`), and plan the move again"
         ),
     )
 

@@ -115,7 +115,7 @@ def _offset_syncs(planner: Planner, connector: ConnectorConfig) -> Iterator[Need
         Operation.WRITE,
         topic(name),
         "offsets of both clusters that belong together are written down",
-        source="MirrorSourceTask.sendOffsetSync (KIP-382, KIP-716)",
+        source="MirrorSourceTask, OffsetSyncWriter (KIP-382, KIP-716)",
         symptom="'Failure sending offset sync' in the log",
         loss="checkpoints: consumer groups cannot be moved to the target cluster",
     )
@@ -225,7 +225,7 @@ def _offset_syncs_read_back(planner: Planner, connector: ConnectorConfig) -> Ite
             operation,
             topic(name),
             "offsets are translated by the offset syncs",
-            source="OffsetSyncStore.start (KIP-382, KIP-716)",
+            source="OffsetSyncStore (KIP-382, KIP-716)",
             symptom="tasks FAILED: Not authorized to access topics",
         )
 

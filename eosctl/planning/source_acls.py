@@ -124,7 +124,7 @@ def _offsets(planner: Planner, connector: ConnectorConfig, producer: Client, nam
         topic(name),
         f"connector {connector.name} asks for the end offsets of its offsets topic with its own admin client",
         source="TopicAdmin.endOffsets (KIP-618)",
-        symptom="tasks FAILED: Not authorized to get the end offsets for topic(s)",
+        symptom="tasks FAILED: Not authorized to get the end offsets for topic",
     )
     if name != planner.worker.offsets_topic or not same_cluster(admin.cluster, planner.own_client().cluster):
         yield from creation(planner, admin, name, f"offsets topic of connector {connector.name}")
@@ -147,8 +147,8 @@ def _transactional_ids(planner: Planner, connector: ConnectorConfig, producer: C
             pattern,
             f"the leader fences the former tasks of connector {connector.name} with its admin client",
             source="Worker.fenceZombies, Admin.fenceProducers (KIP-618)",
-            symptom="all tasks FAILED at the first reconfiguration or reset, not before: Failed to perform round of "
-            "zombie fencing",
+            symptom="all tasks FAILED at the first reconfiguration, not before: Failed to perform round of zombie "
+            "fencing; PATCH and DELETE on the connector's offsets answer 500",
         )
 
 

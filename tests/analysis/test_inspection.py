@@ -68,9 +68,13 @@ class TestConnectors:
         assert found(log.commit("y", 0).target("y", "STOPPED"), types={"y": "source"}) == {}
 
     def test_missing_task_configs_are_named(self):
-        finding = found(Log().config("x").tasks("x", 1).commit("x", 3))["inconsistent-connector"]
+        log = Log().config("x").tasks("x", 1).commit("x", 3)
+        finding = found(log)["inconsistent-connector"]
         assert "left none for task 0, 2:" in finding.message
-        assert finding.cure.endswith("POST /connectors/x/restart")
+        assert "POST /connectors/x/restart" in finding.cure
+        assert "resume it (PUT /connectors/x/resume), which writes them all" in finding.cure
+        [older] = inspected(log, Reader(KafkaVersion(3, 3, 2))).findings
+        assert ("/resume" in older.cure, "create it again" in older.cure) == (False, True)
 
     def test_a_commit_that_compaction_left_before_its_config(self):
         log = Log().tasks("x", 0).commit("x", 1).config("x")

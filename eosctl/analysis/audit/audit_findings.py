@@ -161,11 +161,11 @@ def unfenced_findings(evidence: Evidence) -> Iterator[Finding]:
 
 
 def removed_findings(evidence: Evidence) -> Iterator[Finding]:
-    """Source offsets that were removed: who starts there reads again what was read before, as somebody asked."""
+    """Source offsets that were removed, as somebody asked or the connector did: a start there finds none."""
     for keys in evidence.keys.connectors:
         if keys.connector is not None and keys.tombstones:
             times = counted(keys.tombstones, "time")
-            message = f"{times} a source offset was removed: what had been read there is read again"
+            message = f"{times} a source offset was removed: a start finds none there"
             yield OFFSETS_REMOVED.finding(
                 keys.connector, message, {"connectors": [keys.connector], "tombstones": keys.tombstones}
             )

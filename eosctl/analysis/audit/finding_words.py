@@ -45,14 +45,14 @@ KEY_WORDS: Final[Mapping[str, Words]] = {
     KeyAnomalyKind.MALFORMED_KEY: Words(
         offsets.MALFORMED_OFFSETS_KEY,
         "{n} key{s} of no source partition: workers ignore them",
-        "find out who writes them; connectors are not affected from Kafka 3.5.2, 3.6.1 and 3.7.0 on (KAFKA-15800)",
+        "find out who writes them; workers of 3.5.0, 3.5.1 and 3.6.0 lose other offsets over keys that are not JSON "
+        "(KAFKA-15800)",
         Severity.INFO,
     ),
     KeyAnomalyKind.TWO_PARTITIONS: Words(
         offsets.KEY_IN_TWO_PARTITIONS,
         "{n} key{s} with a value in two partitions of one topic: which one a worker starts from is chance",
-        "eosctl offsets show names them; remove the stale ones with a tombstone in their own partition",
-        Severity.WARNING,
+        severity=Severity.WARNING,
     ),
     KeyAnomalyKind.SAME_PARTITION: Words(
         offsets.LOGICAL_DUPLICATES,
@@ -122,7 +122,8 @@ TRANSACTION_WORDS: Final[Mapping[str, Words]] = {
     ),
     AnomalyKind.OFFSETS_WITHOUT_DATA: Words(
         audit.OFFSETS_WITHOUT_DATA,
-        "{n} transaction{s} committed source offsets and no data: filtered records, altered or copied offsets",
+        "{n} transaction{s} committed source offsets and no data: records that the connector aborted, offsets that "
+        "were altered or copied, or data that is gone",
     ),
     AnomalyKind.UNJUDGED: Words(
         audit.UNJUDGED,
@@ -143,7 +144,8 @@ CONFIG_WORDS: Final[Mapping[str, Words]] = {
     ConfigAnomalyKind.INCONSISTENT: Words(
         config_topic.INCONSISTENT_CONNECTOR,
         "{n} connector{s} without all task configs: no worker that starts will run their tasks",
-        "write the connector's config again over REST; the leader then publishes its tasks",
+        "restart these connectors over REST; where the finding stays, stop and resume them, which writes all task "
+        "configs (before Kafka 3.5: delete them and create them again)",
     ),
 }
 UNFENCED_WORDS: Final = Words(

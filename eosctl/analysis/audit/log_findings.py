@@ -34,7 +34,7 @@ def _gaps(log: PartitionLog, evidence: Evidence) -> Iterator[Finding]:
         yield _expired_output(log, start, named, evidence)
     elif start > 0:
         message = f"offsets below {start} are gone from a topic that is never cut: records were deleted"
-        cure = "find out who called DeleteRecords, or whether the topic had cleanup.policy=delete"
+        cure = "find out when the topic had `delete` in its cleanup.policy: without it brokers refuse DeleteRecords"
         facts: dict[str, object] = {**place, "connectors": named, "start": 0, "end": start}
         yield kinds.EXPIRED_RANGE.finding(subject, message, facts, cure=cure)
     for state in (log.settled, log.tail):
@@ -67,7 +67,8 @@ def _gaps(log: PartitionLog, evidence: Evidence) -> Iterator[Finding]:
 
 
 def _expired_output(log: PartitionLog, start: int, named: list[str], evidence: Evidence) -> Finding:
-    """Retention deletes whole segments, in time. DeleteRecords cuts inside a batch, too, or what is younger than that.
+    """Retention deletes whole segments, in time. DeleteRecords cuts inside a batch, too, or what is younger than that;
+    the latter does a retention as well that was shorter for a while.
 
     Of what is gone and was committed with offsets, these show the time.
     """
@@ -90,9 +91,10 @@ def _expired_output(log: PartitionLog, start: int, named: list[str], evidence: E
         message = f"offsets below {start} are gone, as the topic's retention wants it: they were not judged"
         return kinds.EXPIRED_RANGE.finding(subject, message, {**place, "connectors": named}, severity=Severity.INFO)
     users = named if inside else sorted({name for each in lost for name in each.connectors if name in named})
-    message = f"offsets below {start} were deleted by DeleteRecords, not by retention: data of transactions is gone"
+    how = "" if inside else ", or by a shorter retention than the topic has now"
+    message = f"offsets below {start} were deleted by DeleteRecords{how}: data of transactions is gone"
     places = [{"topic": each.topic, "partition": each.partition, "offset": each.first} for each in lost]
-    cure = "find out who called DeleteRecords"
+    cure = f"find out who called DeleteRecords{'' if inside else ', or lowered the retention for a while'}"
     return kinds.EXPIRED_RANGE.finding(subject, message, {**place, "connectors": users, "offsets": places}, cure=cure)
 
 

@@ -2,7 +2,7 @@
 
 1. A committed transaction with data of a connector and no source offsets: the data will be produced again, or was.
    It is judged only if it ended after the time from which the offsets topics are whole: compaction removes offsets.
-2. Offsets without data are ordinary (records may be filtered, offsets may be altered) and only counted.
+2. Offsets without data are ordinary (a connector may abort its records, offsets may be altered) and only counted.
 3. A transaction that is ended in one partition and open in another, for longer than GRACE_MS: a marker is missing.
 4. Committed in one partition and aborted in another: atomicity is broken.
 5. Under transaction.version 0 and 1 parts are put together by the clock. Data without offsets may belong to another

@@ -51,9 +51,9 @@ OVERRIDE_REFUSED: Final = FindingKind(
     title="client override is refused",
     severity=Severity.ERROR,
     cause="connector.client.config.override.policy of the worker does not allow it: the connector cannot be created or "
-    "changed.",
+    "changed, and the tasks of one that exists fail when they start there.",
     fix="allow the overrides on every worker, or take them out of the connector's config",
-    source="KIP-458",
+    source="KIP-458; Worker.connectorClientConfigOverrides",
     commands=("acl-plan",),
 )
 OVERRIDE_POLICY_UNKNOWN: Final = FindingKind(

@@ -53,8 +53,8 @@ OFFSETS_REMOVED: Final = FindingKind(
     name="offsets-removed",
     title="source offsets were removed",
     severity=Severity.INFO,
-    cause="What had been read there is read again after a tombstone.",
-    fix="nothing, if it was intended (DELETE on the connector's offsets, or null): readers have it twice",
+    cause="A tombstone removed them (DELETE, PATCH with null, or the connector itself): a start finds no offset there.",
+    fix="nothing, if it was intended: readers have twice what is read again",
     source="KIP-875",
     commands=("audit",),
 )
@@ -185,7 +185,7 @@ UNCLEAR: Final = FindingKind(
     severity=Severity.WARNING,
     cause="Before transaction.version 2 nothing but the time of their markers joins the partitions of one transaction, "
     "and the clocks of brokers differ.",
-    fix="transaction.version 2 (Kafka 4.0) makes it clear, and so does __transaction_state: let the audit read it",
+    fix="let the audit read __transaction_state; transaction.version 2 makes it clear, too, with workers from 4.0 on",
     source="KIP-98, KIP-890",
     commands=("audit",),
 )
@@ -204,9 +204,9 @@ OFFSETS_WITHOUT_DATA: Final = FindingKind(
     name="offsets-without-data",
     title="source offsets committed without data",
     severity=Severity.INFO,
-    cause="Transformations dropped the records, or somebody altered or copied offsets.",
-    fix="nothing to do where records are filtered or offsets were altered",
-    source="KIP-618",
+    cause="The connector aborted the records (transaction.boundary=connector), offsets were altered, or data is gone.",
+    fix="nothing where the connector aborts, or offsets were altered or copied; where data is gone: EOS232",
+    source="KIP-618; ExactlyOnceWorkerSourceTask.buildTransactionManager",
     commands=("audit",),
 )
 START_WITHOUT_FENCING: Final = FindingKind(
@@ -235,9 +235,9 @@ LOST_RANGE: Final = FindingKind(
     name="lost-range",
     title="offsets missing in the log",
     severity=Severity.ERROR,
-    cause="Batches are missing in the middle of the log. A warning where compaction may have removed them.",
-    fix="compare with another replica; the topic is not compacted, so nothing may be missing",
-    source="KIP-98",
+    cause="Batches are missing in the middle of the log. A warning where the cleanup policy is not known.",
+    fix="compare with another replica; only while a topic is compacted are batches removed in the middle of its log",
+    source="Kafka's record batch format",
     commands=("audit",),
 )
 UNREADABLE_RANGE: Final = FindingKind(
@@ -257,8 +257,8 @@ EXPIRED_RANGE: Final = FindingKind(
     severity=Severity.WARNING,
     cause="Retention or DeleteRecords removed them before an audit read them. An info where the topic's retention "
     "explains it.",
-    fix="audit more often than the topic's retention, and find out who calls DeleteRecords",
-    source="KIP-107",
+    fix="audit more often than the retention; find out who calls DeleteRecords or lowers the retention for a while",
+    source="KIP-107; Partition.deleteRecordsOnLeader",
     commands=("audit",),
 )
 OPEN_TRANSACTION: Final = FindingKind(

@@ -10,6 +10,20 @@ ONCE_MORE: Final = (
     "expired, once more"
 )
 
+RESTART_CONNECTOR: Final = (
+    "restart the connector, which writes its task configs where its worker does not know them: POST "
+    "/connectors/<connector>/restart. If the finding stays, that worker knows them all and has written none: "
+)
+WRITE_TASK_CONFIGS: Final = (
+    f"{RESTART_CONNECTOR}stop the connector (PUT /connectors/<connector>/stop) and resume it (PUT "
+    "/connectors/<connector>/resume), which writes them all"
+)
+OLDER_WRITE: Final = OlderFix(
+    STOPPED_STATE,
+    f"{RESTART_CONNECTOR}delete the connector (DELETE /connectors/<connector>; its offsets stay), see that none of its "
+    "tasks runs any more, then create it again with the same config (PUT /connectors/<connector>/config)",
+)
+
 NOT_A_CONFIG_TOPIC: Final = FindingKind(
     id="EOS060",
     name="not-a-config-topic",
@@ -79,7 +93,8 @@ FATAL_RECORD: Final = FindingKind(
     "poll; before 3.9 it reads nothing more of the topic at all (`Unexpected exception in Thread[KafkaBasedLog Work "
     "Thread`), and cannot be restarted meanwhile.",
     fix="before any worker is restarted, set cleanup.policy=compact on the topic: the log cleaner removes records "
-    "without key, once their segment is closed (segment.ms, 7 days: lower it for a while)",
+    "without key, once their segment is closed (segment.ms, 7 days: lower it for a while). A session key of a bad form "
+    "is followed by the leader's next one (inter.worker.key.ttl.ms, 1 hour)",
     source="KafkaConfigBackingStore.onCompletion, KafkaBasedLog.poll, Cleaner.shouldRetainRecord",
     commands=("inspect-config",),
 )
@@ -150,8 +165,9 @@ INCONSISTENT_CONNECTOR: Final = FindingKind(
     severity=Severity.ERROR,
     cause="Compaction may leave a commit without its configs; a worker that starts then runs no tasks of the "
     "connector. inspect-config and doctor report a warning, audit an error.",
-    fix="restart the connector, which writes all its task configs: POST /connectors/<connector>/restart",
-    source="ClusterConfigState.inconsistentConnectors, ClusterConfigState.tasks",
+    fix=WRITE_TASK_CONFIGS,
+    older=OLDER_WRITE,
+    source="ClusterConfigState.inconsistentConnectors, DistributedHerder.reconfigureConnector",
     commands=(
         "inspect-config",
         "audit",
@@ -163,8 +179,8 @@ COMMIT_BEFORE_CONFIG: Final = FindingKind(
     title="task commit before its connector",
     severity=Severity.WARNING,
     cause="Workers from 3.7.1 ignore a commit of a connector that they do not know yet (KAFKA-16838).",
-    fix="restart the connector, which writes its task configs again: POST /connectors/<connector>/restart",
-    source="KAFKA-16838; KafkaConfigBackingStore.processTasksCommitRecord",
+    fix=WRITE_TASK_CONFIGS,
+    source="KAFKA-16838; KafkaConfigBackingStore.processTasksCommitRecord, DistributedHerder.reconfigureConnector",
     commands=("inspect-config",),
 )
 ORPHAN_RECORDS: Final = FindingKind(

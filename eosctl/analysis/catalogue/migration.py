@@ -30,9 +30,10 @@ FOREIGN_KEYS: Final = FindingKind(
     name="foreign-keys",
     title="target holds keys that are no source offsets",
     severity=Severity.ERROR,
-    cause="Workers of 3.5.0, 3.5.1 and 3.6.0 lose offsets over such keys (KAFKA-15800).",
-    fix="take a topic of its own: workers of 3.5.0, 3.5.1 and 3.6.0 lose offsets over such keys (KAFKA-15800)",
-    source="KAFKA-15800",
+    cause="Something else than Connect writes there. Workers of 3.5.0, 3.5.1 and 3.6.0 lose other offsets over keys "
+    "that are not JSON (KAFKA-15800); other workers ignore such keys.",
+    fix="move to a topic that holds source offsets only, such as a new one: --to-topic TOPIC",
+    source="KAFKA-15800; OffsetUtils.processPartitionKey (from 3.5 on)",
     commands=("migrate-offsets",),
 )
 TARGET_CONNECTOR_UNKNOWN: Final = FindingKind(
@@ -73,7 +74,7 @@ KEY_IN_FOREIGN_PARTITION: Final = FindingKind(
     severity=Severity.ERROR,
     cause="A Java producer writes the key to the partition that murmur2 gives; both values would live on.",
     fix="move to a new topic",
-    source="KIP-618",
+    source="KafkaBasedLog.send, KafkaOffsetBackingStore.set",
     commands=("migrate-offsets",),
 )
 OFFSETS_CONFLICT: Final = FindingKind(
@@ -125,9 +126,9 @@ POSITION_AT_SOURCE: Final = FindingKind(
     name="position-at-source",
     title="what the source has of a position",
     severity=Severity.WARNING,
-    cause="A connector can begin only where its source still has what follows. Debezium for PostgreSQL is streamed to "
-    "from the slot's confirmed_flush_lsn, whatever its offset says. An info where the source has all of it or was not "
-    "asked.",
+    cause="A connector can begin only where its source still has what follows. PostgreSQL streams nothing from before "
+    "the slot's confirmed_flush_lsn to Debezium, whatever its offset says. An info where the source has all of it or "
+    "was not asked.",
     fix="--source-dsn asks a PostgreSQL; rows that the source no longer streams are sent again by a new snapshot",
     source="KIP-875; StartLogicalReplication of PostgreSQL",
     commands=("offsets restore", "offsets create-connector"),

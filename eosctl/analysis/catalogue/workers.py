@@ -103,7 +103,7 @@ PLUGINS: Final = FindingKind(
     "versions of a class, and use the one that connector.plugin.version asks for, or the newest (KIP-891). An info "
     "where no connector uses the class.",
     fix="install the same plugins in the same versions on every worker, and restart the workers one by one",
-    source="Plugins.newConnector, Worker.startTask, PluginUtils.connectorVersionRequirement",
+    source="Plugins.newConnector, Worker.startTask, PluginUtils.connectorVersionRequirement (from 4.1 on)",
 )
 KINDS: Final = (
     SILENT,

@@ -141,6 +141,8 @@ def test_data_that_was_deleted_from_an_output_before_its_time(planted, retention
         Severity.WARNING if verdict is CANNOT_TELL else Severity.INFO,
         {"bills": verdict, "orders": HELD},
     )
+    shorter = "DeleteRecords, or by a shorter retention than the topic has now" in finding.message
+    assert shorter is (verdict is CANNOT_TELL)
 
 
 def test_a_log_that_begins_inside_a_batch_was_cut_by_delete_records(planted):
