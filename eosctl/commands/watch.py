@@ -37,8 +37,8 @@ ListenAddress: TypeAlias = Annotated[
     typer.Option(
         "--listen",
         metavar="HOST:PORT",
-        help="Where to serve /metrics, /healthz and /readyz; with --live and --otlp nowhere, unless it is given.",
-        show_default=DEFAULT_ADDRESS,
+        help=f"Serve /metrics, /healthz and /readyz here. [default: {DEFAULT_ADDRESS}; with --live or --otlp, nowhere]",
+        show_default=False,
     ),
 ]
 Live: TypeAlias = Annotated[

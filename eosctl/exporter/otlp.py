@@ -10,6 +10,7 @@
 """
 
 import logging
+from collections import deque
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
@@ -72,9 +73,9 @@ class OtlpPush:
 
         Takes as long as the SDK's timeout, where nobody answers.
         """
-        self._reasons.last = "the SDK gives no reason"
+        self._reasons.said.clear()
         sent = self._exporter.export(self._data(latest))
-        return None if sent is self._success else self._reasons.last
+        return None if sent is self._success else "; ".join(self._reasons.said) or "the SDK gives no reason"
 
     def _data(self, latest: Mapping[str, Observation]) -> "MetricsData":
         from opentelemetry.sdk.metrics import export
@@ -101,10 +102,11 @@ def _attributes(profile: str, sample: Sample) -> dict[str, str]:
 
 
 class _Reasons(logging.Handler):
-    """What the SDK logs is why it failed; it says so nowhere else."""
+    """What the SDK logs is why it failed; it says so nowhere else. The last two of its sentences are kept."""
 
-    last = ""
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.said: deque[str] = deque(maxlen=2)
 
     def emit(self, record: logging.LogRecord) -> None:
-        if record.levelno >= logging.WARNING:
-            self.last = record.getMessage()
+        self.said.append(record.getMessage())

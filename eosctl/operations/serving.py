@@ -88,7 +88,8 @@ def watch_clusters(clusters: Sequence[Watched], listening: Listening, console: R
         if pushes is not None:
             where = mask_text(str(faces.otlp))
             voice.narrate(f"metrics are pushed to {where}, every {listening.every_s:g} s; Ctrl-C ends it")
-            Thread(target=_push, args=(pushes, board, voice, ended, listening.every_s), daemon=True).start()
+            pushing = _Pushing(pushes, where, board, voice)
+            Thread(target=pushing.run, args=(ended, listening.every_s), daemon=True).start()
         if faces.screen is not None:
             if server is not None:
                 Thread(target=server.serve_forever, daemon=True).start()
@@ -100,18 +101,27 @@ def watch_clusters(clusters: Sequence[Watched], listening: Listening, console: R
             ended.wait()
 
 
-def _push(pushes: OtlpPush, board: Board, voice: Voice, ended: Event, every_s: float) -> None:
-    """Pushes after each cycle, and what is too old as often; says once that nobody takes it, and that somebody does."""
-    seen, failed = 0, False
-    while not ended.is_set():
-        seen = board.wait(seen, every_s)
-        latest = board.latest()
-        why = pushes.push(latest) if latest else None
-        if why is not None and not failed:
-            voice.warn(f"not pushed: {mask_text(why)}")
-        elif why is None and failed:
-            voice.narrate("metrics are pushed again")
-        failed = why is not None
+@dataclass(frozen=True, slots=True)
+class _Pushing:
+    """Pushes after each cycle, and what is too old as often."""
+
+    pushes: OtlpPush
+    where: str
+    board: Board
+    voice: Voice
+
+    def run(self, ended: Event, every_s: float) -> None:
+        """Until it is ended. It says once that a push failed, and once that pushes succeed again."""
+        seen, failed = 0, False
+        while not ended.is_set():
+            seen = self.board.wait(seen, every_s)
+            latest = self.board.latest()
+            why = self.pushes.push(latest) if latest else None
+            if why is not None and not failed:
+                self.voice.warn(f"metrics were not pushed to {self.where}: {mask_text(why)}")
+            elif why is None and failed:
+                self.voice.narrate(f"metrics are pushed to {self.where} again")
+            failed = why is not None
 
 
 class _Watch:

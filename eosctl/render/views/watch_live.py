@@ -17,10 +17,25 @@ Labels = Mapping[str, str]
 Series = Sequence[tuple[Labels, float]]
 NOT_KNOWN: Final = "not known"
 QUIET: Final = "EOS160"
-TASK: Final = (Column("CONNECTOR", "connector", "its connector"), Column("TASK", "task", "its task"))
+TASK: Final = Column("TASK", "task", "its connector and task")
 ID: Final = Column("TRANSACTIONAL-ID", "transactional_id", "the transactional ID")
 AGE: Final = figure("SINCE_S", "since_s", "for how many seconds")
-PLACE: Final = (Column("TOPIC", "topic", "the topic"), figure("PARTITION", "partition", "the partition"))
+PLACE: Final = Column("PARTITION", "partition", "topic and partition")
+TABLES: Final = {
+    "held_back": ("Read_committed consumers are held back", (PLACE, AGE, ID, TASK)),
+    "hanging": ("Hanging transactions", (PLACE, AGE, ID, TASK, Column("ADVICE", "advice", "what to do"))),
+    "open": ("Open transactions", (ID, TASK, Column("STATE", "state", "its state"), AGE)),
+    "quiet": ("Since the last commit", (TASK, AGE, figure("RATIO", "ratio", "of the longest interval before"))),
+    "unread": (
+        "Not read",
+        (
+            Column("COMMAND", "command", "who needs it"),
+            Column("WHAT", "what", "the fact"),
+            Column("CAUSE", "cause", "why"),
+        ),
+    ),
+}
+"""The title and columns of each table, in the order of the screen."""
 
 
 def view_live(found: Observation, now_ms: int, most: int) -> Document:
@@ -28,17 +43,9 @@ def view_live(found: Observation, now_ms: int, most: int) -> Document:
     read = _Read(found, now_ms)
     summary = {name: text for name, text, _ in read.summary()}
     lines = tuple(Column(name, name, tones={} if tone is None else {text: tone}) for name, text, tone in read.summary())
-    tables = (
-        Table("held_back", (*PLACE, AGE, ID, *TASK), title="Read_committed consumers are held back", most=most),
-        Table("hanging", (*PLACE, AGE, ID, *TASK, Column("ADVICE", "advice")), title="Hanging", most=most),
-        Table("open", (ID, *TASK, Column("STATE", "state"), AGE), title="Open transactions", most=most),
-        Table("quiet", (*TASK, AGE, figure("RATIO", "ratio")), title="Tasks, the quietest first", most=most),
-        Table(
-            "unread", (Column("COMMAND", "command"), Column("NOT-READ", "what"), Column("CAUSE", "cause")), most=most
-        ),
-    )
-    data = {"summary": summary, **{table.rows: list(read.rows(table.rows)) for table in tables}}
-    shown = tuple(table for table in tables if data[table.rows])
+    rows = {name: list(read.rows(name)) for name in TABLES}
+    shown = tuple(_titled(name, len(rows[name]), most) for name in TABLES if rows[name])
+    data = {"summary": summary, **{name: rows[name][:most] for name in TABLES}}
     return Document(
         kind="watch-live",
         as_of=rfc3339(found.cycle.as_of),
@@ -47,6 +54,11 @@ def view_live(found: Observation, now_ms: int, most: int) -> Document:
         prose=(read.heading(),),
         blocks=(Fields(lines, at="summary"), *shown),
     )
+
+
+def _titled(name: str, count: int, most: int) -> Table:
+    title, columns = TABLES[name]
+    return Table(name, columns, title=title if count <= most else f"{title}: {most} of {count}")
 
 
 class _Read:
@@ -92,10 +104,15 @@ class _Read:
         }
         ratios = {tuple(labels.values()): ratio for labels, ratio in self._all("task_quiet_ratio")}
         for labels, value in self._all(names[table]):
-            shown = {name: text or None for name, text in labels.items()}
             ratio = ratios.get(tuple(labels.values()))
-            more = {"ratio": None if ratio is None else f"{ratio:.1f}"} if table == "quiet" else {}
-            yield {**shown, "since_s": round(value), **more}
+            yield {
+                **labels,
+                "partition": f"{labels.get('topic')}-{labels.get('partition')}",
+                "transactional_id": labels.get("transactional_id") or None,
+                "task": f"{labels['connector']}-{labels['task']}" if labels["connector"] else None,
+                "since_s": round(value),
+                "ratio": None if ratio is None else f"{ratio:.1f}",
+            }
 
     def _all(self, name: str) -> Series:
         return self._series.get(name, ())
