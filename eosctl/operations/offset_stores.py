@@ -1,7 +1,7 @@
 """What decides where offsets of source connectors are kept: the workers' settings and the connectors' configs."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -36,7 +36,8 @@ DECIDING: Final = frozenset(
 class OffsetsRequest:
     """Which connectors (none: all), and the workers' settings as far as they are given; None: not given.
 
-    worker_config is a worker's properties file; the other members win over it.
+    worker_config is a worker's properties file; the other members win over it, but for worker_clients, which are
+    WorkerSettings.clients where there is no such file.
     """
 
     connectors: tuple[str, ...] = ()
@@ -47,6 +48,7 @@ class OffsetsRequest:
     worker_version: str | None = None
     worker_bootstrap_servers: str | None = None
     worker_config: Path | None = None
+    worker_clients: Mapping[str, str] = field(default_factory=dict)
 
 
 def worker_settings(reader: ClusterReader, request: OffsetsRequest, version: KafkaVersion) -> WorkerSettings:
@@ -62,7 +64,9 @@ def worker_settings(reader: ClusterReader, request: OffsetsRequest, version: Kaf
         exactly_once=request.exactly_once or _source_support_in(file, request.worker_config) or reader.source_support(),
         bootstrap_servers=server_set(servers) if servers else reader.worker_servers(),
         version=version,
-        clients={key: value for key, value in file.items() if key in DECIDING} if file else reader.worker_clients(),
+        clients={key: value for key, value in file.items() if key in DECIDING}
+        if file
+        else request.worker_clients or reader.worker_clients(),
     )
 
 

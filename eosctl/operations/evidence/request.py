@@ -1,6 +1,6 @@
 """What the user gives for the evidence that the rules need, and what follows from it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.snapshot import ConfigTopicLog
 from eosctl.model.versions import NEWEST, KafkaVersion
 from eosctl.model.workers import place_of
-from eosctl.operations.offset_stores import OffsetsRequest
+from eosctl.operations.offset_stores import DECIDING, OffsetsRequest
 from eosctl.sources.files import read_text
 
 NO_GROUP = not_asked("no --group-id was given")
@@ -106,7 +106,17 @@ def offsets_request(known: Evidence, topics: Mapping[str, str], version: KafkaVe
         exactly_once=agreed if enabled or others else None,
         worker_version=None if isinstance(version, Skipped) else str(version),
         worker_bootstrap_servers=next(iter(servers)) if len(servers) == 1 else None,
+        worker_clients=_agreed(known, DECIDING),
     )
+
+
+def _agreed(known: Evidence, keys: Iterable[str]) -> Mapping[str, str]:
+    """What the files of all workers say alike; nothing where a worker's file was not given."""
+    files = {} if isinstance(known.worker_files, Skipped) else known.worker_files
+    if isinstance(known.workers, Skipped) or not known.workers.keys() <= files.keys():
+        return {}
+    said = {key: {each.get(key) for each in files.values()} for key in keys}
+    return {key: value for key, values in said.items() if len(values) == 1 for value in values if value is not None}
 
 
 def group_id_of(given: str | None, files: Mapping[str, Mapping[str, str]] | Skipped) -> str | Skipped:
