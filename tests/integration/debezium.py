@@ -182,12 +182,14 @@ class Table:
 
     def events(self) -> list[Event]:
         """What readers have, cluster after cluster, up to now."""
-        found: list[Event] = []
-        for servers in dict.fromkeys([*self.visited, self.place.home.servers]):
-            reader = self._readers.setdefault(servers, Events(servers, self.topic))
-            reader.read_to_the_ends()
-            found += reader.events
-        return found
+        everywhere = dict.fromkeys([*self.visited, self.place.home.servers])
+        return [event for servers in everywhere for event in self.events_in(servers)]
+
+    def events_in(self, servers: str) -> list[Event]:
+        """What readers of one cluster have up to now."""
+        reader = self._readers.setdefault(servers, Events(servers, self.topic))
+        reader.read_to_the_ends()
+        return reader.events
 
     def heartbeats(self) -> int:
         """How many heartbeats readers have; they are all of one row, and its revision."""

@@ -10,6 +10,8 @@ from confluent_kafka import TopicPartition as Committed
 from eosctl.clients.wire import Wire
 from eosctl.codecs.worker_files import decode_worker_file
 from eosctl.model.acl_plan import AclRequest
+from eosctl.model.acls import AclBinding, Operation
+from eosctl.model.acls import topic as topic_pattern
 from eosctl.model.client_roles import ConnectorConfig
 from eosctl.model.names import TopicPartition
 from eosctl.model.offset_stores import SourceSupport
@@ -127,6 +129,38 @@ def test_the_plan_is_enough_for_all_three_connectors_of_mirrormaker(sandbox2: Sa
             site.wait(
                 "mirror", lambda: all_is_mirrored(root, f"{site.name}-up", group), "heartbeat, checkpoint or offset"
             )
+        finally:
+            site.stop_worker()
+
+
+def test_heartbeats_that_another_flow_brought_are_mirrored_on_with_the_plan_and_block_all_topics_without(
+    sandbox2: Sandbox, root: Wire, tmp_path: Path
+):
+    """`topics` names neither; to describe one of them without its configs fails the creation of all mirrored topics."""
+    brought = "third.heartbeats"
+    with AclBroker(sandbox2) as acls:
+        site = Sites(sandbox2, acls, tmp_path, PATIENT_S).make(SourceSupport.ENABLED)
+        mirror, source = connectors(site)[0], f"{site.name}-up"
+        aliases = {"source.cluster.alias": "third", "target.cluster.alias": "up"}
+        settings = {key: each.value for key, each in mirror.properties.items() if key != "name"}
+        bringing = site.connector(f"{site.name}-third", **{**settings, **aliases})
+        for topic in (HEARTBEATS, brought):
+            create_topic(sandbox2.bootstrap_servers, topic, 4)
+        for topic in (source, HEARTBEATS, brought):
+            fill(sandbox2, topic, "readers")
+        bindings = {each.binding for each in site.plan([mirror, bringing], {source: True}).bindings}
+        configs = AclBinding("User:upstream", Operation.DESCRIBE_CONFIGS, topic_pattern(brought))
+        site.allow(bindings - {configs})
+        try:
+            site.start_worker()
+            site.put("create", mirror)
+            site.wait("without", lambda: "TopicAuthorizationException" in site.complaint(), "complaint")
+            assert ends(root, f"up.{source}") == 0
+            site.delete(mirror.name)
+            site.allow(bindings)
+            site.put("create", mirror)
+            for topic in (source, HEARTBEATS, brought):
+                site.wait("mirror", lambda topic=topic: ends(root, f"up.{topic}") >= 40, f"records of {topic}")
         finally:
             site.stop_worker()
 

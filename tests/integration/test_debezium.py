@@ -5,6 +5,7 @@ Truth is counted in PostgreSQL and in the topics, by primary key and revision.
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from eosctl.sandbox.sandbox import Sandbox
 from tests.integration.audit_site import Audited, audit
 from tests.integration.debezium import SLOWLY, Table, debezium_spec
 from tests.integration.moves import SETTING, Eosctl, Home, Place, flowing, move
+from tests.integration.producers import create_topic
 from tests.shared_sandboxes import SharedSandboxes
 from tests.waiting import eventually
 
@@ -38,6 +40,13 @@ MakeTable = Callable[..., Table]
 @pytest.fixture(scope="module")
 def site(shared_sandboxes: SharedSandboxes, kafka_version: str) -> Sandbox:
     return shared_sandboxes.of(debezium_spec(kafka_version))
+
+
+@pytest.fixture(scope="module")
+def abroad(kafka_version: str) -> Iterator[Sandbox]:
+    """Another Kafka cluster with a worker of its own; the database stays."""
+    with Sandbox(replace(debezium_spec(kafka_version), postgres=False)) as started:
+        yield started
 
 
 @pytest.fixture
@@ -171,6 +180,26 @@ def test_a_move_to_another_group_has_held(make_table: MakeTable, eosctl: Eosctl,
     assert (found.verdict, found.findings) == ("held", {}), found.reasons
     table.drop()
     site.stop_worker(2)
+
+
+@pytest.mark.parametrize("variant", ["plain", "heartbeats", "transaction-metadata"])
+def test_a_move_to_another_kafka_cluster_under_load_has_held_in_both(
+    make_table: MakeTable, eosctl: Eosctl, abroad: Sandbox, variant: str
+):
+    """Each change is in one of the two topics, and those in the old one come before those in the new one."""
+    table, there = make_table(rows=1000, **VARIANTS[variant]), Home(abroad)
+    table.await_streaming()
+    table.updates = True
+    create_topic(there.servers, table.topic)
+    before, place = audited(eosctl, table), Place(there, table.place.name, "connect-offsets")
+    flags = ("--to-bootstrap-server", there.servers, "--to-group-id", there.group_id, "--to-topic", "connect-offsets")
+    move(eosctl, [table], [place], "--connector", table.place.name, *flags)  # holds both topics against the table
+    old, new = (table.events_in(each) for each in (table.source.bootstrap_servers, there.servers))
+    assert len(old) > 1000 < len(old) + len(new) == len({(each.row, each.lsn) for each in (*old, *new)})
+    assert {each.operation for each in new} == {"c", "u"}, "no second snapshot"
+    assert max(each.lsn for each in old) < min(each.lsn for each in new)
+    for found in (before, audited(eosctl, table)):
+        assert (found.verdict, found.findings) == ("held", {}), found.reasons
 
 
 @pytest.mark.parametrize("variant", ["plain", "heartbeats"])
