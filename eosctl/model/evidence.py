@@ -6,6 +6,7 @@ from typing import Final
 
 from eosctl.model.acl_plan import AclDifference
 from eosctl.model.clock import ClusterClock
+from eosctl.model.commit_history import CommitHistory
 from eosctl.model.inspection import Inspection
 from eosctl.model.names import ConnectorTaskId, TopicPartition, coordinator_partition
 from eosctl.model.near_names import did_you_mean
@@ -145,7 +146,8 @@ class Evidence:
     coordinator, one that is Skipped has a coordinator that did not answer); leaderless the partitions of their open
     transactions that have no leader now; transactional_ids all that the cluster lists, unlisted why others may be
     missing from them; idle_since the time of the last record (ms since the epoch) in the transaction log of each of
-    those IDs that has no ongoing transaction;
+    those IDs that has no ongoing transaction; commits when each of them committed (one that is missing never did, as
+    far as its log is left);
     offset_findings those of `offsets show`; groups the protocol type (consumer, connect, …) of each group by
     name; acl_differences what workers and connectors need in phases preparing and enabled, against the cluster's ACLs;
     outputs the topics that each source connector writes to here; topics the settings of those, and of the offsets
@@ -173,6 +175,7 @@ class Evidence:
     transactional_ids: tuple[str, ...] | Skipped = NOT_READ
     unlisted: tuple[str, ...] = ()
     idle_since: Mapping[str, int | Skipped] | Skipped = NOT_READ
+    commits: Mapping[str, CommitHistory | Skipped] | Skipped = NOT_READ
     offset_findings: tuple[Finding, ...] | Skipped = NOT_READ
     groups: Mapping[str, str] | Skipped = NOT_READ
     acl_differences: Mapping[SourceSupport, AclDifference] | Skipped = NOT_READ

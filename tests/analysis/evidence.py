@@ -6,6 +6,7 @@ from eosctl.analysis.inspection import inspect
 from eosctl.analysis.rules.registry import RULES, ask
 from eosctl.model.acl_plan import AclDifference, BindingStatus, ComparedBinding, PlannedBinding, Reason
 from eosctl.model.acls import AclBinding, Operation, ResourcePattern, ResourceType
+from eosctl.model.commit_history import DAY_MS, CommitDay, CommitHistory
 from eosctl.model.evidence import ConnectGroup, Evidence, GroupMember, InternalTopic, TransactionLog, WorkerEvidence
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.offset_stores import SourceSupport
@@ -77,6 +78,12 @@ def transactional_id(name):
     return ResourcePattern(ResourceType.TRANSACTIONAL_ID, name)
 
 
+def commits(*, silent_ms=0, days=8, intervals=1000, longest_ms=60_000, claimed_ms=None):
+    """A task that committed last so long ago, with a history of so many days and intervals."""
+    last = NOW - silent_ms
+    return CommitHistory(last - days * DAY_MS, last, claimed_ms, (CommitDay(last // DAY_MS, intervals, longest_ms),))
+
+
 HEALTHY = Evidence(
     as_of=NOW,
     group_id="g",
@@ -100,6 +107,7 @@ HEALTHY = Evidence(
     leaderless=frozenset(),
     transactional_ids=("connect-cluster-g", "g-x-0", "g-x-1"),
     idle_since=dict.fromkeys(("connect-cluster-g", "g-x-0", "g-x-1"), NOW),
+    commits={"g-x-0": commits(), "g-x-1": commits()},
     offset_findings=(),
     groups={"g": "connect"},
     acl_differences=acls(),

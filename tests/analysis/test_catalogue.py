@@ -49,6 +49,7 @@ NAMES = """
     139 authorizer-setting-hidden  140 reference-unresolved  141 acl-denied  142 acl-partly-denied
     143 required-acl-missing
     150 output-loses-committed  151 output-unwritable
+    160 task-quiet
     200 offset-set-back  201 offset-repeated  202 plain-offsets-write  203 zombie-writer  204 offsets-removed
     205 offset-not-taken-over  206 offsets-altered  207 snapshot-begun-again  208 snapshot-unclear
     210 data-without-offsets  211 missing-marker  212 mixed-markers  213 data-outside-transaction

@@ -33,6 +33,7 @@ from tests.analysis.evidence import (
     acls,
     answer,
     but,
+    commits,
     described,
     inspection,
     members,
@@ -151,6 +152,7 @@ CONDITIONS = [
                    leaderless=frozenset({OUT_1})), "g-x-0", "out-1 has no leader"),
     ("EOS117", but(idle_since={"g-x-1": NOW - 604_800_000 + 86_400_000}), "x", "(g-x-1) expire in 24.0 h"),
     ("EOS115", but(transactional_ids=("g-x-0", "g-gone-0")), "g", "g-gone-0"),
+    ("EOS160", but(commits={"g-x-0": commits(), "g-x-1": commits(silent_ms=3_600_000)}), "x", "task 1 is RUNNING and "),
 ]  # fmt: skip
 
 

@@ -4,12 +4,11 @@ import threading
 
 import pytest
 
-from eosctl.analysis.metrics.catalogue import METRICS, UNREAD
+from eosctl.analysis.metrics.catalogue import UNREAD
 from eosctl.errors import ConfigError
-from eosctl.exporter.exporter import Exporter
-from eosctl.exporter.exposition import Exposition
+from eosctl.exporter.board import Board
 from eosctl.operations.evidence.request import EvidenceRequest
-from eosctl.operations.serving import Listening, _Watch, serve_metrics
+from eosctl.operations.serving import Faces, Listening, _Once, _Watch, watch_clusters
 from eosctl.operations.session_options import SessionOptions
 from eosctl.operations.watch import Watched
 from tests.operations.quiet import Quiet
@@ -44,8 +43,8 @@ def failing(monkeypatch, failures, rounds):
             ended.set()
 
     monkeypatch.setattr(Watched, "session", fail)
-    monkeypatch.setattr(Exporter, "publish", publish)
-    _Watch(watched, console, Exporter(Exposition(METRICS)), 0.0).run(ended)
+    monkeypatch.setattr(Board, "publish", publish)
+    _Watch(watched, _Once(console, console), Board(), 0.0).run(ended)
     return published, console.said
 
 
@@ -66,4 +65,4 @@ def test_what_stays_unread_is_said_once_and_something_else_is_said_when_it_comes
 def test_nothing_is_served_where_no_cycle_could_begin():
     watched = Watched(SessionOptions(Quiet()), EvidenceRequest({}))
     with pytest.raises(Exception, match="no cluster was named"):
-        serve_metrics([watched], Listening("127.0.0.1:0", False, 1.0), Quiet())
+        watch_clusters([watched], Listening("127.0.0.1:0", False, 1.0), Quiet(), Faces())

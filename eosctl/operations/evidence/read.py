@@ -67,7 +67,8 @@ def read_evidence(session: Session, request: EvidenceRequest) -> Evidence:
         offset_findings=or_skipped(lambda: _offset_findings(reader, known, topics, answered.version)),
         acl_differences=or_skipped(lambda: read_acl_differences(session, request, principals, topics)),
     )
-    return with_transactions(reader, with_connectors(reader, known, read_active_topics(reader, known)))
+    known = with_connectors(reader, known, read_active_topics(reader, known))
+    return with_transactions(reader, known, request.commits)
 
 
 def _read_workers(reader: ClusterReader, request: EvidenceRequest) -> _Workers:

@@ -1,7 +1,7 @@
 """What the user gives for the evidence that the rules need, and what follows from it."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from eosctl.analysis.config_census import survey_config_topic
@@ -9,6 +9,7 @@ from eosctl.analysis.inspection import inspect
 from eosctl.analysis.rules.workers import probes
 from eosctl.codecs.worker_properties import advertised_address, decode_worker_properties
 from eosctl.errors import UsageError
+from eosctl.model.commit_history import CommitHistory
 from eosctl.model.connectors import Reader
 from eosctl.model.evidence import Evidence, WorkerEvidence
 from eosctl.model.inspection import Inspection
@@ -30,7 +31,8 @@ class EvidenceRequest:
     """What the user gives.
 
     topics are names of internal topics by role (config, offsets, status); principals are texts as --principal takes
-    them; preflight: have each source connector's config validated.
+    them; preflight: have each source connector's config validated. commits are histories of transactional IDs that an
+    earlier reading found.
     """
 
     topics: Mapping[str, str | None]
@@ -38,6 +40,7 @@ class EvidenceRequest:
     preflight: bool = True
     principals: tuple[str, ...] = ()
     super_users: tuple[str, ...] = ()
+    commits: Mapping[str, CommitHistory] = field(default_factory=dict)
 
 
 def without_brokers(evidence: Evidence, reason: Skipped) -> Evidence:
@@ -57,6 +60,7 @@ def without_brokers(evidence: Evidence, reason: Skipped) -> Evidence:
         leaderless=reason,
         transactional_ids=reason,
         idle_since=reason,
+        commits=reason,
         offset_findings=reason,
         groups=reason,
         acl_differences=reason,
