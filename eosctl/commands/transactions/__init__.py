@@ -3,6 +3,7 @@
 import typer
 
 from eosctl.commands.transactions.abort import abort
+from eosctl.commands.transactions.commit import commit
 from eosctl.commands.transactions.describe import describe
 from eosctl.commands.transactions.hanging import hanging
 from eosctl.commands.transactions.list import list_
@@ -22,5 +23,5 @@ def transactions() -> None:
 
 
 app.command("list")(list_)
-for verb in (describe, producers, hanging, lso, abort, log):
+for verb in (describe, producers, hanging, lso, abort, commit, log):
     app.command()(verb)
