@@ -14,7 +14,7 @@ from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from tests.integration.coordinators import coordinator_of
 from tests.integration.hanging import initialise, transactional_batch
 
-AGAIN = {14, 15, 16, 51}
+AGAIN = {6, 14, 15, 16, 19, 51}
 ADDS_BY_ITSELF = 12
 NONE, INVALID_TXN_STATE, PRODUCER_FENCED = 0, 48, 90
 
@@ -29,6 +29,7 @@ class GoneClient:
     timeout_ms: int = 600_000
     producer: ProducerIdAndEpoch = field(default=ProducerIdAndEpoch(-1, -1))
     sequences: dict[TopicPartition, int] = field(default_factory=dict)
+    added: set[TopicPartition] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         if self.producer.producer_id < 0:
@@ -40,7 +41,7 @@ class GoneClient:
 
     def write(self, place: TopicPartition, *values: bytes, key: bytes = b"key") -> list[int]:
         """Each value in a batch of its own, in the transaction: their offsets."""
-        if self.version < 2 and place not in self.sequences:
+        if self.version < 2 and place not in self.added:
             self.add(place)
         offsets = []
         for value in values:
@@ -66,6 +67,7 @@ class GoneClient:
             (result,) = answer.results_by_topic_v3_and_below[0].results_by_partition
             if result.partition_error_code not in AGAIN:
                 assert result.partition_error_code == 0, answer
+                self.added.add(place)
                 return
             time.sleep(0.02)
 
@@ -106,6 +108,7 @@ class GoneClient:
             if answer.error_code not in AGAIN:
                 break
             time.sleep(0.02)
+        self.added.clear()
         if answer.error_code == 0 and self.version >= 2:
             self.producer = ProducerIdAndEpoch(answer.producer_id, answer.producer_epoch)
             self.sequences = {}

@@ -136,6 +136,7 @@ def test_a_plan_is_applied_once_and_only_while_the_client_is_silent(
     reader = committed_reader(broker.bootstrap_servers, topic)
     assert committed_values(reader, until=b"two") == [b"one", b"two"]
     reader.close()
+    client.added.clear()
     client.write(place, b"next")
     for plan in (early, late):
         Path(f"{plan}.journal").unlink(missing_ok=True)

@@ -10,6 +10,7 @@ from eosctl.commands.transactions.list import list_
 from eosctl.commands.transactions.log import log
 from eosctl.commands.transactions.lso import lso
 from eosctl.commands.transactions.producers import producers
+from eosctl.commands.transactions.trace import trace
 
 app = typer.Typer()
 
@@ -23,5 +24,5 @@ def transactions() -> None:
 
 
 app.command("list")(list_)
-for verb in (describe, producers, hanging, lso, abort, commit, log):
+for verb in (describe, producers, hanging, lso, trace, abort, commit, log):
     app.command()(verb)
