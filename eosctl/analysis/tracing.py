@@ -6,7 +6,8 @@
    another epoch came before it, or if its base sequence is 0: a producer begins so in each epoch.
 3. From transaction.version 2 on each transaction has an epoch of its own, and its marker the next one. Up to 1 several
    transactions share an epoch; they are told apart by time: a coordinator decides, the leaders write the markers, and
-   the coordinator completes it before the producer's next transaction may begin.
+   the coordinator logs that it is complete before the producer's next one may begin. When that was is the timestamp of
+   the record: the last update in its value is from before the markers (TransactionMetadata.prepareComplete).
 """
 
 from collections.abc import Iterable, Iterator
@@ -69,10 +70,15 @@ def is_of(marker: Ending, producer: ProducerIdAndEpoch) -> bool:
     return marker.producer_id == producer.producer_id and marker.producer_epoch - producer.producer_epoch in {0, 1}
 
 
-def nearest(found: Iterable[Piece], producer: ProducerIdAndEpoch, ending: Ending | None) -> tuple[Piece, bool] | None:
+def nearest(
+    found: Iterable[Piece],
+    producer: ProducerIdAndEpoch,
+    ending: Ending | None,
+    logged: LoggedTransaction | None = None,
+) -> tuple[Piece, bool] | None:
     """The piece of the same transaction in another partition, and whether it is certain; None where there is none.
 
-    ending is its marker in the partition of the record; None: it is open.
+    ending is its marker in the partition of the record; None: it is open. logged is the transaction in the log.
     """
     if ending is None:
         opened = [each for each in found if each.marker is None and each.producer_epoch == producer.producer_epoch]
@@ -81,9 +87,19 @@ def nearest(found: Iterable[Piece], producer: ProducerIdAndEpoch, ending: Ending
     if not ended:
         return None
     best = min(ended, key=lambda each: _apart_ms(each, ending))
+    if has_own_epoch(producer, ending):
+        return best, True
+    for slack_ms in (0, CLOCKS_MS) if logged is not None and logged.completed_ms is not None else ():
+        within = [each for each in ended if each.marker and _spans(logged, each.marker.timestamp, slack_ms)]
+        if within:
+            return (within[0], True) if len(within) == 1 else (best, False)
     near = sum(_apart_ms(each, ending) <= CLOCKS_MS for each in ended)
-    own_epoch = ending.producer_epoch == producer.producer_epoch + 1 and ending.committed
-    return best, own_epoch or (near == 1 and _apart_ms(best, ending) <= CLOCKS_MS)
+    return best, near == 1 and _apart_ms(best, ending) <= CLOCKS_MS
+
+
+def has_own_epoch(producer: ProducerIdAndEpoch, ending: Ending) -> bool:
+    """Whether no other transaction has the marker's epoch: its end raised it, by rule 3 or because it was fenced."""
+    return ending.producer_epoch == producer.producer_epoch + 1
 
 
 def _ends_alike(marker: Ending, ending: Ending) -> bool:
@@ -131,6 +147,8 @@ def logged_transaction(
         ]
         missing = "the transaction log has no transaction in progress of this producer"
         return holder, opened[0] if opened else Skipped(missing)
+    if has_own_epoch(producer, ending) and len(found) == 1:
+        return holder, found[0]
     for slack_ms in (0, CLOCKS_MS):
         near = [each for each in found if _spans(each, ending.timestamp, slack_ms)]
         if len(near) == 1:
@@ -151,7 +169,7 @@ def _follow(
     past.last = value
     committed = DECIDED.get(value.state)
     if value.state in COMPLETE and past.candidates and past.candidates[-1].completed_ms is None:
-        past.candidates[-1] = replace(past.candidates[-1], completed_ms=value.last_update_ms)
+        past.candidates[-1] = replace(past.candidates[-1], completed_ms=record.timestamp)
     if committed is None or ending is None or committed is not ending.committed:
         return
     held = (value.producer.producer_id, value.producer.producer_epoch)

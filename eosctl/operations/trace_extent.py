@@ -9,7 +9,7 @@ from eosctl.codecs.record_batches import DamagedOffsets, MarkerType
 from eosctl.model.audit import OffsetRange
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.topics import PartitionOffsets
-from eosctl.model.tracing import Ending, Extent, Found, Written
+from eosctl.model.tracing import Ending, Extent, Found, LoggedTransaction, Written
 from eosctl.sources.audit_log import ControlBatch, LogItem
 from eosctl.sources.record_log import RecordLog
 
@@ -70,17 +70,17 @@ class Extents:
         back = self._back(place, ending.offset, bounds.log_start_offset)
         return Extent(place, back.first, back.last, back.found, ending)
 
-    def alike(self, place: TopicPartition, ending: Ending | None, started_ms: int | None) -> Extent:
+    def alike(self, place: TopicPartition, ending: Ending | None, logged: LoggedTransaction | None) -> Extent:
         """The same transaction in another partition, by its end there; ending None: it is in progress."""
         bounds = self.log.bounds(place)
         if ending is None:
             back = self._back(place, bounds.high_watermark, bounds.log_start_offset)
             return Extent(place, back.first, back.last, back.found)
-        since_ms = (ending.timestamp if started_ms is None else started_ms) - CLOCKS_MS
-        at = self.log.offset_at(place, since_ms)
+        begun_ms = ending.timestamp if logged is None or logged.started_ms is None else logged.started_ms
+        at = self.log.offset_at(place, begun_ms - CLOCKS_MS)
         start = bounds.high_watermark if at is None else max(at[0], bounds.log_start_offset)
         items = self._until(place, start, min(bounds.high_watermark, start + self.limit), ending.timestamp + CLOCKS_MS)
-        match = nearest(pieces(items, self.producer.producer_id), self.producer, ending)
+        match = nearest(pieces(items, self.producer.producer_id), self.producer, ending, logged)
         if match is None:
             return Extent(place, None, None, Found.NONE)
         piece, certain = match

@@ -141,8 +141,8 @@ class _Tracing:
         others = Extents(self._places.log, producer, self._limit, list(damages))
         for other in touched:
             if other != place and (ending is not None or is_open):
-                started_ms = logged.started_ms if isinstance(logged, LoggedTransaction) else None
-                found = or_skipped(partial(others.alike, other, ending, started_ms))
+                known = logged if isinstance(logged, LoggedTransaction) else None
+                found = or_skipped(partial(others.alike, other, ending, known))
                 if isinstance(found, Skipped):
                     unread[other] = found
                 elif found.found is not Found.NONE or isinstance(logged, LoggedTransaction):
