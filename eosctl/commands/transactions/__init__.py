@@ -17,7 +17,7 @@ app = typer.Typer()
 
 @app.callback()
 def transactions() -> None:
-    """List transactions with their owners, and abort hanging ones.
+    """List and trace transactions with their owners, abort and commit them.
 
     Kafka's own tool looks at one broker or one topic at a time and knows no owners (KIP-664).
     """
