@@ -104,8 +104,18 @@ def test_what_speaks_against_it_is_said(found: CommitFacts, said: str):
 @pytest.mark.parametrize(
     ("state", "producer", "version", "said"),
     [
-        (TransactionState.COMPLETE_COMMIT, ProducerIdAndEpoch(42, 3), 0, "is committed already, there is nothing to do"),
-        (TransactionState.COMPLETE_COMMIT, ProducerIdAndEpoch(42, 4), 2, "is committed already, there is nothing to do"),
+        (
+            TransactionState.COMPLETE_COMMIT,
+            ProducerIdAndEpoch(42, 3),
+            0,
+            "is committed already, there is nothing to do",
+        ),
+        (
+            TransactionState.COMPLETE_COMMIT,
+            ProducerIdAndEpoch(42, 4),
+            2,
+            "is committed already, there is nothing to do",
+        ),
         (TransactionState.PREPARE_COMMIT, ProducerIdAndEpoch(42, 4), 2, "is being committed"),
         (TransactionState.COMPLETE_ABORT, ProducerIdAndEpoch(42, 3), 0, "is aborted and cannot be committed"),
         (TransactionState.COMPLETE_ABORT, ProducerIdAndEpoch(42, 4), 2, "is aborted and cannot be committed"),
