@@ -58,7 +58,7 @@ COMMANDS: Final = (
     Entry(
         "transactions",
         "eosctl.commands.transactions",
-        "List transactions with their owners, and abort hanging ones.",
+        "List and trace transactions with their owners, abort and commit them.",
         "Transactions",
     ),
     Entry("fence", "eosctl.commands.fence", "Fence the producers of transactional IDs, and verify it.", "Transactions"),

@@ -20,7 +20,6 @@ from eosctl.executors.journal import Journal
 from eosctl.model.connector_steps import CreateConnector, DeleteConnector
 from eosctl.model.failpoints import Failpoint, no_failpoint
 from eosctl.model.plan import (
-    AbortTransaction,
     CreateAcls,
     CreateTopic,
     DeleteAcls,
@@ -38,6 +37,7 @@ from eosctl.model.plan_facts import PlanFacts
 from eosctl.model.plan_outcome import ApplyOutcome, StepOutcome, StepResult
 from eosctl.model.preconditions import cure, needed_first, violations
 from eosctl.model.step_demands import demanded_steps
+from eosctl.model.transaction_steps import AbortTransaction, CommitTransaction
 
 Recheck = Callable[[], None]
 """Reads a step's preconditions again and raises Refused where one no longer holds."""
@@ -57,6 +57,7 @@ LASTING: Final = (
     DeleteConnector,
     ResumeConnector,
     AbortTransaction,
+    CommitTransaction,
     CreateAcls,
     DeleteAcls,
 )

@@ -8,6 +8,7 @@ from eosctl.clients.access import ClusterAccess
 from eosctl.codecs.offsets_digest import offsets_now
 from eosctl.executors.acls import perform_create_acls, perform_delete_acls
 from eosctl.executors.apply import Performer, Recheck
+from eosctl.executors.committing import CommitChecks, commit_transaction
 from eosctl.executors.connectors import ResumeChecks, resume_connector, set_connector_config, stop_connector
 from eosctl.executors.created_connectors import ReadConfig, create_connector, delete_connector
 from eosctl.executors.offsets import verify_offsets, write_offsets
@@ -17,7 +18,6 @@ from eosctl.executors.transactions import abort_in_partition
 from eosctl.model.connector_steps import CreateConnector, DeleteConnector
 from eosctl.model.failpoints import Failpoint, no_failpoint
 from eosctl.model.plan import (
-    AbortTransaction,
     CreateAcls,
     CreateTopic,
     DeleteAcls,
@@ -30,6 +30,7 @@ from eosctl.model.plan import (
 )
 from eosctl.model.plan_facts import OffsetsNow
 from eosctl.model.sides import Side
+from eosctl.model.transaction_steps import AbortTransaction, CommitTransaction
 
 
 def performers(
@@ -37,6 +38,7 @@ def performers(
     describe: Describe,
     checks: ResumeChecks,
     read_config: ReadConfig,
+    commits: CommitChecks,
     failpoint: Failpoint = no_failpoint,
 ) -> Mapping[type, Performer]:
     """The performer of each kind of step, on the clusters that `access` leads to."""
@@ -76,6 +78,7 @@ def performers(
         SetConnectorConfig: partial(set_connector_config, access=access),
         ResumeConnector: on_its_side(partial(resume_connector, checks=checks)),
         AbortTransaction: on_its_side(abort_in_partition),
+        CommitTransaction: on_its_side(partial(commit_transaction, checks=commits, failpoint=failpoint)),
         CreateAcls: on_its_side(perform_create_acls),
         DeleteAcls: on_its_side(perform_delete_acls),
     }

@@ -32,12 +32,12 @@ from eosctl.model.plan import (
     StopConnector,
     TopicIsCompact,
     TopicIsCompactOrAbsent,
-    TransactionHangs,
     WriteOffsets,
 )
 from eosctl.model.plan_facts import ConnectorFacts, PlanFacts, TopicNow
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import TopicFacts
+from eosctl.model.transaction_steps import TransactionHangs, TransactionUnchanged, why_changed
 
 IN_USE_HINT: Final = (
     "fencing would put that task out, and each start of one connector the other: give one of them another name; stop "
@@ -91,6 +91,8 @@ def cure(preconditions: Iterable[Precondition], facts: PlanFacts) -> str:
     no leader just then.
     """
     violated = [each for each in preconditions if violation(each, facts) is not None]
+    if any(isinstance(each, TransactionUnchanged) for each in preconditions):
+        return "nothing was committed; ask the owner of the ID again, then plan again: `eosctl transactions commit`"
     for each in violated:
         if isinstance(each, NoOpenTransaction):
             look = f"eosctl transactions hanging --topic {each.topic}"
@@ -128,7 +130,16 @@ def violation(precondition: Precondition, facts: PlanFacts) -> str | None:  # no
             return _acls(bindings, facts.acls[side])
         case TransactionHangs():
             return _open_transaction(precondition, facts)
+        case TransactionUnchanged():
+            return _unchanged(precondition, facts)
     assert_never(precondition)
+
+
+def _unchanged(wanted: TransactionUnchanged, facts: PlanFacts) -> str | None:
+    now = facts.transactions[wanted.side, wanted.transactional_id]
+    if isinstance(now, Skipped):
+        return f"what became of the transaction of {wanted.transactional_id} is unknown: {now.reason}"
+    return why_changed(wanted, now)
 
 
 def _cluster(wanted: ClusterIs, facts: PlanFacts) -> str | None:

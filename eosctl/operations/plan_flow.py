@@ -21,13 +21,14 @@ from eosctl.clients.access import ClusterAccess
 from eosctl.codecs.plan import plan_digest
 from eosctl.errors import EosctlError, PartlyApplied, Refused, UsageError
 from eosctl.executors.apply import ApplyRun, Performer
+from eosctl.executors.committing import CommitChecks
 from eosctl.executors.connectors import ResumeChecks
 from eosctl.executors.journal import Journal, leave_undo_file
 from eosctl.executors.performers import performers
 from eosctl.model.connector_steps import CreateConnector, DeleteConnector
 from eosctl.model.counts import counted
 from eosctl.model.failpoints import Failpoint, no_failpoint
-from eosctl.model.plan import ConnectorStopped, Plan, ResumeConnector, SetConnectorConfig, StopConnector
+from eosctl.model.plan import ConnectorStopped, ManualStep, Plan, ResumeConnector, SetConnectorConfig, StopConnector
 from eosctl.model.plan_outcome import ApplyOutcome
 from eosctl.model.planned import Applied, Planned
 from eosctl.model.sides import Side
@@ -42,13 +43,17 @@ from eosctl.operations.two_clusters import SourceAndTarget
 from eosctl.planning import undo as undoing
 from eosctl.planning.answered_offsets import contradiction
 from eosctl.sources.files import read_text
+from eosctl.sources.kafka_offsets import partition_offsets
 from eosctl.sources.kafka_transactions import describe_transactional_ids
 from eosctl.sources.plan_facts import Folds, read_entries, read_plan_facts
+from eosctl.sources.transaction_now import read_markers, read_transaction_now
 
 OVER_REST: Final = (StopConnector, CreateConnector, SetConnectorConfig, DeleteConnector, ResumeConnector)
 """Steps that a worker has to do."""
 FOLDS: Final = Folds(connector_states, OffsetsFold)
 """What preconditions are read again with."""
+COMMITS: Final = CommitChecks(read_transaction_now, partition_offsets, read_markers)
+"""What a commit is looked at with, before and after."""
 
 
 class Proposal(Protocol):
@@ -192,6 +197,9 @@ def undo_file(session: Session, clusters: SourceAndTarget, file: PlanFile, show:
     path, kind = file.path, file.plan.kind
     if kind != undoing.KIND:
         raise UsageError(f"{path} is a plan of kind {kind}", hint=f"`eosctl apply {path}` applies it")
+    by_hand = [each.step.instruction for each in file.plan.steps if isinstance(each.step, ManualStep)]
+    if by_hand and len(by_hand) == len(file.plan.steps):
+        raise Refused(f"nothing of this plan can be rolled back: {'; '.join(by_hand)}")
     return _apply(session, clusters, file, f"Undo with {path}?", show)
 
 
@@ -255,7 +263,7 @@ def performers_on(
 ) -> Mapping[type, Performer]:
     """The performer of each kind of step, with what it reads and decides by."""
     checks = ResumeChecks(partial(read_entries, access, OffsetsFold), partial(contradiction, nulls=False), is_overtaken)
-    return performers(access, describe_known, checks, _read_config, failpoint)
+    return performers(access, describe_known, checks, _read_config, COMMITS, failpoint)
 
 
 def _read_config(file: str) -> str:

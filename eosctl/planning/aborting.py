@@ -14,9 +14,10 @@ from typing import Final
 
 from eosctl.model.aborting import AbortRequest
 from eosctl.model.hanging import Advice, OpenTransaction, Verdict
-from eosctl.model.plan import AbortTransaction, ClusterIs, Plan, PlannedStep, TransactionHangs
+from eosctl.model.plan import ClusterIs, Plan, PlannedStep
 from eosctl.model.planned import Planned
 from eosctl.model.sides import Side
+from eosctl.model.transaction_steps import AbortTransaction, TransactionHangs
 
 KIND: Final = "transactions.abort"
 

@@ -19,7 +19,6 @@ from typing import Final, TypeVar
 from eosctl.model.connector_steps import CreateConnector, DeleteConnector
 from eosctl.model.connectors import connector_path
 from eosctl.model.plan import (
-    AbortTransaction,
     AclsPresent,
     ClusterIs,
     ConnectorStopped,
@@ -40,6 +39,7 @@ from eosctl.model.plan import (
     VerifyOffsets,
     WriteOffsets,
 )
+from eosctl.model.transaction_steps import AbortTransaction, CommitTransaction
 
 KIND: Final = "undo"
 
@@ -120,6 +120,9 @@ def _left_over(plan: Plan) -> Iterator[str]:
     for aborted, _ in _of(plan, AbortTransaction):
         what = f"what producer {aborted.producer_id} wrote to {aborted.topic}-{aborted.partition}"
         yield f"{what} from offset {aborted.start_offset} on is aborted: that cannot be rolled back"
+    for committed, _ in _of(plan, CommitTransaction):
+        what = f"the transaction of {committed.transactional_id}, producer {committed.producer}"
+        yield f"{what}, is committed: that cannot be rolled back"
     for by_hand, _ in _of(plan, ManualStep):
         yield f"roll back, if it was done: {by_hand.instruction}"
     yield from _left_stopped(plan)

@@ -68,6 +68,7 @@ def test_every_kind_of_step_and_precondition_keeps_its_name():
         "delete-connector",
         "resume-connector",
         "abort-transaction",
+        "commit-transaction",
         "create-acls",
         "delete-acls",
         "manual-step",
@@ -82,6 +83,7 @@ def test_every_kind_of_step_and_precondition_keeps_its_name():
         "offsets-unchanged",
         "no-open-transaction",
         "transaction-hangs",
+        "transaction-unchanged",
         "acls-present",
     ]
 

@@ -7,12 +7,13 @@ import pytest
 from eosctl.model.aborting import AbortRequest
 from eosctl.model.hanging import Advice, HangingReason, OpenTransaction, Verdict
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
-from eosctl.model.plan import AbortTransaction, ClusterIs, TransactionHangs
+from eosctl.model.plan import ClusterIs
 from eosctl.model.plan_facts import OpenNow, PlanFacts
 from eosctl.model.preconditions import violation
 from eosctl.model.producers import ActiveProducer
 from eosctl.model.sides import Side
 from eosctl.model.skipped import Skipped
+from eosctl.model.transaction_steps import AbortTransaction, TransactionHangs
 from eosctl.model.transactions import TransactionDescription, TransactionState
 from eosctl.planning.aborting import plan_abort
 from eosctl.planning.undo import undo_plan
