@@ -29,7 +29,7 @@ from eosctl.model.probe import (
     Refusal,
     Seen,
 )
-from eosctl.model.skipped import Skipped, or_skipped
+from eosctl.model.skipped import Skipped
 
 T = TypeVar("T")
 
@@ -77,6 +77,10 @@ class ProbeRun:
         except KeyboardInterrupt:
             interrupted = True
             self._seen = replace(self._seen, stopped="the probe was interrupted")
+        except Exception:
+            if (left := self._clean_up()) is not None:
+                self._say(f"topic {self._plan.name} may be left: {left}")
+            raise
         try:
             undeleted = self._clean_up()
         except KeyboardInterrupt:
@@ -103,11 +107,12 @@ class ProbeRun:
 
     def _initialise(self) -> ProducerIdAndEpoch:
         scratch = self._scratch
-        self._seen = replace(self._seen, unused=or_skipped(scratch.describe))
+        self._seen = replace(self._seen, unused=_asked(scratch.describe))
         self._initialised = True
-        first = self._needed(or_skipped(lambda: scratch.initialise(TIMEOUT_MS)), "first")
-        producer = first.producer
-        longer = or_skipped(lambda: scratch.initialise(FENCING_TIMEOUT_MS))
+        first = _asked(lambda: scratch.initialise(TIMEOUT_MS))
+        self._seen = replace(self._seen, first=first)
+        producer = _needed(first).producer
+        longer = _asked(lambda: scratch.initialise(FENCING_TIMEOUT_MS))
         self._seen = replace(self._seen, long_timeout=longer)
         times = []
         for _ in range(REPEATS):
@@ -118,17 +123,10 @@ class ProbeRun:
         return producer
 
     def _initialised_again(self) -> Initialised:
-        again = or_skipped(lambda: self._scratch.initialise(TIMEOUT_MS))
+        again = _asked(lambda: self._scratch.initialise(TIMEOUT_MS))
         if isinstance(again, Initialised):
             return again
         raise _StoppedError(f"the transactional ID could not be initialised again: {_why(again)}")
-
-    def _needed(self, seen: Seen[T], name: str) -> T:
-        """Keeps it as the observation `name`; nothing more can be tried without it."""
-        self._seen = replace(self._seen, **{name: seen})  # type: ignore[arg-type]  # the field of that name
-        if isinstance(seen, Refusal | Skipped):
-            raise _StoppedError(_why(seen))
-        return seen
 
     def _create(self) -> str | None:
         """Why the topic is not there; None where it is."""
@@ -155,13 +153,15 @@ class ProbeRun:
 
     def _leave_open(self, producer: ProducerIdAndEpoch) -> None:
         scratch = self._scratch
-        offset = self._needed(or_skipped(lambda: self._begin(producer)), "opened")
+        opened = _asked(lambda: self._begin(producer))
+        self._seen = replace(self._seen, opened=opened)
+        offset = _needed(opened)
         self._seen = replace(
             self._seen,
-            described=or_skipped(scratch.describe),
-            listed=or_skipped(scratch.listed),
-            producers=or_skipped(scratch.producers),
-            open=or_skipped(lambda: scratch.look(offset, producer)),
+            described=_asked(scratch.describe),
+            listed=_asked(scratch.listed),
+            producers=_asked(scratch.producers),
+            open=_asked(lambda: scratch.look(offset, producer)),
         )
         self._seen = replace(self._seen, committed=self._ended(producer, offset, commit=True))
 
@@ -170,7 +170,7 @@ class ProbeRun:
         self._seen = replace(self._seen, aborted=self._ended(producer, offset, commit=False))
 
     def _opened_again(self, producer: ProducerIdAndEpoch) -> int:
-        offset = or_skipped(lambda: self._begin(producer))
+        offset = _asked(lambda: self._begin(producer))
         if isinstance(offset, int):
             return offset
         raise _StoppedError(f"no further transaction could be opened: {_why(offset)}")
@@ -180,7 +180,7 @@ class ProbeRun:
             ended = self._scratch.end(producer, commit=commit)
             return ended if isinstance(ended, Refusal) else self._scratch.settled(offset, producer)
 
-        return or_skipped(ask)
+        return _asked(ask)
 
     def _fence_open(self, old: ProducerIdAndEpoch) -> ProducerIdAndEpoch:
         """Fences a producer with an open transaction, and lets it try to go on."""
@@ -188,21 +188,21 @@ class ProbeRun:
         new = self._fence(old, lambda: self._scratch.settled(offset, old))
         self._seen = replace(
             self._seen,
-            zombie_add=or_skipped(lambda: self._scratch.add_partition(old)),
-            zombie_write=or_skipped(lambda: _accepted(self._scratch.write(old))),
+            zombie_add=_asked(lambda: self._scratch.add_partition(old)),
+            zombie_write=_asked(lambda: _accepted(self._scratch.write(old))),
         )
         return new
 
     def _fence(self, old: ProducerIdAndEpoch, look: Callable[[], Look | Refusal] | None = None) -> ProducerIdAndEpoch:
         new = self._initialised_again().producer
-        fenced = self._seen.fenced if look is None else or_skipped(look)
-        commit = or_skipped(lambda: _accepted(self._scratch.end(old, commit=True)))
+        fenced = self._seen.fenced if look is None else _asked(look)
+        commit = _asked(lambda: _accepted(self._scratch.end(old, commit=True)))
         self._seen = replace(self._seen, fencing=Raised(old, new), fenced=fenced, zombie_commit=commit)
         return new
 
     def _write_unadded(self, producer: ProducerIdAndEpoch) -> None:
         """A batch of a transaction that its partition is no part of; what was accepted is aborted."""
-        written = or_skipped(lambda: self._scratch.write(producer))
+        written = _asked(lambda: self._scratch.write(producer))
         self._seen = replace(self._seen, unadded=_accepted(written))
         if isinstance(written, int):
             with suppress(EosctlError):
@@ -221,19 +221,19 @@ class ProbeRun:
             after = self._scratch.end(producer, commit=True, raises_epoch=True)
             return after if isinstance(after, Refusal) else Raised(producer, after)
 
-        self._seen = replace(self._seen, bumped=or_skipped(ask))
+        self._seen = replace(self._seen, bumped=_asked(ask))
 
     def _mark(self) -> None:
         """An abort marker past the coordinator, for a transaction of this run."""
         scratch, producer = self._scratch, self._initialised_again().producer
         offset = self._opened_again(producer)
-        active = or_skipped(scratch.producers)
+        active = _asked(scratch.producers)
         known = () if isinstance(active, Refusal | Skipped) else active
         epochs = [each.coordinator_epoch or 0 for each in known if each.producer.producer_id == producer.producer_id]
-        marker = or_skipped(lambda: scratch.write_marker(producer, max(epochs, default=0)))
+        marker = _asked(lambda: scratch.write_marker(producer, max(epochs, default=0)))
         self._seen = replace(self._seen, marker=marker)
         if marker is None:
-            self._seen = replace(self._seen, marked=or_skipped(lambda: scratch.settled(offset, producer)))
+            self._seen = replace(self._seen, marked=_asked(lambda: scratch.settled(offset, producer)))
         with suppress(EosctlError):
             scratch.end(producer, commit=False)
 
@@ -264,6 +264,20 @@ class ProbeRun:
 def _accepted(answer: Seen[object]) -> Seen[None]:
     """The same without what an accepted request answered."""
     return answer if isinstance(answer, Refusal | Skipped) else None
+
+
+def _asked(ask: Callable[[], T]) -> T | Skipped:
+    try:
+        return ask()
+    except EosctlError as error:
+        return Skipped.of(error)
+
+
+def _needed(seen: Seen[T]) -> T:
+    """Nothing more can be tried without it."""
+    if isinstance(seen, Refusal | Skipped):
+        raise _StoppedError(_why(seen))
+    return seen
 
 
 def _why(seen: object) -> str:

@@ -1,9 +1,9 @@
 """What a cluster does with transactions: the plan of a probe, what was seen, and the answers."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from eosctl.errors import EosctlError, Interrupted, PartlyApplied
 from eosctl.model.acls import Operation
@@ -47,7 +47,7 @@ class ProbePlan:
             f"ask every broker for its API versions, and describe transactional ID {self.name}, which nobody uses",
             f"initialise producers of transactional ID {self.name} and measure how long it takes",
             f"create topic {self.name} with 1 partition and {copies}",
-            "write one record in each of at most six transactions there; commit, abort, fence, and look at each",
+            "write a few transactions of one record there; commit, abort and fence, and look at each",
             "send one abort marker for an open transaction of its own there, as `transactions abort` does",
             f"abort what is open, and delete topic {self.name}",
         )
@@ -63,7 +63,8 @@ class PlannedProbe(Answer):
     warnings: tuple[str, ...] = ()
 
 
-class Refusal(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Refusal:
     """A request that was answered with an error: the API, the error's code and Kafka's name for it."""
 
     api: str
@@ -133,7 +134,7 @@ class Raised(NamedTuple):
         return f"{self.before} became {self.after}"
 
 
-Seen = T | Refusal | Skipped
+Seen: TypeAlias = T | Refusal | Skipped
 """A fact, the error that it was refused with, or why it is not known."""
 
 
@@ -227,11 +228,6 @@ class ProbeAnswer:
         """Whether the cluster does otherwise than Kafka, in what matters."""
         return self.verdict in {Verdict.NO, Verdict.DIFFERENT} and self.check.severity is not Severity.INFO
 
-    @property
-    def is_gap(self) -> bool:
-        """Whether the answer lacks what was to be found out."""
-        return self.cause is not None and self.cause.is_gap
-
 
 class ProbedApi(NamedTuple):
     """An API with the versions that every broker answers (None: not every broker has it), and who needs which."""
@@ -275,17 +271,15 @@ class Probed(Answer):
     left: tuple[Left, ...]
     undeleted: str | None = None
     interrupted: bool = False
-    counts: Mapping[Verdict, int] = field(default_factory=dict)
+
+    def count(self, verdict: Verdict) -> int:
+        """How many questions have this answer."""
+        return sum(each.verdict is verdict for each in self.answers)
 
     @property
     def found(self) -> bool:
         """Whether something that matters is not as in Kafka."""
         return any(each.fails for each in self.answers)
-
-    @property
-    def complete(self) -> bool:
-        """Whether every question was answered that could be."""
-        return not self.coverage.gaps and not any(each.is_gap for each in self.answers)
 
     @property
     def failure(self) -> EosctlError | None:
