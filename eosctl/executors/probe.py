@@ -29,7 +29,7 @@ from eosctl.model.probe import (
     Refusal,
     Seen,
 )
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Cause, Skipped
 
 T = TypeVar("T")
 
@@ -47,7 +47,10 @@ class _StoppedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ProbeOutcome:
-    """What was seen, whether the user interrupted it, and why the topic may still be there (None: it is not)."""
+    """What was seen, whether the user interrupted it, and why the topic may still be there (None: it is not).
+
+    initialised: whether the transactional ID may be known to a coordinator now.
+    """
 
     observations: Observations
     interrupted: bool
@@ -111,6 +114,8 @@ class ProbeRun:
         self._initialised = True
         first = _asked(lambda: scratch.initialise(TIMEOUT_MS))
         self._seen = replace(self._seen, first=first)
+        denied = isinstance(first, Skipped) and first.cause in {Cause.DENIED, Cause.UNSUPPORTED}
+        self._initialised = not (denied or isinstance(first, Refusal))
         producer = _needed(first).producer
         longer = _asked(lambda: scratch.initialise(FENCING_TIMEOUT_MS))
         self._seen = replace(self._seen, long_timeout=longer)
