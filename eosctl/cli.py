@@ -62,6 +62,7 @@ COMMANDS: Final = (
         "Transactions",
     ),
     Entry("fence", "eosctl.commands.fence", "Fence the producers of transactional IDs, and verify it.", "Transactions"),
+    Entry("probe", "eosctl.commands.probe", "Try what a cluster does with transactions.", "Transactions"),
     Entry("offsets", "eosctl.commands.offsets", "Show, export, compare and restore source offsets.", "Offsets"),
     Entry(
         "migrate-offsets",

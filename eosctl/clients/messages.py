@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from eosctl import __version__
-from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
+from eosctl.model.names import TopicPartition
 from eosctl.model.records import IsolationLevel
 
 Response = Any
@@ -15,10 +15,6 @@ TRANSACTION_COORDINATOR: Final = 1
 """KeyType of FindCoordinator for transactional IDs (0 is for groups)."""
 INIT_PRODUCER_ID_STABLE: Final = 5
 """InitProducerId v6 belongs to KIP-939 and is not stable."""
-END_TXN_WITHOUT_BUMP: Final = 4
-"""EndTxn v5 (KIP-890) raises the epoch with every transaction."""
-TRANSACTION_VERSION_WITH_BUMP: Final = 2
-"""The transaction.version from which on clients send EndTxn v5."""
 BATCHED_FIND_COORDINATOR: Final = 4
 """FindCoordinator v4 (KIP-699, broker 3.0) takes many keys; older versions take one."""
 FETCH_BY_NAME: Final = 12
@@ -90,38 +86,6 @@ def init_producer_id(transactional_id: str, timeout_ms: int) -> Request:
         "producer_epoch": -1,
     }
     return Request(InitProducerIdRequest, fields, max_version=INIT_PRODUCER_ID_STABLE)
-
-
-def abort_transaction(transactional_id: str, producer: ProducerIdAndEpoch) -> Request:
-    """EndTxn that aborts, in the name of `producer`: answers {error_code}.
-
-    Version 4 at most: from version 5 (KIP-890) on an epoch one too low may pass for a repeated request.
-    """
-    return _end_transaction(transactional_id, producer, committed=False)._replace(max_version=END_TXN_WITHOUT_BUMP)
-
-
-def commit_transaction(transactional_id: str, producer: ProducerIdAndEpoch, transaction_version: int) -> Request:
-    """EndTxn that commits, in the name of `producer`: answers {error_code, producer_id, producer_epoch}.
-
-    From transaction.version 2 on in version 5 (KIP-890), whose answer has the producer ID and epoch that follow.
-    Below it in version 4 at most, whose answer has neither (-1) and after which the epoch stays.
-    """
-    request = _end_transaction(transactional_id, producer, committed=True)
-    if transaction_version >= TRANSACTION_VERSION_WITH_BUMP:
-        return request._replace(min_version=END_TXN_WITHOUT_BUMP + 1, since="4.0")
-    return request._replace(max_version=END_TXN_WITHOUT_BUMP)
-
-
-def _end_transaction(transactional_id: str, producer: ProducerIdAndEpoch, *, committed: bool) -> Request:
-    from kafka.protocol.producer.transaction import EndTxnRequest
-
-    fields = {
-        "transactional_id": transactional_id,
-        "producer_id": producer.producer_id,
-        "producer_epoch": producer.producer_epoch,
-        "committed": committed,
-    }
-    return Request(EndTxnRequest, fields)
 
 
 def brokers_metadata() -> Request:

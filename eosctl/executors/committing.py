@@ -19,8 +19,8 @@ from eosctl.clients import codes
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.codes import code_name
 from eosctl.clients.errors import protocol_error
-from eosctl.clients.messages import commit_transaction as end_with_commit
 from eosctl.clients.messages import find_coordinators
+from eosctl.clients.transaction_messages import end_transaction
 from eosctl.clients.wire import Wire
 from eosctl.codecs.record_batches import EndTransactionMarker, MarkerType
 from eosctl.errors import NotAuthorized, PartlyApplied, Refused, TimedOut, Unreachable
@@ -34,6 +34,8 @@ from eosctl.model.transaction_steps import CommitTransaction, TransactionNow, Tr
 from eosctl.model.transactions import TransactionState
 
 PAUSE_S: Final = 0.05
+RAISES_EPOCH: Final = 2
+"""The transaction.version from which on the end of a transaction raises its producer's epoch."""
 LOOK_AGAIN: Final = frozenset(
     {
         codes.COORDINATOR_LOAD_IN_PROGRESS,
@@ -98,7 +100,8 @@ class _Commit:
     def send(self) -> str:
         """EndTxn, answered: what it says of the producer that follows."""
         step = self._step
-        request = end_with_commit(step.transactional_id, step.producer, step.transaction_version)
+        raises_epoch = step.transaction_version >= RAISES_EPOCH
+        request = end_transaction(step.transactional_id, step.producer, commit=True, raises_epoch=raises_epoch)
         while True:
             try:
                 answer = self._wire.request(self._coordinator(), request)

@@ -36,6 +36,7 @@ CONNECTING |= {
     "eosctl upgrade-check": "upgrade-check --to enabled -b {mute}",
     "eosctl acl-plan": "acl-plan --worker-config worker.properties --check -b {mute}",
     "eosctl fence": "fence --transactional-id orders-0 --yes -b {mute}",
+    "eosctl probe": "probe --yes -b {mute}",
     "eosctl transactions list": "transactions list -b {mute}",
     "eosctl transactions describe": "transactions describe orders-0 -b {mute}",
     "eosctl transactions producers": "transactions producers orders -b {mute}",
