@@ -13,6 +13,7 @@ from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.report import Finding
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import TopicFacts
+from eosctl.model.transaction_log import TransactionLogValue
 from eosctl.model.transactions import TransactionDescription
 from eosctl.model.versions import KafkaVersion, Release
 from eosctl.model.workers import ConnectorStatus
@@ -144,8 +145,8 @@ class Evidence:
     exist yet; transactions the descriptions of the leader's and the tasks' IDs (an ID that is missing is unknown to its
     coordinator, one that is Skipped has a coordinator that did not answer); leaderless the partitions of their open
     transactions that have no leader now; transactional_ids all that the cluster lists, unlisted why others may be
-    missing from them; idle_since the time of the last record (ms since the epoch) in the transaction log of each of
-    those IDs that has no ongoing transaction;
+    missing from them; logged the last record of each of those IDs in the transaction log, idle_since its time (ms since
+    the epoch) where the ID has no ongoing transaction;
     offset_findings those of `offsets show`; groups the protocol type (consumer, connect, …) of each group by
     name; acl_differences what workers and connectors need in phases preparing and enabled, against the cluster's ACLs;
     outputs the topics that each source connector writes to here; topics the settings of those, and of the offsets
@@ -172,6 +173,7 @@ class Evidence:
     leaderless: frozenset[TopicPartition] | Skipped = NOT_READ
     transactional_ids: tuple[str, ...] | Skipped = NOT_READ
     unlisted: tuple[str, ...] = ()
+    logged: Mapping[str, TransactionLogValue | Skipped] | Skipped = NOT_READ
     idle_since: Mapping[str, int | Skipped] | Skipped = NOT_READ
     offset_findings: tuple[Finding, ...] | Skipped = NOT_READ
     groups: Mapping[str, str] | Skipped = NOT_READ

@@ -27,9 +27,12 @@ class HangingReason(StrEnum):
 
 
 class Advice(StrEnum):
-    """What to do about an open transaction: fence its transactional ID, wait for its coordinator, or abort it."""
+    """What to do about an open transaction: fence its transactional ID, wait for its coordinator, abort it, or have its
+    application complete it (KIP-939).
+    """
 
     FENCE = "fence"
+    COMPLETE = "complete"
     WAIT = "wait"
     ABORT = "abort"
 

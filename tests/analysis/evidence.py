@@ -11,6 +11,7 @@ from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import TopicFacts
+from eosctl.model.transaction_log import TransactionLogValue
 from eosctl.model.transactions import TransactionDescription, TransactionState
 from eosctl.model.versions import KafkaVersion, Release
 from eosctl.model.workers import ConnectorStatus, TaskStatus
@@ -37,6 +38,13 @@ def worker(url, version="4.3.1", *, enabled=True, cluster="K", connectors=("x",)
 
 def described(name, state=TransactionState.EMPTY, start_ms=None, partitions=()):
     return TransactionDescription(name, state, ProducerIdAndEpoch(1, 0), 60_000, start_ms, partitions, 1)
+
+
+def logged(state=TransactionState.COMPLETE_COMMIT, client=2, version=1):
+    """The last record of an ID in the transaction log."""
+    return TransactionLogValue(
+        version, ProducerIdAndEpoch(1, 0), 60_000, state, (), NOW, NOW, client_transaction_version=client
+    )
 
 
 def inspection(log=None, *, running=2, **config):
@@ -99,6 +107,7 @@ HEALTHY = Evidence(
     transactions={name: described(name) for name in ("connect-cluster-g", "g-x-0", "g-x-1")},
     leaderless=frozenset(),
     transactional_ids=("connect-cluster-g", "g-x-0", "g-x-1"),
+    logged=dict.fromkeys(("connect-cluster-g", "g-x-0", "g-x-1"), logged()),
     idle_since=dict.fromkeys(("connect-cluster-g", "g-x-0", "g-x-1"), NOW),
     offset_findings=(),
     groups={"g": "connect"},

@@ -35,6 +35,7 @@ from tests.analysis.evidence import (
     but,
     described,
     inspection,
+    logged,
     members,
     mirror,
     status,
@@ -45,7 +46,8 @@ from tests.analysis.evidence import (
     worker,
 )
 
-LEADER_ID = {"connect-cluster-g": described("connect-cluster-g")}
+LEADER = "connect-cluster-g"
+LEADER_ID = {LEADER: described(LEADER)}
 
 
 OTHERS = {
@@ -151,6 +153,10 @@ CONDITIONS = [
                    leaderless=frozenset({OUT_1})), "g-x-0", "out-1 has no leader"),
     ("EOS117", but(idle_since={"g-x-1": NOW - 604_800_000 + 86_400_000}), "x", "(g-x-1) expire in 24.0 h"),
     ("EOS115", but(transactional_ids=("g-x-0", "g-gone-0")), "g", "g-gone-0"),
+    ("EOS303", but(workers={A: worker(A, "3.9.2"), B: worker(B)}), A, "the worker runs Kafka 3.9.2"),
+    ("EOS303", but(logged=HEALTHY.logged | {"g-x-1": logged(client=0)}), "x", "the last transaction of g-x-1 was"),
+    ("EOS303", but(logged=HEALTHY.logged | {LEADER: logged(client=0)}), LEADER, "of connect-cluster-g was"),
+    ("EOS304", but(transactions={"g-x-0": replace(described("g-x-0"), timeout_ms=2**31 - 1)}), "g-x-0", "no timeout"),
 ]  # fmt: skip
 
 

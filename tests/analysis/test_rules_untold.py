@@ -43,6 +43,11 @@ LOST_ONE = Skipped("1 transactional ID is unknown: __transaction_state-3 has no 
         ("EOS116", but(transactions=HEALTHY.transactions | {"g-x-0": LOST_ONE})),
         ("EOS117", but(idle_since=HEALTHY.idle_since | {"g-x-0": LOST_ONE})),
         ("EOS115", but(unlisted=(LOST_ONE.reason,))),
+        ("EOS303", but(logged=HEALTHY.logged | {"g-x-0": LOST_ONE})),
+        ("EOS303", but(logged=LOST_ONE)),
+        ("EOS303", but(workers={A: replace(worker(A), version=LOST_ONE), B: worker(B)})),
+        ("EOS303", but(workers={A: LOST_ONE, B: worker(B)})),
+        ("EOS304", but(transactions=HEALTHY.transactions | {"g-x-0": LOST_ONE})),
     ],
 )
 def test_a_rule_whose_coordinator_is_lost_cannot_tell_and_says_why_once(rule_id: str, evidence: Evidence) -> None:

@@ -72,6 +72,7 @@ def test_without_brokers_each_of_their_facts_says_so_and_no_other() -> None:
         "leaderless",
         "transactional_ids",
         "idle_since",
+        "logged",
         "offset_findings",
         "groups",
         "acl_differences",

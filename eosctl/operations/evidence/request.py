@@ -56,6 +56,7 @@ def without_brokers(evidence: Evidence, reason: Skipped) -> Evidence:
         transactions=reason,
         leaderless=reason,
         transactional_ids=reason,
+        logged=reason,
         idle_since=reason,
         offset_findings=reason,
         groups=reason,

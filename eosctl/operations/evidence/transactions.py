@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from eosctl.analysis.transaction_log import fold_transaction_log, idle_since
+from eosctl.analysis.transaction_log import fold_transaction_log, idle_since, last_values
 from eosctl.errors import EosctlError
 from eosctl.model.evidence import Evidence
 from eosctl.model.names import ConnectorTaskId, TopicPartition, leader_transactional_id, task_transactional_id
 from eosctl.model.skipped import Skipped, not_asked, or_skipped
+from eosctl.model.transaction_log import TransactionLogValue
 from eosctl.model.transactions import Descriptions, why_undescribed
 from eosctl.model.whole_numbers import task_numbers
 from eosctl.sources.cluster_reader import ClusterReader
@@ -19,11 +20,12 @@ def with_transactions(reader: ClusterReader, known: Evidence) -> Evidence:
     """The same with the descriptions of the leader's and the tasks' IDs, as far as their coordinators answer."""
     ids = or_skipped(lambda: tuple(_connect_ids(known)))
     if isinstance(ids, Skipped):
-        return replace(known, transactions=ids, leaderless=ids, idle_since=ids)
+        return replace(known, transactions=ids, leaderless=ids, logged=ids, idle_since=ids)
     if not ids:
-        return replace(known, transactions=NO_GROUP, leaderless=NO_GROUP, idle_since=NO_GROUP)
+        return replace(known, transactions=NO_GROUP, leaderless=NO_GROUP, logged=NO_GROUP, idle_since=NO_GROUP)
     transactions = or_skipped(lambda: descriptions(reader, ids))
-    known = replace(known, idle_since=or_skipped(lambda: _idle_since(reader, ids)))
+    logged = or_skipped(lambda: _logged(reader, ids))
+    known = replace(known, logged=logged, idle_since=logged if isinstance(logged, Skipped) else idle_since(logged))
     if isinstance(transactions, Skipped):
         return replace(known, transactions=transactions, leaderless=transactions)
     why = why_undescribed(transactions)
@@ -64,6 +66,6 @@ def _connect_ids(known: Evidence) -> Iterator[str]:
         yield from (task_transactional_id(known.group_id, ConnectorTaskId(name, task)) for task in numbers)
 
 
-def _idle_since(reader: ClusterReader, ids: Sequence[str]) -> Mapping[str, int | Skipped]:
+def _logged(reader: ClusterReader, ids: Sequence[str]) -> Mapping[str, TransactionLogValue | Skipped]:
     log = reader.transaction_log(ids)
-    return idle_since(fold_transaction_log(log.records), ids, len(log.leaders), log.unread)
+    return last_values(fold_transaction_log(log.records), ids, len(log.leaders), log.unread)
