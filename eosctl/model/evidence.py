@@ -6,6 +6,7 @@ from typing import Final
 
 from eosctl.model.acl_plan import AclDifference
 from eosctl.model.clock import ClusterClock
+from eosctl.model.groups import ShareGroups
 from eosctl.model.inspection import Inspection
 from eosctl.model.names import ConnectorTaskId, TopicPartition, coordinator_partition
 from eosctl.model.near_names import did_you_mean
@@ -130,6 +131,7 @@ class ClusterEvidence:
     other_groups: Groups | Skipped = NOT_READ
     groups_elsewhere: Groups | Skipped = NOT_READ
     finalized_features: Mapping[str, int] | Skipped = NOT_READ
+    share_groups: ShareGroups | Skipped = NOT_READ
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +150,8 @@ class Evidence:
     missing from them; logged the last record of each of those IDs in the transaction log, idle_since its time (ms since
     the epoch) where the ID has no ongoing transaction;
     offset_findings those of `offsets show`; groups the protocol type (consumer, connect, …) of each group by
-    name; acl_differences what workers and connectors need in phases preparing and enabled, against the cluster's ACLs;
+    name, share_groups the share groups among them; acl_differences what workers and connectors need in phases preparing
+    and enabled, against the cluster's ACLs;
     outputs the topics that each source connector writes to here; topics the settings of those, and of the offsets
     topics that connectors have of their own; other_groups the Connect groups that may have an ID of the tasks;
     groups_elsewhere, by connector that writes to another Kafka cluster, the group there that has the workers' group.id.
@@ -177,6 +180,7 @@ class Evidence:
     idle_since: Mapping[str, int | Skipped] | Skipped = NOT_READ
     offset_findings: tuple[Finding, ...] | Skipped = NOT_READ
     groups: Mapping[str, str] | Skipped = NOT_READ
+    share_groups: ShareGroups | Skipped = NOT_READ
     acl_differences: Mapping[SourceSupport, AclDifference] | Skipped = NOT_READ
     outputs: Outputs | Skipped = NOT_READ
     topics: Topics | Skipped = NOT_READ

@@ -111,6 +111,7 @@ HEALTHY = Evidence(
     idle_since=dict.fromkeys(("connect-cluster-g", "g-x-0", "g-x-1"), NOW),
     offset_findings=(),
     groups={"g": "connect"},
+    share_groups={},
     acl_differences=acls(),
     outputs={"x": ("out",)},
     topics={"out": TopicFacts("out", 3, 3, {"min.insync.replicas": "2"}, in_sync=3)},

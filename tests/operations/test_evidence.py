@@ -75,6 +75,7 @@ def test_without_brokers_each_of_their_facts_says_so_and_no_other() -> None:
         "logged",
         "offset_findings",
         "groups",
+        "share_groups",
         "acl_differences",
         "outputs",
         "topics",

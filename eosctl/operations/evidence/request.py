@@ -60,6 +60,7 @@ def without_brokers(evidence: Evidence, reason: Skipped) -> Evidence:
         idle_since=reason,
         offset_findings=reason,
         groups=reason,
+        share_groups=reason,
         acl_differences=reason,
         outputs=reason,
         topics=reason,
