@@ -52,6 +52,31 @@ class WorkerEvidence:
 
 
 @dataclass(frozen=True, slots=True)
+class Preflight:
+    """What workers say of a source connector where exactly-once is required of it: messages, none where it supports it.
+
+    One worker of each set of versions of its plugin was asked (KIP-891).
+    """
+
+    by_worker: Mapping[str, tuple[str, ...] | Skipped]
+
+    @property
+    def answers(self) -> Mapping[str, tuple[str, ...]]:
+        """Those that were given, by worker."""
+        return {url: each for url, each in self.by_worker.items() if not isinstance(each, Skipped)}
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """All that were given, each once."""
+        return tuple(dict.fromkeys(message for each in self.answers.values() for message in each))
+
+    @property
+    def unread(self) -> tuple[Skipped, ...]:
+        """Why workers gave none."""
+        return tuple(each for each in self.by_worker.values() if isinstance(each, Skipped))
+
+
+@dataclass(frozen=True, slots=True)
 class GroupMember:
     """A member of the workers' group: its member ID, the REST address that it advertises, and the tasks that it has.
 
@@ -140,7 +165,7 @@ class Evidence:
 
     clock the cluster's clock beside the one of as_of;
     workers and their validate probe by REST address (Skipped: the worker did not answer); worker_files are properties
-    files that the user gave, by name, without secrets; statuses what REST says of connectors; preflight the messages of
+    files that the user gave, by name, without secrets; statuses what REST says of connectors; preflight the answers to
     `exactly.once.support=required` about each source connector; inspection the config topic; brokers the settings of
     each, broker_releases what their API versions show of their releases; finalized_features the level of each feature,
     by name (one at level 0 is not there); transaction_log None where the topic does not
@@ -165,7 +190,7 @@ class Evidence:
     group: ConnectGroup | Skipped = NOT_READ
     worker_files: Mapping[str, Properties] | Skipped = NOT_READ
     statuses: Mapping[str, ConnectorStatus] | Skipped = NOT_READ
-    preflight: Mapping[str, tuple[str, ...] | Skipped] | Skipped = NOT_READ
+    preflight: Mapping[str, Preflight] | Skipped = NOT_READ
     inspection: Inspection | Skipped = NOT_READ
     brokers: Mapping[int, Properties | Skipped] | Skipped = NOT_READ
     broker_releases: Mapping[int, Release | Skipped] | Skipped = NOT_READ

@@ -16,7 +16,7 @@ from eosctl.model.client_roles import ConnectorConfig
 from eosctl.model.clock import ClusterClock
 from eosctl.model.cluster_acls import ClusterAcls
 from eosctl.model.coverage import Coverage, unread_in
-from eosctl.model.evidence import ConnectGroup, Groups, InternalTopic, Topics, TransactionLog, WorkerEvidence
+from eosctl.model.evidence import ConnectGroup, Groups, InternalTopic, Preflight, Topics, TransactionLog, WorkerEvidence
 from eosctl.model.groups import ListedGroup, ShareGroups
 from eosctl.model.hanging import OpenTransaction, PendingCommit, TransactionalIdAccess, WaitingGroup
 from eosctl.model.names import TopicPartition
@@ -146,7 +146,7 @@ class ClusterReader(TopicReader, Protocol):
     def connector_statuses(self) -> Mapping[str, ConnectorStatus] | Skipped:
         """Every connector with the states of its tasks, by name."""
 
-    def preflight(self) -> Mapping[str, tuple[str, ...] | Skipped] | Skipped:
+    def preflight(self) -> Mapping[str, Preflight] | Skipped:
         """What each source connector says when exactly-once is required of it."""
 
     # -- offsets ------------------------------------------------------------------------------------------------------

@@ -6,7 +6,15 @@ from eosctl.analysis.inspection import inspect
 from eosctl.analysis.rules.registry import RULES, ask
 from eosctl.model.acl_plan import AclDifference, BindingStatus, ComparedBinding, PlannedBinding, Reason
 from eosctl.model.acls import AclBinding, Operation, ResourcePattern, ResourceType
-from eosctl.model.evidence import ConnectGroup, Evidence, GroupMember, InternalTopic, TransactionLog, WorkerEvidence
+from eosctl.model.evidence import (
+    ConnectGroup,
+    Evidence,
+    GroupMember,
+    InternalTopic,
+    Preflight,
+    TransactionLog,
+    WorkerEvidence,
+)
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.skipped import Skipped
@@ -97,7 +105,7 @@ HEALTHY = Evidence(
             "x", "source", "RUNNING", (TaskStatus(0, "RUNNING", "a:8083"), TaskStatus(1, "RUNNING", "b:8083"))
         )
     },
-    preflight={"x": ()},
+    preflight={"x": Preflight({A: ()})},
     inspection=inspection(**{"exactly.once.support": "required"}),
     brokers={0: BROKER, 1: BROKER, 2: BROKER},
     broker_releases=dict.fromkeys(range(3), Release(KafkaVersion(4, 1), None)),

@@ -22,6 +22,7 @@ NAMES = """
     018 two-steps-away  019 plugins-differ
     020 no-such-group  021 unnamed-worker  022 worker-knows-other-connectors  023 unsigned-requests
     024 tasks-moving  025 shared-worker-address  026 override-policies-differ  027 signatures-refused
+    028 preflight-differs
     030 fencing-too-slow  031 fencing-timeout-refused  032 fencing-not-proved
     040 transaction-log-unwritable  041 transaction-log-leaderless  042 transaction-log-thinly-replicated
     043 partition-verification-off  044 transactional-ids-expire-early  045 transaction-log-repartitioned

@@ -9,7 +9,7 @@ from eosctl.analysis.rules.registry import RULES, commands_reporting, diagnose
 from eosctl.model.acls import Operation
 from eosctl.model.acls import topic as topic_pattern
 from eosctl.model.client_roles import ClientRole
-from eosctl.model.evidence import ConnectGroup, Evidence, GroupMember
+from eosctl.model.evidence import ConnectGroup, Evidence, GroupMember, Preflight
 from eosctl.model.groups import ShareGroup
 from eosctl.model.names import ConnectorTaskId
 from eosctl.model.offset_stores import SourceSupport
@@ -48,6 +48,7 @@ from tests.analysis.evidence import (
 )
 
 LEADER = "connect-cluster-g"
+NOT_SUPPORTED = "The connector does not support exactly-once"
 UNCOMMITTED = ShareGroup("read_uncommitted", {OUT_1: 5})
 LEADER_ID = {LEADER: described(LEADER)}
 
@@ -82,6 +83,7 @@ CONDITIONS = [
     ("EOS026", but(worker_files={A: FILE, B: FILE | {POLICY: "None"}}), POLICY, "different values"),
     ("EOS027", but(worker_files={A: FILE, B: FILE | {"inter.worker.signature.algorithm": "HmacSHA512"}}), B,
      f"signs with HmacSHA512, which inter.worker.verification.algorithms of {A}, {B}"),
+    ("EOS028", but(preflight={"x": Preflight({A: (), B: (NOT_SUPPORTED,)})}), "x", f"{A} accepts it, {B} would refuse"),
     ("EOS045", but(transaction_log=transaction_log(partitions=60)), "__transaction_state", "has 60 partitions"),
     ("EOS055", but(inspection=inspection(**OWN), topics={"own": None}), "x", "no topic own"),
     ("EOS046", but(finalized_features={"metadata.version": 25}), "brokers", "is finalized at 0"),
@@ -122,7 +124,7 @@ CONDITIONS = [
     ("EOS053", but(internal_topics=(topic(factor=1),)), "connect-config", "nothing can be written"),
     ("EOS054", but(internal_topics=(topic(factor=2),)), "connect-config", "factor 2 on 3 brokers"),
     ("EOS089", but(inspection=inspection(**{"offsets.storage.topic": "own"})), "x", "its offsets are in own"),
-    ("EOS100", but(preflight={"x": ("The connector does not support exactly-once",)}), "x", "does not support"),
+    ("EOS100", but(preflight={"x": Preflight({A: (NOT_SUPPORTED,)})}), "x", "does not support"),
     ("EOS101", but(inspection=inspection(file="f")), "x", "not `required`"),
     ("EOS102", but(inspection=inspection(**{"producer.override.transactional.id": "mine"})), "x", "transactional.id"),
     ("EOS102", but(inspection=inspection(**{"producer.override.enable.idempotence": "false"})), "x", "idempotence"),

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from eosctl.model.evidence import ClusterEvidence, Evidence, WorkerEvidence
+from eosctl.model.evidence import ClusterEvidence, Evidence, Preflight, WorkerEvidence
 from eosctl.model.groups import ListedGroup, ShareGroups
 from eosctl.model.report import Finding
 from eosctl.model.skipped import Cause, Skipped, not_asked, or_skipped
@@ -34,7 +34,7 @@ class _Workers(NamedTuple):
 
     workers: Mapping[str, WorkerEvidence | Skipped] | Skipped
     statuses: Mapping[str, ConnectorStatus] | Skipped
-    preflight: Mapping[str, tuple[str, ...] | Skipped] | Skipped
+    preflight: Mapping[str, Preflight] | Skipped
     version: KafkaVersion | Skipped
 
 
