@@ -4,9 +4,15 @@ import os
 from pathlib import Path
 
 from eosctl.sandbox.archives import class_archives
-from eosctl.sandbox.jars import KafkaJars
+from eosctl.sandbox.jars import KafkaJars, resolve_jars
 from eosctl.sandbox.java import find_java
+from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.site import QUICK_START, WORKER_MAIN
+
+
+def jars_of(sandbox: Sandbox) -> KafkaJars:
+    """All jars of the brokers' version, with tools and compiler: brokers alone may run from fewer."""
+    return resolve_jars(sandbox.kafka_version, lambda _: None)
 
 
 def java_with(jars: KafkaJars, *classes: Path) -> list[str]:
