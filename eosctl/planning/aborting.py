@@ -72,6 +72,11 @@ def _hint(verdict: Verdict) -> str:
     name = verdict.transaction.transactional_id
     if verdict.advice is Advice.FENCE:
         return f"fence it, which ends its transaction properly: eosctl fence --transactional-id {name}"
+    if verdict.advice is Advice.COMPLETE:
+        return (
+            f"have the application of {name} commit or abort its two-phase transaction first: no timeout ends it "
+            "(KIP-939)"
+        )
     if verdict.advice is Advice.WAIT:
         return "wait until its coordinator ends it; --force aborts it here, which may break the transaction in two"
     return "wait, or give --max-transaction-timeout; --force aborts it all the same"

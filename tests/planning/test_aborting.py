@@ -82,6 +82,11 @@ def test_one_is_named_by_its_start_offset_or_its_producer(narrowed):
             "hangs, but its producer has another transaction in progress as id",
             "eosctl fence --transactional-id id",
         ),
+        (
+            hanging(opened(state=TransactionState.ONGOING), Advice.COMPLETE),
+            "hangs, but its producer has another transaction in progress as id",
+            "have the application of id commit or abort its two-phase transaction first",
+        ),
         (hanging(opened(state=TransactionState.PREPARE_COMMIT), Advice.WAIT), "another transaction", "wait"),
         (hanging(opened(age_ms=15 * MINUTE)), "15.0 min old, younger than transactions may become", "wait"),
     ],
