@@ -1,9 +1,9 @@
 """What many cycles of `eosctl watch` cost, and whether the process stays as it is: memory, connections, threads.
 
 One process watches a sandbox as the service does: a config topic with 200 connectors, their offsets, 20,000
-transactional IDs, and a transaction now and then. The two workers are fake REST servers, so that no JVM runs 200
-connectors meanwhile; brokers are real, and are stopped and started again in between. The pause between two cycles is
-left out. After each cycle the process writes down its own memory, CPU time, descriptors and threads, when the cycle's
+transactional IDs, and a transaction now and then. The broker is real, and is stopped and started again in between. So
+is the Connect group, of one idle worker; REST is answered by two fake ones, so that no JVM runs 200 connectors
+meanwhile. The pause between two cycles is left out. After each cycle the process writes down its own memory, CPU time, descriptors and threads, when the cycle's
 connections are closed.
 
 A cycle is whole where it read all it asked for; those during a restart are not, and are counted apart.
@@ -25,10 +25,12 @@ from typing import Any, Final
 
 from benchmarks.measure import write_result
 from eosctl.sandbox.sandbox import Sandbox
+from eosctl.sandbox.spec import SandboxSpec
 
 CONNECTORS: Final = 200
 TASKS: Final = 2
 GROUP: Final = "connect-cluster"
+TOPICS: Final = {"config": "orders-configs", "offsets": "orders-offsets", "status": "orders-status"}
 WARM: Final = 50
 """Whole cycles after which memory is taken to be what it stays."""
 FLAT: Final = 0.10
@@ -41,7 +43,7 @@ def main() -> int:
     if arguments.watch is not None:
         _watch(*arguments.watch)
         return 0
-    with Sandbox(narrate=print) as sandbox, _workers() as urls:
+    with Sandbox(SandboxSpec(workers=1, group_id=GROUP), narrate=print) as sandbox, _workers() as urls:
         _fill(sandbox, arguments.ids)
         lines = list(_cycles(sandbox, urls, arguments))
         versions = {"kafka": sandbox.kafka_version}
@@ -91,7 +93,7 @@ def _watch(servers: str, *urls: str) -> None:
     Exporter.publish = measured
     options = SessionOptions(Quiet(), servers, connect_urls=urls, group_id=GROUP)
     serve_metrics(
-        [Watched(options, EvidenceRequest({}, preflight=False))], Listening("127.0.0.1:0", False, 0.05), Quiet()
+        [Watched(options, EvidenceRequest(TOPICS, preflight=False))], Listening("127.0.0.1:0", False, 0.05), Quiet()
     )
 
 
@@ -140,8 +142,9 @@ def _fill(sandbox: Sandbox, ids: int) -> None:
     from tests.integration.producers import create_topic
 
     servers = sandbox.bootstrap_servers
-    for topic, partitions in (("connect-configs", 1), ("connect-offsets", 25), ("connect-status", 5), ("orders", 10)):
-        create_topic(servers, topic, partitions)
+    create_topic(servers, "orders", 10)
+    for role, partitions in (("config", 1), ("offsets", 25), ("status", 5)):
+        create_topic(servers, TOPICS[role], partitions)
     tasks = [f"{GROUP}-{_name(number)}-{task}" for number in range(CONNECTORS) for task in range(TASKS)]
     make_ids(
         sandbox, [f"connect-cluster-{GROUP}", *tasks, *(f"app-{number}" for number in range(ids - len(tasks) - 1))]
@@ -159,7 +162,7 @@ def _write_connect(servers: str) -> None:
     producer = Producer({"bootstrap.servers": servers, "linger.ms": 20})
 
     def put(key: str, value: object) -> None:
-        producer.produce("connect-configs", json.dumps(value).encode(), key.encode(), partition=0)
+        producer.produce(TOPICS["config"], json.dumps(value).encode(), key.encode(), partition=0)
 
     for name in map(_name, range(CONNECTORS)):
         config = {"name": name, "connector.class": PLUGIN, "tasks.max": str(TASKS), "file": "/f", "topic": "orders"}
@@ -170,7 +173,7 @@ def _write_connect(servers: str) -> None:
         put(f"tasks-fencing-{name}", {"task-count": TASKS})
         for number in range(5):
             key = encode_offsets_key(name, {"filename": f"/f{number}"})
-            producer.produce("connect-offsets", b'{"position":1}', key, partition=java_partition(key, 25))
+            producer.produce(TOPICS["offsets"], b'{"position":1}', key, partition=java_partition(key, 25))
     if producer.flush(60):
         raise RuntimeError("not every record was acknowledged")
 
