@@ -3,8 +3,8 @@
 One process watches a sandbox as the service does: a config topic with 200 connectors, their offsets, 20,000
 transactional IDs, and a transaction now and then. The broker is real, and is stopped and started again in between. So
 is the Connect group, of one idle worker; REST is answered by two fake ones, so that no JVM runs 200 connectors
-meanwhile. The pause between two cycles is left out. After each cycle the process writes down its own memory, CPU time, descriptors and threads, when the cycle's
-connections are closed.
+meanwhile. The pause between two cycles is left out. After each cycle the process writes down its own memory, CPU time,
+descriptors and threads, when the connections of the cycle are closed.
 
 A cycle is whole where it read all it asked for; those during a restart are not, and are counted apart.
 """
