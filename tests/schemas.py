@@ -26,8 +26,8 @@ def check_documents(text: str) -> None:
     if rows or (len(lines) == 1 and text.startswith('{"kind":') and envelope["kind"] != "error"):
         return  # jsonl has the number of rows in the place of a list
     _validator(envelope["kind"]).validate(_shortened(envelope))
-    if "EOSCTL_TESTS_SEEN" in os.environ:
-        with Path(os.environ["EOSCTL_TESTS_SEEN"]).open("a") as seen:
+    if "SEEN_KINDS" in os.environ:
+        with Path(os.environ["SEEN_KINDS"]).open("a") as seen:
             seen.write(f"{envelope['kind']}\n")
 
 

@@ -23,14 +23,16 @@ from eosctl.render.document import Column, Fields, Table
 from eosctl.render.documents.skipped import SkippedRow
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
-SCALARS: Final[Mapping[object, str]] = {
-    str: "string",
-    int: "integer",
-    float: "number",
-    bool: "boolean",
-    NoneType: "null",
-}
 Schema = dict[str, Any]
+PLAIN: Final[Mapping[object, Schema]] = {
+    str: {"type": "string"},
+    int: {"type": "integer"},
+    float: {"type": "number"},
+    bool: {"type": "boolean"},
+    NoneType: {"type": "null"},
+    object: {},
+    Any: {},
+}
 
 
 class UnreadRow(TypedDict):
