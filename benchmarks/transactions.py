@@ -16,7 +16,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from io import StringIO
 from pathlib import Path
 
@@ -43,7 +43,7 @@ def main() -> int:
     arguments = _arguments()
     with Sandbox(SandboxSpec(arguments.kafka_version), narrate=print) as sandbox:
         contest = Contest(sandbox)
-        contest.make_ids(arguments.ids)
+        make_ids(sandbox, [f"bench-{number}" for number in range(arguments.ids)])
         contest.make_topics(arguments.topics)
         listed = {
             "eosctl list": contest.several(lambda: contest.eosctl("list", arguments.ids)),
@@ -86,24 +86,24 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
+def make_ids(sandbox: Sandbox, names: Sequence[str]) -> None:
+    """These IDs, in state Empty."""
+    with Wire(ClientProperties((sandbox.bootstrap_servers,)), timeout_s=300) as wire:
+        wire.request_any(find_coordinators([names[0]]))  # creates the transaction log
+        window = wire.window(in_flight=200, timeout_s=300)
+        for name in names:
+            window.put(name, 1, init_producer_id(name, 60_000))
+        for answer in window:
+            if answer.response is None or answer.response.error_code:  # the log is being created
+                window.put(answer.item, 1, init_producer_id(answer.item, 60_000), delay_s=0.05)
+
+
 class Contest:
     """The contenders on one sandbox; each method returns seconds."""
 
     def __init__(self, sandbox: Sandbox) -> None:
         self._sandbox = sandbox
         self._jars = resolve_jars(sandbox.kafka_version, print)
-
-    def make_ids(self, count: int) -> None:
-        """`count` IDs in state Empty."""
-        with Wire(ClientProperties((self._sandbox.bootstrap_servers,)), timeout_s=300) as wire:
-            wire.request_any(find_coordinators(["bench-0"]))  # creates the transaction log
-            window = wire.window(in_flight=200, timeout_s=300)
-            for number in range(count):
-                window.put(number, 1, init_producer_id(f"bench-{number}", 60_000))
-            for answer in window:
-                if answer.response is None or answer.response.error_code:  # the log is being created
-                    request = init_producer_id(f"bench-{answer.item}", 60_000)
-                    window.put(answer.item, 1, request, delay_s=0.05)
 
     def make_topics(self, count: int) -> None:
         """`count` topics of ten partitions, each with a batch of a live transaction in one of them."""

@@ -76,6 +76,7 @@ COMMANDS: Final = (
     Entry("audit", "eosctl.commands.audit", "Prove from the record batches whether exactly-once held.", "Prove"),
     Entry("spark-bundle", "eosctl.commands.spark_bundle", "Write what spark-submit needs to run an audit.", "Prove"),
     Entry("profile", "eosctl.commands.profile", "Name clusters, and check how a command connects.", "Set up"),
+    Entry("schema", "eosctl.commands.schema", "Print the JSON Schema of a document that -o json prints.", "Set up"),
     Entry("completion", "eosctl.commands.completion", "Print the completion script of a shell.", "Set up"),
     Entry("sandbox", "eosctl.commands.sandbox", "Run a real Kafka with Connect workers on this machine.", "Set up"),
     Entry("demo", "eosctl.commands.demo", "See a connector duplicate its data, and a zombie fenced.", "Set up"),
