@@ -79,6 +79,8 @@ class Aligner:
         """What both sides say together; the figures of what was read are the reader's."""
         target = self._target
         while target.load(1) or self._search_at_end():
+            if not target.load(1):
+                continue
             source = self._source
             source.load(1)
             count = equal_run(source, target, source.at, target.at, self._window)
