@@ -159,8 +159,7 @@ class Aligner:
 
         They are passed then.
         """
-        source, target = self._source, self._target
-        run = 0
+        target, run = self._target, 0
         while target.at + run < target.end and self._optional.get(target.digest(target.at + run)):
             run += 1
         if not run or (places and target.at + run < target.end and not self._follows(run)):
@@ -213,7 +212,7 @@ class Aligner:
         return begin is not None and self._target.at - begin < LOOKED_AT and self._search(begin)
 
     def _search(self, begin: int) -> bool:
-        """Look for the records from `begin` on in all of the source; whether they were found: both cursors are there."""
+        """Whether the source holds the records from `begin` on; both cursors are there then."""
         source, target = self._source, self._target
         if self._searches >= MOST_SEARCHES:
             return False
