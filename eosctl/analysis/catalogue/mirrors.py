@@ -56,8 +56,8 @@ MIRROR_UNKNOWN: Final = FindingKind(
     name="mirror-unknown",
     title="target records equal no source record",
     severity=Severity.WARNING,
-    cause="A transform (SMT) changed them, something else writes to the target topic, or the source no longer holds what they "
-    "were copied from: cannot-tell.",
+    cause="A transform (SMT) changed them, something else writes to the target topic, or the source no longer holds "
+    "what they were copied from: cannot-tell.",
     fix="compare the records at the offsets that the finding names on both sides; let only the mirror write there",
     source="MirrorSourceTask.convertRecord",
     commands=("mirror",),

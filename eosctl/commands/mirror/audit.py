@@ -81,8 +81,9 @@ def audit(
     that runs meanwhile does no harm: what it copies then counts as lag. Needs Read on the topics of both sides.
 
     Examples:
-      eosctl mirror audit -b target:9092 --source-bootstrap-server source:9092 --alias eu --offsets-topic connect-offsets
-      eosctl mirror audit -b target:9092 --source-bootstrap-server source:9092 --source-command-config source.properties \
+      eosctl mirror audit -b target:9092 --source-bootstrap-server source:9092 --alias eu \
+--offsets-topic connect-offsets
+      eosctl mirror audit -b target:9092 --source-bootstrap-server source:9092 --source-command-config eu.properties \
 --same-names --topic orders
       eosctl mirror audit -b target:9092 --source-bootstrap-server source:9092 --mapping topics.json
 
