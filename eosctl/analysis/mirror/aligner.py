@@ -222,15 +222,15 @@ class Aligner:
         wanted = target.digests[begin - target.base : begin - target.base + SEARCHED_FOR]
         ahead = find_run(self._open(source.offset(source.end)), wanted)
         if ahead is not None:
-            self._settle_unknown(begin + ahead.index)
-            target.at = begin + ahead.index
+            self._settle_unknown(begin + ahead.number)
+            target.at = begin + ahead.number
             self._leap(ahead.offset, ahead.passed)
             return True
         until = source.offset(source.at)
         behind = find_run(self._open(self._start), wanted, until)
         if behind is not None:
-            self._settle_unknown(begin + behind.index)
-            target.at = begin + behind.index
+            self._settle_unknown(begin + behind.number)
+            target.at = begin + behind.number
             self._again_from(behind.offset, until)
             return True
         target.at = before

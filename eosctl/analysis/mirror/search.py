@@ -13,7 +13,7 @@ class FoundRun(NamedTuple):
     """Where it is: the offset, which of the wanted records lies there, and how many committed records were passed."""
 
     offset: int
-    index: int
+    number: int
     passed: int
 
 
