@@ -74,6 +74,7 @@ COMMANDS: Final = (
     Entry("apply", "eosctl.commands.apply", "Apply a plan file; refuse if the cluster has changed.", "Plans"),
     Entry("undo", "eosctl.commands.undo", "Roll back an applied plan.", "Plans"),
     Entry("audit", "eosctl.commands.audit", "Prove from the record batches whether exactly-once held.", "Prove"),
+    Entry("mirror", "eosctl.commands.mirror", "Prove that a target cluster holds what its source committed.", "Prove"),
     Entry("spark-bundle", "eosctl.commands.spark_bundle", "Write what spark-submit needs to run an audit.", "Prove"),
     Entry("profile", "eosctl.commands.profile", "Name clusters, and check how a command connects.", "Set up"),
     Entry("schema", "eosctl.commands.schema", "Print the JSON Schema of a document that -o json prints.", "Set up"),
