@@ -121,9 +121,19 @@ def watch(
       eosctl watch --once -b broker:9092 --group-id connect-cluster --connect-url http://worker:8083
 
     Columns:
-      METRIC  the name of the metric
-      LABELS  its labels, without that of the profile
-      VALUE   its value
+      METRIC            the name of the metric
+      LABELS            its labels, without that of the profile
+      VALUE             its value
+      PARTITION         of --live: topic and partition
+      SINCE_S           for how many seconds
+      TRANSACTIONAL-ID  whose transaction it is
+      TASK              its connector and task
+      STATE             the coordinator's state of the transaction
+      ADVICE            what to do: abort, fence or wait
+      RATIO             SINCE_S divided by the longest interval between two commits of the task before
+      COMMAND           who needs a fact that was not read
+      WHAT              the fact
+      CAUSE             why it was not read
     """
     listening = Listening(listen or DEFAULT_ADDRESS, allow_remote, every)
     if emit is not None:

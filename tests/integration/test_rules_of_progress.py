@@ -65,7 +65,7 @@ def test_a_task_that_is_blocked_in_poll_is_found_and_one_that_commits_is_not(
 ) -> None:
     rest, doctor = Rest(cluster.connect_url(1)), Doctor(eosctl, tuple(arguments(cluster)))
     for name in NAMES:
-        write_history(cluster.bootstrap_servers, f"connect-cluster-{name}-0", 1 if name == "young" else 8)
+        write_history(cluster.bootstrap_servers, f"connect-cluster-{name}-0", 2 if name == "young" else 8)
     files = {name: tmp_path / name for name in NAMES}
     for name, file in files.items():
         how = "idle.by" if name == "idle" else "blocked.by"
