@@ -90,10 +90,11 @@ def nearest(
     best = min(ended, key=lambda each: _apart_ms(each, ending))
     if has_own_epoch(producer, ending):
         return best, True
-    for slack_ms in (0, CLOCKS_MS) if logged is not None and logged.completed_ms is not None else ():
-        within = [each for each in ended if each.marker and _spans(logged, each.marker.timestamp, slack_ms)]
-        if within:
-            return (within[0], True) if len(within) == 1 else (best, False)
+    if logged is not None and logged.completed_ms is not None:
+        for slack_ms in (0, CLOCKS_MS):
+            within = [each for each in ended if each.marker and _spans(logged, each.marker.timestamp, slack_ms)]
+            if within:
+                return (within[0], True) if len(within) == 1 else (best, False)
     near = sum(_apart_ms(each, ending) <= CLOCKS_MS for each in ended)
     return best, near == 1 and _apart_ms(best, ending) <= CLOCKS_MS
 

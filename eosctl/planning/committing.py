@@ -32,8 +32,8 @@ LAST_EPOCH: Final = 32_766
 EPOCH_PER_TRANSACTION: Final = 2
 """The transaction.version from which on each transaction of a producer has an epoch of its own."""
 DANGER: Final = (
-    "a commit cannot be rolled back: if the owner of the ID has not decided to commit exactly this transaction, readers "
-    "see records of a part of its work, and see them once more when it produces them again"
+    "a commit cannot be rolled back: if the owner of the ID has not decided to commit exactly this transaction, then "
+    "readers see records of a part of its work, and see them once more when it produces them again"
 )
 LOST: Final = "readers skip its records; only their owner can produce them again"
 
