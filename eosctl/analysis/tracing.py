@@ -3,9 +3,10 @@
 1. A transaction's batches lie between two markers of its producer ID. Another epoch ends it too: its marker is gone
    then, as the log cleaner takes it in time.
 2. In a range that begins in the middle of a log, the first batch of a transaction is the first one seen if a marker or
-   another epoch came before it, or if its base sequence is 0: a producer begins so in each epoch.
+   another epoch came before it, or if its base sequence is 0: a producer begins so in each epoch (and again after 2^31
+   records of one).
 3. From transaction.version 2 on each transaction has an epoch of its own, and its marker the next one. Up to 1 several
-   transactions share an epoch; they are told apart by time: a coordinator decides, the leaders write the markers, and
+   transactions share an epoch; time distinguishes them: a coordinator decides, the leaders write the markers, and
    the coordinator logs that it is complete before the producer's next one may begin. When that was is the timestamp of
    the record: the last update in its value is from before the markers (TransactionMetadata.prepareComplete).
 """
@@ -89,10 +90,11 @@ def nearest(
     best = min(ended, key=lambda each: _apart_ms(each, ending))
     if has_own_epoch(producer, ending):
         return best, True
-    for slack_ms in (0, CLOCKS_MS) if logged is not None and logged.completed_ms is not None else ():
-        within = [each for each in ended if each.marker and _spans(logged, each.marker.timestamp, slack_ms)]
-        if within:
-            return (within[0], True) if len(within) == 1 else (best, False)
+    if logged is not None and logged.completed_ms is not None:
+        for slack_ms in (0, CLOCKS_MS):
+            within = [each for each in ended if each.marker and _spans(logged, each.marker.timestamp, slack_ms)]
+            if within:
+                return (within[0], True) if len(within) == 1 else (best, False)
     near = sum(_apart_ms(each, ending) <= CLOCKS_MS for each in ended)
     return best, near == 1 and _apart_ms(best, ending) <= CLOCKS_MS
 

@@ -8,7 +8,7 @@
    Connect cluster has the ID, and where a partition could not be asked. Connect's own IDs are refused always: Connect
    aborts what a task left behind, and produces it again.
 4. EndTxn is sent as the client of the transaction would (KIP-890): version 5, which raises the epoch, where the log
-   has it as of transaction.version 2, below otherwise. So the owner is told that it is committed if it asks later.
+   has it as of transaction.version 2, below otherwise. So an owner that asks later learns that it is committed.
 5. A partition without a leader is refused: Kafka 4.3 ends such a transaction without that partition's marker.
 """
 
@@ -32,8 +32,8 @@ LAST_EPOCH: Final = 32_766
 EPOCH_PER_TRANSACTION: Final = 2
 """The transaction.version from which on each transaction of a producer has an epoch of its own."""
 DANGER: Final = (
-    "a commit cannot be taken back: if the owner of the ID has not decided to commit exactly this transaction, readers "
-    "see records of a part of its work, and see them once more when it produces them again"
+    "a commit cannot be rolled back: if the owner of the ID has not decided to commit exactly this transaction, then "
+    "readers see records of a part of its work, and see them once more when it produces them again"
 )
 LOST: Final = "readers skip its records; only their owner can produce them again"
 

@@ -72,7 +72,7 @@ def test_what_its_owner_wants_committed_is_as_the_client_would_have_committed_it
     (step,) = planned.plan.steps
     assert step.step == STEP
     assert step.preconditions == (ClusterIs(Side.SOURCE, "cluster"), NoLiveOwner(Side.SOURCE, ("sink-7",)))
-    assert "a commit cannot be taken back" in planned.warnings[0]
+    assert "a commit cannot be rolled back" in planned.warnings[0]
     assert "its coordinator aborts it at" in planned.warnings[-1]
 
 

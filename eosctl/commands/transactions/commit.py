@@ -43,7 +43,7 @@ def commit(
 
     Use it only where the owner of the transactional ID decided to commit exactly this transaction and cannot do it: a
     Flink job whose last checkpoint holds it and that will not be restored, a coordinator of two-phase commits. The
-    owner knows producer ID and epoch. A commit cannot be taken back: a wrong one shows readers a part of the owner's
+    owner knows producer ID and epoch. A commit cannot be rolled back: a wrong one shows readers a part of the owner's
     work, and the same records once more when the owner produces them again. It is refused where the ID is not Ongoing
     under this producer, where a client is at work, and for IDs of Kafka Connect, which never commits what a task left
     behind. Afterwards each partition must have the commit marker. Needs Write and Describe on the TransactionalId, Read
