@@ -62,7 +62,11 @@ Every: TypeAlias = Annotated[
 Once: TypeAlias = Annotated[bool, typer.Option("--once", help="Show the samples of one cycle, and serve nothing.")]
 Emit: TypeAlias = Annotated[
     Emitted | None,
-    typer.Option(metavar="|".join(Emitted), help="Print this file to install, and watch nothing.", show_default=False),
+    typer.Option(
+        metavar="FILE",
+        help=f"Print this file to install, and watch nothing: {', '.join(Emitted)}.",
+        show_default=False,
+    ),
 ]
 AuditLedger: TypeAlias = Annotated[
     str | None,
