@@ -12,7 +12,7 @@
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
@@ -79,7 +79,9 @@ def nearest(
 ) -> tuple[Piece, bool] | None:
     """The piece of the same transaction in another partition, and whether it is certain; None where there is none.
 
-    ending is its marker in the partition of the record; None: it is open. logged is the transaction in the log.
+    ending is its marker in the partition of the record; None: it is open. logged is the transaction in the log, if that
+    has this partition in it. Without it no more is known than that they ended together, as two do that follow each
+    other: that is never certain.
     """
     if ending is None:
         opened = [each for each in found if each.marker is None and each.producer_epoch == producer.producer_epoch]
@@ -87,16 +89,14 @@ def nearest(
     ended = [each for each in found if each.marker is not None and _ends_alike(each.marker, ending)]
     if not ended:
         return None
-    best = min(ended, key=lambda each: _apart_ms(each, ending))
     if has_own_epoch(producer, ending):
-        return best, True
-    if logged is not None and logged.completed_ms is not None:
-        for slack_ms in (0, CLOCKS_MS):
-            within = [each for each in ended if each.marker and _spans(logged, each.marker.timestamp, slack_ms)]
-            if within:
-                return (within[0], True) if len(within) == 1 else (best, False)
-    near = sum(_apart_ms(each, ending) <= CLOCKS_MS for each in ended)
-    return best, near == 1 and _apart_ms(best, ending) <= CLOCKS_MS
+        return ended[-1], True
+    near = [each for each in ended if _apart_ms(each, ending) <= CLOCKS_MS]
+    if not near:
+        return None
+    within = [each for each in near if logged is not None and each.marker and logged.spans(each.marker.timestamp)]
+    best = within[0] if len(within) == 1 else min(near, key=lambda each: _apart_ms(each, ending))
+    return best, len(near) == 1 and logged is not None and logged.certain
 
 
 def has_own_epoch(producer: ProducerIdAndEpoch, ending: Ending) -> bool:
@@ -115,9 +115,14 @@ def _apart_ms(piece: Piece, ending: Ending) -> int:
 
 @dataclass(slots=True)
 class _Past:
-    """What the log says of one ID up to a record: the transactions that could be meant."""
+    """What the log says of one ID up to a record: when its first record is from, and what could be meant.
 
-    candidates: list[LoggedTransaction]
+    Compaction keeps the last record of an ID in what is cleaned and all in what is not: whatever is later than the first
+    record that is left is there.
+    """
+
+    first_ms: int
+    candidates: list[LoggedTransaction] = field(default_factory=list)
     last: TransactionLogValue | None = None
 
 
@@ -129,7 +134,8 @@ def logged_transaction(
 ) -> tuple[str | None, LoggedTransaction | Skipped]:
     """Who held the producer ID, and the transaction of the producer that touched `place` and ended so.
 
-    ending None: it is in progress. Skipped where the log does not have it (any more), or has several that may be it.
+    ending None: it is in progress. It is certain where it has an epoch of its own, or no other one ended within CLOCKS_MS;
+    by the time alone it is not. Skipped where the log does not have it (any more), or has several that may be it.
     """
     past: dict[str, _Past] = {}
     for record in records:
@@ -138,7 +144,14 @@ def logged_transaction(
         value = record.value
         ids = {value.producer.producer_id, value.previous_producer_id, value.next_producer_id}
         if producer.producer_id in ids:
-            _follow(past.setdefault(record.transactional_id, _Past([])), record, value, producer, place, ending)
+            _follow(
+                past.setdefault(record.transactional_id, _Past(record.timestamp)),
+                record,
+                value,
+                producer,
+                place,
+                ending,
+            )
     holder = next(iter(past), None)
     found = [each for one in past.values() for each in one.candidates]
     if ending is None:
@@ -151,12 +164,15 @@ def logged_transaction(
         return holder, opened[0] if opened else Skipped(missing)
     if has_own_epoch(producer, ending) and len(found) == 1:
         return holder, found[0]
-    for slack_ms in (0, CLOCKS_MS):
-        near = [each for each in found if _spans(each, ending.timestamp, slack_ms)]
-        if len(near) == 1:
-            return holder, near[0]
-        if near:
-            return holder, Skipped(f"the transaction log has {len(near)} transactions of this producer at that time")
+    near = [each for each in found if each.spans(ending.timestamp, CLOCKS_MS)]
+    whole = any(one.first_ms < ending.timestamp - CLOCKS_MS for one in past.values() if one.candidates)
+    if len(near) == 1 and whole:
+        return holder, near[0]
+    within = [each for each in near if each.spans(ending.timestamp)]
+    if len(within) == 1:
+        return holder, replace(within[0], certain=False)
+    if within:
+        return holder, Skipped(f"the transaction log has {len(within)} transactions of this producer at that time")
     return holder, Skipped("the transaction log does not have this transaction any more")
 
 
@@ -180,8 +196,3 @@ def _follow(
         past.candidates.append(
             LoggedTransaction(record.transactional_id, value.partitions or (), begun, value.last_update_ms)
         )
-
-
-def _spans(logged: LoggedTransaction, time_ms: int, slack_ms: int) -> bool:
-    decided, completed = logged.decided_ms or 0, logged.completed_ms
-    return decided - slack_ms <= time_ms and (completed is None or time_ms <= completed + slack_ms)

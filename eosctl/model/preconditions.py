@@ -90,8 +90,10 @@ def cure(preconditions: Iterable[Precondition], facts: PlanFacts) -> str:
     is another producer's, or it hangs: a coordinator ended it and forgot a marker, as 4.3.1 does where a partition has
     no leader just then.
     """
+    preconditions = tuple(preconditions)
     violated = [each for each in preconditions if violation(each, facts) is not None]
-    if any(isinstance(each, TransactionUnchanged) for each in preconditions):
+    commits = any(isinstance(each, TransactionUnchanged) for each in preconditions)
+    if commits and any(isinstance(each, TransactionUnchanged | NoLiveOwner) for each in violated):
         return "nothing was committed; ask the owner of the ID again, then plan again: `eosctl transactions commit`"
     for each in violated:
         if isinstance(each, NoOpenTransaction):

@@ -37,13 +37,14 @@ class Ending(NamedTuple):
 
 
 class Absence(StrEnum):
-    """Why there is no record at an offset."""
+    """Why there is no record at an offset; not-found: the limit ended the search for one."""
 
     DELETED = "deleted"
     NOT_WRITTEN = "not-written"
     COMPACTED = "compacted"
     MARKER = "marker"
     DAMAGED = "damaged"
+    NOT_FOUND = "not-found"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +124,7 @@ class LoggedTransaction:
     """One transaction as the transaction log has it: whose, when it began (None: not logged any more), its partitions.
 
     decided_ms is when its end was decided, completed_ms when all markers were written, by the coordinator's clock; None
-    before that.
+    before that. certain: it is this transaction, and not another of its producer that ended about then.
     """
 
     transactional_id: str
@@ -131,6 +132,12 @@ class LoggedTransaction:
     started_ms: int | None
     decided_ms: int | None = None
     completed_ms: int | None = None
+    certain: bool = True
+
+    def spans(self, time_ms: int, slack_ms: int = 0) -> bool:
+        """Whether a marker of that time can be its own, where clocks are so far apart: written before it was complete."""
+        after = self.completed_ms is not None and time_ms > self.completed_ms + slack_ms
+        return self.decided_ms is not None and self.decided_ms - slack_ms <= time_ms and not after
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,5 +162,6 @@ class Trace(Answer):
 
     @property
     def found(self) -> bool:
-        """Whether there is no record."""
-        return isinstance(self.record, NoRecord) and self.record.absence is not Absence.MARKER
+        """Whether there is certainly no record, and no marker either."""
+        unsure = {Absence.MARKER, Absence.NOT_FOUND}
+        return isinstance(self.record, NoRecord) and self.record.absence not in unsure

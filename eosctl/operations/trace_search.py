@@ -8,6 +8,7 @@ from typing import Final
 from eosctl.codecs.record_batches import DamagedOffsets, decode_records
 from eosctl.errors import UsageError
 from eosctl.model.audit import OffsetRange
+from eosctl.model.counts import some
 from eosctl.model.names import TopicPartition
 from eosctl.model.records import Record
 from eosctl.model.tracing import Absence, NoRecord
@@ -69,18 +70,20 @@ def locate(log: RecordLog, wish: Wish, limit: int) -> Located | NoRecord:
         raise UsageError(f"topic {wish.topic} has no partition {wish.partition}")
     found = [each for place in places for each in _candidates(log, place, wish, limit)]
     if not found:
-        return _nothing(places, wish, limit)
+        return _nothing(log, places, wish, limit)
     pick = max if wish.time_ms is None else min
     _, located = pick(found, key=lambda each: each[0])
     return located
 
 
-def _nothing(places: Sequence[TopicPartition], wish: Wish, limit: int) -> NoRecord:
+def _nothing(log: RecordLog, places: Sequence[TopicPartition], wish: Wish, limit: int) -> NoRecord:
     what = "" if wish.key is None else f" with the key {wish.key.decode('utf-8', 'replace')}"
     when = "" if wish.time_ms is None else " from that time on"
-    within = "" if wish.key is None else f" within {limit} offsets of each partition (--within)"
-    reason = f"no record{what}{when} was found{within} in {', '.join(map(str, places[:5]))}"
-    return NoRecord(places[0], -1, Absence.NOT_WRITTEN, reason)
+    longer = [each for each in map(log.bounds, places) if each.high_watermark - each.log_start_offset > limit]
+    cut = wish.key is not None and bool(longer)
+    within = f" within {limit} offsets (--within)" if cut else ""
+    reason = f"no record{what}{when} was found{within} in {some(places)}"
+    return NoRecord(places[0], -1, Absence.NOT_FOUND if cut else Absence.NOT_WRITTEN, reason)
 
 
 def _candidates(log: RecordLog, place: TopicPartition, wish: Wish, limit: int) -> Iterator[tuple[int, Located]]:

@@ -81,7 +81,8 @@ def trace(session: Session, request: TraceRequest) -> Trace:
 
 
 def _answer(places: Places, record: TracedRecord | NoRecord) -> Trace:
-    return Trace(as_of=places.as_of, cluster_id=places.cluster_id, record=record, coverage=places.coverage)
+    coverage = places.coverage + _gaps(record, (), {})
+    return Trace(as_of=places.as_of, cluster_id=places.cluster_id, record=record, coverage=coverage)
 
 
 class _Tracing:
@@ -230,6 +231,8 @@ def _gaps(
     found = [Unread(f"the transaction in {place}", each.reason, each.cause) for place, each in unread.items()]
     if isinstance(record, TracedRecord) and isinstance(record.state, Skipped):
         found.append(Unread("the state of the record", record.state.reason, record.state.cause))
+    if isinstance(record, NoRecord) and record.absence is Absence.NOT_FOUND:
+        found.append(Unread("the record", record.reason, Cause.UNKNOWN))
     for each in extents:
         what = f"the first offset of the transaction in {each.topic_partition}"
         if each.found is Found.FIRST_UNKNOWN:

@@ -125,8 +125,8 @@ def test_what_was_committed_with_it_is_shown_from_the_other_partitions(trace: Tr
     answer = trace([data(0), marker(2, COMMIT), data(3, 2), marker(5, COMMIT, at=later)], "orders:0@1", others=others)
     assert extents(answer) == {
         "orders-0": (0, 1, 2, "whole"),
-        "connect-offsets-0": (0, 0, 1, "whole"),
-        "__consumer_offsets-3": (0, 0, 1, "whole"),
+        "connect-offsets-0": (0, 0, 1, "by-time"),
+        "__consumer_offsets-3": (0, 0, 1, "by-time"),
     }
     shown = {(each["kind"], each["holder"], each["of"], each["value"]) for each in answer["offsets"]}
     assert shown == {("source", "c", '{"file": "a"}', '{"position": 7}'), ("group", "group", "orders-3", "42")}
@@ -146,6 +146,8 @@ def test_a_record_is_found_by_its_key_and_by_its_time(trace: Trace):
     both = trace(log, "orders", "--key", "a", "--timestamp", "2026-09-21T14:13:20.003Z")
     assert both["record"]["offset"] == 4
     assert "no record with the key c" in trace(log, "orders", "--key", "c", code=1)["record"]["reason"]
+    cut = trace(log, "orders", "--key", "b", "--within", "3", code=3)["record"]
+    assert (cut["absent"], "within 3 offsets (--within)" in cut["reason"]) == ("not-found", True)
 
 
 @pytest.mark.parametrize("words", [["orders"], ["orders:x@1"], ["orders@1"], ["orders:0@1", "--key", "k"], ["a:0:1"]])

@@ -89,6 +89,7 @@ def _logged(logged: LoggedTransaction | Skipped | None) -> dict[str, Any] | Skip
         "started": _time(logged.started_ms),
         "decided": _time(logged.decided_ms),
         "completed": _time(logged.completed_ms),
+        "certain": logged.certain,
     }
 
 
@@ -163,7 +164,8 @@ def _how_known(traced: Trace) -> str:
     if isinstance(logged, LoggedTransaction):
         times = [("begun", logged.started_ms), ("decided", logged.decided_ms), ("complete", logged.completed_ms)]
         said = ", ".join(f"{what} {rfc3339(when)}" for what, when in times if when is not None)
-        return f"The transaction log has it in {count}: {said}."
+        doubt = "" if logged.certain else "; by the time of its marker, for others of its producer ended about then"
+        return f"The transaction log has it in {count}: {said}{doubt}."
     reason = logged.reason if isinstance(logged, Skipped) else "not asked"
     return f"Its partitions are those found by reading where its producer is known, {count} ({reason})."
 
