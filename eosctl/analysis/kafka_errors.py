@@ -1,7 +1,7 @@
 """Kafka's own error classes, and Connect's: what can be said of each without knowing where it came from.
 
-The codes, names and classes are those of Errors in kafka-clients, on which 3.3.2, 4.3.1 and 4.4.0 agree; the classes without a
-code are those of the same package and of Connect's. A test holds all of it against Kafka's jars.
+The codes, names and classes are those of Errors in kafka-clients, on which 3.3.2, 4.3.1 and 4.4.0 agree; the classes
+without a code are those of the same package and of Connect's. A test holds all of it against Kafka's jars.
 """
 
 import re

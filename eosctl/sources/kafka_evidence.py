@@ -34,8 +34,7 @@ APIS_SINCE: Final = (
     (KafkaVersion(4, 1), PRODUCE, 13),
     (KafkaVersion(4, 4), API_VERSIONS, 5),
 )
-"""Releases with an API, and its version, that brokers answer from then on: KIP-664, KIP-994, KIP-890, KIP-516, KIP-1242.
-"""
+"""Releases with an API, and its version, that brokers answer from then on: KIP-664, 994, 890, 516 and 1242."""
 
 T = TypeVar("T")
 

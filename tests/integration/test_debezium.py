@@ -16,7 +16,7 @@ from tests.integration.moves import SETTING, Eosctl, Home, Place, flowing, move
 from tests.shared_sandboxes import SharedSandboxes
 from tests.waiting import eventually
 
-pytestmark = [pytest.mark.kafka, pytest.mark.variation, pytest.mark.matrix]
+pytestmark = [pytest.mark.kafka, pytest.mark.workers, pytest.mark.variation, pytest.mark.matrix]
 
 GROUP = {
     "group.id": "moved",

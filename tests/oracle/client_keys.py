@@ -1,6 +1,7 @@
 """Which keys Kafka's clients know in which release, by their own ConfigDefs.
 
-    python -m tests.oracle.client_keys   read the clients of every minor release, and write eosctl/model/client_keys.txt
+python -m tests.oracle.client_keys   read the clients of every minor release, and write
+eosctl/model/client_keys_by_release.py
 """
 
 import subprocess
@@ -9,6 +10,7 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from pathlib import Path
+from textwrap import fill
 
 from eosctl.model.versions import KafkaVersion
 from eosctl.sandbox.artifacts import retrieve_artifacts
@@ -21,6 +23,8 @@ RELEASES = (
     *("4.0.0", "4.1.1", "4.2.0", "4.3.1", "4.4.0"),
 )
 """The clients of each minor release that the table speaks of."""
+NEW = "New keys by release; those of the oldest may be older."
+GONE = "Keys by the first release that does not know them any more."
 WRITTEN = Path(__file__).parents[2] / "eosctl" / "model" / "client_keys_by_release.py"
 HEAD = '''"""Which keys Kafka's admin, producer and consumer clients know since which release, and until which.
 
@@ -46,11 +50,7 @@ def table(known: Mapping[str, frozenset[str]]) -> str:
     first = next(iter(minors))
     since = {first: minors[first]} | {after: minors[after] - minors[before] for before, after in pairwise(minors)}
     until = {after: minors[before] - minors[after] for before, after in pairwise(minors)}
-    return (
-        f"{HEAD}OLDEST: Final = {first!r}\nNEWEST: Final = {_minor(list(known)[-1])!r}\n\n"
-        f"SINCE: Final = {_text(since)}\n" + '"""New keys by release; those of the oldest may be older."""\n\n'
-        f"UNTIL: Final = {_text(until)}\n" + '"""Keys by the first release that does not know them any more."""\n'
-    ).replace("'", '"')
+    return HEAD + _text("SINCE", since, NEW) + "\n" + _text("UNTIL", until, GONE)
 
 
 def _minor(release: str) -> str:
@@ -58,13 +58,13 @@ def _minor(release: str) -> str:
     return f"{version.major}.{version.minor}"
 
 
-def _text(keys: Mapping[str, Iterable[str]]) -> str:
+def _text(name: str, keys: Mapping[str, Iterable[str]], doc: str) -> str:
     lines = [
-        f'    "{release}": (\n' + "".join(f'        "{each} "\n' for each in sorted(found)) + "    ),\n"
+        f'    "{release}": """\n{fill(" ".join(sorted(found)), 118)}\n""",\n'
         for release, found in keys.items()
         if found
     ]
-    return "{\n" + "".join(lines) + "}"
+    return f"{name}: Final = {{\n{''.join(lines)}}}\n" + f'"""{doc}"""\n'
 
 
 def main() -> None:

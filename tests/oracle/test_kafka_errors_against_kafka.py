@@ -15,7 +15,9 @@ from tests.jvm import java_with
 
 def errors_of(jars: KafkaJars) -> set[KafkaError]:
     built_with = resolve_jars(DEFAULT_KAFKA_VERSION, lambda _: None)
-    classes = compile_java(built_with.compiler, Path(__file__).with_name("KafkaErrorsOracle.java"), built_with.classpath)
+    classes = compile_java(
+        built_with.compiler, Path(__file__).with_name("KafkaErrorsOracle.java"), built_with.classpath
+    )
     ran = subprocess.run([*java_with(jars, classes), "KafkaErrorsOracle"], capture_output=True, text=True, check=True)
     lines = (line.split("\t") for line in ran.stdout.splitlines())
     return {
