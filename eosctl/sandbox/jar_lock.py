@@ -70,9 +70,9 @@ def _sha256(jar: Path) -> str:
 
 def _write_locks() -> None:
     from eosctl.sandbox.jars import JarSet, resolve_jars
-    from eosctl.sandbox.versions import TESTED_KAFKA_VERSIONS
+    from eosctl.sandbox.versions import TESTED_BROKERS, TESTED_KAFKA_VERSIONS
 
-    for version, jar_set in product(TESTED_KAFKA_VERSIONS, JarSet):
+    for version, jar_set in (*product(TESTED_KAFKA_VERSIONS, JarSet), *product(TESTED_BROKERS, (JarSet.BROKERS,))):
         lock = LOCKS / f"{version}{jar_set.value}.sha256"
         lock.unlink(missing_ok=True)
         jars = jars_in(resolve_jars(version, lambda _: None, jar_set).directory)

@@ -13,6 +13,7 @@ from eosctl.sandbox.spec import SandboxSpec
 from tests.campaign.truth import Number, Reader, Truth, compare
 from tests.integration.moves import Home, Place
 from tests.integration.producers import create_topic
+from tests.kafka_versions import spec_of
 from tests.waiting import eventually
 
 PLUGIN = "io.debezium:debezium-connector-postgres:3.3.1.Final"
@@ -23,7 +24,7 @@ SLOWLY = "SELECT * FROM public.{table} WHERE pg_sleep(0.003) IS NOT NULL"
 
 def debezium_spec(kafka_version: str, workers: int = 1) -> SandboxSpec:
     """Workers with Debezium's PostgreSQL connector, and a PostgreSQL."""
-    return SandboxSpec(kafka_version, workers=workers, worker_config=QUICK, plugins=(PLUGIN,), postgres=True)
+    return spec_of(kafka_version, workers=workers, worker_config=QUICK, plugins=(PLUGIN,), postgres=True)
 
 
 class Event(NamedTuple):

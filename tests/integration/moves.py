@@ -56,7 +56,7 @@ class Home:
     @property
     def version(self) -> KafkaVersion:
         """The worker's version."""
-        return KafkaVersion.parse(self.sandbox.kafka_version)
+        return KafkaVersion.parse(self.sandbox.spec.workers_version)
 
     def ask(self, method: str, path: str, body: Mapping[str, object] | None = None) -> int:
         """The status code; during a rebalance it is asked again."""

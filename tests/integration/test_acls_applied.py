@@ -15,6 +15,7 @@ from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sources.kafka_acls import read_acls
 from tests.integration.acl_broker import AclBroker, wire_of
 from tests.jvm import jars_of, java_with
+from tests.kafka_versions import versions_of
 
 pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
 
@@ -139,7 +140,7 @@ def test_without_the_right_to_alter_acls_nothing_is_created(eosctl, acls, broker
 
 
 def test_an_authorizer_that_is_off_is_said_plainly(eosctl, make_sandbox, kafka_version, arguments, tmp_path):
-    open_house = make_sandbox(kafka_version=kafka_version, broker_config={"authorizer.class.name": ""})
+    open_house = make_sandbox(**versions_of(kafka_version), broker_config={"authorizer.class.name": ""})
     args = ["-b", open_house.bootstrap_servers, *arguments[2:]]
     shown = eosctl("acl-plan", *args)
     assert shown.exit_code == 0

@@ -16,12 +16,12 @@ from eosctl.model.acls import AclBinding
 from eosctl.model.client_roles import ConnectorConfig
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from tests.integration.acl_broker import AclBroker, wire_of
 from tests.integration.acl_scenarios import ends
 from tests.integration.acl_site import PATIENT_S, SHORT_S, USERS, Broken, Site, Sites
 from tests.integration.debezium import PLUGIN, create_table, debezium_config, drop_slot, execute
 from tests.integration.producers import create_topic
+from tests.kafka_versions import spec_of
 
 pytestmark = [pytest.mark.kafka, pytest.mark.variation, pytest.mark.matrix]
 
@@ -110,7 +110,7 @@ class Shop:
 @pytest.fixture(scope="module")
 def site(kafka_version: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """A Connect cluster with Debezium, whose worker runs."""
-    spec = SandboxSpec(kafka_version, users=USERS, deadline_s=60, plugins=(PLUGIN,), postgres=True)
+    spec = spec_of(kafka_version, users=USERS, deadline_s=60, plugins=(PLUGIN,), postgres=True)
     with Sandbox(spec) as sandbox, AclBroker(sandbox) as acls:
         made = Sites(sandbox, acls, tmp_path_factory.mktemp("files"), PATIENT_S).make(SourceSupport.ENABLED)
         made.allow(each.binding for each in made.plan([], {}).bindings)

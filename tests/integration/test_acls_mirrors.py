@@ -18,13 +18,13 @@ from eosctl.model.offset_stores import SourceSupport
 from eosctl.planning.acls import plan_acls
 from eosctl.sandbox.properties import properties_text
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from eosctl.sources.kafka_groups import committed_offsets
 from tests.integration.acl_broker import AclBroker, wire_of
 from tests.integration.acl_scenarios import ends
 from tests.integration.acl_site import PATIENT_S, USERS, Site, Sites
 from tests.integration.own_workers import MIRROR_MAKER, running
 from tests.integration.producers import create_topic
+from tests.kafka_versions import spec_of
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.matrix, pytest.mark.variation]
@@ -57,7 +57,7 @@ EVERY_SECOND = {
 
 @pytest.fixture
 def sandbox2(kafka_version: str) -> Iterator[Sandbox]:
-    with Sandbox(SandboxSpec(kafka_version=kafka_version, users=USERS, deadline_s=45)) as sandbox:
+    with Sandbox(spec_of(kafka_version, users=USERS, deadline_s=45)) as sandbox:
         yield sandbox
 
 

@@ -18,7 +18,7 @@ from tests.integration.producers import create_topic
 from tests.shared_sandboxes import SharedSandboxes
 from tests.waiting import eventually
 
-pytestmark = [pytest.mark.kafka, pytest.mark.variation, pytest.mark.matrix]
+pytestmark = [pytest.mark.kafka, pytest.mark.workers, pytest.mark.variation, pytest.mark.matrix]
 
 GROUP = {
     "group.id": "moved",

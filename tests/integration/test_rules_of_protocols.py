@@ -14,7 +14,7 @@ from eosctl.sandbox.spec import SandboxSpec
 from tests.integration.doctoring import Doctor, Eosctl, Rest, arguments, file_source
 from tests.integration.kafka_tools import run_kafka_tool
 from tests.integration.producers import create_topic, transactional_producer
-from tests.jvm import java_with
+from tests.jvm import jars_of, java_with
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.kafka
@@ -107,7 +107,7 @@ def consume(cluster: Sandbox, group_id: str, topic: str, records: int) -> None:
     given = ("--bootstrap-server", cluster.bootstrap_servers, "--topic", topic, "--group", group_id)
     ends = ("--max-messages", str(records), "--timeout-ms", "60000")
     ran = subprocess.run(
-        [*java_with(cluster.jars), main, *given, *ends], check=True, capture_output=True, text=True, timeout=120
+        [*java_with(jars_of(cluster)), main, *given, *ends], check=True, capture_output=True, text=True, timeout=120
     )
     assert len(ran.stdout.split()) == records, ran.stdout + ran.stderr
 
