@@ -147,11 +147,13 @@ class _Asker:
         return ProbeAnswer(check, *judged(seen))
 
     def unknown(self, check: Check, why: Skipped) -> ProbeAnswer:
-        """Unknown, with the reason; no where brokers do not offer the API, which they say themselves."""
+        """Unknown, with the reason; but brokers say themselves which APIs they do not offer, and an answer that nobody
+        can read is one."""
         if why is NOT_TRIED:
             return ProbeAnswer(check, Verdict.UNKNOWN, f"not tried: {self._stopped}", Cause.UNKNOWN)
-        if why.cause is Cause.UNSUPPORTED:
-            return ProbeAnswer(check, NO, why.reason)
+        answered = {Cause.UNSUPPORTED: NO, Cause.UNDECODABLE: DIFFERENT}.get(why.cause)
+        if answered is not None:
+            return ProbeAnswer(check, answered, why.reason)
         return ProbeAnswer(check, Verdict.UNKNOWN, why.reason, why.cause)
 
 
