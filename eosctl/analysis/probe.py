@@ -11,6 +11,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from eosctl.analysis import probe_checks as checks
 from eosctl.model.acls import Operation
+from eosctl.model.counts import counted
 from eosctl.model.probe import (
     NOT_TRIED,
     Check,
@@ -146,11 +147,13 @@ class _Asker:
         return ProbeAnswer(check, *judged(seen))
 
     def unknown(self, check: Check, why: Skipped) -> ProbeAnswer:
-        """Unknown, with the reason; no where brokers do not offer the API, which they say themselves."""
+        """Unknown, with the reason; but brokers say themselves which APIs they do not offer, and an answer that nobody
+        can read is one."""
         if why is NOT_TRIED:
             return ProbeAnswer(check, Verdict.UNKNOWN, f"not tried: {self._stopped}", Cause.UNKNOWN)
-        if why.cause is Cause.UNSUPPORTED:
-            return ProbeAnswer(check, NO, why.reason)
+        answered = {Cause.UNSUPPORTED: NO, Cause.UNDECODABLE: DIFFERENT}.get(why.cause)
+        if answered is not None:
+            return ProbeAnswer(check, answered, why.reason)
         return ProbeAnswer(check, Verdict.UNKNOWN, why.reason, why.cause)
 
 
@@ -179,12 +182,8 @@ def _init_time(seen: Observations) -> ProbeAnswer:
     return ProbeAnswer(check, YES if typical <= SLOW_MS else NO, words)
 
 
-def _stable(look: Look) -> str:
-    return f"last stable offset {look.last_stable_offset}, high watermark {look.high_watermark}"
-
-
 def _held(look: Look) -> Judged:
-    return (NO if look.is_stable else YES), f"{_stable(look)}, open from {look.offset}"
+    return (NO if look.is_stable else YES), f"open from {look.offset}, {look.bounds}"
 
 
 def _withheld(look: Look) -> Judged:
@@ -193,15 +192,13 @@ def _withheld(look: Look) -> Judged:
 
 
 def _delivered(look: Look) -> Judged:
-    if look.shown is Shown.RETURNED:
-        return (YES if look.is_stable else DIFFERENT), f"{look.shown}; {_stable(look)}"
-    return NO, f"{look.shown}; {_stable(look)}"
+    returned = YES if look.is_stable else DIFFERENT
+    return (returned if look.shown is Shown.RETURNED else NO), f"{look.shown}; {look.bounds}"
 
 
 def _hidden(look: Look) -> Judged:
-    if look.shown is Shown.RETURNED:
-        return NO, f"{look.shown}; {_stable(look)}"
-    return (YES if look.is_stable else NO), f"{look.shown}; {_stable(look)}"
+    hidden = look.is_stable and look.shown is not Shown.RETURNED
+    return (YES if hidden else NO), f"{look.shown}; {look.bounds}"
 
 
 def _accepted(_: None) -> Judged:
@@ -209,12 +206,10 @@ def _accepted(_: None) -> Judged:
 
 
 def _markers(ask: _Asker, seen: Observations) -> ProbeAnswer:
-    def judged(committed: Look) -> ProbeAnswer:
-        return ask(checks.MARKERS, seen.aborted, lambda aborted: _both(committed, aborted))
-
-    if isinstance(seen.committed, Refusal | Skipped):
-        return ask(checks.MARKERS, seen.committed, lambda _: (NO, ""))
-    return judged(seen.committed)
+    committed = seen.committed
+    if isinstance(committed, Refusal | Skipped):
+        return ask(checks.MARKERS, committed, lambda _: (NO, ""))
+    return ask(checks.MARKERS, seen.aborted, lambda aborted: _both(committed, aborted))
 
 
 def _both(committed: Look, aborted: Look) -> Judged:
@@ -253,7 +248,9 @@ def _producers(ask: _Asker, seen: Observations) -> ProbeAnswer:
         return ProbeAnswer(checks.PRODUCERS, YES, f"open from {seen.opened}")
     if starts:
         return ProbeAnswer(checks.PRODUCERS, DIFFERENT, f"open from {starts[0]}, not from {seen.opened}")
-    return ProbeAnswer(checks.PRODUCERS, NO, f"{len(seen.producers)} producers, none with an open transaction")
+    return ProbeAnswer(
+        checks.PRODUCERS, NO, f"{counted(len(seen.producers), 'producer')}, none with an open transaction"
+    )
 
 
 def _version(ask: _Asker, seen: Observations) -> ProbeAnswer:

@@ -30,7 +30,7 @@ from eosctl.clients.transaction_messages import add_partition, end_transaction, 
 from eosctl.clients.wire import Wire
 from eosctl.codecs.shown_record import decode_ending, decode_shown
 from eosctl.codecs.transactional_batch import encode_transactional_batch
-from eosctl.errors import NotAuthorized, TimedOut, Unreachable, UsageError
+from eosctl.errors import EosctlError, NotAuthorized, TimedOut, Undecodable, Unreachable, UsageError
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.probe import Initialised, Look, ProbePlan, Refusal
 from eosctl.model.producers import ActiveProducer
@@ -102,16 +102,21 @@ class Scratch:
         )
 
     def listed(self) -> TransactionState | Refusal | None:
-        """ListTransactions of every broker: the state of the ID, None where none lists it."""
-        refused = None
+        """ListTransactions of every broker: the state of the ID, None where none lists it; raises if one is silent."""
+        refused, silent = None, None
         for broker in self._wire.brokers():
-            answer = self._wire.request(broker.node_id, list_transactions())
+            try:
+                answer = self._wire.request(broker.node_id, list_transactions())
+            except EosctlError as error:
+                silent = error
+                continue
             if answer.error_code:
                 refused = _refusal(list_transactions(), answer.error_code)
-                continue
-            for each in answer.transaction_states:
+            for each in answer.transaction_states or ():
                 if each.transactional_id == self._name:
                     return _state(each.transaction_state)
+        if silent is not None:
+            raise silent
         return refused
 
     def add_partition(self, producer: ProducerIdAndEpoch) -> Refusal | None:
@@ -218,7 +223,7 @@ class Scratch:
             if self._coordinator is None:
                 self._coordinator = self._find_coordinator(deadline)
             answer = self._wire.request(self._coordinator, request)
-            code = code_of(answer)
+            code = _code(request, code_of, answer)
             if code in FIND_AGAIN:
                 self._coordinator = None
             elif code not in ASK_AGAIN | {UNKNOWN_TOPIC_OR_PARTITION}:
@@ -244,7 +249,7 @@ class Scratch:
             code = LEADER_NOT_AVAILABLE
             if self._leader is not None:
                 answer = self._wire.request(self._leader, request)
-                code = code_of(answer)
+                code = _code(request, code_of, answer)
                 if code not in LEADER_AGAIN:
                     return self._checked(request, operation, code, answer)
                 self._leader = None
@@ -267,6 +272,13 @@ class Scratch:
         if monotonic() >= deadline:
             raise TimedOut(f"{why}, for {self._timeout_s:g} s")
         sleep(PAUSE_S)
+
+
+def _code(request: Request, code_of: Code, answer: Response) -> int:
+    try:
+        return code_of(answer)
+    except (IndexError, TypeError) as error:
+        raise Undecodable(f"{request.name} is answered without what was asked for") from error
 
 
 def _produced(answer: Response) -> Response:

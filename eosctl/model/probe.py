@@ -116,6 +116,11 @@ class Look:
         """Whether the last stable offset is beyond it."""
         return self.last_stable_offset > self.offset
 
+    @property
+    def bounds(self) -> str:
+        """Both offsets of the partition, for people."""
+        return f"last stable offset {self.last_stable_offset}, high watermark {self.high_watermark}"
+
 
 class Raised(NamedTuple):
     """A producer before and after a request that raises its epoch."""

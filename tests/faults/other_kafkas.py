@@ -9,6 +9,7 @@ from tests.faults.kafka_proxy import OtherKafka, is_flexible
 
 PRODUCE, FETCH, LIST_OFFSETS, API_VERSIONS = 0, 1, 2, 18
 INIT_PRODUCER_ID, ADD_PARTITIONS, END_TXN = 22, 24, 26
+DESCRIBE_PRODUCERS, LIST_TRANSACTIONS = 61, 66
 FENCED = {47, 49, 90}
 ISOLATION_AT = {FETCH: 16, LIST_OFFSETS: 4}
 """Bytes in front of isolation_level, behind the request's header."""
@@ -33,6 +34,14 @@ class Lacks(OtherKafka):
         assert len(kept) == count - 1
         length = bytes([len(kept) + 1]) if flexible else struct.pack(">i", len(kept))
         return frame[:6] + length + b"".join(kept) + frame[at + count * size :]
+
+
+class AnswersNothing(OtherKafka):
+    """DescribeProducers is answered with no topic."""
+
+    def answer(self, api_key: int, version: int, frame: bytes) -> bytes:
+        """Header and throttle_time_ms, then an empty array and no tagged fields."""
+        return frame[:9] + b"\x01\x00" if api_key == DESCRIBE_PRODUCERS else frame
 
 
 class Answers(OtherKafka):

@@ -14,10 +14,13 @@ from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.conftest import Ran, Typed
 from tests.faults.kafka_proxy import Fault, KafkaProxy, OtherKafka, Seen, routed
 from tests.faults.other_kafkas import (
+    DESCRIBE_PRODUCERS,
     END_TXN,
     FETCH,
     INIT_PRODUCER_ID,
     LIST_OFFSETS,
+    LIST_TRANSACTIONS,
+    AnswersNothing,
     Interrupts,
     Lacks,
     Uncommitted,
@@ -35,6 +38,7 @@ Eosctl = Callable[..., Ran]
 VERIFIES, BUMPS = KafkaVersion(3, 6), KafkaVersion(4, 0)
 UNSUPPORTED_VERSION = 35
 ZOMBIES = {"zombie-commit-refused", "zombie-add-refused", "zombie-write-refused"}
+READ_UNCOMMITTED = {"open-hidden", "aborted-hidden", "fencing-aborts", "abort-marker-written"}
 ON_TOPIC = (
     *(("CREATE", "TOPIC", "eosctl-probe-*"), ("READ", "TOPIC", "eosctl-probe-*"), ("WRITE", "TOPIC", "eosctl-probe-*")),
     ("WRITE", "TRANSACTIONAL_ID", "eosctl-probe-*"),
@@ -110,25 +114,22 @@ def test_a_broker_does_all_that_its_version_has(broker: Sandbox, eosctl: Eosctl)
     assert len(found.data["init_producer_id_ms"]) == 6
 
 
-@pytest.mark.parametrize(
-    ("other", "expected", "exit_code"),
-    [
-        pytest.param(Lacks(66), {"tool-apis": "no", "list-transactions": "no"}, 1, id="no ListTransactions"),
-        pytest.param(Lacks(61), {"tool-apis": "no", "describe-producers": "no"}, 1, id="no DescribeProducers"),
-        pytest.param(without_fencing(), dict.fromkeys(ZOMBIES, "no"), 1, id="no fencing"),
-        pytest.param(Uncommitted(LIST_OFFSETS), {"lso-held": "no"}, 1, id="LSO is the high watermark"),
-        pytest.param(
-            Uncommitted(FETCH), {"open-hidden": "no", **dict.fromkeys(("aborted-hidden", "fencing-aborts",
-            "abort-marker-written"), "no")}, 1, id="read_committed is not looked at",
-        ),
-    ],
-)  # fmt: skip
-def test_what_a_service_does_otherwise_is_said_and_nothing_else(
-    probe_of: Callable[..., Answered], other: OtherKafka, expected: dict[str, str], exit_code: int
-):
+OTHERS: dict[str, tuple[OtherKafka, dict[str, str]]] = {
+    "no ListTransactions": (Lacks(LIST_TRANSACTIONS), {"tool-apis": "no", "list-transactions": "no"}),
+    "no DescribeProducers": (Lacks(DESCRIBE_PRODUCERS), {"tool-apis": "no", "describe-producers": "no"}),
+    "empty answers": (AnswersNothing(), {"describe-producers": "different"}),
+    "no fencing": (without_fencing(), dict.fromkeys(ZOMBIES, "no")),
+    "LSO is the high watermark": (Uncommitted(LIST_OFFSETS), {"lso-held": "no"}),
+    "read_committed is not looked at": (Uncommitted(FETCH), dict.fromkeys(READ_UNCOMMITTED, "no")),
+}
+
+
+@pytest.mark.parametrize("service", OTHERS)
+def test_what_a_service_does_otherwise_is_said_and_nothing_else(probe_of: Callable[..., Answered], service: str):
+    other, expected = OTHERS[service]
     found = probe_of(other)
     assert found.others == {"marker-right-needed": "unknown", **expected}
-    assert found.ran.exit_code == exit_code
+    assert found.ran.exit_code == 1
 
 
 def test_without_producers_all_that_rests_on_them_is_unknown(probe_of: Callable[..., Answered]):
@@ -146,7 +147,7 @@ def test_without_producers_all_that_rests_on_them_is_unknown(probe_of: Callable[
 def test_an_answer_that_does_not_come_is_unknown_and_the_others_are_had(
     proxy: KafkaProxy, probe_of: Callable[..., Answered]
 ):
-    proxy.plan(Seen(61, 1), Fault.CLOSED)
+    proxy.plan(Seen(DESCRIBE_PRODUCERS, 1), Fault.CLOSED)
     found = probe_of()
     assert proxy.hit
     assert found.others == {"marker-right-needed": "unknown", "describe-producers": "unknown"}

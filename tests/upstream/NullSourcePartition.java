@@ -1,7 +1,6 @@
 import java.util.Collections;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.TimeUnit;
 import org.apache.kafka.connect.json.JsonConverter;
 import org.apache.kafka.connect.storage.Converter;
 import org.apache.kafka.connect.storage.MemoryOffsetBackingStore;
@@ -25,7 +24,7 @@ public class NullSourcePartition {
         store.start();
         OffsetStorageWriter writer = new OffsetStorageWriter(store, "my-connector", converter(true), converter(false));
         writer.offset(null, OFFSET);
-        writer.beginFlush(10, TimeUnit.SECONDS);
+        writer.beginFlush();
         writer.doFlush((error, result) -> System.out.println("written: " + (error == null ? OFFSET : error))).get();
 
         OffsetStorageReaderImpl reader =
