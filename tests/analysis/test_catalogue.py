@@ -56,6 +56,9 @@ NAMES = """
     219 offsets-without-data  220 start-without-fencing  221 plain-leader-write  230 lost-range
     231 unreadable-range  232 expired-range  233 open-transaction
     300 transactional-id-misplaced  301 producer-epochs-near-end  302 newer-log-record
+    320 mirror-gap  321 mirror-repeat  322 mirror-disorder  323 aborted-mirrored  324 mirror-unknown
+    325 mirror-changed  326 source-purged  327 source-recreated  328 mirror-retention  329 mirror-unpaired
+    330 mirror-began
     400 no-offsets  401 source-topic-assumed  402 foreign-keys  403 target-connector-unknown
     404 target-connector-exists  405 workers-answer-otherwise  406 key-in-foreign-partition  407 offsets-conflict
     408 offsets-only-in-target  409 source-partition-unclear  410 connector-unknown  411 position-at-source
@@ -72,6 +75,7 @@ REPORTED_BY = {
     "analysis.connector_offset_findings": {"offsets show"},
     "analysis.fencing": {"fence"},
     "analysis.metrics.diagnosis": set(),
+    "analysis.mirror.verdict": {"mirror audit"},
     "analysis.offset_findings": {"offsets show"},
     "analysis.offset_phases": {"offsets show"},
     "analysis.producing_elsewhere": {"offsets show"},

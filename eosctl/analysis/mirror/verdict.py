@@ -5,14 +5,23 @@
 3. Held otherwise: from the first record that both sides hold to the last one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from eosctl.analysis.catalogue import mirrors as kinds
 from eosctl.model.audit_report import AuditVerdict
 from eosctl.model.counts import counted
-from eosctl.model.mirror import Alignment, Compared, MirroredTopic, PairVerdict, PartitionPair, Side, Stretch
+from eosctl.model.mirror import (
+    Alignment,
+    Compared,
+    MirroredTopic,
+    MirrorPlan,
+    PairVerdict,
+    PartitionPair,
+    Side,
+    Stretch,
+)
 from eosctl.model.records import IsolationLevel
 from eosctl.model.report import Finding, FindingKind, Severity
 from eosctl.model.skipped import Skipped
@@ -78,6 +87,12 @@ def judge_pair(
         verdict, reasons = AuditVerdict.HELD, [_held(found)]
     evidence = tuple(dict.fromkeys(each.id for each in judged.findings if each.counts))
     return PairVerdict(pair, found, verdict, evidence, tuple(reasons)), tuple(judged.findings)
+
+
+def judge_unpaired(plan: MirrorPlan) -> Iterator[Finding]:
+    """A finding for each partition with records that one side only has."""
+    for place, side in plan.unpaired.items():
+        yield kinds.UNPAIRED.finding(place, f"partition {place} is in the {side} only", {"side": side})
 
 
 def _held(found: Alignment) -> str:
