@@ -44,7 +44,7 @@ class Truth:
 
 
 def truth(written: Written, copied: Sequence[str]) -> Truth:
-    """Counted with everything in memory; what lies before the first copied record and behind the last does not count."""
+    """Counted with everything in memory, from the first copied record to the last one."""
     order = {text: number for number, text in enumerate(written.texts)}
     committed = [text for text in copied if text not in written.aborted]
     first_ones = list(dict.fromkeys(committed))
@@ -233,7 +233,7 @@ class MirrorConnector:
 
 def play(connectors: Sequence[MirrorConnector], worker: Worker, chance: random.Random, steps: int) -> None:
     """Topics and connectors have their operations; the worker is killed; at the end all that is left is copied."""
-    for step in range(steps):
+    for _ in range(steps):
         for connector in connectors:
             if chance.random() < 0.4:
                 with suppress(AssertionError, KafkaException):  # refused, as stopped connectors refuse a restart
@@ -247,9 +247,10 @@ def play(connectors: Sequence[MirrorConnector], worker: Worker, chance: random.R
             worker.sandbox.start_worker(1)
     for connector in connectors:
         connector.resume()
-    for _, topic in enumerate(each for connector in connectors for each in connector.topics):
+    topics = [topic for connector in connectors for topic in connector.topics]
+    for topic in topics:
         topic.write()
-    _await_copies([topic for connector in connectors for topic in connector.topics])
+    _await_copies(topics)
 
 
 def _await_copies(topics: Sequence[MirroredTopic]) -> None:
