@@ -73,7 +73,7 @@ class MirroredTopic:
         self.cut = False
         self._made = 0
         self._admin = AdminClient({"bootstrap.servers": source})
-        self._producer = Producer({"bootstrap.servers": source, "linger.ms": 5})
+        self._producer = Producer({"bootstrap.servers": source, "linger.ms": 5, "log_level": 0})
         create_topic(source, name, self.partitions)
 
     def happen(self) -> None:
@@ -119,7 +119,7 @@ class MirroredTopic:
     def delete_records(self) -> None:
         """DeleteRecords up to some offset, mirrored or not."""
         self.cut = True
-        reader = Consumer({"bootstrap.servers": self.source, "group.id": "ends"})
+        reader = Consumer({"bootstrap.servers": self.source, "group.id": "ends", "log_level": 0})
         for partition in range(self.partitions):
             low, high = reader.get_watermark_offsets(TopicPartition(self.name, partition), 30)
             place = TopicPartition(self.name, partition, self._chance.randint(low, high))
@@ -137,7 +137,7 @@ class MirroredTopic:
         self.cut = True
         self._admin.delete_topics([self.name])[self.name].result(30)
         eventually(lambda: self._known() == 0, f"{self.name} to be gone")
-        self._producer = Producer({"bootstrap.servers": self.source, "linger.ms": 5})
+        self._producer = Producer({"bootstrap.servers": self.source, "linger.ms": 5, "log_level": 0})
         create_topic(self.source, self.name, self.partitions)
 
     def _known(self) -> int:

@@ -15,6 +15,8 @@ from tests.integration.connect import Worker
 from tests.integration.mirror_site import Eosctl
 
 pytestmark = [pytest.mark.kafka]
+SOURCE = {"auto.create.topics.enable": "false"}
+"""The consumer of a mirror has allow.auto.create.topics: it would create a deleted source topic again itself."""
 WORKERS = {"offset.flush.interval.ms": "3000", "offset.storage.partitions": "3"}
 
 
@@ -59,7 +61,7 @@ def run(
     """One round of histories: verdicts, counted, and what was wrong, with all that is needed to see why."""
     chance, counts, complaints = random.Random(seed), Counter[str](), list[tuple[object, ...]]()
     spec = SandboxSpec(workers=1, exactly_once=exactly_once, worker_config=WORKERS)
-    with Sandbox(SandboxSpec()) as source, Sandbox(spec) as target:
+    with Sandbox(SandboxSpec(broker_config=SOURCE)) as source, Sandbox(spec) as target:
         worker = Worker(target)
         opened = list(open_connectors(source, target, worker, chance, connectors, f"m{seed}-"))
         play(opened, worker, chance, steps)
