@@ -25,9 +25,10 @@ def main() -> int:
         CONTENDERS[arguments.contender](arguments.source, arguments.bootstrap_server)
         return 0
     with Sandbox() as source, Sandbox() as target:
+        begun = Session.now() - arguments.records
         servers = source.bootstrap_servers, target.bootstrap_servers
         for topic, each in zip((TOPIC, COPY), servers, strict=True):
-            fill(each, topic, arguments.records)
+            fill(each, topic, arguments.records, arguments.bytes, begun)
         named = ["--source", servers[0], "-b", servers[1]]
         commands = {
             name: Command([sys.executable, "-m", "benchmarks.mirror", "--contender", name, *named])
@@ -68,7 +69,7 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def fill(servers: str, topic: str, records: int, size: int = 200) -> None:
+def fill(servers: str, topic: str, records: int, size: int, begun: int) -> None:
     """Records with a key, a header and the same timestamp in both topics, as a mirror keeps it."""
     from confluent_kafka import Producer
 
@@ -79,7 +80,6 @@ def fill(servers: str, topic: str, records: int, size: int = 200) -> None:
         {"bootstrap.servers": servers, "linger.ms": 20, "batch.size": 1 << 16, "queue.buffering.max.messages": 200_000}
     )
     body = b"x" * (size - 12)
-    begun = Session.now() - records
     for number in range(records):
         while True:
             try:

@@ -28,6 +28,8 @@ MOST_CANDIDATES: Final = 32
 LOOKED_AT: Final = 64
 """Records that decide between places, and after how many unknown ones the whole source is searched."""
 SEARCHED_FOR: Final = 1024
+FOLLOWING: Final = 8
+"""How many times as many unknown records come between two searches that found nothing."""
 
 
 class Aligner:
@@ -55,6 +57,7 @@ class Aligner:
         self._matched = 0
         self._pending_from: int | None = None
         self._searches = 0
+        self._passed_over = self._failed = 0
         kinds = ("head", "lead", "gaps", "late", "repeats", "aborted", "unknown")
         self._runs = {kind: Runs(MOST_STRETCHES) for kind in kinds}
 
@@ -202,8 +205,11 @@ class Aligner:
             self._pending_from = self._target.at
         self._target.at += 1
         pending = self._target.at - self._pending_from
-        if pending == LOOKED_AT:
-            self._search(self._pending_from)
+        if pending == LOOKED_AT and self._passed_over:
+            self._passed_over -= 1
+        elif pending == LOOKED_AT and not self._search(self._pending_from):
+            self._failed += 1
+            self._passed_over = FOLLOWING**self._failed
         elif pending >= SEARCHED_FOR:
             self._settle_unknown(self._target.at)
 
