@@ -130,6 +130,17 @@ MIRROR_BEGAN: Final = FindingKind(
     source="MirrorSourceTask.initializeConsumer",
     commands=("mirror audit",),
 )
+CHECKPOINT_AHEAD: Final = FindingKind(
+    id="EOS331",
+    name="checkpoint-ahead",
+    title="a group's checkpoint skips records",
+    severity=Severity.ERROR,
+    cause="A consumer group that moves to the target would go on behind the first record that it has not read: records "
+    "in between are never read.",
+    fix="set the group's offset in the target to the record that the finding names, before its consumers start there",
+    source="OffsetSyncStore.translateDownstream",
+    commands=("mirror audit",),
+)
 
 KINDS: Final = (
     MIRROR_GAP,
@@ -143,4 +154,5 @@ KINDS: Final = (
     RETENTION_NEAR,
     UNPAIRED,
     MIRROR_BEGAN,
+    CHECKPOINT_AHEAD,
 )

@@ -79,6 +79,7 @@ def judge_pair(
     _judge_beginning(judged, found)
     _judge_position(judged, found, circumstances)
     _judge_retention(judged, found, circumstances)
+    _judge_checkpoints(judged, found)
     if judged.broken:
         verdict, reasons = AuditVerdict.BROKEN, [*judged.broken, *judged.open]
     elif judged.open:
@@ -238,3 +239,12 @@ def _judge_retention(judged: _Judgement, found: Alignment, circumstances: Circum
     if age >= kept * NEAR:
         what = f"{_total([lag])} are not mirrored yet; the oldest is {age // 1000} s old, and is deleted after"
         judged.add(kinds.RETENTION_NEAR, f"{what} {kept // 1000} s", (lag,))
+
+
+def _judge_checkpoints(judged: _Judgement, found: Alignment) -> None:
+    """Groups whose checkpoint skips records; the verdict on the partition does not rest on them."""
+    for each in found.translated:
+        if each.behind < 0:
+            group, _, _, upstream, downstream = each.checkpoint
+            what = f"group {group} at source offset {upstream} would go on at target offset {downstream}"
+            judged.add(kinds.CHECKPOINT_AHEAD, f"{what} and skip {counted(-each.behind, 'record')}")

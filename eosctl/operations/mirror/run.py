@@ -86,6 +86,7 @@ def _circumstances(planned: Planned, pair: PartitionPair) -> Circumstances:
 def _unread(planned: Planned) -> Coverage:
     facts: Mapping[str, Positions | Skipped | object] = {
         "the mirror's offsets": planned.positions,
+        "consumer groups' checkpoints": planned.checkpoints,
         "isolation.level of the mirror's consumer": planned.plan.isolation,
     }
     skipped = ((what, fact) for what, fact in facts.items() if isinstance(fact, Skipped))
