@@ -131,7 +131,10 @@ def _aligned(source: _Reading, target: _Reading, pair: PartitionPair, compared: 
     position = pair.position if isinstance(pair.position, int) else None
     start = pair.source.audited_from
     copied = target.blocks(pair.target.audited_from, digest)
-    aligned = Aligner(lambda offset: source.blocks(offset, digest), start, copied, position).align()
+    aligner = Aligner(
+        lambda offset: source.blocks(offset, digest), start, copied, position, checkpoints=pair.checkpoints
+    )
+    aligned = aligner.align()
     return replace(
         aligned,
         compared=compared,

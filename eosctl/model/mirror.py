@@ -41,11 +41,27 @@ class TopicPair(NamedTuple):
     target: str
 
 
-class OffsetSync(NamedTuple):
-    """A record of an offset-syncs topic: this source offset was written at this target offset."""
+class Checkpoint(NamedTuple):
+    """A record of a checkpoints topic: a group at the source offset `upstream` would go on at `downstream`.
 
+    topic is that of the target.
+    """
+
+    group: str
+    topic: str
+    partition: int
     upstream: int
     downstream: int
+
+
+class Translated(NamedTuple):
+    """A checkpoint against the records: behind counts source records that the group reads again in the target.
+
+    Below 0 it would skip as many.
+    """
+
+    checkpoint: Checkpoint
+    behind: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +69,7 @@ class PartitionPair:
     """One partition on both sides, with the bounds that were read before a byte was.
 
     position is the source offset of the last record that the mirror committed to the worker's offsets topic, None: it
-    has committed none; Skipped: it was not read. syncs are the syncs of the offset-syncs topic, in their order.
+    has committed none; Skipped: it was not read. checkpoints are the latest of each consumer group.
     """
 
     topics: TopicPair
@@ -61,7 +77,7 @@ class PartitionPair:
     source: PartitionBounds
     target: PartitionBounds
     position: int | Skipped | None = None
-    syncs: tuple[OffsetSync, ...] = ()
+    checkpoints: tuple[Checkpoint, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.topics.source}-{self.partition} -> {self.topics.target}-{self.partition}"
@@ -103,7 +119,8 @@ class Alignment:
     target holds behind a record that follows them in the source; repeats: held another time; aborted: records of
     aborted or undecided source transactions that the target holds; unknown: target records that equal no source record.
     aborted_in_target counts records of aborted transactions there, which read_committed consumers do not see.
-    plain is whether no batch of the source was transactional; source_records counts its committed records.
+    translated are the checkpoints that could be compared. plain is whether no batch of the source was transactional;
+    source_records counts its committed records.
     """
 
     compared: Compared = Compared.WHOLE
@@ -124,6 +141,7 @@ class Alignment:
     source_bytes: int = 0
     target_bytes: int = 0
     aborted_in_target: int = 0
+    translated: tuple[Translated, ...] = ()
     plain: bool = True
     more: int = 0
 

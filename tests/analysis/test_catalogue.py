@@ -59,6 +59,9 @@ NAMES = """
     231 unreadable-range  232 expired-range  233 open-transaction
     300 transactional-id-misplaced  301 producer-epochs-near-end  302 newer-log-record
     303 old-transaction-protocol  304 transaction-without-timeout
+    320 mirror-gap  321 mirror-repeat  322 mirror-disorder  323 aborted-mirrored  324 mirror-unknown
+    325 mirror-changed  326 source-purged  327 source-recreated  328 mirror-retention  329 mirror-unpaired
+    330 mirror-began  331 checkpoint-ahead
     400 no-offsets  401 source-topic-assumed  402 foreign-keys  403 target-connector-unknown
     404 target-connector-exists  405 workers-answer-otherwise  406 key-in-foreign-partition  407 offsets-conflict
     408 offsets-only-in-target  409 source-partition-unclear  410 connector-unknown  411 position-at-source
@@ -75,6 +78,7 @@ REPORTED_BY = {
     "analysis.connector_offset_findings": {"offsets show"},
     "analysis.fencing": {"fence"},
     "analysis.metrics.diagnosis": set(),
+    "analysis.mirror.verdict": {"mirror audit"},
     "analysis.offset_findings": {"offsets show"},
     "analysis.offset_phases": {"offsets show"},
     "analysis.producing_elsewhere": {"offsets show"},

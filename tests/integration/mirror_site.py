@@ -8,6 +8,7 @@ from typing import Any
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
+from eosctl.codecs.offsets_topic import encode_offsets_key
 from eosctl.operations.session import Session
 from tests.commands.conftest import Ran
 from tests.integration.producers import create_topic, transactional_producer
@@ -83,6 +84,16 @@ class Copied:
         place = TopicPartition(topic, 0, offset)
         admin = AdminClient({"bootstrap.servers": servers})
         admin.delete_records([place])[place].result(30)
+
+    def say_copied(self, offset: int) -> str:
+        """The offset that the mirror committed, in an offsets topic of the target; that topic's name."""
+        topic = f"{self.name}-offsets"
+        create_topic(self.target, topic)
+        key = encode_offsets_key("mirror", {"cluster": "eu", "partition": 0, "topic": self.name})
+        producer = Producer({"bootstrap.servers": self.target})
+        producer.produce(topic, b'{"offset":%d}' % offset, key)
+        assert producer.flush(30) == 0
+        return topic
 
     def recreate(self) -> None:
         """The source topic is deleted, and one of the same name created."""

@@ -104,6 +104,24 @@ def test_a_source_that_was_created_again_is_seen_from_records_it_never_had(copie
     assert set(found.findings) == {"source-recreated", "mirror-gap"}
 
 
+def test_records_that_were_deleted_before_the_mirror_read_them_are_lost(copied: Copied):
+    copied.write(range(100))
+    copied.copy(range(30))
+    topic = copied.say_copied(29)
+    copied.delete_before(50)
+    found = copied.audit("--offsets-topic", topic)
+    assert found.verdict == "broken"
+    assert "source offsets 30 to 49 were deleted" in found.findings["source-purged"]["message"]
+
+
+def test_records_up_to_the_mirrors_own_offset_have_to_be_there(copied: Copied):
+    copied.write(range(100))
+    copied.copy(range(80))
+    assert copied.audit().counts == {"lag": 20}
+    found = copied.audit("--offsets-topic", copied.say_copied(89))
+    assert (found.verdict, found.counts) == ("broken", {"gap": 10, "lag": 10})
+
+
 def test_bad_input_is_refused_and_says_what_to_do(copied: Copied):
     copied.write(range(3))
     for naming in ((), ("--alias", "us")):

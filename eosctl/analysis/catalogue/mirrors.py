@@ -14,7 +14,7 @@ MIRROR_GAP: Final = FindingKind(
     fix="copy the records of these source offsets while the source still has them; find out what moved the mirror's "
     "offset (a reset of its consumer, changed or lost offsets of its connector)",
     source="MirrorSourceTask.initializeConsumer",
-    commands=("mirror",),
+    commands=("mirror audit",),
 )
 MIRROR_REPEAT: Final = FindingKind(
     id="EOS321",
@@ -26,7 +26,7 @@ MIRROR_REPEAT: Final = FindingKind(
     fix="run the mirror with exactly.once.source.support=enabled; where it has that, find out what moved its offsets "
     "with `eosctl audit`",
     source="MirrorSourceTask.initializeConsumer; KIP-618",
-    commands=("mirror",),
+    commands=("mirror audit",),
 )
 MIRROR_DISORDER: Final = FindingKind(
     id="EOS322",
@@ -38,7 +38,7 @@ MIRROR_DISORDER: Final = FindingKind(
     fix="find out whether two workers ran the same task (`eosctl audit`); consumers that rely on order of a key have "
     "to look at these records",
     source="KIP-618",
-    commands=("mirror",),
+    commands=("mirror audit",),
 )
 ABORTED_MIRRORED: Final = FindingKind(
     id="EOS323",
@@ -49,7 +49,7 @@ ABORTED_MIRRORED: Final = FindingKind(
     "or are not decided yet, become committed records of the target.",
     fix="set source.consumer.isolation.level=read_committed in the config of the MirrorSource connector",
     source="MirrorSourceTask.start; MirrorConnectorConfig",
-    commands=("mirror",),
+    commands=("mirror audit",),
 )
 MIRROR_UNKNOWN: Final = FindingKind(
     id="EOS324",
@@ -60,7 +60,7 @@ MIRROR_UNKNOWN: Final = FindingKind(
     "what they were copied from: cannot-tell.",
     fix="compare the records at the offsets that the finding names on both sides; let only the mirror write there",
     source="MirrorSourceTask.convertRecord",
-    commands=("mirror",),
+    commands=("mirror audit",),
 )
 MIRROR_CHANGED: Final = FindingKind(
     id="EOS325",
@@ -73,7 +73,7 @@ MIRROR_CHANGED: Final = FindingKind(
     fix="set header.converter=org.apache.kafka.connect.converters.ByteArrayConverter in the connector's config, and "
     "message.timestamp.type=CreateTime for the target topic; otherwise waive the finding",
     source="MirrorSourceTask.convertHeaders",
-    commands=("mirror",),
+    commands=("mirror audit",),
 )
 SOURCE_PURGED: Final = FindingKind(
     id="EOS326",
@@ -84,7 +84,7 @@ SOURCE_PURGED: Final = FindingKind(
     "offset (auto.offset.reset) and says nothing.",
     fix="the records are lost to the target; raise retention.ms of the source topic, or give the mirror more tasks",
     source="MirrorSourceTask.initializeConsumer",
-    commands=("mirror",),
+    commands=("mirror audit",),
 )
 SOURCE_RECREATED: Final = FindingKind(
     id="EOS327",
@@ -96,7 +96,7 @@ SOURCE_RECREATED: Final = FindingKind(
     fix="reset the connector's offset of this partition to that of the new topic (`eosctl offsets restore`, or PATCH "
     "on its offsets), and look for records at the beginning of the new topic that the target lacks",
     source="MirrorSourceTask.initializeConsumer",
-    commands=("mirror",),
+    commands=("mirror audit",),
 )
 RETENTION_NEAR: Final = FindingKind(
     id="EOS328",
@@ -106,7 +106,7 @@ RETENTION_NEAR: Final = FindingKind(
     cause="The oldest record that is not mirrored yet has reached half the age at which the source deletes it.",
     fix="raise retention.ms of the source topic until the mirror has caught up; look at why it is behind",
     source="LogConfig",
-    commands=("mirror",),
+    commands=("mirror audit",),
 )
 UNPAIRED: Final = FindingKind(
     id="EOS329",
@@ -117,7 +117,7 @@ UNPAIRED: Final = FindingKind(
     "not mirrored yet; one that the source lacks was filled by something else.",
     fix="wait for refresh.topics.interval.seconds, and look at the connector's log where it is still missing",
     source="MirrorSourceConnector.refreshTopicPartitions",
-    commands=("mirror",),
+    commands=("mirror audit",),
 )
 MIRROR_BEGAN: Final = FindingKind(
     id="EOS330",
@@ -128,7 +128,18 @@ MIRROR_BEGAN: Final = FindingKind(
     "or the target no longer holds its first records. The verdict begins at the first record that both sides hold.",
     fix="nothing, if it was intended",
     source="MirrorSourceTask.initializeConsumer",
-    commands=("mirror",),
+    commands=("mirror audit",),
+)
+CHECKPOINT_AHEAD: Final = FindingKind(
+    id="EOS331",
+    name="checkpoint-ahead",
+    title="a group's checkpoint skips records",
+    severity=Severity.ERROR,
+    cause="A consumer group that moves to the target would go on behind the first record that it has not read: records "
+    "in between are never read.",
+    fix="set the group's offset in the target to the record that the finding names, before its consumers start there",
+    source="OffsetSyncStore.translateDownstream",
+    commands=("mirror audit",),
 )
 
 KINDS: Final = (
@@ -143,4 +154,5 @@ KINDS: Final = (
     RETENTION_NEAR,
     UNPAIRED,
     MIRROR_BEGAN,
+    CHECKPOINT_AHEAD,
 )

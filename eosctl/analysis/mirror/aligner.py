@@ -14,12 +14,13 @@ Memory does not grow with the number of records.
 """
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from eosctl.analysis.mirror.blocks import Block, Buffer, OpenBlocks, Runs, equal_run
+from eosctl.analysis.mirror.marks import Marks
 from eosctl.analysis.mirror.search import find_run
-from eosctl.model.mirror import Alignment, Stretch
+from eosctl.model.mirror import Alignment, Checkpoint, Stretch
 
 WINDOW: Final = 50_000
 MOST_SEARCHES: Final = 16
@@ -28,6 +29,8 @@ MOST_CANDIDATES: Final = 32
 LOOKED_AT: Final = 64
 """Records that decide between places, and after how many unknown ones the whole source is searched."""
 SEARCHED_FOR: Final = 1024
+FOLLOWING: Final = 8
+"""How many times as many unknown records come between two searches that found nothing."""
 
 
 class Aligner:
@@ -40,12 +43,14 @@ class Aligner:
         target: Iterator[Block],
         position: int | None = None,
         window: int = WINDOW,
+        checkpoints: Sequence[Checkpoint] = (),
     ) -> None:
         self._open, self._start, self._position, self._window = source, source_start, position, window
         self._optional: dict[int, deque[tuple[int, int]]] = {}
         self._optional_order: deque[int] = deque()
         self._source = Buffer(self._required(source(source_start)), source_start)
         self._target = Buffer(target)
+        self._marks = Marks(checkpoints)
         self._missing: dict[int, int] = {}
         self._index: dict[int, list[int]] = {}
         self._indexed = (0, 0)
@@ -55,6 +60,7 @@ class Aligner:
         self._matched = 0
         self._pending_from: int | None = None
         self._searches = 0
+        self._passed_over = self._failed = 0
         kinds = ("head", "lead", "gaps", "late", "repeats", "aborted", "unknown")
         self._runs = {kind: Runs(MOST_STRETCHES) for kind in kinds}
 
@@ -91,6 +97,7 @@ class Aligner:
                 self._differ()
             self._drop()
         self._settle_unknown(target.at)
+        self._marks.end_target(self._source.at)
         lag = self._rest()
         self._flush_missing(self._source.end)
         runs = self._runs
@@ -106,6 +113,7 @@ class Aligner:
             repeats=tuple(runs["repeats"].stretches),
             aborted=tuple(runs["aborted"].stretches),
             unknown=tuple(runs["unknown"].stretches),
+            translated=self._marks.translated(self._source.end),
             more=sum(each.more for each in runs.values()),
         )
 
@@ -113,6 +121,7 @@ class Aligner:
         source, target = self._source, self._target
         if self._first is None:
             self._first, self._first_place = (source.offset(source.at), target.offset(target.at)), source.at
+        self._marks.match(source, target, count)
         source.at, target.at, self._matched = source.at + count, target.at + count, self._matched + count
         self._last = (source.offset(source.at - 1), target.offset(target.at - 1))
 
@@ -202,8 +211,11 @@ class Aligner:
             self._pending_from = self._target.at
         self._target.at += 1
         pending = self._target.at - self._pending_from
-        if pending == LOOKED_AT:
-            self._search(self._pending_from)
+        if pending == LOOKED_AT and self._passed_over:
+            self._passed_over -= 1
+        elif pending == LOOKED_AT and not self._search(self._pending_from):
+            self._failed += 1
+            self._passed_over = FOLLOWING**self._failed
         elif pending >= SEARCHED_FOR:
             self._settle_unknown(self._target.at)
 
@@ -283,6 +295,7 @@ class Aligner:
     def _drop(self) -> None:
         """Keep the window and what is pending."""
         source, target = self._source, self._target
+        self._marks.pass_source(source)
         if source.at - source.base > 2 * self._window:
             self._flush_missing(source.at - self._window)
             source.drop(source.at - self._window)
@@ -314,6 +327,7 @@ class Aligner:
                 else:
                     lag.append(found)
             source.at = source.end
+            self._marks.pass_source(source)
             self._flush_missing(source.at - self._window)
             source.drop(source.at - self._window)
         return lag[0] if lag else None

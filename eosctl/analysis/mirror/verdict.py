@@ -5,14 +5,23 @@
 3. Held otherwise: from the first record that both sides hold to the last one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from eosctl.analysis.catalogue import mirrors as kinds
 from eosctl.model.audit_report import AuditVerdict
 from eosctl.model.counts import counted
-from eosctl.model.mirror import Alignment, Compared, MirroredTopic, PairVerdict, PartitionPair, Side, Stretch
+from eosctl.model.mirror import (
+    Alignment,
+    Compared,
+    MirroredTopic,
+    MirrorPlan,
+    PairVerdict,
+    PartitionPair,
+    Side,
+    Stretch,
+)
 from eosctl.model.records import IsolationLevel
 from eosctl.model.report import Finding, FindingKind, Severity
 from eosctl.model.skipped import Skipped
@@ -70,6 +79,7 @@ def judge_pair(
     _judge_beginning(judged, found)
     _judge_position(judged, found, circumstances)
     _judge_retention(judged, found, circumstances)
+    _judge_checkpoints(judged, found)
     if judged.broken:
         verdict, reasons = AuditVerdict.BROKEN, [*judged.broken, *judged.open]
     elif judged.open:
@@ -78,6 +88,12 @@ def judge_pair(
         verdict, reasons = AuditVerdict.HELD, [_held(found)]
     evidence = tuple(dict.fromkeys(each.id for each in judged.findings if each.counts))
     return PairVerdict(pair, found, verdict, evidence, tuple(reasons)), tuple(judged.findings)
+
+
+def judge_unpaired(plan: MirrorPlan) -> Iterator[Finding]:
+    """A finding for each partition with records that one side only has."""
+    for place, side in plan.unpaired.items():
+        yield kinds.UNPAIRED.finding(place, f"partition {place} is in the {side} only", {"side": side})
 
 
 def _held(found: Alignment) -> str:
@@ -223,3 +239,12 @@ def _judge_retention(judged: _Judgement, found: Alignment, circumstances: Circum
     if age >= kept * NEAR:
         what = f"{_total([lag])} are not mirrored yet; the oldest is {age // 1000} s old, and is deleted after"
         judged.add(kinds.RETENTION_NEAR, f"{what} {kept // 1000} s", (lag,))
+
+
+def _judge_checkpoints(judged: _Judgement, found: Alignment) -> None:
+    """Groups whose checkpoint skips records; the verdict on the partition does not rest on them."""
+    for each in found.translated:
+        if each.behind < 0:
+            group, _, _, upstream, downstream = each.checkpoint
+            what = f"group {group} at source offset {upstream} would go on at target offset {downstream}"
+            judged.add(kinds.CHECKPOINT_AHEAD, f"{what} and skip {counted(-each.behind, 'record')}")

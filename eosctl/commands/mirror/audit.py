@@ -46,6 +46,13 @@ OffsetsTopics: TypeAlias = Annotated[
         help="Where the mirror's worker keeps its source offsets, in the target cluster. May be repeated.",
     ),
 ]
+CheckpointsTopics: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="TOPIC",
+        help="Compare the checkpoints of consumer groups in it, such as eu.checkpoints.internal. May be repeated.",
+    ),
+]
 Isolation: TypeAlias = Annotated[
     IsolationLevel | None,
     typer.Option(
@@ -70,6 +77,7 @@ def audit(
     mapping: MappingFile = None,
     connector: ConnectorNames = None,
     offsets_topic: OffsetsTopics = None,
+    checkpoints_topic: CheckpointsTopics = None,
     isolation: Isolation = None,
     processes: Processes = None,
 ) -> int:
@@ -103,6 +111,10 @@ def audit(
       ABORTED    target records of aborted source transactions
       UNKNOWN    target records that equal none of the source
       REASON     what the verdict rests on
+      GROUP      a consumer group with a checkpoint
+      SOURCE-AT  the source offset at which it goes on
+      TARGET-AT  the target offset that the checkpoint translates it to
+      BEHIND     records that it would read again there; below 0 records that it would skip
     """
     from eosctl.operations.mirror.request import MirrorRequest
     from eosctl.operations.mirror.run import audit_mirror
@@ -116,6 +128,7 @@ def audit(
         same_names=same_names,
         mapping=mapping,
         offsets_topics=tuple(offsets_topic or ()),
+        checkpoints_topics=tuple(checkpoints_topic or ()),
         connectors=tuple(connector or ()),
         isolation=isolation,
         processes=processes,

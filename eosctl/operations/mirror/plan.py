@@ -1,6 +1,7 @@
 """The plan of a mirror's audit: bounds of both sides, read in the order in which nothing can be taken for a gap.
 
-1. The mirror's offsets. What they name is in the target: its records were committed before them, or with them.
+1. The mirror's offsets, and consumer groups' checkpoints. What they name is in the target: its records were committed
+   before them, or with them.
 2. The target's bounds. All that they enclose was in the source before.
 3. The source's bounds. Records that are mirrored meanwhile lie behind what is compared, or count as lag.
 4. The mirror's offsets again: what the source had deleted before 3 was read before, or never.
@@ -15,6 +16,7 @@ from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import TopicDescription
 from eosctl.operations.audit.bounds import SETTINGS, log_bounds, with_settings
+from eosctl.operations.mirror.checkpoints import Checkpoints, read_checkpoints
 from eosctl.operations.mirror.positions import Positions, read_isolation, read_positions
 from eosctl.operations.mirror.request import MirrorRequest, topic_pairs
 from eosctl.sources.cluster_reader import ClusterReader
@@ -28,6 +30,7 @@ class Planned(NamedTuple):
     target: AuditPlan
     positions: Positions | Skipped
     positions_after: Positions | Skipped
+    checkpoints: Checkpoints | Skipped
 
 
 def plan_mirror(source: ClusterReader, target: ClusterReader, request: MirrorRequest) -> Planned:
@@ -35,6 +38,7 @@ def plan_mirror(source: ClusterReader, target: ClusterReader, request: MirrorReq
     pairs = topic_pairs(request, source.topic_names(), target.topic_names())
     isolation = read_isolation(target, request)
     positions = read_positions(target, request)
+    checkpoints = read_checkpoints(target, request.checkpoints_topics)
     in_target = _Side(target, [each.target for each in pairs])
     in_source = _Side(source, [each.source for each in pairs])
     after = read_positions(target, request)
@@ -43,11 +47,11 @@ def plan_mirror(source: ClusterReader, target: ClusterReader, request: MirrorReq
         source_cluster=source.cluster_id,
         target_cluster=target.cluster_id,
         topics=tuple(MirroredTopic(each, in_source.topic(each.source), in_target.topic(each.target)) for each in pairs),
-        pairs=tuple(_partition_pairs(pairs, in_source.bounds, in_target.bounds, positions)),
+        pairs=tuple(_partition_pairs(pairs, in_source.bounds, in_target.bounds, positions, checkpoints)),
         isolation=isolation,
         unpaired=dict(_unpaired(pairs, in_source.bounds, in_target.bounds)),
     )
-    return Planned(plan, in_source.plan(plan.as_of), in_target.plan(plan.as_of), positions, after)
+    return Planned(plan, in_source.plan(plan.as_of), in_target.plan(plan.as_of), positions, after, checkpoints)
 
 
 class _Side:
@@ -75,14 +79,21 @@ Bounds = Mapping[TopicPartition, PartitionBounds]
 
 
 def _partition_pairs(
-    pairs: Sequence[TopicPair], source: Bounds, target: Bounds, positions: Positions | Skipped
+    pairs: Sequence[TopicPair],
+    source: Bounds,
+    target: Bounds,
+    positions: Positions | Skipped,
+    checkpoints: Checkpoints | Skipped,
 ) -> Iterator[PartitionPair]:
+    of_groups: Checkpoints = {} if isinstance(checkpoints, Skipped) else checkpoints
     for pair in pairs:
         for place, bounds in sorted(source.items()):
-            copied = target.get(TopicPartition(pair.target, place.partition))
+            there = TopicPartition(pair.target, place.partition)
+            copied = target.get(there)
             if place.topic == pair.source and copied is not None:
                 position = positions if isinstance(positions, Skipped) else positions.get(place)
-                yield PartitionPair(pair, place.partition, bounds, copied, position)
+                mine = tuple(sorted(of_groups.get(there, ())))
+                yield PartitionPair(pair, place.partition, bounds, copied, position, mine)
 
 
 def _unpaired(pairs: Sequence[TopicPair], source: Bounds, target: Bounds) -> Iterator[tuple[str, str]]:

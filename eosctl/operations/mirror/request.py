@@ -21,8 +21,8 @@ class MirrorRequest:
 
     topics are source topics (none: all that are mirrored). alias and separator are those of DefaultReplicationPolicy;
     same_names is IdentityReplicationPolicy; mapping is a file with a target topic for each source topic. offsets_topics
-    are those that may hold the mirror's offsets; connectors those whose offsets count (none: all). isolation is that of
-    the mirror's consumer, None: as its config says, where it can be read.
+    are those that may hold the mirror's offsets, checkpoints_topics those of groups; connectors those whose offsets
+    count (none: all). isolation is that of the mirror's consumer, None: as its config says, where it can be read.
     """
 
     source_servers: str | None
@@ -33,6 +33,7 @@ class MirrorRequest:
     same_names: bool = False
     mapping: Path | None = None
     offsets_topics: tuple[str, ...] = ()
+    checkpoints_topics: tuple[str, ...] = ()
     connectors: tuple[str, ...] = ()
     isolation: IsolationLevel | None = None
     processes: int | None = None

@@ -7,13 +7,13 @@ from itertools import chain
 from types import MappingProxyType
 
 from eosctl.analysis.catalogue import mirrors as kinds
-from eosctl.analysis.mirror.verdict import Circumstances, judge_pair
+from eosctl.analysis.mirror.verdict import Circumstances, judge_pair, judge_unpaired
 from eosctl.engines.mirroring import BothSides, compare_pairs
 from eosctl.errors import UsageError
 from eosctl.model.coverage import Coverage, Unread
-from eosctl.model.mirror import MirrorPlan, MirrorReport, PartitionPair
+from eosctl.model.mirror import MirrorReport, PartitionPair
 from eosctl.model.names import TopicPartition
-from eosctl.model.report import Finding, worst_first
+from eosctl.model.report import worst_first
 from eosctl.model.skipped import Skipped
 from eosctl.operations.mirror.plan import Planned, plan_mirror
 from eosctl.operations.mirror.positions import Positions
@@ -59,7 +59,7 @@ def audit_mirror(session: Session, request: MirrorRequest) -> MirrorReport:
     return MirrorReport(
         plan=planned.plan,
         pairs=tuple(verdict for verdict, _ in judged),
-        findings=worst_first((*findings, *_unpaired(planned.plan))),
+        findings=worst_first((*findings, *judge_unpaired(planned.plan))),
         looked_for=kinds.KINDS,
         coverage=coverage,
     ).under(session.options.triage)
@@ -86,12 +86,8 @@ def _circumstances(planned: Planned, pair: PartitionPair) -> Circumstances:
 def _unread(planned: Planned) -> Coverage:
     facts: Mapping[str, Positions | Skipped | object] = {
         "the mirror's offsets": planned.positions,
+        "consumer groups' checkpoints": planned.checkpoints,
         "isolation.level of the mirror's consumer": planned.plan.isolation,
     }
     skipped = ((what, fact) for what, fact in facts.items() if isinstance(fact, Skipped))
     return Coverage(unread=tuple(Unread(what, fact.reason, fact.cause, needed=False) for what, fact in skipped))
-
-
-def _unpaired(plan: MirrorPlan) -> Iterator[Finding]:
-    for place, side in plan.unpaired.items():
-        yield kinds.UNPAIRED.finding(place, f"partition {place} is in the {side} only", {"side": side})

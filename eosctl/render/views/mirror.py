@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from eosctl.model.counts import counted
-from eosctl.model.mirror import MirrorReport, PairVerdict, Stretch
+from eosctl.model.mirror import MirrorReport, PairVerdict, Stretch, Translated
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import rfc3339
 from eosctl.render.document import MOST, Column, Document, Findings, Table, figure
@@ -35,11 +35,26 @@ PAIRS: Final = Table(
     empty="no pairs of partitions",
 )
 
+GROUPS: Final = Table(
+    "checkpoints",
+    (
+        Column("GROUP", "group", "a consumer group with a checkpoint"),
+        Column("TARGET", "target", "the target topic"),
+        figure("PARTITION", "partition", "its partition"),
+        figure("SOURCE-AT", "upstream", "the source offset at which it goes on"),
+        figure("TARGET-AT", "downstream", "the target offset that it is translated to"),
+        figure("BEHIND", "behind", "records that it would read again there; below 0 records that it would skip"),
+    ),
+    title="Checkpoints",
+    most=MOST,
+)
+
 
 def view_mirror(report: MirrorReport) -> Document:
     """Verdicts, and findings with their places on both sides."""
     plan = report.plan
     isolation = plan.isolation
+    checkpoints = [_group_row(each) for judged in report.pairs for each in judged.alignment.translated]
     ordered = sorted(report.pairs, key=lambda each: WORST_FIRST[each.verdict])
     return Document(
         kind="mirror-audit",
@@ -50,9 +65,10 @@ def view_mirror(report: MirrorReport) -> Document:
             "source_cluster_id": plan.source_cluster,
             "isolation_level": None if isinstance(isolation, Skipped) else isolation.value,
             "pairs": [_pair_row(each) for each in ordered],
+            "checkpoints": checkpoints,
             **findings_of(report),
         },
-        blocks=(PAIRS, Findings(evidence=True, most=MOST)),
+        blocks=(PAIRS, Findings(evidence=True, most=MOST), *([GROUPS] if checkpoints else [])),
         prose=(summary(report),),
         concludes=True,
     )
@@ -98,6 +114,18 @@ def _pair_row(judged: PairVerdict) -> dict[str, Any]:
         **_stretches("aborted", found.aborted),
         **_stretches("unknown", found.unknown),
         "damages": [{**each._asdict(), "side": each.side.value} for each in found.damages],
+    }
+
+
+def _group_row(translated: Translated) -> dict[str, Any]:
+    group, topic, partition, upstream, downstream = translated.checkpoint
+    return {
+        "group": group,
+        "target": topic,
+        "partition": partition,
+        "upstream": upstream,
+        "downstream": downstream,
+        "behind": translated.behind,
     }
 
 

@@ -3,8 +3,9 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from eosctl.model.mirror import Stretch
-from tests.analysis.mirror.copies import Counted, Source, align, counted, truth
+from eosctl.analysis.mirror.aligner import Aligner
+from eosctl.model.mirror import Checkpoint, Stretch
+from tests.analysis.mirror.copies import Counted, Source, align, copy, counted, truth
 
 TEN = Source(10)
 
@@ -115,3 +116,15 @@ def test_a_small_window_never_calls_a_copy_whole_that_is_not(made: tuple[Source,
     faults = [(each.gaps, each.late, each.repeats, each.unknown, each.aborted) for each in (expected, found)]
     assert (faults[1] == (0,) * 5) == (faults[0] == (0,) * 5)
     assert found.matched <= expected.matched
+
+
+@given(st.integers(8, 60), st.integers(0, 4), st.integers(0, 3), st.integers(0, 200), st.integers(0, 70))
+def test_a_checkpoint_is_behind_by_the_records_between_both_offsets(
+    count: int, head: int, lag: int, upstream: int, downstream: int
+):
+    copied = range(head, count - lag)
+    checkpoint = Checkpoint("group", "topic", 0, upstream, downstream)
+    [found] = Aligner(Source(count).blocks, 0, copy(copied), checkpoints=[checkpoint]).align().translated
+    goes_on_at = copied[downstream] if downstream < len(copied) else copied[-1] + 1
+    first_unread = min(count, -(-upstream // 3))
+    assert found.behind == first_unread - goes_on_at
