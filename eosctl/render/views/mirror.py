@@ -2,13 +2,14 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from eosctl.model.counts import counted
 from eosctl.model.mirror import MirrorReport, PairVerdict, Stretch, Translated
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import rfc3339
 from eosctl.render.document import MOST, Column, Document, Findings, Table, figure
+from eosctl.render.documents.mirror import CheckpointRow, MirrorData, MirroredPairRow, StretchRow
 from eosctl.render.views.audit import VERDICT_TONES, WORST_FIRST, time_of
 from eosctl.render.views.report import findings_of
 
@@ -56,18 +57,19 @@ def view_mirror(report: MirrorReport) -> Document:
     isolation = plan.isolation
     checkpoints = [_group_row(each) for judged in report.pairs for each in judged.alignment.translated]
     ordered = sorted(report.pairs, key=lambda each: WORST_FIRST[each.verdict])
+    data: MirrorData = {
+        "verdict": report.verdict,
+        "source_cluster_id": plan.source_cluster,
+        "isolation_level": None if isinstance(isolation, Skipped) else isolation,
+        "pairs": [_pair_row(each) for each in ordered],
+        "checkpoints": checkpoints,
+        **findings_of(report),
+    }
     return Document(
-        kind="mirror-audit",
+        kind="mirror.audit",
         as_of=rfc3339(plan.as_of),
         cluster_id=plan.target_cluster,
-        data={
-            "verdict": report.verdict.value,
-            "source_cluster_id": plan.source_cluster,
-            "isolation_level": None if isinstance(isolation, Skipped) else isolation.value,
-            "pairs": [_pair_row(each) for each in ordered],
-            "checkpoints": checkpoints,
-            **findings_of(report),
-        },
+        data=data,
         blocks=(PAIRS, Findings(evidence=True, most=MOST), *([GROUPS] if checkpoints else [])),
         prose=(summary(report),),
         concludes=True,
@@ -83,17 +85,17 @@ def summary(report: MirrorReport) -> str:
     return f"Once and in order, by partition: {said or 'none was compared'}; {what}."
 
 
-def _pair_row(judged: PairVerdict) -> dict[str, Any]:
+def _pair_row(judged: PairVerdict) -> MirroredPairRow:
     pair, found = judged.pair, judged.alignment
     return {
         "source": pair.topics.source,
         "target": pair.topics.target,
         "partition": pair.partition,
-        "verdict": judged.verdict.value,
+        "verdict": judged.verdict,
         "evidence": list(judged.evidence),
         "reasons": list(judged.reasons),
         "words": "; ".join(judged.reasons) or None,
-        "compared_by": found.compared.value,
+        "compared_by": found.compared,
         "position": None if isinstance(pair.position, Skipped) else pair.position,
         "first_source_offset": None if found.first is None else found.first[0],
         "first_target_offset": None if found.first is None else found.first[1],
@@ -105,19 +107,30 @@ def _pair_row(judged: PairVerdict) -> dict[str, Any]:
         "source_bytes": found.source_bytes,
         "target_bytes": found.target_bytes,
         "aborted_in_target": found.aborted_in_target,
-        **_stretches("head", () if found.head is None else (found.head,)),
-        **_stretches("lead", () if found.lead is None else (found.lead,)),
-        **_stretches("lag", () if found.lag is None else (found.lag,)),
-        **_stretches("gap", found.gaps),
-        **_stretches("repeat", found.repeats),
-        **_stretches("late", found.late),
-        **_stretches("aborted", found.aborted),
-        **_stretches("unknown", found.unknown),
-        "damages": [{**each._asdict(), "side": each.side.value} for each in found.damages],
+        "head_records": _records(_one(found.head)),
+        "head_ranges": _ranges(_one(found.head)),
+        "lead_records": _records(_one(found.lead)),
+        "lead_ranges": _ranges(_one(found.lead)),
+        "lag_records": _records(_one(found.lag)),
+        "lag_ranges": _ranges(_one(found.lag)),
+        "gap_records": _records(found.gaps),
+        "gap_ranges": _ranges(found.gaps),
+        "repeat_records": _records(found.repeats),
+        "repeat_ranges": _ranges(found.repeats),
+        "late_records": _records(found.late),
+        "late_ranges": _ranges(found.late),
+        "aborted_records": _records(found.aborted),
+        "aborted_ranges": _ranges(found.aborted),
+        "unknown_records": _records(found.unknown),
+        "unknown_ranges": _ranges(found.unknown),
+        "damages": [
+            {"side": each.side.value, "start": each.start, "end": each.end, "reason": each.reason}
+            for each in found.damages
+        ],
     }
 
 
-def _group_row(translated: Translated) -> dict[str, Any]:
+def _group_row(translated: Translated) -> CheckpointRow:
     group, topic, partition, upstream, downstream = translated.checkpoint
     return {
         "group": group,
@@ -129,8 +142,24 @@ def _group_row(translated: Translated) -> dict[str, Any]:
     }
 
 
-def _stretches(name: str, stretches: Sequence[Stretch]) -> dict[str, Any]:
-    return {
-        f"{name}_records": sum(each.records for each in stretches),
-        f"{name}_ranges": [{**each._asdict(), "time": time_of(each.timestamp)} for each in stretches],
-    }
+def _one(stretch: Stretch | None) -> Sequence[Stretch]:
+    return () if stretch is None else (stretch,)
+
+
+def _records(stretches: Sequence[Stretch]) -> int:
+    return sum(each.records for each in stretches)
+
+
+def _ranges(stretches: Sequence[Stretch]) -> list[StretchRow]:
+    return [
+        {
+            "source_start": each.source_start,
+            "source_end": each.source_end,
+            "target_start": each.target_start,
+            "target_end": each.target_end,
+            "records": each.records,
+            "timestamp": each.timestamp,
+            "time": time_of(each.timestamp),
+        }
+        for each in stretches
+    ]

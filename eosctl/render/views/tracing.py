@@ -1,6 +1,6 @@
 """One record's transaction: what became of it, where it lies, and what it committed."""
 
-from typing import Any, Final
+from typing import Final
 
 from eosctl.model.counts import counted
 from eosctl.model.records import RecordState
@@ -8,6 +8,13 @@ from eosctl.model.skipped import Skipped
 from eosctl.model.times import rfc3339
 from eosctl.model.tracing import CommittedOffset, Extent, Found, LoggedTransaction, NoRecord, Trace, TracedRecord
 from eosctl.render.document import Column, Document, Table, Tone, figure
+from eosctl.render.documents.tracing import (
+    CommittedOffsetRow,
+    ExtentRow,
+    LoggedTransactionFields,
+    TraceData,
+    TracedRecordFields,
+)
 from eosctl.render.views.transactions import owner_fields
 
 FOUND_TONES: Final = {Found.WHOLE.value: Tone.GOOD}
@@ -41,46 +48,51 @@ def view_trace(traced: Trace) -> Document:
     """The record in a sentence or two, then the partitions of its transaction and the offsets in it."""
     extents = [_extent_row(each) for each in traced.extents]
     offsets = [_offset_row(each) for each in traced.offsets]
+    data: TraceData = {
+        "record": _record(traced),
+        "transactional_id": traced.transactional_id,
+        **owner_fields(traced.ownership),
+        "transaction_log": _logged(traced.logged),
+        "partitions_by": _partitions_by(traced),
+        "partitions": extents,
+        "offsets": offsets,
+        "unread_partitions": [{"partition": str(at), "reason": each.reason} for at, each in traced.unread.items()],
+    }
     return Document(
         kind="transactions.trace",
         as_of=rfc3339(traced.as_of),
         cluster_id=traced.cluster_id,
-        data={
-            "record": _record(traced),
-            "transactional_id": traced.transactional_id,
-            **owner_fields(traced.ownership),
-            "transaction_log": _logged(traced.logged),
-            "partitions_by": _partitions_by(traced),
-            "partitions": extents,
-            "offsets": offsets,
-            "unread": [{"partition": str(place), "reason": each.reason} for place, each in traced.unread.items()],
-        },
+        data=data,
         blocks=(*([EXTENTS] if extents else []), *([OFFSETS] if offsets else [])),
         prose=tuple(_prose(traced)),
         notes=(*(f"{place}: {each.reason}" for place, each in traced.unread.items()), *traced.notes),
     )
 
 
-def _record(traced: Trace) -> dict[str, Any]:
+def _record(traced: Trace) -> TracedRecordFields:
     record = traced.record
     place = record.topic_partition
-    fields: dict[str, Any] = {"topic": place.topic, "partition": place.partition, "offset": record.offset}
+    topic, partition = place.topic, place.partition
     if isinstance(record, NoRecord):
-        return fields | {"absent": record.absence.value, "reason": record.reason}
+        absent, reason = record.absence, record.reason
+        return {"topic": topic, "partition": partition, "offset": record.offset, "absent": absent, "reason": reason}
     producer = record.producer
-    return fields | {
+    return {
+        "topic": topic,
+        "partition": partition,
+        "offset": record.offset,
         "absent": None,
         "timestamp": record.timestamp,
         "time": rfc3339(record.timestamp) if record.timestamp >= 0 else None,
         "transactional": record.transactional,
-        "state": record.state if isinstance(record.state, Skipped) else record.state.value,
+        "state": record.state,
         "visible": record.visible,
         "producer_id": None if producer is None else producer.producer_id,
         "producer_epoch": None if producer is None else producer.producer_epoch,
     }
 
 
-def _logged(logged: LoggedTransaction | Skipped | None) -> dict[str, Any] | Skipped | None:
+def _logged(logged: LoggedTransaction | Skipped | None) -> LoggedTransactionFields | Skipped | None:
     if not isinstance(logged, LoggedTransaction):
         return logged
     return {
@@ -99,14 +111,14 @@ def _partitions_by(traced: Trace) -> str | None:
     return "transaction-log" if isinstance(traced.logged, LoggedTransaction) else "scan"
 
 
-def _extent_row(extent: Extent) -> dict[str, Any]:
+def _extent_row(extent: Extent) -> ExtentRow:
     place, marker = extent.topic_partition, extent.marker
     return {
         "topic": place.topic,
         "partition": place.partition,
         "first_offset": extent.first_offset,
         "last_offset": extent.last_offset,
-        "found": extent.found.value,
+        "found": extent.found,
         "marker_offset": None if marker is None else marker.offset,
         "marker_type": None if marker is None else "COMMIT" if marker.committed else "ABORT",
         "marker_epoch": None if marker is None else marker.producer_epoch,
@@ -115,7 +127,7 @@ def _extent_row(extent: Extent) -> dict[str, Any]:
     }
 
 
-def _offset_row(offset: CommittedOffset) -> dict[str, Any]:
+def _offset_row(offset: CommittedOffset) -> CommittedOffsetRow:
     return {
         "kind": "group" if offset.is_group else "source",
         "holder": offset.holder,
