@@ -27,7 +27,10 @@ def debezium_spec(kafka_version: str, workers: int = 1) -> SandboxSpec:
 
 
 class Event(NamedTuple):
-    """One change event: the row's state, what happened to it (`r`: read by a snapshot), and where."""
+    """One change event: the row's state, what happened to it (`r`: read by a snapshot), and where.
+
+    `lsn` is the position in the binary log where the database is MariaDB.
+    """
 
     row: Number
     operation: str
@@ -45,7 +48,8 @@ class Events(Reader):
         """Primary key and revision."""
         event = json.loads(value)
         row = event["after"]["id"], event["after"]["revision"]
-        self.events.append(Event(row, event["op"], event["source"]["lsn"]))
+        source = event["source"]
+        self.events.append(Event(row, event["op"], source["lsn"] if "lsn" in source else source["pos"]))
         return row
 
 
@@ -107,8 +111,12 @@ class Table:
         self._readers: dict[str, Events] = {}
         self.is_dropped = False
         create_topic(home.servers, self.topic)
-        create_table(source, self.table)
+        self.create_table()
         self.write(rows)
+
+    def create_table(self) -> None:
+        """Its table, empty."""
+        create_table(self.source, self.table)
 
     def execute(self, statement: str) -> list[tuple[int, ...]]:
         """One statement in a transaction of its own, with its rows."""
@@ -176,9 +184,9 @@ class Table:
 
         def streams() -> bool:
             self.write(1)
-            return bool(offset := self.offset()) and "snapshot" not in offset
+            return any(each.operation == "c" for each in self.events())
 
-        eventually(streams, lambda: f"streaming, not {self.offset()}", deadline_s=90, every_s=0.3)
+        eventually(streams, lambda: f"streaming, not {self.states()}", deadline_s=90, every_s=0.3)
 
     def events(self) -> list[Event]:
         """What readers have, cluster after cluster, up to now."""
@@ -230,6 +238,10 @@ class Table:
         for reader in self._readers.values():
             reader.close()
         self.place.home.delete(self.place.name)
+        self.drop_table()
+        self.is_dropped = True
+
+    def drop_table(self) -> None:
+        """Its table goes, and its slot."""
         drop_slot(self.source, self.table)
         self.execute(f"DROP TABLE {self.table}")
-        self.is_dropped = True
