@@ -14,7 +14,7 @@ INSTALL := $(BIN)/python -m pip install -q --no-compile
 PROCESSES ?= 4
 SIDE_BY_SIDE := -n $(PROCESSES) --dist loadgroup
 
-.PHONY: demo test lint tests pure kafka matrix crash fuzz attack campaign bench coverage docs shells kerberos emitted package ranges pictures lock advisories reference clean
+.PHONY: demo test lint tests pure kafka matrix crash fuzz attack campaign bench coverage docs shells kerberos mariadb emitted package ranges pictures lock advisories reference clean
 
 demo: $(STAMPS)/sandbox
 	$(BIN)/eosctl demo
@@ -67,6 +67,10 @@ shells: $(STAMPS)/dev
 kerberos: $(STAMPS)/dev $(STAMPS)/sandbox
 	$(BIN)/uv pip install -q --python $(BIN)/python --target build/kerberos gssapi
 	PYTHONPATH=build/kerberos $(BIN)/pytest -q tests/integration/kerberos.py
+
+# Needs Debian's mariadb-server, and fetches Debezium's connector. Not part of any other target.
+mariadb: $(STAMPS)/dev $(STAMPS)/sandbox
+	$(BIN)/pytest -q tests/integration/mariadb.py
 
 # What `watch --emit` writes, by those it is written for, and the alerts in a real Prometheus. Needs Debian's prometheus and
 # systemd. Not part of any other target.

@@ -12,7 +12,7 @@ from confluent_kafka import Producer
 
 from eosctl.clients.wire import Wire
 from eosctl.model.acl_plan import AclPlan
-from eosctl.model.acls import AclBinding
+from eosctl.model.acls import AclBinding, Operation
 from eosctl.model.client_roles import ConnectorConfig
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.sandbox.sandbox import Sandbox
@@ -166,6 +166,11 @@ def test_without_any_of_its_own_bindings_something_fails(site: Site, root: Wire,
 
 
 def own_bindings(shop: Shop) -> list[AclBinding]:
-    """Those on its output topics and of its consumer of signals, in one order; the rest every source connector has."""
+    """Those on its output topics and of its consumer of signals, in one order; the rest every source connector has.
+
+    Where Connect creates the topics, its producer misses Create now and then only: see docs/observations.md.
+    """
     mine = (f"{shop.name}.", *shop.topics, f"{shop.name}-signal", "kafka-signal")
-    return [each.binding for each in shop.plan().bindings if each.binding.pattern.name in mine]
+    found = [each.binding for each in shop.plan().bindings if each.binding.pattern.name in mine]
+    by_connect = {Operation.CREATE} if "creation" in shop.kinds else set[Operation]()
+    return [each for each in found if each.principal != "User:connector" or each.operation not in by_connect]
