@@ -87,6 +87,12 @@ def test_a_history_forgets_what_is_older_than_its_days_and_no_younger_interval(h
     assert found.span_ms <= KEPT_DAYS * DAY_MS
 
 
+def test_a_long_interval_is_forgotten_after_the_days_that_are_kept():
+    outage = committed(NOW - 6 * DAY_MS, *(NOW + n * HOUR for n in range(24 * (KEPT_DAYS + 2))))
+    assert (outage.longest_ms, outage.span_ms) == (HOUR, KEPT_DAYS * DAY_MS)
+    assert committed(NOW - 6 * DAY_MS, *(NOW + n * HOUR for n in range(24 * 20))).longest_ms == 6 * DAY_MS
+
+
 def test_random_commits_are_found_quiet_no_more_often_than_is_said():
     """By the formula once in 5,456 intervals; and without the factor 176 times as often, so that this can fail."""
     assert comb(ENOUGH + FACTOR, FACTOR) == 5456
