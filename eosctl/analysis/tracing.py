@@ -135,7 +135,8 @@ def logged_transaction(
     """Who held the producer ID, and the transaction of the producer that touched `place` and ended so.
 
     ending None: it is in progress. It is certain where it has an epoch of its own, or no other one ended within
-    CLOCKS_MS; by the time alone it is not. Skipped where the log does not have it (any more), or has several that may be it.
+    CLOCKS_MS; by the time alone it is not. Skipped where the log does not have it (any more), or has several that may
+    be it.
     """
     past: dict[str, _Past] = {}
     for record in records:
