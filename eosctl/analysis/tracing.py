@@ -115,13 +115,13 @@ def _apart_ms(piece: Piece, ending: Ending) -> int:
 
 @dataclass(slots=True)
 class _Past:
-    """What the log says of one ID up to a record: when its first record is from, and what could be meant.
+    """What the log says of one ID up to a record: since when it says all, and what could be meant.
 
-    Compaction keeps the last record of an ID in what is cleaned and all in what is not: whatever is later than the first
-    record that is left is there.
+    Compaction keeps the last record of an ID in what is cleaned, and all in what is not. So what is later than the
+    first record that is left is there, and so is all of a session whose beginning (Empty) is.
     """
 
-    first_ms: int
+    since_ms: int
     candidates: list[LoggedTransaction] = field(default_factory=list)
     last: TransactionLogValue | None = None
 
@@ -134,8 +134,9 @@ def logged_transaction(
 ) -> tuple[str | None, LoggedTransaction | Skipped]:
     """Who held the producer ID, and the transaction of the producer that touched `place` and ended so.
 
-    ending None: it is in progress. It is certain where it has an epoch of its own, or no other one ended within CLOCKS_MS;
-    by the time alone it is not. Skipped where the log does not have it (any more), or has several that may be it.
+    ending None: it is in progress. It is certain where it has an epoch of its own, or no other one ended within
+    CLOCKS_MS; by the time alone it is not. Skipped where the log does not have it (any more), or has several that may
+    be it.
     """
     past: dict[str, _Past] = {}
     for record in records:
@@ -144,14 +145,8 @@ def logged_transaction(
         value = record.value
         ids = {value.producer.producer_id, value.previous_producer_id, value.next_producer_id}
         if producer.producer_id in ids:
-            _follow(
-                past.setdefault(record.transactional_id, _Past(record.timestamp)),
-                record,
-                value,
-                producer,
-                place,
-                ending,
-            )
+            one = past.setdefault(record.transactional_id, _Past(record.timestamp))
+            _follow(one, record, value, producer, place, ending)
     holder = next(iter(past), None)
     found = [each for one in past.values() for each in one.candidates]
     if ending is None:
@@ -165,7 +160,7 @@ def logged_transaction(
     if has_own_epoch(producer, ending) and len(found) == 1:
         return holder, found[0]
     near = [each for each in found if each.spans(ending.timestamp, CLOCKS_MS)]
-    whole = any(one.first_ms < ending.timestamp - CLOCKS_MS for one in past.values() if one.candidates)
+    whole = any(one.since_ms < ending.timestamp - CLOCKS_MS for one in past.values() if one.candidates)
     if len(near) == 1 and whole:
         return holder, near[0]
     within = [each for each in near if each.spans(ending.timestamp)]
@@ -185,6 +180,8 @@ def _follow(
     ending: Ending | None,
 ) -> None:
     past.last = value
+    if value.state is TransactionState.EMPTY and value.producer == producer:
+        past.since_ms = 0
     committed = DECIDED.get(value.state)
     if value.state in COMPLETE and past.candidates and past.candidates[-1].completed_ms is None:
         past.candidates[-1] = replace(past.candidates[-1], completed_ms=record.timestamp)

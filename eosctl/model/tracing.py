@@ -135,7 +135,7 @@ class LoggedTransaction:
     certain: bool = True
 
     def spans(self, time_ms: int, slack_ms: int = 0) -> bool:
-        """Whether a marker of that time can be its own, where clocks are so far apart: written before it was complete."""
+        """Whether a marker of that time can be its own, where clocks are at most slack_ms apart."""
         after = self.completed_ms is not None and time_ms > self.completed_ms + slack_ms
         return self.decided_ms is not None and self.decided_ms - slack_ms <= time_ms and not after
 

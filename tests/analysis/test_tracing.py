@@ -60,9 +60,10 @@ def test_the_log_has_the_one_that_was_decided_before_and_complete_after_its_mark
         LoggedTransaction("id", (HERE, THERE), T - 51, T - 1, T + 2),
     )
     late = ending(T + 1_000)
-    assert logged_transaction(alone, HELD, HERE, late)[1] == LoggedTransaction(
-        "id", (HERE, THERE), T - 51, T - 1, T + 2
-    )
+    again = LoggedTransaction("id", (HERE, THERE), T - 51, T - 1, T + 2)
+    assert logged_transaction(alone, HELD, HERE, late)[1] == again
+    new = [record(TransactionState.EMPTY, T - 60), *logged((T - 1, T + 2))]
+    assert logged_transaction(new, HELD, HERE, ending())[1] == again
 
 
 @pytest.mark.parametrize(
