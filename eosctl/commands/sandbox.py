@@ -133,6 +133,7 @@ def up(
       eosctl sandbox up --postgres --plugin io.debezium:debezium-connector-postgres:3.3.1.Final
       eosctl sandbox up --brokers 3 --workers 2 --exactly-once preparing
       eosctl sandbox up --kafka-version 4.3.1 --connect-version 3.6.2
+      eosctl sandbox up --kafka-version 4.4.0 --connect-version 4.3.1
       eosctl sandbox up --kafka-version 3.9.2 --directory ./old --broker-config transaction.max.timeout.ms=60000
 
     Columns:
