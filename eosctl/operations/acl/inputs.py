@@ -46,12 +46,12 @@ def read_connect_clusters(session: Session, inputs: AclInputs) -> tuple[ConnectC
     """The Connect clusters with their connectors; UsageError where it is not clear whose a connector is."""
     clusters = _workers(session, inputs)
     known = _known_connectors(session, clusters, inputs)
-    given = _given_connectors(inputs, [each.group_id for each in clusters])
+    given = _given_connectors(inputs, clusters)
     found = tuple(
         replace(
             cluster,
             connectors=_merged(cluster, known.get(cluster.group_id, {}), given.get(cluster.group_id, ())),
-            all_known=cluster.group_id in known or bool(cluster.connectors),
+            all_known=cluster.group_id in known or (cluster.all_known and bool(cluster.connectors)),
         )
         for cluster in clusters
     )
@@ -63,13 +63,23 @@ def _workers(session: Session, inputs: AclInputs) -> tuple[ConnectCluster, ...]:
     clusters: dict[tuple[str, str], ConnectCluster] = {}
     for path in inputs.worker_configs:
         for cluster in decode_worker_file(read_text(path, "--worker-config"), str(path)):
-            target = cluster.workers[0].get("bootstrap.servers") if cluster.connectors else ""
+            target = cluster.workers[0].get("bootstrap.servers") if cluster.workers[0].dedicated else ""
             before = clusters.get((cluster.group_id, target))
-            workers = (*before.workers, *cluster.workers) if before else cluster.workers
-            clusters[cluster.group_id, target] = replace(before or cluster, workers=workers)
+            clusters[cluster.group_id, target] = cluster if before is None else _together(before, cluster)
     if clusters:
         return tuple(clusters.values())
     return (ConnectCluster((_worker_by_flags(session, inputs),), ()),)
+
+
+def _together(one: ConnectCluster, other: ConnectCluster) -> ConnectCluster:
+    return replace(
+        one,
+        workers=(*one.workers, *other.workers),
+        connectors=(*other.connectors, *one.connectors),
+        all_known=one.all_known and other.all_known,
+        certificates={**one.certificates, **other.certificates},
+        resource=one.resource or other.resource,
+    )
 
 
 def _worker_by_flags(session: Session, inputs: AclInputs) -> WorkerConfig:
@@ -82,22 +92,47 @@ def _worker_by_flags(session: Session, inputs: AclInputs) -> WorkerConfig:
     return WorkerConfig({**worker.properties, **clients}, unread=not_asked("no --worker-config was given"))
 
 
-def _given_connectors(inputs: AclInputs, groups: list[str]) -> dict[str, list[ConnectorConfig]]:
+def _given_connectors(inputs: AclInputs, clusters: Sequence[ConnectCluster]) -> dict[str, list[ConnectorConfig]]:
     given: dict[str, list[ConnectorConfig]] = {}
     for text in inputs.connector_configs:
-        group, path = _group_and_path(text, groups)
-        given.setdefault(group, []).extend(decode_connectors(read_text(path, "--connector-config"), str(path)))
+        group, path = _group_and_path(text, clusters)
+        for each in decode_connectors(read_text(path, "--connector-config"), str(path)):
+            given.setdefault(group or _group_of(each, clusters, text), []).append(each)
     return given
 
 
-def _group_and_path(text: str, groups: list[str]) -> tuple[str, Path]:
-    """`GROUP=FILE`, or a file alone where there is one group."""
+def _group_and_path(text: str, clusters: Sequence[ConnectCluster]) -> tuple[str | None, Path]:
+    """`GROUP=FILE`, or a file alone where there is one group; None where the file has to say it."""
+    groups = [each.group_id for each in clusters]
     group, equals, rest = text.partition("=")
     if equals and group in groups:
         return group, Path(rest)
+    if any(each.resource for each in clusters):
+        return None, Path(text)
     if len(groups) == 1:
         return groups[0], Path(text)
-    raise UsageError(
+    raise _unclear(text, groups)
+
+
+def _group_of(connector: ConnectorConfig, clusters: Sequence[ConnectCluster], text: str) -> str:
+    """The group of the KafkaConnect that the label of a KafkaConnector names, otherwise the only group."""
+    named, groups = connector.connect_cluster, [each.group_id for each in clusters]
+    resources = {each.resource: each.group_id for each in clusters if each.resource is not None}
+    if named is not None and named in resources:
+        return resources[named]
+    if named is not None and len(resources) == len(clusters):
+        raise UsageError(
+            f"--connector-config {text}: KafkaConnector {connector.name} is one of KafkaConnect {named}, and "
+            f"--worker-config has {', '.join(resources)}",
+            hint="give the KafkaConnect that its label strimzi.io/cluster names",
+        )
+    if len(groups) == 1:
+        return groups[0]
+    raise _unclear(text, groups)
+
+
+def _unclear(text: str, groups: Sequence[str]) -> UsageError:
+    return UsageError(
         f"--connector-config {text} does not say which of {len(groups)} Connect clusters it is for",
         hint=f"put the group.id before it: --connector-config {groups[0]}={text}",
     )
