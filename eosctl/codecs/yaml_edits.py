@@ -5,6 +5,7 @@ would see more changes than were made. Here the text is cut where the parser say
 """
 
 import json
+import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -17,6 +18,8 @@ Node = Any
 """A node of PyYAML, whose stubs do not distinguish its kinds."""
 
 _BY_HAND: Final = "make the change by hand"
+_SEPARATOR: Final = re.compile(r"^---(?:[ \t].*)?\r?\n", re.MULTILINE)
+_NOTHING: Final = re.compile(r"(?:[ \t]*(?:#.*|%.*)?\r?\n)*")
 _FOLDED: Final = frozenset("\x85\u2028\u2029\ufeff")
 """Characters that YAML folds or drops where they are not escaped."""
 
@@ -123,7 +126,7 @@ def _child(node: Node, key: str) -> Node | None:
 
 def _is_empty(node: Node) -> bool:
     """Whether nothing is written there, or an empty list or mapping."""
-    return node.tag == "tag:yaml.org,2002:null" or node.value == []
+    return bool(node.tag == "tag:yaml.org,2002:null" or node.value == [])
 
 
 def _require_mapping(text: str, node: Node, path: Sequence[str]) -> None:
@@ -226,3 +229,15 @@ def append_document(text: str, document: Any) -> str:  # noqa: ANN401  # any JSO
     """The text with one more document at its end."""
     lead = "" if not text or text.endswith("\n") else "\n"
     return f"{text}{lead}---\n{block(document)}"
+
+
+def resource_text(text: str, address: Address) -> str:
+    """The resource as a text of its own: its document with its comments, an item of a `List` without them."""
+    import yaml
+
+    if address.item is None:
+        parts = _SEPARATOR.split(text)
+        parts = parts[1:] if _NOTHING.fullmatch(parts[0]) and len(parts) > 1 else parts
+        if len(parts) == len(_documents(text)):
+            return parts[address.document]
+    return block(yaml.load(yaml.serialize(_locate(text, address)), yaml.SafeLoader))

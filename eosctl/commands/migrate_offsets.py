@@ -7,7 +7,11 @@ import typer
 
 from eosctl.commands.connect_options import ConfigTopic, WorkerOffsetsTopic
 from eosctl.commands.plan_options import (
+    ConnectorResources,
+    EmitResources,
+    EmitTo,
     ForceFencing,
+    ManagedBy,
     PlanFile,
     ResumeAfter,
     StopFirst,
@@ -94,6 +98,10 @@ def migrate_offsets(
     replication_factor: ReplicationFactor = None,
     offsets_topic: SourceTopic = None,
     worker_offsets_topic: WorkerOffsetsTopic = None,
+    connector_config: ConnectorResources = None,
+    managed_by: ManagedBy = None,
+    emit: EmitResources = None,
+    emit_to: EmitTo = None,
     force: ForceFencing = False,
     plan_file: PlanFile = None,
     config_topic: ConfigTopic = "connect-configs",
@@ -109,11 +117,17 @@ def migrate_offsets(
     REST; without them the plan says what is left to do by hand. Workers before 3.5 cannot stop a connector: delete it
     (its offsets stay), move them, and create it again. If anything was changed meanwhile, nothing is written.
 
+    Under Strimzi the operator reverts what is changed over REST. Give the connector's KafkaConnector with
+    --connector-config, and --emit strimzi: each change is written as a resource to apply, and the plan goes on when a
+    worker answers it.
+
     Examples:
       eosctl migrate-offsets -b broker:9092 --group-id connect-cluster --connector orders --to-topic orders-offsets \
 --connect-url http://worker:8083 --stop --set-config --resume
       eosctl migrate-offsets -b broker:9092 --group-id connect-cluster --connector orders --rename-to orders2 --dry-run
       eosctl migrate-offsets -b broker:9092 --group-id connect-cluster --rename-map names.json --plan-file names.plan
+      eosctl migrate-offsets -b broker:9092 --group-id connect-cluster --connector orders --to-topic orders-offsets \
+--connect-url http://worker:8083 --connector-config orders.yaml --emit strimzi --stop --set-config --resume
       eosctl migrate-offsets -b old:9092 --group-id a --connector orders --to-bootstrap-server new:9092 --to-group-id b
 
     Columns:
@@ -128,6 +142,7 @@ def migrate_offsets(
       OUTCOME    done, done-before (by an earlier run), by-hand, failed or not-begun
       DETAIL     what was seen
     """
+    from eosctl.operations.connector_operator import connector_operator
     from eosctl.operations.migration import migrate
 
     request = MigrationOptions(
@@ -149,6 +164,8 @@ def migrate_offsets(
         plan_file=plan_file,
         force=force,
     )
+    files = tuple(connector_config or ())
+    operator = connector_operator(files, is_strimzis=managed_by is not None, emits=emit is not None, directory=emit_to)
     with Session(options) as session, SourceAndTarget(session, config_topic, request.target) as clusters:
-        moved = migrate(session, clusters, request, previewing(options, view_plan))
+        moved = migrate(session, clusters, request, previewing(options, view_plan), operator)
         return answer(options, moved, view_plan_answer)

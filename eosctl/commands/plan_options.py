@@ -1,5 +1,6 @@
 """The options of the commands that make a plan, or carry one out: its file, its connector's state, and its target."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
@@ -20,6 +21,46 @@ RequireDigest: TypeAlias = Annotated[
         metavar="SHA256",
         help="Refuse any other plan than the one with this digest, which the preview shows: the one that was reviewed.",
     ),
+]
+
+
+class Operator(StrEnum):
+    """Who changes connectors as resources of Kubernetes say."""
+
+    STRIMZI = "strimzi"
+
+
+ConnectorResources: TypeAlias = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--connector-config",
+        metavar="FILE",
+        help="The connector's KafkaConnector, if Strimzi's operator runs it: changes over REST are refused. May be "
+        "repeated.",
+        show_default=False,
+    ),
+]
+ManagedBy: TypeAlias = Annotated[
+    Operator | None,
+    typer.Option(
+        "--managed-by",
+        metavar="strimzi",
+        help="Every connector has this operator, which reverts changes over REST: they are refused.",
+        show_default=False,
+    ),
+]
+EmitResources: TypeAlias = Annotated[
+    Operator | None,
+    typer.Option(
+        "--emit",
+        metavar="strimzi",
+        help="Write the changes as KafkaConnectors to apply (--connector-config); the plan waits for the operator.",
+        show_default=False,
+    ),
+]
+EmitTo: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--emit-to", metavar="DIR", help="Where they are written; otherwise beside the plans kept by eosctl."),
 ]
 ToBootstrapServer: TypeAlias = Annotated[
     str | None,

@@ -20,7 +20,12 @@ _KUBERNETES_NAME: Final = re.compile(r"(?=.{1,253}\Z)[a-z0-9]([-a-z0-9]*[a-z0-9]
 
 def no_kafka_user(principal: str) -> bool:
     """Whether no KafkaUser can be who this principal is: its name is one of Kubernetes' (RFC 1123)."""
-    return _KUBERNETES_NAME.fullmatch(user_name(principal)) is None
+    return not is_kubernetes_name(user_name(principal))
+
+
+def is_kubernetes_name(name: str) -> bool:
+    """Whether a resource can be called so (RFC 1123)."""
+    return _KUBERNETES_NAME.fullmatch(name) is not None
 
 
 def user_name(principal: str) -> str:

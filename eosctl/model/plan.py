@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from eosctl.model.acls import AclBinding
-from eosctl.model.connector_steps import ConnectorConfigIs, CreateConnector, DeleteConnector
+from eosctl.model.connector_steps import AwaitOperator, ConnectorConfigIs, CreateConnector, DeleteConnector
 from eosctl.model.sides import Place, Side
 
 
@@ -164,6 +164,7 @@ Step = (
     | SetConnectorConfig
     | DeleteConnector
     | ResumeConnector
+    | AwaitOperator
     | AbortTransaction
     | CreateAcls
     | DeleteAcls

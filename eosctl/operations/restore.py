@@ -13,6 +13,7 @@ from eosctl.model.plan import ConnectorStopped
 from eosctl.model.planned import Applied, Planned
 from eosctl.model.sides import Side
 from eosctl.model.skipped import Skipped, not_asked
+from eosctl.operations.connector_operator import NOBODY, ConnectorOperator
 from eosctl.operations.migration import connector_configs, fenced_ids, transaction_timeout_ms, with_live_owners
 from eosctl.operations.migration_clusters import known_or_former_configs, read_clusters
 from eosctl.operations.migration_request import OFFSETS_TOPIC_SETTING
@@ -59,7 +60,11 @@ class CreationOptions:
 
 
 def create_connector(
-    session: Session, clusters: SourceAndTarget, options: CreationOptions, show: Show[Planned]
+    session: Session,
+    clusters: SourceAndTarget,
+    options: CreationOptions,
+    show: Show[Planned],
+    operator: ConnectorOperator = NOBODY,
 ) -> Planned | Applied:
     """Creates the connector of the config where the file's offsets are: the plan, or what became of its steps."""
     path = options.config.absolute()
@@ -78,18 +83,22 @@ def create_connector(
         source_dsn=options.source_dsn,
         config=settings,
     )
-    return restore_offsets(session, clusters, request, show)
+    return restore_offsets(session, clusters, request, show, operator)
 
 
 def restore_offsets(
-    session: Session, clusters: SourceAndTarget, options: RestoreOptions, show: Show[Planned]
+    session: Session,
+    clusters: SourceAndTarget,
+    options: RestoreOptions,
+    show: Show[Planned],
+    operator: ConnectorOperator = NOBODY,
 ) -> Planned | Applied:
     """Restores the offsets: the plan where it is only to be shown or kept, otherwise what became of its steps."""
 
     def make_plan(just_stopped: tuple[ConnectorStopped, ...]) -> Planned:
         return _read_and_plan(session, clusters, options, just_stopped)
 
-    return plan_and_apply(session, clusters, make_plan, show, plan_file=options.plan_file)
+    return plan_and_apply(session, clusters, make_plan, show, plan_file=options.plan_file, operator=operator)
 
 
 def _read_and_plan(

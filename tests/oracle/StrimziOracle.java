@@ -55,7 +55,7 @@ public class StrimziOracle {
                     continue;
                 }
                 Object member = method.invoke(value);
-                if (method.getName().equals("getAdditionalProperties")) {
+                if (method.getName().equals("getAdditionalProperties") && member != null) {
                     for (Object key : ((Map<?, ?>) member).keySet()) {
                         found.add(path + "." + key);
                     }

@@ -7,7 +7,16 @@ import typer
 
 from eosctl.commands.connect_options import ConfigTopic, WorkerOffsetsTopic
 from eosctl.commands.offsets.options import OffsetsTopic, SourceDsn
-from eosctl.commands.plan_options import ForceFencing, PlanFile, ResumeAfter, StopFirst
+from eosctl.commands.plan_options import (
+    ConnectorResources,
+    EmitResources,
+    EmitTo,
+    ForceFencing,
+    ManagedBy,
+    PlanFile,
+    ResumeAfter,
+    StopFirst,
+)
 from eosctl.operations.session import Session
 from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
 from eosctl.render.views.plan import view_plan, view_plan_answer
@@ -35,6 +44,10 @@ def restore(
     offsets_topic: OffsetsTopic = None,
     worker_offsets_topic: WorkerOffsetsTopic = None,
     source_dsn: SourceDsn = None,
+    connector_config: ConnectorResources = None,
+    managed_by: ManagedBy = None,
+    emit: EmitResources = None,
+    emit_to: EmitTo = None,
     force: ForceFencing = False,
     plan_file: PlanFile = None,
     config_topic: ConfigTopic = "connect-configs",
@@ -53,7 +66,11 @@ def restore(
       eosctl offsets restore orders.json --connector orders -b broker:9092 --group-id connect-cluster --stop --resume \
 --connect-url http://worker:8083
     """
+    from eosctl.operations.connector_operator import connector_operator
     from eosctl.operations.restore import RestoreOptions, restore_offsets
+
+    files = tuple(connector_config or ())
+    operator = connector_operator(files, is_strimzis=managed_by is not None, emits=emit is not None, directory=emit_to)
 
     request = RestoreOptions(
         file,
@@ -68,5 +85,5 @@ def restore(
         source_dsn=source_dsn,
     )
     with Session(options) as session, SourceAndTarget(session, config_topic, TargetOptions()) as clusters:
-        restored = restore_offsets(session, clusters, request, previewing(options, view_plan))
+        restored = restore_offsets(session, clusters, request, previewing(options, view_plan), operator)
         return answer(options, restored, view_plan_answer)

@@ -1,0 +1,179 @@
+"""Connectors that an operator runs: a script plays Strimzi's, a person applies what eosctl asks for."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from eosctl.sandbox.sandbox import Sandbox
+from tests.integration.moves import SETTING, Eosctl, Home, Lines, Place
+from tests.integration.strimzi_operator import Operator
+from tests.waiting import eventually
+
+pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
+
+APPLY = re.compile(r"apply (\S+) now")
+RESOURCE = """\
+# lines of the shop
+apiVersion: kafka.strimzi.io/v1
+kind: KafkaConnector
+metadata:
+  name: {name}
+  labels: {{strimzi.io/cluster: shop}}
+spec:
+  class: {class_name}
+  tasksMax: 1
+  config:
+    file: {file}
+    topic: {topic}  # where they go
+status: {{observedGeneration: 3}}
+"""
+
+
+@pytest.fixture(autouse=True)
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+@pytest.fixture
+def home(moves_home: Sandbox) -> Home:
+    return Home(moves_home)
+
+
+@pytest.fixture
+def lines(home: Home, tmp_path: Path, fresh_name: Callable[[str], str]) -> Lines:
+    return Lines(home, fresh_name("shop"), tmp_path)
+
+
+@pytest.fixture
+def resource(lines: Lines, home: Home, tmp_path: Path) -> Path:
+    config = lines.config(home)
+    file = tmp_path / "connector.yaml"
+    file.write_text(
+        RESOURCE.format(
+            name=lines.topic, class_name=config["connector.class"], file=config["file"], topic=config["topic"]
+        )
+    )
+    return file
+
+
+@pytest.fixture
+def operator(home: Home, lines: Lines, resource: Path) -> Iterator[Operator]:
+    playing = Operator(home.url, lines.topic)
+    playing.apply(resource)
+    with playing.running():
+        yield playing
+    home.delete_now(lines.place.name)
+
+
+def arguments(home: Home, lines: Lines, *more: object) -> list[str]:
+    return [
+        *("migrate-offsets", "-b", home.servers, "--group-id", home.group_id, "--connector", lines.topic),
+        *("--connect-url", home.url, *map(str, more)),
+    ]
+
+
+def run_with_somebody_who_applies(operator: Operator, arguments: list[str]) -> tuple[int, list[str], str]:
+    """Runs eosctl; each file that it asks for is applied. Its exit code, those files, and all it said."""
+    applied, said = [], []
+    process = subprocess.Popen(
+        [sys.executable, "-m", "eosctl", *arguments],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "COLUMNS": "400"},
+    )
+    for line in process.stderr:
+        said.append(line)
+        asked = APPLY.search(line)
+        if asked is not None:
+            applied.append(asked[1])
+            operator.apply(asked[1])
+    return process.wait(120), [Path(each).name for each in applied], "".join(said)
+
+
+def test_a_connector_gets_a_topic_of_its_own_while_the_operator_runs(
+    home: Home, lines: Lines, resource: Path, operator: Operator, tmp_path: Path, eosctl: Eosctl
+) -> None:
+    name, own = lines.topic, f"{lines.topic}-offsets"
+    options = arguments(
+        home, lines, "--to-topic", own, "--partitions", 1, "--replication-factor", 1, "--stop", "--set-config", "--resume",
+        "--connector-config", resource, "--emit", "strimzi", "--emit-to", tmp_path / "out", "--timeout", 60, "--yes",
+    )  # fmt: skip
+    exit_code, applied, said = run_with_somebody_who_applies(operator, options)
+    assert exit_code == 0, said
+    assert applied == [f"{name}.stopped.yaml", f"{name}.configured.yaml", f"{name}.running.yaml"]
+    lines.place = Place(home, name, own)
+    lines.check_exactly_once()
+    text = (tmp_path / "out" / f"{name}.running.yaml").read_text()
+    assert text.startswith("# lines of the shop\n")
+    assert "topic: " + name + "  # where they go" in text
+    written = yaml.safe_load(text)
+    assert (written["spec"]["state"], written["spec"]["config"][SETTING]) == ("running", own)
+    assert "status" not in written
+    shown = eosctl("offsets", "show", "-b", home.servers, "--connect-url", home.url, "--connector", name, "-o", "json")
+    assert own in json.loads(shown.stdout)["data"]["connectors"][0]["offsets_topics"] or own in shown.stdout
+
+
+def test_a_connector_is_renamed_by_a_resource_that_is_applied_when_its_offsets_are_in_place(
+    home: Home, lines: Lines, resource: Path, operator: Operator, tmp_path: Path
+) -> None:
+    old, new = lines.topic, f"{lines.topic}-b"
+    options = arguments(
+        home, lines, "--rename-to", new, "--stop", "--set-config", "--resume",
+        "--connector-config", resource, "--emit", "strimzi", "--emit-to", tmp_path / "out", "--timeout", 60, "--yes",
+    )  # fmt: skip
+    exit_code, applied, said = run_with_somebody_who_applies(operator, options)
+    assert exit_code == 0, said
+    assert applied == [f"{old}.stopped.yaml", f"{new}.running.yaml"]
+    operator.delete(old)
+    eventually(lambda: f"DELETE {old}" in operator.done, "the operator to delete the old connector")
+    lines.place = Place(home, new)
+    lines.check_exactly_once()
+
+
+def test_what_is_changed_over_rest_is_reverted_and_so_refused(
+    home: Home, lines: Lines, resource: Path, operator: Operator, eosctl: Eosctl
+) -> None:
+    name = lines.topic
+    assert home.ask("PUT", f"/connectors/{name}/stop") < 400
+    eventually(lambda: f"PUT {name}/resume" in operator.done, "the operator to resume it")
+    flags = ("--to-topic", f"{name}-own", "--stop", "--set-config", "--resume", "--yes")
+    for managed in (("--connector-config", resource), ("--managed-by", "strimzi")):
+        ran = eosctl(*arguments(home, lines, *flags, *managed))
+        assert ran.exit_code == 8
+        assert "stopped over REST, its operator resumes it at the next reconciliation" in ran.stderr
+        assert f"{SETTING} changed over REST is changed back" in ran.stderr
+        assert "give --emit strimzi and --connector-config FILE" in ran.stderr
+    lines.check_exactly_once()
+
+
+def test_a_resource_that_nobody_applies_ends_the_wait_and_the_plan_goes_on_later(
+    home: Home, lines: Lines, resource: Path, operator: Operator, tmp_path: Path, eosctl: Eosctl
+) -> None:
+    name = lines.topic
+    flags = ("--to-topic", f"{name}-own", "--partitions", 1, "--replication-factor", 1, "--set-config", "--resume")
+    out = tmp_path / "out"
+    emit = ("--emit", "strimzi", "--emit-to", out)
+    ran = eosctl(
+        *arguments(home, lines, *flags, "--stop", "--connector-config", resource, *emit, "--timeout", 2, "--yes")
+    )
+    assert ran.exit_code == 4, ran.stderr
+    assert "was it applied, and does the operator run?" in ran.stderr
+    operator.apply(out / f"{name}.stopped.yaml")
+    eventually(lambda: f"PUT {name}/stop" in operator.done, "the operator to stop it")
+    plan = tmp_path / "shop.plan"
+    stopped = out / f"{name}.stopped.yaml"
+    options = arguments(home, lines, *flags, "--connector-config", stopped, *emit, "--plan-file", plan)
+    eventually(lambda: eosctl(*options).exit_code == 0, "the plan of the stopped connector")
+    exit_code, applied, said = run_with_somebody_who_applies(operator, ["apply", str(plan), "--yes", "--timeout", "60"])
+    assert exit_code == 0, said
+    assert applied == [f"{name}.configured.yaml", f"{name}.running.yaml"]
+    lines.place = Place(home, name, f"{name}-own")
+    lines.check_exactly_once()
