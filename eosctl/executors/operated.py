@@ -29,7 +29,7 @@ def await_operator(
     def wait(rest: RestClient) -> str:
         if step.offsets_topic is not None:
             await_answer(rest, step, checks, access.timeout_s)
-        say(f"apply {step.file} now (kubectl apply -f {step.file}): waiting until connector {step.connector} follows")
+        say(f"apply {step.file} now, if it is not: waiting for the operator of connector {step.connector}")
         began = time.monotonic()
         _await_settings(rest, step, began + access.timeout_s)
         wanted = is_stopped if step.state == "STOPPED" else partial(is_running, is_restarted=checks.is_restarted)

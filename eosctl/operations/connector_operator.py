@@ -5,13 +5,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from eosctl.codecs.kafka_connectors import changed_connector, connector_states
+from eosctl.codecs.kafka_connectors import (
+    altering_connector,
+    changed_connector,
+    listing_connector,
+    resource_states,
+)
+from eosctl.codecs.offsets_topic import offsets_in
 from eosctl.codecs.strimzi_resources import is_resource
 from eosctl.errors import UsageError
 from eosctl.executors.resource_files import write_resource_file
 from eosctl.model.connector_steps import AwaitOperator
 from eosctl.model.operated import RUNNING, STOPPED, OperatedConnectors
-from eosctl.model.plan import Plan
+from eosctl.model.plan import Plan, WriteOffsets
 from eosctl.model.planned import Planned
 from eosctl.operations.plan_files import own_plans
 from eosctl.planning.operated import for_operator
@@ -36,15 +42,31 @@ class ConnectorOperator:
 
     def write(self, plan: Plan, narrate: Callable[[str], None]) -> None:
         """Writes the resources that the plan waits for; those of a plan that was made again are the same."""
-        homes = {name: text for text in self.texts for name in connector_states(text, "--connector-config")}
+        stopped: dict[str, str] = {}
+        homes = {name: text for text in self.texts for name in resource_states(text, "--connector-config")}
         for each in plan.steps:
             step = each.step
             if isinstance(step, AwaitOperator) and (old := self.old_names.get(step.connector, step.connector)) in homes:
                 new = None if old == step.connector else step.connector
                 state = RUNNING if step.state == "RUNNING" else STOPPED
                 text = changed_connector(homes[old], old, state=state, settings=step.settings, new_name=new)
-                write_resource_file(Path(step.file), text)
-                narrate(f"wrote {step.file}")
+                self._write(step.file, text, narrate)
+                if step.stops:
+                    listed = self.operated.file(step.connector, "list")
+                    self._write(listed, listing_connector(text), narrate)
+                    stopped[step.connector] = text
+                elif step.state == "STOPPED":
+                    stopped[step.connector] = text
+        for each in plan.steps:
+            step = each.step
+            if isinstance(step, WriteOffsets) and step.connector in stopped:
+                altered = altering_connector(stopped[step.connector], offsets_in(step.records))
+                self._write(self.operated.file(step.connector, "alter"), altered, narrate)
+
+    @staticmethod
+    def _write(path: str, text: str, narrate: Callable[[str], None]) -> None:
+        write_resource_file(Path(path), text)
+        narrate(f"wrote {path}")
 
 
 NOBODY: Final = ConnectorOperator()
@@ -70,7 +92,7 @@ def connector_operator(
             raise UsageError(
                 f"--connector-config {file} holds no resource of Strimzi's", hint="give the connector's KafkaConnector"
             )
-        found = connector_states(text, str(file))
+        found = resource_states(text, str(file))
         if not found:
             raise UsageError(f"--connector-config {file} holds no KafkaConnector")
         texts.append(text)

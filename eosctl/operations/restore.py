@@ -1,14 +1,17 @@
 """A connector's offsets from a file, for one that exists or is created with them: read, plan, show, ask, apply."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from eosctl.analysis.config_topic import connector_states
 from eosctl.analysis.offsets import OffsetsFold
 from eosctl.codecs.connector_files import config_digest, decode_connector
+from eosctl.codecs.kafka_connectors import resource_states
 from eosctl.codecs.kip875 import decode_kip875
+from eosctl.codecs.strimzi_resources import is_resource
 from eosctl.model.migration import ConnectClusters, MigrationFacts, MigrationRequest
+from eosctl.model.operated import OperatedConnectors
 from eosctl.model.plan import ConnectorStopped
 from eosctl.model.planned import Applied, Planned
 from eosctl.model.sides import Side
@@ -68,7 +71,10 @@ def create_connector(
 ) -> Planned | Applied:
     """Creates the connector of the config where the file's offsets are: the plan, or what became of its steps."""
     path = options.config.absolute()
-    settings = decode_connector(read_text(path, "the connector's config"), str(path))
+    text = read_text(path, "the connector's config")
+    settings = decode_connector(text, str(path))
+    if is_resource(text):
+        operator = replace(operator, operated=OperatedConnectors(states=resource_states(text, str(path))))
     new = NewConnector(settings["name"], str(path), config_digest(settings), options.overwrite)
     request = RestoreOptions(
         options.file,

@@ -1,4 +1,4 @@
-"""A script that plays Strimzi's operator for KafkaConnectors, as AbstractConnectOperator does it, and kubectl for it."""
+"""A script that plays Strimzi's operator for KafkaConnectors, as AbstractConnectOperator does it, and kubectl."""
 
 import threading
 import time

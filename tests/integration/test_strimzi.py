@@ -12,13 +12,14 @@ import pytest
 import yaml
 
 from eosctl.sandbox.sandbox import Sandbox
+from tests.integration.migrate_ground import Ground
 from tests.integration.moves import SETTING, Eosctl, Home, Lines, Place
 from tests.integration.strimzi_operator import Operator
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
 
-APPLY = re.compile(r"apply (\S+) now")
+APPLY = re.compile(r"apply (\S+) now, if it is not")
 RESOURCE = """\
 # lines of the shop
 apiVersion: kafka.strimzi.io/v1
@@ -39,6 +40,11 @@ status: {{observedGeneration: 3}}
 @pytest.fixture(autouse=True)
 def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+@pytest.fixture
+def ground(sandbox: Sandbox, fresh_name: Callable[[str], str], eosctl: Eosctl) -> Ground:
+    return Ground(sandbox, fresh_name("forms"), eosctl)
 
 
 @pytest.fixture
@@ -79,23 +85,82 @@ def arguments(home: Home, lines: Lines, *more: object) -> list[str]:
     ]
 
 
+WORKER = {
+    "worker.properties": """\
+group.id={name}
+config.storage.topic={configs}
+offset.storage.topic={offsets}
+status.storage.topic={name}-status
+bootstrap.servers={servers}
+""",
+    "connect.yaml": """\
+apiVersion: kafka.strimzi.io/v1beta2
+kind: KafkaConnect
+metadata: {{name: c}}
+spec:
+  bootstrapServers: {servers}
+  config:
+    {{group.id: {name}, config.storage.topic: {configs}, offset.storage.topic: {offsets}, status.storage.topic: x}}
+""",
+    "connect-v1.yaml": """\
+apiVersion: kafka.strimzi.io/v1
+kind: KafkaConnect
+metadata: {{name: c}}
+spec:
+  bootstrapServers: {servers}
+  groupId: {name}
+  configStorageTopic: {configs}
+  offsetStorageTopic: {offsets}
+  statusStorageTopic: {name}-status
+""",
+    "mirror.yaml": """\
+apiVersion: kafka.strimzi.io/v1
+kind: KafkaMirrorMaker2
+metadata: {{name: m}}
+spec:
+  target:
+    alias: here
+    bootstrapServers: {servers}
+    groupId: {name}
+    configStorageTopic: {configs}
+    offsetStorageTopic: {offsets}
+    statusStorageTopic: {name}-status
+  mirrors: []
+""",
+}
+
+
+def test_each_form_of_the_workers_file_gives_the_same_plan(ground: Ground, eosctl: Eosctl, tmp_path: Path) -> None:
+    plans = {}
+    for form, text in WORKER.items():
+        names = {"name": ground.name, "configs": ground.configs, "offsets": ground.offsets, "servers": ground.servers}
+        (tmp_path / form).write_text(text.format(**names))
+        ran = eosctl(
+            "migrate-offsets", "-b", ground.servers, "--connector", "stopped", "--to-topic", ground.target,
+            "--partitions", "3", "--replication-factor", "1", "--worker-config", tmp_path / form, "--dry-run",
+            "-o", "json",
+        )  # fmt: skip
+        assert ran.exit_code == 0, ran.stderr
+        plans[form] = json.loads(ran.stdout)["data"]["steps"]
+    assert plans["worker.properties"]
+    assert all(plan == plans["worker.properties"] for plan in plans.values())
+
+
 def run_with_somebody_who_applies(operator: Operator, arguments: list[str]) -> tuple[int, list[str], str]:
     """Runs eosctl; each file that it asks for is applied. Its exit code, those files, and all it said."""
     applied, said = [], []
-    process = subprocess.Popen(
-        [sys.executable, "-m", "eosctl", *arguments],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "COLUMNS": "400"},
-    )
-    for line in process.stderr:
-        said.append(line)
-        asked = APPLY.search(line)
-        if asked is not None:
-            applied.append(asked[1])
-            operator.apply(asked[1])
-    return process.wait(120), [Path(each).name for each in applied], "".join(said)
+    command = [sys.executable, "-m", "eosctl", *arguments]
+    environment = {**os.environ, "COLUMNS": "400"}
+    with subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        for line in process.stderr:
+            said.append(line)
+            asked = APPLY.search(line)
+            if asked is not None:
+                applied.append(asked[1])
+                operator.apply(asked[1])
+    return process.returncode, list(dict.fromkeys(Path(each).name for each in applied)), "".join(said)
 
 
 def test_a_connector_gets_a_topic_of_its_own_while_the_operator_runs(
@@ -103,8 +168,9 @@ def test_a_connector_gets_a_topic_of_its_own_while_the_operator_runs(
 ) -> None:
     name, own = lines.topic, f"{lines.topic}-offsets"
     options = arguments(
-        home, lines, "--to-topic", own, "--partitions", 1, "--replication-factor", 1, "--stop", "--set-config", "--resume",
-        "--connector-config", resource, "--emit", "strimzi", "--emit-to", tmp_path / "out", "--timeout", 60, "--yes",
+        home, lines, "--to-topic", own, "--partitions", 1, "--replication-factor", 1, "--stop", "--set-config",
+        "--resume", "--connector-config", resource, "--emit", "strimzi", "--emit-to", tmp_path / "out", "--timeout", 60,
+        "--yes",
     )  # fmt: skip
     exit_code, applied, said = run_with_somebody_who_applies(operator, options)
     assert exit_code == 0, said

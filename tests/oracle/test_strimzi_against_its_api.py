@@ -120,14 +120,10 @@ def mirror_makers(draw: st.DrawFn) -> dict[str, object]:
 RESOURCES = st.sampled_from(
     [topic("t"), topic("t-", PatternType.PREFIXED), group("g"), CLUSTER, transactional_id("g-0")]
 )
+OPERATIONS = st.sampled_from([Operation.READ, Operation.WRITE, Operation.DESCRIBE_CONFIGS, Operation.ALL])
 BINDINGS = st.lists(
-    st.builds(
-        AclBinding,
-        st.sampled_from(["User:worker", "User:CN=orders", "User:bills"]),
-        st.sampled_from(
-            [Operation.READ, Operation.WRITE, Operation.DESCRIBE, Operation.DESCRIBE_CONFIGS, Operation.ALL]
-        ),
-        RESOURCES,
+    st.tuples(st.sampled_from(["User:worker", "User:CN=orders", "User:bills"]), OPERATIONS, RESOURCES).map(
+        lambda parts: AclBinding(*parts)
     ),
     min_size=1,
     max_size=6,

@@ -8,7 +8,7 @@ import typer
 from eosctl.commands.connect_options import ConfigTopic, WorkerOffsetsTopic
 from eosctl.commands.offsets.options import SourceDsn
 from eosctl.commands.offsets.restore import CreateKeys
-from eosctl.commands.plan_options import PlanFile, ResumeAfter
+from eosctl.commands.plan_options import ManagedBy, PlanFile, ResumeAfter
 from eosctl.operations.session import Session
 from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
 from eosctl.render.views.plan import view_plan, view_plan_answer
@@ -38,6 +38,7 @@ def create_connector(
     create_keys: CreateKeys = False,
     worker_offsets_topic: WorkerOffsetsTopic = None,
     source_dsn: SourceDsn = None,
+    managed_by: ManagedBy = None,
     force: Overwrite = False,
     plan_file: PlanFile = None,
     config_topic: ConfigTopic = "connect-configs",
@@ -56,7 +57,12 @@ def create_connector(
       eosctl offsets create-connector begin.json --config shop.json -b broker:9092 --group-id connect-cluster \
 --connect-url http://worker:8083 --resume
     """
+    from eosctl.operations import connector_operator
     from eosctl.operations import restore as restoring
+
+    operator = connector_operator.connector_operator(
+        (), is_strimzis=managed_by is not None, emits=False, directory=None
+    )
 
     request = restoring.CreationOptions(
         file, config, resume, worker_offsets_topic or "connect-offsets", plan_file, create_keys, force, source_dsn
@@ -64,6 +70,6 @@ def create_connector(
     with Session(options) as session, SourceAndTarget(session, config_topic, TargetOptions()) as clusters:
         return answer(
             options,
-            restoring.create_connector(session, clusters, request, previewing(options, view_plan)),
+            restoring.create_connector(session, clusters, request, previewing(options, view_plan), operator),
             view_plan_answer,
         )
