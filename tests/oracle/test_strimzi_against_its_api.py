@@ -1,6 +1,7 @@
 """What is read and written as Strimzi's resources, held against Strimzi's own classes."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import yaml
@@ -8,15 +9,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strimzi_oracle import StrimziOracle
 
+from eosctl.codecs.kafka_connectors import altering_connector, changed_connector, listing_connector
 from eosctl.codecs.kafka_users import merge_kafka_users
 from eosctl.codecs.strimzi_resources import decode_resources
 from eosctl.codecs.worker_files import decode_worker_file
 from eosctl.codecs.yaml_edits import block
 from eosctl.model.acls import CLUSTER, AclBinding, Operation, PatternType, group, topic, transactional_id
+from eosctl.model.exported_offsets import ConnectorOffset
 from eosctl.render.acl_documents import AclFormat, emit_acls
 from eosctl.render.acl_lines import EmitOptions
 from tests.strimzi_shapes import SHAPES
 
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "strimzi"
 OLDER, OLD, NEW = "0.45.0", "0.48.0", "0.51.0"
 SERVED = {"kafka.strimzi.io/v1beta2": (OLDER, OLD, NEW), "kafka.strimzi.io/v1": (NEW,)}
 """Versions of Strimzi with the fields of each API version. 0.51 has both; 1.0 and newer need Java 21."""
@@ -142,7 +146,7 @@ def test_the_resources_that_the_tests_read_are_strimzis(oracles, name: str):
     assert sum(check(oracles, text) for text in without_lists) in {1, 2}
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(resource=st.one_of(kafka_connects(), mirror_makers()))
 def test_every_resource_of_strimzis_is_read(oracles, resource):
     text = block(resource)
@@ -153,7 +157,7 @@ def test_every_resource_of_strimzis_is_read(oracles, resource):
     assert cluster.workers[0].get("bootstrap.servers") in {"a:1", "a:1,b:2"}
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(before=BINDINGS, after=BINDINGS)
 def test_every_kafka_user_that_is_written_is_strimzis(oracles, before, after):
     text = emit_acls(before, AclFormat.STRIMZI, EmitOptions())
@@ -163,6 +167,25 @@ def test_every_kafka_user_that_is_written_is_strimzis(oracles, before, after):
     merged = merge_kafka_users(text, "f", wanted, "c")
     assert check(oracles, merged) == len({each.principal for each in (*before, *after)})
     assert merge_kafka_users(merged, "f", wanted, "c") == merged
+
+
+@settings(max_examples=10)
+@given(config=CONFIGS, more=CONFIGS, name=NAMES)
+def test_every_changed_kafka_connector_is_strimzis(oracles, config, more, name):
+    spec = {"class": "x.Source", "tasksMax": 2, **({"config": config} if config else {})}
+    text = block(_resource("KafkaConnector", name, spec))
+    stopped = changed_connector(text, name, state="stopped", settings=more)
+    settings: dict[str, str | None] = dict.fromkeys(config)
+    altered = altering_connector(stopped, [ConnectorOffset({"f": 1}, {"p": 2}), ConnectorOffset({}, None)])
+    emptied = changed_connector(text, name, state="running", settings=settings, new_name=f"{name}-b")
+    assert [check(oracles, each) for each in (stopped, emptied, altered, listing_connector(stopped))] == [1, 1, 2, 1]
+    assert yaml.safe_load(stopped)["spec"].get("config", {}) == config | more
+    assert not yaml.safe_load(emptied)["spec"].get("config")
+
+
+@pytest.mark.parametrize("file", ["connect.yaml", "orders.yaml", "audit.yaml"])
+def test_the_examples_are_strimzis_and_kubernetes(oracles, file: str):
+    assert check(oracles, (EXAMPLES / file).read_text()) in {1, 2}
 
 
 def test_a_field_that_strimzi_does_not_know_is_found(oracles):
