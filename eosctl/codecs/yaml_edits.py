@@ -1,7 +1,7 @@
 """Changes to the text of YAML resources that leave all its other bytes as they are: comments, order, quotes, line ends.
 
-Libraries that load and dump keep comments and write lists, quotes and long lines anew; whoever keeps resources in Git
-would see more changes than were made. Here the text is cut where the parser says that a value stands.
+Libraries that load and dump keep comments and write lists, quotes and long lines in their own way; whoever keeps
+resources in Git would see more changes than were made. Here the text is cut where the parser says that a value stands.
 """
 
 import json
@@ -34,29 +34,21 @@ class Address:
 
 def addresses(text: str) -> Iterator[Address]:
     """Where the resources of a text are that `strict_yaml` has read, in order."""
-    for number, document in enumerate(_documents(text)):
-        items = None if document is None else _child(document, "items")
-        if items is not None and items.id == "sequence":
-            yield from (Address(number, at) for at in range(len(items.value)))
-        elif document is not None and document.id == "mapping":
-            yield Address(number)
+    yield from (address for address, _ in _resources(text))
 
 
 def address_of(text: str, kind: str, name: str) -> Address:
     """Where the resource of this kind and name is, which is there."""
     return next(
-        each
-        for each in addresses(text)
-        if scalar_at(text, each, ("kind",)) == kind and scalar_at(text, each, ("metadata", "name")) == name
+        address
+        for address, node in _resources(text)
+        if _scalar_in(node, ("kind",)) == kind and _scalar_in(node, ("metadata", "name")) == name
     )
 
 
 def scalar_at(text: str, address: Address, path: Sequence[str]) -> str:
     """The text of the scalar at `path`; empty where there is none."""
-    node: Node | None = _locate(text, address)
-    for key in path:
-        node = None if node is None else _child(node, key)
-    return str(node.value) if node is not None and node.id == "scalar" else ""
+    return _scalar_in(_locate(text, address), path)
 
 
 def set_value(text: str, address: Address, path: Sequence[str], value: Any) -> str:  # noqa: ANN401  # any JSON
@@ -107,6 +99,21 @@ def _documents(text: str) -> list[Node | None]:
     import yaml
 
     return list(yaml.compose_all(text, yaml.SafeLoader))
+
+
+def _resources(text: str) -> Iterator[tuple[Address, Node]]:
+    for number, document in enumerate(_documents(text)):
+        items = None if document is None else _child(document, "items")
+        if items is not None and items.id == "sequence":
+            yield from ((Address(number, at), each) for at, each in enumerate(items.value))
+        elif document is not None and document.id == "mapping":
+            yield Address(number), document
+
+
+def _scalar_in(node: Node | None, path: Sequence[str]) -> str:
+    for key in path:
+        node = None if node is None else _child(node, key)
+    return str(node.value) if node is not None and node.id == "scalar" else ""
 
 
 def _locate(text: str, address: Address) -> Node:

@@ -182,8 +182,6 @@ def acl_plan(
     from eosctl.operations.acl.plan import AclOptions, plan_cluster_acls
 
     internal = internal_topics(config_topic, worker_offsets_topic or "connect-offsets", status_topic)
-    if merge_with is not None and emit is not AclFormat.STRIMZI:
-        raise UsageError("--merge-with is for --emit strimzi", hint="add --emit strimzi")
     request = AclOptions(
         AclInputs(worker_config or (), connector_config or (), connector or (), topic or (), internal, cluster),
         phase=phase,
@@ -198,12 +196,18 @@ def acl_plan(
         explain=explain,
         emit=emit is not None,
         plan_file=plan_file,
-        merge_with=merge_with,
+        merge_with=_only_for_strimzi(merge_with, emit),
         strimzi_cluster=strimzi_cluster,
     )
     with Session(options) as session:
         report = plan_cluster_acls(session, request)
     return answer(options, report, _view(options, emit, strimzi_cluster, msk_cluster))
+
+
+def _only_for_strimzi(merge_with: Path | None, form: AclFormat | None) -> Path | None:
+    if merge_with is not None and form is not AclFormat.STRIMZI:
+        raise UsageError("--merge-with is for --emit strimzi", hint="add --emit strimzi")
+    return merge_with
 
 
 def _view(

@@ -19,6 +19,7 @@ from eosctl.commands.plan_options import (
     ToCommandConfig,
     ToConfigTopic,
     ToConnectUrl,
+    operator_of,
 )
 from eosctl.model.migration import MergeRule
 from eosctl.operations.migration_request import MigrationOptions
@@ -142,7 +143,6 @@ def migrate_offsets(
       OUTCOME    done, done-before (by an earlier run), by-hand, failed or not-begun
       DETAIL     what was seen
     """
-    from eosctl.operations.connector_operator import connector_operator
     from eosctl.operations.migration import migrate
 
     request = MigrationOptions(
@@ -154,18 +154,14 @@ def migrate_offsets(
         to_group_id=to_group_id,
         target=TargetOptions(to_bootstrap_server, to_command_config, tuple(to_connect_url or ()), to_config_topic),
         merge=merge,
-        stop=stop,
-        set_config=set_config,
-        resume=resume,
-        partitions=partitions,
-        replication_factor=replication_factor,
+        stop=stop, set_config=set_config, resume=resume,
+        partitions=partitions, replication_factor=replication_factor,
         offsets_topic=offsets_topic,
         worker_offsets_topic=worker_offsets_topic or "connect-offsets",
         plan_file=plan_file,
         force=force,
-    )
-    files = tuple(connector_config or ())
-    operator = connector_operator(files, is_strimzis=managed_by is not None, emits=emit is not None, directory=emit_to)
+    )  # fmt: skip
+    operator = operator_of(connector_config, managed_by, emit, emit_to)
     with Session(options) as session, SourceAndTarget(session, config_topic, request.target) as clusters:
         moved = migrate(session, clusters, request, previewing(options, view_plan), operator)
         return answer(options, moved, view_plan_answer)

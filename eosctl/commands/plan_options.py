@@ -2,9 +2,12 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
+
+if TYPE_CHECKING:
+    from eosctl.operations.connector_operator import ConnectorOperator
 
 PlanFile: TypeAlias = Annotated[
     Path | None, typer.Option("--plan-file", metavar="FILE", help="Write the plan there, for `eosctl apply`.")
@@ -91,3 +94,13 @@ ToConfigTopic: TypeAlias = Annotated[
     str | None,
     typer.Option("--to-config-topic", metavar="TOPIC", help="Config topic of the target Connect cluster, if another."),
 ]
+
+
+def operator_of(
+    connector_config: list[Path] | None, managed_by: Operator | None, emit: Operator | None, emit_to: Path | None
+) -> "ConnectorOperator":
+    """The operator that these options name."""
+    from eosctl.operations.connector_operator import connector_operator
+
+    files = tuple(connector_config or ())
+    return connector_operator(files, is_strimzis=managed_by is not None, emits=emit is not None, directory=emit_to)

@@ -290,8 +290,7 @@ class PlannedStep:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Steps in their order. kind says which command made it, as_of (ms since the epoch) when its facts were read.
-
+    """Steps in their order. kind says which command made it, as_of (ms since the epoch) when its facts were read;
     places are where it was made, and where it is carried out unless somebody says otherwise.
     """
 

@@ -41,9 +41,14 @@ class ConnectorOperator:
         return for_operator(planned, self.operated)
 
     def write(self, plan: Plan, narrate: Callable[[str], None]) -> None:
-        """Writes the resources that the plan waits for; those of a plan that was made again are the same."""
-        stopped: dict[str, str] = {}
+        """Writes the resources that the plan waits for; those of a plan that was made again are the same.
+
+        And, for those who have the operator write offsets, the resources that list and alter them.
+        """
+        if self.operated.directory is None:
+            return
         homes = {name: text for text in self.texts for name in resource_states(text, "--connector-config")}
+        changes: dict[str, Mapping[str, str | None]] = {}
         for each in plan.steps:
             step = each.step
             if isinstance(step, AwaitOperator) and (old := self.old_names.get(step.connector, step.connector)) in homes:
@@ -51,17 +56,16 @@ class ConnectorOperator:
                 state = RUNNING if step.state == "RUNNING" else STOPPED
                 text = changed_connector(homes[old], old, state=state, settings=step.settings, new_name=new)
                 self._write(step.file, text, narrate)
-                if step.stops:
-                    listed = self.operated.file(step.connector, "list")
-                    self._write(listed, listing_connector(text), narrate)
-                    stopped[step.connector] = text
-                elif step.state == "STOPPED":
-                    stopped[step.connector] = text
+                changes[step.connector] = step.settings
         for each in plan.steps:
             step = each.step
-            if isinstance(step, WriteOffsets) and step.connector in stopped:
-                altered = altering_connector(stopped[step.connector], offsets_in(step.records))
-                self._write(self.operated.file(step.connector, "alter"), altered, narrate)
+            if isinstance(step, WriteOffsets) and step.connector in homes:
+                home, name = homes[step.connector], step.connector
+                before = changed_connector(home, name, state=STOPPED, settings={})
+                after = changed_connector(home, name, state=STOPPED, settings=changes.get(name, {}))
+                altered = altering_connector(after, offsets_in(step.records))
+                self._write(self.operated.file(name, "list"), listing_connector(before), narrate)
+                self._write(self.operated.file(name, "alter"), altered, narrate)
 
     @staticmethod
     def _write(path: str, text: str, narrate: Callable[[str], None]) -> None:

@@ -29,6 +29,7 @@ from eosctl.model.plan import (
     StopConnector,
 )
 from eosctl.model.planned import Planned
+from eosctl.model.preconditions import STOP_HINT
 from eosctl.model.sides import Side
 
 EMIT: Final = "give --emit strimzi and --connector-config FILE: the changes are written as resources to apply"
@@ -52,7 +53,8 @@ def for_operator(planned: Planned, operated: OperatedConnectors) -> Planned:
     elif operated.every or operated.states:
         steps = tuple(replace(each, step=_worded(each.step)) for each in steps)
     hint = next(iter(against.values()), planned.hint)
-    if planned.objections and "/stop" in (planned.hint or "") and (operated.every or operated.states):
+    over_rest = planned.hint == STOP_HINT or "/stop" in (planned.hint or "")
+    if planned.objections and over_rest and (operated.every or operated.states):
         hint = "set spec.state: stopped in its KafkaConnector; --stop with --emit strimzi writes that, and waits for it"
     return replace(
         planned,

@@ -1,5 +1,6 @@
 """A script that plays Strimzi's operator for KafkaConnectors, as AbstractConnectOperator does it, and kubectl."""
 
+import json
 import threading
 import time
 from collections.abc import Iterator
@@ -26,6 +27,7 @@ class Operator:
         self._prefix = prefix
         self._lock = threading.Lock()
         self._resources: dict[str, tuple[float, dict]] = {}
+        self._config_maps: dict[str, dict[str, str]] = {}
         self.done: list[str] = []
         self.errors: list[str] = []
 
@@ -34,7 +36,10 @@ class Operator:
         text = Path(file).read_text()
         for resource in yaml.safe_load_all(text):
             with self._lock:
-                self._resources[resource["metadata"]["name"]] = (time.monotonic() + DELAY_S, resource)
+                if resource["kind"] == "ConfigMap":
+                    self._config_maps[resource["metadata"]["name"]] = resource["data"]
+                else:
+                    self._resources[resource["metadata"]["name"]] = (time.monotonic() + DELAY_S, resource)
 
     def delete(self, name: str) -> None:
         """`kubectl delete kafkaconnector`."""
@@ -71,6 +76,7 @@ class Operator:
         for name, (due, resource) in resources.items():
             if time.monotonic() > due:
                 self._reconcile_one(name, resource["spec"])
+                self._manage_offsets(name, resource)
 
     def _reconcile_one(self, name: str, spec: dict) -> None:
         wanted = {key: str(value) for key, value in (spec.get("config") or {}).items()}
@@ -83,6 +89,15 @@ class Operator:
         shall, verb = ACTIONS[spec.get("state", "running")]
         if state != shall and state in {"RUNNING", "PAUSED", "STOPPED"}:
             self._act("PUT", name, f"/{verb}")
+
+    def _manage_offsets(self, name: str, resource: dict) -> None:
+        """`strimzi.io/connector-offsets: alter` of a STOPPED connector; the annotation is removed then."""
+        annotations = resource["metadata"].get("annotations", {})
+        state = self._http.get(f"/connectors/{quote(name, safe='')}/status").json()["connector"]["state"]
+        if annotations.get("strimzi.io/connector-offsets") == "alter" and state == "STOPPED":
+            config_map = self._config_maps[resource["spec"]["alterOffsets"]["fromConfigMap"]["name"]]
+            self._act("PATCH", name, "/offsets", json.loads(config_map["offsets.json"]))
+            del annotations["strimzi.io/connector-offsets"]
 
     def _act(self, method: str, name: str, path: str = "", body: object = None) -> None:
         self._http.request(method, f"/connectors/{quote(name, safe='')}{path}", json=body).raise_for_status()

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 import yaml
 
@@ -185,6 +186,7 @@ def test_a_connector_gets_a_topic_of_its_own_while_the_operator_runs(
     assert "status" not in written
 
 
+@pytest.mark.variation
 def test_a_connector_is_renamed_by_a_resource_that_is_applied_when_its_offsets_are_in_place(
     home: Home, lines: Lines, resource: Path, operator: Operator, tmp_path: Path
 ) -> None:
@@ -203,7 +205,7 @@ def test_a_connector_is_renamed_by_a_resource_that_is_applied_when_its_offsets_a
 
 
 def test_what_is_changed_over_rest_is_reverted_and_so_refused(
-    home: Home, lines: Lines, resource: Path, operator: Operator, eosctl: Eosctl
+    home: Home, lines: Lines, resource: Path, operator: Operator, tmp_path: Path, eosctl: Eosctl
 ) -> None:
     name = lines.topic
     assert home.ask("PUT", f"/connectors/{name}/stop") < 400
@@ -215,9 +217,16 @@ def test_what_is_changed_over_rest_is_reverted_and_so_refused(
         assert "stopped over REST, its operator resumes it at the next reconciliation" in ran.stderr
         assert f"{SETTING} changed over REST is changed back" in ran.stderr
         assert "give --emit strimzi and --connector-config FILE" in ran.stderr
+    (tmp_path / "none.json").write_text('{"offsets": []}')
+    created = eosctl(
+        "offsets", "create-connector", tmp_path / "none.json", "--config", resource, "-b", home.servers,
+        "--group-id", home.group_id, "--connect-url", home.url, "--dry-run",
+    )  # fmt: skip
+    assert "its operator deletes a connector that no KafkaConnector describes" in created.stderr + created.stdout
     lines.check_exactly_once()
 
 
+@pytest.mark.variation
 def test_a_resource_that_nobody_applies_ends_the_wait_and_the_plan_goes_on_later(
     home: Home, lines: Lines, resource: Path, operator: Operator, tmp_path: Path, eosctl: Eosctl
 ) -> None:
@@ -241,3 +250,26 @@ def test_a_resource_that_nobody_applies_ends_the_wait_and_the_plan_goes_on_later
     assert applied == [f"{name}.configured.yaml", f"{name}.running.yaml"]
     lines.place = Place(home, name, f"{name}-own")
     lines.check_exactly_once()
+
+
+@pytest.mark.variation
+def test_the_operator_alters_offsets_to_those_that_eosctl_would_write(
+    home: Home, lines: Lines, resource: Path, operator: Operator, tmp_path: Path, eosctl: Eosctl
+) -> None:
+    name, out, wanted = lines.topic, tmp_path / "out", tmp_path / "wanted.json"
+    partition, offset = {"filename": lines.config(home)["file"]}, {"position": 14}
+    wanted.write_text(json.dumps({"offsets": [{"partition": partition, "offset": offset}]}))
+    stopped = tmp_path / "stopped.yaml"
+    stopped.write_text(resource.read_text().replace("tasksMax: 1", "tasksMax: 1\n  state: stopped"))
+    operator.apply(stopped)
+    eventually(lambda: f"PUT {name}/stop" in operator.done, "the operator to stop it")
+    options = [
+        "offsets", "restore", wanted, "--connector", name, "-b", home.servers, "--group-id", home.group_id,
+        "--connect-url", home.url, "--connector-config", stopped, "--emit", "strimzi", "--emit-to", out,
+        "--plan-file", tmp_path / "plan",
+    ]  # fmt: skip
+    eventually(lambda: eosctl(*options).exit_code == 0, "the plan of the stopped connector")
+    operator.apply(out / f"{name}.alter.yaml")
+    eventually(lambda: f"PATCH {name}/offsets" in operator.done, "the operator to alter the offsets")
+    answer = httpx.get(f"{home.url}/connectors/{name}/offsets", trust_env=False, verify=False).json()
+    assert answer == {"offsets": [{"partition": partition, "offset": offset}]}

@@ -18,6 +18,7 @@ from eosctl.model.plan import (
     VerifyOffsets,
 )
 from eosctl.model.planned import Planned
+from eosctl.model.preconditions import STOP_HINT
 from eosctl.model.sides import Side
 from eosctl.planning.operated import for_operator
 from eosctl.planning.undo import undo_plan
@@ -125,6 +126,13 @@ def test_what_would_be_reverted_is_refused(step: PlannedStep, operated: Operated
     refused = for_operator(plan(step), operated)
     assert said in "; ".join(refused.objections)
     assert refused.hint is not None
+
+
+def test_whoever_has_to_stop_the_connector_is_told_of_its_resource():
+    running = replace(plan(VERIFY), objections=("connector c is STARTED",), hint=STOP_HINT)
+    hint = for_operator(running, OperatedConnectors(every=True)).hint
+    assert hint is not None
+    assert hint.startswith("set spec.state: stopped in its KafkaConnector")
 
 
 def test_what_is_left_to_do_by_hand_is_said_in_terms_of_the_resource():

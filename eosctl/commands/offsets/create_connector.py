@@ -8,7 +8,7 @@ import typer
 from eosctl.commands.connect_options import ConfigTopic, WorkerOffsetsTopic
 from eosctl.commands.offsets.options import SourceDsn
 from eosctl.commands.offsets.restore import CreateKeys
-from eosctl.commands.plan_options import ManagedBy, PlanFile, ResumeAfter
+from eosctl.commands.plan_options import ManagedBy, PlanFile, ResumeAfter, operator_of
 from eosctl.operations.session import Session
 from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
 from eosctl.render.views.plan import view_plan, view_plan_answer
@@ -57,13 +57,9 @@ def create_connector(
       eosctl offsets create-connector begin.json --config shop.json -b broker:9092 --group-id connect-cluster \
 --connect-url http://worker:8083 --resume
     """
-    from eosctl.operations import connector_operator
     from eosctl.operations import restore as restoring
 
-    operator = connector_operator.connector_operator(
-        (), is_strimzis=managed_by is not None, emits=False, directory=None
-    )
-
+    operator = operator_of(None, managed_by, None, None)
     request = restoring.CreationOptions(
         file, config, resume, worker_offsets_topic or "connect-offsets", plan_file, create_keys, force, source_dsn
     )

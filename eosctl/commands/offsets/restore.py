@@ -16,6 +16,7 @@ from eosctl.commands.plan_options import (
     PlanFile,
     ResumeAfter,
     StopFirst,
+    operator_of,
 )
 from eosctl.operations.session import Session
 from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
@@ -66,11 +67,7 @@ def restore(
       eosctl offsets restore orders.json --connector orders -b broker:9092 --group-id connect-cluster --stop --resume \
 --connect-url http://worker:8083
     """
-    from eosctl.operations.connector_operator import connector_operator
     from eosctl.operations.restore import RestoreOptions, restore_offsets
-
-    files = tuple(connector_config or ())
-    operator = connector_operator(files, is_strimzis=managed_by is not None, emits=emit is not None, directory=emit_to)
 
     request = RestoreOptions(
         file,
@@ -84,6 +81,7 @@ def restore(
         force,
         source_dsn=source_dsn,
     )
+    operator = operator_of(connector_config, managed_by, emit, emit_to)
     with Session(options) as session, SourceAndTarget(session, config_topic, TargetOptions()) as clusters:
         restored = restore_offsets(session, clusters, request, previewing(options, view_plan), operator)
         return answer(options, restored, view_plan_answer)

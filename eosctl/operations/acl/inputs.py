@@ -18,6 +18,7 @@ from eosctl.model.client_roles import ConnectCluster, ConnectorConfig, WorkerCon
 from eosctl.model.connectors import ConnectorState
 from eosctl.model.near_names import did_you_mean
 from eosctl.model.skipped import Skipped, not_asked
+from eosctl.operations.acl.connector_groups import group_and_path, group_of
 from eosctl.operations.session import Session
 from eosctl.sources.files import read_text
 
@@ -95,47 +96,10 @@ def _worker_by_flags(session: Session, inputs: AclInputs) -> WorkerConfig:
 def _given_connectors(inputs: AclInputs, clusters: Sequence[ConnectCluster]) -> dict[str, list[ConnectorConfig]]:
     given: dict[str, list[ConnectorConfig]] = {}
     for text in inputs.connector_configs:
-        group, path = _group_and_path(text, clusters)
+        group, path = group_and_path(text, clusters)
         for each in decode_connectors(read_text(path, "--connector-config"), str(path)):
-            given.setdefault(group or _group_of(each, clusters, text), []).append(each)
+            given.setdefault(group or group_of(each, clusters, text), []).append(each)
     return given
-
-
-def _group_and_path(text: str, clusters: Sequence[ConnectCluster]) -> tuple[str | None, Path]:
-    """`GROUP=FILE`, or a file alone where there is one group; None where the file has to say it."""
-    groups = [each.group_id for each in clusters]
-    group, equals, rest = text.partition("=")
-    if equals and group in groups:
-        return group, Path(rest)
-    if any(each.resource for each in clusters):
-        return None, Path(text)
-    if len(groups) == 1:
-        return groups[0], Path(text)
-    raise _unclear(text, groups)
-
-
-def _group_of(connector: ConnectorConfig, clusters: Sequence[ConnectCluster], text: str) -> str:
-    """The group of the KafkaConnect that the label of a KafkaConnector names, otherwise the only group."""
-    named, groups = connector.connect_cluster, [each.group_id for each in clusters]
-    resources = {each.resource: each.group_id for each in clusters if each.resource is not None}
-    if named is not None and named in resources:
-        return resources[named]
-    if named is not None and len(resources) == len(clusters):
-        raise UsageError(
-            f"--connector-config {text}: KafkaConnector {connector.name} is one of KafkaConnect {named}, and "
-            f"--worker-config has {', '.join(resources)}",
-            hint="give the KafkaConnect that its label strimzi.io/cluster names",
-        )
-    if len(groups) == 1:
-        return groups[0]
-    raise _unclear(text, groups)
-
-
-def _unclear(text: str, groups: Sequence[str]) -> UsageError:
-    return UsageError(
-        f"--connector-config {text} does not say which of {len(groups)} Connect clusters it is for",
-        hint=f"put the group.id before it: --connector-config {groups[0]}={text}",
-    )
 
 
 def _known_connectors(
