@@ -17,7 +17,7 @@ from typing import Final
 from eosctl.codecs.plan import JournalEvent
 from eosctl.errors import EosctlError, Interrupted, PartlyApplied, Refused
 from eosctl.executors.journal import Journal
-from eosctl.model.connector_steps import CreateConnector, DeleteConnector
+from eosctl.model.connector_steps import AwaitOperator, CreateConnector, DeleteConnector
 from eosctl.model.failpoints import Failpoint, no_failpoint
 from eosctl.model.plan import (
     CreateAcls,
@@ -56,6 +56,7 @@ LASTING: Final = (
     SetConnectorConfig,
     DeleteConnector,
     ResumeConnector,
+    AwaitOperator,
     AbortTransaction,
     CommitTransaction,
     CreateAcls,

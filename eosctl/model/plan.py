@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from eosctl.model.acls import AclBinding
-from eosctl.model.connector_steps import ConnectorConfigIs, CreateConnector, DeleteConnector
+from eosctl.model.connector_steps import AwaitOperator, ConnectorConfigIs, CreateConnector, DeleteConnector
 from eosctl.model.sides import Place, Side
 from eosctl.model.transaction_steps import AbortTransaction, CommitTransaction, TransactionHangs, TransactionUnchanged
 
@@ -147,6 +147,7 @@ Step = (
     | SetConnectorConfig
     | DeleteConnector
     | ResumeConnector
+    | AwaitOperator
     | AbortTransaction
     | CommitTransaction
     | CreateAcls
@@ -259,8 +260,7 @@ class PlannedStep:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Steps in their order. kind says which command made it, as_of (ms since the epoch) when its facts were read.
-
+    """Steps in their order. kind says which command made it, as_of (ms since the epoch) when its facts were read;
     places are where it was made, and where it is carried out unless somebody says otherwise.
     """
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final, assert_never
 
 from eosctl.model.acls import AclBinding
-from eosctl.model.connector_steps import ConnectorConfigIs
+from eosctl.model.connector_steps import AwaitOperator, ConnectorConfigIs
 from eosctl.model.connectors import connector_path
 from eosctl.model.counts import counted
 from eosctl.model.names import TopicPartition
@@ -66,7 +66,7 @@ def needed_first(steps: Iterable[PlannedStep]) -> tuple[Precondition, ...]:
 def brings_about(step: Step, precondition: Precondition) -> bool:
     """Whether the precondition need not hold before `step` because it is the step's purpose."""
     match step, precondition:
-        case StopConnector(), ConnectorStopped():
+        case StopConnector() | AwaitOperator(state="STOPPED"), ConnectorStopped():
             return (step.side, step.connector) == (precondition.side, precondition.connector)
         case CreateTopic(), TopicIsCompact():
             return (step.side, step.topic) == (precondition.side, precondition.topic)

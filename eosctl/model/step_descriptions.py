@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import assert_never
 
-from eosctl.model.connector_steps import ConnectorConfigIs, CreateConnector, DeleteConnector
+from eosctl.model.connector_steps import AwaitOperator, ConnectorConfigIs, CreateConnector, DeleteConnector
 from eosctl.model.counts import counted, some
 from eosctl.model.plan import (
     AclsPresent,
@@ -64,6 +64,12 @@ def describe_step(step: Step) -> str:  # noqa: C901, PLR0911, PLR0912  # one lin
             return f"delete connector {connector}{_where(side)} if it is configured as it was created"
         case ResumeConnector(side, connector):
             return f"resume connector {connector}{_where(side)} and wait until its tasks run"
+        case AwaitOperator(side, connector, file, state, settings):
+            made = [f"without {key}" if value is None else f"with {key}={value}" for key, value in settings.items()]
+            wanted = " ".join([f"{state}{' and without tasks' if state == 'STOPPED' else ''}", *made])
+            return (
+                f"wait until {file} is applied and the operator has made connector {connector}{_where(side)} {wanted}"
+            )
         case AbortTransaction(_, topic, partition, producer_id, epoch, _, start_offset):
             return f"abort what producer {producer_id}/{epoch} has open in {topic}-{partition} from {start_offset}"
         case CommitTransaction(_, transactional_id, producer_id, epoch, _, _, parts):

@@ -10,7 +10,7 @@ from eosctl.analysis.config_timeline import connector_of
 from eosctl.analysis.config_topic import fold_config_topic
 from eosctl.analysis.offsets_report import Configs, Connectors
 from eosctl.analysis.source_stores import ISOLATION_LEVEL, OFFSETS_TOPIC
-from eosctl.codecs.properties import decode_properties
+from eosctl.codecs.worker_files import decode_worker_settings
 from eosctl.errors import EosctlError, UsageError
 from eosctl.model.client_configs import SERVERS, server_set
 from eosctl.model.config_topic import ConfigRecord, ConnectorConfigRecord
@@ -71,7 +71,7 @@ def worker_settings(reader: ClusterReader, request: OffsetsRequest, version: Kaf
 
 
 def _properties_in(file: Path | None) -> Mapping[str, str]:
-    return {} if file is None else decode_properties(read_text(file, "--worker-config"), origin=str(file))
+    return {} if file is None else decode_worker_settings(read_text(file, "--worker-config"), str(file))
 
 
 def _source_support_in(properties: Mapping[str, str], file: Path | None) -> SourceSupport | None:

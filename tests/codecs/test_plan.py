@@ -67,6 +67,7 @@ def test_every_kind_of_step_and_precondition_keeps_its_name():
         "set-connector-config",
         "delete-connector",
         "resume-connector",
+        "await-operator",
         "abort-transaction",
         "commit-transaction",
         "create-acls",
