@@ -2,7 +2,7 @@
 
 1. With `gtids` in both: the set that holds the other one is further (BinlogHistoryRecordComparator). Sets of which none
    holds the other cannot be compared. While a transaction is read, the set is that of before it: in equal sets the
-   events that were read of it (`event`), and the rows of the next one (`row`), tell.
+   events that were read of it (`event`) count, and the rows of the next one (`row`).
 2. Without: file, position, and then `event` and `row`, if both are of one server.
 3. A GTID of MariaDB (`domain-server-sequence`) stands for all of its domain and server up to it (MariaDbGtidSet).
 """
