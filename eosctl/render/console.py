@@ -128,7 +128,8 @@ class Console:
         from eosctl.render.whole_terminal import WholeTerminal
 
         stdin, stdout = self._terminal.stdin, self._terminal.stdout
-        if stdout.width is None or self._options.output_file is not None or self.output is not Output.TABLE:
+        for_people = self._options.output_file is None and self.output in {Output.TABLE, Output.WIDE}
+        if stdout.width is None or not for_people:
             raise UsageError(f"{option} needs a terminal to draw on", hint="without it, the answers are for programs")
         return WholeTerminal(stdin.file, stdout.file, self._terminal.coloured(stdout, self._options.colour))
 

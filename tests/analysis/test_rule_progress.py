@@ -94,6 +94,12 @@ def test_what_was_not_read_of_a_task_cannot_be_told(evidence, reason):
     assert reason in " ".join(said.cannot_tell)
 
 
+def test_a_difference_of_the_clocks_is_no_silence():
+    busy = with_commits(commits(silent_ms=40_000, longest_ms=1000))
+    for ahead_ms, outcome in ((0, "fine"), (-30_000, "fine"), (30_000, "found")):
+        assert answer("EOS160", replace(busy, clock=ClusterClock(1, ahead_ms, 5))).outcome == outcome
+
+
 def test_the_metrics_are_those_of_each_task_and_the_ratio_takes_a_week():
     young = commits(silent_ms=HOUR, days=6, longest_ms=HOUR)
     samples = list(connector_samples(diagnose(with_commits(QUIET, young))))

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from tests.exporter.collector import collecting
 from tests.integration.watching import watching
 from tests.waiting import eventually
 
@@ -31,6 +32,7 @@ def test_one_cycle_of_a_cluster_that_does_not_answer_is_incomplete_and_shows_no_
         (("-b", NOBODY, "--listen", "0.0.0.0:0"), "--listen 0.0.0.0:0 can be reached from other machines"),
         (("-b", NOBODY, "--listen", "metrics"), "--listen metrics is no address"),
         (("-b", NOBODY, "--every", "0"), "--every"),
+        (("-b", NOBODY, "--otlp", "collector:4318"), "--otlp collector:4318 is no URL"),
         (("-b", NOBODY, "--command-config", "/nowhere/x"), "/nowhere/x"),
     ],
 )
@@ -67,6 +69,21 @@ def test_it_serves_503_until_the_first_cycle_has_ended_and_then_what_was_not_rea
     assert found["eosctl_unread_facts"] == {(): 5}
     assert found["eosctl_unread"]["unreachable", "doctor", "the whole answer"] == 1
     assert not any(name.startswith(("eosctl_findings", "eosctl_lso")) for name in found)
+
+
+def test_a_collector_is_pushed_what_is_served():
+    with collecting() as collector:
+        with watching("-b", NOBODY, "--timeout", 2, "--every", 600, "--otlp", collector.url) as watch:
+            eventually(lambda: collector.bodies, "a push")
+            served = watch.scraped()
+        pushed = {
+            name: {
+                tuple(value for label, value in labels if label != "profile"): each for labels, each in found.items()
+            }
+            for name, found in collector.series().items()
+        }
+    assert pushed == served
+    assert pushed["eosctl_unread_facts"] == {(): 5}
 
 
 def test_of_five_clusters_one_that_hangs_delays_no_cycle_of_the_others(tmp_path, monkeypatch):

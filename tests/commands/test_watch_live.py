@@ -5,6 +5,7 @@ import socket
 
 import pytest
 
+from tests.commands.test_watch import profile
 from tests.integration.terminal import LiveTerminal
 from tests.waiting import eventually
 
@@ -28,11 +29,16 @@ def test_what_a_cluster_that_does_not_answer_lacks_is_not_known_and_q_leaves_the
         assert terminal.ended() == (0, True)
 
 
-def test_before_the_first_cycle_it_says_so_and_ctrl_c_interrupts_it():
+def test_each_cluster_has_its_part_and_ctrl_c_interrupts(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     with socket.create_server(("127.0.0.1", 0)) as mute:
-        args = ("watch", "--live", "-b", f"127.0.0.1:{mute.getsockname()[1]}", "--timeout", "50")
-        with LiveTerminal(args, 80, 24) as terminal:
-            eventually(lambda: "the cluster: no cycle has ended yet; q ends it" in terminal.frame(), "the first frame")
+        profile(tmp_path, hangs=f"127.0.0.1:{mute.getsockname()[1]}", refuses=NOBODY)
+        with LiveTerminal(("watch", "--live", "hangs", "refuses", "--timeout", "50"), 80, 60) as terminal:
+            frame = eventually(
+                lambda: (now := terminal.frame()) and any(line.startswith("refuses, ") for line in now) and now,
+                "the cycle of one of them",
+            )
+            assert "hangs: no cycle has ended yet; q ends it" in frame
             terminal.press("\x03")
             assert terminal.ended() == (130, True)
             assert "interrupted" in terminal.written

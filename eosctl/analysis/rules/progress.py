@@ -42,9 +42,11 @@ def task_commits(evidence: Evidence) -> Iterator[TaskCommits | Skipped]:
     yield from (*unknown.values(), *evidence.silent.values())
     if not enabled or others or unknown or evidence.silent:
         return
-    if isinstance(evidence.clock, ClusterClock) and not evidence.clock.agrees:
-        yield Skipped(f"how long tasks committed nothing: {evidence.clock}")
+    clock = evidence.clock
+    if isinstance(clock, ClusterClock) and not clock.agrees:
+        yield Skipped(f"how long tasks committed nothing: {clock}")
         return
+    cluster_now = evidence.as_of + (clock.ahead_ms if isinstance(clock, ClusterClock) else 0)
     for name in evidence.sources():
         status = statuses.get(name)
         if status is None or status.state != "RUNNING":
@@ -57,7 +59,7 @@ def task_commits(evidence: Evidence) -> Iterator[TaskCommits | Skipped]:
             if isinstance(history, Skipped):
                 yield history
             else:
-                now = None if history is None else quietness(history, evidence.as_of)
+                now = None if history is None else quietness(history, cluster_now)
                 yield TaskCommits(name, task, history, now)
 
 
