@@ -26,6 +26,7 @@ from eosctl.clients.messages import find_coordinators, init_producer_id
 from eosctl.clients.wire import Wire
 from eosctl.model.client_properties import ClientProperties
 from eosctl.render.console import Stream, Terminal
+from eosctl.sandbox.jars import resolve_jars
 from eosctl.sandbox.java import compile_java, java_version
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
@@ -102,6 +103,7 @@ class Contest:
 
     def __init__(self, sandbox: Sandbox) -> None:
         self._sandbox = sandbox
+        self._jars = resolve_jars(sandbox.kafka_version, print)
 
     def make_topics(self, count: int) -> None:
         """`count` topics of ten partitions, each with a batch of a live transaction in one of them."""
@@ -152,8 +154,8 @@ class Contest:
         return elapsed
 
     def _java(self, source: str, main_class: str, *args: str) -> str:
-        classes = compile_java(self._sandbox.jars.compiler, JAVA / source, self._sandbox.classpath)
-        command = [str(self._sandbox.java), "-cp", f"{classes}:{self._sandbox.classpath}", main_class, *args]
+        classes = compile_java(self._jars.compiler, JAVA / source, self._jars.classpath)
+        command = [str(self._sandbox.java), "-cp", f"{classes}:{self._jars.classpath}", main_class, *args]
         finished = subprocess.run(command, check=False, capture_output=True, text=True)
         if finished.returncode != 0:
             raise RuntimeError(f"{main_class} failed: {finished.stderr[-2000:]}")
@@ -170,7 +172,7 @@ class Contest:
         return round(float(seconds), 4)
 
     def _tool(self, *args: str) -> float:
-        command = [str(self._sandbox.java), "-cp", self._sandbox.classpath, TOOL]
+        command = [str(self._sandbox.java), "-cp", self._jars.classpath, TOOL]
         start = time.perf_counter()
         subprocess.run(
             [*command, "--bootstrap-server", self._sandbox.bootstrap_servers, *args], check=True, capture_output=True

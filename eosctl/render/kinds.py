@@ -13,10 +13,13 @@ from eosctl.render.documents.files import DemoData, SnapshotData, SparkBundleDat
 from eosctl.render.documents.hanging import HangingData
 from eosctl.render.documents.help import HelpData, KindsData, SchemaData
 from eosctl.render.documents.inspection import ConfigHistoryData, InspectionData
+from eosctl.render.documents.mirror import MirrorData
 from eosctl.render.documents.offsets import OffsetsData, OffsetsDifferenceData, OffsetsExportData
 from eosctl.render.documents.plan import AppliedData, PlanData
+from eosctl.render.documents.probe import ProbeData, ProbePlanData
 from eosctl.render.documents.profile import ConnectionCheckData, ProfileData, ProfilesData, SettingsData
 from eosctl.render.documents.sandbox import EnvironmentData, StartedData, StatusData, StoppedData
+from eosctl.render.documents.tracing import TraceData
 from eosctl.render.documents.transaction_log import LogHistoryData, TransactionLogData
 from eosctl.render.documents.transactions import DescriptionsData, ProducersData, StabilityData, TransactionsData
 from eosctl.render.documents.upgrade import UpgradeData
@@ -34,9 +37,12 @@ from eosctl.render.views import (
     inspection,
     last_stable,
     ledger,
+    mirror,
     offsets,
     plan,
+    probe,
     sandbox,
+    tracing,
     transaction_log,
     transactions,
     upgrade,
@@ -78,6 +84,7 @@ _PLANNING: Final = {
     "offsets.restore": ("offsets restore", "apply"),
     "offsets.create-connector": ("offsets create-connector", "apply"),
     "transactions.abort": ("transactions abort", "apply"),
+    "transactions.commit": ("transactions commit", "apply"),
     "undo": ("undo",),
 }
 """The commands that print the plan, or what came of it, by the kind of the plan."""
@@ -106,8 +113,11 @@ KINDS: Final = (
     DocumentKind("transactions.lso", StabilityData, ("transactions lso",), (last_stable.PARTITIONS,)),
     DocumentKind("transactions.log", TransactionLogData, ("transactions log",), (transaction_log.IDS,)),
     DocumentKind("transactions.log.history", LogHistoryData, ("transactions log",), (transaction_log.HISTORY,)),
+    DocumentKind("transactions.trace", TraceData, ("transactions trace",), (tracing.EXTENTS, tracing.OFFSETS)),
     DocumentKind("fence.plan", FencePlanData, ("fence",), (fencing.PLAN_TABLE,)),
     DocumentKind("fence", FencedData, ("fence",), (fencing.RESULT_TABLE,)),
+    DocumentKind("probe.plan", ProbePlanData, ("probe",), (probe.STEPS,)),
+    DocumentKind("probe", ProbeData, ("probe",), (probe.ANSWERS, probe.APIS, probe.LEFT)),
     DocumentKind("offsets.show", OffsetsData, ("offsets show",), (offsets.OFFSETS, offsets.CONNECTORS)),
     DocumentKind("offsets.export", OffsetsExportData, ("offsets export",), (exported_offsets.FILES,)),
     DocumentKind("offsets.diff", OffsetsDifferenceData, ("offsets diff",), (exported_offsets.CHANGES,)),
@@ -119,6 +129,7 @@ KINDS: Final = (
     DocumentKind("audit.plan", AuditPlanData, ("audit",), (audit_plan.TOPICS, audit_plan.RANGES)),
     DocumentKind("audit.status", LedgerStatusData, ("audit status",), (ledger.JOBS, ledger.GAPS, ledger.CURSORS)),
     DocumentKind("audit.history", LedgerHistoryData, ("audit history",), (ledger.RUNS,)),
+    DocumentKind("mirror.audit", MirrorData, ("mirror audit",), (mirror.PAIRS, mirror.GROUPS)),
     DocumentKind("spark-bundle", SparkBundleData, ("spark-bundle",)),
     DocumentKind("profiles", ProfilesData, ("profile list",), completed=False),
     DocumentKind("profile", ProfileData, ("profile show",), completed=False),

@@ -13,6 +13,7 @@ class DescribedFields(TypedDict):
     producer_epoch: int | None
     timeout_ms: int | None
     timeout_s: float | None
+    two_phase_commit: bool | None
     start_ms: int | None
     started: str | None
     partitions: list[PartitionRow]
@@ -89,6 +90,7 @@ class HolderRow(OwnerFields):
     start_offset: int
     transactional_id: str | None
     state: str
+    two_phase_commit: bool | None
     words: str
 
 

@@ -16,10 +16,11 @@ from eosctl.model.acl_plan import (
 )
 from eosctl.model.acls import AclBinding
 from eosctl.model.counts import counted
+from eosctl.model.kafka_users import no_kafka_user
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import rfc3339
-from eosctl.render.acl_documents import AclFormat, emit_acls, iam_can_say, no_kafka_user
+from eosctl.render.acl_documents import AclFormat, emit_acls, iam_can_say
 from eosctl.render.acl_lines import EmitOptions
 from eosctl.render.document import Column, Document, Findings, RowStream, Table, Tone
 from eosctl.render.documents.acls import AclPlanData, BindingCounts, BindingFields, BindingRow
@@ -75,7 +76,10 @@ def emit_acl_plan(report: AclReport, form: AclFormat, around: EmitOptions, warn:
         if each.counts:
             warn(f"{each.subject}: {each.message}")
     servers = around.bootstrap_servers or ",".join(sorted(report.cluster)) or "localhost:9092"
-    return emit_acls(list(_emitted(here, form, warn)), form, replace(around, bootstrap_servers=servers))
+    emitted = list(_emitted(here, form, warn))
+    if report.merged is not None:
+        return report.merged
+    return emit_acls(emitted, form, replace(around, bootstrap_servers=servers))
 
 
 def _emitted(planned: Sequence[PlannedBinding], form: AclFormat, warn: Callable[[str], None]) -> Iterator[AclBinding]:

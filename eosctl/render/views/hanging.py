@@ -28,7 +28,12 @@ from eosctl.render.documents.hanging import (
 )
 from eosctl.render.views.transactions import OWNER, owner_fields
 
-ADVICE_TONES = {Advice.ABORT.value: Tone.BAD, Advice.FENCE.value: Tone.WARN, Advice.WAIT.value: Tone.FAINT}
+ADVICE_TONES = {
+    Advice.ABORT.value: Tone.BAD,
+    Advice.FENCE.value: Tone.WARN,
+    Advice.COMPLETE.value: Tone.WARN,
+    Advice.WAIT.value: Tone.FAINT,
+}
 
 HANGING = Table(
     "transactions",
@@ -43,7 +48,7 @@ HANGING = Table(
         Column("TRANSACTIONAL-ID", "transactional_id", "the ID that holds the producer ID"),
         OWNER,
         Column("REASON", "reason", "why it hangs"),
-        Column("ADVICE", "advice", "abort, fence or wait", tones=ADVICE_TONES),
+        Column("ADVICE", "advice", "abort, fence, complete or wait", tones=ADVICE_TONES),
     ),
     empty="no hanging transactions",
 )
@@ -158,6 +163,8 @@ def _next_step(verdict: Verdict) -> str:
     fence = f"eosctl fence --transactional-id {transaction.transactional_id}"
     abort = _abort(transaction)
     match verdict.advice, verdict.hangs:
+        case Advice.COMPLETE, hangs:
+            return _completed(fence, abort, hangs=hangs)
         case Advice.ABORT, _:
             return f"abort it: {abort}"
         case Advice.FENCE, True:
@@ -168,6 +175,18 @@ def _next_step(verdict: Verdict) -> str:
             return "its coordinator is ending another transaction of the ID; look again when that is complete"
         case _:
             return "wait: its coordinator ends it, or aborts it when its transaction timeout has passed"
+
+
+def _completed(fence: str, abort: str, *, hangs: bool) -> str:
+    if hangs:
+        return (
+            "its producer has a transaction of two-phase commit in progress (KIP-939); have its application commit or "
+            f"abort that first; then {abort}"
+        )
+    return (
+        "it is of two-phase commit (KIP-939), and no timeout ends it; have its application commit or abort it. Only "
+        f"where the application is gone for good: {fence}, which aborts it"
+    )
 
 
 def _abort(transaction: OpenTransaction) -> str:

@@ -70,6 +70,8 @@ def _holder(transaction: OpenTransaction, owners: Mapping[str, Ownership]) -> Ho
     name = transaction.transactional_id
     owned = NO_OWNER if name is None else owners[name]
     producer = f"producer {transaction.producer}"
+    two_phase = transaction.description is not None and transaction.description.is_two_phase
+    words = producer if name is None else f"{name} ({owned})"
     return {
         "producer_id": transaction.producer.producer_id,
         "producer_epoch": transaction.producer.producer_epoch,
@@ -77,5 +79,6 @@ def _holder(transaction: OpenTransaction, owners: Mapping[str, Ownership]) -> Ho
         "transactional_id": name,
         "state": "unknown" if transaction.description is None else transaction.description.state.value,
         **owner_fields(owned),
-        "words": producer if name is None else f"{name} ({owned})",
+        "two_phase_commit": None if transaction.description is None else two_phase,
+        "words": f"{words}, of two-phase commit: no timeout ends it" if two_phase else words,
     }

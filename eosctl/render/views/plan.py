@@ -7,13 +7,14 @@ from typing import Any, Final
 
 from eosctl.model.counts import counted
 from eosctl.model.kinds import kind_of
-from eosctl.model.plan import AbortTransaction, OffsetsWrite, Plan, PlannedStep, Precondition, Step, WriteOffsets
+from eosctl.model.plan import OffsetsWrite, Plan, PlannedStep, Precondition, Step, WriteOffsets
 from eosctl.model.plan_outcome import StepOutcome, StepResult
 from eosctl.model.planned import Applied, Planned
 from eosctl.model.sides import Place
 from eosctl.model.step_demands import demanded_steps
 from eosctl.model.step_descriptions import describe_precondition, describe_step
 from eosctl.model.times import rfc3339
+from eosctl.model.transaction_steps import AbortTransaction, CommitTransaction
 from eosctl.render.document import Column, Document, Findings, Table, Tone, figure
 from eosctl.render.documents.plan import (
     AppliedData,
@@ -202,8 +203,9 @@ def view_applied(applied: Applied) -> Document:
 
 
 def _can_be_undone(plan: Plan) -> bool:
-    """An aborted transaction stays aborted."""
-    return not plan.steps or any(not isinstance(planned.step, AbortTransaction) for planned in plan.steps)
+    """A transaction that has ended stays ended."""
+    ended = AbortTransaction | CommitTransaction
+    return not plan.steps or any(not isinstance(planned.step, ended) for planned in plan.steps)
 
 
 def _result_row(result: StepResult) -> StepResultRow:

@@ -123,6 +123,7 @@ def _described_fields(described: TransactionDescription | None) -> DescribedFiel
         "producer_epoch": None if described is None else described.producer.producer_epoch,
         "timeout_ms": None if described is None else described.timeout_ms,
         "timeout_s": None if described is None else round(described.timeout_ms / 1000, 1),
+        "two_phase_commit": None if described is None else described.is_two_phase,
         "start_ms": start_ms,
         "started": None if start_ms is None else rfc3339(start_ms),
         "partitions": [{"topic": each.topic, "partition": each.partition} for each in partitions],

@@ -1,0 +1,303 @@
+"""What a cluster does with transactions: the plan of a probe, what was seen, and the answers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, NamedTuple, TypeAlias, TypeVar
+
+from eosctl.errors import EosctlError, Interrupted, PartlyApplied
+from eosctl.model.acls import Operation
+from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
+from eosctl.model.producers import ActiveProducer
+from eosctl.model.report import Answer, Severity
+from eosctl.model.skipped import Cause, Skipped
+from eosctl.model.transactions import TransactionDescription, TransactionState
+
+T = TypeVar("T")
+
+NOT_TRIED: Final = Skipped("not tried", Cause.NOT_ASKED)
+DEFAULT_PREFIX: Final = "eosctl-probe-"
+DEFAULT_REPLICATION: Final = -1
+"""The brokers' default (KIP-464)."""
+TIMEOUT_MS: Final = 60_000
+"""transaction.timeout.ms of the producers, Kafka's default."""
+FENCING_TIMEOUT_MS: Final = 90_000
+"""What workers of 3.7.1 and later ask for when they fence (KAFKA-16047)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProbePlan:
+    """The topic and the transactional ID that a probe makes for itself, both with this name; as_of is in ms."""
+
+    name: str
+    replication_factor: int
+    as_of: int
+
+    @property
+    def place(self) -> TopicPartition:
+        """The only partition."""
+        return TopicPartition(self.name, 0)
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """What will be done, in order."""
+        factor = self.replication_factor
+        copies = "the brokers' default replication factor" if factor < 0 else f"replication factor {factor}"
+        return (
+            f"ask every broker for its API versions, and describe transactional ID {self.name}, which nobody uses",
+            f"initialise producers of transactional ID {self.name} and measure how long it takes",
+            f"create topic {self.name} with 1 partition and {copies}",
+            "write a few transactions of one record there; commit, abort and fence, and look at each",
+            "send one abort marker for an open transaction of its own there, as `transactions abort` does",
+            f"abort what is open, and delete topic {self.name}",
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedProbe(Answer):
+    """The plan, for --dry-run and before the question."""
+
+    plan: ProbePlan
+    cluster_id: str
+    objections: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A request that was answered with an error: the API, the error's code and Kafka's name for it."""
+
+    api: str
+    code: int
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.api} is refused with {self.name} ({self.code})"
+
+
+class VersionRange(NamedTuple):
+    """The lowest and the highest version of an API that a broker answers."""
+
+    lowest: int
+    highest: int
+
+
+class Initialised(NamedTuple):
+    """InitProducerId was answered: the producer, and the ms from the first request to the answer."""
+
+    producer: ProducerIdAndEpoch
+    elapsed_ms: float
+
+
+class Shown(StrEnum):
+    """What a read_committed Fetch does with a record."""
+
+    RETURNED = "returned"
+    NAMED_ABORTED = "returned, and its transaction named as aborted"
+    NOT_RETURNED = "not returned"
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A record at `offset`, as the partition shows it.
+
+    last_stable_offset and high_watermark are by ListOffsets; shown is by a read_committed Fetch; marker is the type of
+    the control record behind it, None where there is none.
+    """
+
+    offset: int
+    last_stable_offset: int
+    high_watermark: int
+    shown: Shown
+    marker: str | None
+
+    @property
+    def is_stable(self) -> bool:
+        """Whether the last stable offset is beyond it."""
+        return self.last_stable_offset > self.offset
+
+    @property
+    def bounds(self) -> str:
+        """Both offsets of the partition, for people."""
+        return f"last stable offset {self.last_stable_offset}, high watermark {self.high_watermark}"
+
+
+class Raised(NamedTuple):
+    """A producer before and after a request that raises its epoch."""
+
+    before: ProducerIdAndEpoch
+    after: ProducerIdAndEpoch
+
+    @property
+    def fences(self) -> bool:
+        """Whether the former is behind the latter: a higher epoch, or another producer ID."""
+        return (
+            self.before.producer_id != self.after.producer_id or self.before.producer_epoch < self.after.producer_epoch
+        )
+
+    def __str__(self) -> str:
+        return f"{self.before} became {self.after}"
+
+
+Seen: TypeAlias = T | Refusal | Skipped
+"""A fact, the error that it was refused with, or why it is not known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observations:
+    """What the brokers answered.
+
+    stopped says why whatever is NOT_TRIED was not tried. versions are by node ID and API key; features those that are
+    finalized; rights what the principal may do on the cluster. unused is the description of an ID that nobody has used.
+    first, long_timeout and repeats are InitProducerId: the first, with the timeout of Connect's fencing, and again.
+    opened is the offset of the first record of an open transaction, which described, listed, producers and open are
+    about. zombie_* is what a fenced producer got: None where it was accepted. unadded is a Produce of a transaction to
+    which the partition was not added; bumped a transaction by KIP-890. marker is what WriteTxnMarkers got, and marked
+    the record that it was about, afterwards.
+    """
+
+    principal: str = ""
+    stopped: str = "not tried"
+    versions: Mapping[int, Mapping[int, VersionRange] | Skipped] | Skipped = NOT_TRIED
+    features: Mapping[str, int] | Skipped = NOT_TRIED
+    rights: frozenset[Operation] | Skipped = NOT_TRIED
+    unused: Seen[TransactionDescription] = NOT_TRIED
+    first: Seen[Initialised] = NOT_TRIED
+    long_timeout: Seen[Initialised] = NOT_TRIED
+    repeats: tuple[float, ...] = ()
+    opened: Seen[int] = NOT_TRIED
+    described: Seen[TransactionDescription] = NOT_TRIED
+    listed: Seen[TransactionState | None] = NOT_TRIED
+    producers: Seen[tuple[ActiveProducer, ...]] = NOT_TRIED
+    open: Seen[Look] = NOT_TRIED
+    committed: Seen[Look] = NOT_TRIED
+    aborted: Seen[Look] = NOT_TRIED
+    fencing: Seen[Raised] = NOT_TRIED
+    fenced: Seen[Look] = NOT_TRIED
+    zombie_commit: Seen[None] = NOT_TRIED
+    zombie_add: Seen[None] = NOT_TRIED
+    zombie_write: Seen[None] = NOT_TRIED
+    unadded: Seen[None] = NOT_TRIED
+    bumped: Seen[Raised] = NOT_TRIED
+    marker: Seen[None] = NOT_TRIED
+    marked: Seen[Look] = NOT_TRIED
+
+
+class Verdict(StrEnum):
+    """Whether the cluster does as Kafka does; different: it answers, and neither as Kafka nor the opposite."""
+
+    YES = "yes"
+    NO = "no"
+    DIFFERENT = "different"
+    UNKNOWN = "unknown"
+
+
+class Meaning(NamedTuple):
+    """What an answer means for exactly-once source connectors, and for eosctl's other commands."""
+
+    connect: str
+    eosctl: str
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One question with a stable ID.
+
+    severity is how bad it is where the cluster does otherwise: an error breaks the promise of exactly-once, a warning
+    takes commands away, an info is known of older releases of Kafka too. otherwise is what that means.
+    """
+
+    id: str
+    question: str
+    severity: Severity
+    yes: Meaning
+    otherwise: Meaning
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeAnswer:
+    """The verdict on one question with what was seen; cause is why it is unknown, None where it is not."""
+
+    check: Check
+    verdict: Verdict
+    seen: str
+    cause: Cause | None = None
+
+    @property
+    def meaning(self) -> Meaning:
+        """What it means; of an unknown one, what it means unless it is as in Kafka."""
+        return self.check.yes if self.verdict is Verdict.YES else self.check.otherwise
+
+    @property
+    def fails(self) -> bool:
+        """Whether the cluster does otherwise than Kafka, in what matters."""
+        return self.verdict in {Verdict.NO, Verdict.DIFFERENT} and self.check.severity is not Severity.INFO
+
+
+class ProbedApi(NamedTuple):
+    """An API with the versions that every broker answers (None: not every broker has it), and who needs which."""
+
+    name: str
+    key: int
+    versions: VersionRange | Skipped | None
+    needed: int
+    needed_by: str
+
+    @property
+    def is_there(self) -> bool | None:
+        """Whether every broker answers the version that is needed; None where that is not known."""
+        if isinstance(self.versions, Skipped):
+            return None
+        return self.versions is not None and self.versions.highest >= self.needed
+
+
+class Left(NamedTuple):
+    """What the probe has left in the cluster: the kind of thing, its name, and why or for how long."""
+
+    kind: str
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probed(Answer):
+    """All answers; as_of is in ms since the epoch.
+
+    left is what remains in the cluster; undeleted names the topic if it may still be there, with the reason. init_ms
+    are the times of InitProducerId, the first one apart.
+    """
+
+    plan: ProbePlan
+    cluster_id: str
+    principal: str
+    answers: tuple[ProbeAnswer, ...]
+    apis: tuple[ProbedApi, ...]
+    init_ms: tuple[float, ...]
+    left: tuple[Left, ...]
+    undeleted: str | None = None
+    interrupted: bool = False
+
+    def count(self, verdict: Verdict) -> int:
+        """How many questions have this answer."""
+        return sum(each.verdict is verdict for each in self.answers)
+
+    @property
+    def found(self) -> bool:
+        """Whether something that matters is not as in Kafka."""
+        return any(each.fails for each in self.answers)
+
+    @property
+    def failure(self) -> EosctlError | None:
+        """Interrupted, or PartlyApplied where the topic may still be there."""
+        topic = self.plan.name
+        hint = f"delete it: kafka-topics.sh --bootstrap-server HOST:PORT --delete --topic {topic}"
+        if self.interrupted:
+            what = (
+                f"topic {topic} may be left: {self.undeleted}"
+                if self.undeleted
+                else "nothing is left but what is named"
+            )
+            return Interrupted(f"interrupted; {what}", hint=hint if self.undeleted else None)
+        if self.undeleted is not None:
+            return PartlyApplied(f"the probe is done, but topic {topic} may be left: {self.undeleted}", hint=hint)
+        return None
