@@ -44,6 +44,8 @@ OWN_TOPIC = "orders-source-offsets"
 EXPIRATION_MS = 45_000
 """An ID is near its expiry when six sevenths of it have passed."""
 SHORT = {"> 900": "> 8", "> 600": "> 15"}
+SLOW = {"EosctlTaskQuiet"}
+"""What takes a day of commits in the transaction log, and is held against such logs in tests/analysis."""
 RESOLVED_S = 90.0
 
 
@@ -209,8 +211,8 @@ def test_each_alert_fires_once_and_resolves(make_sandbox, eosctl, tmp_path):
             eventually(lambda: _firing(server, site) <= quiet, lambda: f"all to resolve: {server.firing()}",
                        deadline_s=RESOLVED_S)  # fmt: skip
             assert server.episodes(alert, begin) == 1, alert
-    named = {rule["alert"] for group in yaml.safe_load(rules)["groups"] for rule in group["rules"]}
-    assert named == {each[0] for each in phases(None, None, "", None, None)} | quiet
+    everything = {rule["alert"] for group in yaml.safe_load(rules)["groups"] for rule in group["rules"]}
+    assert everything == {each[0] for each in phases(None, None, "", None, None)} | quiet | SLOW
 
 
 def eventually_quiet(server: Prometheus, site: Site) -> set[str]:
