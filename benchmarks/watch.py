@@ -120,11 +120,16 @@ def _serve(urls: "Queue[list[str]]", stop: "Queue[None]") -> None:
     from tests.sources.fake_connect import FakeWorker, serve
 
     class Forgetful(FakeWorker):
-        """One that keeps no list of what it was asked."""
+        """One that keeps no list of what it was asked, and knows the topics of its connectors."""
 
         def reply(self, method, path, body):
             self.requests.clear()
             return super().reply(method, path, body)
+
+        def _answer(self, path, body):
+            if path.endswith("/topics"):
+                return {path.split("/")[2]: {"topics": ["orders"]}}
+            return super()._answer(path, body)
 
     connectors = dict.fromkeys(map(_name, range(CONNECTORS)), None)
     with serve(*(Forgetful(connectors=connectors) for _ in range(2))) as found:

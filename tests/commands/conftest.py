@@ -33,7 +33,8 @@ class Typed:
         stdin, stdout, stderr = StringIO(self.answer), StringIO(), StringIO()
         streams = [Stream(file, self.width) for file in (stdin, stdout, stderr)]
         code = run([str(arg) for arg in args], Terminal(*streams, **self.more))
-        check_documents(stdout.getvalue())
+        if "probe" not in args:  # a command of the tests
+            check_documents(stdout.getvalue())
         return Ran(code, stdout.getvalue(), stderr.getvalue())
 
 

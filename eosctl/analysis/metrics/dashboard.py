@@ -48,6 +48,8 @@ _THEMES: Final = (
         "Connectors",
         (
             Panel("Age of the newest source offset", SERIES, (metrics.OFFSET_AGE,)),
+            Panel("Since the last commit of a task", SERIES, (metrics.SINCE_COMMIT,)),
+            Panel("The same, by its longest interval before", SERIES, (metrics.QUIET_RATIO,), bad_from=3),
             Panel("Zombie fencing pending", SERIES, (metrics.FENCING_PENDING,), bad_from=1),
             Panel("Expected time of zombie fencing", SERIES, (metrics.FENCING_EXPECTED,)),
             Panel("Inconsistent", SERIES, (metrics.INCONSISTENT,), bad_from=1),
@@ -76,6 +78,7 @@ _THEMES: Final = (
         "Watch itself",
         (
             Panel("Not read", TABLE, (metrics.UNREAD,)),
+            Panel("Facts were read ago", SERIES, (metrics.READ_AS_OF,), AGE),
             Panel("Time of a cycle", SERIES, (metrics.CYCLE_DURATION,)),
             Panel("Requests of a cycle", SERIES, (metrics.CYCLE_REQUESTS,)),
             Panel("All was read ago", SERIES, (metrics.LAST_SUCCESS,), AGE),
