@@ -58,7 +58,7 @@ COMMANDS: Final = (
     Entry(
         "transactions",
         "eosctl.commands.transactions",
-        "List and trace transactions with their owners, abort and commit them.",
+        "List, trace, abort and commit transactions, with owners.",
         "Transactions",
     ),
     Entry("fence", "eosctl.commands.fence", "Fence the producers of transactional IDs, and verify it.", "Transactions"),
