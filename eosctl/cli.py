@@ -45,7 +45,7 @@ COMMANDS: Final = (
     Entry("watch", "Serve what the commands find as metrics.", "Diagnose"),
     Entry("explain", "Explain an error message or a finding.", "Diagnose"),
     Entry("snapshot", "Save what the reading commands need in a file.", "Diagnose"),
-    Entry("transactions", "List and trace transactions with their owners, abort and commit them.", "Transactions"),
+    Entry("transactions", "List, trace, abort and commit transactions, with owners.", "Transactions"),
     Entry("fence", "Fence the producers of transactional IDs, and verify it.", "Transactions"),
     Entry("probe", "Try what a cluster does with transactions.", "Transactions"),
     Entry("offsets", "Show, export, compare and restore source offsets.", "Offsets"),

@@ -26,7 +26,7 @@ class GoneClient:
     wire: Wire
     transactional_id: str
     version: int = 1
-    timeout_ms: int = 600_000
+    timeout_ms: int = 900_000
     producer: ProducerIdAndEpoch = field(default=ProducerIdAndEpoch(-1, -1))
     sequences: dict[TopicPartition, int] = field(default_factory=dict)
     added: set[TopicPartition] = field(default_factory=set)

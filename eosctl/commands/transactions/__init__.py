@@ -17,7 +17,7 @@ app = typer.Typer()
 
 @app.callback()
 def transactions() -> None:
-    """List and trace transactions with their owners, abort and commit them.
+    """List, trace, abort and commit transactions, with owners.
 
     Kafka's own tool looks at one broker or one topic at a time and knows no owners (KIP-664).
     """

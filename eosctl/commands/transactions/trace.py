@@ -47,7 +47,7 @@ def trace(
     log_dir: TracedDirectories = None,
     config_topic: ConfigTopic = "connect-configs",
 ) -> int:
-    """Trace what became of a record: its transaction and all that it touched.
+    """Trace a record to its transaction and what that touched.
 
     Use it where a record is missing, appears twice or came late: it says whether the record is committed, aborted or
     open, who wrote it (transactional ID, producer ID and epoch, connector and task), from which to which offset the
