@@ -8,11 +8,11 @@ from eosctl.clients import schemas
 from eosctl.clients.messages import Request
 
 
-class DescribeShareGroupOffsetsRequest(ApiMessage, load_json=schemas):  # type: ignore[misc]  # kafka-python is untyped
+class DescribeShareGroupOffsetsRequest(ApiMessage, load_json=schemas):  # type: ignore[misc, call-arg]  # kafka-python is untyped
     """API 90."""
 
 
-class DescribeShareGroupOffsetsResponse(ApiMessage, load_json=schemas):  # type: ignore[misc]  # kafka-python is untyped
+class DescribeShareGroupOffsetsResponse(ApiMessage, load_json=schemas):  # type: ignore[misc, call-arg]  # kafka-python is untyped
     """API 90."""
 
 
