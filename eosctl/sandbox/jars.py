@@ -84,7 +84,7 @@ def resolve_jars(kafka_version: str, narrate: Callable[[str], None], jar_set: Ja
 
 
 def resolve_broker_jars(kafka_version: str, narrate: Callable[[str], None]) -> KafkaJars:
-    """The jars that brokers of `kafka_version` run from: all of that version where they are in the cache, else BROKERS.
+    """The jars that brokers of this version run from: all of it where they are in the cache, otherwise BROKERS.
 
     Raises what `resolve_jars` raises.
     """
