@@ -9,7 +9,6 @@ from kafka.protocol.api_message import ApiMessage
 from eosctl.clients import schemas
 from eosctl.clients.messages import Request
 
-
 SCHEMA: Final = {"load_json": schemas}
 DescribeShareGroupOffsetsRequest: Final[Any] = new_class("DescribeShareGroupOffsetsRequest", (ApiMessage,), SCHEMA)
 DescribeShareGroupOffsetsResponse: Final[Any] = new_class("DescribeShareGroupOffsetsResponse", (ApiMessage,), SCHEMA)
