@@ -1,19 +1,17 @@
 """Requests about share groups (KIP-932), which kafka-python does not know. Imported where one is sent."""
 
 from collections.abc import Collection
+from types import new_class
+from typing import Any, Final
 
 from kafka.protocol.api_message import ApiMessage
 
 from eosctl.clients import schemas
 from eosctl.clients.messages import Request
 
-
-class DescribeShareGroupOffsetsRequest(ApiMessage, load_json=schemas):  # type: ignore[misc, call-arg]  # kafka-python is untyped
-    """API 90."""
-
-
-class DescribeShareGroupOffsetsResponse(ApiMessage, load_json=schemas):  # type: ignore[misc, call-arg]  # kafka-python is untyped
-    """API 90."""
+SCHEMA: Final = {"load_json": schemas}
+DescribeShareGroupOffsetsRequest: Final[Any] = new_class("DescribeShareGroupOffsetsRequest", (ApiMessage,), SCHEMA)
+DescribeShareGroupOffsetsResponse: Final[Any] = new_class("DescribeShareGroupOffsetsResponse", (ApiMessage,), SCHEMA)
 
 
 def describe_share_group_offsets(group_ids: Collection[str]) -> Request:
