@@ -18,17 +18,8 @@ from eosctl.clients.topics import create_topic, delete_topic
 from eosctl.errors import EosctlError, Unreachable, UsageError
 from eosctl.executors.scratch import PAUSE_S, Scratch
 from eosctl.model.names import ProducerIdAndEpoch
-from eosctl.model.probe import (
-    FENCING_TIMEOUT_MS,
-    TIMEOUT_MS,
-    Initialised,
-    Look,
-    Observations,
-    ProbePlan,
-    Raised,
-    Refusal,
-    Seen,
-)
+from eosctl.model.probe import FENCING_TIMEOUT_MS, TIMEOUT_MS, ProbePlan
+from eosctl.model.probe_observations import Initialised, Look, Observations, Raised, Refusal, Seen
 from eosctl.model.skipped import Cause, Skipped
 
 T = TypeVar("T")
