@@ -1,6 +1,6 @@
 """`eosctl watch`: the answers of the commands as metrics."""
 
-from typing import Annotated, TypeAlias
+from typing import Annotated, Final, TypeAlias
 
 import typer
 
@@ -15,22 +15,43 @@ from eosctl.commands.evidence_options import (
 from eosctl.errors import EXIT_FINE, UsageError
 from eosctl.model.watch import Emitted
 from eosctl.operations.evidence.request import EvidenceRequest
-from eosctl.operations.serving import Listening, serve_metrics
+from eosctl.operations.serving import Faces, Listening, watch_clusters
+from eosctl.operations.session import Session
 from eosctl.operations.watch import Watched, observe, watched_profiles
 from eosctl.operations.watch_files import watch_file
+from eosctl.render.live import LiveScreen
 from eosctl.render.views.watch import view_observation
 from eosctl.render.views.watch_files import view_watch_file
 from eosctl.shell.answering import answer
 from eosctl.shell.options import GlobalOptions, connecting
 
 app = typer.Typer()
+DEFAULT_ADDRESS: Final = "127.0.0.1:9464"
 
 ProfileNames: TypeAlias = Annotated[
     list[str] | None,
     typer.Argument(metavar="PROFILE", help="Watch the clusters of these profiles.", show_default=False),
 ]
 ListenAddress: TypeAlias = Annotated[
-    str, typer.Option("--listen", metavar="HOST:PORT", help="Where to serve /metrics, /healthz and /readyz.")
+    str | None,
+    typer.Option(
+        "--listen",
+        metavar="HOST:PORT",
+        help=f"Serve /metrics, /healthz and /readyz here. [default: {DEFAULT_ADDRESS}; with --live or --otlp, nowhere]",
+        show_default=False,
+    ),
+]
+Live: TypeAlias = Annotated[
+    bool, typer.Option("--live", help="Show the last cycle of each cluster on this terminal, until q is pressed.")
+]
+Otlp: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--otlp",
+        metavar="URL|env",
+        help="Push the metrics to this collector (OTLP over HTTP); env: where OTEL_EXPORTER_OTLP_ENDPOINT says.",
+        show_default=False,
+    ),
 ]
 AllowRemote: TypeAlias = Annotated[
     bool, typer.Option("--allow-remote", help="Serve on an address that other machines reach, without a password.")
@@ -41,7 +62,11 @@ Every: TypeAlias = Annotated[
 Once: TypeAlias = Annotated[bool, typer.Option("--once", help="Show the samples of one cycle, and serve nothing.")]
 Emit: TypeAlias = Annotated[
     Emitted | None,
-    typer.Option(metavar="|".join(Emitted), help="Print this file to install, and watch nothing.", show_default=False),
+    typer.Option(
+        metavar="FILE",
+        help=f"Print this file to install, and watch nothing: {', '.join(Emitted)}.",
+        show_default=False,
+    ),
 ]
 AuditLedger: TypeAlias = Annotated[
     str | None,
@@ -58,9 +83,11 @@ AuditLedger: TypeAlias = Annotated[
 def watch(
     options: GlobalOptions,
     profiles: ProfileNames = None,
-    listen: ListenAddress = "127.0.0.1:9464",
+    listen: ListenAddress = None,
     allow_remote: AllowRemote = False,
     every: Every = 30.0,
+    live: Live = False,
+    otlp: Otlp = None,
     once: Once = False,
     emit: Emit = None,
     config_topic: ConfigTopicName = None,
@@ -78,22 +105,41 @@ def watch(
     What could not be read is absent there, never 0, and eosctl_unread names it; it is said on stderr, too. Until the
     first cycle has ended, /metrics and /readyz answer 503. Nothing is written. docs/metrics.md has all metrics.
 
+    --live shows the same on the terminal as `top` does: what holds readers back, open and hanging transactions,
+    fencing, IDs and epochs that end, offsets, quiet tasks, findings, and how old each reading is; q ends it. --otlp
+    pushes the same metrics to a collector, with the settings of OTEL_EXPORTER_OTLP_*. With --listen too, they are
+    served beside it.
+
     Several clusters are watched by the names of their profiles, and a series says by its label whose it is. Each is
-    asked on its own: one that does not answer delays no other. --emit prints alert rules for Prometheus, a unit of
-    systemd, or objects for Kubernetes (with a secret eosctl-config that holds config.yaml), for these profiles.
+    asked on its own: one that does not answer delays no other. --emit prints a file to install: alert rules for
+    Prometheus, a dashboard for Grafana, units of systemd that watch these profiles and audit a profile every night, or
+    objects for Kubernetes that do both (with a secret eosctl-config that holds config.yaml).
 
     Examples:
       eosctl watch -b broker:9092 --group-id connect-cluster --connect-url http://worker:8083 --every 60
+      eosctl watch --live -b broker:9092 --group-id connect-cluster --connect-url http://worker:8083
+      eosctl watch --otlp http://collector:4318 -b broker:9092 --group-id connect-cluster
       eosctl watch production staging --emit systemd
       eosctl watch --emit prometheus-rules > eosctl-rules.yaml
+      eosctl watch --emit grafana-dashboard > eosctl-dashboard.json
       eosctl watch --once -b broker:9092 --group-id connect-cluster --connect-url http://worker:8083
 
     Columns:
-      METRIC  the name of the metric
-      LABELS  its labels, without that of the profile
-      VALUE   its value
+      METRIC            the name of the metric
+      LABELS            its labels, without that of the profile
+      VALUE             its value
+      PARTITION         of --live: topic and partition
+      SINCE_S           for how many seconds
+      TRANSACTIONAL-ID  whose transaction it is
+      TASK              its connector and task
+      STATE             the coordinator's state of the transaction
+      ADVICE            what to do: abort, fence or wait
+      RATIO             SINCE_S divided by the longest interval between two commits of the task before
+      COMMAND           who needs a fact that was not read
+      WHAT              the fact
+      CAUSE             why it was not read
     """
-    listening = Listening(listen, allow_remote, every)
+    listening = Listening(listen or DEFAULT_ADDRESS, allow_remote, every)
     if emit is not None:
         return answer(options, watch_file(emit, profiles or (), listening), view_watch_file)
     topics = {"config": config_topic, "offsets": worker_offsets_topic, "status": status_topic}
@@ -104,5 +150,7 @@ def watch(
         if len(clusters) > 1:
             raise UsageError("--once shows one cluster, and several profiles were named")
         return answer(options, observe(clusters[0], clusters[0].session(options.console)), view_observation)
-    serve_metrics(clusters, listening, options.console)
+    screen = LiveScreen(options.console, Session.now) if live else None
+    serves = listen is not None or not (live or otlp)
+    watch_clusters(clusters, listening, options.console, Faces(serves, otlp, screen))
     return EXIT_FINE

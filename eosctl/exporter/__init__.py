@@ -1,1 +1,1 @@
-"""HTTP for Prometheus: the metrics of the last cycle of each cluster, and whether they are there."""
+"""The metrics of the last cycle of each cluster: HTTP for Prometheus, and pushes by OTLP."""

@@ -56,10 +56,10 @@ class _Collector:
                 if each.metric not in families:
                     labels = (PROFILE, *each.metric.labels)
                     families[each.metric] = GaugeMetricFamily(each.metric.name, each.metric.help, labels=labels)
-                families[each.metric].add_metric(list(map(_printable, (profile, *each.labels))), each.value)
+                families[each.metric].add_metric(list(map(printable, (profile, *each.labels))), each.value)
         return (families[each] for each in self._metrics if each in families)
 
 
-def _printable(label: str) -> str:
+def printable(label: str) -> str:
     """The label as UTF-8 can hold it: a name may have bytes that are none."""
     return label.encode("utf-8", "backslashreplace").decode("utf-8")

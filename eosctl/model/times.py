@@ -1,6 +1,9 @@
-"""Times as eosctl shows them: UTC, to the millisecond."""
+"""Times as eosctl shows them: UTC, to the millisecond; and how long something lasted."""
 
 from datetime import UTC, datetime
+from typing import Final
+
+_UNITS: Final = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"))
 
 
 def rfc3339(timestamp_ms: int) -> str:
@@ -10,3 +13,12 @@ def rfc3339(timestamp_ms: int) -> str:
     except (OverflowError, ValueError):
         return f"invalid:{timestamp_ms}"
     return f"{when:%Y-%m-%dT%H:%M:%S}.{timestamp_ms % 1000:03d}Z"
+
+
+def lasting(duration_ms: float) -> str:
+    """A duration in ms in the largest unit of which there are two at least (`90 s`, `3.5 h`, `12 d`), or in ms."""
+    for unit, name in _UNITS:
+        if duration_ms >= 2 * unit:
+            count = duration_ms / unit
+            return f"{count:.1f} {name}" if count < 10 else f"{count:.0f} {name}"
+    return f"{duration_ms:.0f} ms"

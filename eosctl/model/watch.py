@@ -1,15 +1,17 @@
 """One cycle of `watch`: the answers of the commands that it asks, and the samples made of them."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Final
 
-from eosctl.model.coverage import Unread
+from eosctl.model.commit_history import CommitHistory
+from eosctl.model.coverage import Coverage, Unread
 from eosctl.model.hanging import HangingTransactions
 from eosctl.model.last_stable import LastStableOffsets
 from eosctl.model.ledger import JobSummary
 from eosctl.model.merged_offsets import OffsetsReport
-from eosctl.model.metrics import Alert, Sample
+from eosctl.model.metrics import Alert, Metric, PanelRow, Sample
 from eosctl.model.report import Answer
 from eosctl.model.rules import Diagnosis
 from eosctl.model.skipped import Cause, Skipped
@@ -33,9 +35,9 @@ class Answers:
         return cls(reason, reason, reason, reason, reason, reason)
 
     @property
-    def unread(self) -> Iterator[tuple[str, Unread]]:
-        """What these answers need and was not read, each with the command that needs it."""
-        asked: Mapping[str, object] = {
+    def by_command(self) -> Mapping[str, object]:
+        """Each answer by the command that gives it."""
+        return {
             "doctor": self.diagnosis,
             "transactions list": self.transactions,
             "transactions hanging": self.hanging,
@@ -43,7 +45,21 @@ class Answers:
             "offsets show": self.offsets,
             "audit status": self.audits,
         }
-        for command, answer in asked.items():
+
+    @property
+    def as_of(self) -> Iterator[tuple[str, int]]:
+        """When each answer was read (ms since the epoch), with its command."""
+        for command, answer in self.by_command.items():
+            match answer:
+                case Diagnosis():
+                    yield command, answer.evidence.as_of
+                case TransactionList() | HangingTransactions() | LastStableOffsets() | OffsetsReport():
+                    yield command, answer.as_of
+
+    @property
+    def unread(self) -> Iterator[tuple[str, Unread]]:
+        """What these answers need and was not read, each with the command that needs it."""
+        for command, answer in self.by_command.items():
             if isinstance(answer, Skipped) and answer.cause.is_gap:
                 yield command, Unread("the whole answer", answer.reason, answer.cause)
             elif isinstance(answer, Answer):
@@ -71,12 +87,15 @@ class Cycle:
     last_success: int | None = None
 
 
+NO_CYCLE_IN_TIME: Final = Unread("a cycle that ended in time", "no cycle ended for long", Cause.UNKNOWN)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation(Answer):
     """What one cycle found, as samples; the coverage names what each command lacks.
 
     profile is the name of the cluster's profile, empty where it has none. when_stale are the samples that stay true
-    when the others have become too old.
+    when the others have become too old. commits are the histories that the next cycle continues.
     """
 
     profile: str
@@ -84,26 +103,43 @@ class Observation(Answer):
     cluster_id: str | None
     samples: tuple[Sample, ...]
     when_stale: tuple[Sample, ...]
+    commits: Mapping[str, CommitHistory] = field(default_factory=dict)
+
+    @property
+    def stale(self) -> "Observation":
+        """What is still true of it when no cycle took its place for long."""
+        return replace(self, samples=self.when_stale, coverage=Coverage((), (NO_CYCLE_IN_TIME,)))
 
 
 class Emitted(StrEnum):
     """Files to install that `watch` writes from its table."""
 
     PROMETHEUS_RULES = "prometheus-rules"
+    GRAFANA_DASHBOARD = "grafana-dashboard"
     SYSTEMD = "systemd"
+    SYSTEMD_AUDIT = "systemd-audit"
+    SYSTEMD_TIMER = "systemd-timer"
     KUBERNETES = "kubernetes"
+
+    @property
+    def names_profiles(self) -> bool:
+        """Whether the profiles are in the file."""
+        return self in {Emitted.SYSTEMD, Emitted.KUBERNETES}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchFile(Answer):
     """What a file to install is made of.
 
-    profiles are those that are watched, address where metrics are served, every_s the seconds between the beginnings of
-    two cycles; program is where eosctl lies.
+    rows are those of the dashboard; each_cluster is a metric that every cluster has after every cycle. profiles are
+    those that are watched, address is where metrics are served, every_s the seconds between the beginnings of two
+    cycles; program is where eosctl lies.
     """
 
     kind: Emitted
     alerts: tuple[Alert, ...]
+    rows: tuple[PanelRow, ...]
+    each_cluster: Metric
     profiles: tuple[str, ...]
     address: str
     every_s: float

@@ -4,7 +4,7 @@ Each cycle is a session of its own, as that of a command: nothing that it learne
 certificates outlives it.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
@@ -12,6 +12,7 @@ from typing import Final, TypeVar
 
 from eosctl.analysis.metrics.cycle import cycle_samples, stale_samples
 from eosctl.errors import EosctlError, UsageError
+from eosctl.model.commit_history import CommitHistory
 from eosctl.model.coverage import Coverage
 from eosctl.model.report import Severity
 from eosctl.model.skipped import Skipped, not_asked
@@ -52,6 +53,10 @@ class Watched:
     def config_topic(self) -> str:
         """The workers' config topic."""
         return self.evidence.topics.get("config") or "connect-configs"
+
+    def continuing(self, commits: Mapping[str, CommitHistory]) -> "Watched":
+        """The same, whose next cycle continues these histories of commits."""
+        return replace(self, evidence=replace(self.evidence, commits=commits))
 
     def session(self, console: Reporter) -> Session:
         """A session of one cycle. Raises what is wrong with the profile, or UsageError where no brokers are named."""
@@ -114,7 +119,17 @@ def observation(watched: Watched, answers: Answers, cycle: Cycle) -> Observation
         samples=cycle_samples(answers, cycle),
         when_stale=stale_samples(cycle),
         coverage=Coverage((), lacks),
+        commits=_commits(watched.evidence.commits, answers),
     )
+
+
+def _commits(earlier: Mapping[str, CommitHistory], answers: Answers) -> Mapping[str, CommitHistory]:
+    """The histories of commits after this cycle: an earlier one stays where this cycle could not read it."""
+    known = answers.diagnosis
+    if isinstance(known, Skipped) or isinstance(known.evidence.commits, Skipped):
+        return earlier
+    found = ((name, earlier.get(name) if isinstance(e, Skipped) else e) for name, e in known.evidence.commits.items())
+    return {name: history for name, history in found if history is not None}
 
 
 def _answers(session: Session, watched: Watched) -> Answers:

@@ -9,9 +9,10 @@ from eosctl.model.metrics import Metric
 INTRODUCTION: Final = f"""\
 # Metrics
 
-What [`eosctl watch`](reference/eosctl-watch.md) serves at `/metrics`, in OpenMetrics text. All are gauges, and times
-are in seconds since the epoch. Each series has the label `{PROFILE}` too: the name of the cluster's profile, empty
-where none is in use. `eosctl doctor --prometheus` writes those of `doctor` without it.
+What [`eosctl watch`](reference/eosctl-watch.md) serves at `/metrics`, in OpenMetrics text, and what `--otlp` pushes
+under the same names. All are gauges, and times are in seconds since the epoch. Each series has the label `{PROFILE}`
+too: the name of the cluster's profile, empty where none is in use. `eosctl doctor --prometheus` writes those of
+`doctor` without it.
 
 - **What was not read is absent.** A command that could not answer has no series, and `eosctl_unread` names the command,
   the fact and the kind of reason. A count of 0 is there only where all was read that it needs; a larger one is a lower

@@ -6,16 +6,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Final, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 from eosctl.atomic_write import atomic_file
-from eosctl.errors import ConfigError, EosctlError, OutputLost, Refused
+from eosctl.errors import ConfigError, EosctlError, OutputLost, Refused, UsageError
 from eosctl.model.gate import Gate, failed_gate, gate_of
 from eosctl.model.report import Answer
 from eosctl.render.cells import escape_controls
 from eosctl.render.document import Document, error_envelope
 from eosctl.render.formats import Output, pieces_of, text_of, text_of_envelope
 from eosctl.render.layout import Page
+
+if TYPE_CHECKING:
+    from eosctl.render.whole_terminal import WholeTerminal
 
 Advance = Callable[[int], None]
 NO_TERMINAL_WIDTH: Final = 80
@@ -119,6 +122,15 @@ class Console:
     def interactive(self) -> bool:
         """Whether a person is there to answer a question."""
         return self._terminal.stdin.width is not None and self._terminal.stderr.width is not None
+
+    def whole_terminal(self, option: str) -> "WholeTerminal":
+        """The terminal, to be drawn as a whole; UsageError, which names the option, where stdout is none."""
+        from eosctl.render.whole_terminal import WholeTerminal
+
+        stdin, stdout = self._terminal.stdin, self._terminal.stdout
+        if stdout.width is None or self._options.output_file is not None or self.output is not Output.TABLE:
+            raise UsageError(f"{option} needs a terminal to draw on", hint="without it, the answers are for programs")
+        return WholeTerminal(stdin.file, stdout.file, self._terminal.coloured(stdout, self._options.colour))
 
     def result(self, answer: Document | str) -> None:
         """Write the answer, once: to stdout, or whole to --output-file.

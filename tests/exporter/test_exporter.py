@@ -4,6 +4,7 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from eosctl.analysis.metrics.catalogue import METRICS, UNREAD_FACTS
+from eosctl.exporter.board import Board
 from eosctl.exporter.exporter import Exporter
 from eosctl.exporter.exposition import Exposition
 from eosctl.model.metrics import Metric, Sample
@@ -19,8 +20,12 @@ def observation(profile, *samples):
     return Observation(profile=profile, cycle=CYCLE, cluster_id="K", samples=samples, when_stale=STALE)
 
 
-def exporter():
-    return Exporter(Exposition((LAG, OTHER, *METRICS)))
+class Pages:
+    """The pages of a board, and how it is published on it."""
+
+    def __init__(self):
+        board = Board()
+        self.publish, self.page = board.publish, Exporter(board, Exposition((LAG, OTHER, *METRICS))).page
 
 
 def parsed(page):
@@ -30,7 +35,7 @@ def parsed(page):
 
 
 def test_metrics_of_all_profiles_are_on_one_page():
-    pages = exporter()
+    pages = Pages()
     pages.publish(observation("east", Sample(LAG, ("orders", "0"), 5), Sample(OTHER, (), 1.5)), 60)
     pages.publish(observation("west", Sample(LAG, ("orders", "0"), 7)), 60)
     page = pages.page("/metrics")
@@ -46,21 +51,21 @@ def test_metrics_of_all_profiles_are_on_one_page():
 
 def test_names_of_any_text_are_read_back_as_they_are():
     name = 'a "quoted"\\ name\nin two lines, ümlaut {}'
-    pages = exporter()
+    pages = Pages()
     pages.publish(observation("", Sample(LAG, (name, "0"), 1)), 60)
     [(_, labels)] = parsed(pages.page("/metrics"))
     assert dict(labels)["topic"] == name
 
 
 def test_a_name_that_is_no_text_does_not_spoil_the_page():
-    pages = exporter()
+    pages = Pages()
     pages.publish(observation("", Sample(LAG, ("a\udce4", "0"), 1)), 60)
     [(_, labels)] = parsed(pages.page("/metrics"))
     assert dict(labels)["topic"] == "a\\udce4"
 
 
 def test_nothing_is_ready_before_the_first_cycle_and_the_process_is_healthy():
-    pages = exporter()
+    pages = Pages()
     assert {path: pages.page(path).status for path in ("/metrics", "/readyz", "/healthz")} == {
         "/metrics": 503,
         "/readyz": 503,
@@ -73,13 +78,13 @@ def test_nothing_is_ready_before_the_first_cycle_and_the_process_is_healthy():
 
 @pytest.mark.parametrize(("lifetime_s", "shown"), [(60, {"eosctl_test_other": 3}), (0, {"eosctl_unread_facts": 1})])
 def test_what_is_too_old_is_no_longer_shown(lifetime_s, shown):
-    pages = exporter()
+    pages = Pages()
     pages.publish(observation("", Sample(OTHER, (), 3)), lifetime_s)
     assert {name: value for (name, _), value in parsed(pages.page("/metrics")).items()} == shown
 
 
 def test_a_second_observation_takes_the_place_of_the_first():
-    pages = exporter()
+    pages = Pages()
     pages.publish(observation("", Sample(LAG, ("orders", "0"), 5)), 60)
     pages.publish(observation("", Sample(OTHER, (), 1)), 60)
     assert [name for name, _ in parsed(pages.page("/metrics"))] == ["eosctl_test_other"]

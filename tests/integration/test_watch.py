@@ -7,15 +7,17 @@ from eosctl.model.client_properties import ClientProperties
 from eosctl.model.names import TopicPartition
 from tests.integration.hanging import UNVERIFIED, hang
 from tests.integration.producers import create_topic, open_transaction
+from tests.integration.terminal import LiveTerminal
 from tests.integration.watching import watching
+from tests.kafka_versions import versions_of
 from tests.waiting import eventually
 
-pytestmark = [pytest.mark.kafka, pytest.mark.variation]
+pytestmark = [pytest.mark.kafka, pytest.mark.workers, pytest.mark.variation]
 HOUR_MS = 3_600_000
 
 
 def test_what_holds_readers_back_is_seen_and_seen_gone(make_sandbox, kafka_version):
-    sandbox = make_sandbox(kafka_version=kafka_version, workers=1, broker_config=UNVERIFIED)
+    sandbox = make_sandbox(**versions_of(kafka_version), workers=1, broker_config=UNVERIFIED)
     for topic in ("orders", "payments"):
         create_topic(sandbox.bootstrap_servers, topic)
     cluster = ("-b", sandbox.bootstrap_servers, "--group-id", "connect-cluster")
@@ -40,6 +42,16 @@ def test_what_holds_readers_back_is_seen_and_seen_gone(make_sandbox, kafka_versi
         [hanging] = found["eosctl_hanging_transaction_age_seconds"]
         assert (hanging[0], hanging[-2]) == ("abort", "payments")
         assert found["eosctl_open_transactions"] == {(): 1}
+
+        where = (*cluster, "--connect-url", sandbox.connect_url(1), "--every", "1")
+        with LiveTerminal(("watch", "--live", *where), 80, 50) as terminal:
+            frame = eventually(lambda: (now := terminal.frame()) and "UNREAD     0" in now and now, "its first cycle")
+            assert any(line.split()[::2] == ["orders-0", "writer"] for line in frame), frame
+            assert any(line.startswith("payments-0") and line.endswith("abort") for line in frame), frame
+            assert any(line.startswith("HANGING    1, the longest for 6") for line in frame), frame
+            assert max(map(len, frame)) <= 80
+            terminal.press("q")
+            assert terminal.ended() == (0, True)
 
         producer.commit_transaction(30)
         eventually(

@@ -5,13 +5,14 @@ from dataclasses import fields
 import pytest
 
 from eosctl.errors import Unreachable, UsageError
+from eosctl.model.commit_history import CommitDay, CommitHistory
 from eosctl.model.evidence import ConnectGroup, Evidence, InternalTopic, WorkerEvidence
 from eosctl.model.groups import ListedGroup
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.snapshot import ClusterFacts, ConfigTopicLog
 from eosctl.model.topics import TopicFacts
-from eosctl.model.transaction_log import TransactionLogRecords
+from eosctl.model.transaction_log import TransactionLogRecord, TransactionLogRecords, TransactionLogValue
 from eosctl.model.transactions import (
     ListedTransactions,
     TransactionDescription,
@@ -21,7 +22,7 @@ from eosctl.model.transactions import (
 from eosctl.model.versions import KafkaVersion
 from eosctl.operations.evidence.connectors import with_connectors
 from eosctl.operations.evidence.read import read_evidence
-from eosctl.operations.evidence.request import EvidenceRequest
+from eosctl.operations.evidence.request import EvidenceRequest, offsets_request
 from eosctl.sources.live_connect import NO_BROKERS, NO_WORKERS
 from tests.analysis.evidence import but, inspection
 from tests.fake_cluster import FakeCluster
@@ -31,6 +32,7 @@ URL = "http://a:8083"
 CLUSTER = ClusterFacts("K", {1: "b:9092"}, 900_000)
 WORKERS = {URL: WorkerEvidence(URL, KafkaVersion(4, 3), "K", True, frozenset())}
 LEADER = "connect-cluster-g"
+DAY_0 = CommitDay(0, 1, 4_000)
 SERVERS = "producer.override.bootstrap.servers"
 ONLY_WORKER = "a reference that only the worker resolves"
 OPEN = TransactionDescription(
@@ -72,8 +74,11 @@ def test_without_brokers_each_of_their_facts_says_so_and_no_other() -> None:
         "leaderless",
         "transactional_ids",
         "idle_since",
+        "commits",
+        "logged",
         "offset_findings",
         "groups",
+        "share_groups",
         "acl_differences",
         "outputs",
         "topics",
@@ -183,3 +188,38 @@ def test_internal_topics_are_those_of_the_request_then_of_files_then_those_that_
         "saved-offsets",
         "connect-status",
     ]
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({URL: {"isolation.level": "read_committed"}}, {"isolation.level": "read_committed"}),
+        ({URL: {}}, {}),
+        ({"a.properties": {"isolation.level": "read_committed"}}, {}),  # of which worker is not known
+        ({URL: {"isolation.level": "read_committed"}, "http://b:8083": {}}, {}),
+    ],
+)
+def test_offsets_are_read_as_the_files_of_all_workers_say(files, said) -> None:
+    """KafkaOffsetBackingStore.configure: a worker that is not enabled reads its topic as isolation.level says."""
+    known = but(worker_files=files, workers=WORKERS)
+    asked = offsets_request(known, {"config": "configs", "offsets": "offsets"}, KafkaVersion(4, 3))
+    assert asked.worker_clients == said
+
+
+def test_one_reading_of_the_transaction_log_says_since_when_ids_are_idle_and_when_they_committed() -> None:
+    commit = TransactionState.COMPLETE_COMMIT
+    values = [TransactionLogValue(1, ProducerIdAndEpoch(1, 0), 60_000, commit, None, at, at) for at in (5_000, 9_000)]
+    records = [TransactionLogRecord(0, offset, 0, LEADER, value) for offset, value in enumerate(values)]
+    earlier = {LEADER: CommitHistory(1_000, 5_000)}
+
+    def log(_: object, **unread: Skipped) -> TransactionLogRecords:
+        return TransactionLogRecords({0: 1}, 1, iter(records), {int(key[1:]): why for key, why in unread.items()})
+
+    alone = evidence(transaction_log=log)
+    assert (alone.idle_since, alone.commits) == ({LEADER: 9_000}, {LEADER: CommitHistory(5_000, 9_000, None, (DAY_0,))})
+    continued = evidence(EvidenceRequest({}, commits=earlier), transaction_log=log)
+    assert continued.commits == {LEADER: CommitHistory(1_000, 9_000, None, (DAY_0,))}
+    lost = evidence(transaction_log=lambda names: log(names, p0=Skipped("no leader")))
+    assert (lost.idle_since, lost.commits) == ({LEADER: Skipped("no leader")}, {LEADER: Skipped("no leader")})
+    denied = evidence(transaction_log=Unreachable("gone"))
+    assert (denied.idle_since, denied.commits) == (Skipped("gone"), Skipped("gone"))

@@ -1,8 +1,11 @@
 """One cycle of `watch` on a cluster that answers from a dict, and what becomes of a command that cannot answer."""
 
+from dataclasses import replace
+
 import pytest
 
 from eosctl.analysis.metrics import catalogue as metrics
+from eosctl.analysis.rules.registry import diagnose
 from eosctl.errors import NotAuthorized, Unreachable, UsageError
 from eosctl.model.coverage import Coverage
 from eosctl.model.evidence import InternalTopic
@@ -14,10 +17,12 @@ from eosctl.model.snapshot import ClusterFacts, ConfigTopicLog
 from eosctl.model.topics import TopicFacts
 from eosctl.model.transaction_log import TransactionLogRecords
 from eosctl.model.transactions import TransactionDescription, TransactionState
+from eosctl.model.watch import Answers, Cycle
 from eosctl.operations.evidence.request import EvidenceRequest
 from eosctl.operations.session import Session
 from eosctl.operations.session_options import SessionOptions
-from eosctl.operations.watch import Watched, observe
+from eosctl.operations.watch import Watched, observation, observe
+from tests.analysis.evidence import but, commits
 from tests.fake_cluster import FakeCluster
 from tests.ledger.ledgers import read_up_to
 from tests.operations.quiet import Quiet
@@ -160,3 +165,23 @@ def test_the_verdicts_of_the_last_audits_are_those_of_the_ledger(tmp_path):
 def test_no_cluster_is_a_usage_error():
     with pytest.raises(UsageError, match="no cluster was named"):
         Watched(SessionOptions(Quiet()), EvidenceRequest({})).session(Quiet())
+
+
+def test_a_cycle_continues_the_histories_of_commits_and_keeps_those_that_it_could_not_read():
+    known, now = commits(days=20), commits(silent_ms=5)
+    watched = Watched(SessionOptions(Quiet()), EvidenceRequest({})).continuing({"g-x-0": known, "g-gone-0": known})
+    lost = Skipped("__transaction_state-3 has no leader")
+
+    def after(diagnosis):
+        return observation(watched, replace(Answers.none(lost), diagnosis=diagnosis), Cycle(NOW, 1, {})).commits
+
+    assert after(diagnose(but(commits={"g-x-0": lost, "g-x-1": now, "g-x-2": lost}))) == {"g-x-0": known, "g-x-1": now}
+    assert after(diagnose(but(commits=lost))) == watched.evidence.commits
+    assert after(lost) == watched.evidence.commits
+
+
+def test_each_answer_says_when_it_was_read():
+    assert values(observed(), metrics.READ_AS_OF) == {
+        (command,): NOW / 1000
+        for command in ("doctor", "transactions list", "transactions hanging", "transactions lso")
+    }

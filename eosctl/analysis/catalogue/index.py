@@ -13,8 +13,10 @@ from eosctl.analysis.catalogue import (
     fencing,
     group,
     migration,
+    mirrors,
     offsets,
     outputs,
+    progress,
     topics,
     transaction_log,
     transactions,
@@ -47,8 +49,10 @@ THEMES: Final = (
     Theme("Consumers", range(120, 130), consumers.KINDS),
     Theme("ACLs", range(130, 150), acls.KINDS),
     Theme("Output topics", range(150, 160), outputs.KINDS),
+    Theme("Progress of tasks", range(160, 170), progress.KINDS),
     Theme("Audit", range(200, 300), audit.KINDS),
     Theme("Records of the transaction log", range(300, 320), transaction_log.KINDS),
+    Theme("Mirrors", range(320, 340), mirrors.KINDS),
     Theme("Moves and restores of offsets", range(400, 450), migration.KINDS),
 )
 KINDS: Final = tuple(kind for theme in THEMES for kind in theme.kinds)

@@ -87,6 +87,14 @@ ALERTS: Final = (
         "A round of zombie fencing has not succeeded, and the connector's tasks do not start",
     ),
     Alert(
+        "EosctlTaskQuiet",
+        metrics.QUIET_RATIO,
+        "> 3",
+        "10m",
+        WARNING,
+        "A RUNNING task commits nothing, longer than ever in its history (EOS160). An idle source looks the same",
+    ),
+    Alert(
         "EosctlFindings",
         metrics.FINDINGS,
         "> 0",

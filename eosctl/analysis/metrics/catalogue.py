@@ -35,7 +35,7 @@ LSO_HELD: Final = Metric(
 HANGING: Final = Metric("eosctl_hanging_transactions", "Open transactions that no coordinator will end (KIP-664).")
 HANGING_AGE: Final = Metric(
     "eosctl_hanging_transaction_age_seconds",
-    "Since the last batch of a hanging transaction, the oldest first, and what to do: abort, fence or wait.",
+    "Since the last batch of a hanging transaction, the oldest first, and what to do: abort, fence, complete or wait.",
     ("topic", "partition", "producer_id", *OWNER, "advice"),
     50,
 )
@@ -91,6 +91,18 @@ OFFSET_AGE: Final = Metric(
     ("connector",),
     500,
 )
+SINCE_COMMIT: Final = Metric(
+    "eosctl_task_since_commit_seconds",
+    "Since the last commit of a RUNNING task, or since its later start; a task of an idle source commits nothing.",
+    ("connector", "task"),
+    500,
+)
+QUIET_RATIO: Final = Metric(
+    "eosctl_task_quiet_ratio",
+    "The same, divided by the longest interval between two of its commits, where a week of them is known (EOS160).",
+    ("connector", "task"),
+    500,
+)
 AUDIT_VERDICT: Final = Metric(
     "eosctl_audit_verdict", "The verdict of the last run of a job of the audit (1).", ("job", "verdict"), 300
 )
@@ -104,6 +116,7 @@ UNREAD: Final = Metric(
     ("command", "what", "cause"),
     100,
 )
+READ_AS_OF: Final = Metric("eosctl_read_as_of_seconds", "When a command read its facts.", ("command",), 6)
 CYCLE_AS_OF: Final = Metric("eosctl_cycle_as_of_seconds", "When the last cycle ended.")
 CYCLE_DURATION: Final = Metric("eosctl_cycle_duration_seconds", "How long the last cycle took.")
 CYCLE_REQUESTS: Final = Metric(
@@ -120,7 +133,8 @@ METRICS: Final = (
     *(LSO_HELD_PARTITIONS, LSO_LAG, LSO_HELD, HANGING, HANGING_AGE, HANGING_UNDECIDED),
     *(TRANSACTIONAL_IDS, OPEN_TRANSACTIONS, OPEN_AGE, EPOCHS_NEAR_END, IDS_NEAR_EXPIRY),
     *(FENCING_PENDING, FENCING_EXPECTED, INCONSISTENT, NULL_SHADOWS, OFFSET_AGE),
+    *(SINCE_COMMIT, QUIET_RATIO),
     *(FINDINGS, FINDINGS_WAIVED, RULE_UNKNOWN, DOCTOR_AS_OF, AUDIT_VERDICT, AUDIT_FINDINGS, AUDIT_AS_OF),
-    *(UNREAD_FACTS, UNREAD, CYCLE_AS_OF, CYCLE_DURATION, CYCLE_REQUESTS, LAST_SUCCESS, LEFT_OUT),
+    *(UNREAD_FACTS, UNREAD, READ_AS_OF, CYCLE_AS_OF, CYCLE_DURATION, CYCLE_REQUESTS, LAST_SUCCESS, LEFT_OUT),
 )
 """In the order in which they are exposed."""

@@ -11,8 +11,8 @@ from eosctl.model.audit_report import AuditVerdict
 from eosctl.model.ledger import JobSummary
 from eosctl.model.merged_offsets import OffsetsReport, StoredOffset
 from eosctl.model.metrics import Metric, Sample
-from eosctl.model.skipped import Cause, Skipped
-from eosctl.model.watch import Answers, Cycle
+from eosctl.model.skipped import Skipped
+from eosctl.model.watch import NO_CYCLE_IN_TIME, Answers, Cycle
 
 LONGEST_LABEL: Final = 200
 """Characters of a label: a transactional ID may have 32,767."""
@@ -21,14 +21,15 @@ THE_CYCLE: Final = "watch"
 
 def cycle_samples(answers: Answers, cycle: Cycle) -> tuple[Sample, ...]:
     """All samples of a cycle, within the bounds of their metrics."""
-    return within_bounds((*_answer_samples(answers), *_unread_samples(answers), *_how_it_went(cycle)))
+    read = (Sample(metrics.READ_AS_OF, (command,), at / 1000) for command, at in answers.as_of)
+    return within_bounds((*_answer_samples(answers), *_unread_samples(answers), *read, *_how_it_went(cycle)))
 
 
 def stale_samples(cycle: Cycle) -> tuple[Sample, ...]:
     """What is still true of a cycle that was long ago: when it was, and that nothing was read since."""
     return (
         Sample(metrics.UNREAD_FACTS, (), 1),
-        Sample(metrics.UNREAD, (THE_CYCLE, "a cycle that ended in time", Cause.UNKNOWN.value), 1),
+        Sample(metrics.UNREAD, (THE_CYCLE, NO_CYCLE_IN_TIME.what, NO_CYCLE_IN_TIME.cause.value), 1),
         *_how_it_went(cycle),
     )
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from eosctl.analysis.catalogue.fencing import BUDGET
 from eosctl.analysis.catalogue.transactions import NEAR_EXPIRY
 from eosctl.analysis.metrics import catalogue as metrics
+from eosctl.analysis.rules.progress import task_commits
 from eosctl.analysis.rules.workers import probes
 from eosctl.model.evidence import Evidence
 from eosctl.model.inspection import InspectedConnector
@@ -45,6 +46,7 @@ def connector_samples(diagnosis: Diagnosis) -> Iterator[Sample]:
         count = sum(len(each) for each in tasks if isinstance(each, list))
         if count or not answer.cannot_tell:
             yield Sample(metrics.IDS_NEAR_EXPIRY, (), count)
+    yield from _quietness(diagnosis.evidence)
 
 
 def _pending_fencing(evidence: Evidence, known: Iterable[InspectedConnector]) -> Iterator[Sample]:
@@ -62,6 +64,19 @@ def _pending_fencing(evidence: Evidence, known: Iterable[InspectedConnector]) ->
     }
     for name, is_due in sorted(due.items(), key=lambda item: not item[1]):
         yield Sample(metrics.FENCING_PENDING, (name,), int(is_due))
+
+
+def _quietness(evidence: Evidence) -> Iterator[Sample]:
+    """Of each RUNNING task, the quietest first."""
+    found = [
+        ((each.connector, str(each.task)), each.quietness)
+        for each in task_commits(evidence)
+        if not isinstance(each, Skipped) and each.quietness is not None
+    ]
+    for labels, each in sorted(found, key=lambda item: -(item[1].ratio or 0)):
+        yield Sample(metrics.SINCE_COMMIT, labels, each.silent_ms / 1000)
+        if each.whole and each.ratio is not None:
+            yield Sample(metrics.QUIET_RATIO, labels, each.ratio)
 
 
 def _answers(diagnosis: Diagnosis, kind: FindingKind) -> Iterator[RuleAnswer]:

@@ -3,10 +3,17 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from eosctl.analysis.transaction_log import fold_transaction_log, idle_since
+from eosctl.analysis.commit_histories import CommitHistories
+from eosctl.analysis.transaction_log import fold_transaction_log, idle_since, last_values
 from eosctl.errors import EosctlError
+from eosctl.model.commit_history import CommitHistory
 from eosctl.model.evidence import Evidence
-from eosctl.model.names import ConnectorTaskId, TopicPartition, leader_transactional_id, task_transactional_id
+from eosctl.model.names import (
+    ConnectorTaskId,
+    TopicPartition,
+    leader_transactional_id,
+    task_transactional_id,
+)
 from eosctl.model.skipped import Skipped, not_asked, or_skipped
 from eosctl.model.transactions import Descriptions, why_undescribed
 from eosctl.model.whole_numbers import task_numbers
@@ -15,15 +22,19 @@ from eosctl.sources.cluster_reader import ClusterReader
 NO_GROUP = not_asked("no --group-id was given")
 
 
-def with_transactions(reader: ClusterReader, known: Evidence) -> Evidence:
-    """The same with the descriptions of the leader's and the tasks' IDs, as far as their coordinators answer."""
+def with_transactions(reader: ClusterReader, known: Evidence, earlier: Mapping[str, CommitHistory]) -> Evidence:
+    """The same with the descriptions of the leader's and the tasks' IDs, as far as their coordinators answer.
+
+    earlier are histories of commits that an earlier reading found; those that are read continue them.
+    """
     ids = or_skipped(lambda: tuple(_connect_ids(known)))
     if isinstance(ids, Skipped):
-        return replace(known, transactions=ids, leaderless=ids, idle_since=ids)
+        return replace(known, transactions=ids, leaderless=ids, logged=ids, idle_since=ids, commits=ids)
     if not ids:
-        return replace(known, transactions=NO_GROUP, leaderless=NO_GROUP, idle_since=NO_GROUP)
+        none = NO_GROUP
+        return replace(known, transactions=none, leaderless=none, logged=none, idle_since=none, commits=none)
     transactions = or_skipped(lambda: descriptions(reader, ids))
-    known = replace(known, idle_since=or_skipped(lambda: _idle_since(reader, ids)))
+    known = _with_log(reader, known, ids, earlier)
     if isinstance(transactions, Skipped):
         return replace(known, transactions=transactions, leaderless=transactions)
     why = why_undescribed(transactions)
@@ -64,6 +75,18 @@ def _connect_ids(known: Evidence) -> Iterator[str]:
         yield from (task_transactional_id(known.group_id, ConnectorTaskId(name, task)) for task in numbers)
 
 
-def _idle_since(reader: ClusterReader, ids: Sequence[str]) -> Mapping[str, int | Skipped]:
-    log = reader.transaction_log(ids)
-    return idle_since(fold_transaction_log(log.records), ids, len(log.leaders), log.unread)
+def _with_log(
+    reader: ClusterReader, known: Evidence, ids: Sequence[str], earlier: Mapping[str, CommitHistory]
+) -> Evidence:
+    """The same with what the transaction log holds of these IDs, which is read once."""
+    histories = CommitHistories(ids, earlier)
+
+    def read() -> Evidence:
+        log = reader.transaction_log(ids)
+        folded = fold_transaction_log(histories.following(log.records))
+        logged = last_values(folded, ids, len(log.leaders), log.unread)
+        unread = {name: value for name, value in logged.items() if isinstance(value, Skipped)}
+        return replace(known, logged=logged, idle_since=idle_since(logged), commits={**histories.result(), **unread})
+
+    found = or_skipped(read)
+    return replace(known, logged=found, idle_since=found, commits=found) if isinstance(found, Skipped) else found

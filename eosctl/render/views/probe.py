@@ -1,12 +1,11 @@
 """What a cluster does with transactions: the plan of a probe, and its answers."""
 
-from typing import Any
-
 from eosctl.model.counts import counted
 from eosctl.model.probe import PlannedProbe, ProbeAnswer, Probed, ProbedApi, Verdict
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import rfc3339
 from eosctl.render.document import Column, Document, Table, Tone, figure
+from eosctl.render.documents.probe import ProbeAnswerRow, ProbedApiRow, ProbeData, ProbePlanData
 
 TONES = {"yes": Tone.GOOD, "no": Tone.BAD, "different": Tone.BAD, "unknown": Tone.WARN}
 
@@ -51,16 +50,17 @@ def view_probe_answer(answer: PlannedProbe | Probed) -> Document:
 def view_probe_plan(planned: PlannedProbe) -> Document:
     """The plan, for `--dry-run` and before the question."""
     plan = planned.plan
+    data: ProbePlanData = {
+        "topic": plan.name,
+        "transactional_id": plan.name,
+        "replication_factor": plan.replication_factor,
+        "steps": [{"number": number, "what": each} for number, each in enumerate(plan.steps, 1)],
+    }
     return Document(
         kind="probe.plan",
         as_of=rfc3339(plan.as_of),
         cluster_id=planned.cluster_id,
-        data={
-            "topic": plan.name,
-            "transactional_id": plan.name,
-            "replication_factor": plan.replication_factor,
-            "steps": [{"number": number, "what": each} for number, each in enumerate(plan.steps, 1)],
-        },
+        data=data,
         blocks=(STEPS,),
         prose=("A probe writes to the cluster, in a topic and under a transactional ID of its own.",),
     )
@@ -68,40 +68,41 @@ def view_probe_plan(planned: PlannedProbe) -> Document:
 
 def view_probed(probed: Probed) -> Document:
     """Every question with its answer, the APIs, and what is left."""
+    data: ProbeData = {
+        "topic": probed.plan.name,
+        "transactional_id": probed.plan.name,
+        "principal": probed.principal,
+        "answers": [_answer_row(each) for each in probed.answers],
+        "apis": [_api_row(each) for each in probed.apis],
+        "init_producer_id_ms": [round(each, 3) for each in probed.init_ms],
+        "left": [{"kind": each.kind, "name": each.name, "reason": each.reason} for each in probed.left],
+        "interrupted": probed.interrupted,
+    }
     return Document(
         kind="probe",
         as_of=rfc3339(probed.plan.as_of),
         cluster_id=probed.cluster_id,
-        data={
-            "topic": probed.plan.name,
-            "transactional_id": probed.plan.name,
-            "principal": probed.principal,
-            "answers": [_answer_row(each) for each in probed.answers],
-            "apis": [_api_row(each) for each in probed.apis],
-            "init_producer_id_ms": [round(each, 3) for each in probed.init_ms],
-            "left": [{"kind": each.kind, "name": each.name, "reason": each.reason} for each in probed.left],
-            "interrupted": probed.interrupted,
-        },
+        data=data,
         blocks=(ANSWERS, APIS, LEFT),
         prose=(_conclusion(probed),),
         concludes=True,
     )
 
 
-def _answer_row(answer: ProbeAnswer) -> dict[str, Any]:
+def _answer_row(answer: ProbeAnswer) -> ProbeAnswerRow:
     unless = "unless it does: " if answer.verdict is Verdict.UNKNOWN else ""
     return {
         "id": answer.check.id,
         "question": answer.check.question,
-        "answer": answer.verdict.value,
+        "answer": answer.verdict,
         "seen": answer.seen,
-        "severity": answer.check.severity.value,
+        "severity": answer.check.severity,
         "connect": f"{unless}{answer.meaning.connect}",
         "eosctl": f"{unless}{answer.meaning.eosctl}",
     }
 
 
-def _api_row(api: ProbedApi) -> dict[str, Any]:
+def _api_row(api: ProbedApi) -> ProbedApiRow:
     versions = api.versions
     words = versions if isinstance(versions, Skipped) else "not offered"
     return {

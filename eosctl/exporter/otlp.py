@@ -1,0 +1,112 @@
+"""The metrics of the last cycles, pushed to a collector by OTLP over HTTP (protobuf); the SDK of OpenTelemetry does it.
+
+1. The table of metrics is that of /metrics: each is a gauge of the same name, its labels and `profile` are attributes.
+   The time of a value is the end of its cycle.
+2. Gauges are given to the exporter of the SDK as they are. Its instruments would keep every set of attributes for ever,
+   and transactional IDs come and go.
+3. Headers, certificates, compression, timeout and the resource are those of OTEL_EXPORTER_OTLP_* and
+   OTEL_RESOURCE_ATTRIBUTES, as the SDK reads them. It tries again for the timeout (10 s), then the values are lost;
+   those of the next cycle follow.
+"""
+
+import logging
+from collections import deque
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from eosctl import __version__
+from eosctl.errors import ConfigError, UsageError
+from eosctl.exporter.exposition import PROFILE, printable
+from eosctl.model.metrics import Metric, Sample
+from eosctl.model.watch import Observation
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.metrics.export import MetricsData, NumberDataPoint
+
+ENVIRONMENT: Final = "env"
+"""In the place of a URL: where OTEL_EXPORTER_OTLP_ENDPOINT says."""
+PATH: Final = "v1/metrics"
+
+
+def endpoint_of(url: str) -> str | None:
+    """The URL that metrics are sent to: v1/metrics below the one given, unless it ends so; None: the environment's.
+
+    Raises UsageError where it is no URL of HTTP.
+    """
+    if url == ENVIRONMENT:
+        return None
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise UsageError(f"--otlp {url} is no URL", hint="give http://HOST:4318 or https://…, or env")
+    return url if parts.path.rstrip("/").endswith(f"/{PATH}") else f"{url.rstrip('/')}/{PATH}"
+
+
+class OtlpPush:
+    """Pushes what cycles found.
+
+    Raises ConfigError where the extra `otlp` is not installed, UsageError for a bad URL.
+    """
+
+    def __init__(self, url: str, metrics: Iterable[Metric]) -> None:
+        endpoint = endpoint_of(url)
+        try:
+            from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+            from opentelemetry.sdk.metrics.export import MetricExportResult
+            from opentelemetry.sdk.resources import Resource
+        except ImportError as error:
+            hint = "pip install 'eosctl[otlp]'"
+            raise ConfigError(f"--otlp needs {error.name}, which is not installed", hint=hint) from error
+        self._metrics, self._success = tuple(metrics), MetricExportResult.SUCCESS
+        self._reasons = _Reasons()
+        logger = logging.getLogger("opentelemetry")
+        logger.handlers, logger.propagate = [self._reasons], False
+        self._resource = Resource.create({"service.name": "eosctl-watch", "service.version": __version__})
+        self._exporter = OTLPMetricExporter(endpoint=endpoint)
+
+    def push(self, latest: Mapping[str, Observation]) -> str | None:
+        """Sends the samples of each profile; why they could not be sent, None where they were.
+
+        Takes as long as the SDK's timeout, where nobody answers.
+        """
+        self._reasons.said.clear()
+        sent = self._exporter.export(self._data(latest))
+        return None if sent is self._success else "; ".join(self._reasons.said) or "the SDK gives no reason"
+
+    def _data(self, latest: Mapping[str, Observation]) -> "MetricsData":
+        from opentelemetry.sdk.metrics import export
+        from opentelemetry.sdk.util.instrumentation import InstrumentationScope
+
+        points: dict[Metric, list[NumberDataPoint]] = {}
+        for profile, observation in latest.items():
+            at = observation.cycle.as_of * 1_000_000
+            for each in observation.samples:
+                attributes = _attributes(profile, each)
+                points.setdefault(each.metric, []).append(export.NumberDataPoint(attributes, 0, at, each.value))
+        gauges = [
+            export.Metric(each.name, each.help, "", export.Gauge(points[each]))
+            for each in self._metrics
+            if each in points
+        ]
+        scope = export.ScopeMetrics(InstrumentationScope("eosctl", __version__), gauges, "")
+        return export.MetricsData([export.ResourceMetrics(self._resource, [scope], "")])
+
+
+def _attributes(profile: str, sample: Sample) -> dict[str, str]:
+    names = (PROFILE, *sample.metric.labels)
+    return dict(zip(names, map(printable, (profile, *sample.labels)), strict=True))
+
+
+class _Reasons(logging.Handler):
+    """What the SDK logs is why it failed; it says so nowhere else. The last two of its sentences are kept."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.said: deque[str] = deque(maxlen=2)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.said.append(record.getMessage())

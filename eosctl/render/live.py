@@ -1,0 +1,53 @@
+"""`watch --live`: the last cycle of each cluster on the whole terminal, drawn again and again until q is pressed."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final
+
+from eosctl.model.watch import Observation
+from eosctl.render.cells import escape_controls
+from eosctl.render.console import Console
+from eosctl.render.views.watch_live import view_live
+
+DRAWN_EVERY_S: Final = 0.5
+SUMMARY_LINES: Final = 18
+"""What a cluster takes beside the rows of its tables."""
+TABLES: Final = 4
+
+
+class LiveScreen:
+    """The screen of one terminal; what is said meanwhile is its last line.
+
+    Raises UsageError where standard output is no terminal.
+    """
+
+    def __init__(self, console: Console, now: Callable[[], int]) -> None:
+        self._terminal, self._now, self._said = console.whole_terminal("--live"), now, ""
+
+    def narrate(self, text: str, *, verbosity: int = 0) -> None:
+        """Shown until something else is said; what takes a -v is not."""
+        self._said = self._said if verbosity else text
+
+    def warn(self, text: str) -> None:
+        """Shown until something else is said."""
+        self._said = f"warning: {text}"
+
+    def show(self, profiles: Sequence[str], latest: Callable[[], Mapping[str, Observation]]) -> None:
+        """Draws the last observation of each profile until q is pressed."""
+
+        def frame(columns: int, lines: int) -> str:
+            found = latest()
+            most = max(1, (lines // max(1, len(profiles)) - SUMMARY_LINES) // TABLES)
+            return "\n".join(self._parts(profiles, found, columns, most))
+
+        self._terminal.draw(frame, DRAWN_EVERY_S)
+
+    def _parts(
+        self, profiles: Sequence[str], found: Mapping[str, Observation], columns: int, most: int
+    ) -> Iterator[str]:
+        for profile in profiles:
+            if profile in found:
+                yield self._terminal.text(view_live(found[profile], self._now(), most), columns)
+            else:
+                yield f"{escape_controls(profile) or 'the cluster'}: no cycle has ended yet; q ends it\n"
+        if self._said:
+            yield escape_controls(self._said)[:columns]

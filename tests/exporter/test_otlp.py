@@ -1,0 +1,119 @@
+"""Pushes by OTLP: a collector that decodes them gets what /metrics shows, and one that refuses them is reported."""
+
+import socket
+import sys
+
+import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+
+from eosctl.analysis.metrics.catalogue import METRICS, UNREAD_FACTS
+from eosctl.errors import ConfigError, UsageError
+from eosctl.exporter.board import Board
+from eosctl.exporter.exporter import Exporter
+from eosctl.exporter.exposition import Exposition
+from eosctl.exporter.otlp import OtlpPush, endpoint_of
+from eosctl.model.metrics import Metric, Sample
+from eosctl.model.watch import Cycle, Observation
+from tests.exporter.collector import collecting
+
+LAG = Metric("eosctl_test_lag", "How far it is behind.", ("topic", "partition"), 10)
+OTHER = Metric("eosctl_test_other", "Another one.")
+TABLE = (LAG, OTHER, *METRICS)
+AS_OF = 1_790_000_000_123
+STALE = (Sample(UNREAD_FACTS, (), 1),)
+
+
+def board(lifetime_s=60.0, **profiles):
+    """A board with these samples of each profile."""
+    made = Board()
+    for profile, samples in profiles.items():
+        found = Observation(
+            profile=profile, cycle=Cycle(AS_OF, 10, {}), cluster_id="K", samples=samples, when_stale=STALE
+        )
+        made.publish(found, lifetime_s)
+    return made
+
+
+def scraped(published):
+    """What /metrics shows: each metric's values by their labels."""
+    text = Exporter(published, Exposition(TABLE)).page("/metrics").body.decode()
+    found = {}
+    for family in text_string_to_metric_families(text):
+        for each in family.samples:
+            found.setdefault(each.name, {})[tuple(sorted(each.labels.items()))] = each.value
+    return found
+
+
+def test_a_collector_gets_the_values_that_metrics_shows():
+    odd = Sample(LAG, ('a "quoted"\nname, \udce4', "1"), 0)
+    published = board(
+        east=(Sample(LAG, ("orders", "0"), 5), odd, Sample(OTHER, (), 1.5)), west=(Sample(LAG, ("orders", "0"), 7),)
+    )
+    with collecting() as collector:
+        assert OtlpPush(collector.url, TABLE).push(published.latest()) is None
+        assert collector.paths == ["/v1/metrics"]
+        assert collector.series() == scraped(published)
+        [lag, other] = collector.metrics()
+    assert (lag.name, lag.description, lag.unit) == ("eosctl_test_lag", "How far it is behind.", "")
+    assert {point.time_unix_nano for point in lag.gauge.data_points} == {AS_OF * 1_000_000}
+    assert (other.name, collector.resource()["service.name"]) == ("eosctl_test_other", "eosctl-watch")
+
+
+def test_what_is_too_old_is_not_pushed_either():
+    with collecting() as collector:
+        assert OtlpPush(collector.url, TABLE).push(board(0.0, east=(Sample(OTHER, (), 3),)).latest()) is None
+        assert collector.series() == {"eosctl_unread_facts": {(("profile", "east"),): 1}}
+
+
+def test_the_environment_of_opentelemetry_holds(monkeypatch):
+    with collecting() as collector:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"{collector.url}/base")
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-tenant=team-a")
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip")
+        monkeypatch.setenv("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment=test")
+        assert OtlpPush("env", TABLE).push(board(east=(Sample(OTHER, (), 3),)).latest()) is None
+        assert collector.paths == ["/base/v1/metrics"]
+        assert collector.headers[0]["x-tenant"] == "team-a"
+        assert collector.headers[0]["content-encoding"] == "gzip"
+        assert collector.resource()["deployment.environment"] == "test"
+        assert collector.series()["eosctl_test_other"] == {(("profile", "east"),): 3}
+
+
+def test_a_collector_that_refuses_or_does_not_answer_is_no_success_and_says_why(monkeypatch, capfd):
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "0.3")
+    latest = board(east=(Sample(OTHER, (), 3),)).latest()
+    with collecting() as collector:
+        collector.status = 401
+        why = OtlpPush(collector.url, TABLE).push(latest)
+        assert "401" in why or "Unauthorized" in why
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        nobody = f"http://127.0.0.1:{taken.getsockname()[1]}"
+    assert "due to timeout" in OtlpPush(nobody, TABLE).push(latest)
+    assert capfd.readouterr() == ("", ""), "it is eosctl that says so"
+
+
+@pytest.mark.parametrize(
+    ("url", "endpoint"),
+    [
+        ("http://c:4318", "http://c:4318/v1/metrics"),
+        ("https://c/", "https://c/v1/metrics"),
+        ("https://c/base/v1/metrics", "https://c/base/v1/metrics"),
+        ("env", None),
+    ],
+)
+def test_a_url_is_that_of_a_collector_or_of_its_metrics(url, endpoint):
+    assert endpoint_of(url) == endpoint
+
+
+@pytest.mark.parametrize("url", ["c:4318", "grpc://c:4317", "http://", "", "http://[c", "http://c:port", "http://c:0"])
+def test_what_is_no_url_is_a_usage_error(url):
+    with pytest.raises(UsageError, match="is no URL"):
+        endpoint_of(url)
+
+
+def test_without_the_extra_it_says_how_to_install_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "opentelemetry.sdk.resources", None)
+    monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http.metric_exporter", None)
+    with pytest.raises(ConfigError, match="--otlp needs opentelemetry") as caught:
+        OtlpPush("http://c:4318", TABLE)
+    assert caught.value.hint == "pip install 'eosctl[otlp]'"
