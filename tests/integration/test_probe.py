@@ -154,6 +154,17 @@ def test_an_answer_that_does_not_come_is_unknown_and_the_others_are_had(
     assert (found.ran.exit_code, found.data["complete"]) == (3, False)
 
 
+def test_a_broker_that_dies_leaves_what_was_seen_and_the_topic_is_deleted(
+    proxy: KafkaProxy, probe_of: Callable[..., Answered]
+):
+    proxy.plan(Seen(END_TXN, 1), Fault.DEAD)
+    found = probe_of(timeout_s=2)
+    assert found.ran.exit_code == 3
+    assert (found.answers["lso-held"], found.answers["committed-shown"]) == ("yes", "unknown")
+    assert found.seen("fencing-epoch").startswith("not tried: no further transaction could be opened")
+    assert [each["kind"] for each in found.data["left"]] == ["transactional ID"]
+
+
 def test_an_interrupted_probe_deletes_its_topic_and_says_what_it_saw(probe_of: Callable[..., Answered]):
     found = probe_of(Interrupts(END_TXN))
     assert found.ran.exit_code == 130
