@@ -209,6 +209,15 @@ def test_the_acls_of_the_pages_are_enough_and_markers_are_refused_without_right(
     assert found.seen("marker-right-needed") == "WriteTxnMarkers is refused with CLUSTER_AUTHORIZATION_FAILED (31)"
 
 
+def test_who_may_write_markers_is_shown_that_aborting_works(sandbox: Sandbox, tool: Tool):
+    more = (("DELETE", "TOPIC", "eosctl-probe-*"), ("ALTER", "BROKER", "kafka-cluster"))
+    with allowed(sandbox, "tool", *ON_TOPIC, *more):
+        found = tool.probe()
+    assert found.others == {"marker-right-needed": "unknown"}
+    assert "User:tool has Alter on the cluster" in found.seen("marker-right-needed")
+    assert found.ran.exit_code == 0
+
+
 def test_without_topic_fencing_is_tried_all_the_same(sandbox: Sandbox, tool: Tool):
     with allowed(sandbox, "tool", ("WRITE", "TRANSACTIONAL_ID", "eosctl-probe-*")):
         found = tool.probe()
