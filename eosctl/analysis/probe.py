@@ -12,19 +12,8 @@ from typing import Final, NamedTuple, TypeVar
 from eosctl.analysis import probe_checks as checks
 from eosctl.model.acls import Operation
 from eosctl.model.counts import counted
-from eosctl.model.probe import (
-    NOT_TRIED,
-    Check,
-    Look,
-    Observations,
-    ProbeAnswer,
-    ProbedApi,
-    Refusal,
-    Seen,
-    Shown,
-    Verdict,
-    VersionRange,
-)
+from eosctl.model.probe import Check, ProbeAnswer, ProbedApi, Verdict
+from eosctl.model.probe_observations import NOT_TRIED, Look, Observations, Refusal, Seen, Shown, VersionRange
 from eosctl.model.skipped import Cause, Skipped
 from eosctl.model.transactions import TransactionDescription, TransactionState
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from eosctl.codecs.record_batches import decode_marker, iter_batches
 from eosctl.model.names import ProducerIdAndEpoch
-from eosctl.model.probe import Shown
+from eosctl.model.probe_observations import Shown
 
 
 def decode_shown(

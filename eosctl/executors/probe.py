@@ -15,20 +15,11 @@ from typing import Final, TypeVar
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.leaders import partition_leaders
 from eosctl.clients.topics import create_topic, delete_topic
-from eosctl.errors import EosctlError, Unreachable, UsageError
+from eosctl.errors import EosctlError, Unreachable
 from eosctl.executors.scratch import PAUSE_S, Scratch
 from eosctl.model.names import ProducerIdAndEpoch
-from eosctl.model.probe import (
-    FENCING_TIMEOUT_MS,
-    TIMEOUT_MS,
-    Initialised,
-    Look,
-    Observations,
-    ProbePlan,
-    Raised,
-    Refusal,
-    Seen,
-)
+from eosctl.model.probe import FENCING_TIMEOUT_MS, TIMEOUT_MS, ProbePlan
+from eosctl.model.probe_observations import Initialised, Look, Observations, Raised, Refusal, Seen
 from eosctl.model.skipped import Cause, Skipped
 
 T = TypeVar("T")
@@ -67,7 +58,7 @@ class ProbeRun:
         self._say = say
         self._scratch = Scratch(access.wire, plan, access.timeout_s)
         self._seen = known
-        self._created = False
+        self._created = self._confirmed = False
         self._initialised = False
 
     def run(self) -> ProbeOutcome:
@@ -148,7 +139,7 @@ class ProbeRun:
         except EosctlError as error:
             self._created = isinstance(error, Unreachable)
             return error.message
-        self._created = created
+        self._created = self._confirmed = created
         return None if created else "there is one of that name, which is left alone"
 
     def _begin(self, producer: ProducerIdAndEpoch) -> int | Refusal:
@@ -250,17 +241,20 @@ class ProbeRun:
         with suppress(EosctlError):  # the coordinator aborts it in time
             self._scratch.initialise(TIMEOUT_MS)
         try:
-            delete_topic(self._access.properties, self._plan.name, timeout_s=self._access.timeout_s)
-            return None if self._is_gone() else "it was deleted, and brokers name it all the same"
+            found = delete_topic(self._access.properties, self._plan.name, timeout_s=self._access.timeout_s)
         except EosctlError as error:
             return error.message
+        if not found and not self._confirmed:
+            return "its creation was not confirmed, and there is no such topic yet"
+        return None if self._is_gone() else "it was deleted, and brokers name it all the same"
 
     def _is_gone(self) -> bool:
+        """Whether brokers name it no longer; where none answers, the controller's word on its deletion counts."""
         deadline = monotonic() + min(GONE_S, self._access.timeout_s)
         while monotonic() < deadline:
             try:
                 partition_leaders(self._access.wire, [self._plan.name])
-            except UsageError:
+            except EosctlError:
                 return True
             sleep(PAUSE_S)
         return False

@@ -32,7 +32,8 @@ from eosctl.codecs.shown_record import decode_ending, decode_shown
 from eosctl.codecs.transactional_batch import encode_transactional_batch
 from eosctl.errors import EosctlError, NotAuthorized, TimedOut, Undecodable, Unreachable, UsageError
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
-from eosctl.model.probe import Initialised, Look, ProbePlan, Refusal
+from eosctl.model.probe import ProbePlan
+from eosctl.model.probe_observations import Initialised, Look, Refusal
 from eosctl.model.producers import ActiveProducer
 from eosctl.model.records import IsolationLevel
 from eosctl.model.transactions import TransactionDescription, TransactionState

@@ -7,7 +7,8 @@ from eosctl.analysis.probe import judge, probed_apis
 from eosctl.clients.access import ClusterAccess
 from eosctl.executors.probe import ProbeOutcome, ProbeRun
 from eosctl.model.coverage import Coverage, Unread
-from eosctl.model.probe import Initialised, Left, Observations, PlannedProbe, ProbeAnswer, Probed
+from eosctl.model.probe import Left, PlannedProbe, ProbeAnswer, Probed
+from eosctl.model.probe_observations import Initialised, Observations
 from eosctl.operations.plan_flow import Show, agree
 from eosctl.operations.session import Session
 from eosctl.planning.probe import plan_probe

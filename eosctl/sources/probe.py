@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from eosctl.clients.group_messages import cluster_operations
 from eosctl.model.acls import OPERATION_CODES, Operation
-from eosctl.model.probe import Observations, VersionRange
+from eosctl.model.probe_observations import Observations, VersionRange
 from eosctl.model.skipped import Cause, Skipped, or_skipped
 from eosctl.sources.kafka_evidence import read_finalized_features
 

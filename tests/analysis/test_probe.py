@@ -7,17 +7,8 @@ import pytest
 from eosctl.analysis.probe import judge, probed_apis
 from eosctl.model.acls import Operation
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
-from eosctl.model.probe import (
-    Initialised,
-    Look,
-    Observations,
-    ProbeAnswer,
-    Raised,
-    Refusal,
-    Shown,
-    Verdict,
-    VersionRange,
-)
+from eosctl.model.probe import ProbeAnswer, Verdict
+from eosctl.model.probe_observations import Initialised, Look, Observations, Raised, Refusal, Shown, VersionRange
 from eosctl.model.producers import ActiveProducer
 from eosctl.model.skipped import Cause, Skipped
 from eosctl.model.transactions import TransactionDescription, TransactionState

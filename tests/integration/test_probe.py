@@ -154,6 +154,17 @@ def test_an_answer_that_does_not_come_is_unknown_and_the_others_are_had(
     assert (found.ran.exit_code, found.data["complete"]) == (3, False)
 
 
+def test_a_broker_that_dies_leaves_what_was_seen_and_the_topic_is_deleted(
+    proxy: KafkaProxy, probe_of: Callable[..., Answered]
+):
+    proxy.plan(Seen(END_TXN, 1), Fault.DEAD)
+    found = probe_of(timeout_s=2)
+    assert found.ran.exit_code == 3
+    assert (found.answers["lso-held"], found.answers["committed-shown"]) == ("yes", "unknown")
+    assert found.seen("fencing-epoch").startswith("not tried: no further transaction could be opened")
+    assert [each["kind"] for each in found.data["left"]] == ["transactional ID"]
+
+
 def test_an_interrupted_probe_deletes_its_topic_and_says_what_it_saw(probe_of: Callable[..., Answered]):
     found = probe_of(Interrupts(END_TXN))
     assert found.ran.exit_code == 130
@@ -196,6 +207,15 @@ def test_the_acls_of_the_pages_are_enough_and_markers_are_refused_without_right(
     assert found.others == {"abort-marker-written": "unknown"}
     assert found.ran.exit_code == 3
     assert found.seen("marker-right-needed") == "WriteTxnMarkers is refused with CLUSTER_AUTHORIZATION_FAILED (31)"
+
+
+def test_who_may_write_markers_is_shown_that_aborting_works(sandbox: Sandbox, tool: Tool):
+    more = (("DELETE", "TOPIC", "eosctl-probe-*"), ("ALTER", "BROKER", "kafka-cluster"))
+    with allowed(sandbox, "tool", *ON_TOPIC, *more):
+        found = tool.probe()
+    assert found.others == {"marker-right-needed": "unknown"}
+    assert "User:tool has Alter on the cluster" in found.seen("marker-right-needed")
+    assert found.ran.exit_code == 0
 
 
 def test_without_topic_fencing_is_tried_all_the_same(sandbox: Sandbox, tool: Tool):
