@@ -13,10 +13,10 @@ Where a record is found several times, that place counts from which on most of t
 Memory does not grow with the number of records.
 """
 
-from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from eosctl.analysis.mirror.aborted import AbortedRecords
 from eosctl.analysis.mirror.blocks import Block, Buffer, OpenBlocks, Runs, equal_run
 from eosctl.analysis.mirror.marks import Marks
 from eosctl.analysis.mirror.search import find_run
@@ -46,9 +46,8 @@ class Aligner:
         checkpoints: Sequence[Checkpoint] = (),
     ) -> None:
         self._open, self._start, self._position, self._window = source, source_start, position, window
-        self._optional: dict[int, deque[tuple[int, int]]] = {}
-        self._optional_order: deque[int] = deque()
-        self._source = Buffer(self._required(source(source_start)), source_start)
+        self._aborted = AbortedRecords(window)
+        self._source = Buffer(self._aborted.committed(source(source_start)), source_start)
         self._target = Buffer(target)
         self._marks = Marks(checkpoints)
         self._missing: dict[int, int] = {}
@@ -63,23 +62,6 @@ class Aligner:
         self._passed_over = self._failed = 0
         kinds = ("head", "lead", "gaps", "late", "repeats", "aborted", "unknown")
         self._runs = {kind: Runs(MOST_STRETCHES) for kind in kinds}
-
-    def _required(self, blocks: Iterator[Block]) -> Iterator[Block]:
-        """The committed records; the others are kept aside, as many as the window has."""
-        for block in blocks:
-            if not block.optional:
-                yield block
-                continue
-            for offset, digest in zip(block.offsets, block.digests, strict=True):
-                self._optional.setdefault(digest, deque()).append((offset, block.timestamp))
-                self._optional_order.append(digest)
-            while len(self._optional_order) > self._window:
-                oldest = self._optional_order.popleft()
-                places = self._optional[oldest]
-                if places:
-                    places.popleft()
-                if not places:
-                    del self._optional[oldest]
 
     def align(self) -> Alignment:
         """What both sides say together; the figures of what was read are the reader's."""
@@ -105,8 +87,8 @@ class Aligner:
             matched=self._matched,
             first=self._first,
             last=self._last,
-            head=_joined(runs["head"].stretches),
-            lead=_joined(runs["lead"].stretches),
+            head=runs["head"].joined,
+            lead=runs["lead"].joined,
             lag=lag,
             gaps=tuple(sorted(runs["gaps"].stretches)),
             late=tuple(runs["late"].stretches),
@@ -168,17 +150,15 @@ class Aligner:
 
         They are passed then.
         """
-        target, run = self._target, 0
-        while target.at + run < target.end and self._optional.get(target.digest(target.at + run)):
-            run += 1
+        target, run = self._target, self._aborted.run(self._target)
         if not run or (places and target.at + run < target.end and not self._follows(run)):
             return False
         self._settle_unknown(target.at)
         for _ in range(run):
-            places_of = self._optional[target.digest(target.at)]
-            if not places_of:
+            taken = self._aborted.take(target.digest(target.at))
+            if taken is None:
                 break
-            offset, time = places_of.popleft()
+            offset, time = taken
             there = target.offset(target.at)
             found = Stretch(offset, offset + 1, there, there + 1, 1, time)
             self._runs["aborted"].add((0, target.at), (0, target.at + 1), found)
@@ -258,7 +238,7 @@ class Aligner:
         if passed:
             found = Stretch(begin, offset, there, there, passed, time)
             self._runs[kind].add((source.end, there), (source.end + passed, there), found)
-        self._source = Buffer(self._required(self._open(offset)), offset, source.end + passed)
+        self._source = Buffer(self._aborted.committed(self._open(offset)), offset, source.end + passed)
         self._index, self._indexed = {}, (0, 0)
 
     def _again_from(self, offset: int, until: int) -> None:
@@ -331,13 +311,3 @@ class Aligner:
             self._flush_missing(source.at - self._window)
             source.drop(source.at - self._window)
         return lag[0] if lag else None
-
-
-def _joined(stretches: list[Stretch]) -> Stretch | None:
-    """All of them as one; None where there is none."""
-    if not stretches:
-        return None
-    first, last = stretches[0], stretches[-1]
-    return first._replace(
-        source_end=last.source_end, target_end=last.target_end, records=sum(each.records for each in stretches)
-    )
