@@ -18,6 +18,7 @@ from typing import Final
 
 from eosctl.analysis.mirror.aborted import AbortedRecords
 from eosctl.analysis.mirror.blocks import Block, Buffer, OpenBlocks, Runs, equal_run
+from eosctl.analysis.mirror.digest_index import DigestIndex
 from eosctl.analysis.mirror.marks import Marks
 from eosctl.analysis.mirror.search import find_run
 from eosctl.model.mirror import Alignment, Checkpoint, Stretch
@@ -51,8 +52,7 @@ class Aligner:
         self._target = Buffer(target)
         self._marks = Marks(checkpoints)
         self._missing: dict[int, int] = {}
-        self._index: dict[int, list[int]] = {}
-        self._indexed = (0, 0)
+        self._index = DigestIndex(window)
         self._first: tuple[int, int] | None = None
         self._last: tuple[int, int] | None = None
         self._first_place = 0
@@ -133,13 +133,7 @@ class Aligner:
     def _candidates(self, digest: int) -> list[int]:
         """Places in the window with this digest: the nearest ones, ahead and behind."""
         source = self._source
-        begin, end = self._indexed
-        if begin < source.base - self._window or not self._index:
-            self._index, begin, end = {}, source.base, source.base
-        for place in range(max(end, source.base), source.end):
-            self._index.setdefault(source.digest(place), []).append(place)
-        self._indexed = (begin, source.end)
-        there = [place for place in self._index.get(digest, ()) if place >= source.base]
+        there = self._index.places(source, digest)
         ahead = [place for place in there if place >= source.at][:MOST_CANDIDATES]
         behind = [place for place in there if place < source.at]
         missing = [place for place in behind if place in self._missing][:MOST_CANDIDATES]
@@ -239,7 +233,7 @@ class Aligner:
             found = Stretch(begin, offset, there, there, passed, time)
             self._runs[kind].add((source.end, there), (source.end + passed, there), found)
         self._source = Buffer(self._aborted.committed(self._open(offset)), offset, source.end + passed)
-        self._index, self._indexed = {}, (0, 0)
+        self._index.clear()
 
     def _again_from(self, offset: int, until: int) -> None:
         """Records from a source offset before the window on are there another time, or late."""
