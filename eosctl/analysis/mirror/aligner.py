@@ -69,8 +69,7 @@ class Aligner:
         while target.load(1) or self._search_at_end():
             if not target.load(1):
                 continue
-            source = self._source
-            source.load(1)
+            (source := self._source).load(1)
             count = equal_run(source, target, source.at, target.at, self._window)
             if count:
                 self._settle_unknown(target.at)
@@ -114,8 +113,7 @@ class Aligner:
         source.load(self._window)
         if equal_run(source, target, source.at, target.at, 1):
             return
-        digest = target.digest(target.at)
-        places = self._candidates(digest)
+        places = self._candidates(target.digest(target.at))
         if self._take_aborted(places):
             return
         if not places:
@@ -140,12 +138,10 @@ class Aligner:
         return [*ahead, *missing, *behind[-MOST_CANDIDATES:]]
 
     def _take_aborted(self, places: list[int]) -> bool:
-        """Whether records of aborted transactions explain what is there: the expected record follows, or no other does.
-
-        They are passed then.
-        """
-        target, run = self._target, self._aborted.run(self._target)
-        if not run or (places and target.at + run < target.end and not self._follows(run)):
+        """Pass records of aborted transactions, if the expected record follows them or nothing else explains them."""
+        source, target, run = self._source, self._target, self._aborted.run(self._target)
+        follows = target.at + run == target.end or equal_run(source, target, source.at, target.at + run, 1)
+        if not run or (places and not follows):
             return False
         self._settle_unknown(target.at)
         for _ in range(run):
@@ -158,9 +154,6 @@ class Aligner:
             self._runs["aborted"].add((0, target.at), (0, target.at + 1), found)
             target.at += 1
         return True
-
-    def _follows(self, run: int) -> bool:
-        return equal_run(self._source, self._target, self._source.at, self._target.at + run, 1) == 1
 
     def _again(self, place: int) -> None:
         """Records from this place on are there another time, or late, up to the cursor or the first difference."""
