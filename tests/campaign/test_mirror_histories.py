@@ -17,7 +17,7 @@ from tests.integration.mirror_site import Eosctl
 
 pytestmark = [pytest.mark.kafka]
 SOURCE = {"auto.create.topics.enable": "false"}
-"""The consumer of a mirror has allow.auto.create.topics: it would create a deleted source topic again itself."""
+"""Clients that still ask for a deleted topic would have the broker create it again."""
 WORKERS = {"offset.flush.interval.ms": "3000", "offset.storage.partitions": "3"}
 
 
