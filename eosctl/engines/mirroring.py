@@ -1,7 +1,8 @@
 """Pairs of partitions, compared in processes of this machine: a pair is the unit of parallel work.
 
-The source's settled range gives what was committed and what was aborted; the tail behind the last stable offset what is
-not decided yet. Of the target what read_committed consumers see counts.
+The source's settled range gives what was committed and what was aborted. In the tail behind the last stable offset
+records of transactions are not decided yet; those outside any transaction are committed. Of the target what
+read_committed consumers see counts.
 """
 
 import multiprocessing
@@ -91,7 +92,7 @@ class _Reading:
             entries = [each for each in entries if offsets.start <= each.offset < offsets.end]
         whole = len(entries) == header.last_offset_delta + 1
         places = range(header.base_offset, header.next_offset) if whole else [each.offset for each in entries]
-        optional = item.aborted or not offsets.settled
+        optional = item.aborted or (header.is_transactional and not offsets.settled)
         return Block(places, list(map(digest, entries)), first_time(header), optional)
 
     def _count(self, item: DataBatch, block: Block) -> None:

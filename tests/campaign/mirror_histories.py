@@ -131,6 +131,7 @@ class MirroredTopic:
         self.partitions += 1
         self._admin.create_partitions([NewPartitions(self.name, self.partitions)])[self.name].result(30)
         eventually(lambda: self._known() == self.partitions, "the new partition")
+        self._producer = Producer({"bootstrap.servers": self.source, "linger.ms": 5, "log_level": 0})
 
     def recreate(self) -> None:
         """The topic is deleted, and one of the same name created."""

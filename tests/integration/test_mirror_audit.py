@@ -9,6 +9,7 @@ import pytest
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
 from tests.integration.mirror_site import Copied, Eosctl
+from tests.integration.producers import open_transaction
 from tests.shared_sandboxes import SharedSandboxes
 
 pytestmark = [pytest.mark.kafka]
@@ -62,6 +63,16 @@ def test_aborted_source_records_break_it_unless_the_mirror_is_known_to_read_unco
     assert (copied.audit().verdict, copied.audit().counts) == ("broken", {"aborted": 5})
     told = copied.audit("--isolation", "read_uncommitted")
     assert (told.verdict, told.findings["aborted-mirrored"]["severity"]) == ("held", "warning")
+
+
+def test_behind_an_open_source_transaction_plain_records_are_committed_and_its_own_are_not_decided(copied: Copied):
+    copied.write(range(10))
+    producer = open_transaction(copied.source, f"{copied.name}-open", copied.name)
+    copied.write(range(10, 20))
+    copied.copy(range(20))
+    found = copied.audit()
+    assert (found.verdict, found.counts, found.pair["matched"]) == ("held", {}, 20)
+    producer.abort_transaction(30)
 
 
 def test_headers_that_were_changed_on_the_way_are_reported_and_the_rest_is_compared(copied: Copied, tmp_path: Path):

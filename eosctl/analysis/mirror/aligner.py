@@ -13,11 +13,12 @@ Where a record is found several times, that place counts from which on most of t
 Memory does not grow with the number of records.
 """
 
-from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from eosctl.analysis.mirror.aborted import AbortedRecords
 from eosctl.analysis.mirror.blocks import Block, Buffer, OpenBlocks, Runs, equal_run
+from eosctl.analysis.mirror.digest_index import DigestIndex
 from eosctl.analysis.mirror.marks import Marks
 from eosctl.analysis.mirror.search import find_run
 from eosctl.model.mirror import Alignment, Checkpoint, Stretch
@@ -46,14 +47,12 @@ class Aligner:
         checkpoints: Sequence[Checkpoint] = (),
     ) -> None:
         self._open, self._start, self._position, self._window = source, source_start, position, window
-        self._optional: dict[int, deque[tuple[int, int]]] = {}
-        self._optional_order: deque[int] = deque()
-        self._source = Buffer(self._required(source(source_start)), source_start)
+        self._aborted = AbortedRecords(window)
+        self._source = Buffer(self._aborted.committed(source(source_start)), source_start)
         self._target = Buffer(target)
         self._marks = Marks(checkpoints)
         self._missing: dict[int, int] = {}
-        self._index: dict[int, list[int]] = {}
-        self._indexed = (0, 0)
+        self._index = DigestIndex(window)
         self._first: tuple[int, int] | None = None
         self._last: tuple[int, int] | None = None
         self._first_place = 0
@@ -64,31 +63,13 @@ class Aligner:
         kinds = ("head", "lead", "gaps", "late", "repeats", "aborted", "unknown")
         self._runs = {kind: Runs(MOST_STRETCHES) for kind in kinds}
 
-    def _required(self, blocks: Iterator[Block]) -> Iterator[Block]:
-        """The committed records; the others are kept aside, as many as the window has."""
-        for block in blocks:
-            if not block.optional:
-                yield block
-                continue
-            for offset, digest in zip(block.offsets, block.digests, strict=True):
-                self._optional.setdefault(digest, deque()).append((offset, block.timestamp))
-                self._optional_order.append(digest)
-            while len(self._optional_order) > self._window:
-                oldest = self._optional_order.popleft()
-                places = self._optional[oldest]
-                if places:
-                    places.popleft()
-                if not places:
-                    del self._optional[oldest]
-
     def align(self) -> Alignment:
         """What both sides say together; the figures of what was read are the reader's."""
         target = self._target
         while target.load(1) or self._search_at_end():
             if not target.load(1):
                 continue
-            source = self._source
-            source.load(1)
+            (source := self._source).load(1)
             count = equal_run(source, target, source.at, target.at, self._window)
             if count:
                 self._settle_unknown(target.at)
@@ -105,8 +86,8 @@ class Aligner:
             matched=self._matched,
             first=self._first,
             last=self._last,
-            head=_joined(runs["head"].stretches),
-            lead=_joined(runs["lead"].stretches),
+            head=runs["head"].joined,
+            lead=runs["lead"].joined,
             lag=lag,
             gaps=tuple(sorted(runs["gaps"].stretches)),
             late=tuple(runs["late"].stretches),
@@ -132,8 +113,7 @@ class Aligner:
         source.load(self._window)
         if equal_run(source, target, source.at, target.at, 1):
             return
-        digest = target.digest(target.at)
-        places = self._candidates(digest)
+        places = self._candidates(target.digest(target.at))
         if self._take_aborted(places):
             return
         if not places:
@@ -151,42 +131,29 @@ class Aligner:
     def _candidates(self, digest: int) -> list[int]:
         """Places in the window with this digest: the nearest ones, ahead and behind."""
         source = self._source
-        begin, end = self._indexed
-        if begin < source.base - self._window or not self._index:
-            self._index, begin, end = {}, source.base, source.base
-        for place in range(max(end, source.base), source.end):
-            self._index.setdefault(source.digest(place), []).append(place)
-        self._indexed = (begin, source.end)
-        there = [place for place in self._index.get(digest, ()) if place >= source.base]
+        there = self._index.places(source, digest)
         ahead = [place for place in there if place >= source.at][:MOST_CANDIDATES]
         behind = [place for place in there if place < source.at]
         missing = [place for place in behind if place in self._missing][:MOST_CANDIDATES]
         return [*ahead, *missing, *behind[-MOST_CANDIDATES:]]
 
     def _take_aborted(self, places: list[int]) -> bool:
-        """Whether records of aborted transactions explain what is there: the expected record follows, or no other does.
-
-        They are passed then.
-        """
-        target, run = self._target, 0
-        while target.at + run < target.end and self._optional.get(target.digest(target.at + run)):
-            run += 1
-        if not run or (places and target.at + run < target.end and not self._follows(run)):
+        """Pass records of aborted transactions, if the expected record follows them or nothing else explains them."""
+        source, target, run = self._source, self._target, self._aborted.run(self._target)
+        follows = target.at + run == target.end or equal_run(source, target, source.at, target.at + run, 1)
+        if not run or (places and not follows):
             return False
         self._settle_unknown(target.at)
         for _ in range(run):
-            places_of = self._optional[target.digest(target.at)]
-            if not places_of:
+            taken = self._aborted.take(target.digest(target.at))
+            if taken is None:
                 break
-            offset, time = places_of.popleft()
+            offset, time = taken
             there = target.offset(target.at)
             found = Stretch(offset, offset + 1, there, there + 1, 1, time)
             self._runs["aborted"].add((0, target.at), (0, target.at + 1), found)
             target.at += 1
         return True
-
-    def _follows(self, run: int) -> bool:
-        return equal_run(self._source, self._target, self._source.at, self._target.at + run, 1) == 1
 
     def _again(self, place: int) -> None:
         """Records from this place on are there another time, or late, up to the cursor or the first difference."""
@@ -258,8 +225,8 @@ class Aligner:
         if passed:
             found = Stretch(begin, offset, there, there, passed, time)
             self._runs[kind].add((source.end, there), (source.end + passed, there), found)
-        self._source = Buffer(self._required(self._open(offset)), offset, source.end + passed)
-        self._index, self._indexed = {}, (0, 0)
+        self._source = Buffer(self._aborted.committed(self._open(offset)), offset, source.end + passed)
+        self._index.clear()
 
     def _again_from(self, offset: int, until: int) -> None:
         """Records from a source offset before the window on are there another time, or late."""
@@ -331,13 +298,3 @@ class Aligner:
             self._flush_missing(source.at - self._window)
             source.drop(source.at - self._window)
         return lag[0] if lag else None
-
-
-def _joined(stretches: list[Stretch]) -> Stretch | None:
-    """All of them as one; None where there is none."""
-    if not stretches:
-        return None
-    first, last = stretches[0], stretches[-1]
-    return first._replace(
-        source_end=last.source_end, target_end=last.target_end, records=sum(each.records for each in stretches)
-    )

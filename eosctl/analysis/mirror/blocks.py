@@ -115,6 +115,14 @@ class Runs:
         """How many records there are in all stretches that were kept."""
         return sum(each.records for each in self.stretches)
 
+    @property
+    def joined(self) -> Stretch | None:
+        """All stretches as one; None where there is none."""
+        if not self.stretches:
+            return None
+        first, last = self.stretches[0], self.stretches[-1]
+        return first._replace(source_end=last.source_end, target_end=last.target_end, records=self.records)
+
     def take(self, offset: int, following: int | None) -> bool:
         """Whether a stretch holds this source offset; it is taken out of it.
 

@@ -135,15 +135,18 @@ def _judge_order(judged: _Judgement, found: Alignment) -> None:
 
 
 def _judge_aborted(judged: _Judgement, found: Alignment, circumstances: Circumstances) -> None:
-    if not found.aborted:
-        return
-    what = f"{_total(found.aborted)} of aborted or undecided source transactions"
-    if circumstances.isolation is IsolationLevel.READ_UNCOMMITTED:
-        what += "; the mirror is set to read uncommitted"
-        judged.add(kinds.ABORTED_MIRRORED, what, found.aborted, Severity.WARNING)
-        return
-    judged.broken.append(what)
-    judged.add(kinds.ABORTED_MIRRORED, f"{what}, {_from(found.aborted)}", found.aborted)
+    stable = judged.pair.source.last_stable_offset
+    undecided = [each for each in found.aborted if each.source_start >= stable]
+    aborted = [each for each in found.aborted if each.source_start < stable]
+    uncommitted = circumstances.isolation is IsolationLevel.READ_UNCOMMITTED
+    suffix = "; the mirror is set to read uncommitted" if uncommitted else ""
+    for stretches, verdict, word in ((aborted, judged.broken, "aborted"), (undecided, judged.open, "undecided")):
+        if stretches:
+            what = f"{_total(stretches)} of {word} source transactions"
+            severity = Severity.WARNING if uncommitted or stretches is undecided else Severity.ERROR
+            judged.add(kinds.ABORTED_MIRRORED, f"{what}, {_from(stretches)}{suffix}", stretches, severity)
+            if not uncommitted:
+                verdict.append(what)
 
 
 def _judge_gaps(judged: _Judgement, found: Alignment, topic: MirroredTopic) -> None:

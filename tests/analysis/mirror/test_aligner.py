@@ -110,11 +110,14 @@ def test_every_record_is_counted_as_if_all_were_in_memory(made: tuple[Source, li
 
 
 @given(COPIES, st.integers(1, 12))
+@example((Source(2, frozenset({1})), [1]), 1)
 def test_a_small_window_never_calls_a_copy_whole_that_is_not(made: tuple[Source, list[int]], window: int):
     source, copied = made
     expected, found = truth(source, copied), counted(align(source, copied, window=window))
-    faults = [(each.gaps, each.late, each.repeats, each.unknown, each.aborted) for each in (expected, found)]
-    assert (faults[1] == (0,) * 5) == (faults[0] == (0,) * 5)
+    fault, seen = (
+        any((each.gaps, each.late, each.repeats, each.unknown, each.aborted, each.lead)) for each in (expected, found)
+    )
+    assert seen == fault
     assert found.matched <= expected.matched
 
 

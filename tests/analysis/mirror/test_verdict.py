@@ -67,6 +67,11 @@ def test_aborted_records_break_it_unless_the_mirror_is_set_to_read_uncommitted()
     assert judged(found, circumstances=uncommitted) == ("held", {"aborted-mirrored": "warning"})
 
 
+def test_records_of_open_source_transactions_leave_it_open():
+    pair = replace(PAIR, source=PAIR.source._replace(last_stable_offset=10))
+    assert judged(replace(WHOLE, aborted=(PIECE,)), pair) == ("cannot-tell", {"aborted-mirrored": "warning"})
+
+
 def test_missing_and_unknown_records_at_one_place_may_be_the_same():
     found = replace(WHOLE, gaps=(PIECE,), unknown=(Stretch(10, 10, 10, 15, 5, NOW),))
     assert judged(found) == ("cannot-tell", {"mirror-unknown": "warning"})
