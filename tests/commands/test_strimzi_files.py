@@ -73,6 +73,15 @@ def test_the_principals_of_three_clients_follow_from_the_resources(eosctl, tmp_p
     assert {each["principal"] for each in bindings} == {"User:worker", "User:bills", "User:fencing"}
 
 
+def test_what_the_operator_does_not_allow_in_a_config_does_not_count(eosctl, tmp_path: Path):
+    options = PLAIN.as_resources(tmp_path)
+    before = plan(eosctl, options)
+    file = tmp_path / "connect.yaml"
+    file.write_text(file.read_text().replace("rest.port: 9999", "security.protocol: SSL"))
+    assert "security.protocol: SSL" in file.read_text()
+    assert plan(eosctl, options) == before
+
+
 def test_a_kafka_user_in_the_same_file_names_the_principal_of_its_certificate(eosctl, tmp_path: Path):
     (tmp_path / "connect.yaml").write_text(TLS + USER)
     bindings = plan(eosctl, ["--worker-config", str(tmp_path / "connect.yaml")])["bindings"]

@@ -13,9 +13,12 @@ import pytest
 import yaml
 
 from eosctl.sandbox.sandbox import Sandbox
+from eosctl.sandbox.spec import SandboxSpec
+from eosctl.sandbox.versions import DEFAULT_KAFKA_VERSION
 from tests.integration.migrate_ground import Ground
 from tests.integration.moves import SETTING, Eosctl, Home, Lines, Place
 from tests.integration.strimzi_operator import Operator
+from tests.shared_sandboxes import SharedSandboxes
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
@@ -48,9 +51,10 @@ def ground(sandbox: Sandbox, fresh_name: Callable[[str], str], eosctl: Eosctl) -
     return Ground(sandbox, fresh_name("forms"), eosctl)
 
 
-@pytest.fixture
-def home(moves_home: Sandbox) -> Home:
-    return Home(moves_home)
+@pytest.fixture(scope="module")
+def home(shared_sandboxes: SharedSandboxes) -> Home:
+    """The newest worker: Strimzi 0.45 serves Kafka 3.8 and newer."""
+    return Home(shared_sandboxes.of(SandboxSpec(DEFAULT_KAFKA_VERSION, workers=1)))
 
 
 @pytest.fixture
