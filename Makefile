@@ -14,15 +14,14 @@ INSTALL := $(BIN)/python -m pip install -q --no-compile
 PROCESSES ?= 4
 SIDE_BY_SIDE := -n $(PROCESSES) --dist loadgroup
 
-.PHONY: demo test lint tests pure kafka matrix crash fuzz attack campaign bench coverage docs shells kerberos package ranges pictures lock advisories reference clean
+.PHONY: demo test lint tests pure kafka matrix crash fuzz attack campaign bench coverage docs shells kerberos mariadb emitted package ranges pictures lock advisories reference clean
 
 demo: $(STAMPS)/sandbox
 	$(BIN)/eosctl demo
 
-# Pages and lint need a core each, and nothing of one another.
+# A test on real Kafka mostly waits, so lint and the pages are done meanwhile.
 test: $(STAMPS)/dev
-	$(MAKE) -j2 lint docs
-	$(MAKE) tests
+	$(MAKE) -j3 lint docs tests
 
 # Both of the following in one run: what needs no Kafka fills the time that the rest waits for one.
 tests: $(STAMPS)/dev $(STAMPS)/sandbox $(STAMPS)/browser
@@ -34,9 +33,11 @@ pure: $(STAMPS)/dev $(STAMPS)/browser
 kafka: $(STAMPS)/dev $(STAMPS)/sandbox $(STAMPS)/browser
 	$(BIN)/pytest $(SIDE_BY_SIDE) -m "kafka and not long" -q
 
+# A pair is brokers and workers: of 4.4 the repository has no workers.
+VERSIONS ?= 3.3.2,3.6.2,3.9.2,4.3.1,4.4.0/4.3.1,4.3.1/3.3.2,4.3.1/3.6.2,4.3.1/3.9.2,3.9.2/4.3.1
 matrix: $(STAMPS)/dev $(STAMPS)/sandbox $(STAMPS)/browser
 	mkdir -p build
-	$(BIN)/pytest $(SIDE_BY_SIDE) -m "kafka and not long" -q --kafka-versions=3.3.2,3.6.2,3.9.2,4.3.1 --junitxml=build/matrix.xml; \
+	$(BIN)/pytest $(SIDE_BY_SIDE) -m "kafka and not long" -q --kafka-versions=$(VERSIONS) --junitxml=build/matrix.xml; \
 	seen=$$?; $(BIN)/python -m tests.project.matrix build/matrix.xml && exit $$seen
 
 crash: $(STAMPS)/dev $(STAMPS)/sandbox
@@ -68,6 +69,16 @@ shells: $(STAMPS)/dev
 kerberos: $(STAMPS)/dev $(STAMPS)/sandbox
 	$(BIN)/uv pip install -q --python $(BIN)/python --target build/kerberos gssapi
 	PYTHONPATH=build/kerberos $(BIN)/pytest -q tests/integration/kerberos.py
+
+# Needs Debian's mariadb-server, and fetches Debezium's connector. Not part of any other target.
+mariadb: $(STAMPS)/dev $(STAMPS)/sandbox
+	$(BIN)/pytest -q tests/integration/mariadb.py
+
+# What `watch --emit` writes, by those it is written for, and the alerts in a real Prometheus. Needs Debian's prometheus and
+# systemd. Not part of any other target.
+emitted: $(STAMPS)/dev $(STAMPS)/sandbox
+	$(BIN)/uv pip install -q --python $(BIN)/python --target build/emitted kubernetes-validate grafana-foundation-sdk promql-parser
+	PYTHONPATH=build/emitted $(BIN)/pytest -q tests/render/emitted.py tests/integration/prometheus.py
 
 # Wheel, sdist and a single file, left in dist/, and each installed into a clean environment. Downloads all extras.
 package: $(STAMPS)/dev

@@ -17,6 +17,7 @@ from eosctl.clients.wire import Wire
 from eosctl.executors.fencing import FencingRun
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.fencing import Candidate, FenceOutcome, FenceStep, FencingPlan
+from eosctl.sandbox.jars import resolve_jars
 from eosctl.sandbox.java import compile_java, java_version
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
@@ -73,7 +74,8 @@ class Contest:
 
     def __init__(self, sandbox: Sandbox) -> None:
         self._sandbox = sandbox
-        self._classes = compile_java(sandbox.jars.compiler, PEER, sandbox.classpath)
+        self._jars = resolve_jars(sandbox.kafka_version, print)
+        self._classes = compile_java(self._jars.compiler, PEER, self._jars.classpath)
         self._round = 0
 
     def several(self, contender: Callable[[str, int], float], count: int, runs: int) -> float:
@@ -105,7 +107,7 @@ class Contest:
         return self._java(prefix, count)
 
     def _java(self, prefix: str, count: int, *settings: str) -> float:
-        classpath = f"{self._classes}:{self._sandbox.classpath}"
+        classpath = f"{self._classes}:{self._jars.classpath}"
         servers = self._sandbox.bootstrap_servers
         command = [
             str(self._sandbox.java),

@@ -16,7 +16,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from io import StringIO
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from eosctl.clients.messages import find_coordinators, init_producer_id
 from eosctl.clients.wire import Wire
 from eosctl.model.client_properties import ClientProperties
 from eosctl.render.console import Stream, Terminal
+from eosctl.sandbox.jars import resolve_jars
 from eosctl.sandbox.java import compile_java, java_version
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
@@ -42,7 +43,7 @@ def main() -> int:
     arguments = _arguments()
     with Sandbox(SandboxSpec(arguments.kafka_version), narrate=print) as sandbox:
         contest = Contest(sandbox)
-        contest.make_ids(arguments.ids)
+        make_ids(sandbox, [f"bench-{number}" for number in range(arguments.ids)])
         contest.make_topics(arguments.topics)
         listed = {
             "eosctl list": contest.several(lambda: contest.eosctl("list", arguments.ids)),
@@ -85,23 +86,24 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
+def make_ids(sandbox: Sandbox, names: Sequence[str]) -> None:
+    """These IDs, in state Empty."""
+    with Wire(ClientProperties((sandbox.bootstrap_servers,)), timeout_s=300) as wire:
+        wire.request_any(find_coordinators([names[0]]))  # creates the transaction log
+        window = wire.window(in_flight=200, timeout_s=300)
+        for name in names:
+            window.put(name, 1, init_producer_id(name, 60_000))
+        for answer in window:
+            if answer.response is None or answer.response.error_code:  # the log is being created
+                window.put(answer.item, 1, init_producer_id(answer.item, 60_000), delay_s=0.05)
+
+
 class Contest:
     """The contenders on one sandbox; each method returns seconds."""
 
     def __init__(self, sandbox: Sandbox) -> None:
         self._sandbox = sandbox
-
-    def make_ids(self, count: int) -> None:
-        """`count` IDs in state Empty."""
-        with Wire(ClientProperties((self._sandbox.bootstrap_servers,)), timeout_s=300) as wire:
-            wire.request_any(find_coordinators(["bench-0"]))  # creates the transaction log
-            window = wire.window(in_flight=200, timeout_s=300)
-            for number in range(count):
-                window.put(number, 1, init_producer_id(f"bench-{number}", 60_000))
-            for answer in window:
-                if answer.response is None or answer.response.error_code:  # the log is being created
-                    request = init_producer_id(f"bench-{answer.item}", 60_000)
-                    window.put(answer.item, 1, request, delay_s=0.05)
+        self._jars = resolve_jars(sandbox.kafka_version, print)
 
     def make_topics(self, count: int) -> None:
         """`count` topics of ten partitions, each with a batch of a live transaction in one of them."""
@@ -152,8 +154,8 @@ class Contest:
         return elapsed
 
     def _java(self, source: str, main_class: str, *args: str) -> str:
-        classes = compile_java(self._sandbox.jars.compiler, JAVA / source, self._sandbox.classpath)
-        command = [str(self._sandbox.java), "-cp", f"{classes}:{self._sandbox.classpath}", main_class, *args]
+        classes = compile_java(self._jars.compiler, JAVA / source, self._jars.classpath)
+        command = [str(self._sandbox.java), "-cp", f"{classes}:{self._jars.classpath}", main_class, *args]
         finished = subprocess.run(command, check=False, capture_output=True, text=True)
         if finished.returncode != 0:
             raise RuntimeError(f"{main_class} failed: {finished.stderr[-2000:]}")
@@ -170,7 +172,7 @@ class Contest:
         return round(float(seconds), 4)
 
     def _tool(self, *args: str) -> float:
-        command = [str(self._sandbox.java), "-cp", self._sandbox.classpath, TOOL]
+        command = [str(self._sandbox.java), "-cp", self._jars.classpath, TOOL]
         start = time.perf_counter()
         subprocess.run(
             [*command, "--bootstrap-server", self._sandbox.bootstrap_servers, *args], check=True, capture_output=True

@@ -1,6 +1,12 @@
 """How Sphinx builds the pages: `make docs`. Pages are Markdown (MyST); a warning is an error."""
 
+import json
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
 from eosctl import __version__
+from eosctl.render.kinds import KINDS
 
 project = "eosctl"
 author = "the eosctl project"
@@ -14,3 +20,15 @@ nitpicky = True
 html_theme = "furo"
 html_title = f"eosctl {version}"
 html_show_copyright = False
+
+
+def setup(app: Sphinx) -> None:
+    """Publish the JSON Schemas of documents beside the pages."""
+    app.connect("build-finished", _write_schemas)
+
+
+def _write_schemas(app: Sphinx, _: Exception | None) -> None:
+    directory = Path(app.outdir, "schemas")
+    directory.mkdir(exist_ok=True)
+    for kind in KINDS:
+        (directory / f"{kind.name}.json").write_text(json.dumps(kind.schema(), indent=2) + "\n", encoding="utf-8")

@@ -18,7 +18,8 @@ from hypothesis import HealthCheck, settings
 
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
-from eosctl.sandbox.versions import DEFAULT_KAFKA_VERSION
+from eosctl.sandbox.versions import DEFAULT_KAFKA_VERSION, TESTED_KAFKA_VERSIONS
+from tests.kafka_versions import KafkaVersions, spec_of
 from tests.shared_sandboxes import SharedSandboxes
 from tests.side_by_side import ByKafka, group_of, write_groups
 
@@ -35,7 +36,8 @@ LONG_FILES = {"under_audit", "browser"}
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--kafka-versions",
-        help=f"comma-separated versions for tests that ask for kafka_version (default {DEFAULT_KAFKA_VERSION})",
+        help=f"comma-separated versions for tests that ask for kafka_version (default {DEFAULT_KAFKA_VERSION}); "
+        "4.3.1/3.6.2 is workers of 3.6.2 on brokers of 4.3.1",
     )
 
 
@@ -102,10 +104,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         _leave_out(config, items, campaigns)
     if config.getoption("--kafka-versions") is None and "variation" not in expression:
         _leave_out(config, items, [item for item in items if item.get_closest_marker("variation")])
+    _leave_out(config, items, [item for item in items if _is_seen_without_workers(item)])
     if hasattr(config, "workerinput"):
         write_groups(items, Path(config.workerinput["groups"]))
         # Long groups first, so that no process is left alone with one at the end.
         items.sort(key=lambda item: not (item.get_closest_marker("kafka") or LONG_FILES & set(item.fixturenames)))
+
+
+def _is_seen_without_workers(item: pytest.Item) -> bool:
+    """Whether the test has a pair of versions, and would see nothing but brokers that are tested by themselves."""
+    versions = getattr(item, "callspec", None) and item.callspec.params.get("kafka_version")
+    alone = isinstance(versions, KafkaVersions) and versions.is_pair and str(versions) in TESTED_KAFKA_VERSIONS
+    return bool(alone) and item.get_closest_marker("workers") is None
 
 
 def _leave_out(config: pytest.Config, items: list[pytest.Item], left_out: list[pytest.Item]) -> None:
@@ -115,8 +125,9 @@ def _leave_out(config: pytest.Config, items: list[pytest.Item], left_out: list[p
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "kafka_version" in metafunc.fixturenames:
-        versions = (metafunc.config.getoption("--kafka-versions") or DEFAULT_KAFKA_VERSION).split(",")
-        metafunc.parametrize("kafka_version", versions, scope="session")
+        named = (metafunc.config.getoption("--kafka-versions") or DEFAULT_KAFKA_VERSION).split(",")
+        versions = [KafkaVersions(each) for each in named]
+        metafunc.parametrize("kafka_version", versions, scope="session", ids=[each.id for each in versions])
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -142,7 +153,7 @@ def sandbox(shared_sandboxes: SharedSandboxes) -> Sandbox:
 @pytest.fixture(scope="module")
 def broker(shared_sandboxes: SharedSandboxes, kafka_version: str) -> Sandbox:
     """One broker of each version that `--kafka-versions` names. Shared; that of the default version is `sandbox`."""
-    return shared_sandboxes.of(SandboxSpec(kafka_version))
+    return shared_sandboxes.of(spec_of(kafka_version))
 
 
 @pytest.fixture(scope="module")
@@ -154,7 +165,7 @@ def connect_sandbox(shared_sandboxes: SharedSandboxes) -> Sandbox:
 @pytest.fixture(scope="module")
 def moves_home(shared_sandboxes: SharedSandboxes, kafka_version: str) -> Sandbox:
     """A broker and a worker with exactly-once enabled, of each version. Shared by tests that move connectors."""
-    return shared_sandboxes.of(SandboxSpec(kafka_version, workers=1))
+    return shared_sandboxes.of(spec_of(kafka_version, workers=1))
 
 
 @pytest.fixture

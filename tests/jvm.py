@@ -4,9 +4,20 @@ import os
 from pathlib import Path
 
 from eosctl.sandbox.archives import class_archives
-from eosctl.sandbox.jars import KafkaJars
+from eosctl.sandbox.jars import KafkaJars, resolve_jars
 from eosctl.sandbox.java import find_java
+from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.site import QUICK_START, WORKER_MAIN
+from eosctl.sandbox.versions import TESTED_BROKERS
+
+
+def jars_of(sandbox: Sandbox) -> KafkaJars:
+    """All jars of the brokers' version, with tools and compiler: brokers alone may run from fewer.
+
+    Of a release that is not there as a whole they are those of its workers' version.
+    """
+    only_brokers = sandbox.kafka_version in TESTED_BROKERS
+    return resolve_jars(sandbox.spec.workers_version if only_brokers else sandbox.kafka_version, lambda _: None)
 
 
 def java_with(jars: KafkaJars, *classes: Path) -> list[str]:

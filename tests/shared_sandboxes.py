@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
+from tests.kafka_versions import spec_of
 from tests.leaders import share_out_leaders
 
 Shared = TypeVar("Shared")
@@ -33,7 +34,7 @@ class SharedSandboxes:
 
     def three_brokers(self, kafka_version: str) -> Sandbox:
         """Three brokers that lead as they did when they were new, whatever the test before did to them."""
-        sandbox = self.of(SandboxSpec(kafka_version, brokers=3))
+        sandbox = self.of(spec_of(kafka_version, brokers=3))
         share_out_leaders(sandbox.bootstrap_servers)
         return sandbox
 

@@ -29,7 +29,7 @@ SHARED = {
     "broker": {"sandbox", "broker"},
 }
 """The fixtures behind each group. A test that takes several is in the first group, for that costs most to start."""
-_VERSION = re.compile(r"\[(?:.*?-)?(\d+\.\d+\.\d+)(?:-.*)?\]$")
+_VERSION = re.compile(r"\[(?:.*?-)?(\d+\.\d+\.\d+(?:/\d+\.\d+\.\d+)?)(?:-.*)?\]$")
 
 
 class ByKafka(LoadScopeScheduling):  # type: ignore[misc]  # xdist says no types of it

@@ -71,9 +71,12 @@ def advise(transaction: OpenTransaction, as_of: int) -> Advice:
     """What to do about an open transaction, whether it hangs or not.
 
     1. The coordinator is writing markers for the producer (Prepare*): wait. If it hangs, look again afterwards.
-    2. It is in progress and younger than its own timeout: wait, its coordinator aborts it then.
-    3. The producer has a transaction in progress, this one or another: fence the ID, for it may write here again.
-    4. Otherwise nobody will end it: abort.
+    2. The producer has a transaction of two-phase commit in progress (KIP-939), this one or another: complete. No
+       timeout ends it (TransactionStateManager.timedOutTransactions), and fencing aborts what its application may have
+       decided to commit.
+    3. It is in progress and younger than its own timeout: wait, its coordinator aborts it then.
+    4. The producer has a transaction in progress, this one or another: fence the ID, for it may write here again.
+    5. Otherwise nobody will end it: abort.
     """
     described = transaction.description
     if described is None or described.producer.producer_id != transaction.producer.producer_id:
@@ -82,6 +85,8 @@ def advise(transaction: OpenTransaction, as_of: int) -> Advice:
         return Advice.WAIT
     if described.state is not TransactionState.ONGOING:
         return Advice.ABORT
+    if described.is_two_phase:
+        return Advice.COMPLETE
     in_time = described.start_ms is not None and as_of <= described.start_ms + described.timeout_ms + TIMEOUT_SCAN_MS
     return Advice.WAIT if in_time and transaction.reason is None else Advice.FENCE
 

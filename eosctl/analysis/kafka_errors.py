@@ -1,7 +1,7 @@
 """Kafka's own error classes, and Connect's: what can be said of each without knowing where it came from.
 
-The codes, names and classes are those of Errors in kafka-clients, on which 3.3.2 and 4.3.1 agree; the classes without a
-code are those of the same package and of Connect's. A test holds all of it against Kafka's jars.
+The codes, names and classes are those of Errors in kafka-clients, on which 3.3.2, 4.3.1 and 4.4.0 agree; the classes
+without a code are those of the same package and of Connect's. A test holds all of it against Kafka's jars.
 """
 
 import re
@@ -146,11 +146,15 @@ _CLASSES: Final = {
 131 STREAMS_INVALID_TOPOLOGY_EPOCH StreamsInvalidTopologyEpochException
 132 STREAMS_TOPOLOGY_FENCED StreamsTopologyFencedException
 133 SHARE_SESSION_LIMIT_REACHED ShareSessionLimitReachedException retriable
+134 GROUP_DELETION_FAILED GroupDeletionFailedException
+135 STREAMS_TOPOLOGY_DESCRIPTION_UPDATE_FAILED StreamsTopologyDescriptionUpdateFailedException
+136 CONTROLLER_ID_NOT_REGISTERED ControllerIdNotRegisteredException
 ApiException
 ApplicationRecoverableException
 AuthenticationException
 AuthorizationException
 AuthorizerNotReadyException retriable
+BootstrapResolutionException
 DisconnectException retriable
 InterruptException
 InvalidMetadataException retriable

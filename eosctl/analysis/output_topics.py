@@ -11,7 +11,7 @@
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from eosctl.analysis.debezium import debezium_topics, is_debezium_source
@@ -19,6 +19,7 @@ from eosctl.model.acls import WILDCARD, PatternType, ResourcePattern, topic
 from eosctl.model.client_properties import listed
 from eosctl.model.client_roles import ConnectorConfig
 
+HEARTBEATS: Final = "heartbeats"
 NAMING_SETTINGS: Final = ("topic", "kafka.topic", "topics")
 DEFAULT_POLICY: Final = "DefaultReplicationPolicy"
 IDENTITY_POLICY: Final = "IdentityReplicationPolicy"
@@ -71,7 +72,7 @@ def _told(connector: ConnectorConfig) -> Iterator[ResourcePattern]:
         case "MirrorCheckpoint":
             yield topic(checkpoints_topic(connector))
         case "MirrorHeartbeat":
-            yield topic("heartbeats")
+            yield topic(HEARTBEATS)
         case _ if is_debezium_source(connector):
             yield from debezium_topics(connector)
         case _:
@@ -123,10 +124,29 @@ def checkpoints_topic(connector: ConnectorConfig) -> str:
     return f"{connector.get('source.cluster.alias')}{separator}checkpoints{separator}internal"
 
 
-def mirrored_heartbeats(connector: ConnectorConfig) -> str:
-    """What the source cluster's heartbeats are called in the target cluster; IdentityReplicationPolicy renames them."""
-    separator = connector.get("replication.policy.separator", ".")
-    return f"{connector.get('source.cluster.alias')}{separator}heartbeats"
+def mirrored_heartbeats(connector: ConnectorConfig, name: str) -> str:
+    """What the source cluster's heartbeats topic `name` is called in the target cluster; every policy renames it."""
+    return connector.get("source.cluster.alias") + connector.get("replication.policy.separator", ".") + name
+
+
+def heartbeats_topics(alias: str, flows: Sequence[ConnectorConfig], passed: frozenset[str]) -> Iterator[str]:
+    """The heartbeats topics of the cluster `alias`: its own, and those that MirrorSource connectors (`flows`) bring.
+
+    Those that come through a cluster of `passed` are not mirrored any further (MirrorSourceConnector.isCycle).
+    """
+    yield HEARTBEATS
+    for flow in flows:
+        source = flow.get("source.cluster.alias")
+        if flow.get("target.cluster.alias") == alias and source not in passed:
+            for name in heartbeats_topics(source, flows, passed | {alias}):
+                if mirrors_heartbeats(flow, name):
+                    yield mirrored_heartbeats(flow, name)
+
+
+def mirrors_heartbeats(connector: ConnectorConfig, name: str) -> bool:
+    """Whether MirrorSource mirrors this heartbeats topic (MirrorSourceConnector.shouldReplicateTopic, KIP-1074)."""
+    is_off = connector.get("heartbeats.replication.enabled", "true").strip().lower() == "false"
+    return not is_off or any(each.covers(topic(name)) for each in source_topics(connector))
 
 
 def offset_syncs_topic(connector: ConnectorConfig) -> str:

@@ -20,7 +20,7 @@ from eosctl.model.names import coordinator_partition
 from eosctl.model.report import Finding, Severity
 from eosctl.model.skipped import Skipped
 from eosctl.model.transaction_log import FoldedLog, LoggedId, LogRecord, NewerLogRecord, TransactionLogValue
-from eosctl.model.transactions import Ownership, TransactionState
+from eosctl.model.transactions import NO_TIMEOUT_MS, Ownership, TransactionState
 
 LAST_EPOCH: Final = 32_766
 """The last epoch a coordinator gives out under one producer ID."""
@@ -50,21 +50,28 @@ def fold_transaction_log(records: Iterable[LogRecord]) -> FoldedLog:
     return FoldedLog(ids, count, tuple(newer))
 
 
-def idle_since(
+def last_values(
     folded: FoldedLog, transactional_ids: Collection[str], partitions: int, unread: Mapping[int, Skipped]
-) -> dict[str, int | Skipped]:
-    """When each of these IDs was last written down (ms since the epoch), of those that can expire.
+) -> dict[str, TransactionLogValue | Skipped]:
+    """The last state of each of these IDs that the log holds.
 
     The log has so many partitions; the IDs of those that could not be read are Skipped.
     """
     logged = ((name, folded.ids[name].value) for name in transactional_ids if name in folded.ids)
-    since: dict[str, int | Skipped] = {
-        name: value.last_update_ms for name, value in logged if value is not None and value.state in EXPIRING
-    }
+    values: dict[str, TransactionLogValue | Skipped] = {name: value for name, value in logged if value is not None}
     if not unread:
-        return since
+        return values
     places = {name: coordinator_partition(name, partitions) for name in transactional_ids}
-    return since | {name: unread[place] for name, place in places.items() if place in unread}
+    return values | {name: unread[place] for name, place in places.items() if place in unread}
+
+
+def idle_since(values: Mapping[str, TransactionLogValue | Skipped]) -> dict[str, int | Skipped]:
+    """When each of these IDs was last written down (ms since the epoch), of those that can expire."""
+    return {
+        name: value if isinstance(value, Skipped) else value.last_update_ms
+        for name, value in values.items()
+        if isinstance(value, Skipped) or value.state in EXPIRING
+    }
 
 
 def last_records(records: Iterable[LogRecord], keep: int = KEPT) -> tuple[int, tuple[LogRecord, ...]]:
@@ -96,6 +103,7 @@ def log_findings(
             if not isinstance(expiration_ms, Skipped):
                 found += _near_expiry(name, value, owners.get(name), as_of, expiration_ms)
             found += _exhausted(name, value)
+            found += _without_timeout(name, value)
     return (*found, *_newer(folded))
 
 
@@ -145,6 +153,21 @@ def _exhausted(name: str, value: TransactionLogValue) -> list[Finding]:
             name,
             f"producer ID {value.producer.producer_id} has {max(0, left)} epochs left, then the ID gets another one",
             {"producer_epoch": value.producer.producer_epoch, "left": max(0, left)},
+        )
+    ]
+
+
+def _without_timeout(name: str, value: TransactionLogValue) -> list[Finding]:
+    if value.timeout_ms != NO_TIMEOUT_MS:
+        return []
+    is_open = value.state is TransactionState.ONGOING
+    what = "an open transaction" if is_open else "transactions"
+    return [
+        kinds.WITHOUT_TIMEOUT.finding(
+            name,
+            f"it has {what} of two-phase commit, which no timeout ends",
+            {"state": value.state.value, "start_ms": value.start_ms if is_open else None},
+            severity=Severity.WARNING if is_open else Severity.INFO,
         )
     ]
 

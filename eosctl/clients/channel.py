@@ -72,8 +72,11 @@ class Channel:
             )
         return int(version)
 
-    def timed_out(self) -> TimedOut | Throttled:
+    def timed_out(self) -> EosctlError:
         """The error for a channel on which nothing was answered in time: how far it came."""
+        attempt = self.connection.init_future
+        if attempt.failed():  # its own timer was first, and the transport is gone
+            return connection_error(attempt.exception, self.peer)
         if self.muted_s:
             what = f"{self.peer.principal} exceeds a client quota: {self.peer.address} takes no request"
             return Throttled(f"{what} for {self.muted_s:.1f} s more", hint=QUOTA_HINT)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from eosctl import __version__
-from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
+from eosctl.model.names import TopicPartition
 from eosctl.model.records import IsolationLevel
 
 Response = Any
@@ -15,8 +15,6 @@ TRANSACTION_COORDINATOR: Final = 1
 """KeyType of FindCoordinator for transactional IDs (0 is for groups)."""
 INIT_PRODUCER_ID_STABLE: Final = 5
 """InitProducerId v6 belongs to KIP-939 and is not stable."""
-END_TXN_WITHOUT_BUMP: Final = 4
-"""EndTxn v5 (KIP-890) raises the epoch with every transaction."""
 BATCHED_FIND_COORDINATOR: Final = 4
 """FindCoordinator v4 (KIP-699, broker 3.0) takes many keys; older versions take one."""
 FETCH_BY_NAME: Final = 12
@@ -30,6 +28,7 @@ LATEST: Final = -1
 ISOLATION: Final = {IsolationLevel.READ_UNCOMMITTED: 0, IsolationLevel.READ_COMMITTED: 1}
 TOPIC_RESOURCE: Final = 2
 BROKER_RESOURCE: Final = 4
+GROUP_RESOURCE: Final = 32
 
 
 class Request(NamedTuple):
@@ -88,22 +87,6 @@ def init_producer_id(transactional_id: str, timeout_ms: int) -> Request:
         "producer_epoch": -1,
     }
     return Request(InitProducerIdRequest, fields, max_version=INIT_PRODUCER_ID_STABLE)
-
-
-def abort_transaction(transactional_id: str, producer: ProducerIdAndEpoch) -> Request:
-    """EndTxn that aborts, in the name of `producer`: answers {error_code}.
-
-    Version 4 at most: from version 5 (KIP-890) on an epoch one too low may pass for a repeated request.
-    """
-    from kafka.protocol.producer.transaction import EndTxnRequest
-
-    fields = {
-        "transactional_id": transactional_id,
-        "producer_id": producer.producer_id,
-        "producer_epoch": producer.producer_epoch,
-        "committed": False,
-    }
-    return Request(EndTxnRequest, fields, max_version=END_TXN_WITHOUT_BUMP)
 
 
 def brokers_metadata() -> Request:

@@ -34,3 +34,19 @@ def create_topic(
         resource = f"Topic {topic}"
         raise librdkafka_error(cause, principal=properties.principal, operation="Create", resource=resource) from error
     return True
+
+
+def delete_topic(properties: ClientProperties, topic: str, *, timeout_s: float) -> bool:
+    """DeleteTopics; False where there is no such topic. Raises NotAuthorized (Delete on the topic)."""
+    from confluent_kafka import KafkaException
+
+    admin = admin_client(properties)
+    try:
+        admin.delete_topics([topic], operation_timeout=timeout_s, request_timeout=timeout_s)[topic].result(timeout_s)
+    except KafkaException as error:
+        cause = error.args[0]
+        if cause.name() == "UNKNOWN_TOPIC_OR_PART":
+            return False
+        resource = f"Topic {topic}"
+        raise librdkafka_error(cause, principal=properties.principal, operation="Delete", resource=resource) from error
+    return True

@@ -1,20 +1,24 @@
 """Connector configs in files: for connectors that do not exist yet, or that nobody may ask for over REST.
 
 JSON: an object of settings as `PUT /connectors/C/config` takes it, or `{"name": …, "config": {…}}` as
-`POST /connectors` takes it, or a list of these. Anything else is a Java properties file with a `name`, as standalone
-workers take it.
+`POST /connectors` takes it, or a list of these. YAML or JSON of Kubernetes: Strimzi's KafkaConnectors. Anything else is
+a Java properties file with a `name`, as standalone workers take it.
 """
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from hashlib import sha256
 from typing import Final
 
 from eosctl.codecs.json_limits import load_json
 from eosctl.codecs.properties import decode_properties
+from eosctl.codecs.strimzi_connect import kafka_connectors
+from eosctl.codecs.strimzi_resources import decode_resources, is_resource
 from eosctl.errors import ConfigError, Undecodable
 from eosctl.model.client_properties import REFERENCE, Property
 from eosctl.model.client_roles import ConnectorConfig
+from eosctl.model.strimzi import CLUSTER_LABEL
 
 UNKNOWN_CLASS: Final = {"connector.class": "unknown"}
 """For connectors whose config is not known."""
@@ -22,6 +26,8 @@ UNKNOWN_CLASS: Final = {"connector.class": "unknown"}
 
 def decode_connectors(text: str, origin: str) -> tuple[ConnectorConfig, ...]:
     """The connectors in the text of file `origin`. Raises Undecodable for broken JSON, ConfigError for the rest."""
+    if is_resource(text):
+        return tuple(_operated(text, origin))
     if not text.lstrip().startswith(("{", "[")):
         return (connector_of(decode_properties(text, origin=origin), origin),)
     try:
@@ -31,6 +37,21 @@ def decode_connectors(text: str, origin: str) -> tuple[ConnectorConfig, ...]:
         raise Undecodable(f"{origin} is not JSON at {where}: {error.msg}", hint="is the file cut?") from error
     entries = value if isinstance(value, list) else [value]
     return tuple(_entry(entry, origin) for entry in entries)
+
+
+def _operated(text: str, origin: str) -> Iterator[ConnectorConfig]:
+    found = list(kafka_connectors(decode_resources(text, origin)))
+    if not found:
+        raise ConfigError(f"{origin} holds no KafkaConnector", hint="KafkaConnect is for --worker-config")
+    clusters = sorted({each.labels.get(CLUSTER_LABEL, "") for each, _ in found})
+    if len(clusters) > 1:
+        named = ", ".join(each or "none" for each in clusters)
+        raise ConfigError(
+            f"{origin} holds connectors of {len(clusters)} Connect clusters (label {CLUSTER_LABEL}: {named})",
+            hint="give the connectors of each a file of their own",
+        )
+    for resource, config in found:
+        yield replace(connector_of(config, resource.place), connect_cluster=resource.labels.get(CLUSTER_LABEL))
 
 
 def decode_connector(text: str, origin: str) -> dict[str, str]:

@@ -15,6 +15,7 @@ from eosctl.model.names import TopicPartition
 
 INT16: Final = Struct(">h")
 INT32: Final = Struct(">i")
+INT64: Final = Struct(">q")
 NEWEST_OFFSET_COMMIT: Final = 1
 
 
@@ -47,3 +48,15 @@ def _text(key: bytes, place: int) -> tuple[str, int]:
     if length < 0 or start + length > len(key):
         raise Undecodable(f"a string of {length} bytes cannot follow at byte {start} of {len(key)}")
     return key[start : start + length].decode("utf-8"), start + length
+
+
+def decode_committed_offset(value: bytes | None) -> int | None:
+    """The committed offset (OffsetCommitValue.json: an int64 after the version, in all versions); None: a tombstone.
+
+    Raises Undecodable.
+    """
+    if value is None:
+        return None
+    if len(value) < INT16.size + INT64.size:
+        raise Undecodable(f"{len(value)} bytes are no value of an offset commit")
+    return int(INT64.unpack_from(value, INT16.size)[0])

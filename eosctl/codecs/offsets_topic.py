@@ -14,14 +14,16 @@ Both are plain JSON without schema, written by Jackson without blanks (JsonConve
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import isfinite
 from typing import Final
 
 from eosctl.codecs.connect_json import NotJson, read_json
 from eosctl.errors import Undecodable
+from eosctl.model.exported_offsets import ConnectorOffset
 from eosctl.model.names import java_hash
 from eosctl.model.offsets import MalformedKey, MalformedValue, OffsetKey, SourceOffset, SourcePartition
+from eosctl.model.plan import OffsetsWrite
 
 _NAME: Final = re.compile(r'(\ufeff?[ \t\r\n]*\[[ \t\r\n]*)"(?:[^"\\]|\\.)*"', re.DOTALL)
 _ESCAPED: Final = re.compile(r'[\x00-\x1f"\\\U00010000-\U0010ffff]')
@@ -190,3 +192,13 @@ def hash_map_order(partition: SourcePartition) -> dict[str, object]:
 def _bucket(name: str, buckets: int) -> int:
     value = java_hash(name) & 0xFFFFFFFF
     return (value ^ value >> 16) & (buckets - 1)
+
+
+def offsets_in(records: Iterable[OffsetsWrite]) -> tuple[ConnectorOffset, ...]:
+    """What these records say, as far as a worker reads them; a tombstone is an offset of None."""
+    found = []
+    for each in records:
+        key, value = decode_offsets_key(each.key), decode_offsets_value(each.value)
+        if isinstance(key, OffsetKey) and key.partition is not None and not isinstance(value, MalformedValue):
+            found.append(ConnectorOffset(key.partition, value))
+    return tuple(found)

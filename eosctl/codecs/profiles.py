@@ -1,19 +1,16 @@
 """The file of profiles: YAML text -> Profiles."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from eosctl.codecs.json_limits import is_too_deep
 from eosctl.codecs.secrets import looks_secret
+from eosctl.codecs.strict_yaml import decode_yaml
 from eosctl.errors import ConfigError
 from eosctl.model.client_properties import REFERENCE
 from eosctl.model.near_names import did_you_mean
 from eosctl.model.profile import Profile, Profiles
 from eosctl.model.waivers import Waiver
-
-if TYPE_CHECKING:
-    import yaml
 
 TOP: Final = ("current", "profiles")
 KEYS: Final = (
@@ -22,7 +19,6 @@ KEYS: Final = (
     *("discover-workers", "waivers"),
 )
 WAIVER_KEYS: Final = ("id", "subject", "owner", "reason", "expires")
-MOST_MERGED: Final = 100_000
 TOO_LARGE: Final = 1 << 128
 _BY_REFERENCE = "write env:NAME or file:PATH and keep it there"
 
@@ -39,7 +35,7 @@ def decode_profiles(text: str, origin: str) -> Profiles:
 
     Raises ConfigError naming file, profile and key, and the key that may have been meant.
     """
-    top = _mapping(_parsed(text, origin), origin, TOP)
+    top = _mapping(decode_yaml(text, origin), origin, TOP)
     profiles = {
         str(name): _profile(str(name), given, origin)
         for name, given in _mapping(top.get("profiles"), f"{origin}: profiles").items()
@@ -70,49 +66,6 @@ def require_no_references(profiles: Profiles, origin: str) -> None:
                     "a project's file may not",
                     hint="secrets of your own belong into a profile of your own, or into --command-config or -X",
                 )
-
-
-def _parsed(text: str, origin: str) -> object:
-    import yaml
-
-    if is_too_deep(text):
-        raise ConfigError(f"{origin}: it is nested too deeply")
-    try:
-        return yaml.load(text, _strict_loader(origin))
-    except yaml.MarkedYAMLError as error:
-        line = "" if error.problem_mark is None else f": line {error.problem_mark.line + 1}"
-        raise ConfigError(f"{origin}{line}: this is not YAML: {error.problem}") from error
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{origin}: a value is too large or nested too deeply") from error
-    except yaml.YAMLError as error:
-        raise ConfigError(f"{origin}: this is not YAML") from error
-
-
-def _strict_loader(origin: str) -> "type[yaml.SafeLoader]":
-    import yaml
-
-    class Strict(yaml.SafeLoader):
-        """YAML's plain values only, and no key twice."""
-
-        def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[object, object]:
-            """The mapping; an error where a key is given twice."""
-            seen: set[object] = set()
-            for key, _ in node.value:
-                name = self.construct_object(key, deep=True)
-                if not isinstance(name, Hashable):
-                    raise ConfigError(f"{origin}: line {key.start_mark.line + 1}: a key is not text")
-                if name in seen:
-                    raise ConfigError(f"{origin}: line {node.start_mark.line + 1}: {name} is given twice")
-                seen.add(name)
-            return super().construct_mapping(node, deep)
-
-        def flatten_mapping(self, node: yaml.MappingNode) -> None:
-            """Merges (`<<`) of merges multiply: a page of them would fill the memory."""
-            super().flatten_mapping(node)
-            if len(node.value) > MOST_MERGED:
-                raise ConfigError(f"{origin}: line {node.start_mark.line + 1}: more than {MOST_MERGED} keys are merged")
-
-    return Strict
 
 
 def _profile(name: str, given: object, origin: str) -> Profile:

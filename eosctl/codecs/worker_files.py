@@ -1,15 +1,22 @@
-"""Worker properties files, and MirrorMaker 2's (dedicated mode), which is a worker for each pair of clusters."""
+"""Files that describe workers: properties, MirrorMaker 2's (dedicated mode), and Strimzi's resources.
+
+A worker's properties are those of one worker; MirrorMaker 2's make a worker for each pair of clusters; a KafkaConnect
+or KafkaMirrorMaker2 describes all workers of its Connect cluster.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from eosctl.codecs.connector_files import connector_of
 from eosctl.codecs.properties import decode_properties
+from eosctl.codecs.strimzi_connect import certificate_subjects, connect_resource, connectors_beside, worker_settings
+from eosctl.codecs.strimzi_resources import decode_resources, is_resource
 from eosctl.errors import ConfigError
 from eosctl.model.client_keys import MIRROR_CLIENT_KEYS
 from eosctl.model.client_properties import REFERENCE, Property, listed
 from eosctl.model.client_roles import ConnectCluster, ConnectorConfig, WorkerConfig
 from eosctl.model.offset_stores import SourceSupport
+from eosctl.model.strimzi import KAFKA_MIRROR_MAKER_2
 
 REQUIRED = ("group.id", "config.storage.topic", "offset.storage.topic", "status.storage.topic")
 MIRROR_CONNECTORS = ("MirrorSourceConnector", "MirrorCheckpointConnector", "MirrorHeartbeatConnector")
@@ -24,14 +31,37 @@ POLL_TIMEOUT = "consumer.poll.timeout.ms"
 
 
 def decode_worker_file(text: str, origin: str) -> tuple[ConnectCluster, ...]:
-    """The Connect clusters of a properties file: one, or for MirrorMaker 2 one for each flow.
+    """The Connect clusters of a file: one, or for MirrorMaker 2 in dedicated mode one for each flow.
 
     Raises ConfigError naming the file for a setting that is missing or cannot be used.
     """
+    if is_resource(text):
+        return (_operated(text, origin),)
     properties = decode_properties(text, origin=origin)
     if "clusters" in properties:
         return tuple(_flows(properties, origin))
     return (ConnectCluster((worker_of(properties, origin),), ()),)
+
+
+def decode_worker_settings(text: str, origin: str) -> Mapping[str, str]:
+    """The settings in a file of a worker, whatever its form; ConfigError where it cannot be read."""
+    if is_resource(text):
+        return worker_settings(connect_resource(decode_resources(text, origin), origin))
+    return decode_properties(text, origin=origin)
+
+
+def _operated(text: str, origin: str) -> ConnectCluster:
+    """A Connect cluster that Strimzi's operator runs, with the connectors in the same file."""
+    resources = decode_resources(text, origin)
+    resource = connect_resource(resources, origin)
+    worker = worker_of(worker_settings(resource), resource.place)
+    return ConnectCluster(
+        (worker,),
+        tuple(connector_of(each, resource.place) for each in connectors_beside(resource, resources)),
+        all_known=resource.kind == KAFKA_MIRROR_MAKER_2,
+        certificates=certificate_subjects(resources),
+        resource=resource.name,
+    )
 
 
 def worker_of(properties: Mapping[str, str], origin: str) -> WorkerConfig:

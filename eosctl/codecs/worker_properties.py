@@ -1,11 +1,11 @@
-"""A worker's properties file, as far as the rules need it: nothing that may be a secret is kept."""
+"""The settings in a worker's file, as far as the rules need it: nothing that may be a secret is kept."""
 
 import re
 from collections.abc import Mapping
 from typing import Final
 
-from eosctl.codecs.properties import decode_properties
 from eosctl.codecs.secrets import mask_properties
+from eosctl.codecs.worker_files import decode_worker_settings
 from eosctl.model.client_properties import HIDDEN
 
 _KEPT: Final = re.compile(
@@ -25,7 +25,7 @@ def decode_worker_properties(text: str, origin: str) -> Mapping[str, str]:
 
     All others are left out, and so are those of clients that may be secrets.
     """
-    found = decode_properties(text, origin=origin)
+    found = decode_worker_settings(text, origin)
     shown = mask_properties(found)
     return {
         key: value

@@ -10,6 +10,7 @@ import typer
 from eosctl.commands.connect_options import ConfigTopic, WorkerOffsetsTopic
 from eosctl.commands.evidence_options import SuperUsers
 from eosctl.commands.plan_options import PlanFile
+from eosctl.errors import UsageError
 from eosctl.model.acl_plan import AclReport
 from eosctl.model.acls import PatternType
 from eosctl.model.offset_stores import SourceSupport
@@ -27,7 +28,8 @@ WorkerFiles: TypeAlias = Annotated[
     list[Path] | None,
     typer.Option(
         metavar="FILE",
-        help="Properties of a worker, or of MirrorMaker 2. May be repeated, for workers of several clusters too.",
+        help="Properties of a worker or of MirrorMaker 2, or Strimzi's KafkaConnect or KafkaMirrorMaker2. May be "
+        "repeated, for workers of several clusters too.",
         show_default=False,
     ),
 ]
@@ -35,7 +37,8 @@ ConnectorFiles: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
         metavar="[GROUP=]FILE",
-        help="Config of a connector, JSON or properties, that need not exist yet. May be repeated.",
+        help="Config of a connector that need not exist yet: JSON, properties, or Strimzi's KafkaConnector. May be "
+        "repeated.",
         show_default=False,
     ),
 ]
@@ -105,6 +108,14 @@ MappingRules: TypeAlias = Annotated[
 StrimziCluster: TypeAlias = Annotated[
     str, typer.Option(metavar="NAME", help="The strimzi.io/cluster label of --emit strimzi.")
 ]
+MergeWith: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="KafkaUsers that exist: --emit strimzi prints this file with the missing rules added.",
+        show_default=False,
+    ),
+]
 MskCluster: TypeAlias = Annotated[str, typer.Option(metavar="ARN", help="The cluster's ARN for --emit msk.")]
 StatusStorageTopic: TypeAlias = Annotated[
     str, typer.Option(metavar="TOPIC", help="The workers' status.storage.topic, without --worker-config.")
@@ -133,6 +144,7 @@ def acl_plan(
     broker_version: BrokerVersion = None,
     ssl_principal_mapping_rules: MappingRules = None,
     strimzi_cluster: StrimziCluster = "my-cluster",
+    merge_with: MergeWith = None,
     msk_cluster: MskCluster = "arn:aws:kafka:REGION:ACCOUNT:cluster/NAME/UUID",
     config_topic: ConfigTopic = "connect-configs",
     worker_offsets_topic: WorkerOffsetsTopic = None,
@@ -184,10 +196,18 @@ def acl_plan(
         explain=explain,
         emit=emit is not None,
         plan_file=plan_file,
+        merge_with=_only_for_strimzi(merge_with, emit),
+        strimzi_cluster=strimzi_cluster,
     )
     with Session(options) as session:
         report = plan_cluster_acls(session, request)
     return answer(options, report, _view(options, emit, strimzi_cluster, msk_cluster))
+
+
+def _only_for_strimzi(merge_with: Path | None, form: AclFormat | None) -> Path | None:
+    if merge_with is not None and form is not AclFormat.STRIMZI:
+        raise UsageError("--merge-with is for --emit strimzi", hint="add --emit strimzi")
+    return merge_with
 
 
 def _view(

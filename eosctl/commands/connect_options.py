@@ -25,5 +25,8 @@ WorkerOffsetsTopic: TypeAlias = Annotated[
 ]
 WorkerConfig: TypeAlias = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="A worker's properties file: its settings, where no option says otherwise."),
+    typer.Option(
+        metavar="FILE",
+        help="A worker's properties file or Strimzi's KafkaConnect: its settings, where no option says otherwise.",
+    ),
 ]

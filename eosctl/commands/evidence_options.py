@@ -38,7 +38,7 @@ WorkerConfigs: TypeAlias = Annotated[
         "--worker-config",
         metavar="FILE",
         show_default=False,
-        help="A worker's properties file. May be repeated: one for each worker.",
+        help="A worker's properties file, one for each worker; or Strimzi's KafkaConnect. May be repeated.",
     ),
 ]
 Principals: TypeAlias = Annotated[

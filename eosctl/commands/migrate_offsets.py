@@ -7,7 +7,11 @@ import typer
 
 from eosctl.commands.connect_options import ConfigTopic, WorkerOffsetsTopic
 from eosctl.commands.plan_options import (
+    ConnectorResources,
+    EmitResources,
+    EmitTo,
     ForceFencing,
+    ManagedBy,
     PlanFile,
     ResumeAfter,
     StopFirst,
@@ -15,6 +19,7 @@ from eosctl.commands.plan_options import (
     ToCommandConfig,
     ToConfigTopic,
     ToConnectUrl,
+    operator_of,
 )
 from eosctl.model.migration import MergeRule
 from eosctl.operations.migration_request import MigrationOptions
@@ -94,6 +99,10 @@ def migrate_offsets(
     replication_factor: ReplicationFactor = None,
     offsets_topic: SourceTopic = None,
     worker_offsets_topic: WorkerOffsetsTopic = None,
+    connector_config: ConnectorResources = None,
+    managed_by: ManagedBy = None,
+    emit: EmitResources = None,
+    emit_to: EmitTo = None,
     force: ForceFencing = False,
     plan_file: PlanFile = None,
     config_topic: ConfigTopic = "connect-configs",
@@ -109,11 +118,17 @@ def migrate_offsets(
     REST; without them the plan says what is left to do by hand. Workers before 3.5 cannot stop a connector: delete it
     (its offsets stay), move them, and create it again. If anything was changed meanwhile, nothing is written.
 
+    Under Strimzi the operator reverts what is changed over REST. Give the connector's KafkaConnector with
+    --connector-config, and --emit strimzi: each change is written as a resource to apply, and the plan goes on when a
+    worker answers it.
+
     Examples:
       eosctl migrate-offsets -b broker:9092 --group-id connect-cluster --connector orders --to-topic orders-offsets \
 --connect-url http://worker:8083 --stop --set-config --resume
       eosctl migrate-offsets -b broker:9092 --group-id connect-cluster --connector orders --rename-to orders2 --dry-run
       eosctl migrate-offsets -b broker:9092 --group-id connect-cluster --rename-map names.json --plan-file names.plan
+      eosctl migrate-offsets -b broker:9092 --group-id connect-cluster --connector orders --to-topic orders-offsets \
+--connect-url http://worker:8083 --connector-config orders.yaml --emit strimzi --stop --set-config --resume
       eosctl migrate-offsets -b old:9092 --group-id a --connector orders --to-bootstrap-server new:9092 --to-group-id b
 
     Columns:
@@ -139,16 +154,14 @@ def migrate_offsets(
         to_group_id=to_group_id,
         target=TargetOptions(to_bootstrap_server, to_command_config, tuple(to_connect_url or ()), to_config_topic),
         merge=merge,
-        stop=stop,
-        set_config=set_config,
-        resume=resume,
-        partitions=partitions,
-        replication_factor=replication_factor,
+        stop=stop, set_config=set_config, resume=resume,
+        partitions=partitions, replication_factor=replication_factor,
         offsets_topic=offsets_topic,
         worker_offsets_topic=worker_offsets_topic or "connect-offsets",
         plan_file=plan_file,
         force=force,
-    )
+    )  # fmt: skip
+    operator = operator_of(connector_config, managed_by, emit, emit_to)
     with Session(options) as session, SourceAndTarget(session, config_topic, request.target) as clusters:
-        moved = migrate(session, clusters, request, previewing(options, view_plan))
+        moved = migrate(session, clusters, request, previewing(options, view_plan), operator)
         return answer(options, moved, view_plan_answer)

@@ -1,9 +1,13 @@
 """The options of the commands that make a plan, or carry one out: its file, its connector's state, and its target."""
 
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
+
+if TYPE_CHECKING:
+    from eosctl.operations.connector_operator import ConnectorOperator
 
 PlanFile: TypeAlias = Annotated[
     Path | None, typer.Option("--plan-file", metavar="FILE", help="Write the plan there, for `eosctl apply`.")
@@ -20,6 +24,46 @@ RequireDigest: TypeAlias = Annotated[
         metavar="SHA256",
         help="Refuse any other plan than the one with this digest, which the preview shows: the one that was reviewed.",
     ),
+]
+
+
+class Operator(StrEnum):
+    """Who changes connectors as resources of Kubernetes say."""
+
+    STRIMZI = "strimzi"
+
+
+ConnectorResources: TypeAlias = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--connector-config",
+        metavar="FILE",
+        help="The connector's KafkaConnector, if Strimzi's operator runs it: changes over REST are refused. May be "
+        "repeated.",
+        show_default=False,
+    ),
+]
+ManagedBy: TypeAlias = Annotated[
+    Operator | None,
+    typer.Option(
+        "--managed-by",
+        metavar="strimzi",
+        help="Every connector has this operator, which reverts changes over REST: they are refused.",
+        show_default=False,
+    ),
+]
+EmitResources: TypeAlias = Annotated[
+    Operator | None,
+    typer.Option(
+        "--emit",
+        metavar="strimzi",
+        help="Write the changes as KafkaConnectors to apply (--connector-config); the plan waits for the operator.",
+        show_default=False,
+    ),
+]
+EmitTo: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--emit-to", metavar="DIR", help="Where they are written; otherwise beside the plans kept by eosctl."),
 ]
 ToBootstrapServer: TypeAlias = Annotated[
     str | None,
@@ -50,3 +94,13 @@ ToConfigTopic: TypeAlias = Annotated[
     str | None,
     typer.Option("--to-config-topic", metavar="TOPIC", help="Config topic of the target Connect cluster, if another."),
 ]
+
+
+def operator_of(
+    connector_config: list[Path] | None, managed_by: Operator | None, emit: Operator | None, emit_to: Path | None
+) -> "ConnectorOperator":
+    """The operator that these options name."""
+    from eosctl.operations.connector_operator import connector_operator
+
+    files = tuple(connector_config or ())
+    return connector_operator(files, is_strimzis=managed_by is not None, emits=emit is not None, directory=emit_to)

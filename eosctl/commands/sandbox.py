@@ -36,7 +36,9 @@ ConnectVersion: TypeAlias = Annotated[
     typer.Option(metavar="VERSION", help="Workers of this version. [default: that of the brokers]", show_default=False),
 ]
 Brokers: TypeAlias = Annotated[int, typer.Option(metavar="N", min=1, max=3, help="Brokers.")]
-Workers: TypeAlias = Annotated[int, typer.Option(metavar="N", min=0, max=3, help="Connect workers.")]
+Workers: TypeAlias = Annotated[
+    int, typer.Option(metavar="N", min=0, max=3, help="Connect workers; with 0 only what brokers need is fetched.")
+]
 ExactlyOnce: TypeAlias = Annotated[
     str, typer.Option(metavar="disabled|preparing|enabled", help="The workers' exactly.once.source.support.")
 ]
@@ -131,6 +133,7 @@ def up(
       eosctl sandbox up --postgres --plugin io.debezium:debezium-connector-postgres:3.3.1.Final
       eosctl sandbox up --brokers 3 --workers 2 --exactly-once preparing
       eosctl sandbox up --kafka-version 4.3.1 --connect-version 3.6.2
+      eosctl sandbox up --kafka-version 4.4.0 --connect-version 4.3.1
       eosctl sandbox up --kafka-version 3.9.2 --directory ./old --broker-config transaction.max.timeout.ms=60000
 
     Columns:
@@ -226,7 +229,7 @@ def env(options: GlobalOptions, directory: Directory = None) -> int:
       SASL-BOOTSTRAP   SASL/PLAIN listeners; a user may do what ACLs allow
       CONNECT          REST addresses of the workers
       JAVA             the java that runs it
-      CLASSPATH        Kafka's jars, as java -cp takes them
+      CLASSPATH        jars that the brokers run from, as java -cp takes them
       POSTGRESQL       URL of the PostgreSQL, with the password of its super user
     """
 

@@ -62,7 +62,11 @@ Every: TypeAlias = Annotated[
 Once: TypeAlias = Annotated[bool, typer.Option("--once", help="Show the samples of one cycle, and serve nothing.")]
 Emit: TypeAlias = Annotated[
     Emitted | None,
-    typer.Option(metavar="|".join(Emitted), help="Print this file to install, and watch nothing.", show_default=False),
+    typer.Option(
+        metavar="FILE",
+        help=f"Print this file to install, and watch nothing: {', '.join(Emitted)}.",
+        show_default=False,
+    ),
 ]
 AuditLedger: TypeAlias = Annotated[
     str | None,
@@ -107,8 +111,9 @@ def watch(
     served beside it.
 
     Several clusters are watched by the names of their profiles, and a series says by its label whose it is. Each is
-    asked on its own: one that does not answer delays no other. --emit prints alert rules for Prometheus, a unit of
-    systemd, or objects for Kubernetes (with a secret eosctl-config that holds config.yaml), for these profiles.
+    asked on its own: one that does not answer delays no other. --emit prints a file to install: alert rules for
+    Prometheus, a dashboard for Grafana, units of systemd that watch these profiles and audit a profile every night, or
+    objects for Kubernetes that do both (with a secret eosctl-config that holds config.yaml).
 
     Examples:
       eosctl watch -b broker:9092 --group-id connect-cluster --connect-url http://worker:8083 --every 60
@@ -116,6 +121,7 @@ def watch(
       eosctl watch --otlp http://collector:4318 -b broker:9092 --group-id connect-cluster
       eosctl watch production staging --emit systemd
       eosctl watch --emit prometheus-rules > eosctl-rules.yaml
+      eosctl watch --emit grafana-dashboard > eosctl-dashboard.json
       eosctl watch --once -b broker:9092 --group-id connect-cluster --connect-url http://worker:8083
 
     Columns:

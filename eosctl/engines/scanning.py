@@ -27,14 +27,14 @@ RARELY: Final = (200_000, 50, 100)
 def scan_range(plan: AuditPlan, offsets: OffsetRange, items: Iterable[LogItem]) -> Iterator[StateRow]:
     """The state rows of one range; `items` is everything in it, in offset order."""
     scan = _Scan(plan, offsets)
-    with _collecting_rarely():
+    with collecting_rarely():
         for item in items:
             scan.take(item)
         yield from scan.rows()
 
 
 @contextmanager
-def _collecting_rarely() -> Iterator[None]:
+def collecting_rarely() -> Iterator[None]:
     """Let the collector of cycles look rarely: records and states are in none, and walking them takes half the time."""
     usual = gc.get_threshold()
     gc.set_threshold(*RARELY)

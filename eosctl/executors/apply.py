@@ -17,10 +17,9 @@ from typing import Final
 from eosctl.codecs.plan import JournalEvent
 from eosctl.errors import EosctlError, Interrupted, PartlyApplied, Refused
 from eosctl.executors.journal import Journal
-from eosctl.model.connector_steps import CreateConnector, DeleteConnector
+from eosctl.model.connector_steps import AwaitOperator, CreateConnector, DeleteConnector
 from eosctl.model.failpoints import Failpoint, no_failpoint
 from eosctl.model.plan import (
-    AbortTransaction,
     CreateAcls,
     CreateTopic,
     DeleteAcls,
@@ -38,6 +37,7 @@ from eosctl.model.plan_facts import PlanFacts
 from eosctl.model.plan_outcome import ApplyOutcome, StepOutcome, StepResult
 from eosctl.model.preconditions import cure, needed_first, violations
 from eosctl.model.step_demands import demanded_steps
+from eosctl.model.transaction_steps import AbortTransaction, CommitTransaction
 
 Recheck = Callable[[], None]
 """Reads a step's preconditions again and raises Refused where one no longer holds."""
@@ -56,7 +56,9 @@ LASTING: Final = (
     SetConnectorConfig,
     DeleteConnector,
     ResumeConnector,
+    AwaitOperator,
     AbortTransaction,
+    CommitTransaction,
     CreateAcls,
     DeleteAcls,
 )

@@ -14,6 +14,7 @@ from eosctl.clients.rest_configs import config_of
 from eosctl.clients.rest_offsets import answered_offsets
 from eosctl.errors import Refused, TimedOut, Unsupported
 from eosctl.executors.apply import Recheck
+from eosctl.model.connector_steps import AwaitOperator
 from eosctl.model.connectors import connector_path
 from eosctl.model.counts import counted
 from eosctl.model.exported_offsets import ConnectorOffset
@@ -85,7 +86,7 @@ def resume_connector(step: ResumeConnector, _: Recheck, *, access: ClusterAccess
 
     def resume(rest: RestClient) -> str:
         if step.offsets_topic is not None:
-            _await_answer(rest, step, checks, access.timeout_s)
+            await_answer(rest, step, checks, access.timeout_s)
         rest.request("PUT", f"{connector_path(step.connector)}/resume")
         tasks = await_state(
             rest, step.connector, partial(is_running, is_restarted=checks.is_restarted), "to run", access.timeout_s
@@ -95,7 +96,9 @@ def resume_connector(step: ResumeConnector, _: Recheck, *, access: ClusterAccess
     return access.ask_worker(resume)
 
 
-def _await_answer(rest: RestClient, step: ResumeConnector, checks: ResumeChecks, timeout_s: float) -> None:
+def await_answer(
+    rest: RestClient, step: ResumeConnector | AwaitOperator, checks: ResumeChecks, timeout_s: float
+) -> None:
     """The worker must answer the offsets in the topic; it may have to read its topics first."""
     assert step.offsets_topic is not None
     entries = checks.read_entries(step.offsets_side, step.offsets_topic, step.connector)

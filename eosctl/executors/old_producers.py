@@ -12,7 +12,7 @@ from typing import Final
 
 from eosctl.clients import codes
 from eosctl.clients.codes import code_name
-from eosctl.clients.messages import abort_transaction
+from eosctl.clients.transaction_messages import end_transaction
 from eosctl.clients.wire import Wire
 from eosctl.model.fencing import FenceOutcome, FencingOutcome
 from eosctl.model.names import ProducerIdAndEpoch
@@ -28,14 +28,13 @@ def challenge_old_producers(wire: Wire, outcome: FencingOutcome, timeout_s: floa
     old = {name: (producer, node_id) for name, producer, node_id in _old_producers(outcome)}
     window = wire.window(in_flight=IN_FLIGHT, timeout_s=timeout_s)
     for name, (producer, node_id) in old.items():
-        window.put(name, node_id, abort_transaction(name, producer))
+        window.put(name, node_id, end_transaction(name, producer, commit=False))
     refusals: dict[str, str | None] = {}
     for answer in window:
         code = None if answer.response is None else answer.response.error_code
         if code in TRY_AGAIN:
-            window.put(
-                answer.item, answer.node_id, abort_transaction(answer.item, old[answer.item][0]), delay_s=PAUSE_S
-            )
+            again = end_transaction(answer.item, old[answer.item][0], commit=False)
+            window.put(answer.item, answer.node_id, again, delay_s=PAUSE_S)
         else:
             refusals[answer.item] = _refusal(code)
             if code is not None:

@@ -8,16 +8,17 @@ from eosctl.clients.access import ClusterAccess
 from eosctl.codecs.offsets_digest import offsets_now
 from eosctl.executors.acls import perform_create_acls, perform_delete_acls
 from eosctl.executors.apply import Performer, Recheck
+from eosctl.executors.committing import CommitChecks, commit_transaction
 from eosctl.executors.connectors import ResumeChecks, resume_connector, set_connector_config, stop_connector
 from eosctl.executors.created_connectors import ReadConfig, create_connector, delete_connector
 from eosctl.executors.offsets import verify_offsets, write_offsets
+from eosctl.executors.operated import await_operator
 from eosctl.executors.producers import Describe, fence_producers
 from eosctl.executors.topics import create_offsets_topic
 from eosctl.executors.transactions import abort_in_partition
-from eosctl.model.connector_steps import CreateConnector, DeleteConnector
+from eosctl.model.connector_steps import AwaitOperator, CreateConnector, DeleteConnector
 from eosctl.model.failpoints import Failpoint, no_failpoint
 from eosctl.model.plan import (
-    AbortTransaction,
     CreateAcls,
     CreateTopic,
     DeleteAcls,
@@ -30,6 +31,7 @@ from eosctl.model.plan import (
 )
 from eosctl.model.plan_facts import OffsetsNow
 from eosctl.model.sides import Side
+from eosctl.model.transaction_steps import AbortTransaction, CommitTransaction
 
 
 def performers(
@@ -37,9 +39,11 @@ def performers(
     describe: Describe,
     checks: ResumeChecks,
     read_config: ReadConfig,
+    commits: CommitChecks,
     failpoint: Failpoint = no_failpoint,
+    say: Callable[[str], None] = lambda _: None,
 ) -> Mapping[type, Performer]:
-    """The performer of each kind of step, on the clusters that `access` leads to."""
+    """The performer of each kind of step, on the clusters that `access` leads to; say is for what a person must do."""
 
     def read_offsets(side: Side, topic: str, connector: str) -> OffsetsNow:
         return offsets_now(checks.read_entries(side, topic, connector))
@@ -75,7 +79,9 @@ def performers(
         DeleteConnector: on_its_side(delete_connector),
         SetConnectorConfig: partial(set_connector_config, access=access),
         ResumeConnector: on_its_side(partial(resume_connector, checks=checks)),
+        AwaitOperator: on_its_side(partial(await_operator, checks=checks, say=say)),
         AbortTransaction: on_its_side(abort_in_partition),
+        CommitTransaction: on_its_side(partial(commit_transaction, checks=commits, failpoint=failpoint)),
         CreateAcls: on_its_side(perform_create_acls),
         DeleteAcls: on_its_side(perform_delete_acls),
     }

@@ -23,8 +23,8 @@ from eosctl.clients.wire import Wire
 from eosctl.errors import NotAuthorized, Refused, TimedOut
 from eosctl.executors.apply import Recheck
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
-from eosctl.model.plan import AbortTransaction
 from eosctl.model.records import IsolationLevel
+from eosctl.model.transaction_steps import AbortTransaction
 
 PAUSE_S: Final = 0.05
 TRANSACTION_COORDINATOR_FENCED: Final = 52

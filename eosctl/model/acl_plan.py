@@ -146,7 +146,7 @@ class AclReport(Answer):
     cluster is how configs name that cluster; difference is what decides, explained the same over all phases, with
     those that need each binding. missing are the findings of a check: required bindings that the cluster lacks;
     unchecked says why that is not known of some. is_for_tools: the plan is to be written for another tool, whatever was
-    found.
+    found. merged is the text of the KafkaUsers that were given, with the plan's ACLs.
     """
 
     group_ids: tuple[str, ...]
@@ -162,6 +162,7 @@ class AclReport(Answer):
     is_for_tools: bool = False
     kinds: tuple[FindingKind, ...] = ()
     config_files: Mapping[str, str] = field(default_factory=dict)
+    merged: str | None = None
 
     @property
     def reported(self) -> tuple[Finding, ...]:

@@ -1,7 +1,7 @@
 """Who is a Kafka client in a Connect cluster, and the workers and connectors whose settings decide on it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from eosctl.model.client_properties import Property
@@ -108,7 +108,8 @@ class ConnectorConfig:
 
     task_count and task_count_record are those of the config topic, None where it was not read or has none; topics are
     the output topics that somebody named (a trailing `*` means a prefix), beyond those of the config. active_topics are
-    those that Connect saw it use (KIP-558), where they were asked for.
+    those that Connect saw it use (KIP-558), where they were asked for. connect_cluster is the KafkaConnect that the
+    label of a KafkaConnector names.
     """
 
     name: str
@@ -118,6 +119,7 @@ class ConnectorConfig:
     task_count_record: int | None = None
     topics: tuple[str, ...] = ()
     active_topics: tuple[str, ...] = ()
+    connect_cluster: str | None = None
 
     def get(self, key: str, default: str = "") -> str:
         """The value of `key`, or `default`."""
@@ -158,6 +160,8 @@ class ConnectorConfig:
 class ConnectCluster:
     """Workers of one group.id (each may have a principal of its own) and the connectors that they run.
 
+    certificates are subjects that are known by another way than the certificate itself, by the value of
+    ssl.keystore.certificate.chain. resource is the name of the KafkaConnect or KafkaMirrorMaker2 that describes it.
     others are the names of source connectors that it runs beside `connectors`, of whom nobody asked; all_known says
     whether those two are all its connectors.
     """
@@ -166,6 +170,8 @@ class ConnectCluster:
     connectors: tuple[ConnectorConfig, ...]
     others: tuple[str, ...] = ()
     all_known: bool = True
+    certificates: Mapping[str, str] = field(default_factory=dict)
+    resource: str | None = None
 
     @property
     def group_id(self) -> str:

@@ -1,6 +1,7 @@
-"""Steps of a plan that create a connector and delete one that was created so, and what must hold before them."""
+"""Steps of a plan that create a connector, delete one that was created so, or wait for who operates it."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from eosctl.model.sides import Side
 
@@ -27,6 +28,31 @@ class DeleteConnector:
     connector: str
     file: str
     digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class AwaitOperator:
+    """A person applies the changed resource in `file`, Strimzi's operator carries it out, and a worker answers it.
+
+    state is STOPPED (without tasks) or RUNNING (all tasks); settings are what the config must have then, None: lack.
+    With offsets_topic (of offsets_side) the workers must answer the offsets in it before the file may be applied, as
+    with ResumeConnector. undo_file is the resource that leads back to STOPPED; None: there is none.
+    Resources may hold secrets, so a plan has only their paths.
+    """
+
+    side: Side
+    connector: str
+    file: str
+    state: str
+    settings: Mapping[str, str | None] = field(default_factory=dict)
+    offsets_topic: str | None = None
+    offsets_side: Side = Side.SOURCE
+    undo_file: str | None = None
+
+    @property
+    def stops(self) -> bool:
+        """Whether all that it waits for is that the connector is STOPPED."""
+        return self.state == "STOPPED" and not self.settings
 
 
 @dataclass(frozen=True, slots=True)

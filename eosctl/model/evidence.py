@@ -7,6 +7,7 @@ from typing import Final
 from eosctl.model.acl_plan import AclDifference
 from eosctl.model.clock import ClusterClock
 from eosctl.model.commit_history import CommitHistory
+from eosctl.model.groups import ShareGroups
 from eosctl.model.inspection import Inspection
 from eosctl.model.names import ConnectorTaskId, TopicPartition, coordinator_partition
 from eosctl.model.near_names import did_you_mean
@@ -14,6 +15,7 @@ from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.report import Finding
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import TopicFacts
+from eosctl.model.transaction_log import TransactionLogValue
 from eosctl.model.transactions import TransactionDescription
 from eosctl.model.versions import KafkaVersion, Release
 from eosctl.model.workers import ConnectorStatus
@@ -48,6 +50,31 @@ class WorkerEvidence:
     enabled: bool | Skipped = NOT_READ
     connectors: frozenset[str] | Skipped = NOT_READ
     plugins: Mapping[str, tuple[str, ...]] | Skipped = NOT_READ
+
+
+@dataclass(frozen=True, slots=True)
+class Preflight:
+    """What workers say of a source connector where exactly-once is required of it: messages, none where it supports it.
+
+    One worker of each set of versions of its plugin was asked (KIP-891).
+    """
+
+    by_worker: Mapping[str, tuple[str, ...] | Skipped]
+
+    @property
+    def answers(self) -> Mapping[str, tuple[str, ...]]:
+        """Those that were given, by worker."""
+        return {url: each for url, each in self.by_worker.items() if not isinstance(each, Skipped)}
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """All that were given, each once."""
+        return tuple(dict.fromkeys(message for each in self.answers.values() for message in each))
+
+    @property
+    def unread(self) -> tuple[Skipped, ...]:
+        """Why workers gave none."""
+        return tuple(each for each in self.by_worker.values() if isinstance(each, Skipped))
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +157,7 @@ class ClusterEvidence:
     other_groups: Groups | Skipped = NOT_READ
     groups_elsewhere: Groups | Skipped = NOT_READ
     finalized_features: Mapping[str, int] | Skipped = NOT_READ
+    share_groups: ShareGroups | Skipped = NOT_READ
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,18 +166,19 @@ class Evidence:
 
     clock the cluster's clock beside the one of as_of;
     workers and their validate probe by REST address (Skipped: the worker did not answer); worker_files are properties
-    files that the user gave, by name, without secrets; statuses what REST says of connectors; preflight the messages of
+    files that the user gave, by name, without secrets; statuses what REST says of connectors; preflight the answers to
     `exactly.once.support=required` about each source connector; inspection the config topic; brokers the settings of
     each, broker_releases what their API versions show of their releases; finalized_features the level of each feature,
     by name (one at level 0 is not there); transaction_log None where the topic does not
     exist yet; transactions the descriptions of the leader's and the tasks' IDs (an ID that is missing is unknown to its
     coordinator, one that is Skipped has a coordinator that did not answer); leaderless the partitions of their open
     transactions that have no leader now; transactional_ids all that the cluster lists, unlisted why others may be
-    missing from them; idle_since the time of the last record (ms since the epoch) in the transaction log of each of
-    those IDs that has no ongoing transaction; commits when each of them committed (one that is missing never did, as
-    far as its log is left);
+    missing from them; logged the last record of each of those IDs in the transaction log, idle_since its time (ms since
+    the epoch) where the ID has no ongoing transaction; commits when each of them committed (one that is missing never
+    did, as far as its log is left);
     offset_findings those of `offsets show`; groups the protocol type (consumer, connect, …) of each group by
-    name; acl_differences what workers and connectors need in phases preparing and enabled, against the cluster's ACLs;
+    name, share_groups the share groups among them; acl_differences what workers and connectors need in phases preparing
+    and enabled, against the cluster's ACLs;
     outputs the topics that each source connector writes to here; topics the settings of those, and of the offsets
     topics that connectors have of their own; other_groups the Connect groups that may have an ID of the tasks;
     groups_elsewhere, by connector that writes to another Kafka cluster, the group there that has the workers' group.id.
@@ -163,7 +192,7 @@ class Evidence:
     group: ConnectGroup | Skipped = NOT_READ
     worker_files: Mapping[str, Properties] | Skipped = NOT_READ
     statuses: Mapping[str, ConnectorStatus] | Skipped = NOT_READ
-    preflight: Mapping[str, tuple[str, ...] | Skipped] | Skipped = NOT_READ
+    preflight: Mapping[str, Preflight] | Skipped = NOT_READ
     inspection: Inspection | Skipped = NOT_READ
     brokers: Mapping[int, Properties | Skipped] | Skipped = NOT_READ
     broker_releases: Mapping[int, Release | Skipped] | Skipped = NOT_READ
@@ -174,10 +203,12 @@ class Evidence:
     leaderless: frozenset[TopicPartition] | Skipped = NOT_READ
     transactional_ids: tuple[str, ...] | Skipped = NOT_READ
     unlisted: tuple[str, ...] = ()
+    logged: Mapping[str, TransactionLogValue | Skipped] | Skipped = NOT_READ
     idle_since: Mapping[str, int | Skipped] | Skipped = NOT_READ
     commits: Mapping[str, CommitHistory | Skipped] | Skipped = NOT_READ
     offset_findings: tuple[Finding, ...] | Skipped = NOT_READ
     groups: Mapping[str, str] | Skipped = NOT_READ
+    share_groups: ShareGroups | Skipped = NOT_READ
     acl_differences: Mapping[SourceSupport, AclDifference] | Skipped = NOT_READ
     outputs: Outputs | Skipped = NOT_READ
     topics: Topics | Skipped = NOT_READ

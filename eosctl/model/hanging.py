@@ -27,9 +27,12 @@ class HangingReason(StrEnum):
 
 
 class Advice(StrEnum):
-    """What to do about an open transaction: fence its transactional ID, wait for its coordinator, or abort it."""
+    """What to do about an open transaction: fence its transactional ID, wait for its coordinator, abort it, or have its
+    application complete it (KIP-939).
+    """
 
     FENCE = "fence"
+    COMPLETE = "complete"
     WAIT = "wait"
     ABORT = "abort"
 
@@ -96,10 +99,11 @@ class Undated:
 
 @dataclass(frozen=True, slots=True)
 class WaitingGroup:
-    """A consumer group whose committed offset lies at or before the last stable offset.
+    """A group whose committed offset, of a share group its start offset, lies at or before the last stable offset.
 
-    lag counts the offsets from its committed offset to the high watermark. Whether its members read committed cannot
-    be seen from outside: one that reads uncommitted is not held back.
+    lag counts the offsets from its committed offset to the high watermark. Whether members of a consumer group read
+    committed cannot be seen from outside: one that reads uncommitted is not held back. A share group that does is not
+    among them.
     """
 
     group_id: str
@@ -184,7 +188,7 @@ def waiting_groups(
     waiting = [
         WaitingGroup(group_id, states.get(group_id, ""), offset, offsets.high_watermark - offset)
         for group_id, offset in committed.items()
-        if offset <= offsets.last_stable_offset < offsets.high_watermark
+        if 0 <= offset <= offsets.last_stable_offset < offsets.high_watermark
     ]
     return tuple(sorted(waiting, key=lambda each: (-each.lag, each.group_id)))
 

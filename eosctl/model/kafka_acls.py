@@ -1,7 +1,7 @@
 """ACL bindings as Kafka's own tool takes them: command lines of kafka-acls.sh (AclCommand)."""
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Final
 
@@ -65,3 +65,12 @@ def granting_command(error: NotAuthorized, bootstrap_servers: str) -> str | None
     with suppress(Unsupported):
         return kafka_acls_command(binding, [binding.operation], bootstrap_servers)
     return None
+
+
+def grouped(bindings: Iterable[AclBinding]) -> Iterator[tuple[AclBinding, list[Operation]]]:
+    """Bindings that differ in their operation only, as one of them and all operations, in the order of the first."""
+    operations: dict[AclBinding, list[Operation]] = {}
+    for each in bindings:
+        alike = AclBinding(each.principal, Operation.ALL, each.pattern, each.permission, each.host)
+        operations.setdefault(alike, []).append(each.operation)
+    yield from operations.items()

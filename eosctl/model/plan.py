@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from eosctl.model.acls import AclBinding
-from eosctl.model.connector_steps import ConnectorConfigIs, CreateConnector, DeleteConnector
+from eosctl.model.connector_steps import AwaitOperator, ConnectorConfigIs, CreateConnector, DeleteConnector
 from eosctl.model.sides import Place, Side
+from eosctl.model.transaction_steps import AbortTransaction, CommitTransaction, TransactionHangs, TransactionUnchanged
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,24 +115,6 @@ class ResumeConnector:
 
 
 @dataclass(frozen=True, slots=True)
-class AbortTransaction:
-    """WriteTxnMarkers: one ABORT marker for the producer into the partition (KIP-664), where its transaction is open.
-
-    It begins at start_offset. The marker passes the coordinator by, so it is for transactions that hang; forced ones
-    are aborted although their coordinator knows them. coordinator_epoch 0 stands for one that is not known.
-    """
-
-    side: Side
-    topic: str
-    partition: int
-    producer_id: int
-    producer_epoch: int
-    coordinator_epoch: int
-    start_offset: int
-    forced: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class CreateAcls:
     """CreateAcls (KIP-140) for these bindings; those that exist stay."""
 
@@ -164,7 +147,9 @@ Step = (
     | SetConnectorConfig
     | DeleteConnector
     | ResumeConnector
+    | AwaitOperator
     | AbortTransaction
+    | CommitTransaction
     | CreateAcls
     | DeleteAcls
     | ManualStep
@@ -243,21 +228,6 @@ class NoOpenTransaction:
 
 
 @dataclass(frozen=True, slots=True)
-class TransactionHangs:
-    """What the producer has open in the partition begins at start_offset and, unless forced, hangs (KIP-664).
-
-    It holds as well where the producer has nothing open there any more: then there is nothing to abort.
-    """
-
-    side: Side
-    topic: str
-    partition: int
-    producer_id: int
-    start_offset: int
-    forced: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class AclsPresent:
     """The cluster has each of these bindings: others are removed only while they stand."""
 
@@ -275,6 +245,7 @@ Precondition = (
     | OffsetsUnchanged
     | NoOpenTransaction
     | TransactionHangs
+    | TransactionUnchanged
     | AclsPresent
 )
 
@@ -289,8 +260,7 @@ class PlannedStep:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Steps in their order. kind says which command made it, as_of (ms since the epoch) when its facts were read.
-
+    """Steps in their order. kind says which command made it, as_of (ms since the epoch) when its facts were read;
     places are where it was made, and where it is carried out unless somebody says otherwise.
     """
 

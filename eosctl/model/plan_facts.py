@@ -9,6 +9,7 @@ from eosctl.model.names import TopicPartition
 from eosctl.model.sides import Side
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import TopicFacts
+from eosctl.model.transaction_steps import TransactionNow
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,3 +60,4 @@ class PlanFacts:
     live_owners: Mapping[Side, LiveOwners] = field(default_factory=dict)
     acls: Mapping[Side, frozenset[AclBinding] | Skipped] = field(default_factory=dict)
     config_digests: Mapping[tuple[Side, str], str | None] = field(default_factory=dict)
+    transactions: Mapping[tuple[Side, str], TransactionNow | Skipped] = field(default_factory=dict)

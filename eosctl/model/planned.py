@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from eosctl.errors import EosctlError, Refused
+from eosctl.model.connector_steps import AwaitOperator
 from eosctl.model.plan import Plan, PlannedStep, StopConnector
 from eosctl.model.plan_outcome import ApplyOutcome
 from eosctl.model.report import Answer, Finding
@@ -27,8 +28,12 @@ class Planned(Answer):
 
     @property
     def stops(self) -> tuple[PlannedStep, ...]:
-        """Its steps that stop connectors."""
-        return tuple(each for each in self.plan.steps if isinstance(each.step, StopConnector))
+        """Its steps that stop connectors, or wait until an operator has stopped them."""
+        return tuple(
+            each
+            for each in self.plan.steps
+            if isinstance(each.step, StopConnector) or (isinstance(each.step, AwaitOperator) and each.step.stops)
+        )
 
     @property
     def failure(self) -> EosctlError | None:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final, assert_never
 
 from eosctl.model.acls import AclBinding
-from eosctl.model.connector_steps import ConnectorConfigIs
+from eosctl.model.connector_steps import AwaitOperator, ConnectorConfigIs
 from eosctl.model.connectors import connector_path
 from eosctl.model.counts import counted
 from eosctl.model.names import TopicPartition
@@ -32,12 +32,12 @@ from eosctl.model.plan import (
     StopConnector,
     TopicIsCompact,
     TopicIsCompactOrAbsent,
-    TransactionHangs,
     WriteOffsets,
 )
 from eosctl.model.plan_facts import ConnectorFacts, PlanFacts, TopicNow
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import TopicFacts
+from eosctl.model.transaction_steps import TransactionHangs, TransactionUnchanged, why_changed
 
 IN_USE_HINT: Final = (
     "fencing would put that task out, and each start of one connector the other: give one of them another name; stop "
@@ -66,7 +66,7 @@ def needed_first(steps: Iterable[PlannedStep]) -> tuple[Precondition, ...]:
 def brings_about(step: Step, precondition: Precondition) -> bool:
     """Whether the precondition need not hold before `step` because it is the step's purpose."""
     match step, precondition:
-        case StopConnector(), ConnectorStopped():
+        case StopConnector() | AwaitOperator(state="STOPPED"), ConnectorStopped():
             return (step.side, step.connector) == (precondition.side, precondition.connector)
         case CreateTopic(), TopicIsCompact():
             return (step.side, step.topic) == (precondition.side, precondition.topic)
@@ -90,7 +90,11 @@ def cure(preconditions: Iterable[Precondition], facts: PlanFacts) -> str:
     is another producer's, or it hangs: a coordinator ended it and forgot a marker, as 4.3.1 does where a partition has
     no leader just then.
     """
+    preconditions = tuple(preconditions)
     violated = [each for each in preconditions if violation(each, facts) is not None]
+    commits = any(isinstance(each, TransactionUnchanged) for each in preconditions)
+    if commits and any(isinstance(each, TransactionUnchanged | NoLiveOwner) for each in violated):
+        return "nothing was committed; ask the owner of the ID again, then plan again: `eosctl transactions commit`"
     for each in violated:
         if isinstance(each, NoOpenTransaction):
             look = f"eosctl transactions hanging --topic {each.topic}"
@@ -128,7 +132,16 @@ def violation(precondition: Precondition, facts: PlanFacts) -> str | None:  # no
             return _acls(bindings, facts.acls[side])
         case TransactionHangs():
             return _open_transaction(precondition, facts)
+        case TransactionUnchanged():
+            return _unchanged(precondition, facts)
     assert_never(precondition)
+
+
+def _unchanged(wanted: TransactionUnchanged, facts: PlanFacts) -> str | None:
+    now = facts.transactions[wanted.side, wanted.transactional_id]
+    if isinstance(now, Skipped):
+        return f"what became of the transaction of {wanted.transactional_id} is unknown: {now.reason}"
+    return why_changed(wanted, now)
 
 
 def _cluster(wanted: ClusterIs, facts: PlanFacts) -> str | None:

@@ -81,8 +81,21 @@ class FindingKind:
         cure: str | None = None,
         severity: Severity | None = None,
     ) -> "Finding":
-        """A finding of this kind, with the kind's own severity and fix unless others are given."""
-        return Finding(self, severity or self.severity, subject, message, cure or self.fix, evidence)
+        """A finding of this kind, with the kind's own severity and fix unless others are given.
+
+        A <topic>, <partition>, <producer-id> or the like in the fix becomes what the evidence, or its first place, has.
+        """
+        fix = _filled(cure or self.fix, evidence)
+        return Finding(self, severity or self.severity, subject, message, fix, evidence)
+
+
+def _filled(fix: str, evidence: Evidence) -> str:
+    places = evidence.get("places")
+    first = places[0] if isinstance(places, list) and places else {}
+    for name, value in {**first, **evidence}.items() if "<" in fix else ():
+        if isinstance(value, str | int):
+            fix = fix.replace(f"<{name.replace('_', '-')}>", str(value))
+    return fix
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from dataclasses import replace
 
 from eosctl.model.connector_steps import ConnectorConfigIs, CreateConnector, DeleteConnector
 from eosctl.model.plan import (
-    AbortTransaction,
     AclsPresent,
     ClusterIs,
     ConnectorStopped,
@@ -20,6 +19,7 @@ from eosctl.model.plan import (
     DeleteAcls,
     FenceProducers,
     ManualStep,
+    NoLiveOwner,
     NoOpenTransaction,
     OffsetsUnchanged,
     Plan,
@@ -29,12 +29,17 @@ from eosctl.model.plan import (
     Step,
     TopicIsCompact,
     TopicIsCompactOrAbsent,
-    TransactionHangs,
     VerifyOffsets,
     WriteOffsets,
 )
 from eosctl.model.sides import Side
 from eosctl.model.step_descriptions import describe_step
+from eosctl.model.transaction_steps import (
+    AbortTransaction,
+    CommitTransaction,
+    TransactionHangs,
+    TransactionUnchanged,
+)
 
 
 def demanded_steps(plan: Plan) -> tuple[PlannedStep, ...]:
@@ -71,6 +76,9 @@ def _derived(step: Step) -> Iterator[Precondition]:
             yield ConnectorConfigIs(side, connector, digest)
         case AbortTransaction(side, topic, partition, producer_id):
             yield TransactionHangs(side, topic, partition, producer_id, step.start_offset, step.forced)
+        case CommitTransaction(side, transactional_id, producer_id, epoch, started_ms, _, parts):
+            yield TransactionUnchanged(side, transactional_id, producer_id, epoch, started_ms, parts)
+            yield NoLiveOwner(side, (transactional_id,))
 
 
 def _stands(wanted: AclsPresent, given: Iterable[Precondition]) -> bool:

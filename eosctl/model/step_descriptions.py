@@ -1,11 +1,11 @@
 """Steps of a plan, and what is checked before them, in words."""
 
+from collections.abc import Sequence
 from typing import assert_never
 
-from eosctl.model.connector_steps import ConnectorConfigIs, CreateConnector, DeleteConnector
+from eosctl.model.connector_steps import AwaitOperator, ConnectorConfigIs, CreateConnector, DeleteConnector
 from eosctl.model.counts import counted, some
 from eosctl.model.plan import (
-    AbortTransaction,
     AclsPresent,
     ClusterIs,
     ConnectorStopped,
@@ -24,11 +24,17 @@ from eosctl.model.plan import (
     StopConnector,
     TopicIsCompact,
     TopicIsCompactOrAbsent,
-    TransactionHangs,
     VerifyOffsets,
     WriteOffsets,
 )
 from eosctl.model.sides import Side
+from eosctl.model.transaction_steps import (
+    AbortTransaction,
+    CommitTransaction,
+    OpenPart,
+    TransactionHangs,
+    TransactionUnchanged,
+)
 
 
 def describe_step(step: Step) -> str:  # noqa: C901, PLR0911, PLR0912  # one line for each kind of step
@@ -58,8 +64,16 @@ def describe_step(step: Step) -> str:  # noqa: C901, PLR0911, PLR0912  # one lin
             return f"delete connector {connector}{_where(side)} if it is configured as it was created"
         case ResumeConnector(side, connector):
             return f"resume connector {connector}{_where(side)} and wait until its tasks run"
+        case AwaitOperator(side, connector, file, state, settings):
+            made = [f"without {key}" if value is None else f"with {key}={value}" for key, value in settings.items()]
+            wanted = " ".join([f"{state}{' and without tasks' if state == 'STOPPED' else ''}", *made])
+            return (
+                f"wait until {file} is applied and the operator has made connector {connector}{_where(side)} {wanted}"
+            )
         case AbortTransaction(_, topic, partition, producer_id, epoch, _, start_offset):
             return f"abort what producer {producer_id}/{epoch} has open in {topic}-{partition} from {start_offset}"
+        case CommitTransaction(_, transactional_id, producer_id, epoch, _, _, parts):
+            return f"commit the transaction of {transactional_id}, producer {producer_id}/{epoch}, in {_parts(parts)}"
         case CreateAcls(side, bindings):
             return f"create {some([str(each) for each in bindings])}{_where(side)}"
         case DeleteAcls(side, bindings):
@@ -93,9 +107,16 @@ def describe_precondition(precondition: Precondition) -> str:  # noqa: C901, PLR
         case TransactionHangs(_, topic, partition, producer_id, start_offset, forced):
             what = f"what producer {producer_id} has open in {topic}-{partition}{where} begins at {start_offset}"
             return what if forced else f"{what} and hangs"
+        case TransactionUnchanged(_, transactional_id, producer_id, epoch):
+            what = f"the transaction of {transactional_id}{where}, producer {producer_id}/{epoch}"
+            return f"{what}, is Ongoing without a further record, or committed"
         case AclsPresent(_, bindings):
             return f"{some([str(each) for each in bindings])}{where} are there"
     assert_never(precondition)
+
+
+def _parts(parts: Sequence[OpenPart]) -> str:
+    return some([str(each.topic_partition) for each in parts])
 
 
 def _created(connector: str, copied_from: str) -> str:

@@ -14,6 +14,8 @@ from eosctl.model.report import Answer
 from eosctl.model.skipped import Cause, Skipped
 
 REASONS_SHOWN: Final = 3
+NO_TIMEOUT_MS: Final = (1 << 31) - 1
+"""The transaction timeout that a coordinator keeps for two-phase commit (KIP-939), and that it never applies."""
 
 
 class TransactionState(StrEnum):
@@ -51,6 +53,14 @@ class TransactionDescription:
     start_ms: int | None
     partitions: tuple[TopicPartition, ...]
     coordinator: int
+
+    @property
+    def is_two_phase(self) -> bool:
+        """Whether no timeout ends its transactions, as TransactionMetadata.isDistributedTwoPhaseCommitTxn has it.
+
+        Brokers before 4.1 know no two-phase commit: they abort one of this timeout after 24.8 days.
+        """
+        return self.timeout_ms == NO_TIMEOUT_MS
 
     @property
     def is_hidden(self) -> bool:

@@ -11,7 +11,7 @@ from eosctl.model.hanging import HangingTransactions
 from eosctl.model.last_stable import LastStableOffsets
 from eosctl.model.ledger import JobSummary
 from eosctl.model.merged_offsets import OffsetsReport
-from eosctl.model.metrics import Alert, Sample
+from eosctl.model.metrics import Alert, Metric, PanelRow, Sample
 from eosctl.model.report import Answer
 from eosctl.model.rules import Diagnosis
 from eosctl.model.skipped import Cause, Skipped
@@ -115,20 +115,31 @@ class Emitted(StrEnum):
     """Files to install that `watch` writes from its table."""
 
     PROMETHEUS_RULES = "prometheus-rules"
+    GRAFANA_DASHBOARD = "grafana-dashboard"
     SYSTEMD = "systemd"
+    SYSTEMD_AUDIT = "systemd-audit"
+    SYSTEMD_TIMER = "systemd-timer"
     KUBERNETES = "kubernetes"
+
+    @property
+    def names_profiles(self) -> bool:
+        """Whether the profiles are in the file."""
+        return self in {Emitted.SYSTEMD, Emitted.KUBERNETES}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchFile(Answer):
     """What a file to install is made of.
 
-    profiles are those that are watched, address where metrics are served, every_s the seconds between the beginnings of
-    two cycles; program is where eosctl lies.
+    rows are those of the dashboard; each_cluster is a metric that every cluster has after every cycle. profiles are
+    those that are watched, address is where metrics are served, every_s the seconds between the beginnings of two
+    cycles; program is where eosctl lies.
     """
 
     kind: Emitted
     alerts: tuple[Alert, ...]
+    rows: tuple[PanelRow, ...]
+    each_cluster: Metric
     profiles: tuple[str, ...]
     address: str
     every_s: float

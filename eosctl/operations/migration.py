@@ -16,8 +16,15 @@ from eosctl.model.plan import ConnectorStopped
 from eosctl.model.planned import Applied, Planned
 from eosctl.model.sides import Side
 from eosctl.model.skipped import Skipped
+from eosctl.operations.connector_operator import NOBODY, ConnectorOperator
 from eosctl.operations.migration_clusters import known_or_former_configs, read_clusters, stays_in_its_connect_cluster
-from eosctl.operations.migration_request import Configs, MigrationOptions, migration_request, named_connectors
+from eosctl.operations.migration_request import (
+    Configs,
+    MigrationOptions,
+    migration_request,
+    named_connectors,
+    new_names,
+)
 from eosctl.operations.plan_files import own_plans
 from eosctl.operations.plan_flow import Show, plan_and_apply
 from eosctl.operations.session import Session
@@ -33,7 +40,11 @@ from eosctl.sources.plan_facts import read_connector_facts, read_live_owners, re
 
 
 def migrate(
-    session: Session, clusters: SourceAndTarget, options: MigrationOptions, show: Show[Planned]
+    session: Session,
+    clusters: SourceAndTarget,
+    options: MigrationOptions,
+    show: Show[Planned],
+    operator: ConnectorOperator = NOBODY,
 ) -> Planned | Applied:
     """Moves the offsets: the plan where it is only to be shown or kept, otherwise what became of its steps."""
 
@@ -43,7 +54,8 @@ def migrate(
     cluster_id = clusters.access(Side.SOURCE).wire.cluster_id
     if (begun := unfinished_plan(own_plans(), KIND, cluster_id, named_connectors(options))) is not None:
         session.options.console.warn(f"an earlier run was cut short: `eosctl apply {begun}` finishes it")
-    return plan_and_apply(session, clusters, make_plan, show, plan_file=options.plan_file)
+    renamed = operator.renaming(new_names(options.connectors, options.rename_to, options.rename_map))
+    return plan_and_apply(session, clusters, make_plan, show, plan_file=options.plan_file, operator=renamed)
 
 
 def read_and_plan(

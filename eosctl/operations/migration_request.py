@@ -121,11 +121,11 @@ def new_names(connectors: Sequence[str], rename_to: str | None, rename_map: Path
     return names
 
 
-def read_rename_map(path: Path) -> dict[str, str]:
-    """Old names to new ones; ConfigError names the line or the name that is wrong."""
+def read_rename_map(path: Path, option: str = "--rename-map") -> dict[str, str]:
+    """Old names to new ones, as the file of this option has them; ConfigError names the line or name that is wrong."""
 
     try:
-        value = load_json(read_text(path, "--rename-map"), pairs=_each_once)
+        value = load_json(read_text(path, option), pairs=_each_once)
     except json.JSONDecodeError as error:
         raise ConfigError(f"{path} is not JSON at line {error.lineno} column {error.colno}") from error
     except KeyError as error:

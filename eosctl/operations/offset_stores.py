@@ -1,7 +1,7 @@
 """What decides where offsets of source connectors are kept: the workers' settings and the connectors' configs."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -10,7 +10,7 @@ from eosctl.analysis.config_timeline import connector_of
 from eosctl.analysis.config_topic import fold_config_topic
 from eosctl.analysis.offsets_report import Configs, Connectors
 from eosctl.analysis.source_stores import ISOLATION_LEVEL, OFFSETS_TOPIC
-from eosctl.codecs.properties import decode_properties
+from eosctl.codecs.worker_files import decode_worker_settings
 from eosctl.errors import EosctlError, UsageError
 from eosctl.model.client_configs import SERVERS, server_set
 from eosctl.model.config_topic import ConfigRecord, ConnectorConfigRecord
@@ -36,7 +36,8 @@ DECIDING: Final = frozenset(
 class OffsetsRequest:
     """Which connectors (none: all), and the workers' settings as far as they are given; None: not given.
 
-    worker_config is a worker's properties file; the other members win over it.
+    worker_config is a worker's properties file; the other members win over it, but for worker_clients, which are
+    WorkerSettings.clients where there is no such file.
     """
 
     connectors: tuple[str, ...] = ()
@@ -47,6 +48,7 @@ class OffsetsRequest:
     worker_version: str | None = None
     worker_bootstrap_servers: str | None = None
     worker_config: Path | None = None
+    worker_clients: Mapping[str, str] = field(default_factory=dict)
 
 
 def worker_settings(reader: ClusterReader, request: OffsetsRequest, version: KafkaVersion) -> WorkerSettings:
@@ -62,12 +64,14 @@ def worker_settings(reader: ClusterReader, request: OffsetsRequest, version: Kaf
         exactly_once=request.exactly_once or _source_support_in(file, request.worker_config) or reader.source_support(),
         bootstrap_servers=server_set(servers) if servers else reader.worker_servers(),
         version=version,
-        clients={key: value for key, value in file.items() if key in DECIDING} if file else reader.worker_clients(),
+        clients={key: value for key, value in file.items() if key in DECIDING}
+        if file
+        else request.worker_clients or reader.worker_clients(),
     )
 
 
 def _properties_in(file: Path | None) -> Mapping[str, str]:
-    return {} if file is None else decode_properties(read_text(file, "--worker-config"), origin=str(file))
+    return {} if file is None else decode_worker_settings(read_text(file, "--worker-config"), str(file))
 
 
 def _source_support_in(properties: Mapping[str, str], file: Path | None) -> SourceSupport | None:

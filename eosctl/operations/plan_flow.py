@@ -21,13 +21,14 @@ from eosctl.clients.access import ClusterAccess
 from eosctl.codecs.plan import plan_digest
 from eosctl.errors import EosctlError, PartlyApplied, Refused, UsageError
 from eosctl.executors.apply import ApplyRun, Performer
+from eosctl.executors.committing import CommitChecks
 from eosctl.executors.connectors import ResumeChecks
 from eosctl.executors.journal import Journal, leave_undo_file
 from eosctl.executors.performers import performers
-from eosctl.model.connector_steps import CreateConnector, DeleteConnector
+from eosctl.model.connector_steps import AwaitOperator, CreateConnector, DeleteConnector
 from eosctl.model.counts import counted
 from eosctl.model.failpoints import Failpoint, no_failpoint
-from eosctl.model.plan import ConnectorStopped, Plan, ResumeConnector, SetConnectorConfig, StopConnector
+from eosctl.model.plan import ConnectorStopped, ManualStep, Plan, ResumeConnector, SetConnectorConfig, StopConnector
 from eosctl.model.plan_outcome import ApplyOutcome
 from eosctl.model.planned import Applied, Planned
 from eosctl.model.sides import Side
@@ -35,6 +36,7 @@ from eosctl.model.skipped import Skipped, or_skipped
 from eosctl.model.step_demands import lacking
 from eosctl.model.step_descriptions import describe_step
 from eosctl.model.transactions import TransactionDescription
+from eosctl.operations.connector_operator import NOBODY, ConnectorOperator
 from eosctl.operations.plan_files import PlanFile, keep_plan, own_plan_path
 from eosctl.operations.reporter import Reporter
 from eosctl.operations.session import Session, gc_paused
@@ -42,13 +44,19 @@ from eosctl.operations.two_clusters import SourceAndTarget
 from eosctl.planning import undo as undoing
 from eosctl.planning.answered_offsets import contradiction
 from eosctl.sources.files import read_text
+from eosctl.sources.kafka_offsets import partition_offsets
 from eosctl.sources.kafka_transactions import describe_transactional_ids
 from eosctl.sources.plan_facts import Folds, read_entries, read_plan_facts
+from eosctl.sources.transaction_now import read_markers, read_transaction_now
 
-OVER_REST: Final = (StopConnector, CreateConnector, SetConnectorConfig, DeleteConnector, ResumeConnector)
-"""Steps that a worker has to do."""
+OVER_REST: Final = (
+    *(StopConnector, CreateConnector, SetConnectorConfig, DeleteConnector, ResumeConnector, AwaitOperator),
+)
+"""Steps that a worker has to do, or to report."""
 FOLDS: Final = Folds(connector_states, OffsetsFold)
 """What preconditions are read again with."""
+COMMITS: Final = CommitChecks(read_transaction_now, partition_offsets, read_markers)
+"""What a commit is looked at with, before and after."""
 
 
 class Proposal(Protocol):
@@ -104,11 +112,14 @@ def plan_and_apply(
     *,
     plan_file: Path | None,
     question: Callable[[Plan], str] = lambda plan: f"Apply {counted(len(plan.steps), 'step')}?",
+    operator: ConnectorOperator = NOBODY,
 ) -> Planned | Applied:
     """The plan where it is only to be shown or kept in plan_file, otherwise what became of its steps."""
-    options, make_plan = session.options, partial(_made_here, clusters, make_plan)
+    options, make_plan = session.options, partial(_made_here, clusters, make_plan, operator)
     with gc_paused():
         planned = make_plan(()).covering(session.reader.coverage)
+    if not (options.dry_run or planned.objections):
+        operator.write(planned.plan, options.console.narrate)
     if plan_file is not None:
         return _kept(options.console, planned, plan_file)
     if options.dry_run:
@@ -124,9 +135,14 @@ def plan_and_apply(
     return replace(applied, findings=planned.findings, coverage=session.reader.coverage)
 
 
-def _made_here(clusters: SourceAndTarget, make_plan: MakePlan, just_stopped: tuple[ConnectorStopped, ...]) -> Planned:
+def _made_here(
+    clusters: SourceAndTarget,
+    make_plan: MakePlan,
+    operator: ConnectorOperator,
+    just_stopped: tuple[ConnectorStopped, ...],
+) -> Planned:
     """The plan with where it is made, so that `eosctl apply` needs no more than the file."""
-    planned = make_plan(just_stopped)
+    planned = operator.planned(make_plan(just_stopped))
     plan = replace(planned.plan, places=clusters.places)
     return _with_workers(clusters, replace(planned, plan=plan, digest=plan_digest(plan)))
 
@@ -153,7 +169,8 @@ def _kept(console: Reporter, planned: Planned, path: Path) -> Planned:
         if planned.stops:
             raise Refused(
                 "a running connector moves on, so a plan of its offsets would be stale at once; no plan was written",
-                hint="stop it first (PUT /connectors/NAME/stop) and plan then, or leave out --plan-file",
+                hint="stop it first (PUT /connectors/NAME/stop, or spec.state of its KafkaConnector) and plan then, or "
+                "leave out --plan-file",
             )
         keep_plan(planned.plan, path)
     except EosctlError as error:
@@ -168,7 +185,7 @@ def _stop_and_plan_again(session: Session, clusters: SourceAndTarget, make_plan:
     _, failure = run_plan(session, clusters, keep_plan(stop_plan, own_plan_path(stop_plan)))
     if failure is not None:
         raise failure
-    stopped = [each.step for each in planned.stops if isinstance(each.step, StopConnector)]
+    stopped = [each.step for each in planned.stops if isinstance(each.step, StopConnector | AwaitOperator)]
     try:
         now = make_plan(tuple(ConnectorStopped(step.side, step.connector) for step in stopped))
         if now.failure is not None:
@@ -192,6 +209,9 @@ def undo_file(session: Session, clusters: SourceAndTarget, file: PlanFile, show:
     path, kind = file.path, file.plan.kind
     if kind != undoing.KIND:
         raise UsageError(f"{path} is a plan of kind {kind}", hint=f"`eosctl apply {path}` applies it")
+    by_hand = [each.step.instruction for each in file.plan.steps if isinstance(each.step, ManualStep)]
+    if by_hand and len(by_hand) == len(file.plan.steps):
+        raise Refused(f"nothing of this plan can be rolled back: {'; '.join(by_hand)}")
     return _apply(session, clusters, file, f"Undo with {path}?", show)
 
 
@@ -242,7 +262,7 @@ def run_plan(
             file.plan,
             journal,
             lambda preconditions: read_plan_facts(clusters.access, preconditions, FOLDS),
-            performers_on(clusters.access, failpoint),
+            performers_on(clusters.access, failpoint, say),
             on_result=lambda result: say(
                 f"{result.number}. {result.outcome.value}: {result.detail or describe_step(result.step)}"
             ),
@@ -251,11 +271,13 @@ def run_plan(
 
 
 def performers_on(
-    access: Callable[[Side], ClusterAccess], failpoint: Failpoint = no_failpoint
+    access: Callable[[Side], ClusterAccess],
+    failpoint: Failpoint = no_failpoint,
+    say: Callable[[str], None] = lambda _: None,
 ) -> Mapping[type, Performer]:
     """The performer of each kind of step, with what it reads and decides by."""
     checks = ResumeChecks(partial(read_entries, access, OffsetsFold), partial(contradiction, nulls=False), is_overtaken)
-    return performers(access, describe_known, checks, _read_config, failpoint)
+    return performers(access, describe_known, checks, _read_config, COMMITS, failpoint, say)
 
 
 def _read_config(file: str) -> str:

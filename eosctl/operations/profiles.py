@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from eosctl.analysis.catalogue.index import KINDS, kinds_called
 from eosctl.codecs.properties import ENCODING
+from eosctl.codecs.strimzi_resources import is_resource
 from eosctl.codecs.worker_properties import decode_worker_properties
 from eosctl.errors import ConfigError, EosctlError
 from eosctl.executors.profile_file import set_current
@@ -19,7 +20,7 @@ from eosctl.model.profile import Profile, Profiles
 from eosctl.model.report import Severity, Triage
 from eosctl.operations.session import Session
 from eosctl.operations.state_directory import state_directory
-from eosctl.sources.files import read_content
+from eosctl.sources.files import read_content, read_text
 from eosctl.sources.profiles import read_user_profiles, user_file
 from eosctl.sources.project_file import find_project_file, read_project_file, read_trusted_profiles
 
@@ -108,5 +109,6 @@ def use_profile(name: str) -> Path:
 
 
 def worker_settings_in(file: Path) -> Mapping[str, str]:
-    """The settings in a worker's properties file; ConfigError where it cannot be read."""
-    return decode_worker_properties(read_content(file, "--worker-config").decode(ENCODING), str(file))
+    """The settings in a worker's file; ConfigError where it cannot be read."""
+    text = read_content(file, "--worker-config").decode(ENCODING)
+    return decode_worker_properties(read_text(file, "--worker-config") if is_resource(text) else text, str(file))

@@ -1,18 +1,22 @@
 """A connector's offsets from a file, for one that exists or is created with them: read, plan, show, ask, apply."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from eosctl.analysis.config_topic import connector_states
 from eosctl.analysis.offsets import OffsetsFold
 from eosctl.codecs.connector_files import config_digest, decode_connector
+from eosctl.codecs.kafka_connectors import resource_states
 from eosctl.codecs.kip875 import decode_kip875
+from eosctl.codecs.strimzi_resources import is_resource
 from eosctl.model.migration import ConnectClusters, MigrationFacts, MigrationRequest
+from eosctl.model.operated import OperatedConnectors
 from eosctl.model.plan import ConnectorStopped
 from eosctl.model.planned import Applied, Planned
 from eosctl.model.sides import Side
 from eosctl.model.skipped import Skipped, not_asked
+from eosctl.operations.connector_operator import NOBODY, ConnectorOperator
 from eosctl.operations.migration import connector_configs, fenced_ids, transaction_timeout_ms, with_live_owners
 from eosctl.operations.migration_clusters import known_or_former_configs, read_clusters
 from eosctl.operations.migration_request import OFFSETS_TOPIC_SETTING
@@ -59,11 +63,18 @@ class CreationOptions:
 
 
 def create_connector(
-    session: Session, clusters: SourceAndTarget, options: CreationOptions, show: Show[Planned]
+    session: Session,
+    clusters: SourceAndTarget,
+    options: CreationOptions,
+    show: Show[Planned],
+    operator: ConnectorOperator = NOBODY,
 ) -> Planned | Applied:
     """Creates the connector of the config where the file's offsets are: the plan, or what became of its steps."""
     path = options.config.absolute()
-    settings = decode_connector(read_text(path, "the connector's config"), str(path))
+    text = read_text(path, "the connector's config")
+    settings = decode_connector(text, str(path))
+    if is_resource(text):
+        operator = replace(operator, operated=OperatedConnectors(states=resource_states(text, str(path))))
     new = NewConnector(settings["name"], str(path), config_digest(settings), options.overwrite)
     request = RestoreOptions(
         options.file,
@@ -78,18 +89,22 @@ def create_connector(
         source_dsn=options.source_dsn,
         config=settings,
     )
-    return restore_offsets(session, clusters, request, show)
+    return restore_offsets(session, clusters, request, show, operator)
 
 
 def restore_offsets(
-    session: Session, clusters: SourceAndTarget, options: RestoreOptions, show: Show[Planned]
+    session: Session,
+    clusters: SourceAndTarget,
+    options: RestoreOptions,
+    show: Show[Planned],
+    operator: ConnectorOperator = NOBODY,
 ) -> Planned | Applied:
     """Restores the offsets: the plan where it is only to be shown or kept, otherwise what became of its steps."""
 
     def make_plan(just_stopped: tuple[ConnectorStopped, ...]) -> Planned:
         return _read_and_plan(session, clusters, options, just_stopped)
 
-    return plan_and_apply(session, clusters, make_plan, show, plan_file=options.plan_file)
+    return plan_and_apply(session, clusters, make_plan, show, plan_file=options.plan_file, operator=operator)
 
 
 def _read_and_plan(

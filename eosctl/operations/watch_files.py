@@ -6,6 +6,8 @@ from typing import Final
 
 from eosctl import __version__
 from eosctl.analysis.metrics.alerts import ALERTS
+from eosctl.analysis.metrics.catalogue import CYCLE_AS_OF
+from eosctl.analysis.metrics.dashboard import ROWS
 from eosctl.errors import UsageError
 from eosctl.model.watch import Emitted, WatchFile
 from eosctl.operations.serving import Listening
@@ -16,7 +18,7 @@ INSTALLED: Final = "/usr/local/bin/eosctl"
 
 def watch_file(kind: Emitted, profiles: Sequence[str], listening: Listening) -> WatchFile:
     """What the file is made of. UsageError where what is to run names no profile: addresses and secrets are there."""
-    if not profiles and kind is not Emitted.PROMETHEUS_RULES:
+    if kind.names_profiles and not profiles:
         raise UsageError(
             f"--emit {kind} needs the profiles to watch", hint="name them; `eosctl profile list` shows all profiles"
         )
@@ -24,6 +26,8 @@ def watch_file(kind: Emitted, profiles: Sequence[str], listening: Listening) -> 
     return WatchFile(
         kind=kind,
         alerts=ALERTS,
+        rows=ROWS,
+        each_cluster=CYCLE_AS_OF,
         profiles=tuple(profiles),
         address=listening.address,
         every_s=listening.every_s,

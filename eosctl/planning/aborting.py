@@ -14,9 +14,10 @@ from typing import Final
 
 from eosctl.model.aborting import AbortRequest
 from eosctl.model.hanging import Advice, OpenTransaction, Verdict
-from eosctl.model.plan import AbortTransaction, ClusterIs, Plan, PlannedStep, TransactionHangs
+from eosctl.model.plan import ClusterIs, Plan, PlannedStep
 from eosctl.model.planned import Planned
 from eosctl.model.sides import Side
+from eosctl.model.transaction_steps import AbortTransaction, TransactionHangs
 
 KIND: Final = "transactions.abort"
 
@@ -71,6 +72,11 @@ def _hint(verdict: Verdict) -> str:
     name = verdict.transaction.transactional_id
     if verdict.advice is Advice.FENCE:
         return f"fence it, which ends its transaction properly: eosctl fence --transactional-id {name}"
+    if verdict.advice is Advice.COMPLETE:
+        return (
+            f"have the application of {name} commit or abort its two-phase transaction first: no timeout ends it "
+            "(KIP-939)"
+        )
     if verdict.advice is Advice.WAIT:
         return "wait until its coordinator ends it; --force aborts it here, which may break the transaction in two"
     return "wait, or give --max-transaction-timeout; --force aborts it all the same"

@@ -22,7 +22,7 @@ from eosctl.model.fencing import Candidate, FenceStep, FencingPlan, FencingReque
 from eosctl.model.live_owners import LiveOwners
 from eosctl.model.names import ConnectorTaskId, TopicPartition, stem_and_task, task_transactional_id
 from eosctl.model.snapshot import Skipped
-from eosctl.model.transactions import LeaderOwner, Owner, TaskOwner, TransactionDescription
+from eosctl.model.transactions import LeaderOwner, Owner, TaskOwner, TransactionDescription, TransactionState
 from eosctl.model.whole_numbers import task_numbers
 from eosctl.planning.live_owners import object_to_live
 
@@ -96,6 +96,7 @@ def plan_fencing(
     warnings = (
         *(each.forced or each.message for each in forcible if request.force),
         *_warn_of_leaders(steps),
+        *_warn_of_two_phase(steps),
         *_warn_of_ambiguity(steps),
     )
     return FencingPlan(steps, skipped, tuple(objections), warnings, transaction_timeout_ms)
@@ -130,6 +131,17 @@ def _object_to_live(steps: Sequence[FenceStep], live: LiveOwners) -> Iterator[Ob
         if step.candidate.named and not any(isinstance(owner, TaskOwner) for owner in step.candidate.owners)
     )
     return object_to_live(live, [step.transactional_id for step in steps], meant)
+
+
+def _warn_of_two_phase(steps: Sequence[FenceStep]) -> Iterator[str]:
+    """Of prepared transactions: InitProducerId without keepPreparedTxn aborts them (KIP-939)."""
+    opened = [step for step in steps if step.before is not None and step.before.state is TransactionState.ONGOING]
+    names = [step.transactional_id for step in opened if step.before and step.before.is_two_phase]
+    if names:
+        yield (
+            f"{counted(len(names), 'transactional ID')} ({some(names)}) with an open transaction of two-phase commit "
+            "(KIP-939): it is aborted, although its application may have decided to commit"
+        )
 
 
 def _object_to_leaderless(steps: Sequence[FenceStep], leaderless: Collection[TopicPartition]) -> list[Objection]:

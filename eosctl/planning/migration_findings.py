@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from eosctl.analysis.catalogue import migration as kinds
+from eosctl.analysis.offset_findings import LOSES_THE_REST
 from eosctl.codecs.offsets_topic import decode_offsets_key
 from eosctl.model.counts import counted
 from eosctl.model.migration import MigrationFacts, MigrationRequest, Move
@@ -24,7 +25,7 @@ def find_all(
     """Every finding once, the worst first."""
     found = [each for one in merged.values() for each in one.findings]
     for topic in dict.fromkeys(move.target_topic for move in request.moves):
-        found += _foreign_keys(facts, topic)
+        found += _foreign_keys(request, facts, topic)
     found += [_nothing_there(move) for move in empty]
     found += _unknown_targets(request, facts)
     found += _existing_targets(request, facts)
@@ -50,15 +51,20 @@ def _assumed(move: Move) -> Finding:
     )
 
 
-def _foreign_keys(facts: MigrationFacts, topic: str) -> Iterator[Finding]:
+def _foreign_keys(request: MigrationRequest, facts: MigrationFacts, topic: str) -> Iterator[Finding]:
+    """Worth refusing where a worker that will read the topic may be one that loses offsets over them."""
     held = facts.offsets.get((Side.TARGET, topic))
     raws = () if held is None else held.raw_keys()
     foreign = sum(1 for raw in raws if isinstance(decode_offsets_key(raw), MalformedKey))
     if foreign:
+        keys = f"topic {topic} holds {counted(foreign, 'key that is', 'keys that are')} not of source offsets"
+        oldest = facts.worker_version
+        ignored = not request.elsewhere and not isinstance(oldest, Skipped) and oldest > LOSES_THE_REST[-1][1]
         yield kinds.FOREIGN_KEYS.finding(
             topic,
-            f"topic {topic} holds {counted(foreign, 'key that is', 'keys that are')} not of source offsets",
+            f"{keys}: workers of {oldest} and newer log and ignore them" if ignored else keys,
             {"keys": foreign},
+            severity=Severity.WARNING if ignored else None,
         )
 
 

@@ -3,8 +3,9 @@
 1. MirrorSource, source cluster: its admin client describes the topics and their configs, its consumer reads them
    (assigned, no group). It creates the offset syncs topic and writes it, in the source cluster unless
    offset-syncs.topic.location says target. Target cluster: its admin client creates topics, adds partitions, and
-   alters configs and ACLs where sync.topic.configs.enabled and sync.topic.acls.enabled are not false. A heartbeats
-   topic of the source cluster is mirrored too, unless heartbeats.replication.enabled is false (Kafka 4.0).
+   alters configs and ACLs where sync.topic.configs.enabled and sync.topic.acls.enabled are not false. Heartbeats
+   topics of the source cluster are mirrored too, its own and those that other planned flows bring there, unless
+   heartbeats.replication.enabled is false (Kafka 4.0).
 2. MirrorCheckpoint, source cluster: its admin client lists groups and their offsets in the topics that its `topics`
    mean and, with its consumer, reads the offset syncs. Target cluster: it creates its checkpoints topic, reads it back,
    and with sync.group.offsets.enabled commits offsets of idle groups in the mirrored topics.
@@ -15,9 +16,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from eosctl.analysis.output_topics import (
+    HEARTBEATS,
     checkpoints_topic,
+    heartbeats_topics,
     mirrored_heartbeats,
     mirrored_topics,
+    mirrors_heartbeats,
     offset_syncs_topic,
     regex_patterns,
     source_topics,
@@ -29,7 +33,6 @@ from eosctl.model.client_roles import ClientRole, ConnectorConfig
 from eosctl.planning.acl_clients import Client, Planner
 from eosctl.planning.worker_acls import creation
 
-HEARTBEATS: Final = "heartbeats"
 MIRRORS: Final = ("MirrorSource", "MirrorCheckpoint", "MirrorHeartbeat")
 
 
@@ -79,17 +82,28 @@ def _mirror_source(planner: Planner, connector: ConnectorConfig) -> Iterator[Nee
 
 
 def _heartbeats(planner: Planner, connector: ConnectorConfig) -> Iterator[Need]:
-    """MirrorSource mirrors a heartbeats topic whatever `topics` says (MirrorSourceConnector.shouldReplicateTopic)."""
-    here, there = topic(HEARTBEATS), topic(mirrored_heartbeats(connector))
-    if _is_off(connector, "heartbeats.replication.enabled") or any(
-        each.covers(here) for each in source_topics(connector)
-    ):
-        return
+    """MirrorSource mirrors heartbeats topics whatever `topics` says (MirrorSourceConnector.shouldReplicateTopic)."""
+    flows = [each for cluster in planner.request.clusters for each in cluster.connectors if _is_flow(each)]
+    target = frozenset({connector.get("target.cluster.alias")})
+    for name in dict.fromkeys(heartbeats_topics(connector.get("source.cluster.alias"), flows, target)):
+        if mirrors_heartbeats(connector, name):
+            yield from _heartbeats_topic(planner, connector, name)
+
+
+def _is_flow(connector: ConnectorConfig) -> bool:
+    return connector.class_name == "MirrorSource"
+
+
+def _heartbeats_topic(planner: Planner, connector: ConnectorConfig, name: str) -> Iterator[Need]:
+    here, there = topic(name), topic(mirrored_heartbeats(connector, name))
+    reads = any(each.covers(here) for each in source_topics(connector))
+    writes = any(each.covers(there) for each in mirrored_topics(connector))
+    describe, create = (Operation.DESCRIBE, Operation.DESCRIBE_CONFIGS), (Operation.DESCRIBE, Operation.CREATE)
     needed = (
-        (ClientRole.MIRROR_SOURCE_ADMIN, here, (Operation.DESCRIBE, Operation.DESCRIBE_CONFIGS)),
-        (ClientRole.MIRROR_SOURCE_CONSUMER, here, (Operation.READ,)),
-        (ClientRole.PRODUCER, there, (Operation.WRITE,)),
-        (ClientRole.MIRROR_TARGET_ADMIN, there, (Operation.DESCRIBE, Operation.CREATE, Operation.ALTER_CONFIGS)),
+        (ClientRole.MIRROR_SOURCE_ADMIN, here, () if reads else describe),
+        (ClientRole.MIRROR_SOURCE_CONSUMER, here, () if reads else (Operation.READ,)),
+        (ClientRole.PRODUCER, there, () if writes else (Operation.WRITE,)),
+        (ClientRole.MIRROR_TARGET_ADMIN, there, () if writes else (*create, Operation.ALTER_CONFIGS)),
     )
     for role, pattern, operations in needed:
         for operation in operations:

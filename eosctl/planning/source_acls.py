@@ -52,14 +52,18 @@ def _records(planner: Planner, connector: ConnectorConfig, producer: Client) -> 
         )
         if creates:
             yield from _topic_creation(planner, connector, pattern)
-        elif pattern.pattern_type is PatternType.PREFIXED or planner.exists(producer, pattern.name) is False:
+        if pattern.pattern_type is PatternType.PREFIXED or planner.exists(producer, pattern.name) is False:
             yield producer.needs(
                 Operation.CREATE,
                 pattern,
-                "where a topic does not exist, a broker creates it for whoever may create it",
+                "a broker that does not know the new topic yet takes the producer for one who wants it created"
+                if creates
+                else "where a topic does not exist, a broker creates it for whoever may create it",
                 source="auto.create.topics.enable; KafkaApis.handleTopicMetadataRequest",
                 symptom=f"tasks FAILED: TopicAuthorizationException: Not authorized to access topics: [{pattern.name}]",
-                loss="the topic has to be created by somebody else beforehand",
+                loss="now and then a task is FAILED when Connect has just created a topic; restart it then"
+                if creates
+                else "the topic has to be created by somebody else beforehand",
             )
 
 

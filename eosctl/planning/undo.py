@@ -16,10 +16,9 @@ never done is undone by doing nothing.
 from collections.abc import Iterable, Iterator
 from typing import Final, TypeVar
 
-from eosctl.model.connector_steps import CreateConnector, DeleteConnector
+from eosctl.model.connector_steps import AwaitOperator, CreateConnector, DeleteConnector
 from eosctl.model.connectors import connector_path
 from eosctl.model.plan import (
-    AbortTransaction,
     AclsPresent,
     ClusterIs,
     ConnectorStopped,
@@ -40,6 +39,7 @@ from eosctl.model.plan import (
     VerifyOffsets,
     WriteOffsets,
 )
+from eosctl.model.transaction_steps import AbortTransaction, CommitTransaction
 
 KIND: Final = "undo"
 
@@ -50,6 +50,7 @@ def undo_plan(plan: Plan) -> Plan:
     """What leads back from where `plan` leads to; undoing that leads forth again."""
     steps = (
         *(PlannedStep(StopConnector(step.side, step.connector), kept) for step, kept in _of(plan, ResumeConnector)),
+        *_stopped_again(plan),
         *(PlannedStep(step, kept) for step, kept in _of(plan, FenceProducers)),
         *(each for step, kept in _of(plan, WriteOffsets) for each in _unwritten(step, kept)),
         *_acls_back(plan),
@@ -60,6 +61,14 @@ def undo_plan(plan: Plan) -> Plan:
         *(PlannedStep(ManualStep(each)) for each in _left_over(plan)),
     )
     return Plan(KIND, plan.as_of, steps, plan.places)
+
+
+def _stopped_again(plan: Plan) -> Iterator[PlannedStep]:
+    """The resource as it was when its connector was stopped leads back, for each connector once."""
+    files = {(step.side, step.connector): kept for step, kept in _of(plan, AwaitOperator) if step.undo_file is not None}
+    for step, _ in _of(plan, AwaitOperator):
+        if step.undo_file is not None and (kept := files.pop((step.side, step.connector), None)) is not None:
+            yield PlannedStep(AwaitOperator(step.side, step.connector, step.undo_file, "STOPPED"), kept)
 
 
 def _of(plan: Plan, kind: type[S]) -> Iterator[tuple[S, tuple[Precondition, ...]]]:
@@ -120,8 +129,14 @@ def _left_over(plan: Plan) -> Iterator[str]:
     for aborted, _ in _of(plan, AbortTransaction):
         what = f"what producer {aborted.producer_id} wrote to {aborted.topic}-{aborted.partition}"
         yield f"{what} from offset {aborted.start_offset} on is aborted: that cannot be rolled back"
+    for committed, _ in _of(plan, CommitTransaction):
+        what = f"the transaction of {committed.transactional_id}, producer {committed.producer}"
+        yield f"{what}, is committed: that cannot be rolled back"
     for by_hand, _ in _of(plan, ManualStep):
         yield f"roll back, if it was done: {by_hand.instruction}"
+    operated = dict.fromkeys(step.connector for step, _ in _of(plan, AwaitOperator))
+    for connector in operated:
+        yield f"apply the resource of connector {connector} as it was before the plan; delete it if the plan created it"
     yield from _left_stopped(plan)
 
 
@@ -136,7 +151,8 @@ def _left_stopped(plan: Plan) -> Iterator[str]:
         for each in planned.preconditions if isinstance(planned.step, FenceProducers | WriteOffsets) else ():
             if isinstance(each, ConnectorStopped):
                 stopped.setdefault((each.side, each.connector), ", if it exists")
+    operated = {(step.side, step.connector) for step, _ in _of(plan, AwaitOperator)}
     for (side, connector), doubt in stopped.items():
-        if (side, connector) not in created | resumed:
+        if (side, connector) not in created | resumed | operated:
             path = connector_path(connector)
             yield f"resume connector {connector} when it may go on (PUT {path}/resume): it is left STOPPED{doubt}"

@@ -1,5 +1,6 @@
 """Writes what is generated from the tree of commands: man pages, shell completions, the command reference in
-docs/reference, docs/rules.md, from the catalogue of findings, and docs/metrics.md, from the table of metrics.
+docs/reference, docs/rules.md, from the catalogue of findings, docs/metrics.md, from the table of metrics, and
+docs/documents.md, from the table of documents.
 
     python -m eosctl.reference           write them
     python -m eosctl.reference --check   fail, naming them, where one is not what the tree says
@@ -16,10 +17,12 @@ from eosctl.analysis.catalogue.index import THEMES
 from eosctl.analysis.metrics.catalogue import METRICS
 from eosctl.analysis.rules.registry import RULES, commands_reporting
 from eosctl.cli import PROGRAM, root_command
+from eosctl.reference.documents import documents_page
 from eosctl.reference.man_pages import man_page
 from eosctl.reference.markdown import pages
 from eosctl.reference.metrics import metrics_page
 from eosctl.reference.proofs import proofs
+from eosctl.render.kinds import KINDS
 from eosctl.render.views.rules import findings_page
 from eosctl.shell.command_tree import page_name, walk
 from eosctl.shell.completion_scripts import FILES
@@ -34,6 +37,7 @@ def generated(root: Path) -> dict[Path, str]:
     files |= {Path("man", f"{page_name(each.path)}.1"): man_page(each, GENERATED) for each in commands}
     files |= {Path("docs", "reference", f"{name}.md"): text for name, text in pages(commands, GENERATED).items()}
     files |= {Path("docs", "metrics.md"): metrics_page(METRICS, GENERATED)}
+    files |= {Path("docs", "documents.md"): documents_page(KINDS, GENERATED)}
     return files | {Path("docs", "rules.md"): _findings_page(proofs(root))}
 
 

@@ -1,26 +1,25 @@
 """ACL bindings as YAML and JSON documents that other tools take, and the table of all formats."""
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Final
 
 from eosctl.errors import Unsupported
 from eosctl.model.acls import AclBinding, Operation, PatternType, ResourcePattern, ResourceType
+from eosctl.model.kafka_acls import grouped
+from eosctl.model.kafka_users import kafka_user
 from eosctl.render.acl_lines import (
     EmitOptions,
     Format,
     confluent_lines,
     csv_lines,
-    grouped,
     kafka_acls_lines,
     terraform_blocks,
 )
 
 _LINE_BREAKS: Final = frozenset("\x85\u2028\u2029\ufeff")
 """Characters that YAML folds or drops where they are not escaped."""
-_KUBERNETES_NAME: Final = re.compile(r"(?=.{1,253}\Z)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
 
 class AclFormat(StrEnum):
@@ -48,43 +47,11 @@ def _by_principal(bindings: Iterable[AclBinding]) -> dict[str, list[AclBinding]]
 
 
 def strimzi_users(bindings: Sequence[AclBinding], around: EmitOptions) -> str:
-    """One KafkaUser for each principal, with simple authorization; how the user authenticates is left to be said."""
-    return _yaml(_kafka_user(name, acls, around) for name, acls in _by_principal(bindings).items())
+    """One KafkaUser for each principal, with simple authorization; CN=NAME authenticates with tls.
 
-
-def no_kafka_user(principal: str) -> bool:
-    """Whether no KafkaUser can be who this principal is: its name is one of Kubernetes' (RFC 1123)."""
-    return _KUBERNETES_NAME.fullmatch(_user_name(principal)) is None
-
-
-def _user_name(principal: str) -> str:
-    return principal.partition(":")[2].removeprefix("CN=")
-
-
-def _kafka_user(principal: str, bindings: Iterable[AclBinding], around: EmitOptions) -> dict[str, Any]:
-    name = _user_name(principal)
-    acls = [
-        {
-            "resource": _strimzi_resource(each.pattern),
-            "operations": [operation.value for operation in operations],
-            "host": each.host,
-        }
-        for each, operations in grouped(bindings)
-    ]
-    return {
-        "apiVersion": "kafka.strimzi.io/v1beta2",
-        "kind": "KafkaUser",
-        "metadata": {"name": name, "labels": {"strimzi.io/cluster": around.cluster}},
-        "spec": {"authorization": {"type": "simple", "acls": acls}},
-    }
-
-
-def _strimzi_resource(pattern: ResourcePattern) -> dict[str, str]:
-    if pattern.resource_type is ResourceType.CLUSTER:
-        return {"type": "cluster"}
-    kind = pattern.resource_type.value[0].lower() + pattern.resource_type.value[1:]
-    pattern_type = "prefix" if pattern.pattern_type is PatternType.PREFIXED else "literal"
-    return {"type": kind, "name": pattern.name, "patternType": pattern_type}
+    How others authenticate is left to be said.
+    """
+    return _yaml(kafka_user(name, acls, around.cluster) for name, acls in _by_principal(bindings).items())
 
 
 def jikkou_authorizations(bindings: Sequence[AclBinding], _: EmitOptions) -> str:

@@ -4,12 +4,12 @@ import csv
 import io
 import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from eosctl.model.acls import AclBinding, Operation, PatternType, ResourceType
-from eosctl.model.kafka_acls import kafka_acls_command
+from eosctl.model.kafka_acls import grouped, kafka_acls_command
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,15 +24,6 @@ class EmitOptions:
     command_config: str | None = None
     cluster: str = "my-cluster"
     msk_cluster: str = "arn:aws:kafka:REGION:ACCOUNT:cluster/NAME/UUID"
-
-
-def grouped(bindings: Iterable[AclBinding]) -> Iterator[tuple[AclBinding, list[Operation]]]:
-    """Bindings that differ in their operation only, as one of them and all operations, in the order of the first."""
-    operations: dict[AclBinding, list[Operation]] = {}
-    for each in bindings:
-        alike = AclBinding(each.principal, Operation.ALL, each.pattern, each.permission, each.host)
-        operations.setdefault(alike, []).append(each.operation)
-    yield from operations.items()
 
 
 def kafka_acls_lines(bindings: Iterable[AclBinding], around: EmitOptions) -> str:

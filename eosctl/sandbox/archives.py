@@ -15,10 +15,10 @@ from pathlib import Path
 
 from eosctl.sandbox.cache import exclusive
 from eosctl.sandbox.identity import establish_identity
-from eosctl.sandbox.jars import KafkaJars
+from eosctl.sandbox.jars import JarSet, KafkaJars
 from eosctl.sandbox.ports import PortLeases
 from eosctl.sandbox.process import Process, Spawner
-from eosctl.sandbox.site import BROKER_MAIN, WORKER_MAIN, Site
+from eosctl.sandbox.site import BROKER_MAIN, WORKER_MAIN, Runtime, Site
 from eosctl.sandbox.spec import SandboxSpec
 
 TRAINING_DEADLINE_S = 120.0
@@ -34,8 +34,12 @@ def class_archives(java: Path, jars: KafkaJars, narrate: Callable[[str], None]) 
         if not home.is_dir():
             narrate(f"preparing quick starts of Kafka {jars.version} (once)")
             _make(java, jars, home)
-    found = ((main, home / f"{main}.jsa") for main in (BROKER_MAIN, WORKER_MAIN))
+    found = ((main, home / f"{main}.jsa") for main in _mains(jars))
     return {main: (f"-XX:SharedArchiveFile={archive}",) for main, archive in found if archive.exists()}
+
+
+def _mains(jars: KafkaJars) -> Sequence[str]:
+    return (BROKER_MAIN,) if jars.jar_set is JarSet.BROKERS else (BROKER_MAIN, WORKER_MAIN)
 
 
 def _fingerprint(java: Path) -> str:
@@ -48,13 +52,14 @@ def _make(java: Path, jars: KafkaJars, home: Path) -> None:
         shutil.rmtree(leftover)
     staging = Path(tempfile.mkdtemp(prefix=f".{home.name}.", dir=home.parent))
     base = _base_archive(java, home)
-    options = {main: (*base, f"-XX:ArchiveClassesAtExit={staging / main}.jsa") for main in (BROKER_MAIN, WORKER_MAIN)}
-    spec = SandboxSpec(kafka_version=str(jars.version), workers=1)
+    runtimes = {main: Runtime(jars, (*base, f"-XX:ArchiveClassesAtExit={staging / main}.jsa")) for main in _mains(jars)}
+    spec = SandboxSpec(kafka_version=str(jars.version))
     leases, spawner = PortLeases(), Spawner()
     try:
         with tempfile.TemporaryDirectory(prefix="eosctl-training-") as directory:
             identity = establish_identity(Path(directory), spec, leases)
-            _start_and_stop(Site(spec, Path(directory), identity, jars, jars, java, options), spawner)
+            brokers, workers = runtimes[BROKER_MAIN], runtimes.get(WORKER_MAIN)
+            _start_and_stop(Site(spec, Path(directory), identity, java, brokers, workers), spawner)
     finally:
         spawner.close()
         leases.release()
@@ -75,15 +80,22 @@ def _base_archive(java: Path, home: Path) -> Sequence[str]:
 def _start_and_stop(site: Site, spawner: Spawner) -> None:
     site.write_logging()
     site.write_broker(1, {})
-    site.write_worker(1, {})
     broker = Process("broker 1", site.broker_command(1), site.log("broker", 1), spawner)
-    worker = Process("worker 1", site.worker_command(1), site.log("worker", 1), spawner)
     deadline = time.monotonic() + TRAINING_DEADLINE_S
     try:
         broker.start()
         broker.wait_until(partial(site.broker_is_ready, 1, frozenset({1})), deadline)
+        if site.workers is not None:
+            _start_and_stop_worker(site, spawner, deadline)
+    finally:
+        broker.stop(TRAINING_DEADLINE_S)  # it writes its archive when it ends
+
+
+def _start_and_stop_worker(site: Site, spawner: Spawner, deadline: float) -> None:
+    site.write_worker(1, {})
+    worker = Process("worker 1", site.worker_command(1), site.log("worker", 1), spawner)
+    try:
         worker.start()
         worker.wait_until(partial(site.worker_is_ready, 1), deadline)
     finally:
-        worker.stop(TRAINING_DEADLINE_S)  # it writes its archive when it ends
-        broker.stop(TRAINING_DEADLINE_S)
+        worker.stop(TRAINING_DEADLINE_S)

@@ -1,11 +1,13 @@
-"""The lock files of Kafka's jars: the SHA-256 of each jar of a version, as `requirements/*.lock` has them for Python.
+"""The lock files of Kafka's jars: the SHA-256 of each jar of a set, as `requirements/*.lock` has them for Python.
 
-`locks/<version>.sha256` has the form of sha256sum. Maven's own checksums come from where the jars come from; these do
-not. `python -m eosctl.sandbox.jar_lock` writes those of the tested versions from the cache: read the difference.
+`locks/<version>.sha256` (all jars) and `locks/<version>-brokers.sha256` have the form of sha256sum. Maven's own
+checksums come from where the jars come from; these do not. `python -m eosctl.sandbox.jar_lock` writes those of the
+tested versions from the cache: read the difference.
 """
 
 import hashlib
 from collections.abc import Mapping
+from itertools import product
 from pathlib import Path
 from typing import Final
 
@@ -15,9 +17,9 @@ LOCKS: Final = Path(__file__).parent / "locks"
 STAMP: Final = "verified"
 
 
-def locked_jars(kafka_version: str) -> Mapping[str, str] | None:
-    """The SHA-256 of each jar by its file name; None for a version that has no lock file."""
-    file = LOCKS / f"{kafka_version}.sha256"
+def locked_jars(name: str) -> Mapping[str, str] | None:
+    """The SHA-256 of each jar of the set `name` (`4.3.1`, `4.3.1-brokers`) by its file name; None without lock file."""
+    file = LOCKS / f"{name}.sha256"
     if not file.is_file():
         return None
     return {name: digest for digest, _, name in (line.partition("  ") for line in file.read_text().splitlines())}
@@ -46,7 +48,7 @@ def verify_jars(directory: Path, locked: Mapping[str, str] | None) -> None:
 
 
 def jars_in(directory: Path) -> list[Path]:
-    """Every jar of a version, wherever it is sorted to."""
+    """Every jar of a set, wherever it is sorted to."""
     places = (directory / "libs", directory / "plugins", directory / "tools")
     return sorted((jar for place in places for jar in place.rglob("*.jar")), key=lambda jar: jar.name)
 
@@ -67,13 +69,14 @@ def _sha256(jar: Path) -> str:
 
 
 def _write_locks() -> None:
-    from eosctl.sandbox.jars import resolve_jars
-    from eosctl.sandbox.versions import TESTED_KAFKA_VERSIONS
+    from eosctl.sandbox.jars import JarSet, resolve_jars
+    from eosctl.sandbox.versions import TESTED_BROKERS, TESTED_KAFKA_VERSIONS
 
-    for version in TESTED_KAFKA_VERSIONS:
-        (LOCKS / f"{version}.sha256").unlink(missing_ok=True)
-        jars = jars_in(resolve_jars(version, lambda _: None).directory)
-        (LOCKS / f"{version}.sha256").write_text("".join(f"{_sha256(jar)}  {jar.name}\n" for jar in jars))
+    for version, jar_set in (*product(TESTED_KAFKA_VERSIONS, JarSet), *product(TESTED_BROKERS, (JarSet.BROKERS,))):
+        lock = LOCKS / f"{version}{jar_set.value}.sha256"
+        lock.unlink(missing_ok=True)
+        jars = jars_in(resolve_jars(version, lambda _: None, jar_set).directory)
+        lock.write_text("".join(f"{_sha256(jar)}  {jar.name}\n" for jar in jars))
 
 
 if __name__ == "__main__":

@@ -46,7 +46,7 @@ def _advice(output: str) -> str:
     if missing:
         return (
             f"the repository does not hold {', '.join(missing)}: not every release is there as a whole, so try another "
-            "version of the same line"
+            "version of the same line, or other workers on these brokers with --connect-version"
         )
     return "check the network and that this version was released"
 

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Self
 
 from eosctl.errors import ConfigError, UsageError
-from eosctl.sandbox.jars import KafkaJars
 from eosctl.sandbox.ports import PortLeases
 from eosctl.sandbox.postgresql import PostgreSQL, start_postgresql
-from eosctl.sandbox.preparation import prepare_site, remove_temporary
+from eosctl.sandbox.preparation import prepare_site, remove_temporary, with_workers
 from eosctl.sandbox.process import Process, Spawner
 from eosctl.sandbox.properties import worker_sasl_properties
 from eosctl.sandbox.site import Site
@@ -65,14 +64,9 @@ class Sandbox:
         return self._site.directory
 
     @property
-    def jars(self) -> KafkaJars:
-        """Kafka's jars of the brokers' version."""
-        return self._site.jars
-
-    @property
     def classpath(self) -> str:
-        """The jars of the brokers' version, as `java -cp` takes them; plugins are not on it."""
-        return self._site.jars.classpath
+        """The jars that the brokers run from, as `java -cp` takes them; plugins are not on it."""
+        return self._site.brokers.jars.classpath
 
     @property
     def java(self) -> Path:
@@ -225,6 +219,7 @@ class Sandbox:
             raise UsageError(f"a sandbox has workers 1 to {MOST_WORKERS}, not {number}")
         if number in self._workers:
             _check_ended(self._workers[number])
+        self._started_site = with_workers(self._site, self._narrate)
         self._workers[number] = self._spawn_worker(number, overrides or {})
         if until_ready:
             self._await_workers([number])

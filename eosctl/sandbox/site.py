@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from eosctl.atomic_write import make_directory, write_atomic_file
-from eosctl.errors import UsageError
+from eosctl.errors import ConfigError, UsageError
 from eosctl.sandbox.identity import Identity
 from eosctl.sandbox.jars import KafkaJars
 from eosctl.sandbox.probes import accepts_connections, brokers_in_metadata, worker_has_joined
@@ -28,20 +28,26 @@ WORKER_MAIN: Final = "org.apache.kafka.connect.cli.ConnectDistributed"
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
-    """One sandbox on disk: its spec, directory, identity, jars, the `java` that runs it, and that Java's archives.
+class Runtime:
+    """What brokers or workers run from: their jars, and the JVM options that make or use their class archive."""
 
-    `jars` are those of the brokers and tools, `worker_jars` those of the workers, which may have another version.
-    `archive_options` are the JVM options that make or use the class archive of a main class.
+    jars: KafkaJars
+    archive_options: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One sandbox on disk: its spec, directory, identity, the `java` that runs it, and what its processes run from.
+
+    Workers may have another version than the brokers. `workers` is None as long as no worker was asked for.
     """
 
     spec: SandboxSpec
     directory: Path
     identity: Identity
-    jars: KafkaJars
-    worker_jars: KafkaJars
     java: Path
-    archive_options: Mapping[str, Sequence[str]]
+    brokers: Runtime
+    workers: Runtime | None = None
 
     @property
     def bootstrap_servers(self) -> str:
@@ -69,8 +75,8 @@ class Site:
     def write_logging(self) -> None:
         """Writes the logging configuration of all processes."""
         (self.directory / "logs").mkdir(parents=True, exist_ok=True)
-        for jars in (self.jars, self.worker_jars):
-            text, system_property = logging_configuration(jars.version)
+        for runtime in filter(None, (self.brokers, self.workers)):
+            text, system_property = logging_configuration(runtime.jars.version)
             (self.directory / f"{system_property}.properties").write_text(text)
 
     def write_clients(self) -> None:
@@ -91,7 +97,9 @@ class Site:
         """Formats the storage of broker `node` where it is not yet, and writes its server.properties."""
         home = self.directory / f"broker-{node}"
         data = home / "data"
-        format_storage(self.java, self.jars, node, self.identity.cluster_id, data, self.spec.features)
+        features, controller = self.spec.features, node in self.spec.voters
+        cluster_id, jars = self.identity.cluster_id, self.brokers.jars
+        format_storage(self.java, jars, node, cluster_id, data, features, controller=controller)
         settings = broker_properties(self.spec, node, self.identity.brokers, self.identity.passwords, data)
         write_atomic_file(home / "server.properties", properties_text({**settings, **overrides}))
 
@@ -100,37 +108,33 @@ class Site:
         home = self.directory / f"worker-{number}"
         make_directory(home)
         rest_port = self.identity.workers[number - 1]
-        paths = (self.worker_jars.plugin_path, *((self.plugins,) if self.spec.plugins else ()))
+        paths = (self._workers.jars.plugin_path, *((self.plugins,) if self.spec.plugins else ()))
         settings = worker_properties(self.spec, self.bootstrap_servers, rest_port, paths)
         write_atomic_file(home / "worker.properties", properties_text({**settings, **overrides}))
 
     def broker_command(self, node: int) -> list[str]:
         """The command that is broker `node`."""
         options = ("-Xmx512m", *self.spec.broker_java_options)
-        return self._command(self.jars, options, BROKER_MAIN, self.directory / f"broker-{node}" / "server.properties")
+        properties = self.directory / f"broker-{node}" / "server.properties"
+        return self._command(self.brokers, options, BROKER_MAIN, properties)
 
     def worker_command(self, number: int) -> list[str]:
         """The command that is worker `number`."""
         options = ("-Xmx768m", *self.spec.worker_java_options)
-        return self._command(
-            self.worker_jars, options, WORKER_MAIN, self.directory / f"worker-{number}" / "worker.properties"
-        )
+        properties = self.directory / f"worker-{number}" / "worker.properties"
+        return self._command(self._workers, options, WORKER_MAIN, properties)
 
-    def _command(self, jars: KafkaJars, options: Sequence[str], main: str, properties: Path) -> list[str]:
-        _, logging = logging_configuration(jars.version)
+    @property
+    def _workers(self) -> Runtime:
+        if self.workers is None:
+            raise ConfigError("the sandbox has no jars of workers", hint="start it with workers")
+        return self.workers
+
+    def _command(self, runtime: Runtime, options: Sequence[str], main: str, properties: Path) -> list[str]:
+        _, logging = logging_configuration(runtime.jars.version)
         log = f"-D{logging}=file:{self.directory / logging}.properties"
-        archive = self.archive_options.get(main, ())
-        return [
-            str(self.java),
-            *QUICK_START,
-            *archive,
-            *options,
-            log,
-            "-cp",
-            jars.classpath,
-            main,
-            str(properties),
-        ]
+        java = [str(self.java), *QUICK_START, *runtime.archive_options, *options, log]
+        return [*java, "-cp", runtime.jars.classpath, main, str(properties)]
 
     def broker_is_ready(self, node: int, expected: frozenset[int]) -> bool:
         """Whether broker `node` answers on both listeners and sees all `expected` brokers alive."""

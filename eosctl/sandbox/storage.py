@@ -13,6 +13,7 @@ from eosctl.sandbox.cache import exclusive
 from eosctl.sandbox.jars import KafkaJars
 from eosctl.sandbox.properties import properties_text
 
+METADATA_LOG = "__cluster_metadata-0"
 TEMPLATE_NODE = {
     "process.roles": "broker,controller",
     "node.id": "1",
@@ -31,12 +32,20 @@ def new_uuid() -> str:
 
 
 def format_storage(
-    java: Path, jars: KafkaJars, node: int, cluster_id: str, data: Path, features: Mapping[str, str]
+    java: Path,
+    jars: KafkaJars,
+    node: int,
+    cluster_id: str,
+    data: Path,
+    features: Mapping[str, str],
+    *,
+    controller: bool,
 ) -> None:
     """Formats `data` for `node` unless it is formatted already. ConfigError when StorageTool refuses.
 
-    What StorageTool writes into `bootstrap.checkpoint` depends on version and features only; `meta.properties` holds
-    the IDs. So the tool runs once for each of those, which saves a JVM start per broker.
+    The records that StorageTool writes depend on version and features only; `meta.properties` holds the IDs. So the
+    tool runs once for each of those, which saves a JVM start per broker. The records are in `bootstrap.checkpoint`,
+    from 4.4 on in the metadata log of the nodes that have the role controller.
     """
     if (data / "meta.properties").exists():
         return
@@ -45,8 +54,8 @@ def format_storage(
     with exclusive(jars.directory.with_name(f"{jars.directory.name}.formatted.lock")):
         if not template.is_dir():
             _make_template(java, jars, levels, template)
-    data.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(template / "bootstrap.checkpoint", data / "bootstrap.checkpoint")
+    others = ("meta.properties",) if controller else ("meta.properties", METADATA_LOG)
+    shutil.copytree(template, data, ignore=shutil.ignore_patterns(*others), dirs_exist_ok=True)
     (data / "meta.properties").write_text(_meta(template / "meta.properties", str(node), cluster_id))
 
 

@@ -7,6 +7,8 @@ from eosctl.model.versions import EXACTLY_ONCE_SOURCES, KafkaVersion
 
 DEFAULT_KAFKA_VERSION = "4.3.1"
 TESTED_KAFKA_VERSIONS = ("3.3.2", "3.6.2", "3.9.2", "4.3.1")
+TESTED_BROKERS = ("4.4.0",)
+"""Releases of which the repository has what brokers need, and no workers: these are of the default version."""
 
 
 def parse_kafka_version(text: str) -> KafkaVersion:

@@ -6,6 +6,7 @@ Walked by what the objects can do and not by their types: Typer carries a Click 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, Final
 
 import typer
@@ -113,10 +114,18 @@ def _parameter(parameter: Any, context: typer.Context) -> Parameter:  # noqa: AN
         environment=parameter.envvar,
         required=parameter.required,
         shared=parameter.name in SHARED_NAMES and getattr(parameter, "rich_help_panel", None) is not None,
-        choices=tuple(value.split("|")) if value and _LISTED.fullmatch(value) else (),
+        choices=_choices(parameter, value),
         default=default if default is None or isinstance(default, str | int | float | list) else str(default),
         repeated=parameter.multiple or parameter.count if is_option else parameter.nargs != 1,
     )
+
+
+def _choices(parameter: Any, value: str | None) -> tuple[str, ...]:  # noqa: ANN401  # Typer's command classes are its own
+    """Those that stand in the place of its value, or those of its type."""
+    if value and _LISTED.fullmatch(value):
+        return tuple(value.split("|"))
+    typed = getattr(getattr(parameter, "type_descriptor", None), "annotation", None)
+    return tuple(typed) if isinstance(typed, type) and issubclass(typed, StrEnum) else ()
 
 
 def shown(parameter: Parameter) -> str:

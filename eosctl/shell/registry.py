@@ -13,12 +13,19 @@ from eosctl.shell.help import EosctlCommand, EosctlGroup
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A command: its name, the module whose `app` it is, the first line of its help, and what it is for."""
+    """A command: its name, the first line of its help, and what it is for.
+
+    module is the one whose `app` it is, in eosctl.commands under its name unless another is given.
+    """
 
     name: str
-    module: str
     summary: str
     theme: str = "Commands"
+    module: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.module:
+            object.__setattr__(self, "module", f"eosctl.commands.{self.name.replace('-', '_')}")
 
 
 class Commands(MutableMapping[str, Any]):

@@ -50,7 +50,8 @@ CONNECTION_OPTIONS: Final = (
         help="The Connect cluster: its workers' group.id. [default: the only one there is]")),
     _parameter("worker_config", list[Path] | None, None, _option(
         "--worker-config", metavar="FILE", panel=CONNECTION, show_default=False,
-        help="A worker's properties file: its group ID and topics, where nothing else says them. May be repeated.")),
+        help="A worker's properties file or Strimzi's KafkaConnect: its group ID and topics, where nothing else says "
+        "them. May be repeated.")),
     _parameter("profile", str | None, None, _option(
         "--profile", metavar="NAME", panel=CONNECTION,
         help="A named cluster of config.yaml; empty: none. [default: the one that `profile use` chose]")),

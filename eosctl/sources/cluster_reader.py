@@ -11,13 +11,13 @@ from functools import wraps
 from threading import Lock
 from typing import Any, Final, Protocol, TypeVar
 
-from eosctl.errors import EosctlError, UsageError
+from eosctl.errors import EosctlError
 from eosctl.model.client_roles import ConnectorConfig
 from eosctl.model.clock import ClusterClock
 from eosctl.model.cluster_acls import ClusterAcls
 from eosctl.model.coverage import Coverage, unread_in
-from eosctl.model.evidence import ConnectGroup, Groups, InternalTopic, Topics, TransactionLog, WorkerEvidence
-from eosctl.model.groups import ListedGroup
+from eosctl.model.evidence import ConnectGroup, Groups, InternalTopic, Preflight, Topics, TransactionLog, WorkerEvidence
+from eosctl.model.groups import ListedGroup, ShareGroups
 from eosctl.model.hanging import OpenTransaction, PendingCommit, TransactionalIdAccess, WaitingGroup
 from eosctl.model.names import TopicPartition
 from eosctl.model.offset_stores import SourceSupport, StorePlace
@@ -102,6 +102,9 @@ class ClusterReader(TopicReader, Protocol):
     def groups(self) -> Mapping[str, ListedGroup] | Skipped:
         """Every group that may be described, by ID."""
 
+    def share_groups(self, group_ids: Collection[str]) -> ShareGroups | Skipped:
+        """How each of these share groups reads, and from where."""
+
     def acls(self, topics: Collection[str]) -> ClusterAcls:
         """The bindings of the cluster, and which of these topics exist."""
 
@@ -143,7 +146,7 @@ class ClusterReader(TopicReader, Protocol):
     def connector_statuses(self) -> Mapping[str, ConnectorStatus] | Skipped:
         """Every connector with the states of its tasks, by name."""
 
-    def preflight(self) -> Mapping[str, tuple[str, ...] | Skipped] | Skipped:
+    def preflight(self) -> Mapping[str, Preflight] | Skipped:
         """What each source connector says when exactly-once is required of it."""
 
     # -- offsets ------------------------------------------------------------------------------------------------------
@@ -280,20 +283,3 @@ def asked(what: str) -> Callable[[F], F]:
         return ask  # type: ignore[return-value]  # the same signature
 
     return decorate
-
-
-def wanted_of(leaders: Mapping[TopicPartition, int], wanted: Wanted) -> Mapping[TopicPartition, int]:
-    """Those of the partitions that are wanted; none named: all. UsageError for one that does not exist."""
-    for topic, indexes in wanted.items():
-        for index in sorted(indexes or ()):
-            if TopicPartition(topic, index) not in leaders:
-                raise UsageError(f"topic {topic} has no partition {index}")
-    return {
-        place: leader
-        for place, leader in leaders.items()
-        if not wanted or (place.topic in wanted and _is_among(place.partition, wanted[place.topic]))
-    }
-
-
-def _is_among(index: int, indexes: frozenset[int] | None) -> bool:
-    return indexes is None or index in indexes

@@ -13,7 +13,8 @@ from urllib.parse import quote
 from eosctl.clients.rest import RestClient
 from eosctl.clients.rest_answers import decoding, list_of, object_of, said, text_of, texts_of
 from eosctl.errors import EosctlError, Undecodable
-from eosctl.model.evidence import WorkerEvidence
+from eosctl.model.client_roles import class_name
+from eosctl.model.evidence import Preflight, WorkerEvidence
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.skipped import Skipped, or_skipped
 from eosctl.model.workers import version_of
@@ -21,10 +22,11 @@ from eosctl.sources.connect_offsets import NOT_ENABLED, probe_source_support, va
 from eosctl.sources.connect_rest import read_worker
 
 PARALLEL: Final = 32
-PREFLIGHT_FIELDS: Final = frozenset({"exactly.once.support", "transaction.boundary"})
+PREFLIGHT_FIELDS: Final = frozenset({"exactly.once.support", "transaction.boundary", "connector.plugin.version"})
 
 T = TypeVar("T")
 Workers = Mapping[str, WorkerEvidence | EosctlError]
+Plugins = Mapping[str, tuple[str, ...]]
 
 
 def read_worker_evidence(urls: Sequence[str], timeout_s: float) -> Workers:
@@ -56,7 +58,7 @@ def _connector_names(url: str, timeout_s: float) -> frozenset[str]:
         return frozenset(texts_of(body))
 
 
-def _plugins(url: str, timeout_s: float) -> Mapping[str, tuple[str, ...]]:
+def _plugins(url: str, timeout_s: float) -> Plugins:
     """Connector classes with the versions of each; a worker names the newest last (PluginDesc.compareTo)."""
     with RestClient(url, timeout_s) as rest:
         body = rest.get("/connector-plugins")
@@ -67,32 +69,42 @@ def _plugins(url: str, timeout_s: float) -> Mapping[str, tuple[str, ...]]:
     return found
 
 
-def read_preflight(urls: Sequence[str], timeout_s: float) -> Mapping[str, tuple[str, ...] | Skipped]:
-    """What each source connector says when exactly-once is required of it: no message where it supports it.
+def read_preflight(urls: Sequence[str], timeout_s: float) -> Mapping[str, Preflight]:
+    """What each source connector says when exactly-once is required of it.
 
-    Configs are read from the first worker that answers and validated by all in turn; they are not kept. What a worker
-    says about itself is left out.
+    Configs are read from the first worker; they are not kept. Each is validated by one worker of every set of versions
+    of its plugin, these in turn. What a worker says about itself is left out.
     """
     with RestClient(urls[0], timeout_s) as rest:
         body = rest.get("/connectors?expand=info")
     if not isinstance(body, dict) or not all(isinstance(each, dict) and "info" in each for each in body.values()):
         raise Undecodable(f"{urls[0]}/connectors answered something else than connectors with their configs")
     configs = {name: entry["info"]["config"] for name, entry in sorted(body.items()) if _is_source(entry)}
-    clients = [RestClient(url, timeout_s) for url in urls]
+    clients = {url: RestClient(url, timeout_s) for url in urls}
     try:
-        with ThreadPoolExecutor(max_workers=min(PARALLEL, max(1, len(configs)))) as pool:
+        with ThreadPoolExecutor(max_workers=PARALLEL) as pool:
+            known = pool.map(lambda url: or_skipped(lambda: _plugins(url, timeout_s)), urls if len(urls) > 1 else ())
+            plugins = dict(zip(urls, known, strict=False))
             asked = [
-                pool.submit(or_skipped, lambda rest=rest, config=config: _messages(rest, config))
-                for rest, config in zip(_in_turn(clients, len(configs)), configs.values(), strict=True)
+                (name, url, pool.submit(or_skipped, lambda rest=clients[url], config=config: _messages(rest, config)))
+                for number, (name, config) in enumerate(configs.items())
+                for url in _unlike(plugins, str(config.get("connector.class", "")), number) or urls
             ]
-            return dict(zip(configs, (each.result() for each in asked), strict=True))
     finally:
-        for client in clients:
+        for client in clients.values():
             client.__exit__()
+    return {name: Preflight({url: each.result() for of, url, each in asked if of == name}) for name in configs}
 
 
-def _in_turn(clients: Sequence[RestClient], count: int) -> Sequence[RestClient]:
-    return [clients[number % len(clients)] for number in range(count)]
+def _unlike(plugins: Mapping[str, Plugins | Skipped], connector_class: str, turn: int) -> list[str]:
+    """One worker of each set of versions of this class, the turn decides which; none where no plugins were read."""
+    alike: dict[object, list[str]] = {}
+    for url, known in plugins.items():
+        versions: object = url
+        if not isinstance(known, Skipped):
+            versions = tuple(each for name, each in known.items() if class_name(name) == class_name(connector_class))
+        alike.setdefault(versions, []).append(url)
+    return [urls[turn % len(urls)] for urls in alike.values()]
 
 
 def _is_source(entry: object) -> bool:

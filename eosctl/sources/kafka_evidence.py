@@ -25,14 +25,16 @@ BROKER_KEYS: Final = (
 
 FIRST: Final = KafkaVersion(0, 11)
 PRODUCE: Final = 0
+API_VERSIONS: Final = 18
 LIST_TRANSACTIONS: Final = 66
 APIS_SINCE: Final = (
     (KafkaVersion(3, 0), LIST_TRANSACTIONS, 0),
     (KafkaVersion(3, 8), LIST_TRANSACTIONS, 1),
     (KafkaVersion(4, 0), PRODUCE, 12),
     (KafkaVersion(4, 1), PRODUCE, 13),
+    (KafkaVersion(4, 4), API_VERSIONS, 5),
 )
-"""Releases with an API, and its version, that brokers answer from then on: KIP-664, KIP-994, KIP-890, KIP-516."""
+"""Releases with an API, and its version, that brokers answer from then on: KIP-664, 994, 890, 516 and 1242."""
 
 T = TypeVar("T")
 

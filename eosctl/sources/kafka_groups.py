@@ -12,7 +12,7 @@ from eosctl.clients.wire import Wire
 from eosctl.errors import EosctlError, TimedOut, Unreachable
 from eosctl.model.acls import OPERATION_CODES, Operation
 from eosctl.model.counts import some
-from eosctl.model.groups import CONSUMER_OFFSETS, ListedGroup
+from eosctl.model.groups import CONSUMER_OFFSETS, ListedGroup, ShareGroups
 from eosctl.model.hanging import WaitingGroup, waiting_groups
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Cause, Skipped
@@ -96,13 +96,19 @@ def committed_offsets(
 
 
 def waiting_groups_of(
-    committed: CommittedOffsets, states: Mapping[str, str], offsets: Mapping[TopicPartition, PartitionOffsets]
+    committed: CommittedOffsets,
+    shares: ShareGroups,
+    states: Mapping[str, str],
+    offsets: Mapping[TopicPartition, PartitionOffsets],
 ) -> Mapping[TopicPartition, tuple[WaitingGroup, ...]]:
     """Those of the groups that may wait at the last stable offset of each partition, by their committed offsets.
 
-    states are those of the groups, by ID.
+    Those of a share group are its start offsets; one that reads uncommitted does not wait. states are those of the
+    groups, by ID.
     """
-    known = {group_id: each for group_id, each in committed.items() if not isinstance(each, Skipped)}
+    begun = {group_id: each.starts for group_id, each in shares.items() if not each.reads_uncommitted}
+    given = {**committed, **begun}
+    known = {group_id: each for group_id, each in given.items() if not isinstance(each, Skipped)}
     return {
         place: waiting_groups(
             bounds, {group_id: each[place] for group_id, each in known.items() if place in each}, states

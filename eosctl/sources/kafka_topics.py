@@ -73,17 +73,18 @@ def leaderless(wire: Wire, partitions: Iterable[TopicPartition]) -> frozenset[To
 def topic_settings(wire: Wire, topic: str, keys: Iterable[str] | None = None) -> Mapping[str, str] | Skipped:
     """Effective configs of `topic` (keys None: all) without secret ones; Skipped where DescribeConfigs is missing."""
     response = wire.request_any(describe_configs(TOPIC_RESOURCE, topic, keys))
-    return _settings(wire, response, f"Topic {topic}")
+    return settings_of(wire, response, f"Topic {topic}")
 
 
 def broker_settings(wire: Wire, node_id: int, keys: Iterable[str] | None = None) -> Mapping[str, str] | Skipped:
     """Effective configs of broker `node_id` as itself knows them; Skipped where DescribeConfigs is not allowed."""
     timeout_s = min(wire.timeout_s, BROKER_PATIENCE_S)
     response = wire.request(node_id, describe_configs(BROKER_RESOURCE, str(node_id), keys), timeout_s=timeout_s)
-    return _settings(wire, response, "Cluster kafka-cluster")
+    return settings_of(wire, response, "Cluster kafka-cluster")
 
 
-def _settings(wire: Wire, response: Response, resource: str) -> Mapping[str, str] | Skipped:
+def settings_of(wire: Wire, response: Response, resource: str) -> Mapping[str, str] | Skipped:
+    """The configs that a DescribeConfigs answers; Skipped where it was refused for `resource`."""
     [result] = response.results
     if result.error_code in NOT_AUTHORIZED:
         return Skipped(denial(wire.principal, "DescribeConfigs", resource), Cause.DENIED)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from eosctl.errors import ConfigError, EosctlError, UsageError
 from eosctl.model.client_roles import ConnectorConfig
 from eosctl.model.discovery import FoundWorkers
-from eosctl.model.evidence import WorkerEvidence
+from eosctl.model.evidence import Preflight, WorkerEvidence
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.skipped import Skipped, not_asked, or_skipped
 from eosctl.model.versions import KafkaVersion
@@ -135,7 +135,7 @@ class LiveConnect(CoverageLog):
         return or_skipped(lambda: connect_rest.read_first_connectors(urls, timeout_s)) if urls else self._nobody
 
     @asked("preflight of connector")
-    def preflight(self) -> Mapping[str, tuple[str, ...] | Skipped] | Skipped:
+    def preflight(self) -> Mapping[str, Preflight] | Skipped:
         """Each config is validated by one of the workers; nothing is created."""
         # A config is sent to nobody who was not named, but to the worker that it is from.
         urls, timeout_s = self._named or self._answering[:1], self._timeout_s

@@ -4,17 +4,18 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager
 
 from eosctl.errors import EosctlError
-from eosctl.model.groups import ListedGroup
+from eosctl.model.groups import ListedGroup, ShareGroups
 from eosctl.model.hanging import OpenTransaction, PendingCommit, WaitingGroup
 from eosctl.model.names import TopicPartition
 from eosctl.model.partition_producers import NO_LEADER
 from eosctl.model.producers import AnsweredProducers
 from eosctl.model.skipped import Cause, Skipped, or_skipped
 from eosctl.model.topics import PartitionOffsets
-from eosctl.sources import first_batches, kafka_groups, kafka_offsets, kafka_producers, pending_commits
-from eosctl.sources.cluster_reader import ALL_TOPICS, CommitPlace, Wanted, asked, wanted_of
+from eosctl.sources import first_batches, kafka_groups, kafka_offsets, kafka_producers, pending_commits, share_groups
+from eosctl.sources.cluster_reader import ALL_TOPICS, CommitPlace, Wanted, asked
 from eosctl.sources.hidden_names import hidden_topics
 from eosctl.sources.live_brokers import LiveBrokers
+from eosctl.sources.wanted_partitions import wanted_of
 
 Progress = Callable[..., AbstractContextManager[Callable[[int], None]]]
 
@@ -29,6 +30,11 @@ class LivePartitions(LiveBrokers):
     def groups(self) -> Mapping[str, ListedGroup] | Skipped:
         """As all brokers list them."""
         raise NotImplementedError
+
+    @asked("share group")
+    def share_groups(self, group_ids: Collection[str]) -> ShareGroups | Skipped:
+        """Three requests for each, one after the other."""
+        return share_groups.read_share_groups(self._connections.wire, group_ids)
 
     @asked("partitions")
     def partitions(self, wanted: Wanted, broker: int | None = None) -> Mapping[TopicPartition, int]:
@@ -75,11 +81,15 @@ class LivePartitions(LiveBrokers):
         if isinstance(groups, Skipped):
             return groups
         states = {each.group_id: each.state for each in groups.values() if not each.is_connect}
-        committed = or_skipped(lambda: kafka_groups.committed_offsets(self._connections.wire, states, offsets))
+        consumers = [each for each in states if not groups[each].is_share]
+        committed = or_skipped(lambda: kafka_groups.committed_offsets(self._connections.wire, consumers, offsets))
         if isinstance(committed, Skipped):
             return committed
         self.note("committed offsets of group", committed)
-        return kafka_groups.waiting_groups_of(committed, states, offsets)
+        queues = self.share_groups(sorted(states.keys() - set(consumers))) if offsets else {}
+        if isinstance(queues, Skipped):
+            return queues
+        return kafka_groups.waiting_groups_of(committed, queues, states, offsets)
 
     @asked("pending offset commits in")
     def pending_commits(

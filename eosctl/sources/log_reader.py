@@ -76,6 +76,8 @@ class LogReader:
                 pending = self._ask()
             if batches:
                 yield [batch for batch in batches if batch.header.base_offset < self.limit], answer
+                # How long the consumer took is no fault of the broker: a Fetch that ended meanwhile is sent again.
+                self._stalled_at = time.monotonic() + self._wire.timeout_s
 
     def _whole_batches(self, records: bytes) -> list[Batch]:
         """Those before bytes that are no batch; raises Undecodable where the answer begins with them."""

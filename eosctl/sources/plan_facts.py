@@ -31,11 +31,11 @@ from eosctl.model.plan import (
     Precondition,
     TopicIsCompact,
     TopicIsCompactOrAbsent,
-    TransactionHangs,
 )
 from eosctl.model.plan_facts import ConnectorFacts, OffsetsNow, PlanFacts, TopicNow
 from eosctl.model.sides import Side
-from eosctl.model.skipped import Skipped, not_asked
+from eosctl.model.skipped import Skipped, not_asked, or_skipped
+from eosctl.model.transaction_steps import TransactionHangs, TransactionNow, TransactionUnchanged
 from eosctl.sources.connect_group import read_connect_groups
 from eosctl.sources.connect_rest import read_connectors
 from eosctl.sources.kafka_acls import read_acls
@@ -43,6 +43,7 @@ from eosctl.sources.kafka_log import read_log
 from eosctl.sources.kafka_topics import topic_facts, topic_settings
 from eosctl.sources.offsets_topics import NewFold, offsets_bounds, read_offsets_partitions
 from eosctl.sources.open_transactions import read_open_now
+from eosctl.sources.transaction_now import read_transaction_now
 
 Access = Callable[[Side], ClusterAccess]
 
@@ -110,7 +111,19 @@ def read_plan_facts(access: Access, preconditions: Sequence[Precondition], folds
             for each in preconditions
             if isinstance(each, ConnectorConfigIs)
         },
+        _transactions(access, [each for each in preconditions if isinstance(each, TransactionUnchanged)]),
     )
+
+
+def _transactions(
+    access: Access, wanted: Sequence[TransactionUnchanged]
+) -> Mapping[tuple[Side, str], TransactionNow | Skipped]:
+    return {
+        (each.side, each.transactional_id): or_skipped(
+            partial(read_transaction_now, access(each.side).wire, each.transactional_id)
+        )
+        for each in wanted
+    }
 
 
 def _config_digest(connector: str, rest: RestClient) -> str | None:

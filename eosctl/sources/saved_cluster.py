@@ -32,10 +32,10 @@ from eosctl.sources.cluster_reader import (
     Servers,
     Wanted,
     asked,
-    wanted_of,
 )
 from eosctl.sources.saved_connect import NOT_SAVED, section_of
 from eosctl.sources.saved_topics import SavedTopics
+from eosctl.sources.wanted_partitions import wanted_of
 
 WHOEVER_SAVED: Final = "whoever saved the snapshot"
 

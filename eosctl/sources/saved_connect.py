@@ -5,7 +5,7 @@ from typing import Final, TypeVar
 
 from eosctl.errors import UsageError
 from eosctl.model.client_roles import ConnectorConfig
-from eosctl.model.evidence import ClusterEvidence, WorkerEvidence
+from eosctl.model.evidence import ClusterEvidence, Preflight, WorkerEvidence
 from eosctl.model.offset_stores import SourceSupport, WorkerSettings
 from eosctl.model.skipped import Cause, Skipped
 from eosctl.model.snapshot import OffsetsFacts, Snapshot
@@ -64,7 +64,7 @@ class SavedConnect(CoverageLog):
         return connect if isinstance(connect, Skipped) else connect.connectors
 
     @asked("preflight of connectors")
-    def preflight(self) -> Mapping[str, tuple[str, ...] | Skipped] | Skipped:
+    def preflight(self) -> Mapping[str, Preflight] | Skipped:
         """No snapshot holds it."""
         return NOT_SAVED
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from eosctl.model.groups import ShareGroups
 from eosctl.model.names import TopicPartition
 from eosctl.model.offsets import OffsetsTopic
 from eosctl.model.skipped import Cause, Skipped
@@ -55,6 +56,11 @@ class SavedTopics(SavedConnect):
         """Skipped for one that no connector had when the snapshot was saved."""
         known = self._evidence if isinstance(self._evidence, Skipped) else self._evidence.topics
         return known if isinstance(known, Skipped) else {name: known.get(name, NOT_SAVED) for name in names}
+
+    @asked("share groups")
+    def share_groups(self, group_ids: Collection[str]) -> ShareGroups | Skipped:  # the port's signature
+        """As they were saved."""
+        return self._evidence if isinstance(self._evidence, Skipped) else self._evidence.share_groups
 
     def first_keys(self, topic: str) -> Sequence[bytes | None]:
         """Those of an offsets topic: of other topics a snapshot holds no records."""

@@ -7,11 +7,20 @@ from eosctl.analysis.rules.registry import RULES, ask
 from eosctl.model.acl_plan import AclDifference, BindingStatus, ComparedBinding, PlannedBinding, Reason
 from eosctl.model.acls import AclBinding, Operation, ResourcePattern, ResourceType
 from eosctl.model.commit_history import DAY_MS, CommitDay, CommitHistory
-from eosctl.model.evidence import ConnectGroup, Evidence, GroupMember, InternalTopic, TransactionLog, WorkerEvidence
+from eosctl.model.evidence import (
+    ConnectGroup,
+    Evidence,
+    GroupMember,
+    InternalTopic,
+    Preflight,
+    TransactionLog,
+    WorkerEvidence,
+)
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import TopicFacts
+from eosctl.model.transaction_log import TransactionLogValue
 from eosctl.model.transactions import TransactionDescription, TransactionState
 from eosctl.model.versions import KafkaVersion, Release
 from eosctl.model.workers import ConnectorStatus, TaskStatus
@@ -38,6 +47,13 @@ def worker(url, version="4.3.1", *, enabled=True, cluster="K", connectors=("x",)
 
 def described(name, state=TransactionState.EMPTY, start_ms=None, partitions=()):
     return TransactionDescription(name, state, ProducerIdAndEpoch(1, 0), 60_000, start_ms, partitions, 1)
+
+
+def logged(state=TransactionState.COMPLETE_COMMIT, client=2, version=1):
+    """The last record of an ID in the transaction log."""
+    return TransactionLogValue(
+        version, ProducerIdAndEpoch(1, 0), 60_000, state, (), NOW, NOW, client_transaction_version=client
+    )
 
 
 def inspection(log=None, *, running=2, **config):
@@ -96,7 +112,7 @@ HEALTHY = Evidence(
             "x", "source", "RUNNING", (TaskStatus(0, "RUNNING", "a:8083"), TaskStatus(1, "RUNNING", "b:8083"))
         )
     },
-    preflight={"x": ()},
+    preflight={"x": Preflight({A: ()})},
     inspection=inspection(**{"exactly.once.support": "required"}),
     brokers={0: BROKER, 1: BROKER, 2: BROKER},
     broker_releases=dict.fromkeys(range(3), Release(KafkaVersion(4, 1), None)),
@@ -106,10 +122,12 @@ HEALTHY = Evidence(
     transactions={name: described(name) for name in ("connect-cluster-g", "g-x-0", "g-x-1")},
     leaderless=frozenset(),
     transactional_ids=("connect-cluster-g", "g-x-0", "g-x-1"),
+    logged=dict.fromkeys(("connect-cluster-g", "g-x-0", "g-x-1"), logged()),
     idle_since=dict.fromkeys(("connect-cluster-g", "g-x-0", "g-x-1"), NOW),
     commits={"g-x-0": commits(), "g-x-1": commits()},
     offset_findings=(),
     groups={"g": "connect"},
+    share_groups={},
     acl_differences=acls(),
     outputs={"x": ("out",)},
     topics={"out": TopicFacts("out", 3, 3, {"min.insync.replicas": "2"}, in_sync=3)},

@@ -22,6 +22,7 @@ NAMES = """
     018 two-steps-away  019 plugins-differ
     020 no-such-group  021 unnamed-worker  022 worker-knows-other-connectors  023 unsigned-requests
     024 tasks-moving  025 shared-worker-address  026 override-policies-differ  027 signatures-refused
+    028 preflight-differs
     030 fencing-too-slow  031 fencing-timeout-refused  032 fencing-not-proved
     040 transaction-log-unwritable  041 transaction-log-leaderless  042 transaction-log-thinly-replicated
     043 partition-verification-off  044 transactional-ids-expire-early  045 transaction-log-repartitioned
@@ -57,6 +58,10 @@ NAMES = """
     219 offsets-without-data  220 start-without-fencing  221 plain-leader-write  230 lost-range
     231 unreadable-range  232 expired-range  233 open-transaction
     300 transactional-id-misplaced  301 producer-epochs-near-end  302 newer-log-record
+    303 old-transaction-protocol  304 transaction-without-timeout
+    320 mirror-gap  321 mirror-repeat  322 mirror-disorder  323 aborted-mirrored  324 mirror-unknown
+    325 mirror-changed  326 source-purged  327 source-recreated  328 mirror-retention  329 mirror-unpaired
+    330 mirror-began  331 checkpoint-ahead
     400 no-offsets  401 source-topic-assumed  402 foreign-keys  403 target-connector-unknown
     404 target-connector-exists  405 workers-answer-otherwise  406 key-in-foreign-partition  407 offsets-conflict
     408 offsets-only-in-target  409 source-partition-unclear  410 connector-unknown  411 position-at-source
@@ -73,6 +78,7 @@ REPORTED_BY = {
     "analysis.connector_offset_findings": {"offsets show"},
     "analysis.fencing": {"fence"},
     "analysis.metrics.diagnosis": set(),
+    "analysis.mirror.verdict": {"mirror audit"},
     "analysis.offset_findings": {"offsets show"},
     "analysis.offset_phases": {"offsets show"},
     "analysis.producing_elsewhere": {"offsets show"},

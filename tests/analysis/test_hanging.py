@@ -121,6 +121,15 @@ def test_under_way_and_in_time_is_waited_for_and_beyond_its_timeout_fenced():
     assert verdict(producer(), {9: "id"}, {"id": late}).advice is Advice.FENCE
 
 
+@pytest.mark.parametrize("partition", [FOO0, BAR0], ids=["this one", "another"])
+def test_two_phase_commit_is_not_waited_for_and_not_fenced(partition):
+    prepared = replace(described(partitions=[partition], start_ms=NOW - 60_000), timeout_ms=2**31 - 1)
+    judged = verdict(producer(FOO0), {9: "id"}, {"id": prepared})
+    assert (judged.hangs, judged.advice) == (partition is BAR0, Advice.COMPLETE)
+    ended = replace(prepared, state=TransactionState.PREPARE_COMMIT)
+    assert verdict(producer(FOO0), {9: "id"}, {"id": ended}).advice is Advice.WAIT
+
+
 def test_an_id_that_moved_on_to_another_producer_id_says_nothing_of_the_old_one():
     judged = verdict(producer(), {9: "id"}, {"id": described(partitions=[BAR0], producer_id=10)})
     assert (judged.reason, judged.advice) == (HangingReason.NOT_LISTED, Advice.ABORT)

@@ -46,6 +46,7 @@ def test_a_group_waits_at_or_before_the_last_stable_offset_and_one_beyond_it_doe
         WaitingGroup("at", "Stable", 10, 40),
     )
     assert waiting_groups(FREE, {"at": 50}, {}) == ()
+    assert waiting_groups(OFFSETS, {"has not begun": -1}, {}) == ()
 
 
 def test_a_transaction_holds_the_offset_only_where_it_begins_there():

@@ -7,7 +7,7 @@ import pytest
 
 from eosctl.analysis.rules.registry import diagnose
 from eosctl.model.evidence import ConnectGroup, Evidence, GroupMember
-from eosctl.model.report import Finding
+from eosctl.model.report import Finding, Severity
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.topics import TopicFacts
 from eosctl.model.versions import KafkaVersion, Release
@@ -177,7 +177,6 @@ FLEETS = {
     "TLS": secured(),
     "basic auth": with_password(),
     "config providers": with_providers(),
-    "older workers": unlike_versions("3.8.1", Release(KafkaVersion(4, 1), None)),
     "older brokers": unlike_versions("4.3.1", Release(KafkaVersion(3, 8), KafkaVersion(4, 0))),
     "connectors on another cluster": elsewhere(),
     "one broker": one_broker(),
@@ -187,6 +186,11 @@ FLEETS = {
 @pytest.mark.parametrize("shape", FLEETS)
 def test_nothing_is_found_in_a_healthy_fleet(shape: str) -> None:
     assert _words(diagnose(FLEETS[shape]).reported) == []
+
+
+def test_of_older_workers_nothing_but_their_transaction_protocol_is_found() -> None:
+    found = diagnose(unlike_versions("3.8.1", Release(KafkaVersion(4, 1), None))).reported
+    assert {(each.id, each.severity) for each in found} == {("EOS303", Severity.INFO)}, _words(found)
 
 
 def _words(findings: tuple[Finding, ...]) -> list[str]:

@@ -6,7 +6,7 @@ import pytest
 
 from eosctl.analysis.rules.connectors import SAYS_NOTHING
 from eosctl.model.clock import ClusterClock
-from eosctl.model.evidence import GroupMember
+from eosctl.model.evidence import GroupMember, Preflight
 from eosctl.model.names import TopicPartition
 from eosctl.model.report import Severity
 from eosctl.model.skipped import Skipped
@@ -153,7 +153,7 @@ def test_required_is_advised_where_it_would_be_accepted() -> None:
     assert found.cure == "set exactly.once.support=required: PUT /connectors/x/config"
     [later] = answer("EOS101", but(inspection=asked, workers={A: worker(A, enabled=False)})).findings
     assert later.cure.startswith("when every worker is enabled, for it is refused (400) until then")
-    silent = {"x": (f"The connector {SAYS_NOTHING}",)}
+    silent = {"x": Preflight({"http://a": (f"The connector {SAYS_NOTHING}",)})}
     assert answer("EOS101", but(inspection=asked, preflight=silent)).findings == ()
 
 

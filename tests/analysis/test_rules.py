@@ -9,7 +9,8 @@ from eosctl.analysis.rules.registry import RULES, commands_reporting, diagnose
 from eosctl.model.acls import Operation
 from eosctl.model.acls import topic as topic_pattern
 from eosctl.model.client_roles import ClientRole
-from eosctl.model.evidence import ConnectGroup, Evidence, GroupMember
+from eosctl.model.evidence import ConnectGroup, Evidence, GroupMember, Preflight
+from eosctl.model.groups import ShareGroup
 from eosctl.model.names import ConnectorTaskId
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.report import Severity
@@ -36,6 +37,7 @@ from tests.analysis.evidence import (
     commits,
     described,
     inspection,
+    logged,
     members,
     mirror,
     status,
@@ -46,7 +48,10 @@ from tests.analysis.evidence import (
     worker,
 )
 
-LEADER_ID = {"connect-cluster-g": described("connect-cluster-g")}
+LEADER = "connect-cluster-g"
+NOT_SUPPORTED = "The connector does not support exactly-once"
+UNCOMMITTED = ShareGroup("read_uncommitted", {OUT_1: 5})
+LEADER_ID = {LEADER: described(LEADER)}
 
 
 OTHERS = {
@@ -79,6 +84,7 @@ CONDITIONS = [
     ("EOS026", but(worker_files={A: FILE, B: FILE | {POLICY: "None"}}), POLICY, "different values"),
     ("EOS027", but(worker_files={A: FILE, B: FILE | {"inter.worker.signature.algorithm": "HmacSHA512"}}), B,
      f"signs with HmacSHA512, which inter.worker.verification.algorithms of {A}, {B}"),
+    ("EOS028", but(preflight={"x": Preflight({A: (), B: (NOT_SUPPORTED,)})}), "x", f"{A} accepts it, {B} would refuse"),
     ("EOS045", but(transaction_log=transaction_log(partitions=60)), "__transaction_state", "has 60 partitions"),
     ("EOS055", but(inspection=inspection(**OWN), topics={"own": None}), "x", "no topic own"),
     ("EOS046", but(finalized_features={"metadata.version": 25}), "brokers", "is finalized at 0"),
@@ -98,6 +104,7 @@ CONDITIONS = [
     ("EOS024", but(statuses={"x": status(0, worker="gone:8083")}), "tasks", "run on no worker"),
     ("EOS025", but(group=members("http://h:8083", "http://h:8083/")), "h:8083", "2 members of the group advertise"),
     ("EOS025", but(group=members("http://h:8083", "http://localhost:8083")), "localhost:8083", "every other host"),
+    ("EOS120", but(groups={"q": "share"}, share_groups={"q": UNCOMMITTED}), "q", "share group q reads out uncommitted"),
     ("EOS121", but(statuses={"x": ConnectorStatus("x", "sink", "RUNNING", ())}), "x", "reads uncommitted"),
     ("EOS108", but(statuses={"x": status(0, state="FAILED")}), "x", "1 of its 1 tasks"),
     ("EOS030", but(inspection=inspection(tasks(105)), transaction_log=ONE_COORDINATOR), "x", "turn FAILED"),
@@ -118,7 +125,7 @@ CONDITIONS = [
     ("EOS053", but(internal_topics=(topic(factor=1),)), "connect-config", "nothing can be written"),
     ("EOS054", but(internal_topics=(topic(factor=2),)), "connect-config", "factor 2 on 3 brokers"),
     ("EOS089", but(inspection=inspection(**{"offsets.storage.topic": "own"})), "x", "its offsets are in own"),
-    ("EOS100", but(preflight={"x": ("The connector does not support exactly-once",)}), "x", "does not support"),
+    ("EOS100", but(preflight={"x": Preflight({A: (NOT_SUPPORTED,)})}), "x", "does not support"),
     ("EOS101", but(inspection=inspection(file="f")), "x", "not `required`"),
     ("EOS102", but(inspection=inspection(**{"producer.override.transactional.id": "mine"})), "x", "transactional.id"),
     ("EOS102", but(inspection=inspection(**{"producer.override.enable.idempotence": "false"})), "x", "idempotence"),
@@ -153,6 +160,10 @@ CONDITIONS = [
     ("EOS117", but(idle_since={"g-x-1": NOW - 604_800_000 + 86_400_000}), "x", "(g-x-1) expire in 24.0 h"),
     ("EOS115", but(transactional_ids=("g-x-0", "g-gone-0")), "g", "g-gone-0"),
     ("EOS160", but(commits={"g-x-0": commits(), "g-x-1": commits(silent_ms=3_600_000)}), "x", "task 1 is RUNNING and "),
+    ("EOS303", but(workers={A: worker(A, "3.9.2"), B: worker(B)}), A, "the worker runs Kafka 3.9.2"),
+    ("EOS303", but(logged=HEALTHY.logged | {"g-x-1": logged(client=0)}), "x", "the last transaction of g-x-1 was"),
+    ("EOS303", but(logged=HEALTHY.logged | {LEADER: logged(client=0)}), LEADER, "of connect-cluster-g was"),
+    ("EOS304", but(transactions={"g-x-0": replace(described("g-x-0"), timeout_ms=2**31 - 1)}), "g-x-0", "no timeout"),
 ]  # fmt: skip
 
 
@@ -179,7 +190,7 @@ OF_OFFSETS = [rule for rule in delegated.RULES if rule.needs == (delegated.OFFSE
 
 def test_every_rule_has_a_condition_here() -> None:
     tested = {rule_id for rule_id, *_ in CONDITIONS}
-    assert {rule.id for rule in RULES} == tested | {rule.id for rule in (*OF_CONFIG_TOPIC, *OF_OFFSETS)} | {"EOS120"}
+    assert {rule.id for rule in RULES} == tested | {rule.id for rule in (*OF_CONFIG_TOPIC, *OF_OFFSETS)}
 
 
 @pytest.mark.parametrize("rule", OF_OFFSETS, ids=lambda rule: rule.id)
@@ -207,10 +218,9 @@ def test_inspect_config_and_doctor_report_the_same_findings_of_the_config_topic(
 
 
 def test_consumers_isolation_levels_cannot_be_told_and_the_groups_are_named() -> None:
-    said = answer("EOS120", but(groups={"g": "connect", "reports": "consumer", "queue": "share"}))
+    said = answer("EOS120", but(groups={"g": "connect", "reports": "consumer"}))
     assert said.outcome == "cannot tell"
     assert "1 consumer group: reports" in said.cannot_tell[0]
-    assert "share.isolation.level was not read of 1 share group: queue" in said.cannot_tell[1]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from eosctl.analysis.rules.connectors import SAYS_NOTHING
 from eosctl.analysis.rules.registry import RULES
 from eosctl.model.acls import topic as topic_pattern
 from eosctl.model.client_roles import ClientRole
-from eosctl.model.evidence import UNKNOWN_PRINCIPAL, ConnectGroup, Evidence, GroupMember
+from eosctl.model.evidence import UNKNOWN_PRINCIPAL, ConnectGroup, Evidence, GroupMember, Preflight
 from eosctl.model.skipped import Skipped
 from eosctl.model.transactions import TransactionState
 from tests.analysis.evidence import (
@@ -43,6 +43,11 @@ LOST_ONE = Skipped("1 transactional ID is unknown: __transaction_state-3 has no 
         ("EOS116", but(transactions=HEALTHY.transactions | {"g-x-0": LOST_ONE})),
         ("EOS117", but(idle_since=HEALTHY.idle_since | {"g-x-0": LOST_ONE})),
         ("EOS115", but(unlisted=(LOST_ONE.reason,))),
+        ("EOS303", but(logged=HEALTHY.logged | {"g-x-0": LOST_ONE})),
+        ("EOS303", but(logged=LOST_ONE)),
+        ("EOS303", but(workers={A: replace(worker(A), version=LOST_ONE), B: worker(B)})),
+        ("EOS303", but(workers={A: LOST_ONE, B: worker(B)})),
+        ("EOS304", but(transactions=HEALTHY.transactions | {"g-x-0": LOST_ONE})),
     ],
 )
 def test_a_rule_whose_coordinator_is_lost_cannot_tell_and_says_why_once(rule_id: str, evidence: Evidence) -> None:
@@ -98,8 +103,9 @@ UNTOLD = [
     ("EOS050", but(internal_topics=(replace(topic(), facts=UNREAD),)), "denied"),
     ("EOS051", but(internal_topics=(replace(topic(), facts=UNREAD),)), "denied"),
     ("EOS054", but(internal_topics=(replace(topic(), facts=UNREAD),)), "denied"),
-    ("EOS100", but(preflight={"x": UNREAD}), "denied"),
-    ("EOS100", but(preflight={"x": (f"The connector {SAYS_NOTHING} of it",)}), "does not say"),
+    ("EOS100", but(preflight={"x": Preflight({A: UNREAD})}), "denied"),
+    ("EOS100", but(preflight={"x": Preflight({A: (f"The connector {SAYS_NOTHING} of it",)})}), "does not say"),
+    ("EOS028", but(preflight={"x": Preflight({A: (), B: UNREAD})}), "denied"),
     ("EOS019", but(workers={A: replace(worker(A), plugins=UNREAD), B: worker(B)}), "denied"),
     ("EOS045", but(brokers={0: {}}), "num.partitions"),
     ("EOS052", but(inspection=inspection(**OWN), topics=UNREAD), "denied"),

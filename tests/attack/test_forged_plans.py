@@ -8,7 +8,6 @@ from eosctl.executors.apply import ApplyRun
 from eosctl.executors.journal import Journal, write_plan_file
 from eosctl.model.acls import AclBinding, Operation, PatternType, ResourcePattern, ResourceType
 from eosctl.model.plan import (
-    AbortTransaction,
     AclsPresent,
     ClusterIs,
     ConnectorStopped,
@@ -19,13 +18,13 @@ from eosctl.model.plan import (
     Plan,
     PlannedStep,
     SetConnectorConfig,
-    TransactionHangs,
     VerifyOffsets,
     WriteOffsets,
 )
 from eosctl.model.plan_facts import ConnectorFacts, OffsetsNow, PlanFacts
 from eosctl.model.sides import Place, Side
 from eosctl.model.step_demands import demanded_steps, lacking
+from eosctl.model.transaction_steps import AbortTransaction, TransactionHangs
 from eosctl.planning.migration import plan_migration
 from eosctl.planning.undo import undo_plan
 from tests.planning.test_migration import ALL, FACTS, RUNNING, WISH

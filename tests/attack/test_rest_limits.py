@@ -16,6 +16,7 @@ from eosctl.clients.rest_offsets import answered_offsets
 from eosctl.codecs.client_properties import client_properties
 from eosctl.errors import ConfigError, EosctlError, Refused, Undecodable, Unreachable
 from eosctl.executors.connectors import await_state, is_running, require_version
+from eosctl.model.evidence import Preflight
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import KafkaVersion
 from eosctl.sources.connect_evidence import read_preflight, read_worker_evidence
@@ -189,5 +190,5 @@ def test_honest_answers_are_read():
         assert read_worker(url, 5).version == "4.3.1"
         assert read_connectors(url, 5)["orders"].running_tasks == (0,)
         assert read_active_topics([url], ["orders"], 5) == {"orders": ("t",)}
-        assert read_preflight([url], 5) == {"orders": ("no",)}
+        assert read_preflight([url], 5) == {"orders": Preflight({url: ("no",)})}
         assert not isinstance(probe_source_support([url], 5), Skipped)

@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from tests.campaign.connector import NumberedConnector, some_kind
-from tests.campaign.judging import Facts, Outcome, judge
+from tests.campaign.judging import Facts, judge
 from tests.campaign.operations import LOUD, MOVES, QUIET, WISHES, Acting, Eosctl
 from tests.campaign.recording import recording
 from tests.campaign.site import Site
 from tests.campaign.truth import Truth
+from tests.waiting import eventually
 
 FLOW = 30
 
@@ -33,7 +34,7 @@ class History:
     plain: bool = False
     wished: bool = False
     failure: str = ""
-    later: Truth | None = None
+    truth: Truth = field(default_factory=lambda: Truth({}, {}))
 
     def act(self, operation: Callable[[Acting], bool], eosctl: Eosctl) -> None:
         """One operation; one that fails ends the history, for then nobody knows what was done."""
@@ -49,21 +50,20 @@ class History:
         try:
             self.connector.grow(10)
             self.connector.settle()
-            self._truth = self.connector.truth()
         except (AssertionError, OSError) as error:
             self.failure = f"at the end: {error}"[:2000]
 
-    def read_again(self) -> None:
-        """After the audit: a task that began from nothing may have been about to, when the numbers were complete."""
+    def count(self) -> Truth:
+        """What readers have now, which is then its truth; nothing of a history that came to no end."""
         if not self.failure:
-            self.later = self.connector.truth()
+            self.truth = self.connector.truth()
+        return self.truth
 
     @property
-    def facts(self) -> Iterator[Facts]:
-        """What is known of it without eosctl, before the audit and after it; a null offset is a removed one."""
+    def facts(self) -> Facts:
+        """What is known of it without eosctl; a null offset is a removed one."""
         wished = self.wished or self.connector.kind.form == "none"
-        for truth in (Truth({}, {}),) if self.failure else (self._truth, self.later or self._truth):
-            yield Facts(truth, self.plain, wished)
+        return Facts(Truth({}, {}) if self.failure else self.truth, self.plain, wished)
 
 
 @dataclass(frozen=True)
@@ -141,16 +141,24 @@ class Round:
             history.plain = history.plain or self.site.plain
 
     def report(self, recorded: Path | None = None, *more: str) -> Mapping[str, Any]:
-        """What the audit says, of all connectors; what it read is kept in `recorded`."""
+        """What an audit says of all connectors, during which readers got nothing; what it read is kept in `recorded`.
+
+        A task that begins from nothing may begin after all numbers are complete: the audit is then made again.
+        """
         home = self.site.home
         place = ("-b", home.servers, "--connect-url", home.url, "--group-id", home.group_id)
-        with recording(self.site.log_directory, recorded) if recorded else nullcontext():
-            return audit(self._eosctl, *place, *more)
+
+        def undisturbed() -> Mapping[str, Any] | None:
+            before = [each.count() for each in self.histories]
+            with recording(self.site.log_directory, recorded) if recorded else nullcontext():
+                report = audit(self._eosctl, *place, *more)
+            return report if [each.count() for each in self.histories] == before else None
+
+        return eventually(undisturbed, "an audit during which readers got nothing", deadline_s=300)
 
     def results(self, report: Mapping[str, Any]) -> Iterator[Result]:
-        """Each history with its truth and its verdict: what readers had when the audit began, or when it had ended."""
+        """Each history with its truth and its verdict."""
         for history in self.histories:
-            history.read_again()
             yield _result(self.seed, history, report)
 
     def close(self) -> None:
@@ -178,14 +186,13 @@ def _some_operation(chance: random.Random) -> Callable[[Acting], bool]:
 
 def _result(seed: int, history: History, report: Mapping[str, Any]) -> Result:
     connector = history.connector
-    tried = [(judge(connector.names, report, facts), facts) for facts in history.facts]
-    judged, facts = next((each for each in tried if each[0].outcome is not Outcome.WRONG), tried[-1])
+    judged = judge(connector.names, report, history.facts)
     return Result(
         seed=seed,
         names=tuple(connector.names),
         kind=vars(connector.kind),
         operations=tuple(history.operations),
-        facts=facts,
+        facts=history.facts,
         outcome="failed" if history.failure else judged.outcome.value,
         why="" if history.failure else judged.why,
         failure=history.failure,

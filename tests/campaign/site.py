@@ -9,10 +9,10 @@ from pathlib import Path
 import httpx
 
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from eosctl.sandbox.versions import DEFAULT_KAFKA_VERSION
 from tests.connector_plugin import plugin_path
 from tests.integration.moves import Home
+from tests.kafka_versions import spec_of, workers_of
 from tests.waiting import eventually
 
 SOURCE = Path(__file__).with_name("NumberedSource.java")
@@ -89,6 +89,6 @@ def _answers(url: str) -> bool:
 @contextmanager
 def open_site(directory: Path, workers: int = 2, kafka_version: str = DEFAULT_KAFKA_VERSION) -> Iterator[Site]:
     """A site with NumberedSource among the workers' plugins."""
-    settings = {**QUICK, **PATIENT, "plugin.path": plugin_path(kafka_version, SOURCE, directory)}
-    with Sandbox(SandboxSpec(kafka_version, workers=workers, worker_config=settings)) as sandbox:
+    settings = {**QUICK, **PATIENT, "plugin.path": plugin_path(workers_of(kafka_version), SOURCE, directory)}
+    with Sandbox(spec_of(kafka_version, workers=workers, worker_config=settings)) as sandbox:
         yield Site(sandbox)

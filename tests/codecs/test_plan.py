@@ -67,7 +67,9 @@ def test_every_kind_of_step_and_precondition_keeps_its_name():
         "set-connector-config",
         "delete-connector",
         "resume-connector",
+        "await-operator",
         "abort-transaction",
+        "commit-transaction",
         "create-acls",
         "delete-acls",
         "manual-step",
@@ -82,6 +84,7 @@ def test_every_kind_of_step_and_precondition_keeps_its_name():
         "offsets-unchanged",
         "no-open-transaction",
         "transaction-hangs",
+        "transaction-unchanged",
         "acls-present",
     ]
 

@@ -9,6 +9,7 @@ import pytest
 
 from eosctl.cli import run
 from eosctl.render.console import Stream, Terminal
+from tests.schemas import check_documents
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,8 @@ class Typed:
         stdin, stdout, stderr = StringIO(self.answer), StringIO(), StringIO()
         streams = [Stream(file, self.width) for file in (stdin, stdout, stderr)]
         code = run([str(arg) for arg in args], Terminal(*streams, **self.more))
+        if "probe" not in args:  # a command of the tests
+            check_documents(stdout.getvalue())
         return Ran(code, stdout.getvalue(), stderr.getvalue())
 
 

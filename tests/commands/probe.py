@@ -13,7 +13,7 @@ from eosctl.shell.options import GlobalOptions, printing, reading, writing
 from eosctl.shell.registry import Entry
 
 app = typer.Typer()
-ENTRIES = (Entry("probe", "probe", "Show what was given."),)
+ENTRIES = (Entry("probe", "Show what was given.", module="probe"),)
 
 
 @app.callback()

@@ -163,7 +163,7 @@ def test_a_wrong_command_line_leaves_json_where_the_environment_asks_for_it(eosc
 
 
 def test_a_missing_module_is_not_hidden(eosctl, monkeypatch):
-    monkeypatch.setattr(cli, "COMMANDS", (cli.Entry("gone", "eosctl.commands.gone", "Gone."),))
+    monkeypatch.setattr(cli, "COMMANDS", (cli.Entry("gone", "Gone."),))
     assert "gone" in eosctl("--help").stdout
     ran = eosctl("gone")
     assert ran.exit_code == 70

@@ -70,6 +70,7 @@ def test_json_is_one_document_whatever_happens(line, home, eosctl: Callable, mon
     assert {"kind", "version"} <= set(document), document
     assert ran.exit_code != 70, ran.stderr
     assert (document["kind"] == "error") is (ran.exit_code not in {0, 1, 3})
+    assert ran.exit_code != 3 or document["kind"] == "error" or document["data"]["unread"], document
     if document["kind"] == "error":
         assert document["error"]["exit_code"] == ran.exit_code
 

@@ -18,7 +18,7 @@ from eosctl.model.topics import PartitionOffsets
 from eosctl.model.transactions import TransactionDescription, TransactionState
 from eosctl.model.workers import ConnectFacts, ConnectorStatus
 from eosctl.operations.partitions import wanted_partitions
-from eosctl.sources.cluster_reader import wanted_of
+from eosctl.sources.wanted_partitions import wanted_of
 from tests.commands.conftest import Ran
 
 Eosctl = Callable[..., Ran]

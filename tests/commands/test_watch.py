@@ -1,6 +1,7 @@
 """`eosctl watch` as a process: what it refuses, and what it serves while its cluster does not answer."""
 
 import json
+import re
 import socket
 import sys
 
@@ -85,14 +86,25 @@ def test_a_collector_is_pushed_what_is_served():
     assert pushed["eosctl_unread_facts"] == {(): 5}
 
 
-def test_a_profile_whose_cluster_hangs_delays_no_other_one(tmp_path, monkeypatch):
+def test_of_five_clusters_one_that_hangs_delays_no_cycle_of_the_others(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    others = ("north", "east", "south", "west")
+    ended: dict[str, set[str]] = {name: set() for name in others}
     with socket.create_server(("127.0.0.1", 0)) as mute:
-        profile(tmp_path, hangs=f"127.0.0.1:{mute.getsockname()[1]}", refuses=NOBODY)
-        with watching("hangs", "refuses", "--timeout", 50) as watch:
-            eventually(lambda: watch.get("/readyz")[0] == 200, "the cycle of the other one", deadline_s=40)
-            text = watch.get("/metrics")[1]
-    assert 'profile="refuses"' in text
+        mute.settimeout(60)
+        hangs = f"127.0.0.1:{mute.getsockname()[1]}"
+        profile(tmp_path, hangs=hangs, **dict.fromkeys(others, NOBODY))
+        with watching("hangs", *others, "--timeout", 100, "--every", 1) as watch:
+            waiting, _ = mute.accept()  # its first cycle has begun, and ends in none of the following
+
+            def all_had_three_cycles():
+                for name, when in re.findall(r'_cycle_as_of_seconds{profile="(\w+)"} (\S+)', watch.get("/metrics")[1]):
+                    ended[name].add(when)
+                return all(len(each) >= 3 for each in ended.values())
+
+            with waiting:
+                eventually(all_had_three_cycles, lambda: f"three cycles of each: {ended}", deadline_s=90)
+                text = watch.get("/metrics")[1]
     assert 'profile="hangs"' not in text
 
 

@@ -61,8 +61,25 @@ API_NAMES = {
 }
 
 
+class OtherKafka:
+    """A service that is not quite Kafka: what a real broker behind it is asked, and what it answers."""
+
+    def request(self, api_key: int, version: int, frame: bytes) -> bytes:
+        """The request that the broker gets, its header included."""
+        return frame
+
+    def answer(self, api_key: int, version: int, frame: bytes) -> bytes:
+        """The answer that the client gets, its header included."""
+        return frame
+
+
 class KafkaProxy:
-    """Passes frames on. `plan` makes one request fail in one way; `seen` has all since then."""
+    """Passes frames on. `plan` makes one request fail in one way; `seen` has all since then.
+
+    While `other` is set, it says what is passed on.
+    """
+
+    other: OtherKafka | None = None
 
     def __init__(self, host: str, port: int) -> None:
         self._broker = host, port
@@ -106,6 +123,7 @@ class _Connection:
     def __init__(self, proxy: KafkaProxy, client: socket.socket, broker: socket.socket) -> None:
         self._proxy, self._client, self._broker = proxy, client, broker
         self._throttled: dict[bytes, tuple[int, int]] = {}
+        self._asked: dict[bytes, tuple[int, int]] = {}
         self._muted_until = 0.0
         for pump in (self._requests, self._answers):
             threading.Thread(target=self._run, args=(pump,), daemon=True).start()
@@ -130,8 +148,12 @@ class _Connection:
             if fault is Fault.THROTTLED:
                 self._throttled[frame[4:8]] = api_key, version
             time.sleep(max(0.0, self._muted_until - time.monotonic()))
+            passed = frame
+            if self._proxy.other is not None:
+                self._asked[frame[4:8]] = api_key, version
+                passed = self._proxy.other.request(api_key, version, frame)
             if not stuck:
-                self._broker.sendall(struct.pack(">i", len(frame)) + frame)
+                self._broker.sendall(struct.pack(">i", len(passed)) + passed)
 
     def _answers(self) -> None:
         for frame in _frames(self._broker):
@@ -140,7 +162,10 @@ class _Connection:
             throttled = self._throttled.pop(frame[:4], None)
             if throttled is not None:
                 self._muted_until = time.monotonic() + THROTTLE_MS / 1000
+            asked = self._asked.pop(frame[:4], None)
             answer = frame if throttled is None else _throttled(frame, *throttled)
+            if self._proxy.other is not None and asked is not None:
+                answer = self._proxy.other.answer(*asked, answer)
             self._client.sendall(struct.pack(">i", len(answer)) + answer)
 
 
@@ -148,17 +173,19 @@ def _throttled(frame: bytes, api_key: int, version: int) -> bytes:
     """The answer as a broker gives it that mutes the connection afterwards (KIP-219); a Fetch is answered empty."""
     if api_key in NO_THROTTLE:
         return frame
-    flexible = _is_flexible(api_key, version)
+    flexible = is_flexible(api_key, version)
     start = 5 if flexible else 4
     if api_key == FETCH:
         return frame[:start] + EMPTY_FETCH + (b"\x01\x00" if flexible else struct.pack(">i", 0))
     return frame[:start] + struct.pack(">i", THROTTLE_MS) + frame[start + 4 :]
 
 
-FIRST_FLEXIBLE = {1: 12, 2: 6, 3: 9, 9: 6, 10: 3, 15: 5, 16: 3, 29: 2, 32: 4, 61: 0, 65: 0, 66: 0}
+FIRST_FLEXIBLE = {0: 9, 1: 12, 2: 6, 3: 9, 9: 6, 10: 3, 15: 5, 16: 3, 22: 2, 24: 3, 26: 3, 29: 2, 32: 4}
+FIRST_FLEXIBLE |= dict.fromkeys((61, 65, 66), 0)
 
 
-def _is_flexible(api_key: int, version: int) -> bool:
+def is_flexible(api_key: int, version: int) -> bool:
+    """Whether requests and answers of this version have tagged fields, in their headers too (KIP-482)."""
     return version >= FIRST_FLEXIBLE.get(api_key, 1 << 15)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from confluent_kafka import Producer, TopicPartition
+from confluent_kafka import KafkaError, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
 
 from eosctl.clients.rest import RestClient
@@ -127,10 +127,17 @@ class AuditSite:
         assert producer.flush(30) == 0
 
     def delete_records(self, topic: str, partition: int, before: int) -> None:
-        """DeleteRecords; brokers allow it for topics only that have `delete` in their cleanup.policy."""
+        """DeleteRecords; brokers allow it for topics only that have `delete` in a cleanup.policy that they know."""
         place = TopicPartition(topic, partition, before)
         admin = AdminClient({"bootstrap.servers": self.servers})
-        admin.delete_records([place])[place].result(30)
+
+        def deleted() -> bool:
+            error = admin.delete_records([place])[place].exception(30)
+            if error is not None and error.args[0].code() != KafkaError.POLICY_VIOLATION:
+                raise error
+            return error is None
+
+        eventually(deleted, f"records of {topic}-{partition} before {before} to be deleted")
 
     def delete_topic(self, topic: str) -> None:
         """Deletes a topic, and waits until no broker names it."""

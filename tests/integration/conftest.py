@@ -10,12 +10,12 @@ import pytest
 from eosctl.clients.wire import Wire
 from eosctl.sandbox.ports import PortLeases
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from tests.commands.conftest import at_terminal, eosctl
 from tests.integration.acl_broker import AclBroker, wire_of
 from tests.integration.acl_site import USERS, Sites
 from tests.integration.migrate_ground import ground
 from tests.integration.tls_listeners import TlsBroker, open_tls_listeners
+from tests.kafka_versions import spec_of
 from tests.shared_sandboxes import SharedSandboxes
 
 __all__ = ["at_terminal", "eosctl", "ground"]
@@ -41,7 +41,7 @@ def acl_sites(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Sites]:
     """Makes Connect clusters, one after the other, on a sandbox of each version whose ACLs belong to these tests."""
-    sandbox = shared_sandboxes.of(SandboxSpec(kafka_version, users=USERS, deadline_s=45))
+    sandbox = shared_sandboxes.of(spec_of(kafka_version, users=USERS, deadline_s=45))
     with AclBroker(sandbox) as acls:
         yield Sites(sandbox, acls, tmp_path_factory.mktemp("lines"), numbers=site_numbers)
 
@@ -56,7 +56,7 @@ def acl_root(acl_sites: Sites) -> Iterator[Wire]:
 @pytest.fixture(scope="module", params=["enabled", pytest.param("disabled", marks=pytest.mark.variation)])
 def here(shared_sandboxes: SharedSandboxes, kafka_version: str, request: pytest.FixtureRequest) -> Sandbox:
     """What `moves_home` is, with exactly-once enabled and without."""
-    return shared_sandboxes.of(SandboxSpec(kafka_version, workers=1, exactly_once=request.param))
+    return shared_sandboxes.of(spec_of(kafka_version, workers=1, exactly_once=request.param))
 
 
 @pytest.fixture(scope="module")

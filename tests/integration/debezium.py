@@ -11,8 +11,9 @@ import psycopg
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
 from tests.campaign.truth import Number, Reader, Truth, compare
-from tests.integration.moves import Home, Place
+from tests.integration.moves import STOPPABLE, Home, Place, offsets_in
 from tests.integration.producers import create_topic
+from tests.kafka_versions import spec_of
 from tests.waiting import eventually
 
 PLUGIN = "io.debezium:debezium-connector-postgres:3.3.1.Final"
@@ -23,11 +24,14 @@ SLOWLY = "SELECT * FROM public.{table} WHERE pg_sleep(0.003) IS NOT NULL"
 
 def debezium_spec(kafka_version: str, workers: int = 1) -> SandboxSpec:
     """Workers with Debezium's PostgreSQL connector, and a PostgreSQL."""
-    return SandboxSpec(kafka_version, workers=workers, worker_config=QUICK, plugins=(PLUGIN,), postgres=True)
+    return spec_of(kafka_version, workers=workers, worker_config=QUICK, plugins=(PLUGIN,), postgres=True)
 
 
 class Event(NamedTuple):
-    """One change event: the row's state, what happened to it (`r`: read by a snapshot), and where."""
+    """One change event: the row's state, what happened to it (`r`: read by a snapshot), and where.
+
+    `lsn` is the position in the binary log where the database is MariaDB.
+    """
 
     row: Number
     operation: str
@@ -45,7 +49,8 @@ class Events(Reader):
         """Primary key and revision."""
         event = json.loads(value)
         row = event["after"]["id"], event["after"]["revision"]
-        self.events.append(Event(row, event["op"], event["source"]["lsn"]))
+        source = event["source"]
+        self.events.append(Event(row, event["op"], source["lsn"] if "lsn" in source else source["pos"]))
         return row
 
 
@@ -107,8 +112,12 @@ class Table:
         self._readers: dict[str, Events] = {}
         self.is_dropped = False
         create_topic(home.servers, self.topic)
-        create_table(source, self.table)
+        self.create_table()
         self.write(rows)
+
+    def create_table(self) -> None:
+        """Its table, empty."""
+        create_table(self.source, self.table)
 
     def execute(self, statement: str) -> list[tuple[int, ...]]:
         """One statement in a transaction of its own, with its rows."""
@@ -148,7 +157,13 @@ class Table:
         self.start()
 
     def request(self, action: str) -> None:
-        """Ask the worker to stop or resume it; a stopped one has no task when this returns."""
+        """Ask the worker to stop or resume it; a stopped one has no task when this returns.
+
+        A worker before 3.5 cannot stop one: it is deleted, and created again.
+        """
+        if self.place.home.version < STOPPABLE:
+            self.place.home.delete(self.place.name) if action == "stop" else self.start()
+            return
         assert self.place.home.ask("PUT", f"/connectors/{self.place.name}/{action}") < 400
         if action == "stop":
             eventually(lambda: self.states() == [], "the task to end")
@@ -159,7 +174,10 @@ class Table:
         return [task["state"] for task in status.json().get("tasks", ())] if status.status_code == 200 else []
 
     def offset(self) -> Mapping[str, object]:
-        """The one source offset, over REST; empty where there is none."""
+        """The one source offset, over REST, or read by eosctl where REST cannot tell; empty where there is none."""
+        if self.place.home.version < STOPPABLE:
+            committed = [records.committed for _, records in offsets_in(self.place.home, self.place.name)]
+            return dict(json.loads(committed[0].value or b"{}")) if committed and committed[0] else {}
         answer = httpx.get(f"{self.place.home.url}/connectors/{self.place.name}/offsets", timeout=60, trust_env=False)
         offsets = answer.json().get("offsets", ())
         return dict(offsets[0]["offset"]) if offsets else {}
@@ -176,18 +194,20 @@ class Table:
 
         def streams() -> bool:
             self.write(1)
-            return bool(offset := self.offset()) and "snapshot" not in offset
+            return any(each.operation == "c" for each in self.events())
 
-        eventually(streams, lambda: f"streaming, not {self.offset()}", deadline_s=90, every_s=0.3)
+        eventually(streams, lambda: f"streaming, not {self.states()}", deadline_s=90, every_s=0.3)
 
     def events(self) -> list[Event]:
         """What readers have, cluster after cluster, up to now."""
-        found: list[Event] = []
-        for servers in dict.fromkeys([*self.visited, self.place.home.servers]):
-            reader = self._readers.setdefault(servers, Events(servers, self.topic))
-            reader.read_to_the_ends()
-            found += reader.events
-        return found
+        everywhere = dict.fromkeys([*self.visited, self.place.home.servers])
+        return [event for servers in everywhere for event in self.events_in(servers)]
+
+    def events_in(self, servers: str) -> list[Event]:
+        """What readers of one cluster have up to now."""
+        reader = self._readers.setdefault(servers, Events(servers, self.topic))
+        reader.read_to_the_ends()
+        return reader.events
 
     def heartbeats(self) -> int:
         """How many heartbeats readers have; they are all of one row, and its revision."""
@@ -228,6 +248,10 @@ class Table:
         for reader in self._readers.values():
             reader.close()
         self.place.home.delete(self.place.name)
+        self.drop_table()
+        self.is_dropped = True
+
+    def drop_table(self) -> None:
+        """Its table goes, and its slot."""
         drop_slot(self.source, self.table)
         self.execute(f"DROP TABLE {self.table}")
-        self.is_dropped = True

@@ -4,7 +4,7 @@ import shlex
 import subprocess
 
 from eosctl.sandbox.sandbox import Sandbox
-from tests.jvm import java_with
+from tests.jvm import jars_of, java_with
 
 MAIN = {
     "kafka-configs.sh": "kafka.admin.ConfigCommand",
@@ -18,7 +18,7 @@ MAIN = {
 def run_kafka_tool(sandbox: Sandbox, printed: str, *more: str) -> str:
     """What the printed command says, run against the sandbox as the super user; fails when the command fails."""
     tool, *arguments = shlex.split(printed)
-    line = [*java_with(sandbox.jars), MAIN[tool], "--bootstrap-server", sandbox.bootstrap_servers, *arguments, *more]
-    ran = subprocess.run(line, check=False, capture_output=True, text=True, timeout=120)
+    command = [*java_with(jars_of(sandbox)), MAIN[tool], "--bootstrap-server", sandbox.bootstrap_servers]
+    ran = subprocess.run([*command, *arguments, *more], check=False, capture_output=True, text=True, timeout=120)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     return ran.stdout

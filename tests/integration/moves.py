@@ -29,6 +29,7 @@ from tests.waiting import eventually
 Eosctl = Callable[..., Ran]
 
 STOPPABLE = KafkaVersion(3, 5)
+ALTERS_OFFSETS = KafkaVersion(3, 6)
 CREATES_STOPPED = KafkaVersion(3, 7)
 SETTING = "offsets.storage.topic"
 
@@ -56,7 +57,7 @@ class Home:
     @property
     def version(self) -> KafkaVersion:
         """The worker's version."""
-        return KafkaVersion.parse(self.sandbox.kafka_version)
+        return KafkaVersion.parse(self.sandbox.spec.workers_version)
 
     def ask(self, method: str, path: str, body: Mapping[str, object] | None = None) -> int:
         """The status code; during a rebalance it is asked again."""
@@ -188,19 +189,20 @@ class _WorkerOf(Worker):
         self._http = httpx.Client(base_url=self.url, timeout=60, trust_env=False, verify=False)
 
 
+def offsets_in(home: Home, connector: str) -> list[Entry]:
+    """What the workers' offsets topic has of a connector."""
+    with Wire(ClientProperties((home.servers,))) as wire:
+        topic = read_offsets_topic(ClusterAccess(wire, (), None, 30), home.offsets_topic, OffsetsFold)
+    return entries_by_connector(topic).get(connector, [])
+
+
 def delete_copies(home: Home, connector: str) -> None:
     """Tombstones for what the workers copied to their own topic: they may miss a copy, too."""
-    with Wire(ClientProperties((home.servers,))) as wire:
-        access = ClusterAccess(wire, (), None, 30)
-
-        def copies() -> list[Entry]:
-            return entries_by_connector(read_offsets_topic(access, home.offsets_topic, OffsetsFold)).get(connector, [])
-
-        eventually(lambda: bool(copies()), "the workers' copy")
-        sender = producer(ClientProperties((home.servers,)))
-        for key, records in copies():
-            sender.produce(home.offsets_topic, None, key.raw, records.topic_partition.partition)
-        assert sender.flush(30) == 0
+    copies = eventually(lambda: offsets_in(home, connector), "the workers' copy")
+    sender = producer(ClientProperties((home.servers,)))
+    for key, records in copies:
+        sender.produce(home.offsets_topic, None, key.raw, records.topic_partition.partition)
+    assert sender.flush(30) == 0
 
 
 @contextmanager

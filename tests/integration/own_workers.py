@@ -8,6 +8,7 @@ from typing import Final
 
 from eosctl.sandbox.properties import logging_configuration
 from eosctl.sandbox.sandbox import Sandbox
+from tests.jvm import jars_of
 
 MIRROR_MAKER: Final = "org.apache.kafka.connect.mirror.MirrorMaker"
 STANDALONE: Final = "org.apache.kafka.connect.cli.ConnectStandalone"
@@ -19,8 +20,9 @@ def running(sandbox: Sandbox, main: str, file: Path, *more: Path) -> Iterator[Pa
     log, logging = file.with_suffix(".log"), file.with_suffix(".logging.properties")
     text, names_file = logging_configuration(sandbox.spec.version)
     logging.write_text(text)
-    plugins = ":".join(f"{each}/*" for each in sandbox.jars.plugin_path.iterdir())
-    options = ["-Xmx512m", f"-D{names_file}=file:{logging}", "-cp", f"{sandbox.classpath}:{plugins}"]
+    jars = jars_of(sandbox)
+    plugins = ":".join(f"{each}/*" for each in jars.plugin_path.iterdir())
+    options = ["-Xmx512m", f"-D{names_file}=file:{logging}", "-cp", f"{jars.classpath}:{plugins}"]
     with log.open("w") as output:
         process = subprocess.Popen([sandbox.java, *options, main, file, *more], stdout=output, stderr=subprocess.STDOUT)
     try:

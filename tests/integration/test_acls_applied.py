@@ -14,7 +14,8 @@ from eosctl.sandbox.properties import properties_text
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sources.kafka_acls import read_acls
 from tests.integration.acl_broker import AclBroker, wire_of
-from tests.jvm import java_with
+from tests.jvm import jars_of, java_with
+from tests.kafka_versions import versions_of
 
 pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
 
@@ -110,7 +111,7 @@ def run_as_shell(broker: Sandbox, script: str, directory: Path) -> None:
     """Run the lines in a shell whose `kafka-acls.sh` is Kafka's own AclCommand from the jars."""
     main = "org.apache.kafka.tools.AclCommand" if broker.spec.version.major >= 4 else "kafka.admin.AclCommand"
     tool = directory / "kafka-acls.sh"
-    tool.write_text(f'#!/bin/sh\nexec {shlex.join(java_with(broker.jars))} {main} "$@"\n')
+    tool.write_text(f'#!/bin/sh\nexec {shlex.join(java_with(jars_of(broker)))} {main} "$@"\n')
     tool.chmod(0o755)
     environment = {**os.environ, "PATH": f"{directory}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8"}
     ran = subprocess.run(["sh", "-e"], input=script, env=environment, capture_output=True, text=True, check=False)
@@ -139,7 +140,7 @@ def test_without_the_right_to_alter_acls_nothing_is_created(eosctl, acls, broker
 
 
 def test_an_authorizer_that_is_off_is_said_plainly(eosctl, make_sandbox, kafka_version, arguments, tmp_path):
-    open_house = make_sandbox(kafka_version=kafka_version, broker_config={"authorizer.class.name": ""})
+    open_house = make_sandbox(**versions_of(kafka_version), broker_config={"authorizer.class.name": ""})
     args = ["-b", open_house.bootstrap_servers, *arguments[2:]]
     shown = eosctl("acl-plan", *args)
     assert shown.exit_code == 0

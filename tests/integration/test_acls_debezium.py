@@ -12,16 +12,16 @@ from confluent_kafka import Producer
 
 from eosctl.clients.wire import Wire
 from eosctl.model.acl_plan import AclPlan
-from eosctl.model.acls import AclBinding
+from eosctl.model.acls import AclBinding, Operation
 from eosctl.model.client_roles import ConnectorConfig
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from tests.integration.acl_broker import AclBroker, wire_of
 from tests.integration.acl_scenarios import ends
 from tests.integration.acl_site import PATIENT_S, SHORT_S, USERS, Broken, Site, Sites
 from tests.integration.debezium import PLUGIN, create_table, debezium_config, drop_slot, execute
 from tests.integration.producers import create_topic
+from tests.kafka_versions import spec_of
 
 pytestmark = [pytest.mark.kafka, pytest.mark.variation, pytest.mark.matrix]
 
@@ -110,7 +110,7 @@ class Shop:
 @pytest.fixture(scope="module")
 def site(kafka_version: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """A Connect cluster with Debezium, whose worker runs."""
-    spec = SandboxSpec(kafka_version, users=USERS, deadline_s=60, plugins=(PLUGIN,), postgres=True)
+    spec = spec_of(kafka_version, users=USERS, deadline_s=60, plugins=(PLUGIN,), postgres=True)
     with Sandbox(spec) as sandbox, AclBroker(sandbox) as acls:
         made = Sites(sandbox, acls, tmp_path_factory.mktemp("files"), PATIENT_S).make(SourceSupport.ENABLED)
         made.allow(each.binding for each in made.plan([], {}).bindings)
@@ -166,6 +166,11 @@ def test_without_any_of_its_own_bindings_something_fails(site: Site, root: Wire,
 
 
 def own_bindings(shop: Shop) -> list[AclBinding]:
-    """Those on its output topics and of its consumer of signals, in one order; the rest every source connector has."""
+    """Those on its output topics and of its consumer of signals, in one order; the rest every source connector has.
+
+    Where Connect creates the topics, its producer misses Create now and then only: see docs/observations.md.
+    """
     mine = (f"{shop.name}.", *shop.topics, f"{shop.name}-signal", "kafka-signal")
-    return [each.binding for each in shop.plan().bindings if each.binding.pattern.name in mine]
+    found = [each.binding for each in shop.plan().bindings if each.binding.pattern.name in mine]
+    by_connect = {Operation.CREATE} if "creation" in shop.kinds else set[Operation]()
+    return [each for each in found if each.principal != "User:connector" or each.operation not in by_connect]

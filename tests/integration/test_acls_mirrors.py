@@ -10,19 +10,21 @@ from confluent_kafka import TopicPartition as Committed
 from eosctl.clients.wire import Wire
 from eosctl.codecs.worker_files import decode_worker_file
 from eosctl.model.acl_plan import AclRequest
+from eosctl.model.acls import AclBinding, Operation
+from eosctl.model.acls import topic as topic_pattern
 from eosctl.model.client_roles import ConnectorConfig
 from eosctl.model.names import TopicPartition
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.planning.acls import plan_acls
 from eosctl.sandbox.properties import properties_text
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from eosctl.sources.kafka_groups import committed_offsets
 from tests.integration.acl_broker import AclBroker, wire_of
 from tests.integration.acl_scenarios import ends
 from tests.integration.acl_site import PATIENT_S, USERS, Site, Sites
 from tests.integration.own_workers import MIRROR_MAKER, running
 from tests.integration.producers import create_topic
+from tests.kafka_versions import spec_of
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.matrix, pytest.mark.variation]
@@ -55,7 +57,7 @@ EVERY_SECOND = {
 
 @pytest.fixture
 def sandbox2(kafka_version: str) -> Iterator[Sandbox]:
-    with Sandbox(SandboxSpec(kafka_version=kafka_version, users=USERS, deadline_s=45)) as sandbox:
+    with Sandbox(spec_of(kafka_version, users=USERS, deadline_s=45)) as sandbox:
         yield sandbox
 
 
@@ -127,6 +129,38 @@ def test_the_plan_is_enough_for_all_three_connectors_of_mirrormaker(sandbox2: Sa
             site.wait(
                 "mirror", lambda: all_is_mirrored(root, f"{site.name}-up", group), "heartbeat, checkpoint or offset"
             )
+        finally:
+            site.stop_worker()
+
+
+def test_heartbeats_that_another_flow_brought_are_mirrored_on_with_the_plan_and_block_all_topics_without(
+    sandbox2: Sandbox, root: Wire, tmp_path: Path
+):
+    """`topics` names neither; to describe one of them without its configs fails the creation of all mirrored topics."""
+    brought = "third.heartbeats"
+    with AclBroker(sandbox2) as acls:
+        site = Sites(sandbox2, acls, tmp_path, PATIENT_S).make(SourceSupport.ENABLED)
+        mirror, source = connectors(site)[0], f"{site.name}-up"
+        aliases = {"source.cluster.alias": "third", "target.cluster.alias": "up"}
+        settings = {key: each.value for key, each in mirror.properties.items() if key != "name"}
+        bringing = site.connector(f"{site.name}-third", **{**settings, **aliases})
+        for topic in (HEARTBEATS, brought):
+            create_topic(sandbox2.bootstrap_servers, topic, 4)
+        for topic in (source, HEARTBEATS, brought):
+            fill(sandbox2, topic, "readers")
+        bindings = {each.binding for each in site.plan([mirror, bringing], {source: True}).bindings}
+        configs = AclBinding("User:upstream", Operation.DESCRIBE_CONFIGS, topic_pattern(brought))
+        site.allow(bindings - {configs})
+        try:
+            site.start_worker()
+            site.put("create", mirror)
+            site.wait("without", lambda: "TopicAuthorizationException" in site.complaint(), "complaint")
+            assert ends(root, f"up.{source}") == 0
+            site.delete(mirror.name)
+            site.allow(bindings)
+            site.put("create", mirror)
+            for topic in (source, HEARTBEATS, brought):
+                site.wait("mirror", lambda topic=topic: ends(root, f"up.{topic}") >= 40, f"records of {topic}")
         finally:
             site.stop_worker()
 

@@ -10,7 +10,7 @@ from eosctl.model.offset_stores import SourceSupport
 from tests.integration.acl_scenarios import Connectors, Scenario, everything, first_start, from_nothing
 from tests.integration.acl_site import PATIENT_S, Site, Sites
 
-pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
+pytestmark = [pytest.mark.kafka, pytest.mark.workers, pytest.mark.matrix]
 
 
 def test_with_exactly_once_the_plan_is_enough(acl_sites: Sites, acl_root: Wire):

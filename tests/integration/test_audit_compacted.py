@@ -15,9 +15,9 @@ from confluent_kafka import Producer
 
 from eosctl.codecs.record_batches import BatchHeader, decode_marker, iter_batches
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from tests.integration.audit_site import Eosctl
 from tests.integration.producers import transactional_producer
+from tests.kafka_versions import spec_of
 from tests.sources.mixed_topic import create_topic
 from tests.waiting import eventually
 
@@ -91,7 +91,7 @@ class CleanedSite:
 
 @pytest.fixture(scope="module")
 def site(kafka_version: str) -> Iterator[CleanedSite]:
-    spec = SandboxSpec(kafka_version=kafka_version, workers=0, broker_config={"log.cleaner.backoff.ms": "100"})
+    spec = spec_of(kafka_version, workers=0, broker_config={"log.cleaner.backoff.ms": "100"})
     with Sandbox(spec) as sandbox:
         create_topic(sandbox.bootstrap_servers, CONFIGS, cleanup_policy="compact")
         for topic in (OFFSETS, OUTPUT):

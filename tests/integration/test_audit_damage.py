@@ -13,11 +13,11 @@ from eosctl.codecs.record_batches import iter_batches
 from eosctl.model.audit import TopicRole
 from eosctl.model.audit_report import AuditReport
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from tests.integration.test_audit_trouble import audit, plan_of
+from tests.kafka_versions import spec_of
 from tests.sources.mixed_topic import create_topic
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.workers]
 
 RECORDS, SPOILT = 60, 25
 
@@ -49,7 +49,7 @@ DAMAGES: Final = {
 @pytest.fixture(scope="module")
 def damaged(kafka_version: str) -> Iterator[Sandbox]:
     """A broker with one topic for each damage: compacted, so that a hole alone says nothing."""
-    with Sandbox(SandboxSpec(kafka_version=kafka_version, workers=0)) as site:
+    with Sandbox(spec_of(kafka_version, workers=0)) as site:
         for name in DAMAGES:
             create_topic(site.bootstrap_servers, name, cleanup_policy="compact")
             fill(site.bootstrap_servers, name)

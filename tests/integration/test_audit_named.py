@@ -8,12 +8,12 @@ import pytest
 
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from tests.integration.audit_site import Eosctl
 from tests.integration.file_connectors import wait_for
 from tests.integration.hanging import UNVERIFIED
 from tests.integration.producers import transactional_producer
 from tests.integration.written_connect import WrittenConnect, raw_transaction
+from tests.kafka_versions import spec_of
 
 pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
 
@@ -23,7 +23,7 @@ MINUTE = 60_000
 @pytest.fixture(scope="module")
 def unverified_broker(kafka_version: str) -> Iterator[Sandbox]:
     """A broker that lets transactions hang."""
-    with Sandbox(SandboxSpec(kafka_version, broker_config=UNVERIFIED)) as sandbox:
+    with Sandbox(spec_of(kafka_version, broker_config=UNVERIFIED)) as sandbox:
         yield sandbox
 
 

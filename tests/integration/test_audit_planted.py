@@ -11,14 +11,14 @@ from eosctl.clients.wire import Wire
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.names import TopicPartition
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from tests.integration.audit_site import OFFSETS, OFFSETS_PARTITIONS, AuditSite, Eosctl
 from tests.integration.coordinators import LAST_EPOCH, raise_epoch
 from tests.integration.file_connectors import values_in, wait_for
 from tests.integration.hanging import UNVERIFIED, hang, initialise
 from tests.integration.producers import transactional_producer
+from tests.kafka_versions import spec_of
 
-pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
+pytestmark = [pytest.mark.kafka, pytest.mark.workers, pytest.mark.matrix]
 
 MakeSite = Callable[..., AuditSite]
 
@@ -26,7 +26,7 @@ MakeSite = Callable[..., AuditSite]
 @pytest.fixture(scope="module")
 def audited_sandbox(kafka_version: str) -> Iterator[Sandbox]:
     """A broker that lets transactions hang, and a worker with exactly-once enabled."""
-    with Sandbox(SandboxSpec(kafka_version, workers=1, broker_config=UNVERIFIED)) as sandbox:
+    with Sandbox(spec_of(kafka_version, workers=1, broker_config=UNVERIFIED)) as sandbox:
         yield sandbox
 
 

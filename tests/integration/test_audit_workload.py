@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from tests.integration.audit_site import AuditSite, Eosctl
 from tests.integration.connect import Mirror, Worker
 from tests.integration.file_connectors import wait_for
 from tests.integration.producers import transactional_producer
+from tests.kafka_versions import spec_of, versions_of
 
-pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
+pytestmark = [pytest.mark.kafka, pytest.mark.workers, pytest.mark.matrix]
 
 QUICK = {"session.timeout.ms": "6000", "heartbeat.interval.ms": "1000"}
 
@@ -26,7 +26,7 @@ QUICK = {"session.timeout.ms": "6000", "heartbeat.interval.ms": "1000"}
 @pytest.fixture
 def two_workers(kafka_version: str) -> Iterator[Sandbox]:
     """One broker and two workers of one group, quick to notice that one is gone."""
-    with Sandbox(SandboxSpec(kafka_version, workers=2, worker_config=QUICK)) as sandbox:
+    with Sandbox(spec_of(kafka_version, workers=2, worker_config=QUICK)) as sandbox:
         yield sandbox
 
 
@@ -66,7 +66,7 @@ def test_a_workload_with_killed_and_frozen_workers_has_held(two_workers: Sandbox
 
 @pytest.mark.variation
 def test_a_leader_with_exactly_once_off(kafka_version: str, eosctl: Eosctl, tmp_path: Path, make_sandbox: Any) -> None:
-    sandbox = make_sandbox(kafka_version=kafka_version, workers=1)
+    sandbox = make_sandbox(**versions_of(kafka_version), workers=1)
     site = AuditSite(sandbox, eosctl, tmp_path, "downgraded")
     sandbox.stop_worker(1)
     sandbox.start_worker(1, {"exactly.once.source.support": "disabled", "offset.flush.interval.ms": "500"})
@@ -82,7 +82,7 @@ def test_a_leader_with_exactly_once_off(kafka_version: str, eosctl: Eosctl, tmp_
 def test_a_brokers_log_directory_tells_the_same_as_the_broker(
     kafka_version: str, eosctl: Eosctl, tmp_path: Path, make_sandbox: Any
 ) -> None:
-    sandbox = make_sandbox(kafka_version=kafka_version, workers=1)
+    sandbox = make_sandbox(**versions_of(kafka_version), workers=1)
     site = AuditSite(sandbox, eosctl, tmp_path, "on-disk")
     site.transaction(site.transactional_id, lambda producer: site.produce(producer, "out of nothing"))
     site.transaction("another-application", lambda producer: site.produce(producer, "beside"))

@@ -12,7 +12,7 @@ from tests.integration.file_connectors import values_in
 from tests.integration.moves import CREATES_STOPPED, SETTING, Home
 from tests.waiting import eventually
 
-pytestmark = [pytest.mark.kafka, pytest.mark.matrix, pytest.mark.variation]
+pytestmark = [pytest.mark.kafka, pytest.mark.workers, pytest.mark.matrix, pytest.mark.variation]
 
 Eosctl = Callable[..., Ran]
 LINES = [f"line {number}\n" for number in range(40)]

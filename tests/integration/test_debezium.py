@@ -3,8 +3,10 @@
 Truth is counted in PostgreSQL and in the topics, by primary key and revision.
 """
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,11 +14,12 @@ import pytest
 from eosctl.sandbox.sandbox import Sandbox
 from tests.integration.audit_site import Audited, audit
 from tests.integration.debezium import SLOWLY, Table, debezium_spec
-from tests.integration.moves import SETTING, Eosctl, Home, Place, flowing, move
+from tests.integration.moves import ALTERS_OFFSETS, SETTING, Eosctl, Home, Place, flowing, move
+from tests.integration.producers import create_topic
 from tests.shared_sandboxes import SharedSandboxes
 from tests.waiting import eventually
 
-pytestmark = [pytest.mark.kafka, pytest.mark.variation, pytest.mark.matrix]
+pytestmark = [pytest.mark.kafka, pytest.mark.workers, pytest.mark.variation, pytest.mark.matrix]
 
 GROUP = {
     "group.id": "moved",
@@ -38,6 +41,13 @@ MakeTable = Callable[..., Table]
 @pytest.fixture(scope="module")
 def site(shared_sandboxes: SharedSandboxes, kafka_version: str) -> Sandbox:
     return shared_sandboxes.of(debezium_spec(kafka_version))
+
+
+@pytest.fixture(scope="module")
+def abroad(kafka_version: str) -> Iterator[Sandbox]:
+    """Another Kafka cluster with a worker of its own; the database stays."""
+    with Sandbox(replace(debezium_spec(kafka_version), postgres=False)) as started:
+        yield started
 
 
 @pytest.fixture
@@ -173,6 +183,26 @@ def test_a_move_to_another_group_has_held(make_table: MakeTable, eosctl: Eosctl,
     site.stop_worker(2)
 
 
+@pytest.mark.parametrize("variant", ["plain", "heartbeats", "transaction-metadata"])
+def test_a_move_to_another_kafka_cluster_under_load_has_held_in_both(
+    make_table: MakeTable, eosctl: Eosctl, abroad: Sandbox, variant: str
+):
+    """Each change is in one of the two topics, and those in the old one come before those in the new one."""
+    table, there = make_table(rows=1000, **VARIANTS[variant]), Home(abroad)
+    table.await_streaming()
+    table.updates = True
+    create_topic(there.servers, table.topic)
+    before, place = audited(eosctl, table), Place(there, table.place.name, "connect-offsets")
+    flags = ("--to-bootstrap-server", there.servers, "--to-group-id", there.group_id, "--to-topic", "connect-offsets")
+    move(eosctl, [table], [place], "--connector", table.place.name, *flags)  # holds both topics against the table
+    old, new = (table.events_in(each) for each in (table.source.bootstrap_servers, there.servers))
+    assert len(old) > 1000 < len(old) + len(new) == len({(each.row, each.lsn) for each in (*old, *new)})
+    assert {each.operation for each in new} == {"c", "u"}, "no second snapshot"
+    assert max(each.lsn for each in old) < min(each.lsn for each in new)
+    for found in (before, audited(eosctl, table)):
+        assert (found.verdict, found.findings) == ("held", {}), found.reasons
+
+
 @pytest.mark.parametrize("variant", ["plain", "heartbeats"])
 def test_an_offsets_topic_that_nobody_filled_doubles_all_rows_and_is_broken(
     make_table: MakeTable, eosctl: Eosctl, variant: str
@@ -190,7 +220,9 @@ def test_an_offsets_topic_that_nobody_filled_doubles_all_rows_and_is_broken(
     assert (found.verdict, {*found.findings}) == ("broken", {"offset-not-taken-over"}), found.reasons
 
 
-def test_an_older_offset_brings_only_that_again_which_the_slot_was_not_told_of(make_table: MakeTable, eosctl: Eosctl):
+def test_an_older_offset_brings_only_that_again_which_the_slot_was_not_told_of(
+    make_table: MakeTable, eosctl: Eosctl, tmp_path: Path
+):
     """The server streams from confirmed_flush_lsn, whatever the offset says."""
     table = make_table()
     table.await_streaming()
@@ -205,7 +237,14 @@ def test_an_older_offset_brings_only_that_again_which_the_slot_was_not_told_of(m
         lambda: table.execute(f"SELECT 1 {slot} AND confirmed_flush_lsn > '0/0'::pg_lsn + {reached}"), "the slot"
     )
     table.request("stop")
-    table.set_offset(older)
+    if table.place.home.version >= ALTERS_OFFSETS:
+        table.set_offset(older)
+    else:
+        file = tmp_path / f"{table.place.name}.json"
+        file.write_text(json.dumps({"offsets": [{"partition": {"server": table.table}, "offset": dict(older)}]}))
+        at = ("-b", table.place.home.servers, "--group-id", "connect-cluster", "--yes")
+        ran = eosctl("offsets", "restore", file, "--connector", table.place.name, *at)
+        assert ran.exit_code == 0, ran.stderr
     table.request("resume")
     truth = table.truth()
     assert (truth.lost_count, truth.doubled_count < 10) == (0, True)

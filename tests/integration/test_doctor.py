@@ -8,16 +8,16 @@ import httpx
 import pytest
 
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from tests.integration.connect import Mirror, Worker
 from tests.integration.doctoring import Doctor
 from tests.integration.kafka_tools import run_kafka_tool
 from tests.integration.producers import create_topic
+from tests.kafka_versions import spec_of
 from tests.shared_sandboxes import SharedSandboxes
 from tests.topics import make_topic
 from tests.waiting import eventually
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.workers]
 NO_HISTORY = "EOS160"
 """A rule that takes a day of commits."""
 FILE_SOURCE = "org.apache.kafka.connect.file.FileStreamSourceConnector"
@@ -26,7 +26,7 @@ FILE_SOURCE = "org.apache.kafka.connect.file.FileStreamSourceConnector"
 @pytest.fixture(scope="module")
 def healthy(shared_sandboxes: SharedSandboxes, kafka_version: str) -> Sandbox:
     """A broker and a worker of each version that `--kafka-versions` names."""
-    return shared_sandboxes.of(SandboxSpec(kafka_version, workers=1))
+    return shared_sandboxes.of(spec_of(kafka_version, workers=1))
 
 
 def configure(url: str, config: dict[str, str]) -> None:
@@ -82,7 +82,7 @@ def test_a_healthy_cluster_is_free_of_findings(healthy: Sandbox, eosctl, fresh_n
         assert ran.exit_code == 0
         unknown = {each["id"] for each in json.loads(ran.stdout)["data"]["unknown"]}
         assert unknown <= {"EOS120", "EOS130", "EOS131", "EOS132", NO_HISTORY} | (
-            {"EOS100"} if healthy.kafka_version < "3.4" else set()
+            {"EOS100"} if healthy.spec.workers_version < "3.4" else set()
         )
     finally:
         remove(healthy, name)

@@ -19,6 +19,7 @@ from eosctl.sandbox.spec import SandboxSpec
 from eosctl.shell.command_tree import CommandHelp, walk
 from tests.commands.conftest import Typed
 from tests.integration.file_connectors import FileConnectors, values_in, wait_for
+from tests.integration.gone_clients import GoneClient
 from tests.integration.hanging import UNVERIFIED, hang
 from tests.integration.producers import create_topic
 
@@ -34,6 +35,7 @@ WRITES = (
     "offsets restore",
     "offsets create-connector",
     "transactions abort",
+    "transactions commit",
 )
 LINES = 50
 COPIED = "orders-copied"
@@ -61,6 +63,7 @@ class Stage:
         self.cluster = ["-b", sandbox.bootstrap_servers, "--group-id", "connect-cluster"]
         self.connect = [*self.cluster, "--connect-url", sandbox.connect_url(1)]
         self.hung_at = 0
+        self.left = "--producer-id 42 --producer-epoch 3"
 
     def rewind(self) -> None:
         """`orders` is stopped and has its offsets in the workers' topic, whatever an example made of it."""
@@ -86,6 +89,23 @@ class Stage:
         """A transaction hangs in the first partition of the topic `orders`."""
         with Wire(ClientProperties(tuple(self.sandbox.bootstrap_servers.split(",")))) as wire:
             self.hung_at = hang(wire, TopicPartition("orders", 0), None).start_offset
+
+    def leave(self) -> None:
+        """A client of `sink-orders-0-7` is gone, and its transaction is open in the topic `orders`."""
+        with Wire(ClientProperties(tuple(self.sandbox.bootstrap_servers.split(",")))) as wire:
+            client = GoneClient(wire, "sink-orders-0-7")
+            client.write(TopicPartition("orders", 1), b"left")
+            held = client.producer
+            self.left = f"--producer-id {held.producer_id} --producer-epoch {held.producer_epoch} --watch-client 0"
+
+    def make_ready(self, path: str) -> None:
+        """What the example with this path is about is there."""
+        if path.startswith("transactions abort"):
+            self.hang()
+        if path.startswith("transactions commit"):
+            self.leave()
+        if path.startswith(("migrate-offsets", "offsets restore")):
+            self.rewind()
 
     def lay_out(self, home: Path, run: Callable[..., str]) -> None:
         """The files that examples name."""
@@ -132,6 +152,8 @@ class Stage:
             "--wait 300": "--wait 1",
             "--engine spark --master local[4]": "--engine local",  # tests/spark runs it on Spark
             "--start-offset 1042": f"--start-offset {self.hung_at}",
+            "--producer-id 42 --producer-epoch 3": self.left,
+            "orders:0@1042": f"orders:0@{self.hung_at}",
             "/var/lib/kafka/data": str(next(self.sandbox.directory.glob("broker-1/**/orders-0")).parent),
             "/var/lib/eosctl": str(home),
         }
@@ -184,10 +206,7 @@ def test_every_example_does_what_it_says(command, stage, eosctl, tmp_path, monke
 def problems(stage: Stage, line: str, home: Path) -> Iterator[str]:
     """What is wrong with the example: its exit code, or JSON that is none."""
     path = line.removeprefix(f"{PROGRAM} ")
-    if path.startswith("transactions abort"):
-        stage.hang()
-    if path.startswith(("migrate-offsets", "offsets restore")):
-        stage.rewind()
+    stage.make_ready(path)
     words, given = stage.words(line, home)
     if "--watch" in words:
         words += ["--looks", "1"]

@@ -12,7 +12,6 @@ from eosctl.model.names import TopicPartition
 from eosctl.model.records import IsolationLevel, RecordState
 from eosctl.model.versions import KafkaVersion
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from eosctl.sources.hidden_names import hidden_groups
 from eosctl.sources.kafka_groups import without_coordinator
 from eosctl.sources.kafka_log import read_log
@@ -20,6 +19,7 @@ from eosctl.sources.kafka_topics import leaderless
 from tests.commands.conftest import Ran
 from tests.integration.coordinators import coordinator_of, state_of, wire_to
 from tests.integration.producers import open_transaction
+from tests.kafka_versions import spec_of
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
@@ -38,7 +38,7 @@ SETTINGS = {
 @pytest.fixture
 def two_brokers(kafka_version: str) -> Iterator[Sandbox]:
     """Two brokers and a topic that only the second one holds."""
-    with Sandbox(SandboxSpec(kafka_version=kafka_version, brokers=2, broker_config=SETTINGS)) as started:
+    with Sandbox(spec_of(kafka_version, brokers=2, broker_config=SETTINGS)) as started:
         admin = AdminClient({"bootstrap.servers": started.bootstrap_servers})
         admin.create_topics([NewTopic(PLACE.topic, 1, replica_assignment=[[2]])])[PLACE.topic].result(30)
         yield started

@@ -11,10 +11,10 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from eosctl.executors.fencing import StepProgress
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from tests.commands.conftest import Ran
 from tests.integration.coordinators import coordinator_of, state_of
 from tests.integration.producers import open_transaction, refused_as_fenced
+from tests.kafka_versions import spec_of
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
@@ -36,7 +36,7 @@ SETTINGS = {
 @pytest.fixture(scope="module")
 def two_brokers(kafka_version: str) -> Iterator[Sandbox]:
     """Two brokers, the second without a vote, and a topic that only the second one holds."""
-    with Sandbox(SandboxSpec(kafka_version=kafka_version, brokers=2, broker_config=SETTINGS)) as started:
+    with Sandbox(spec_of(kafka_version, brokers=2, broker_config=SETTINGS)) as started:
         admin = AdminClient({"bootstrap.servers": started.bootstrap_servers})
         admin.create_topics([NewTopic(TOPIC, 1, replica_assignment=[[2]])])[TOPIC].result(30)
         yield started

@@ -16,14 +16,14 @@ from eosctl.model.client_properties import ClientProperties
 from eosctl.model.partitioner import java_partition
 from eosctl.model.versions import KafkaVersion
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from eosctl.sources.kafka_topics import topic_facts
 from tests.integration.moves import STOPPABLE, Home, Lines
 from tests.integration.pages import Howto, shell
 from tests.integration.producers import transactional_producer
+from tests.kafka_versions import spec_of
 from tests.waiting import eventually
 
-pytestmark = [pytest.mark.kafka, pytest.mark.variation, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.kafka, pytest.mark.workers, pytest.mark.variation, pytest.mark.timeout(900)]
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "howto" / "enable-exactly-once.md"
 SUPPORT = "exactly.once.source.support"
@@ -72,7 +72,7 @@ class Cluster:
 @pytest.fixture
 def cluster(kafka_version: str, tmp_path: Path) -> Iterator[Cluster]:
     """Brokers that refuse the timeout with which workers fence; workers that are not there yet."""
-    with Sandbox(SandboxSpec(kafka_version, broker_config={LIMIT: "60000"})) as sandbox:
+    with Sandbox(spec_of(kafka_version, broker_config={LIMIT: "60000"})) as sandbox:
         yield Cluster(sandbox, tmp_path)
 
 
@@ -84,7 +84,7 @@ def test_the_page_leads_to_enabled_and_back_without_losing_a_record(
         orders = started(cluster, page, tmp_path)
         page.call(**cluster.names)
         page.follow("eosctl upgrade-check --to preparing", codes=(1,), shows="EOS130")
-        refuses_90_s = KafkaVersion.parse(cluster.sandbox.kafka_version) >= ASKS_FOR_90_S
+        refuses_90_s = KafkaVersion.parse(cluster.sandbox.spec.workers_version) >= ASKS_FOR_90_S
         page.follow("eosctl doctor", codes=FOUND, shows="EOS031" if refuses_90_s else "")
         cluster.sandbox.stop_broker(1)
         cluster.sandbox.start_broker(1, {LIMIT: "900000"})
@@ -101,7 +101,7 @@ def test_the_page_leads_to_enabled_and_back_without_losing_a_record(
         orders.check_exactly_once()
         assert "EOS031" not in page.follow("eosctl doctor", codes=FOUND)
         page.follow("eosctl transactions list", codes=FOUND, shows="connect-cluster-orders-0")
-        if KafkaVersion.parse(cluster.sandbox.kafka_version) >= SAYS_WHETHER_IT_CAN:
+        if KafkaVersion.parse(cluster.sandbox.spec.workers_version) >= SAYS_WHETHER_IT_CAN:
             page.follow("curl -X PUT")
         else:
             page.follow("curl -X PUT", codes=(1,), shows="does not implement the API required")

@@ -16,8 +16,9 @@ from eosctl.sandbox.spec import SandboxSpec
 from tests.integration.file_connectors import values_in
 from tests.integration.moves import CREATES_STOPPED, SETTING, STOPPABLE, Eosctl, Home, Lines, Place
 from tests.integration.pages import Howto, shell
+from tests.kafka_versions import spec_of
 
-pytestmark = [pytest.mark.kafka, pytest.mark.variation, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.kafka, pytest.mark.workers, pytest.mark.variation, pytest.mark.timeout(600)]
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "howto" / "move-a-connector.md"
 FOUND = (0, 1, 3)
@@ -26,7 +27,7 @@ FOUND = (0, 1, 3)
 @pytest.fixture
 def home(kafka_version: str) -> Iterator[Home]:
     """A worker: before 3.7 it cannot create stopped connectors, before 3.5 it cannot stop one."""
-    with Sandbox(SandboxSpec(kafka_version, workers=1)) as sandbox:
+    with Sandbox(spec_of(kafka_version, workers=1)) as sandbox:
         yield Home(sandbox)
 
 

@@ -11,16 +11,16 @@ from eosctl.model.client_properties import ClientProperties
 from eosctl.model.names import TopicPartition
 from eosctl.model.versions import KafkaVersion
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from tests.integration.connect import Mirror, Worker
 from tests.integration.doctoring import write
 from tests.integration.hanging import UNVERIFIED, hang
 from tests.integration.moves import STOPPABLE
 from tests.integration.pages import Howto, shell
 from tests.integration.producers import create_topic, open_transaction
+from tests.kafka_versions import spec_of, workers_of
 from tests.waiting import eventually
 
-pytestmark = [pytest.mark.kafka, pytest.mark.variation, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.kafka, pytest.mark.workers, pytest.mark.variation, pytest.mark.timeout(900)]
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "howto" / "rescue-a-stuck-cluster.md"
 ASKS_FOR_90_S = KafkaVersion(3, 7, 1)
@@ -35,7 +35,7 @@ class Stuck:
 
     def __init__(self, sandbox: Sandbox) -> None:
         self.sandbox, self.worker = sandbox, Worker(sandbox)
-        self.by_limit = KafkaVersion.parse(sandbox.kafka_version) >= ASKS_FOR_90_S
+        self.by_limit = KafkaVersion.parse(sandbox.spec.workers_version) >= ASKS_FOR_90_S
         self.orders = Mirror(self.worker, "orders")
         self.orders.start(3)
         self.more = {} if self.by_limit else SLOW
@@ -63,8 +63,10 @@ class Stuck:
 
 @pytest.fixture
 def stuck(kafka_version: str) -> Iterator[Stuck]:
-    settings = {**UNVERIFIED} | ({LIMIT: "60000"} if KafkaVersion.parse(kafka_version) >= ASKS_FOR_90_S else {})
-    with Sandbox(SandboxSpec(kafka_version, workers=2, broker_config=settings, worker_config=QUICK)) as sandbox:
+    settings = {**UNVERIFIED} | (
+        {LIMIT: "60000"} if KafkaVersion.parse(workers_of(kafka_version)) >= ASKS_FOR_90_S else {}
+    )
+    with Sandbox(spec_of(kafka_version, workers=2, broker_config=settings, worker_config=QUICK)) as sandbox:
         yield Stuck(sandbox)
 
 
@@ -140,7 +142,7 @@ def the_zombie_is_fenced(page: Howto, stuck: Stuck) -> None:
     page.follow("eosctl transactions describe", shows="connect-cluster-orders-0")
     page.follow("eosctl fence", "--yes", codes=(8,), stay=True)
     stuck.orders.check_exactly_once()
-    stops = KafkaVersion.parse(stuck.sandbox.kafka_version) >= STOPPABLE
+    stops = KafkaVersion.parse(stuck.sandbox.spec.workers_version) >= STOPPABLE
     if stops:
         stuck.worker.stop("orders")
     else:

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from tests.commands.conftest import Ran
 from tests.integration.file_connectors import wait_for
 from tests.integration.moves import STOPPABLE, Eosctl, Home, Lines, flowing
+from tests.kafka_versions import spec_of
 from tests.waiting import eventually
 
 FreshName = Callable[[str], str]
@@ -27,7 +27,7 @@ def home(here: Sandbox) -> Home:
 
 @pytest.fixture(scope="module")
 def there(kafka_version: str) -> Iterator[Sandbox]:
-    with Sandbox(SandboxSpec(kafka_version)) as sandbox:
+    with Sandbox(spec_of(kafka_version)) as sandbox:
         yield sandbox
 
 

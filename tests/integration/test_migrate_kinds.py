@@ -12,7 +12,7 @@ from eosctl.sandbox.sandbox import Sandbox
 from tests.integration.moves import SETTING, Copier, Eosctl, Home, Lines, Place, Records, delete_copies, move
 from tests.waiting import eventually
 
-pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
+pytestmark = [pytest.mark.kafka, pytest.mark.workers, pytest.mark.matrix]
 
 MOVED = {
     "group.id": "moved",

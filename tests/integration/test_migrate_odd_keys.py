@@ -20,14 +20,14 @@ from eosctl.model.client_properties import ClientProperties
 from eosctl.model.offsets import OffsetKey, OffsetsTopic
 from eosctl.model.partitioner import java_partition
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from eosctl.sources.plan_facts import read_offsets_topic
 from tests.connector_plugin import plugin_path
 from tests.integration.file_connectors import values_in
 from tests.integration.moves import Copier, Eosctl, Home, Place, move
+from tests.kafka_versions import spec_of, workers_of
 from tests.waiting import eventually
 
-pytestmark = [pytest.mark.kafka, pytest.mark.matrix, pytest.mark.variation]
+pytestmark = [pytest.mark.kafka, pytest.mark.workers, pytest.mark.matrix, pytest.mark.variation]
 
 SOURCE = Path(__file__).with_name("OddPartitionsSource.java")
 PARTITIONS = 14
@@ -41,9 +41,9 @@ def home(
     kafka_version: str, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Home]:
     """A worker that has the connector among its plugins, with exactly-once enabled and without."""
-    plugins = plugin_path(kafka_version, SOURCE, tmp_path_factory.mktemp("plugins"))
+    plugins = plugin_path(workers_of(kafka_version), SOURCE, tmp_path_factory.mktemp("plugins"))
     settings = {"plugin.path": plugins, "offset.flush.interval.ms": "500"}
-    spec = SandboxSpec(kafka_version, workers=1, exactly_once=request.param, worker_config=settings)
+    spec = spec_of(kafka_version, workers=1, exactly_once=request.param, worker_config=settings)
     with Sandbox(spec) as sandbox:
         yield Home(sandbox)
 

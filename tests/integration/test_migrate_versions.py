@@ -9,8 +9,9 @@ from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.conftest import Ran
 from tests.integration.file_connectors import values_in
 from tests.integration.moves import Home, Lines
+from tests.kafka_versions import workers_of
 
-pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
+pytestmark = [pytest.mark.kafka, pytest.mark.workers, pytest.mark.matrix]
 
 Eosctl = Callable[..., Ran]
 
@@ -42,7 +43,7 @@ def test_over_rest(moves_home: Sandbox, kafka_version: str, eosctl: Eosctl, tmp_
         eosctl, moves_home, "--connector", "over-rest", "--to-topic", "over-rest-own",
         "--connect-url", moves_home.connect_url(1), "--stop", "--set-config", "--resume",
     )  # fmt: skip
-    if kafka_version < "3.5":
+    if workers_of(kafka_version) < "3.5":
         assert ran.exit_code == 6, ran.stderr
         assert "this needs Connect 3.5.0" in ran.stderr
         assert "delete connector over-rest" in ran.stderr

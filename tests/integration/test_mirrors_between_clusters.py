@@ -9,15 +9,15 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from tests.integration.audit_site import Audited, audit
 from tests.integration.connect import PARTITIONS, Mirror, Worker
 from tests.integration.moves import SETTING, Eosctl, flowing
 from tests.integration.producers import create_topic
+from tests.kafka_versions import spec_of
 from tests.shared_sandboxes import SharedSandboxes
 from tests.waiting import eventually
 
-pytestmark = [pytest.mark.kafka, pytest.mark.variation, pytest.mark.matrix]
+pytestmark = [pytest.mark.kafka, pytest.mark.workers, pytest.mark.variation, pytest.mark.matrix]
 
 
 class Across(Mirror):
@@ -63,7 +63,7 @@ class Across(Mirror):
 def across(
     shared_sandboxes: SharedSandboxes, moves_home: Sandbox, kafka_version: str, fresh_name: Callable[[str], str]
 ) -> Iterator[Across]:
-    source = shared_sandboxes.of(SandboxSpec(kafka_version))
+    source = shared_sandboxes.of(spec_of(kafka_version))
     assert source.bootstrap_servers != moves_home.bootstrap_servers
     worker = Worker(moves_home)
     made = Across(worker, fresh_name("across"), source)

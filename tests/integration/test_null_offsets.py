@@ -10,14 +10,14 @@ import pytest
 
 from eosctl.model.versions import KafkaVersion
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from tests.campaign.connector import Kind, NumberedConnector
 from tests.campaign.site import SOURCE
 from tests.connector_plugin import plugin_path
 from tests.integration.moves import STOPPABLE, Home
+from tests.kafka_versions import spec_of, workers_of
 from tests.waiting import eventually
 
-pytestmark = [pytest.mark.kafka, pytest.mark.variation, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.kafka, pytest.mark.workers, pytest.mark.variation, pytest.mark.timeout(600)]
 
 TOMBSTONES_FIRST = KafkaVersion(3, 8)
 ALL = 100
@@ -26,8 +26,8 @@ FLUSHING = "ConnectException: OffsetStorageWriter is already flushing"
 
 @pytest.fixture(scope="module")
 def home(kafka_version: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
-    settings = {"plugin.path": plugin_path(kafka_version, SOURCE, tmp_path_factory.mktemp("plugins"))}
-    with Sandbox(SandboxSpec(kafka_version, workers=1, worker_config=settings)) as sandbox:
+    settings = {"plugin.path": plugin_path(workers_of(kafka_version), SOURCE, tmp_path_factory.mktemp("plugins"))}
+    with Sandbox(spec_of(kafka_version, workers=1, worker_config=settings)) as sandbox:
         yield Home(sandbox)
 
 

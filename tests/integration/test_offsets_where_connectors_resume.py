@@ -16,12 +16,12 @@ import pytest
 from eosctl.codecs.offsets_topic import encode_offsets_key
 from eosctl.model.partitioner import java_partition
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from tests.commands.conftest import Ran
 from tests.integration.file_connectors import FileConnectors, wait_for
 from tests.integration.producers import transactional_producer
+from tests.kafka_versions import spec_of, workers_of
 
-pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
+pytestmark = [pytest.mark.kafka, pytest.mark.workers, pytest.mark.matrix]
 
 Eosctl = Callable[..., Ran]
 
@@ -78,7 +78,7 @@ def cases(mode: str, elsewhere: str) -> list[Case]:
 @pytest.fixture(scope="module")
 def two_workers(kafka_version: str) -> Iterator[Sandbox]:
     """One broker, worker 1 with exactly-once enabled, and worker 2, of another Connect cluster, with it disabled."""
-    with Sandbox(SandboxSpec(kafka_version, workers=1)) as sandbox:
+    with Sandbox(spec_of(kafka_version, workers=1)) as sandbox:
         sandbox.start_worker(2, PLAIN)
         yield sandbox
 
@@ -114,7 +114,7 @@ def test_every_row_resumes_where_offsets_show_said(
 
     url = ("--connect-url", connectors.url)
     run_before(connectors, rows, lambda: show("--config-topic", config_topic, "--exactly-once", mode))
-    shown = recreate(connectors, rows, lambda: show(*url), rest=kafka_version >= "3.5")
+    shown = recreate(connectors, rows, lambda: show(*url), rest=workers_of(kafka_version) >= "3.5")
     for case in rows:
         assert_foretold(case, connectors.file(case.name), shown, connectors)
 

@@ -111,11 +111,35 @@ def test_a_connector_that_asks_for_a_version_of_its_plugin(
     cluster.stop_worker(2)
 
 
+@pytest.mark.proves("EOS028")
+def test_whether_exactly_once_is_supported_depends_on_the_worker_until_a_version_is_chosen(
+    cluster: Sandbox, rest: Rest, doctor: Callable[[], Doctor], tmp_path: Path
+) -> None:
+    """KIP-891: the newest version, which one of the workers lacks, does not support it."""
+    first, second = versions_of_the_plugin(cluster, tmp_path)
+    cluster.stop_worker(1)
+    cluster.start_worker(1, {"plugin.path": f"{first},{second}"})
+    cluster.start_worker(2, {"plugin.path": first})
+    create_topic(cluster.bootstrap_servers, "takes")
+    takes = {"connector.class": "OddPartitionsSource", "topic": "takes"}
+    rest.put("takes", takes)
+    differs = ("EOS028", "takes")
+    found = doctor().sees(differs)[differs]
+    assert f"{cluster.connect_url(2)} accepts it" in found["message"]
+    assert "set connector.plugin.version to one that supports exactly-once" in found["cure"]
+    rest.put("takes", takes | {"connector.plugin.version": "1"})
+    doctor().sees_no_more(differs)
+    rest.delete("takes")
+    cluster.stop_worker(2)
+
+
 def versions_of_the_plugin(cluster: Sandbox, directory: Path) -> tuple[str, str]:
-    """The plugin.path of OddPartitionsSource 1, and that of 2."""
+    """The plugin.path of OddPartitionsSource 1, and that of 2, which does not support exactly-once."""
     source = directory / "2" / ODD.name
     source.parent.mkdir()
-    source.write_text(ODD.read_text("utf-8").replace('return "1"', 'return "2"'), "utf-8")
+    text = ODD.read_text("utf-8").replace('return "1"', 'return "2"')
+    text = text.replace("OnceSupport.SUPPORTED", "OnceSupport.UNSUPPORTED")
+    source.write_text(text, "utf-8")
     places = ((ODD, directory / "first"), (source, directory / "second"))
     first, second = (plugin_path(cluster.kafka_version, each, place) for each, place in places)
     return first, second

@@ -12,8 +12,8 @@ from eosctl.codecs.properties import decode_properties
 from eosctl.errors import NotAuthorized
 from eosctl.sandbox.ports import PortLeases
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from tests.integration.token_issuer import AUDIENCE, CLIENT, SECRET, issuer
+from tests.kafka_versions import spec_of
 
 pytestmark = pytest.mark.kafka
 
@@ -32,7 +32,7 @@ def address(provider, kafka_version):
     """A listener that takes the provider's tokens."""
     leases = PortLeases()
     allowed = f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={provider.jwks_endpoint}"  # wanted from 4.0 on
-    with Sandbox(SandboxSpec(kafka_version=kafka_version, broker_java_options=(allowed,))) as sandbox:
+    with Sandbox(spec_of(kafka_version, broker_java_options=(allowed,))) as sandbox:
         where = f"127.0.0.1:{leases.take()}"
         own = decode_properties(
             (sandbox.directory / "broker-1" / "server.properties").read_text(), origin="the sandbox"

@@ -15,9 +15,10 @@ from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.conftest import Ran
 from tests.integration.coordinators import wire_to
 from tests.integration.hanging import UNVERIFIED, hang
+from tests.kafka_versions import versions_of
 from tests.waiting import eventually
 
-pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
+pytestmark = [pytest.mark.kafka, pytest.mark.workers, pytest.mark.matrix]
 
 HEALTH_ENDPOINT = KafkaVersion(3, 9)
 CONFIG_TOPIC = "connect-configs"
@@ -32,7 +33,7 @@ def test_a_worker_that_a_hanging_transaction_stops_starts_after_the_abort(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    sandbox = make_sandbox(kafka_version=kafka_version, broker_config=UNVERIFIED)
+    sandbox = make_sandbox(**versions_of(kafka_version), broker_config=UNVERIFIED)
     servers = sandbox.bootstrap_servers
     admin = AdminClient({"bootstrap.servers": servers})
     compact = NewTopic(CONFIG_TOPIC, 1, 1, config={"cleanup.policy": "compact"})
@@ -67,7 +68,7 @@ def _has_started(sandbox: Sandbox, url: str) -> bool:
     Workers before 3.9 have no such endpoint; they say in their log that they have read the config topic. `GET
     /connectors` would not do: it is answered with an empty list before that.
     """
-    if KafkaVersion.parse(sandbox.kafka_version) < HEALTH_ENDPOINT:
+    if KafkaVersion.parse(sandbox.spec.workers_version) < HEALTH_ENDPOINT:
         return f"Finished reading KafkaBasedLog for topic {CONFIG_TOPIC}" in sandbox.worker_log(1).read_text()
     try:
         return httpx.get(f"{url}/health", timeout=2, trust_env=False, verify=False).status_code == 200

@@ -12,7 +12,6 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from eosctl.model.names import TopicPartition
 from eosctl.operations.session import Session
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from tests.commands.conftest import Ran
 from tests.integration.committed import committed_reader, committed_values
 from tests.integration.coordinators import coordinator_of, describe, state_of, wire_to
@@ -27,6 +26,7 @@ from tests.integration.hanging import (
     transactional_batch,
 )
 from tests.integration.producers import complete, open_transaction
+from tests.kafka_versions import spec_of
 from tests.oracle.find_hanging import find_hanging
 from tests.topics import make_topic
 from tests.waiting import eventually
@@ -83,7 +83,7 @@ def _same_epoch_was_used(stage: Stage, place: TopicPartition, producer) -> bool:
 
 @pytest.fixture(scope="module")
 def stage(kafka_version: str) -> Iterator[Stage]:
-    with Sandbox(SandboxSpec(kafka_version, brokers=2, broker_config=SETTINGS)) as sandbox:
+    with Sandbox(spec_of(kafka_version, brokers=2, broker_config=SETTINGS)) as sandbox:
         made = Stage(sandbox)
         servers = made.servers
         create(servers, "busy", 4)

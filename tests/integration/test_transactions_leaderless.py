@@ -12,12 +12,12 @@ from eosctl.model.names import TopicPartition
 from eosctl.model.records import IsolationLevel, RecordState
 from eosctl.model.versions import KafkaVersion
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from eosctl.sources.kafka_log import read_log
 from eosctl.sources.kafka_topics import leaderless
 from tests.commands.conftest import Ran
 from tests.integration.coordinators import coordinator_of, state_of, wire_to
 from tests.integration.producers import transactional_producer
+from tests.kafka_versions import spec_of
 from tests.oracle.find_hanging import find_hanging
 from tests.waiting import eventually
 
@@ -38,7 +38,7 @@ SETTINGS = {
 @pytest.fixture
 def two_brokers(kafka_version: str) -> Iterator[Sandbox]:
     """Two brokers, each of which alone holds a topic."""
-    with Sandbox(SandboxSpec(kafka_version=kafka_version, brokers=2, broker_config=SETTINGS)) as started:
+    with Sandbox(spec_of(kafka_version, brokers=2, broker_config=SETTINGS)) as started:
         admin = AdminClient({"bootstrap.servers": started.bootstrap_servers})
         new = [NewTopic(each.topic, 1, replica_assignment=[[node]]) for each, node in ((KEPT, 1), (LOST, 2))]
         for future in admin.create_topics(new).values():

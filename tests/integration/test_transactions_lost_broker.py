@@ -12,13 +12,13 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from eosctl.model.names import TopicPartition, coordinator_partition
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from eosctl.sources.kafka_topics import leaderless
 from eosctl.sources.transaction_log import transaction_log_leaders
 from tests.commands.conftest import Ran
 from tests.integration.coordinators import coordinator_of, wire_to
 from tests.integration.hanging import UNVERIFIED, hang
 from tests.integration.producers import open_transaction, transactional_producer
+from tests.kafka_versions import spec_of
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.matrix, pytest.mark.variation]
@@ -65,7 +65,7 @@ def _names(servers: str, stem: str) -> tuple[str, str]:
 @pytest.fixture(scope="module")
 def half(kafka_version: str) -> Iterator[Half]:
     settings = SETTINGS | UNVERIFIED
-    with Sandbox(SandboxSpec(kafka_version=kafka_version, brokers=3, broker_config=settings)) as started:
+    with Sandbox(spec_of(kafka_version, brokers=3, broker_config=settings)) as started:
         servers = started.bootstrap_servers.split(",")[0]
         admin = AdminClient({"bootstrap.servers": started.bootstrap_servers})
         new = [NewTopic(KEPT.topic, 1, replica_assignment=[[1]]), NewTopic(LOST.topic, 1, replica_assignment=[[3]])]

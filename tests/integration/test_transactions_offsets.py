@@ -15,11 +15,11 @@ from eosctl.clients.wire import Wire
 from eosctl.model.groups import CONSUMER_OFFSETS
 from eosctl.model.names import TopicPartition, coordinator_partition
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from tests.commands.conftest import Ran
 from tests.integration.coordinators import wire_to
 from tests.integration.hanging import UNVERIFIED, initialise
 from tests.integration.producers import create_topic
+from tests.kafka_versions import spec_of
 from tests.oracle.find_hanging import find_hanging
 from tests.waiting import eventually
 
@@ -37,7 +37,7 @@ BEFORE_ADDING_BY_ITSELF = 4
 def unverified(kafka_version: str) -> Iterator[Sandbox]:
     """A broker that does not verify partitions, with a group that committed offset 3."""
     settings = {**UNVERIFIED, "offsets.topic.num.partitions": "50"}
-    with Sandbox(SandboxSpec(kafka_version, broker_config=settings)) as sandbox:
+    with Sandbox(spec_of(kafka_version, broker_config=settings)) as sandbox:
         create_topic(sandbox.bootstrap_servers, INPUT.topic)
         settings = {"bootstrap.servers": sandbox.bootstrap_servers, "group.id": GROUP}
         committer = Consumer({**settings, "log_level": 0})

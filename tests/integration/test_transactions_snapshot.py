@@ -11,11 +11,11 @@ from confluent_kafka import TopicPartition as Committed
 
 from eosctl.model.names import TopicPartition
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from tests.commands.conftest import Ran, Typed
 from tests.integration.coordinators import state_of, wire_to
 from tests.integration.hanging import UNVERIFIED, hang
 from tests.integration.producers import complete, create_topic, open_transaction
+from tests.kafka_versions import spec_of
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
@@ -40,7 +40,7 @@ def answers(kafka_version: str, tmp_path_factory: pytest.TempPathFactory) -> tup
     """A snapshot of a broker with transactions of all kinds that has been stopped, and what it answered before."""
     file = tmp_path_factory.mktemp("saved") / "now.snapshot"
     run = Typed().run
-    with Sandbox(SandboxSpec(kafka_version, broker_config=UNVERIFIED)) as sandbox:
+    with Sandbox(spec_of(kafka_version, broker_config=UNVERIFIED)) as sandbox:
         servers = sandbox.bootstrap_servers
         live = _transactions(servers)
         there = ("-b", servers, "--group-id", "connect-cluster", "-o", "json")

@@ -9,14 +9,15 @@ from tests.integration.hanging import UNVERIFIED, hang
 from tests.integration.producers import create_topic, open_transaction
 from tests.integration.terminal import LiveTerminal
 from tests.integration.watching import watching
+from tests.kafka_versions import versions_of
 from tests.waiting import eventually
 
-pytestmark = [pytest.mark.kafka, pytest.mark.variation]
+pytestmark = [pytest.mark.kafka, pytest.mark.workers, pytest.mark.variation]
 HOUR_MS = 3_600_000
 
 
 def test_what_holds_readers_back_is_seen_and_seen_gone(make_sandbox, kafka_version):
-    sandbox = make_sandbox(kafka_version=kafka_version, workers=1, broker_config=UNVERIFIED)
+    sandbox = make_sandbox(**versions_of(kafka_version), workers=1, broker_config=UNVERIFIED)
     for topic in ("orders", "payments"):
         create_topic(sandbox.bootstrap_servers, topic)
     cluster = ("-b", sandbox.bootstrap_servers, "--group-id", "connect-cluster")

@@ -22,7 +22,7 @@ from eosctl.model.transactions import (
 from eosctl.model.versions import KafkaVersion
 from eosctl.operations.evidence.connectors import with_connectors
 from eosctl.operations.evidence.read import read_evidence
-from eosctl.operations.evidence.request import EvidenceRequest
+from eosctl.operations.evidence.request import EvidenceRequest, offsets_request
 from eosctl.sources.live_connect import NO_BROKERS, NO_WORKERS
 from tests.analysis.evidence import but, inspection
 from tests.fake_cluster import FakeCluster
@@ -75,8 +75,10 @@ def test_without_brokers_each_of_their_facts_says_so_and_no_other() -> None:
         "transactional_ids",
         "idle_since",
         "commits",
+        "logged",
         "offset_findings",
         "groups",
+        "share_groups",
         "acl_differences",
         "outputs",
         "topics",
@@ -186,6 +188,22 @@ def test_internal_topics_are_those_of_the_request_then_of_files_then_those_that_
         "saved-offsets",
         "connect-status",
     ]
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({URL: {"isolation.level": "read_committed"}}, {"isolation.level": "read_committed"}),
+        ({URL: {}}, {}),
+        ({"a.properties": {"isolation.level": "read_committed"}}, {}),  # of which worker is not known
+        ({URL: {"isolation.level": "read_committed"}, "http://b:8083": {}}, {}),
+    ],
+)
+def test_offsets_are_read_as_the_files_of_all_workers_say(files, said) -> None:
+    """KafkaOffsetBackingStore.configure: a worker that is not enabled reads its topic as isolation.level says."""
+    known = but(worker_files=files, workers=WORKERS)
+    asked = offsets_request(known, {"config": "configs", "offsets": "offsets"}, KafkaVersion(4, 3))
+    assert asked.worker_clients == said
 
 
 def test_one_reading_of_the_transaction_log_says_since_when_ids_are_idle_and_when_they_committed() -> None:

@@ -10,7 +10,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
-import org.apache.kafka.common.errors.RetriableException;
 import org.apache.kafka.common.protocol.Errors;
 
 /** Prints Kafka's errors: code (empty: none), name, class, whether clients may retry, message; and Connect's classes. */
@@ -18,6 +17,10 @@ public class KafkaErrorsOracle {
     private static final List<String> PACKAGES = List.of(
         "org/apache/kafka/common/errors", "org/apache/kafka/connect/errors",
         "org/apache/kafka/connect/runtime/distributed", "org/apache/kafka/connect/runtime/rest/errors");
+
+    /** By name: where brokers alone are, Connect's is not. */
+    private static final List<String> RETRIABLE = List.of(
+        "org.apache.kafka.common.errors.RetriableException", "org.apache.kafka.connect.errors.RetriableException");
 
     public static void main(String[] args) throws Exception {
         Set<String> coded = new HashSet<>();
@@ -47,8 +50,8 @@ public class KafkaErrorsOracle {
     }
 
     private static void print(String code, String name, Class<?> found, String message) {
-        boolean retriable = RetriableException.class.isAssignableFrom(found)
-            || org.apache.kafka.connect.errors.RetriableException.class.isAssignableFrom(found);
+        boolean retriable = false;
+        for (Class<?> each = found; each != null; each = each.getSuperclass()) retriable |= RETRIABLE.contains(each.getName());
         System.out.println(String.join("\t", code, name, found.getName(), "" + retriable, message.replace('\n', ' ')));
     }
 }

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from eosctl.sandbox.java import compile_java
 from eosctl.sandbox.sandbox import Sandbox
-from tests.jvm import java_with
+from tests.jvm import jars_of, java_with
 
 SOURCE = Path(__file__).with_name("FindHangingOracle.java")
 HEADERS = ("Topic", "Partition", "ProducerId", "ProducerEpoch", "CoordinatorEpoch", "StartOffset", "LastTimestamp")
@@ -16,8 +16,9 @@ Row = tuple[str, int, int, int, int, int, int]
 
 def find_hanging(sandbox: Sandbox, topics: Iterable[str], max_timeout_minutes: int = 0) -> list[Row]:
     """What the tool of the sandbox's own version calls hanging: topic, then the numbers of HEADERS, sorted."""
-    classes = compile_java(sandbox.jars.compiler, SOURCE, sandbox.classpath)
-    oracle = [*java_with(sandbox.jars, classes), "org.apache.kafka.tools.FindHangingOracle"]
+    jars = jars_of(sandbox)
+    classes = compile_java(jars.compiler, SOURCE, jars.classpath)
+    oracle = [*java_with(jars, classes), "org.apache.kafka.tools.FindHangingOracle"]
     ran = subprocess.run(
         [*oracle, sandbox.bootstrap_servers, str(max_timeout_minutes)],
         input="".join(f"{topic}\n" for topic in topics),

@@ -7,14 +7,17 @@ import pytest
 
 from eosctl.analysis.explanations import explain_error
 from eosctl.analysis.kafka_errors import KAFKA_ERRORS, KafkaError
-from eosctl.sandbox.jars import resolve_jars
+from eosctl.sandbox.jars import KafkaJars, resolve_broker_jars, resolve_jars
 from eosctl.sandbox.java import compile_java
+from eosctl.sandbox.versions import DEFAULT_KAFKA_VERSION, TESTED_BROKERS
 from tests.jvm import java_with
 
 
-def errors_of(version: str) -> set[KafkaError]:
-    jars = resolve_jars(version, lambda _: None)
-    classes = compile_java(jars.compiler, Path(__file__).with_name("KafkaErrorsOracle.java"), jars.classpath)
+def errors_of(jars: KafkaJars) -> set[KafkaError]:
+    built_with = resolve_jars(DEFAULT_KAFKA_VERSION, lambda _: None)
+    classes = compile_java(
+        built_with.compiler, Path(__file__).with_name("KafkaErrorsOracle.java"), built_with.classpath
+    )
     ran = subprocess.run([*java_with(jars, classes), "KafkaErrorsOracle"], capture_output=True, text=True, check=True)
     lines = (line.split("\t") for line in ran.stdout.splitlines())
     return {
@@ -24,7 +27,9 @@ def errors_of(version: str) -> set[KafkaError]:
 
 @pytest.mark.kafka
 def test_every_error_class_of_kafka_and_connect_is_known_and_no_other():
-    assert errors_of("3.3.2") | errors_of("4.3.1") == set(KAFKA_ERRORS)
+    whole = [errors_of(resolve_jars(version, lambda _: None)) for version in ("3.3.2", "4.3.1")]
+    brokers = [errors_of(resolve_broker_jars(version, lambda _: None)) for version in TESTED_BROKERS]
+    assert set().union(*whole, *brokers) == set(KAFKA_ERRORS)
 
 
 def test_each_is_explained_by_its_class_and_by_its_name():

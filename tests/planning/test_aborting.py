@@ -7,12 +7,13 @@ import pytest
 from eosctl.model.aborting import AbortRequest
 from eosctl.model.hanging import Advice, HangingReason, OpenTransaction, Verdict
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
-from eosctl.model.plan import AbortTransaction, ClusterIs, TransactionHangs
+from eosctl.model.plan import ClusterIs
 from eosctl.model.plan_facts import OpenNow, PlanFacts
 from eosctl.model.preconditions import violation
 from eosctl.model.producers import ActiveProducer
 from eosctl.model.sides import Side
 from eosctl.model.skipped import Skipped
+from eosctl.model.transaction_steps import AbortTransaction, TransactionHangs
 from eosctl.model.transactions import TransactionDescription, TransactionState
 from eosctl.planning.aborting import plan_abort
 from eosctl.planning.undo import undo_plan
@@ -80,6 +81,11 @@ def test_one_is_named_by_its_start_offset_or_its_producer(narrowed):
             hanging(opened(state=TransactionState.ONGOING), Advice.FENCE),
             "hangs, but its producer has another transaction in progress as id",
             "eosctl fence --transactional-id id",
+        ),
+        (
+            hanging(opened(state=TransactionState.ONGOING), Advice.COMPLETE),
+            "hangs, but its producer has another transaction in progress as id",
+            "have the application of id commit or abort its two-phase transaction first",
         ),
         (hanging(opened(state=TransactionState.PREPARE_COMMIT), Advice.WAIT), "another transaction", "wait"),
         (hanging(opened(age_ms=15 * MINUTE)), "15.0 min old, younger than transactions may become", "wait"),

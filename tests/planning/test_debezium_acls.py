@@ -43,6 +43,7 @@ def test_with_topic_creation_settings_connect_creates_them():
     found = topics(debezium(**CREATED)) | topics(debezium(**CREATED), optional=True)
     assert found == {
         "producer Write Topic prefixed shop.",
+        "producer Create Topic prefixed shop.",
         "admin Describe Topic prefixed shop.",
         "admin Create Topic prefixed shop.",
     }

@@ -190,3 +190,10 @@ def test_an_open_transaction_on_a_partition_without_leader_is_refused_but_for_fo
     forced = plan_fencing(replace(request, force=True), candidates, known, NOBODY, 60_000, {TopicPartition("t", 1)})
     assert (forced.objections, forced.warnings) == ((), (objection.message,))
     assert plan_fencing(request, candidates, known, NOBODY, 60_000).objections == ()
+
+
+def test_a_transaction_of_two_phase_commit_is_fenced_with_a_warning() -> None:
+    known = described("a", "b", state=TransactionState.ONGOING) | described("c")
+    known |= {name: replace(known[name], timeout_ms=2**31 - 1) for name in ("a", "c")}
+    [warning] = plan(FencingRequest(("a", "b", "c")), known).warnings
+    assert warning.startswith("1 transactional ID (a) with an open transaction of two-phase commit (KIP-939)")

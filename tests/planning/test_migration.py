@@ -25,6 +25,7 @@ from eosctl.model.plan_facts import ConnectorFacts, TopicNow
 from eosctl.model.sides import Side
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import TopicFacts
+from eosctl.model.versions import KafkaVersion
 from eosctl.planning.migration import plan_migration
 from eosctl.planning.migration_findings import replication_factors
 from eosctl.planning.undo import undo_plan
@@ -93,6 +94,28 @@ def test_more_replicas_than_brokers_of_the_target_are_refused_before_anything_is
         "topic new is to be created with replication factor 3, and the target cluster has 2 brokers",
     )
     assert refused.hint == "give --replication-factor 2, or start the other brokers first"
+
+
+@pytest.mark.parametrize(
+    ("oldest", "elsewhere", "severity"),
+    [
+        ("3.4.1", False, "error"),
+        ("3.5.2", False, "error"),  # another worker may be one of 3.6.0
+        ("3.6.0", False, "error"),
+        ("3.6.1", False, "warning"),
+        ("4.3.1", False, "warning"),
+        ("4.3.1", True, "error"),  # the versions of the target's workers were not read
+        (None, False, "error"),
+    ],
+)
+def test_keys_of_no_offsets_refuse_a_move_unless_all_workers_are_known_to_ignore_them(oldest, elsewhere, severity):
+    """KAFKA-15800: 3.5.0, 3.5.1 and 3.6.0 lose other offsets over them."""
+    version = Skipped("not asked") if oldest is None else KafkaVersion.parse(oldest)
+    held = {**FACTS.offsets, (T, "new"): topic_of("new", 1, [(0, b"hello", b"1")])}
+    connectors = {**FACTS.connectors, (T, "c"): ConnectorFacts(None)}
+    facts = replace(FACTS, offsets=held, worker_version=version, connectors=connectors)
+    findings = plan_migration(replace(WISH, target_group_id="h") if elsewhere else WISH, facts).findings
+    assert [each.severity for each in findings if each.name == "foreign-keys"] == [severity]
 
 
 def test_rest_does_what_a_person_would():

@@ -6,6 +6,7 @@ import pytest
 
 from eosctl.codecs.worker_files import decode_worker_file
 from eosctl.model.acl_plan import AclRequest
+from eosctl.model.client_roles import ClientRole
 from eosctl.planning.acls import plan_acls
 from tests.planning.test_acls import JAAS, line
 
@@ -89,6 +90,43 @@ def test_heartbeats_of_the_source_cluster_are_mirrored_whatever_topics_says(sett
     }
     assert (heartbeats <= optional) is planned
     assert bool(heartbeats & optional) is planned
+
+
+IDENTITY = "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"
+RING = """
+clusters = A, B, C
+A.bootstrap.servers = a:9092
+B.bootstrap.servers = b:9092
+C.bootstrap.servers = c:9092
+A->B.enabled = true
+B->A.enabled = true
+C->A.enabled = true
+topics = orders
+emit.heartbeats.enabled = false
+"""
+
+
+@pytest.mark.parametrize(
+    ("settings", "carried"),
+    [
+        ("", {"heartbeats", "C.heartbeats"}),
+        ("C->A.heartbeats.replication.enabled = false", {"heartbeats"}),
+        ("A->B.heartbeats.replication.enabled = false", set()),
+        ("A->B.topics = C.heartbeats\nA->B.heartbeats.replication.enabled = false", {"C.heartbeats"}),
+        ("B->C.enabled = true", {"heartbeats", "C.heartbeats"}),
+        (f"replication.policy.class = {IDENTITY}\nA->B.topics = .*", set()),
+    ],
+    ids=["another flow brings them", "not brought", "switched off", "by name", "no cycle", "all topics, same names"],
+)
+def test_heartbeats_that_another_flow_brings_into_the_source_cluster_are_mirrored_on(settings: str, carried: set[str]):
+    """Those that came from the target cluster are not sent back; a plan for all topics has them anyway."""
+    clusters = decode_worker_file(RING + settings, "mm2.properties")
+    users = {(role, None): f"User:{role}" for role in ClientRole}
+    found = plan_acls(AclRequest(clusters, principals=users), _no_certificate).bindings
+    read = names({line(each) for each in found if "a:9092" in each.cluster}, "mirror-source-consumer Read Topic ")
+    written = names({line(each) for each in found if "b:9092" in each.cluster}, "producer Write Topic ")
+    assert {each for each in read if each.endswith("heartbeats")} == carried
+    assert {each for each in written if each.endswith(".heartbeats")} == {f"A.{each}" for each in carried}
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ its parameters; those without one run on the default version in `make test` and 
 """
 
 import json
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -46,6 +47,8 @@ def page(result: Result) -> str:
     versions = sorted({version for cells in result["areas"].values() for version in cells}, key=_numbers)
     seen = f"Tests on real brokers and workers, {result['date']}, eosctl {result['eosctl']}. `make matrix` runs them."
     lines = ["<!-- made by `make matrix`: do not edit -->", "", "# Tested versions of Kafka", "", seen, ""]
+    if any("/" in version for version in versions):
+        lines += ["`4.3.1/3.6.2` is brokers of 4.3.1 with workers of 3.6.2.", ""]
     lines += [f"| | {' | '.join(versions)} |", f"|---|{'---|' * len(versions)}"]
     for area, cells in result["areas"].items():
         lines.append(f"| {area} | {' | '.join(_cell(cells.get(version)) for version in versions)} |")
@@ -53,7 +56,7 @@ def page(result: Result) -> str:
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(map(int, version.split(".")))
+    return tuple(map(int, re.split("[./]", version)))
 
 
 def _cell(counts: Mapping[str, int] | None) -> str:

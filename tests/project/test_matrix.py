@@ -36,6 +36,19 @@ def test_a_result_counts_by_area_and_version(tmp_path):
     assert matrix.main([junit], tmp_path) == 0
 
 
+def test_a_pair_of_versions_has_a_column_of_its_own_beside_that_of_its_brokers(tmp_path):
+    (tmp_path / "docs").mkdir()
+    junit = tmp_path / "matrix.xml"
+    junit.write_text(JUNIT.replace("[3.3.2]", "[4.3.1/3.6.2]").replace("[Ongoing-4.3.1]", "[Ongoing-4.4.0/4.3.1]"))
+    matrix.main([junit], tmp_path)
+    lines = (tmp_path / matrix.PAGE).read_text().splitlines()
+    assert lines[6:9] == [
+        "`4.3.1/3.6.2` is brokers of 4.3.1 with workers of 3.6.2.",
+        "",
+        "| | 4.3.1 | 4.3.1/3.6.2 | 4.4.0/4.3.1 |",
+    ]
+
+
 def test_an_area_that_ran_again_counts_as_it_ran_last(tmp_path):
     (tmp_path / "docs").mkdir()
     first, again = tmp_path / "first.xml", tmp_path / "again.xml"

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from eosctl.errors import Unsupported
 from eosctl.model.acls import CLUSTER, AclBinding, Operation, PatternType, group, topic, transactional_id
-from eosctl.render.acl_documents import AclFormat, emit_acls, no_kafka_user
+from eosctl.model.kafka_users import no_kafka_user
+from eosctl.render.acl_documents import AclFormat, emit_acls
 from eosctl.render.acl_lines import EmitOptions
 
 PREFIXED = PatternType.PREFIXED

@@ -14,7 +14,13 @@ from eosctl.errors import ConfigError
 from eosctl.sandbox import artifacts, jars
 from eosctl.sandbox.ivy import ivy_file_of
 from eosctl.sandbox.jar_lock import locked_jars
-from eosctl.sandbox.jars import PLUGINS, resolve_jars, root_coordinates
+from eosctl.sandbox.jars import (
+    PLUGINS,
+    JarSet,
+    resolve_broker_jars,
+    resolve_jars,
+    root_coordinates,
+)
 from eosctl.sandbox.java import compile_java, find_java
 from eosctl.sandbox.maven import pom_of
 from eosctl.sandbox.versions import TESTED_KAFKA_VERSIONS, parse_kafka_version
@@ -23,9 +29,10 @@ HELLO = "public class Hello { public static void main(String[] a) { System.out.p
 VERSION_OF_CLIENTS = "org.apache.kafka.common.utils.AppInfoParser.getVersion()"
 
 
+@pytest.mark.parametrize("jar_set", JarSet)
 @pytest.mark.parametrize("version", TESTED_KAFKA_VERSIONS)
-def test_each_version_gets_the_log4j_that_its_workers_cast_to(version):
-    asked = {coordinate.split(":")[1] for coordinate in root_coordinates(parse_kafka_version(version))}
+def test_each_version_gets_the_log4j_that_its_workers_cast_to(version, jar_set):
+    asked = {coordinate.split(":")[1] for coordinate in root_coordinates(parse_kafka_version(version), jar_set)}
     assert ("log4j-slf4j-impl" in asked, "slf4j-reload4j" in asked) == (version[0] == "4", version[0] == "3")
 
 
@@ -74,6 +81,16 @@ def test_jars_are_fetched_once(empty_cache, scripted_resolver):
         resolve_jars("4.3.1", said.append)
     assert len(scripted_resolver) == 1
     assert said[0] == "fetching the jars of Kafka 4.3.1 (about 60 MB, once)"
+
+
+def test_brokers_get_their_own_jars_until_all_of_the_version_are_in_the_cache(empty_cache, scripted_resolver):
+    alone = resolve_broker_jars("4.3.1", lambda _: None)
+    assert [entry.name for entry in alone.directory.iterdir() if entry.is_dir()] == ["libs"]
+    assert sorted(scripted_resolver[0]) == sorted(root_coordinates(parse_kafka_version("4.3.1"), JarSet.BROKERS))
+    assert not any("connect" in each or "tools" in each for each in scripted_resolver[0])
+    everything = resolve_jars("4.3.1", lambda _: None)
+    assert resolve_broker_jars("4.3.1", lambda _: None) == everything != alone
+    assert len(scripted_resolver) == 2
 
 
 @pytest.fixture
@@ -131,7 +148,11 @@ def test_jars_that_were_fetched_before_there_was_a_lock_file_are_compared_once(e
 
 @pytest.mark.parametrize("version", TESTED_KAFKA_VERSIONS)
 def test_every_tested_version_has_a_lock_file_with_kafka_s_own_jars(version):
-    names = locked_jars(version)
+    names, of_brokers = locked_jars(version), locked_jars(f"{version}-brokers")
+    assert not any("connect" in name for name in of_brokers)
+    assert f"kafka_2.13-{version}.jar" in of_brokers
+    others = {name for name, digest in of_brokers.items() if names.get(name) != digest}
+    assert others <= {"reload4j-1.2.19.jar"}, "Connect asks for a newer one"
     assert {
         f"kafka_2.13-{version}.jar",
         f"connect-runtime-{version}.jar",

@@ -23,11 +23,12 @@ from confluent_kafka.admin import (
 )
 
 from eosctl.errors import ConfigError, TimedOut, UsageError
+from eosctl.sandbox.jars import resolve_jars
 from eosctl.sandbox.probes import brokers_in_metadata, worker_has_joined
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
 from tests.integration.producers import open_transaction
-from tests.jvm import java_with
+from tests.jvm import jars_of, java_with
 from tests.sandbox.processes import is_alive
 from tests.topics import make_topic
 from tests.waiting import eventually
@@ -102,7 +103,7 @@ def test_an_exactly_once_worker_of_each_version_copies_a_file(kafka_version, mov
 
 def transactional_ids(sandbox):
     """As Kafka's own tool lists them."""
-    tool = [*java_with(sandbox.jars), "org.apache.kafka.tools.TransactionsCommand"]
+    tool = [*java_with(jars_of(sandbox)), "org.apache.kafka.tools.TransactionsCommand"]
     listed = subprocess.run(
         [*tool, "--bootstrap-server", sandbox.bootstrap_servers, "list"], capture_output=True, text=True, check=True
     )
@@ -154,7 +155,7 @@ def test_javas_tools_are_let_in_with_the_client_properties(sandbox, tmp_path):
     config = tmp_path / "tool.properties"
     config.write_text(sandbox.client_properties("tool"))
     assert (sandbox.directory / "clients" / "tool.properties").read_text() == config.read_text()
-    tool = [*java_with(sandbox.jars), "org.apache.kafka.tools.TransactionsCommand"]
+    tool = [*java_with(jars_of(sandbox)), "org.apache.kafka.tools.TransactionsCommand"]
     where = ["--bootstrap-server", sandbox.sasl_bootstrap_servers, "--command-config", str(config)]
     ran = subprocess.run([*tool, *where, "list"], capture_output=True, text=True, check=True)
     assert ran.stdout.split() == ["TransactionalId", "Coordinator", "ProducerId", "TransactionState"]
@@ -360,7 +361,7 @@ def test_processes_die_with_a_killed_parent_but_not_with_the_thread_that_started
 
 @pytest.mark.variation
 def test_storage_can_be_formatted_with_older_features(own):
-    tool = [*java_with(own.jars), "org.apache.kafka.tools.FeatureCommand"]
+    tool = [*java_with(jars_of(own)), "org.apache.kafka.tools.FeatureCommand"]
     ran = subprocess.run(
         [*tool, "--bootstrap-server", own.bootstrap_servers, "describe"], capture_output=True, text=True, check=True
     )
@@ -371,3 +372,18 @@ def test_storage_can_be_formatted_with_older_features(own):
 def test_a_feature_that_kafka_does_not_know_is_refused_with_its_words(make_sandbox):
     with pytest.raises(ConfigError, match=r"(?s)could not be formatted.*no\.such\.feature"):
         make_sandbox(features={"no.such.feature": "1"})
+
+
+@pytest.mark.variation
+def test_brokers_alone_start_from_their_own_jars_and_workers_can_come_later(kafka_version, tmp_path, monkeypatch):
+    usual = resolve_jars(kafka_version, lambda _: None).directory
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with Sandbox(SandboxSpec(kafka_version)) as alone:
+        create_topic(alone, "made")
+        assert "made" in topics(alone)
+        assert sorted(each.name for each in (tmp_path / "eosctl" / "kafka").iterdir() if each.is_dir()) == [
+            f"{kafka_version}-brokers"
+        ]
+        (tmp_path / "eosctl" / "kafka" / kafka_version).symlink_to(usual)
+        alone.start_worker(1)
+        assert httpx.get(alone.connect_url(1), verify=False).json()["version"] == kafka_version

@@ -3,7 +3,7 @@
 from threading import Barrier
 
 from eosctl.errors import TimedOut, Unreachable
-from eosctl.model.evidence import WorkerEvidence
+from eosctl.model.evidence import Preflight, WorkerEvidence
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import KafkaVersion
 from eosctl.sources.connect_evidence import read_preflight, read_worker_evidence
@@ -74,7 +74,7 @@ def test_of_a_worker_that_names_no_version_the_rest_is_known() -> None:
 def test_connectors_are_validated_with_their_own_config_and_without_what_the_worker_says_of_itself() -> None:
     workers = [FakeWorker(enabled=False, connectors={"x": None, "y": "not supported"}) for _ in range(2)]
     with serve(*workers) as urls:
-        assert read_preflight(urls, 5) == {"x": (), "y": ("not supported",)}
+        assert read_preflight(urls, 5) == {"x": Preflight({urls[0]: ()}), "y": Preflight({urls[1]: ("not supported",)})}
     asked = [body for worker in workers for method, _, body in worker.requests if method == "PUT"]
     assert {(body["name"], body["exactly.once.support"]) for body in asked if body} == {
         ("x", "required"),
@@ -91,6 +91,14 @@ def test_a_connector_that_cannot_be_validated_is_skipped_alone() -> None:
 
     with serve(Failing(connectors={"x": None, "y": None})) as urls:
         found = read_preflight(urls, 5)
-    assert found["x"] == ()
-    assert isinstance(found["y"], Skipped)
-    assert "timed out" in found["y"].reason
+    assert found["x"] == Preflight({urls[0]: ()})
+    [reason] = found["y"].unread
+    assert "timed out" in reason.reason
+
+
+def test_one_worker_of_each_set_of_versions_validates_a_config() -> None:
+    first, second, third = (FakeWorker(plugin_versions=each) for each in (("1",), ("1", "2"), ("1", "2")))
+    for worker in (first, second, third):
+        worker.connectors = {"x": "no" if worker is first else None}
+    with serve(first, second, third) as urls:
+        assert read_preflight(urls, 5) == {"x": Preflight({urls[0]: ("no",), urls[1]: ()})}

@@ -21,10 +21,10 @@ from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Skipped
 from eosctl.model.transactions import TransactionState
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from eosctl.sources.kafka_log import read_log
 from eosctl.sources.kafka_topics import broker_settings, max_transaction_timeout_ms, topic_facts, topic_settings
 from eosctl.sources.kafka_transactions import describe_transactional_ids, list_transactional_ids
+from tests.kafka_versions import spec_of
 from tests.sources.mixed_topic import MixedTopic, create_topic
 
 pytestmark = pytest.mark.kafka
@@ -66,7 +66,7 @@ def eventually(read, wanted):
 @pytest.fixture(scope="module")
 def own(kafka_version):
     """A broker whose transactional IDs are those of one test, with a limit of transaction timeouts of its own."""
-    with Sandbox(SandboxSpec(kafka_version, broker_config={"transaction.max.timeout.ms": "123000"})) as started:
+    with Sandbox(spec_of(kafka_version, broker_config={"transaction.max.timeout.ms": "123000"})) as started:
         yield started
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import runpy
 import subprocess
 import sys
 import zipfile
@@ -11,6 +12,7 @@ from typing import Any
 import pyspark
 import pytest
 
+from eosctl.errors import EXIT_FINE, EXIT_FOUND
 from eosctl.executors.spark_bundle import write_spark_bundle
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.spark.quiet import QUIET
@@ -43,7 +45,10 @@ def question(sandbox: Sandbox) -> list[str]:
 
 
 def run(command: list[str], directory: Path, python: str = sys.executable) -> dict[str, Any]:
-    """The answer that the command wrote to a file; it says nothing else but what is worth a warning."""
+    """The answer that the command wrote to a file; it says nothing else but what is worth a warning.
+
+    Something is found. A cluster manager that ran the command would start it again for it, unless that was asked for.
+    """
     answer = directory / "audit.json"
     answer.unlink(missing_ok=True)
     given = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK", "PYSPARK", "EOSCTL"))}
@@ -52,7 +57,8 @@ def run(command: list[str], directory: Path, python: str = sys.executable) -> di
         cwd=directory, env={**given, "PYSPARK_PYTHON": python}, check=False, capture_output=True, text=True,
         timeout=DEADLINE_S,
     )  # fmt: skip
-    assert ended.returncode == 1, ended.stdout + ended.stderr
+    found = EXIT_FINE if "eosctl_submit.py" in command and "--fail-on" not in command else EXIT_FOUND
+    assert ended.returncode == found, ended.stdout + ended.stderr
     said = [line for line in (ended.stdout + ended.stderr).splitlines() if "incubator modules" not in line]
     assert [line for line in said if "ERROR" in line or "Traceback" in line] == []
     data: dict[str, Any] = json.loads(answer.read_text(encoding="utf-8"))["data"]
@@ -83,11 +89,33 @@ def test_the_zip_alone_is_a_program(bundle: Path, tmp_path: Path):
         assert not [name for name in zipped.namelist() if name.endswith((".so", ".pyc"))]
 
 
+@pytest.mark.parametrize(
+    ("ended", "more", "code"),
+    [
+        (EXIT_FOUND, [], 0),
+        (EXIT_FOUND, ["--fail-on", "error"], EXIT_FOUND),
+        (EXIT_FOUND, ["--fail-on=error"], EXIT_FOUND),
+        (0, [], 0),
+        (3, [], 3),
+        (4, [], 4),
+    ],
+)
+def test_a_cluster_manager_starts_no_application_again_because_something_was_found(
+    bundle: Path, monkeypatch: pytest.MonkeyPatch, ended: int, more: list[str], code: int
+):
+    monkeypatch.setattr("sys.argv", ["eosctl_submit.py", "-b", "broker:9092", *more])
+    monkeypatch.setattr("eosctl.cli.main", lambda: sys.exit(ended))
+    with pytest.raises(SystemExit) as caught:
+        runpy.run_path(str(bundle / "eosctl_submit.py"))
+    assert caught.value.code == code
+    assert sys.argv[1:] == ["audit", "--engine", "spark", "-b", "broker:9092", *more]
+
+
 @pytest.mark.kafka
 @pytest.mark.timeout(3 * DEADLINE_S)
 @pytest.mark.variation
-@pytest.mark.parametrize("master", ["local[2]", "local-cluster[2,1,1024]"])
-def test_spark_submit_says_what_the_local_engine_says(bundle: Path, audited: Sandbox, master: str):
+@pytest.mark.parametrize(("master", "asked"), [("local[2]", ["--fail-on", "warning"]), ("local-cluster[2,1,1024]", [])])
+def test_spark_submit_says_what_the_local_engine_says(bundle: Path, audited: Sandbox, master: str, asked: list[str]):
     (bundle / "client.properties").write_text(audited.client_properties(USER), encoding="utf-8")
     quiet = ["--driver-java-options", "-Dlog4j2.configurationFile=file:log4j2.properties"]
     conf = ["spark.executor.memory=1g", "spark.ui.enabled=false", "spark.ui.showConsoleProgress=false"]
@@ -98,7 +126,7 @@ def test_spark_submit_says_what_the_local_engine_says(bundle: Path, audited: San
             [
                 str(SPARK_SUBMIT), "--master", master, "--driver-memory", "1g", *quiet, *settings,
                 "--files", "client.properties", "--py-files", "eosctl.zip", "eosctl_submit.py",
-                *question(audited), "--executor-properties", "client.properties",
+                *question(audited), "--executor-properties", "client.properties", *asked,
             ],
             bundle,
         )  # fmt: skip

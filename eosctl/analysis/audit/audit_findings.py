@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from eosctl.analysis.audit.config_history import ConfigAnomalyKind
-from eosctl.analysis.audit.evidence import Evidence
+from eosctl.analysis.audit.evidence import Evidence, ProducerSession
 from eosctl.analysis.audit.finding_words import (
     CONFIG_WORDS,
     KEY_WORDS,
@@ -14,6 +14,7 @@ from eosctl.analysis.audit.finding_words import (
     Words,
 )
 from eosctl.analysis.audit.key_resolution import Circumstances, circumstances, resolve
+from eosctl.analysis.audit.sessions import NO_EPOCH
 from eosctl.analysis.catalogue.audit import OFFSETS_REMOVED
 from eosctl.analysis.catalogue.offsets import ORPHAN_OFFSETS
 from eosctl.model.audit import TopicRole
@@ -128,28 +129,27 @@ def config_findings(evidence: Evidence) -> Iterator[Finding]:
 
 
 def unfenced_findings(evidence: Evidence) -> Iterator[Finding]:
-    """Producers that began after a commit without a fencing round in between.
+    """Producers that began after a commit, where no fencing round kept out the ones before it.
 
     A worker with exactly-once support enabled starts a task only after the leader wrote a task-count record for the
-    last commit. Timestamps are those of two writers, so SLACK_MS must lie between.
+    last commit. A task of the time before may write until that round is over, and what shows its beginning is its first
+    write: where the round came later, only writes behind it are evidence. Timestamps are those of two writers, so
+    SLACK_MS must lie between.
     """
     histories = {each.connector: each for each in evidence.config.connectors if each.fenced_ever}
+    last_writes = _last_writes(evidence)
     found: dict[str, list[dict[str, object]]] = {}
     for session in evidence.sessions:
         history = histories.get(session.connector)
         if history is None or evidence.topics[session.topic].role is not TopicRole.OFFSETS:
             continue
         before = [start for start in history.starts if start[0] < session.timestamp - SLACK_MS]
-        latest = max(before, key=lambda start: start[1], default=None)
-        near = any(
-            kind == "fencing"
-            and latest is not None
-            and offset > latest[1]
-            and timestamp <= session.timestamp + SLACK_MS
-            for timestamp, offset, kind, _ in history.starts
-        )
-        if latest is not None and latest[2] == "commit" and latest[3] and not near:
-            place: dict[str, object] = {**session._asdict(), "commit_offset": latest[1], "tasks": latest[3]}
+        _, commit, kind, tasks = max(before, key=lambda start: start[1], default=(0, 0, "", 0))
+        rounds = (time for time, offset, kind, _ in history.starts if kind == "fencing" and offset > commit)
+        fenced_at = min(rounds, default=None)
+        last_write = last_writes.get((session.producer_id, session.producer_epoch), session.timestamp)
+        if kind == "commit" and tasks and (fenced_at is None or last_write > fenced_at + SLACK_MS):
+            place: dict[str, object] = {**session._asdict(), "commit_offset": commit, "tasks": tasks}
             found.setdefault(session.connector, []).append(place)
     for connector, places in sorted(found.items()):
         yield _finding(
@@ -158,6 +158,22 @@ def unfenced_findings(evidence: Evidence) -> Iterator[Finding]:
             len(places),
             {"connectors": [connector], "places": places[:KEPT_PLACES]},
         )
+
+
+def _last_writes(evidence: Evidence) -> Mapping[tuple[int, int], int]:
+    """By producer ID and epoch of its last session, when that wrote to an offsets topic last; nothing of others."""
+    last_epochs = {each.producer_id: each.producer_epoch for each in sorted(evidence.sessions, key=_epoch)}
+    logs = [each for each in evidence.logs if evidence.topics[each.topic].role is TopicRole.OFFSETS]
+    states = [state for log in logs for state in (log.settled, log.tail) if state is not None]
+    times: dict[tuple[int, int], int] = {}
+    for producer in (each for state in states for each in state.producers):
+        session = producer.producer_id, last_epochs.get(producer.producer_id, NO_EPOCH)
+        times[session] = max(producer.last_timestamp, times.get(session, producer.last_timestamp))
+    return times
+
+
+def _epoch(session: ProducerSession) -> int:
+    return session.producer_epoch
 
 
 def removed_findings(evidence: Evidence) -> Iterator[Finding]:

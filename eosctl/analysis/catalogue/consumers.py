@@ -4,18 +4,21 @@ from typing import Final
 
 from eosctl.model.report import FindingKind, Severity
 
+SET_ISOLATION: Final = (
+    "kafka-configs.sh --alter --entity-type groups --entity-name {} --add-config share.isolation.level=read_committed"
+)
+
 UNCOMMITTED: Final = FindingKind(
     id="EOS120",
     name="consumers-read-uncommitted",
     title="consumers that read uncommitted",
     severity=Severity.WARNING,
     cause="A consumer reads records of aborted transactions unless it sets isolation.level=read_committed; that is not "
-    "its default, and the cluster does not know it. A share group has the group setting share.isolation.level, by "
+    "its default, and no broker reports it. A share group has the group setting share.isolation.level, by "
     "default read_uncommitted too.",
     fix="set isolation.level=read_committed in every consumer of the connectors' topics; for a share group: "
-    "kafka-configs.sh --alter --entity-type groups --entity-name <group> --add-config "
-    "share.isolation.level=read_committed",
-    source="KIP-98, KIP-932; ConsumerConfig.ISOLATION_LEVEL_CONFIG",
+    f"{SET_ISOLATION.format('<group>')}",
+    source="KIP-98, KIP-932; ConsumerConfig.ISOLATION_LEVEL_CONFIG, GroupConfig.SHARE_ISOLATION_LEVEL_CONFIG",
 )
 SINK: Final = FindingKind(
     id="EOS121",

@@ -92,6 +92,20 @@ SIGNATURES: Final = FindingKind(
     "(both are HmacSHA256 by default), and restart the workers one by one",
     source="DistributedHerder.requestNotSignedProperly, InternalRequestSignature.addToRequest",
 )
+ANSWERS_DIFFER: Final = FindingKind(
+    id="EOS028",
+    name="preflight-differs",
+    title="workers disagree on a connector",
+    severity=Severity.WARNING,
+    cause="The worker that answers a request validates the config with the version of the plugin that it has, or that "
+    "connector.plugin.version chooses there (KIP-891, from 4.1 on). Where workers have different versions, whether the "
+    "connector supports exactly-once, and whether its config is accepted, depends on the worker that is asked, and "
+    "its tasks run in what their worker has.",
+    fix="install the same plugins in the same versions on every worker and restart them one by one, or set "
+    "connector.plugin.version to one that supports exactly-once and that all of them have (PUT "
+    "/connectors/<connector>/config)",
+    source="KIP-618, KIP-891; AbstractHerder.validateConnectorConfig, DistributedHerder.validateExactlyOnceConfigs",
+)
 KINDS: Final = (
     NO_GROUP,
     UNNAMED,
@@ -101,4 +115,5 @@ KINDS: Final = (
     ONE_ADDRESS,
     POLICIES,
     SIGNATURES,
+    ANSWERS_DIFFER,
 )

@@ -13,6 +13,7 @@ from eosctl.analysis.catalogue import (
     fencing,
     group,
     migration,
+    mirrors,
     offsets,
     outputs,
     progress,
@@ -51,6 +52,7 @@ THEMES: Final = (
     Theme("Progress of tasks", range(160, 170), progress.KINDS),
     Theme("Audit", range(200, 300), audit.KINDS),
     Theme("Records of the transaction log", range(300, 320), transaction_log.KINDS),
+    Theme("Mirrors", range(320, 340), mirrors.KINDS),
     Theme("Moves and restores of offsets", range(400, 450), migration.KINDS),
 )
 KINDS: Final = tuple(kind for theme in THEMES for kind in theme.kinds)

@@ -31,7 +31,8 @@ FOREIGN_KEYS: Final = FindingKind(
     title="target holds keys that are no source offsets",
     severity=Severity.ERROR,
     cause="Something else than Connect writes there. Workers of 3.5.0, 3.5.1 and 3.6.0 lose other offsets over keys "
-    "that are not JSON (KAFKA-15800); other workers ignore such keys.",
+    "that are not JSON (KAFKA-15800); other workers log and ignore such keys, and it is a warning where all that will "
+    "read the topic are known to be 3.6.1 or newer.",
     fix="move to a topic that holds source offsets only, such as a new one: --to-topic TOPIC",
     source="KAFKA-15800; OffsetUtils.processPartitionKey (from 3.5 on)",
     commands=("migrate-offsets",),

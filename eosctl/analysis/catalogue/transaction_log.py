@@ -37,8 +37,40 @@ NEWER_RECORD: Final = FindingKind(
     source="KIP-915",
     commands=("transactions log",),
 )
+OLD_PROTOCOL: Final = FindingKind(
+    id="EOS303",
+    name="old-transaction-protocol",
+    title="producers of the old transaction protocol",
+    severity=Severity.WARNING,
+    cause="Where transaction.version is 2, producers of 4.0 and newer have an epoch of their own for each transaction "
+    "(KIP-890, part 2). Those of older workers, and those that connected before it was raised, keep one epoch for all "
+    "their transactions: a late batch of one can get into the next. Coordinators log by which protocol a producer "
+    "ended its transaction (ClientTransactionVersion, from transaction.version 1 on).",
+    fix="upgrade the workers to 4.0 or newer; where they are, restart each task of the old protocol: POST "
+    "/connectors/<connector>/tasks/<task>/restart, and for the leader's ID the worker that leads",
+    source="KIP-890; TransactionVersion.transactionVersionForEndTxn (from 4.0 on), "
+    "TransactionManager.maybeUpdateTransactionV2Enabled (from 4.0 on)",
+)
+WITHOUT_TIMEOUT: Final = FindingKind(
+    id="EOS304",
+    name="transaction-without-timeout",
+    title="transactions that no timeout ends",
+    severity=Severity.WARNING,
+    cause="A coordinator keeps the largest timeout (2147483647 ms) for two-phase commit (KIP-939), and from 4.1 on it "
+    "never aborts a transaction of that timeout; older brokers abort it after 24.8 days. While its producer is lost, "
+    "readers that read committed are stalled.",
+    fix="for a connector: remove producer.override.transaction.two.phase.commit.enable and the largest "
+    "producer.override.transaction.timeout.ms, PUT /connectors/<connector>/config, which restarts its tasks. For an "
+    "application: nothing where it means two-phase commit; it ends its transactions itself, and `eosctl fence` aborts "
+    "them",
+    source="KIP-939; TransactionMetadata.isDistributedTwoPhaseCommitTxn (from 4.1 on), "
+    "TransactionStateManager.timedOutTransactions",
+    commands=("transactions log",),
+)
 KINDS: Final = (
     MISPLACED,
     EPOCHS_NEAR_END,
     NEWER_RECORD,
+    OLD_PROTOCOL,
+    WITHOUT_TIMEOUT,
 )

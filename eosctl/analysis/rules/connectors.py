@@ -50,13 +50,11 @@ def _text(config: Mapping[str, object], key: str) -> str | None:
 
 def _unsupported(evidence: Evidence) -> Iterator[Finding | Skipped]:
     answers = {} if isinstance(evidence.preflight, Skipped) else evidence.preflight
-    for name, messages in answers.items():
-        if isinstance(messages, Skipped):
-            yield Skipped(f"{name} could not be validated: {messages.reason}")
-            continue
-        if any(SAYS_NOTHING in each for each in messages):
+    for name, answer in answers.items():
+        yield from (Skipped(f"{name} could not be validated: {each.reason}") for each in answer.unread)
+        if any(SAYS_NOTHING in each for each in answer.messages):
             yield Skipped(f"{name} does not say whether it supports exactly-once: ask its documentation")
-        reported = [each for each in messages if SAYS_NOTHING not in each]
+        reported = [each for each in answer.messages if SAYS_NOTHING not in each]
         if reported:
             text = f"with exactly.once.support=required the worker would refuse it: {'; '.join(reported)}"
             yield kinds.UNSUPPORTED.finding(name, text, {"messages": reported})
@@ -66,8 +64,7 @@ def _never_asked(evidence: Evidence) -> Iterator[Finding]:
     _, others, _ = probes(evidence)
     answers = {} if isinstance(evidence.preflight, Skipped) else evidence.preflight
     for name, config in _configs(evidence):
-        messages = answers.get(name, ())
-        says_nothing = not isinstance(messages, Skipped) and any(SAYS_NOTHING in each for each in messages)
+        says_nothing = name in answers and any(SAYS_NOTHING in each for each in answers[name].messages)
         if says_nothing or (_text(config, "exactly.once.support") or "requested").lower() == "required":
             continue
         text = "exactly.once.support is not `required`: the worker does not check whether the connector supports it"

@@ -1,5 +1,6 @@
 """Rules about those who read what the connectors write."""
 
+import shlex
 from collections.abc import Iterator
 from typing import Final
 
@@ -8,30 +9,48 @@ from eosctl.analysis.connect_requests import for_connector
 from eosctl.analysis.rules.client_configs import clients_of
 from eosctl.model.client_roles import ClientRole
 from eosctl.model.counts import counted
-from eosctl.model.evidence import Evidence
+from eosctl.model.evidence import NOT_READ, Evidence
+from eosctl.model.groups import CONNECT_PROTOCOL, SHARE_PROTOCOL, ShareGroup
 from eosctl.model.report import Finding
 from eosctl.model.rules import Rule
 from eosctl.model.skipped import Skipped, not_asked
 
 ISOLATION: Final = "isolation.level"
 SHOWN: Final = 20
+NOT_LISTED: Final = ShareGroup(NOT_READ, NOT_READ)
 
 
-def _uncommitted(evidence: Evidence) -> Iterator[Skipped]:
+def _uncommitted(evidence: Evidence) -> Iterator[Finding | Skipped]:
     known = {} if isinstance(evidence.groups, Skipped) else evidence.groups
-    consumers = sorted(name for name, kind in known.items() if kind not in {"connect", "share"})
+    consumers = sorted(name for name, kind in known.items() if kind not in {CONNECT_PROTOCOL, SHARE_PROTOCOL})
     if consumers:
         # No request asks for it, so no answer lacks it.
         yield not_asked(
             f"no broker reports a consumer's isolation.level; there are {counted(len(consumers), 'consumer group')}: "
             f"{_few(consumers)}"
         )
-    shares = sorted(name for name, kind in known.items() if kind == "share")
-    if shares:
-        yield not_asked(
-            f"share.isolation.level was not read of {counted(len(shares), 'share group')}: {_few(shares)} "
-            "(kafka-configs.sh --describe --entity-type groups --entity-name <group>)"
-        )
+    yield from _share_groups(evidence, sorted(name for name, kind in known.items() if kind == SHARE_PROTOCOL))
+
+
+def _share_groups(evidence: Evidence, names: list[str]) -> Iterator[Finding | Skipped]:
+    """Of those that read topics of source connectors, those that read uncommitted."""
+    shares, outputs = evidence.share_groups, evidence.outputs
+    lacking = next((each for each in (shares, outputs) if isinstance(each, Skipped)), None)
+    if names and lacking is not None:
+        yield Skipped(f"how {counted(len(names), 'share group')} ({_few(names)}) read: {lacking.reason}", lacking.cause)
+    if isinstance(shares, Skipped) or isinstance(outputs, Skipped):
+        return
+    yield from (each for each in outputs.values() if isinstance(each, Skipped) and names)
+    written = {topic for each in outputs.values() if not isinstance(each, Skipped) for topic in each}
+    for name in names:
+        group = shares.get(name, NOT_LISTED)
+        unread = [each for each in (group.isolation, group.starts) if isinstance(each, Skipped)]
+        yield from (Skipped(f"share group {name}: {each.reason}", each.cause) for each in unread)
+        topics = set() if isinstance(group.starts, Skipped) else {each.topic for each in group.starts}
+        if group.reads_uncommitted and topics & written:
+            message = f"share group {name} reads {_few(sorted(topics & written))} uncommitted"
+            cure = kinds.SET_ISOLATION.format(shlex.quote(name))
+            yield kinds.UNCOMMITTED.finding(name, message, {"topics": sorted(topics & written)}, cure=cure)
 
 
 def _few(names: list[str]) -> str:
@@ -56,10 +75,9 @@ def _sinks(evidence: Evidence) -> Iterator[Finding | Skipped]:
 RULES: Final = (
     Rule(
         kinds.UNCOMMITTED,
-        "Do all consumers of the output read committed?",
+        "Do all consumers and share groups of the output read committed?",
         needs=("groups",),
         check=_uncommitted,
-        unproven="no broker reports a consumer's isolation.level, so this rule never finds; it names the groups to ask",
     ),
     Rule(
         kinds.SINK,

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from eosctl.analysis.catalogue import group
 from eosctl.analysis.catalogue import workers as kinds
 from eosctl.analysis.rules.client_configs import connector_config
 from eosctl.model.client_roles import class_name
@@ -91,11 +92,32 @@ def _versions(worker: WorkerEvidence) -> Mapping[str, tuple[str, ...]]:
     return {} if isinstance(worker.plugins, Skipped) else worker.plugins
 
 
+def _answers_differ(evidence: Evidence) -> Iterator[Finding | Skipped]:
+    preflight = {} if isinstance(evidence.preflight, Skipped) else evidence.preflight
+    for name, answer in preflight.items():
+        if len(answer.by_worker) > 1:
+            yield from (Skipped(f"{name} could not be validated: {each.reason}") for each in answer.unread)
+        if len(set(answer.answers.values())) > 1:
+            said = (f"{url} {_said(each)}" for url, each in answer.answers.items())
+            message = f"whether it supports exactly-once depends on the worker: {', '.join(said)}"
+            yield group.ANSWERS_DIFFER.finding(name, message, {"messages": answer.answers})
+
+
+def _said(messages: tuple[str, ...]) -> str:
+    return f"would refuse it ({'; '.join(messages)})" if messages else "accepts it"
+
+
 RULES: Final = (
     Rule(
         kinds.PLUGINS,
         "Has every worker the versions of the connector plugins that connectors run in?",
         needs=("workers",),
         check=_plugins,
+    ),
+    Rule(
+        group.ANSWERS_DIFFER,
+        "Do all workers give the same answer to a connector's preflight check?",
+        needs=("preflight",),
+        check=_answers_differ,
     ),
 )

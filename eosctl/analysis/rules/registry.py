@@ -18,6 +18,7 @@ from eosctl.analysis.rules import (
     progress,
     shared_ids,
     topics,
+    transaction_log,
     transactions,
     versions,
     workers,
@@ -31,7 +32,7 @@ from eosctl.model.skipped import Skipped
 _BY_THEME: Final = (
     *(versions.RULES, workers.RULES, group.RULES, fencing.RULES, brokers.RULES, topics.RULES, delegated.RULES),
     *(offsets.RULES, connectors.RULES, transactions.RULES, consumers.RULES, acls.RULES, outputs.RULES),
-    *(boundaries.RULES, shared_ids.RULES, plugins.RULES, progress.RULES),
+    *(boundaries.RULES, shared_ids.RULES, plugins.RULES, progress.RULES, transaction_log.RULES),
 )
 RULES: Final = tuple(sorted((rule for rules in _BY_THEME for rule in rules), key=lambda rule: rule.id))
 EXPECTED_WHILE_ROLLING: Final = frozenset({"EOS012", "EOS013"})

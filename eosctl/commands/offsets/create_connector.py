@@ -8,7 +8,7 @@ import typer
 from eosctl.commands.connect_options import ConfigTopic, WorkerOffsetsTopic
 from eosctl.commands.offsets.options import SourceDsn
 from eosctl.commands.offsets.restore import CreateKeys
-from eosctl.commands.plan_options import PlanFile, ResumeAfter
+from eosctl.commands.plan_options import ManagedBy, PlanFile, ResumeAfter, operator_of
 from eosctl.operations.session import Session
 from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
 from eosctl.render.views.plan import view_plan, view_plan_answer
@@ -38,6 +38,7 @@ def create_connector(
     create_keys: CreateKeys = False,
     worker_offsets_topic: WorkerOffsetsTopic = None,
     source_dsn: SourceDsn = None,
+    managed_by: ManagedBy = None,
     force: Overwrite = False,
     plan_file: PlanFile = None,
     config_topic: ConfigTopic = "connect-configs",
@@ -58,12 +59,13 @@ def create_connector(
     """
     from eosctl.operations import restore as restoring
 
+    operator = operator_of(None, managed_by, None, None)
     request = restoring.CreationOptions(
         file, config, resume, worker_offsets_topic or "connect-offsets", plan_file, create_keys, force, source_dsn
     )
     with Session(options) as session, SourceAndTarget(session, config_topic, TargetOptions()) as clusters:
         return answer(
             options,
-            restoring.create_connector(session, clusters, request, previewing(options, view_plan)),
+            restoring.create_connector(session, clusters, request, previewing(options, view_plan), operator),
             view_plan_answer,
         )

@@ -7,7 +7,17 @@ import typer
 
 from eosctl.commands.connect_options import ConfigTopic, WorkerOffsetsTopic
 from eosctl.commands.offsets.options import OffsetsTopic, SourceDsn
-from eosctl.commands.plan_options import ForceFencing, PlanFile, ResumeAfter, StopFirst
+from eosctl.commands.plan_options import (
+    ConnectorResources,
+    EmitResources,
+    EmitTo,
+    ForceFencing,
+    ManagedBy,
+    PlanFile,
+    ResumeAfter,
+    StopFirst,
+    operator_of,
+)
 from eosctl.operations.session import Session
 from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
 from eosctl.render.views.plan import view_plan, view_plan_answer
@@ -35,6 +45,10 @@ def restore(
     offsets_topic: OffsetsTopic = None,
     worker_offsets_topic: WorkerOffsetsTopic = None,
     source_dsn: SourceDsn = None,
+    connector_config: ConnectorResources = None,
+    managed_by: ManagedBy = None,
+    emit: EmitResources = None,
+    emit_to: EmitTo = None,
     force: ForceFencing = False,
     plan_file: PlanFile = None,
     config_topic: ConfigTopic = "connect-configs",
@@ -67,6 +81,7 @@ def restore(
         force,
         source_dsn=source_dsn,
     )
+    operator = operator_of(connector_config, managed_by, emit, emit_to)
     with Session(options) as session, SourceAndTarget(session, config_topic, TargetOptions()) as clusters:
-        restored = restore_offsets(session, clusters, request, previewing(options, view_plan))
+        restored = restore_offsets(session, clusters, request, previewing(options, view_plan), operator)
         return answer(options, restored, view_plan_answer)

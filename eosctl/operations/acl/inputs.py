@@ -18,6 +18,7 @@ from eosctl.model.client_roles import ConnectCluster, ConnectorConfig, WorkerCon
 from eosctl.model.connectors import ConnectorState
 from eosctl.model.near_names import did_you_mean
 from eosctl.model.skipped import Skipped, not_asked
+from eosctl.operations.acl.connector_groups import group_and_path, group_of
 from eosctl.operations.session import Session
 from eosctl.sources.files import read_text
 
@@ -46,12 +47,12 @@ def read_connect_clusters(session: Session, inputs: AclInputs) -> tuple[ConnectC
     """The Connect clusters with their connectors; UsageError where it is not clear whose a connector is."""
     clusters = _workers(session, inputs)
     known = _known_connectors(session, clusters, inputs)
-    given = _given_connectors(inputs, [each.group_id for each in clusters])
+    given = _given_connectors(inputs, clusters)
     found = tuple(
         replace(
             cluster,
             connectors=_merged(cluster, known.get(cluster.group_id, {}), given.get(cluster.group_id, ())),
-            all_known=cluster.group_id in known or bool(cluster.connectors),
+            all_known=cluster.group_id in known or (cluster.all_known and bool(cluster.connectors)),
         )
         for cluster in clusters
     )
@@ -63,13 +64,23 @@ def _workers(session: Session, inputs: AclInputs) -> tuple[ConnectCluster, ...]:
     clusters: dict[tuple[str, str], ConnectCluster] = {}
     for path in inputs.worker_configs:
         for cluster in decode_worker_file(read_text(path, "--worker-config"), str(path)):
-            target = cluster.workers[0].get("bootstrap.servers") if cluster.connectors else ""
+            target = cluster.workers[0].get("bootstrap.servers") if cluster.workers[0].dedicated else ""
             before = clusters.get((cluster.group_id, target))
-            workers = (*before.workers, *cluster.workers) if before else cluster.workers
-            clusters[cluster.group_id, target] = replace(before or cluster, workers=workers)
+            clusters[cluster.group_id, target] = cluster if before is None else _together(before, cluster)
     if clusters:
         return tuple(clusters.values())
     return (ConnectCluster((_worker_by_flags(session, inputs),), ()),)
+
+
+def _together(one: ConnectCluster, other: ConnectCluster) -> ConnectCluster:
+    return replace(
+        one,
+        workers=(*one.workers, *other.workers),
+        connectors=(*other.connectors, *one.connectors),
+        all_known=one.all_known and other.all_known,
+        certificates={**one.certificates, **other.certificates},
+        resource=one.resource or other.resource,
+    )
 
 
 def _worker_by_flags(session: Session, inputs: AclInputs) -> WorkerConfig:
@@ -82,25 +93,13 @@ def _worker_by_flags(session: Session, inputs: AclInputs) -> WorkerConfig:
     return WorkerConfig({**worker.properties, **clients}, unread=not_asked("no --worker-config was given"))
 
 
-def _given_connectors(inputs: AclInputs, groups: list[str]) -> dict[str, list[ConnectorConfig]]:
+def _given_connectors(inputs: AclInputs, clusters: Sequence[ConnectCluster]) -> dict[str, list[ConnectorConfig]]:
     given: dict[str, list[ConnectorConfig]] = {}
     for text in inputs.connector_configs:
-        group, path = _group_and_path(text, groups)
-        given.setdefault(group, []).extend(decode_connectors(read_text(path, "--connector-config"), str(path)))
+        group, path = group_and_path(text, clusters)
+        for each in decode_connectors(read_text(path, "--connector-config"), str(path)):
+            given.setdefault(group or group_of(each, clusters, text), []).append(each)
     return given
-
-
-def _group_and_path(text: str, groups: list[str]) -> tuple[str, Path]:
-    """`GROUP=FILE`, or a file alone where there is one group."""
-    group, equals, rest = text.partition("=")
-    if equals and group in groups:
-        return group, Path(rest)
-    if len(groups) == 1:
-        return groups[0], Path(text)
-    raise UsageError(
-        f"--connector-config {text} does not say which of {len(groups)} Connect clusters it is for",
-        hint=f"put the group.id before it: --connector-config {groups[0]}={text}",
-    )
 
 
 def _known_connectors(

@@ -8,11 +8,13 @@ from typing import Final
 
 from eosctl.analysis.acl_findings import find_hidden, find_missing, find_unchecked, kinds_looked_for
 from eosctl.analysis.connect_clusters import place_of, topics_of
+from eosctl.codecs.kafka_users import merge_kafka_users
 from eosctl.errors import ConfigError, UsageError
-from eosctl.model.acl_plan import AclDifference, AclPlan, AclReport, AclRequest
+from eosctl.model.acl_plan import AclDifference, AclPlan, AclReport, AclRequest, same_cluster
 from eosctl.model.acls import SUPER_USERS, AclBinding, PatternType
 from eosctl.model.cluster_acls import ClusterAcls
 from eosctl.model.counts import counted
+from eosctl.model.kafka_users import no_kafka_user
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.sides import Place, Side
 from eosctl.model.skipped import Cause, Skipped
@@ -24,6 +26,7 @@ from eosctl.operations.session import Session
 from eosctl.planning.acl_changes import plan_acl_changes
 from eosctl.planning.acl_difference import compare_acls
 from eosctl.planning.acls import plan_acls
+from eosctl.sources.files import read_text
 
 NOT_READ: Final = frozenset({Cause.NOT_ASKED, Cause.NOT_SAVED})
 
@@ -45,6 +48,8 @@ class AclOptions:
     explain: bool = False
     emit: bool = False
     plan_file: Path | None = None
+    merge_with: Path | None = None
+    strimzi_cluster: str = "my-cluster"
 
 
 def plan_cluster_acls(session: Session, options: AclOptions) -> AclReport:
@@ -73,7 +78,7 @@ def plan_cluster_acls(session: Session, options: AclOptions) -> AclReport:
         _broker_version(options, acls),
         options.mapping_rules or acls.mapping_rules,
     )
-    plan = plan_acls(request, certificate_subject)
+    plan = plan_acls(request, certificate_subject(request.clusters))
     difference = _compare(request, options, plan, acls)
     _name_other_clusters(session, options, difference, place)
     report = AclReport(
@@ -88,11 +93,23 @@ def plan_cluster_acls(session: Session, options: AclOptions) -> AclReport:
         is_for_tools=options.emit,
         kinds=kinds_looked_for(check=options.check),
         config_files=files_of(options.inputs, clusters),
+        merged=None
+        if options.merge_with is None
+        else _merged(plan, place, options.merge_with, options.strimzi_cluster),
         coverage=reader.coverage,
     )
     if options.plan_file is not None:
         _keep(session, report, acls, options.plan_file, prune=options.prune)
     return _explained(report, request, acls, options.super_users) if options.explain else report
+
+
+def _merged(plan: AclPlan, place: frozenset[str], file: Path, cluster: str) -> str:
+    """The KafkaUsers in the file with the ACLs of the plan."""
+    wanted: dict[str, list[AclBinding]] = {}
+    for each in plan.bindings:
+        if same_cluster(each.cluster, place) and not no_kafka_user(each.binding.principal):
+            wanted.setdefault(each.binding.principal, []).append(each.binding)
+    return merge_kafka_users(read_text(file, "--merge-with"), str(file), wanted, cluster)
 
 
 def _compare(request: AclRequest, options: AclOptions, plan: AclPlan, acls: ClusterAcls) -> AclDifference:
@@ -120,7 +137,7 @@ def _explained(report: AclReport, request: AclRequest, acls: ClusterAcls, super_
     phases: dict[AclBinding, list[SourceSupport]] = {}
     every = {(each.cluster, each.binding): each for each in report.plan.bindings}
     for phase in SourceSupport:
-        for each in plan_acls(replace(request, phase=phase), certificate_subject).bindings:
+        for each in plan_acls(replace(request, phase=phase), certificate_subject(request.clusters)).bindings:
             phases.setdefault(each.binding, []).append(phase)
             every.setdefault((each.cluster, each.binding), each)
     bindings = tuple(sorted(every.values(), key=lambda each: each.binding))

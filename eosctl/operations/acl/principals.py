@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from eosctl.errors import UsageError
-from eosctl.model.client_properties import Property
+from eosctl.codecs.principals import SubjectOf
+from eosctl.errors import ConfigError, UsageError
+from eosctl.model.client_properties import REFERENCE, Property
 from eosctl.model.client_roles import ClientRole, ConnectCluster
 from eosctl.sources.certificates import read_subject
 
@@ -64,7 +65,19 @@ def _named(text: str) -> tuple[str, str | None, str]:
     )
 
 
-def certificate_subject(properties: Mapping[str, Property]) -> str:
-    """The subject of the certificate in these client properties, as Java writes it (RFC 2253)."""
+def certificate_subject(clusters: Iterable[ConnectCluster]) -> SubjectOf:
+    """Finds the subject of the certificate in client properties, as Java writes it (RFC 2253)."""
+    known = {chain: subject for each in clusters for chain, subject in each.certificates.items()}
 
-    return read_subject(properties)
+    def subject(properties: Mapping[str, Property]) -> str:
+        chain = properties.get("ssl.keystore.certificate.chain")
+        if chain is not None and chain.value in known:
+            return known[chain.value]
+        if chain is not None and REFERENCE.fullmatch(chain.value) is not None:
+            raise ConfigError(
+                f"{chain.origin} is {chain.value}, which only the worker can read; the KafkaUser of that Secret would "
+                "name the principal, in the same file"
+            )
+        return read_subject(properties)
+
+    return subject

@@ -19,6 +19,8 @@ from eosctl.sources.cluster_reader import ClusterReader
 CLEANUP_POLICY: Final = "cleanup.policy"
 RETENTION_MS: Final = "retention.ms"
 RETENTION_BYTES: Final = "retention.bytes"
+SETTINGS: Final = (CLEANUP_POLICY, RETENTION_MS, RETENTION_BYTES)
+"""What is asked of a topic under audit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ def read_bounds(reader: ClusterReader, scope: AuditScope) -> AuditPlan:
     config topic the reader has the records. Raises UsageError for a topic that does not exist, NotAuthorized where
     Describe is missing.
     """
-    described = reader.topics([each.name for each in scope.topics], [CLEANUP_POLICY, RETENTION_MS, RETENTION_BYTES])
+    described = reader.topics([each.name for each in scope.topics], SETTINGS)
     missing = next((each.name for each in scope.topics if each.name not in described), None)
     if missing is not None:
         raise no_such_topic(missing, reader.topic_names())
@@ -54,8 +56,8 @@ def read_bounds(reader: ClusterReader, scope: AuditScope) -> AuditPlan:
         as_of=reader.now(),
         cluster_id=reader.cluster_id,
         group_id=reader.group_id,
-        topics=tuple(_with_settings(each, described[each.name]) for each in scope.topics),
-        bounds=() if isinstance(batches, Skipped) else tuple(map(_bounds, offsets)),
+        topics=tuple(with_settings(each, described[each.name]) for each in scope.topics),
+        bounds=() if isinstance(batches, Skipped) else tuple(map(log_bounds, offsets)),
         ranges=(),
         connectors=scope.connectors,
         holders=_holders(reader),
@@ -71,7 +73,8 @@ def _partitions(topics: Iterable[AuditedTopic], described: Mapping[str, TopicDes
         yield from (TopicPartition(topic.name, index) for index in range(described[topic.name].partitions))
 
 
-def _with_settings(topic: AuditedTopic, described: TopicDescription) -> AuditedTopic:
+def with_settings(topic: AuditedTopic, described: TopicDescription) -> AuditedTopic:
+    """The topic with its ID, cleanup policy and retention as they were described."""
     settings = described.settings
     policy = settings if isinstance(settings, Skipped) else settings.get(CLEANUP_POLICY, Skipped("not answered"))
     retention = None if isinstance(settings, Skipped) else _retention_ms(settings)
@@ -85,7 +88,8 @@ def _retention_ms(settings: Mapping[str, str]) -> int | None:
     return whole_number(kept, RETENTION_MS) if kept is not None and settings.get(RETENTION_BYTES) == "-1" else None
 
 
-def _bounds(offsets: PartitionOffsets) -> PartitionBounds:
+def log_bounds(offsets: PartitionOffsets) -> PartitionBounds:
+    """Bounds of an audit that begins at the log start."""
     place, start = offsets.topic_partition, offsets.log_start_offset
     return PartitionBounds(
         place.topic, place.partition, start, offsets.last_stable_offset, offsets.high_watermark, start

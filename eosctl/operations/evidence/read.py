@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from eosctl.model.evidence import ClusterEvidence, Evidence, WorkerEvidence
-from eosctl.model.groups import ListedGroup
+from eosctl.model.evidence import ClusterEvidence, Evidence, Preflight, WorkerEvidence
+from eosctl.model.groups import ListedGroup, ShareGroups
 from eosctl.model.report import Finding
 from eosctl.model.skipped import Cause, Skipped, not_asked, or_skipped
 from eosctl.model.transactions import Descriptions
@@ -34,7 +34,7 @@ class _Workers(NamedTuple):
 
     workers: Mapping[str, WorkerEvidence | Skipped] | Skipped
     statuses: Mapping[str, ConnectorStatus] | Skipped
-    preflight: Mapping[str, tuple[str, ...] | Skipped] | Skipped
+    preflight: Mapping[str, Preflight] | Skipped
     version: KafkaVersion | Skipped
 
 
@@ -92,6 +92,7 @@ def _with_brokers(
         brokers=reader.broker_settings(),
         broker_releases=reader.broker_releases(),
         finalized_features=reader.finalized_features(),
+        share_groups=_share_groups(reader, groups),
         internal_topics=tuple(reader.internal_topic(role, name) for role, name in topics.items()),
         transaction_log=reader.transaction_log_topic(),
         transactional_ids=listed
@@ -100,6 +101,13 @@ def _with_brokers(
         unlisted=() if isinstance(listed, Skipped) else listed.unlisted,
         groups=_protocols(groups),
     )
+
+
+def _share_groups(reader: ClusterReader, groups: Mapping[str, ListedGroup] | Skipped) -> ShareGroups | Skipped:
+    if isinstance(groups, Skipped):
+        return groups
+    names = [name for name, each in groups.items() if each.is_share]
+    return reader.share_groups(names) if names else {}
 
 
 def _protocols(groups: Mapping[str, ListedGroup] | Skipped) -> Mapping[str, str] | Skipped:
@@ -126,6 +134,7 @@ def read_cluster_evidence(
         brokers=reader.broker_settings(),
         broker_releases=reader.broker_releases(),
         finalized_features=reader.finalized_features(),
+        share_groups=_share_groups(reader, groups),
         internal_topics=tuple(reader.internal_topic(role, name) for role, name in topics.items()),
         transaction_log=reader.transaction_log_topic(),
         leaderless=transactions if isinstance(transactions, Skipped) else leaderless(reader, transactions),

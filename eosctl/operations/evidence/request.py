@@ -1,24 +1,28 @@
 """What the user gives for the evidence that the rules need, and what follows from it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from eosctl.analysis.config_census import survey_config_topic
 from eosctl.analysis.inspection import inspect
 from eosctl.analysis.rules.workers import probes
+from eosctl.codecs.strimzi_connect import connect_resource
+from eosctl.codecs.strimzi_resources import decode_resources, is_resource
 from eosctl.codecs.worker_properties import advertised_address, decode_worker_properties
-from eosctl.errors import UsageError
+from eosctl.errors import ConfigError, UsageError
 from eosctl.model.commit_history import CommitHistory
 from eosctl.model.connectors import Reader
+from eosctl.model.counts import counted
 from eosctl.model.evidence import Evidence, WorkerEvidence
 from eosctl.model.inspection import Inspection
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.snapshot import ConfigTopicLog
+from eosctl.model.strimzi import StrimziResource
 from eosctl.model.versions import NEWEST, KafkaVersion
 from eosctl.model.workers import place_of
-from eosctl.operations.offset_stores import OffsetsRequest
+from eosctl.operations.offset_stores import DECIDING, OffsetsRequest
 from eosctl.sources.files import read_text
 
 NO_GROUP = not_asked("no --group-id was given")
@@ -59,10 +63,12 @@ def without_brokers(evidence: Evidence, reason: Skipped) -> Evidence:
         transactions=reason,
         leaderless=reason,
         transactional_ids=reason,
+        logged=reason,
         idle_since=reason,
         commits=reason,
         offset_findings=reason,
         groups=reason,
+        share_groups=reason,
         acl_differences=reason,
         outputs=reason,
         topics=reason,
@@ -110,7 +116,17 @@ def offsets_request(known: Evidence, topics: Mapping[str, str], version: KafkaVe
         exactly_once=agreed if enabled or others else None,
         worker_version=None if isinstance(version, Skipped) else str(version),
         worker_bootstrap_servers=next(iter(servers)) if len(servers) == 1 else None,
+        worker_clients=_agreed(known, DECIDING),
     )
+
+
+def _agreed(known: Evidence, keys: Iterable[str]) -> Mapping[str, str]:
+    """What the files of all workers say alike; nothing where a worker's file was not given."""
+    files = {} if isinstance(known.worker_files, Skipped) else known.worker_files
+    if isinstance(known.workers, Skipped) or not known.workers.keys() <= files.keys():
+        return {}
+    said = {key: {each.get(key) for each in files.values()} for key in keys}
+    return {key: value for key, values in said.items() if len(values) == 1 for value in values if value is not None}
 
 
 def group_id_of(given: str | None, files: Mapping[str, Mapping[str, str]] | Skipped) -> str | Skipped:
@@ -124,13 +140,22 @@ def group_id_of(given: str | None, files: Mapping[str, Mapping[str, str]] | Skip
 def worker_files_of(
     request: EvidenceRequest, workers: Mapping[str, WorkerEvidence | Skipped] | Skipped
 ) -> Mapping[str, Mapping[str, str]] | Skipped:
-    """Each file's settings, by the address of the worker that advertises what the file says, otherwise by its path."""
+    """Each file's settings, by the address of the worker that advertises what the file says, otherwise by its path.
+
+    A resource of Strimzi describes all workers. Raises ConfigError where it describes fewer, and where the operator has
+    not carried it out: what the workers run with is not known then.
+    """
     if not request.worker_files:
         return NO_FILES
     urls = {} if isinstance(workers, Skipped) else {place_of(url): url for url in workers}
     found: dict[str, Mapping[str, str]] = {}
     for path in request.worker_files:
-        properties = decode_worker_properties(read_text(path, "--worker-config"), str(path))
+        text = read_text(path, "--worker-config")
+        properties = decode_worker_properties(text, str(path))
+        if is_resource(text):
+            _require_running(connect_resource(decode_resources(text, str(path)), str(path)), len(urls))
+            found |= dict.fromkeys(urls.values() or (str(path),), properties)
+            continue
         address = advertised_address(properties)
         name = str(path) if address is None else urls.get(place_of(address), str(path))
         if name in found:
@@ -139,7 +164,24 @@ def worker_files_of(
     return found
 
 
+def _require_running(resource: StrimziResource, workers: int) -> None:
+    if not resource.is_carried_out:
+        raise ConfigError(
+            f"the operator has not carried out generation {resource.generation} of {resource.place} yet, it has "
+            f"{resource.observed_generation}: with which settings the workers run is not known",
+            hint=f"kubectl wait --for=condition=Ready {resource.kind.lower()}/{resource.name}, then get it again",
+        )
+    if workers > resource.replicas:
+        raise ConfigError(
+            f"{resource.place} has {counted(resource.replicas, 'replica')}, and {workers} workers were asked: it does "
+            "not describe all of them",
+            hint="does a worker outside of Kubernetes have the same group.id? Name each worker once with --connect-url",
+        )
+
+
 def files_of(request: EvidenceRequest, evidence: Evidence) -> Mapping[str, str]:
     """The path of each worker's file, by what evidence calls the worker: it has them in the request's order."""
     names = () if isinstance(evidence.worker_files, Skipped) else evidence.worker_files
+    if len(request.worker_files) == 1:
+        return dict.fromkeys(names, str(request.worker_files[0]))
     return dict(zip(names, map(str, request.worker_files), strict=False))

@@ -4,14 +4,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from eosctl.analysis.commit_histories import CommitHistories
-from eosctl.analysis.transaction_log import fold_transaction_log, idle_since
+from eosctl.analysis.transaction_log import fold_transaction_log, idle_since, last_values
 from eosctl.errors import EosctlError
 from eosctl.model.commit_history import CommitHistory
 from eosctl.model.evidence import Evidence
 from eosctl.model.names import (
     ConnectorTaskId,
     TopicPartition,
-    coordinator_partition,
     leader_transactional_id,
     task_transactional_id,
 )
@@ -30,9 +29,10 @@ def with_transactions(reader: ClusterReader, known: Evidence, earlier: Mapping[s
     """
     ids = or_skipped(lambda: tuple(_connect_ids(known)))
     if isinstance(ids, Skipped):
-        return replace(known, transactions=ids, leaderless=ids, idle_since=ids, commits=ids)
+        return replace(known, transactions=ids, leaderless=ids, logged=ids, idle_since=ids, commits=ids)
     if not ids:
-        return replace(known, transactions=NO_GROUP, leaderless=NO_GROUP, idle_since=NO_GROUP, commits=NO_GROUP)
+        none = NO_GROUP
+        return replace(known, transactions=none, leaderless=none, logged=none, idle_since=none, commits=none)
     transactions = or_skipped(lambda: descriptions(reader, ids))
     known = _with_log(reader, known, ids, earlier)
     if isinstance(transactions, Skipped):
@@ -84,11 +84,9 @@ def _with_log(
     def read() -> Evidence:
         log = reader.transaction_log(ids)
         folded = fold_transaction_log(histories.following(log.records))
-        partitions = len(log.leaders)
-        lost = {name: log.unread.get(coordinator_partition(name, partitions)) for name in ids} if log.unread else {}
-        unread = {name: why for name, why in lost.items() if why is not None}
-        since = idle_since(folded, ids, partitions, log.unread)
-        return replace(known, idle_since=since, commits={**histories.result(), **unread})
+        logged = last_values(folded, ids, len(log.leaders), log.unread)
+        unread = {name: value for name, value in logged.items() if isinstance(value, Skipped)}
+        return replace(known, logged=logged, idle_since=idle_since(logged), commits={**histories.result(), **unread})
 
     found = or_skipped(read)
-    return replace(known, idle_since=found, commits=found) if isinstance(found, Skipped) else found
+    return replace(known, logged=found, idle_since=found, commits=found) if isinstance(found, Skipped) else found

@@ -1,8 +1,8 @@
 """An ACL plan: bindings with their status, why each is needed and how it shows when it is missing."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from eosctl.model.acl_plan import (
     AclDifference,
@@ -16,12 +16,14 @@ from eosctl.model.acl_plan import (
 )
 from eosctl.model.acls import AclBinding
 from eosctl.model.counts import counted
+from eosctl.model.kafka_users import no_kafka_user
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import rfc3339
-from eosctl.render.acl_documents import AclFormat, emit_acls, iam_can_say, no_kafka_user
+from eosctl.render.acl_documents import AclFormat, emit_acls, iam_can_say
 from eosctl.render.acl_lines import EmitOptions
 from eosctl.render.document import Column, Document, Findings, RowStream, Table, Tone
+from eosctl.render.documents.acls import AclPlanData, BindingCounts, BindingFields, BindingRow
 from eosctl.render.views.report import findings_of
 
 KIND: Final = "acl-plan"
@@ -47,16 +49,17 @@ def view_acl_plan(report: AclReport) -> Document:
     difference, phases = report.explained or report.difference, report.phases
     count = len(difference.compared) + len(difference.extra)
     rows = RowStream(count, lambda: _rows(difference, phases))
+    data: AclPlanData = {
+        "group_ids": list(report.group_ids),
+        "bindings": rows,
+        "counts": _counts(difference),
+        **findings_of(report),
+    }
     return Document(
         kind=KIND,
         as_of=rfc3339(report.as_of),
         cluster_id=report.cluster_id,
-        data={
-            "group_ids": list(report.group_ids),
-            "bindings": rows,
-            "counts": _counts(difference),
-            **findings_of(report),
-        },
+        data=data,
         blocks=(PLAN_TABLE, *([Findings()] if report.reported else [])),
         prose=(_verdict(difference),),
         notes=() if phases is None else tuple(_explanation(list(rows))),
@@ -73,7 +76,10 @@ def emit_acl_plan(report: AclReport, form: AclFormat, around: EmitOptions, warn:
         if each.counts:
             warn(f"{each.subject}: {each.message}")
     servers = around.bootstrap_servers or ",".join(sorted(report.cluster)) or "localhost:9092"
-    return emit_acls(list(_emitted(here, form, warn)), form, replace(around, bootstrap_servers=servers))
+    emitted = list(_emitted(here, form, warn))
+    if report.merged is not None:
+        return report.merged
+    return emit_acls(emitted, form, replace(around, bootstrap_servers=servers))
 
 
 def _emitted(planned: Sequence[PlannedBinding], form: AclFormat, warn: Callable[[str], None]) -> Iterator[AclBinding]:
@@ -88,12 +94,12 @@ def _emitted(planned: Sequence[PlannedBinding], form: AclFormat, warn: Callable[
                 warn(f"{name} is no KafkaUser's principal: Kubernetes does not take such a name")
 
 
-def _rows(difference: AclDifference, phases: Phases | None) -> Iterator[dict[str, Any]]:
+def _rows(difference: AclDifference, phases: Phases | None) -> Iterator[BindingRow]:
     yield from (_row(each, phases) for each in difference.compared)
     yield from (_extra_row(each, phases) for each in difference.extra)
 
 
-def _row(compared: ComparedBinding, phases: Phases | None) -> dict[str, Any]:
+def _row(compared: ComparedBinding, phases: Phases | None) -> BindingRow:
     """One of `data.bindings[]`, in JSON's own types."""
     planned, status = compared.planned, compared.status
     reasons = planned.reasons
@@ -112,11 +118,11 @@ def _row(compared: ComparedBinding, phases: Phases | None) -> dict[str, Any]:
         "roles": list(dict.fromkeys(each.role.value for each in reasons)),
         "connectors": list(dict.fromkeys(each.connector for each in reasons if each.connector is not None)),
         "cluster": sorted(planned.cluster),
-        **({} if phases is None else {"phases": _phases(phases.get(planned.binding, ()))}),
+        "phases": None if phases is None else _phases(phases.get(planned.binding, ())),
     }
 
 
-def _binding(binding: AclBinding) -> dict[str, Any]:
+def _binding(binding: AclBinding) -> BindingFields:
     return {
         "principal": binding.principal,
         "operation": binding.operation.value,
@@ -129,7 +135,7 @@ def _binding(binding: AclBinding) -> dict[str, Any]:
     }
 
 
-def _extra_row(extra: ExtraBinding, phases: Phases | None) -> dict[str, Any]:
+def _extra_row(extra: ExtraBinding, phases: Phases | None) -> BindingRow:
     status = BindingStatus.EXTRA.value
     return {
         **_binding(extra.binding),
@@ -145,7 +151,7 @@ def _extra_row(extra: ExtraBinding, phases: Phases | None) -> dict[str, Any]:
         "roles": [],
         "connectors": [],
         "cluster": [],
-        **({} if phases is None else {"phases": ""}),
+        "phases": None if phases is None else "",
     }
 
 
@@ -158,7 +164,7 @@ def _sentences(whys: Iterable[str]) -> str:
     return "; ".join(given[:3]) + (f"; and {len(given) - 3} more reasons" if len(given) > 3 else "")
 
 
-def _counts(difference: AclDifference) -> dict[str, int]:
+def _counts(difference: AclDifference) -> BindingCounts:
     statuses = [each.status for each in difference.compared]
     return {
         "present": sum(1 for each in statuses if each is BindingStatus.PRESENT),
@@ -185,7 +191,7 @@ def _verdict(difference: AclDifference) -> str:
     return f"{bindings} planned: {', '.join(parts)}."
 
 
-def _explanation(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _explanation(rows: Sequence[BindingRow]) -> Iterator[str]:
     """Principal by principal, what each binding is for and how it looks when it is missing."""
     for principal in dict.fromkeys(row["principal"] for row in rows):
         yield f"{principal}:"

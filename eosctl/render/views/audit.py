@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from eosctl.model.audit_report import (
     AuditReport,
@@ -17,6 +17,14 @@ from eosctl.model.counts import counted
 from eosctl.model.histograms import quantile
 from eosctl.model.times import rfc3339
 from eosctl.render.document import MOST, Column, Document, Findings, Rows, Table, Tone, figure
+from eosctl.render.documents.audit import (
+    AuditData,
+    GrowthRow,
+    ReadRangeRow,
+    StallRow,
+    StatisticsRow,
+    VerdictRow,
+)
 from eosctl.render.views.audit_plan import plan_data
 from eosctl.render.views.report import findings_of
 
@@ -88,26 +96,27 @@ def view_audit(report: AuditReport) -> Document:
     """Verdicts, findings with evidence and fix, ranges, and statistics; the pictures' figures are in the data too."""
     plan = report.plan
     stalls = [_stall_row(each, report) for each in report.stalls]
+    data: AuditData = {
+        "verdict": report.verdict,
+        "connectors": connector_rows(report),
+        **findings_of(report),
+        "compared_with": None
+        if report.earlier is None
+        else {"run_number": report.earlier.run_number, "as_of": report.earlier.as_of},
+        "ranges": [range_row(each) for each in report.ranges],
+        "transactions": [statistics_row(each) for each in report.transactions],
+        "stalls": stalls,
+        "sinks": list(report.sinks),
+        "timeline": Rows(each._asdict() for each in report.timeline),
+        "epochs": Rows(each._asdict() for each in report.epochs),
+        "growth": Rows(_growth_rows(report.growth)),
+        "plan": plan_data(plan),
+    }
     return Document(
         kind="audit",
         as_of=rfc3339(plan.as_of),
         cluster_id=plan.cluster_id,
-        data={
-            "verdict": report.verdict.value,
-            "connectors": connector_rows(report),
-            **findings_of(report),
-            "compared_with": None
-            if report.earlier is None
-            else {"run_number": report.earlier.run_number, "as_of": report.earlier.as_of},
-            "ranges": [range_row(each) for each in report.ranges],
-            "transactions": [statistics_row(each) for each in report.transactions],
-            "stalls": stalls,
-            "sinks": list(report.sinks),
-            "timeline": Rows(each._asdict() for each in report.timeline),
-            "epochs": Rows(each._asdict() for each in report.epochs),
-            "growth": Rows(_growth_rows(report.growth)),
-            "plan": plan_data(plan),
-        },
+        data=data,
         blocks=(
             CONNECTORS,
             Findings(evidence=True, most=MOST),
@@ -142,23 +151,23 @@ def _since(report: AuditReport) -> str:
     return f" New since {since}: {new:,} of {counted(len(counting), 'error or warning', 'errors and warnings')}."
 
 
-def connector_rows(report: AuditReport) -> list[dict[str, Any]]:
+def connector_rows(report: AuditReport) -> list[VerdictRow]:
     """`data.connectors[]`, the worst verdict first, then by name."""
     ordered = sorted(report.connectors, key=lambda each: (WORST_FIRST[each.verdict], each.name))
     return [_connector_row(each) for each in ordered]
 
 
-def _connector_row(connector: ConnectorVerdict) -> dict[str, Any]:
+def _connector_row(connector: ConnectorVerdict) -> VerdictRow:
     return {
         "name": connector.name,
-        "verdict": connector.verdict.value,
+        "verdict": connector.verdict,
         "evidence": list(connector.evidence),
         "reasons": list(connector.reasons),
         "words": "; ".join(connector.reasons) or None,
     }
 
 
-def range_row(evidence: RangeEvidence) -> dict[str, Any]:
+def range_row(evidence: RangeEvidence) -> ReadRangeRow:
     """One of `data.ranges[]`: what was read of one partition, times as RFC 3339 too."""
     offsets: Counter[str] = Counter()
     for gap in evidence.gaps:
@@ -178,12 +187,12 @@ def range_row(evidence: RangeEvidence) -> dict[str, Any]:
         "first_time": time_of(evidence.first_timestamp),
         "last_timestamp": evidence.last_timestamp,
         "last_time": time_of(evidence.last_timestamp),
-        "gaps": [each._asdict() for each in evidence.gaps],
+        "gaps": list(evidence.gaps),
         "gap_words": ", ".join(f"{kind} {count}" for kind, count in sorted(offsets.items())) or None,
     }
 
 
-def statistics_row(statistics: TransactionStatistics) -> dict[str, Any]:
+def statistics_row(statistics: TransactionStatistics) -> StatisticsRow:
     """One of `data.transactions[]`; the keys of both histograms are the buckets' numbers."""
     return {
         "connector": statistics.connector,
@@ -202,10 +211,16 @@ def statistics_row(statistics: TransactionStatistics) -> dict[str, Any]:
     }
 
 
-def _stall_row(stall: Stall, report: AuditReport) -> dict[str, Any]:
+def _stall_row(stall: Stall, report: AuditReport) -> StallRow:
     until = report.plan.as_of if stall.until_ms is None else stall.until_ms
     return {
-        **stall._asdict(),
+        "topic": stall.topic,
+        "partition": stall.partition,
+        "start_offset": stall.start_offset,
+        "from_ms": stall.from_ms,
+        "until_ms": stall.until_ms,
+        "producer_id": stall.producer_id,
+        "connector": stall.connector,
         "open": stall.until_ms is None,
         "from_time": time_of(stall.from_ms),
         "until_time": time_of(stall.until_ms),
@@ -214,9 +229,9 @@ def _stall_row(stall: Stall, report: AuditReport) -> dict[str, Any]:
     }
 
 
-def _growth_rows(growth: Sequence[Growth]) -> list[dict[str, Any]]:
+def _growth_rows(growth: Sequence[Growth]) -> list[GrowthRow]:
     """One object a partition, with three lists that run side by side: there may be thousands of hours."""
-    partitions: dict[tuple[str, int], dict[str, Any]] = {}
+    partitions: dict[tuple[str, int], GrowthRow] = {}
     for topic, partition, hour, records, tombstones in growth:
         row = partitions.get((topic, partition))
         if row is None:

@@ -1,12 +1,13 @@
 """What an audit will read: topics with their roles, and the ranges of offsets."""
 
 from collections import Counter
-from typing import Any, Final
+from typing import Final
 
 from eosctl.model.audit import AuditPlan
 from eosctl.model.counts import counted
 from eosctl.model.times import rfc3339
 from eosctl.render.document import Column, Document, Table, Tone, figure
+from eosctl.render.documents.audit import AuditPlanData
 
 TOPICS: Final = Table(
     "topics",
@@ -57,7 +58,7 @@ def _summary(plan: AuditPlan) -> str:
     )
 
 
-def plan_data(plan: AuditPlan) -> dict[str, Any]:
+def plan_data(plan: AuditPlan) -> AuditPlanData:
     """`data.plan` of a report, and the data of `audit --plan`."""
     offsets: Counter[str] = Counter()
     for each in plan.ranges:
@@ -68,7 +69,7 @@ def plan_data(plan: AuditPlan) -> dict[str, Any]:
         "topics": [
             {
                 "name": each.name,
-                "role": each.role.value,
+                "role": each.role,
                 "topic_id": each.topic_id,
                 "cleanup_policy": each.cleanup_policy,
                 "connectors": list(each.connectors),
@@ -77,9 +78,19 @@ def plan_data(plan: AuditPlan) -> dict[str, Any]:
             }
             for each in plan.topics
         ],
-        "bounds": [each._asdict() for each in plan.bounds],
-        "ranges": [each._asdict() | {"size": each.size} for each in plan.ranges],
+        "bounds": list(plan.bounds),
+        "ranges": [
+            {
+                "topic": each.topic,
+                "partition": each.partition,
+                "start": each.start,
+                "end": each.end,
+                "settled": each.settled,
+                "size": each.size,
+            }
+            for each in plan.ranges
+        ],
         "connectors": plan.connectors,
-        "holders": plan.holders if not isinstance(plan.holders, tuple) else [each._asdict() for each in plan.holders],
+        "holders": plan.holders,
         "unread": {name: each.reason for name, each in plan.unread.items()},
     }

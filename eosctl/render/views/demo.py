@@ -5,6 +5,7 @@ from eosctl.model.fencing import Fenced, PlannedFencing
 from eosctl.model.inspection import InspectedConfigTopic
 from eosctl.model.planned import Planned
 from eosctl.render.document import Column, Document, Table, figure
+from eosctl.render.documents.files import DemoData
 from eosctl.render.views.fencing import view_fencing_answer
 from eosctl.render.views.inspection import view_inspection
 from eosctl.render.views.plan import view_plan
@@ -21,8 +22,13 @@ STEPS = Table(
 
 def view_demo(report: DemoReport) -> Document:
     """The steps as a table."""
-    rows = [{"step": each.step, "seen": each.seen, "elapsed_s": round(each.elapsed_s, 1)} for each in report.steps]
-    return Document("demo", {"kafka_version": report.kafka_version, "steps": rows}, blocks=(STEPS,))
+    data: DemoData = {
+        "kafka_version": report.kafka_version,
+        "steps": [
+            {"step": each.step, "seen": each.seen, "elapsed_s": round(each.elapsed_s, 1)} for each in report.steps
+        ],
+    }
+    return Document("demo", data, blocks=(STEPS,))
 
 
 def view_act(answer: Planned | InspectedConfigTopic | PlannedFencing | Fenced) -> Document:

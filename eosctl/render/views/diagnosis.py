@@ -1,7 +1,6 @@
 """What the rules found: for people and for scripts."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from eosctl.model.evidence import Evidence
 from eosctl.model.report import Severity
@@ -9,6 +8,7 @@ from eosctl.model.rules import Diagnosis, RuleAnswer
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import rfc3339
 from eosctl.render.document import MOST, Column, Document, Findings, Table, Tone
+from eosctl.render.documents.diagnosis import DiagnosisData, RuleRow, UnknownRow, WorkerRow
 from eosctl.render.views.report import findings_of
 
 WORKERS = Table(
@@ -38,27 +38,28 @@ def view_diagnosis(diagnosis: Diagnosis) -> Document:
     """Findings first, then the workers, then the rules without an answer."""
     evidence = diagnosis.evidence
     unknown = [row for answer in diagnosis.answers for row in _unknown_rows(answer)]
+    data: DiagnosisData = {
+        "group_id": evidence.group_id,
+        "verdict": diagnosis.verdict,
+        **findings_of(diagnosis),
+        "workers": worker_rows(evidence),
+        "unknown": unknown,
+        "rules": [_rule_row(answer) for answer in diagnosis.answers],
+    }
     return Document(
         kind="doctor",
         as_of=rfc3339(evidence.as_of),
         cluster_id=None if isinstance(evidence.cluster_id, Skipped) else evidence.cluster_id,
-        data={
-            "group_id": evidence.group_id,
-            "verdict": diagnosis.verdict,
-            **findings_of(diagnosis),
-            "workers": worker_rows(evidence),
-            "unknown": unknown,
-            "rules": [_rule_row(answer) for answer in diagnosis.answers],
-        },
+        data=data,
         blocks=(Findings(most=MOST), WORKERS, *([UNKNOWN] if unknown else [])),
         prose=(_summary(diagnosis),),
         concludes=True,
     )
 
 
-def worker_rows(evidence: Evidence) -> list[dict[str, Any]]:
+def worker_rows(evidence: Evidence) -> list[WorkerRow]:
     """`data.workers[]`: url, version, exactly_once (enabled, not enabled, unknown) and why it is unknown."""
-    rows = []
+    rows: list[WorkerRow] = []
     for worker in evidence.answering:
         unknown = isinstance(worker.enabled, Skipped)
         answered = "unknown" if unknown else "enabled" if worker.enabled else "not enabled"
@@ -70,7 +71,7 @@ def worker_rows(evidence: Evidence) -> list[dict[str, Any]]:
     return rows
 
 
-def _rule_row(answer: RuleAnswer) -> dict[str, Any]:
+def _rule_row(answer: RuleAnswer) -> RuleRow:
     return {
         "id": answer.rule.id,
         "name": answer.rule.kind.name,
@@ -79,7 +80,7 @@ def _rule_row(answer: RuleAnswer) -> dict[str, Any]:
     }
 
 
-def _unknown_rows(answer: RuleAnswer) -> Iterator[dict[str, Any]]:
+def _unknown_rows(answer: RuleAnswer) -> Iterator[UnknownRow]:
     for reason in answer.cannot_tell:
         yield {"id": answer.rule.id, "question": answer.rule.question, "reason": reason}
 

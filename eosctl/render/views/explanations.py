@@ -1,10 +1,11 @@
 """Findings and errors explained: cause and next step of each."""
 
-from typing import Any, Final
+from typing import Final
 
 from eosctl.model.explanations import Explained, KnownExplanations
 from eosctl.model.report import FindingKind
 from eosctl.render.document import Column, Document, Fields, Table
+from eosctl.render.documents.explanations import ExplanationRow, ExplanationsData, FindingKindRow, KnownData
 
 SHOWN: Final = 100
 ID: Final = Column("ID", "id", "its stable ID")
@@ -33,12 +34,12 @@ FINDINGS: Final = Table(
 
 def view_explanations(explained: Explained) -> Document:
     """All that the text shows, the more special first."""
-    rows = [
+    rows: list[ExplanationRow] = [
         {
             "id": each.id,
             "name": each.name,
             "title": each.title,
-            "severity": None if each.severity is None else each.severity.value,
+            "severity": each.severity,
             "cause": each.cause,
             "commands": list(each.commands),
             "next": "; ".join(each.commands),
@@ -49,9 +50,10 @@ def view_explanations(explained: Explained) -> Document:
         for each in explained.explanations
     ]
     by_number = {str(number): row for number, row in enumerate(rows, 1)}
+    data: ExplanationsData = {"explanations": rows, "by_number": by_number, "near": list(explained.near)}
     return Document(
         kind="explain",
-        data={"explanations": rows, "by_number": by_number, "near": list(explained.near)},
+        data=data,
         blocks=tuple(
             Fields(FINDING if row["reported_by"] else ERROR, at=f"by_number.{number}")
             for number, row in by_number.items()
@@ -69,13 +71,14 @@ def _unknown(explained: Explained) -> str:
 def view_known(known: KnownExplanations) -> Document:
     """`explain --list`: the kinds of findings by theme, and the errors that are recognised."""
     rows = [_kind_row(theme, kind) for theme, kinds in known.findings.items() for kind in kinds]
+    data: KnownData = {
+        "rules": rows,
+        "errors": [{"id": each.id, "title": each.title} for each in known.errors],
+        "classes": list(known.classes),
+    }
     return Document(
         kind="explain.list",
-        data={
-            "rules": rows,
-            "errors": [{"id": each.id, "title": each.title} for each in known.errors],
-            "classes": list(known.classes),
-        },
+        data=data,
         blocks=(FINDINGS, ERRORS),
         prose=(
             f"{len(rows)} kinds of findings, and {len(known.errors)} errors that are recognised; "
@@ -84,5 +87,5 @@ def view_known(known: KnownExplanations) -> Document:
     )
 
 
-def _kind_row(theme: str, kind: FindingKind) -> dict[str, Any]:
-    return {"id": kind.id, "name": kind.name, "title": kind.title, "severity": kind.severity.value, "theme": theme}
+def _kind_row(theme: str, kind: FindingKind) -> FindingKindRow:
+    return {"id": kind.id, "name": kind.name, "title": kind.title, "severity": kind.severity, "theme": theme}

@@ -1,16 +1,15 @@
 """Offsets exported, and two sets of them compared."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
 
 from eosctl.model.counts import counted
 from eosctl.model.exported_offsets import OffsetChange, OffsetsDifference, OffsetsExport
 from eosctl.model.offsets import SourceOffset
-from eosctl.model.positions import AtSource
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import rfc3339
 from eosctl.render.brief import brief_of
 from eosctl.render.document import Column, Document, Table, Tone, figure
+from eosctl.render.documents.offsets import OffsetChangeRow, OffsetsDifferenceData, OffsetsExportData
 from eosctl.render.views.offsets import finite
 
 FILES = Table(
@@ -52,15 +51,16 @@ CHANGES = Table(
 def view_export(export: OffsetsExport) -> Document:
     """The files written."""
     files = export.files
+    data: OffsetsExportData = {
+        "store": export.store,
+        "files": [{"connector": each.connector, "offsets": each.offsets, "file": each.file} for each in files],
+        "left_out": [{"connector": each.connector, "what": what} for each in files for what in each.left_out],
+    }
     return Document(
         kind="offsets.export",
         as_of=rfc3339(export.as_of),
         cluster_id=export.cluster_id,
-        data={
-            "store": export.store,
-            "files": [{"connector": each.connector, "offsets": each.offsets, "file": each.file} for each in files],
-            "left_out": [{"connector": each.connector, "what": what} for each in files for what in each.left_out],
-        },
+        data=data,
         blocks=(FILES, LEFT_OUT) if export.found else (FILES,),
         notes=export.notes,
     )
@@ -68,14 +68,15 @@ def view_export(export: OffsetsExport) -> Document:
 
 def view_difference(difference: OffsetsDifference) -> Document:
     """What differs, by connector and source partition."""
+    data: OffsetsDifferenceData = {
+        "a": difference.a,
+        "b": difference.b,
+        "same": difference.same,
+        "changes": [_change(each) for each in difference.changes],
+    }
     return Document(
         kind="offsets.diff",
-        data={
-            "a": difference.a,
-            "b": difference.b,
-            "same": difference.same,
-            "changes": [_change(each) for each in difference.changes],
-        },
+        data=data,
         blocks=(CHANGES,),
         prose=(
             f"{counted(len(difference.changes), 'offset differs', 'offsets differ')} between {difference.a} and "
@@ -101,11 +102,7 @@ def _sources(difference: OffsetsDifference) -> Iterator[str]:
                 yield f"{each.id.connector} {each.id.partition} in {side}, at its source: {words}"
 
 
-def _source(found: AtSource | Skipped | None) -> object:
-    return found._asdict() if isinstance(found, AtSource) else found
-
-
-def _change(change: OffsetChange) -> dict[str, Any]:
+def _change(change: OffsetChange) -> OffsetChangeRow:
     return {
         "connector": change.id.connector,
         "partition": change.id.partition,
@@ -116,10 +113,10 @@ def _change(change: OffsetChange) -> dict[str, Any]:
         "position_a": change.position_a,
         "position_b": change.position_b,
         "rewind": change.rewind,
-        "source_a": _source(change.source_a),
-        "source_b": _source(change.source_b),
+        "source_a": change.source_a,
+        "source_b": change.source_b,
     }
 
 
-def _side(offset: SourceOffset | Skipped | None) -> object:
+def _side(offset: SourceOffset | Skipped | None) -> Mapping[str, object] | Skipped | None:
     return offset if offset is None or isinstance(offset, Skipped) else finite(offset)

@@ -1,7 +1,6 @@
 """Fencing: the plan before it is confirmed, and what came of it."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from eosctl.model.fencing import (
     Candidate,
@@ -17,6 +16,14 @@ from eosctl.model.fencing import (
 from eosctl.model.times import rfc3339
 from eosctl.model.transactions import TransactionDescription, TransactionState
 from eosctl.render.document import Column, Document, Findings, Table, Tone, figure
+from eosctl.render.documents.fencing import (
+    BeforeRow,
+    FencedData,
+    FencePlanData,
+    FenceResultRow,
+    FenceStepRow,
+    ProofRow,
+)
 from eosctl.render.views.report import finding_rows
 
 OUTCOME_TONES = {"fenced": Tone.GOOD, "failed": Tone.BAD, "skipped": Tone.FAINT}
@@ -64,19 +71,20 @@ def view_fencing_answer(answer: PlannedFencing | Fenced) -> Document:
 def view_fencing_plan(planned: PlannedFencing) -> Document:
     """The plan, for `--dry-run` and before the question."""
     plan = planned.plan
+    data: FencePlanData = {
+        "steps": [_step_row(step) for step in plan.steps],
+        "skipped": [
+            {"transactional_id": each.candidate.transactional_id, "reason": each.reason} for each in plan.skipped
+        ],
+        "objections": [{"message": each.message, "hint": each.hint} for each in plan.objections],
+        "warnings": list(plan.warnings),
+        "transaction_timeout_ms": plan.transaction_timeout_ms,
+    }
     return Document(
         kind="fence.plan",
         as_of=rfc3339(planned.as_of),
         cluster_id=planned.cluster_id,
-        data={
-            "steps": [_step_row(step) for step in plan.steps],
-            "skipped": [
-                {"transactional_id": each.candidate.transactional_id, "reason": each.reason} for each in plan.skipped
-            ],
-            "objections": [{"message": each.message, "hint": each.hint} for each in plan.objections],
-            "warnings": list(plan.warnings),
-            "transaction_timeout_ms": plan.transaction_timeout_ms,
-        },
+        data=data,
         blocks=(PLAN_TABLE,),
         prose=(_summary(plan),),
         notes=tuple(f"warning: {each}" for each in plan.warnings),
@@ -89,22 +97,23 @@ def view_fenced(fenced: Fenced) -> Document:
     proved = {proof.transactional_id: proof for proof in fenced.proofs}
     rows = [_result_row(result, proved.get(result.step.transactional_id)) for result in outcome.results]
     rows += [_skipped_row(each.candidate, each.reason) for each in plan.skipped]
+    data: FencedData = {
+        "results": rows,
+        "elapsed_ms": round(outcome.elapsed_ms, 3),
+        "interrupted": outcome.interrupted,
+        "findings": finding_rows(fenced.findings),
+    }
     return Document(
         kind="fence",
         as_of=rfc3339(fenced.planned.as_of),
         cluster_id=fenced.planned.cluster_id,
-        data={
-            "results": rows,
-            "elapsed_ms": round(outcome.elapsed_ms, 3),
-            "interrupted": outcome.interrupted,
-            "findings": finding_rows(fenced.findings),
-        },
+        data=data,
         blocks=(RESULT_TABLE, *([Findings()] if fenced.findings else [])),
         prose=(_verdict(outcome, len(plan.skipped), fenced.proofs),),
     )
 
 
-def _step_row(step: FenceStep) -> dict[str, Any]:
+def _step_row(step: FenceStep) -> FenceStepRow:
     return {
         "transactional_id": step.transactional_id,
         "owner": _owner(step.candidate),
@@ -113,11 +122,11 @@ def _step_row(step: FenceStep) -> dict[str, Any]:
     }
 
 
-def _before(description: TransactionDescription | None) -> dict[str, Any] | None:
+def _before(description: TransactionDescription | None) -> BeforeRow | None:
     if description is None:
         return None
     return {
-        "state": description.state.value,
+        "state": description.state,
         "producer_id": description.producer.producer_id,
         "producer_epoch": description.producer.producer_epoch,
         "identity": str(description.producer),
@@ -154,11 +163,11 @@ def _summary(plan: FencingPlan) -> str:
     return "Transactional IDs: " + ", ".join(parts) + "."
 
 
-def _result_row(result: FenceResult, proof: Proof | None) -> dict[str, Any]:
+def _result_row(result: FenceResult, proof: Proof | None) -> FenceResultRow:
     after = result.after
     return {
         "transactional_id": result.step.transactional_id,
-        "outcome": result.outcome.value,
+        "outcome": result.outcome,
         "owner": _owner(result.step.candidate),
         "before": _before(result.step.before),
         "after": None
@@ -171,7 +180,7 @@ def _result_row(result: FenceResult, proof: Proof | None) -> dict[str, Any]:
     }
 
 
-def _proof(proof: Proof) -> dict[str, Any]:
+def _proof(proof: Proof) -> ProofRow:
     return {
         "verdict": "proved" if proof.holds else "not proved",
         "open": proof.open,
@@ -180,10 +189,10 @@ def _proof(proof: Proof) -> dict[str, Any]:
     }
 
 
-def _skipped_row(candidate: Candidate, reason: str) -> dict[str, Any]:
+def _skipped_row(candidate: Candidate, reason: str) -> FenceResultRow:
     return {
         "transactional_id": candidate.transactional_id,
-        "outcome": FenceOutcome.SKIPPED.value,
+        "outcome": FenceOutcome.SKIPPED,
         "owner": _owner(candidate),
         "before": None,
         "after": None,

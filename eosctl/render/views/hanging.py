@@ -1,7 +1,6 @@
 """Hanging transactions: each with why it hangs, what it holds back, and what to do about it."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from eosctl.model.counts import counted
 from eosctl.model.hanging import (
@@ -17,9 +16,24 @@ from eosctl.model.skipped import Skipped
 from eosctl.model.times import rfc3339
 from eosctl.model.transactions import NO_OWNER
 from eosctl.render.document import Column, Document, Table, Tone, figure
+from eosctl.render.documents.hanging import (
+    HangingData,
+    HeldBackFields,
+    JudgedRow,
+    OpenTransactionFields,
+    PendingCommitRow,
+    TimedFields,
+    UndatedRow,
+    UndecidedRow,
+)
 from eosctl.render.views.transactions import OWNER, owner_fields
 
-ADVICE_TONES = {Advice.ABORT.value: Tone.BAD, Advice.FENCE.value: Tone.WARN, Advice.WAIT.value: Tone.FAINT}
+ADVICE_TONES = {
+    Advice.ABORT.value: Tone.BAD,
+    Advice.FENCE.value: Tone.WARN,
+    Advice.COMPLETE.value: Tone.WARN,
+    Advice.WAIT.value: Tone.FAINT,
+}
 
 HANGING = Table(
     "transactions",
@@ -34,7 +48,7 @@ HANGING = Table(
         Column("TRANSACTIONAL-ID", "transactional_id", "the ID that holds the producer ID"),
         OWNER,
         Column("REASON", "reason", "why it hangs"),
-        Column("ADVICE", "advice", "abort, fence or wait", tones=ADVICE_TONES),
+        Column("ADVICE", "advice", "abort, fence, complete or wait", tones=ADVICE_TONES),
     ),
     empty="no hanging transactions",
 )
@@ -64,75 +78,76 @@ REASONS = {
 }
 
 
-def _transaction_fields(transaction: OpenTransaction, found: HangingTransactions) -> dict[str, Any]:
-    """The transaction itself, its age and its owner."""
-    active, name = transaction.active, transaction.transactional_id
-    last = active.last_timestamp
-    open_ms = None if last is None else max(0, found.as_of - last)
+def _transaction_fields(transaction: OpenTransaction, found: HangingTransactions) -> OpenTransactionFields:
+    """The transaction itself and its owner."""
+    name = transaction.transactional_id
     return {
         "topic": transaction.topic_partition.topic,
         "partition": transaction.topic_partition.partition,
         "producer_id": transaction.producer.producer_id,
         "producer_epoch": transaction.producer.producer_epoch,
-        "coordinator_epoch": -1 if active.coordinator_epoch is None else active.coordinator_epoch,
         "start_offset": transaction.start_offset,
-        "last_timestamp": last,
-        "last_time": None if last is None else rfc3339(last),
-        "open_ms": open_ms,
-        "open_s": None if open_ms is None else round(open_ms / 1000, 1),
+        "last_timestamp": transaction.active.last_timestamp,
         "transactional_id": name,
         **owner_fields(NO_OWNER if name is None else found.owners[name]),
     }
 
 
-def _judged_row(verdict: Verdict, found: HangingTransactions) -> dict[str, Any]:
+def _timed_fields(transaction: OpenTransaction, found: HangingTransactions) -> TimedFields:
+    """Its age."""
+    last = transaction.active.last_timestamp
+    open_ms = None if last is None else max(0, found.as_of - last)
+    return {"open_ms": open_ms, "open_s": None if open_ms is None else round(open_ms / 1000, 1)}
+
+
+def _last_time(transaction: OpenTransaction) -> str | None:
+    last = transaction.active.last_timestamp
+    return None if last is None else rfc3339(last)
+
+
+def _judged_row(verdict: Verdict, found: HangingTransactions) -> JudgedRow:
     """One of `data.transactions[]` or `data.in_progress[]`."""
-    described = verdict.transaction.description
+    transaction = verdict.transaction
+    described, epoch = transaction.description, transaction.active.coordinator_epoch
     return {
-        **_transaction_fields(verdict.transaction, found),
-        "state": None if described is None else described.state.value,
+        **_transaction_fields(transaction, found),
+        **_timed_fields(transaction, found),
+        "coordinator_epoch": -1 if epoch is None else epoch,
+        "last_time": _last_time(transaction),
+        "state": None if described is None else described.state,
         "reason": "in progress" if verdict.reason is None else REASONS[verdict.reason],
-        "reason_id": None if verdict.reason is None else verdict.reason.value,
-        "advice": verdict.advice.value,
+        "reason_id": verdict.reason,
+        "advice": verdict.advice,
         "next": _next_step(verdict),
-        **_held_fields(found.held_back[verdict.transaction.place]),
+        **_held_fields(found.held_back[transaction.place]),
     }
 
 
-def _undecided_row(transaction: OpenTransaction, found: HangingTransactions) -> dict[str, Any]:
+def _undecided_row(transaction: OpenTransaction, found: HangingTransactions) -> UndecidedRow:
     """One of `data.undecided[]`."""
-    fields = _transaction_fields(transaction, found)
-    del fields["coordinator_epoch"], fields["last_time"]
-    return {**fields, "reason": "; ".join(found.undecided_reasons)}
+    reason = "; ".join(found.undecided_reasons)
+    return {**_transaction_fields(transaction, found), **_timed_fields(transaction, found), "reason": reason}
 
 
-def _undated_row(undated: Undated, found: HangingTransactions) -> dict[str, Any]:
+def _undated_row(undated: Undated, found: HangingTransactions) -> UndatedRow:
     """One of `data.undated[]`."""
-    transaction, reason = undated.transaction, undated.transaction.reason
-    fields = _transaction_fields(transaction, found)
-    del fields["coordinator_epoch"], fields["open_ms"], fields["open_s"]
+    transaction = undated.transaction
     return {
-        **fields,
+        **_transaction_fields(transaction, found),
+        "last_time": _last_time(transaction),
         "reason": undated.reason,
-        "reason_id": None if reason is None else reason.value,
+        "reason_id": transaction.reason,
         "next": "correct the clock, or look again after the longest transaction timeout; if it is still there: "
         f"{_abort(transaction)} --force",
     }
 
 
-def _held_fields(held: HeldBack) -> dict[str, Any]:
+def _held_fields(held: HeldBack) -> HeldBackFields:
     offsets = held.offsets
-    if isinstance(offsets, Skipped):
-        return {"last_stable_offset": offsets, "high_watermark": offsets, "held_back": offsets} | _waiting(held)
     return {
-        "last_stable_offset": offsets.last_stable_offset,
-        "high_watermark": offsets.high_watermark,
-        "held_back": offsets.held_back,
-    } | _waiting(held)
-
-
-def _waiting(held: HeldBack) -> dict[str, Any]:
-    return {
+        "last_stable_offset": offsets if isinstance(offsets, Skipped) else offsets.last_stable_offset,
+        "high_watermark": offsets if isinstance(offsets, Skipped) else offsets.high_watermark,
+        "held_back": offsets if isinstance(offsets, Skipped) else offsets.held_back,
         "holds_last_stable_offset": held.holds_lso,
         "waiting_groups": held.groups,
         "waiting_connect": list(held.connect),
@@ -148,6 +163,8 @@ def _next_step(verdict: Verdict) -> str:
     fence = f"eosctl fence --transactional-id {transaction.transactional_id}"
     abort = _abort(transaction)
     match verdict.advice, verdict.hangs:
+        case Advice.COMPLETE, hangs:
+            return _completed(fence, abort, hangs=hangs)
         case Advice.ABORT, _:
             return f"abort it: {abort}"
         case Advice.FENCE, True:
@@ -158,6 +175,18 @@ def _next_step(verdict: Verdict) -> str:
             return "its coordinator is ending another transaction of the ID; look again when that is complete"
         case _:
             return "wait: its coordinator ends it, or aborts it when its transaction timeout has passed"
+
+
+def _completed(fence: str, abort: str, *, hangs: bool) -> str:
+    if hangs:
+        return (
+            "its producer has a transaction of two-phase commit in progress (KIP-939); have its application commit or "
+            f"abort that first; then {abort}"
+        )
+    return (
+        "it is of two-phase commit (KIP-939), and no timeout ends it; have its application commit or abort it. Only "
+        f"where the application is gone for good: {fence}, which aborts it"
+    )
 
 
 def _abort(transaction: OpenTransaction) -> str:
@@ -174,26 +203,27 @@ def view_hanging(found: HangingTransactions) -> Document:
     undecided = [_undecided_row(each, found) for each in found.undecided]
     undated = [_undated_row(each, found) for each in found.undated]
     steps = [
-        f"{row['topic']}-{row['partition']} from {row['start_offset']}: {row['next']}" for row in hanging + undated
+        f"{row['topic']}-{row['partition']} from {row['start_offset']}: {row['next']}" for row in (*hanging, *undated)
     ]
     lost = [str(each) for each in found.not_searched]
     unsure = [] if found.access.unknown is None else [f"not certain: {found.access.unknown}"]
     unsure += [f"not searched, because no leader answers for them: {', '.join(lost)}"] if lost else []
     count = counted(found.searched, "partition")
+    data: HangingData = {
+        "transactions": hanging,
+        "in_progress": waiting,
+        "undecided": undecided,
+        "undated": undated,
+        "cluster_clock": found.clock,
+        "searched_partitions": found.searched,
+        "not_searched": lost,
+        "uncertain": found.access.unknown,
+    }
     return Document(
         kind="transactions.hanging",
         as_of=rfc3339(found.as_of),
         cluster_id=found.cluster_id,
-        data={
-            "transactions": hanging,
-            "in_progress": waiting,
-            "undecided": undecided,
-            "undated": undated,
-            "cluster_clock": found.clock,
-            "searched_partitions": found.searched,
-            "not_searched": lost,
-            "uncertain": found.access.unknown,
-        },
+        data=data,
         blocks=(
             HANGING,
             *([IN_PROGRESS] if waiting else []),
@@ -205,7 +235,7 @@ def view_hanging(found: HangingTransactions) -> Document:
     )
 
 
-def _pending(commits: Skipped | list[dict[str, Any]]) -> list[str]:
+def _pending(commits: Skipped | list[PendingCommitRow]) -> list[str]:
     if isinstance(commits, Skipped):
         return []
     return [
@@ -215,7 +245,7 @@ def _pending(commits: Skipped | list[dict[str, Any]]) -> list[str]:
     ]
 
 
-def _who_waits(rows: Sequence[dict[str, Any]]) -> list[str]:
+def _who_waits(rows: Sequence[JudgedRow]) -> list[str]:
     said = []
     for row in rows:
         groups = row["waiting_groups"]

@@ -1,13 +1,16 @@
 """The config topic inspected: connectors with their next start, findings, and the history."""
 
-from typing import Any
-
 from eosctl.model.config_timeline import ConfigTopicHistory, TimelineEntry
 from eosctl.model.counts import counted
 from eosctl.model.inspection import InspectedConfigTopic, InspectedConnector, Inspection
-from eosctl.model.skipped import Skipped
 from eosctl.model.times import rfc3339
 from eosctl.render.document import MOST, Column, Document, Findings, Table, Tone, figure
+from eosctl.render.documents.inspection import (
+    ConfigHistoryData,
+    ConfigRecordRow,
+    InspectedConnectorRow,
+    InspectionData,
+)
 from eosctl.render.views.report import findings_of
 
 CONNECTORS = Table(
@@ -44,30 +47,31 @@ def view_inspection(inspected: InspectedConfigTopic) -> Document:
     """Connectors and findings, led by what the whole topic shows."""
     inspection, reader = inspected.inspection, inspected.reader
     state, unchecked = inspection.state, sorted(inspection.skipped.items())
+    data: InspectionData = {
+        "topic": inspection.topic,
+        "group_id": inspected.group_id,
+        "reader": {"kafka_version": str(reader.version), "isolation_level": reader.isolation_level},
+        "offset": state.offset,
+        "records": inspection.census.records,
+        "aborted_records": inspection.census.aborted,
+        "open_records": inspection.census.open,
+        "blocked_at": state.blocked_at,
+        "session_key": None
+        if state.session_key is None
+        else {
+            "algorithm": state.session_key.algorithm,
+            "created": rfc3339(state.session_key.creation_timestamp),
+            "offset": state.session_key.offset,
+        },
+        "connectors": [connector_row(each) for each in inspection.connectors],
+        **findings_of(inspected),
+        "skipped": {name: each.reason for name, each in inspection.skipped.items()},
+    }
     return Document(
         kind="inspect-config",
         as_of=_time(inspected.as_of),
         cluster_id=inspected.cluster_id,
-        data={
-            "topic": inspection.topic,
-            "group_id": inspected.group_id,
-            "reader": {"kafka_version": str(reader.version), "isolation_level": reader.isolation_level.value},
-            "offset": state.offset,
-            "records": inspection.census.records,
-            "aborted_records": inspection.census.aborted,
-            "open_records": inspection.census.open,
-            "blocked_at": state.blocked_at,
-            "session_key": None
-            if state.session_key is None
-            else {
-                "algorithm": state.session_key.algorithm,
-                "created": rfc3339(state.session_key.creation_timestamp),
-                "offset": state.session_key.offset,
-            },
-            "connectors": [connector_row(each) for each in inspection.connectors],
-            **findings_of(inspected),
-            "skipped": {name: each.reason for name, each in inspection.skipped.items()},
-        },
+        data=data,
         blocks=(CONNECTORS, Findings(most=MOST)),
         prose=(_summary(inspection),),
         notes=(*(f"not checked: {name}: {each.reason}" for name, each in unchecked), *inspected.notes),
@@ -78,10 +82,9 @@ def _time(as_of: int | None) -> str | None:
     return None if as_of is None else rfc3339(as_of)
 
 
-def connector_row(connector: InspectedConnector) -> dict[str, Any]:
+def connector_row(connector: InspectedConnector) -> InspectedConnectorRow:
     """One of `data.connectors[]`, in the terms of Kafka's ClusterConfigState."""
     state, start = connector.state, connector.next_start
-    running = connector.running_tasks
     return {
         "name": state.name,
         "known": state.known,
@@ -95,7 +98,7 @@ def connector_row(connector: InspectedConnector) -> dict[str, Any]:
         "missing_tasks": list(state.missing_tasks),
         "generation": state.generation,
         "visible_tasks": list(state.visible_tasks),
-        "running_tasks": {"skipped": running.reason} if isinstance(running, Skipped) else running,
+        "running_tasks": connector.running_tasks,
         "next_start": {"rule": start.rule, "fences": start.fences, "words": start.words},
         "last_config_offset": state.config_offset,
         "last_commit_offset": state.commit_offset,
@@ -117,17 +120,18 @@ def _summary(inspection: Inspection) -> str:
 
 def view_history(history: ConfigTopicHistory) -> Document:
     """Every record in offset order, with what it did to a worker's state."""
+    data: ConfigHistoryData = {"topic": history.topic, "history": [history_row(each) for each in history.entries]}
     return Document(
         kind="inspect-config.history",
         as_of=_time(history.as_of),
         cluster_id=history.cluster_id,
-        data={"topic": history.topic, "history": [history_row(each) for each in history.entries]},
+        data=data,
         blocks=(HISTORY,),
         notes=history.notes,
     )
 
 
-def history_row(entry: TimelineEntry) -> dict[str, Any]:
+def history_row(entry: TimelineEntry) -> ConfigRecordRow:
     """One of `data.history[]`."""
     origin = entry.origin
     return {

@@ -1,7 +1,5 @@
 """What a ledger holds: jobs, where their cursors stand, what was never read, and the history of runs."""
 
-from typing import Any
-
 from eosctl.model.ledger import (
     CommittedRange,
     Cursor,
@@ -13,6 +11,7 @@ from eosctl.model.ledger import (
 )
 from eosctl.model.times import rfc3339
 from eosctl.render.document import MOST, Column, Document, Table, Tone, figure
+from eosctl.render.documents.audit import CursorRow, GapRow, JobRow, LedgerHistoryData, LedgerStatusData, RunRow
 
 VERDICTS = {"held": Tone.GOOD, "broken": Tone.BAD, "cannot-tell": Tone.WARN}
 
@@ -78,7 +77,7 @@ MEANINGS = {
 def view_status(status: LedgerStatus) -> Document:
     """`audit status`: every job with its last run, where its cursors stand, and every range that no run has read."""
     jobs = status.jobs
-    data = {
+    data: LedgerStatusData = {
         "store": status.store,
         "jobs": [_job(each.summary) for each in jobs],
         "gaps": [
@@ -100,11 +99,15 @@ def view_status(status: LedgerStatus) -> Document:
 def view_history(history: LedgerHistory) -> Document:
     """`audit history`: the runs of one job, the last one first."""
     job = history.job
-    data = {"store": history.store, "job": job.job, "runs": [_run(each) for each in history.runs]}
+    data: LedgerHistoryData = {
+        "store": history.store,
+        "job": job.job,
+        "runs": [_run(each) for each in history.runs],
+    }
     return Document("audit.history", data, rfc3339(history.as_of), job.cluster_id, blocks=(RUNS,))
 
 
-def _job(each: JobSummary) -> dict[str, Any]:
+def _job(each: JobSummary) -> JobRow:
     return {
         "job": each.job,
         "cluster_id": each.cluster_id,
@@ -113,7 +116,7 @@ def _job(each: JobSummary) -> dict[str, Any]:
     }
 
 
-def _run(each: RunSummary) -> dict[str, Any]:
+def _run(each: RunSummary) -> RunRow:
     return {
         "run_number": each.run_number,
         "run_id": each.run_id,
@@ -128,7 +131,7 @@ def _run(each: RunSummary) -> dict[str, Any]:
     }
 
 
-def _cursor(job: str, each: Cursor) -> dict[str, Any]:
+def _cursor(job: str, each: Cursor) -> CursorRow:
     return {
         "job": job,
         "topic": each.topic,
@@ -138,7 +141,7 @@ def _cursor(job: str, each: Cursor) -> dict[str, Any]:
     }
 
 
-def _gap(job: str, each: CommittedRange) -> dict[str, Any]:
+def _gap(job: str, each: CommittedRange) -> GapRow:
     gap = each.range
     return {
         "job": job,
@@ -148,6 +151,6 @@ def _gap(job: str, each: CommittedRange) -> dict[str, Any]:
         "topic_id": gap.topic_id,
         "start_offset": gap.start,
         "end_offset": gap.end,
-        "kind": gap.kind.value,
+        "kind": gap.kind,
         "meaning": MEANINGS[gap.kind].format(end=gap.end),
     }

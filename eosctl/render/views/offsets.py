@@ -3,7 +3,6 @@
 import base64
 import math
 from collections.abc import Mapping
-from typing import Any
 
 from eosctl.model.counts import counted
 from eosctl.model.merged_offsets import ConnectorOffsets, MergedOffset, OffsetsReport, StoredOffset
@@ -13,6 +12,16 @@ from eosctl.model.skipped import Skipped
 from eosctl.model.times import rfc3339
 from eosctl.render.brief import brief_of
 from eosctl.render.document import MOST, Column, Document, Findings, Rows, Table, figure
+from eosctl.render.documents.offsets import (
+    OffsetRow,
+    OffsetsConnectorRow,
+    OffsetsData,
+    OffsetsTopicRow,
+    OffsetsWorkerRow,
+    StoredOffsetRow,
+    StoresRow,
+)
+from eosctl.render.documents.skipped import SkippedRow
 from eosctl.render.views.report import findings_of
 
 STORES = ("worker_global", "connector_specific", "kafka_effective", "kip618_effective")
@@ -60,26 +69,27 @@ def view_offsets(report: OffsetsReport, *, tombstones: bool = False) -> Document
     notes = [f"not checked: {name}: {each.reason}" for name, each in sorted(report.skipped.items())]
     if hidden:
         notes.append(f"{counted(hidden, 'key holds', 'keys hold')} nothing but tombstones: --tombstones shows them")
+    data: OffsetsData = {
+        "worker": _worker(report.worker),
+        "topics": [_topic(place, topic) for place, topic in report.topics.items()],
+        "offsets": Rows(offset_row(merged) for _, merged in shown),
+        "connectors": [_connector(each) for each in report.connectors],
+        **findings_of(report),
+        "tombstones_left_out": hidden,
+        "skipped": {name: each.reason for name, each in report.skipped.items()},
+    }
     return Document(
         kind="offsets.show",
         as_of=rfc3339(report.as_of),
         cluster_id=report.cluster_id,
-        data={
-            "worker": _worker(report.worker),
-            "topics": [_topic(place, topic) for place, topic in report.topics.items()],
-            "offsets": Rows(offset_row(merged) for _, merged in shown),
-            "connectors": [_connector(each) for each in report.connectors],
-            **findings_of(report),
-            "tombstones_left_out": hidden,
-            "skipped": {name: each.reason for name, each in report.skipped.items()},
-        },
+        data=data,
         blocks=(OFFSETS, CONNECTORS, Findings(most=MOST)),
         prose=(_summary(report, len(shown)),),
         notes=(*notes, *report.notes),
     )
 
 
-def offset_row(merged: MergedOffset) -> dict[str, Any]:
+def offset_row(merged: MergedOffset) -> OffsetRow:
     """One of `data.offsets[]`, in JSON's own types; each store null where it holds nothing."""
     key, *stores, words, shadowed, phases, position = merged
     different = {id(each): each for each in stores}
@@ -102,7 +112,7 @@ def offset_row(merged: MergedOffset) -> dict[str, Any]:
     }
 
 
-def _stored(stored: StoredOffset | Skipped | None) -> dict[str, Any] | None:
+def _stored(stored: StoredOffset | Skipped | None) -> StoredOffsetRow | SkippedRow | None:
     if stored is None:
         return None
     if isinstance(stored, Skipped):
@@ -129,7 +139,7 @@ def finite(value: Mapping[str, object]) -> dict[str, object]:
     }
 
 
-def _worker(worker: WorkerSettings) -> dict[str, Any]:
+def _worker(worker: WorkerSettings) -> OffsetsWorkerRow:
     servers = worker.bootstrap_servers
     return {
         "offsets_topic": worker.offsets_topic,
@@ -139,16 +149,20 @@ def _worker(worker: WorkerSettings) -> dict[str, Any]:
     }
 
 
-def _topic(place: StorePlace, topic: OffsetsTopic | Skipped | None) -> dict[str, Any]:
+def _topic(place: StorePlace, topic: OffsetsTopic | Skipped | None) -> OffsetsTopicRow:
     servers = place.bootstrap_servers
-    row: dict[str, Any] = {"topic": place.topic, "bootstrap_servers": None if servers is None else sorted(servers)}
+    row: OffsetsTopicRow = {
+        "topic": place.topic,
+        "bootstrap_servers": None if servers is None else sorted(servers),
+        "exists": topic if isinstance(topic, Skipped) else topic is not None,
+    }
     if topic is None or isinstance(topic, Skipped):
-        return {**row, "exists": topic if isinstance(topic, Skipped) else False}
+        return row
     keys = sum(len(part.keys) for part in topic.partitions)
-    return {**row, "exists": True, "partitions": len(topic.partitions), "records": topic.records, "keys": keys}
+    return {**row, "partitions": len(topic.partitions), "records": topic.records, "keys": keys}
 
 
-def _connector(connector: ConnectorOffsets) -> dict[str, Any]:
+def _connector(connector: ConnectorOffsets) -> OffsetsConnectorRow:
     stores = connector.stores
     return {
         "name": connector.name,
@@ -158,7 +172,7 @@ def _connector(connector: ConnectorOffsets) -> dict[str, Any]:
     }
 
 
-def _stores(candidates: tuple[OffsetStores, ...]) -> dict[str, Any]:
+def _stores(candidates: tuple[OffsetStores, ...]) -> StoresRow:
     [first, *others] = candidates
     general, own = first.worker_global, first.connector_specific
     return {

@@ -7,17 +7,29 @@ from typing import Any, Final
 
 from eosctl.model.counts import counted
 from eosctl.model.kinds import kind_of
-from eosctl.model.plan import AbortTransaction, OffsetsWrite, Plan, PlannedStep, Precondition, Step, WriteOffsets
+from eosctl.model.plan import OffsetsWrite, Plan, PlannedStep, Precondition, Step, WriteOffsets
 from eosctl.model.plan_outcome import StepOutcome, StepResult
 from eosctl.model.planned import Applied, Planned
 from eosctl.model.sides import Place
 from eosctl.model.step_demands import demanded_steps
 from eosctl.model.step_descriptions import describe_precondition, describe_step
 from eosctl.model.times import rfc3339
+from eosctl.model.transaction_steps import AbortTransaction, CommitTransaction
 from eosctl.render.document import Column, Document, Findings, Table, Tone, figure
+from eosctl.render.documents.plan import (
+    AppliedData,
+    OffsetWriteRow,
+    PlanData,
+    PlanStepRow,
+    PreconditionRow,
+    StepResultRow,
+)
 from eosctl.render.views.report import finding_rows
 
 OUTCOME_TONES: Final = {"done": Tone.GOOD, "failed": Tone.BAD, "by-hand": Tone.WARN, "not-begun": Tone.FAINT}
+
+APPLIED: Final = {"acl-plan": "acl-plan.applied"}
+"""What came of a plan is a document of the plan's kind, unless that is the kind of another one."""
 
 STEPS: Final = Table(
     "steps",
@@ -72,27 +84,28 @@ def view_plan(planned: Planned) -> Document:
     rows = [row for each in plan.steps for row in _offset_rows(each.step)]
     writes = f", {counted(len(rows), 'offset')} to write" if _can_be_undone(plan) else ""
     prose = f"Plan {plan.kind}: {counted(len(plan.steps), 'step')}{writes}."
+    data: PlanData = {
+        "digest": planned.digest,
+        "steps": [_step_row(number, each) for number, each in enumerate(steps, 1)],
+        "preconditions": checked,
+        "places": [
+            {
+                "side": each.side,
+                "bootstrap_servers": list(each.bootstrap_servers),
+                "connect_urls": list(each.connect_urls),
+                "config_topic": each.config_topic,
+            }
+            for each in plan.places
+        ],
+        "offsets": rows,
+        "findings": finding_rows(planned.findings),
+        "objections": list(planned.objections),
+    }
     return Document(
         kind=f"{plan.kind}.plan",
         as_of=rfc3339(plan.as_of),
         cluster_id=planned.cluster_id,
-        data={
-            "digest": planned.digest,
-            "steps": [_step_row(number, each) for number, each in enumerate(steps, 1)],
-            "preconditions": checked,
-            "places": [
-                {
-                    "side": each.side.value,
-                    "bootstrap_servers": list(each.bootstrap_servers),
-                    "connect_urls": list(each.connect_urls),
-                    "config_topic": each.config_topic,
-                }
-                for each in plan.places
-            ],
-            "offsets": rows,
-            "findings": finding_rows(planned.findings),
-            "objections": list(planned.objections),
-        },
+        data=data,
         blocks=(
             STEPS,
             *([PRECONDITIONS] if checked else []),
@@ -117,7 +130,7 @@ def _made_at(place: Place) -> str:
     return f"Its {place.side}: " + "; ".join(f"{what} {names}" for what, names in named if names) + "."
 
 
-def _step_row(number: int, planned: PlannedStep) -> dict[str, Any]:
+def _step_row(number: int, planned: PlannedStep) -> PlanStepRow:
     return {
         "number": number,
         "kind": kind_of(type(planned.step)),
@@ -126,7 +139,7 @@ def _step_row(number: int, planned: PlannedStep) -> dict[str, Any]:
     }
 
 
-def _checked(steps: Iterable[PlannedStep]) -> list[dict[str, Any]]:
+def _checked(steps: Iterable[PlannedStep]) -> list[PreconditionRow]:
     """Each precondition with the steps before which it is checked, in their order."""
     found: dict[str, list[int]] = {}
     for number, planned in enumerate(steps, 1):
@@ -140,13 +153,13 @@ def _precondition_row(precondition: Precondition) -> dict[str, Any]:
     return {"kind": kind_of(type(precondition)), **members}
 
 
-def _offset_rows(step: Step) -> list[dict[str, Any]]:
+def _offset_rows(step: Step) -> list[OffsetWriteRow]:
     if not isinstance(step, WriteOffsets):
         return []
     return [_offset_row(step, each) for each in step.records]
 
 
-def _offset_row(step: WriteOffsets, record: OffsetsWrite) -> dict[str, Any]:
+def _offset_row(step: WriteOffsets, record: OffsetsWrite) -> OffsetWriteRow:
     import base64
 
     return {
@@ -167,17 +180,18 @@ def view_applied(applied: Applied) -> Document:
     by_hand = [each.detail for each in outcome.results if each.outcome is StepOutcome.BY_HAND]
     finished_by = f"to finish it: eosctl apply {shlex.quote(applied.plan_file)}"
     undone_by = f"to roll it back: eosctl undo {shlex.quote(applied.undo_file)}"
+    data: AppliedData = {
+        "results": [_result_row(each) for each in outcome.results],
+        "changed": outcome.changed,
+        "plan_file": applied.plan_file,
+        "undo_file": applied.undo_file,
+        "findings": finding_rows(applied.findings),
+    }
     return Document(
-        kind=plan.kind,
+        kind=APPLIED.get(plan.kind, plan.kind),
         as_of=rfc3339(plan.as_of),
         cluster_id=applied.cluster_id,
-        data={
-            "results": [_result_row(each) for each in outcome.results],
-            "changed": outcome.changed,
-            "plan_file": applied.plan_file,
-            "undo_file": applied.undo_file,
-            "findings": finding_rows(applied.findings),
-        },
+        data=data,
         blocks=(RESULTS, *([Findings()] if applied.findings else [])),
         prose=(f"{done} of {len(outcome.results) - len(by_hand)} steps are done.",),
         notes=(
@@ -189,15 +203,16 @@ def view_applied(applied: Applied) -> Document:
 
 
 def _can_be_undone(plan: Plan) -> bool:
-    """An aborted transaction stays aborted."""
-    return not plan.steps or any(not isinstance(planned.step, AbortTransaction) for planned in plan.steps)
+    """A transaction that has ended stays ended."""
+    ended = AbortTransaction | CommitTransaction
+    return not plan.steps or any(not isinstance(planned.step, ended) for planned in plan.steps)
 
 
-def _result_row(result: StepResult) -> dict[str, Any]:
+def _result_row(result: StepResult) -> StepResultRow:
     return {
         "number": result.number,
         "kind": kind_of(type(result.step)),
         "what": describe_step(result.step),
-        "outcome": result.outcome.value,
+        "outcome": result.outcome,
         "detail": result.detail,
     }

@@ -1,10 +1,15 @@
 """Profiles, where values come from, and how connecting goes."""
 
-from dataclasses import asdict
-
 from eosctl.model.connection_check import ConnectionCheck
 from eosctl.model.profile import EffectiveSettings, Profile, Profiles
 from eosctl.render.document import Column, Document, Fields, Table, Tone, figure
+from eosctl.render.documents.profile import (
+    ConnectionCheckData,
+    ProfileData,
+    ProfileFields,
+    ProfilesData,
+    SettingsData,
+)
 
 PROFILES = Table(
     "profiles",
@@ -36,25 +41,31 @@ STEPS = Table(
 
 def view_profiles(profiles: Profiles) -> Document:
     """Every profile, by name."""
-    rows = [_row(each, each.name == profiles.current) for _, each in sorted(profiles.profiles.items())]
-    return Document("profiles", {"profiles": rows, "current": profiles.current}, blocks=(PROFILES,))
+    data: ProfilesData = {
+        "profiles": [
+            {**_fields(each), "in_use": each.name == profiles.current, "waiver_count": len(each.waivers)}
+            for _, each in sorted(profiles.profiles.items())
+        ],
+        "current": profiles.current,
+    }
+    return Document("profiles", data, blocks=(PROFILES,))
 
 
 def view_settings(effective: EffectiveSettings) -> Document:
     """Each setting with its value and source."""
-    return Document("settings", {"settings": [asdict(each) for each in effective.settings]}, blocks=(SETTINGS,))
+    data: SettingsData = {"settings": list(effective.settings)}
+    return Document("settings", data, blocks=(SETTINGS,))
 
 
 def view_connection_check(check: ConnectionCheck) -> Document:
     """Each step of each client, and whether all went well."""
-    data = {"verdict": "failed" if check.found else "ok", "steps": [asdict(each) for each in check.steps]}
+    data: ConnectionCheckData = {"verdict": "failed" if check.found else "ok", "steps": list(check.steps)}
     return Document("connection-check", data, blocks=(STEPS,))
 
 
-def _row(profile: Profile, in_use: bool) -> dict[str, object]:
+def _fields(profile: Profile) -> ProfileFields:
     return {
         "name": profile.name,
-        "in_use": in_use,
         "bootstrap_server": profile.bootstrap_server,
         "command_config": profile.command_config,
         "connect_urls": list(profile.connect_urls),
@@ -64,15 +75,26 @@ def _row(profile: Profile, in_use: bool) -> dict[str, object]:
         "discover_workers": profile.discover_workers,
         "worker_configs": list(profile.worker_configs),
         "audit_store": profile.audit_store,
-        "waiver_count": len(profile.waivers),
-        "waivers": [{**asdict(each), "expires": each.expires.isoformat()} for each in profile.waivers],
+        "waivers": [
+            {
+                "finding": each.finding,
+                "subject": each.subject,
+                "owner": each.owner,
+                "reason": each.reason,
+                "expires": each.expires.isoformat(),
+            }
+            for each in profile.waivers
+        ],
         "file": profile.origin,
     }
 
 
 def view_profile(profile: Profile) -> Document:
     """One profile; of its client properties the names."""
-    data = {**_row(profile, False), "properties": sorted(profile.properties), "timeout_s": profile.timeout_s}
-    del data["in_use"], data["waiver_count"]
+    data: ProfileData = {
+        **_fields(profile),
+        "properties": sorted(profile.properties),
+        "timeout_s": profile.timeout_s,
+    }
     columns = tuple(Column(key.upper(), key) for key in data)
     return Document("profile", data, blocks=(Fields(columns),))

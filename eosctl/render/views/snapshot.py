@@ -1,7 +1,7 @@
 """What a snapshot holds."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from eosctl.model.counts import counted
 from eosctl.model.evidence import ClusterEvidence
@@ -14,6 +14,7 @@ from eosctl.model.transaction_log import TransactionLogFacts
 from eosctl.model.transactions import Descriptions, why_undescribed
 from eosctl.model.workers import ConnectFacts
 from eosctl.render.document import Column, Document, Table
+from eosctl.render.documents.files import SectionRow, SnapshotData
 
 T = TypeVar("T")
 
@@ -29,16 +30,21 @@ SECTIONS = Table(
 def view_snapshot(answer: SnapshotFile) -> Document:
     """Each section with how much of it there is, or why it was not read."""
     snapshot = answer.snapshot
+    data: SnapshotData = {
+        "file": answer.file,
+        "group_id": snapshot.group_id,
+        "sections": _sections(snapshot),
+    }
     return Document(
         kind="snapshot",
         as_of=rfc3339(snapshot.as_of),
         cluster_id=None if isinstance(snapshot.cluster, Skipped) else snapshot.cluster.cluster_id,
-        data={"file": answer.file, "group_id": snapshot.group_id, "sections": _sections(snapshot)},
+        data=data,
         blocks=(SECTIONS,),
     )
 
 
-def _sections(snapshot: Snapshot) -> list[dict[str, Any]]:
+def _sections(snapshot: Snapshot) -> list[SectionRow]:
     seen: dict[str, str | Skipped] = {
         "cluster": _or_reason(snapshot.cluster, lambda it: f"{it.cluster_id}, {counted(len(it.brokers), 'broker')}"),
         "connect": _or_reason(snapshot.connect, _connect),

@@ -1,6 +1,6 @@
 """The transaction log: the last state of each ID, or its history."""
 
-from typing import Any
+from typing import Final
 
 from eosctl.model.counts import counted
 from eosctl.model.skipped import Skipped
@@ -13,6 +13,13 @@ from eosctl.model.transaction_log import (
     TransactionLogValue,
 )
 from eosctl.render.document import MOST, Column, Document, Findings, Table, figure
+from eosctl.render.documents.transaction_log import (
+    LoggedFields,
+    LoggedIdRow,
+    LogHistoryData,
+    LogPlaceFields,
+    TransactionLogData,
+)
 from eosctl.render.views.report import findings_of
 from eosctl.render.views.transactions import OWNER, STATE_TONES, owner_fields
 
@@ -49,23 +56,30 @@ HISTORY = Table(
 )
 
 
-def _value_fields(value: TransactionLogValue | None) -> dict[str, Any]:
+TOMBSTONE: Final[LoggedFields] = {
+    "state": None,
+    "producer_id": None,
+    "producer_epoch": None,
+    "value_version": None,
+    "timeout_ms": None,
+    "last_update_ms": None,
+    "last_update": None,
+    "start_ms": None,
+    "partitions": None,
+    "partition_count": 0,
+    "previous_producer_id": None,
+    "next_producer_id": None,
+    "next_producer_epoch": None,
+    "client_transaction_version": None,
+}
+
+
+def _value_fields(value: TransactionLogValue | None) -> LoggedFields:
     """The fields of the record; all null for a tombstone."""
     if value is None:
-        names = (
-            "state",
-            "producer_id",
-            "producer_epoch",
-            "value_version",
-            "timeout_ms",
-            "last_update_ms",
-            "last_update",
-        )
-        more = ("start_ms", "partitions", "previous_producer_id", "next_producer_id", "next_producer_epoch")
-        last = ("client_transaction_version",)
-        return dict.fromkeys((*names, *more, *last)) | {"partition_count": 0}
+        return TOMBSTONE
     return {
-        "state": value.state.value,
+        "state": value.state,
         "producer_id": value.producer.producer_id,
         "producer_epoch": value.producer.producer_epoch,
         "value_version": value.version,
@@ -88,7 +102,7 @@ def _none_below_zero(value: int) -> int | None:
     return None if value < 0 else value
 
 
-def _place(record: TransactionLogRecord) -> dict[str, Any]:
+def _place(record: TransactionLogRecord) -> LogPlaceFields:
     return {
         "transactional_id": record.transactional_id,
         "log_partition": record.partition,
@@ -98,7 +112,7 @@ def _place(record: TransactionLogRecord) -> dict[str, Any]:
     }
 
 
-def _id_row(name: str, logged: LoggedId, found: TransactionLogReport) -> dict[str, Any]:
+def _id_row(name: str, logged: LoggedId, found: TransactionLogReport) -> LoggedIdRow:
     leaders = found.leaders
     return {
         **_place(logged.last),
@@ -113,15 +127,16 @@ def view_transaction_log(found: TransactionLogReport) -> Document:
     """Every ID with its last state, and the findings."""
     log = found.log
     live = sum(1 for each in log.ids.values() if each.value is not None)
+    data: TransactionLogData = {
+        "transactional_ids": [_id_row(name, each, found) for name, each in sorted(log.ids.items())],
+        "records": log.records,
+        **findings_of(found),
+    }
     return Document(
         kind="transactions.log",
         as_of=rfc3339(found.as_of),
         cluster_id=found.cluster_id,
-        data={
-            "transactional_ids": [_id_row(name, each, found) for name, each in sorted(log.ids.items())],
-            "records": log.records,
-            **findings_of(found),
-        },
+        data=data,
         blocks=(IDS, Findings(most=MOST)),
         prose=(
             f"{counted(log.records, 'record')} of {counted(len(log.ids), 'transactional ID')}, "
@@ -133,16 +148,16 @@ def view_transaction_log(found: TransactionLogReport) -> Document:
 
 def view_transaction_history(found: TransactionHistory) -> Document:
     """Every record, partition by partition in offset order, with what happened."""
+    data: LogHistoryData = {
+        "history": [
+            {**_place(each.record), **_value_fields(each.record.value), "words": each.words} for each in found.entries
+        ]
+    }
     return Document(
         kind="transactions.log.history",
         as_of=rfc3339(found.as_of),
         cluster_id=found.cluster_id,
-        data={
-            "history": [
-                {**_place(each.record), **_value_fields(each.record.value), "words": each.words}
-                for each in found.entries
-            ]
-        },
+        data=data,
         blocks=(HISTORY,),
         notes=found.all_notes,
     )

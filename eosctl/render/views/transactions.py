@@ -1,7 +1,6 @@
 """Transactions with their owners: listed, described, and the producers of partitions."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from eosctl.model.counts import counted
 from eosctl.model.names import TopicPartition
@@ -22,6 +21,16 @@ from eosctl.model.transactions import (
 )
 from eosctl.render.brief import brief_owner
 from eosctl.render.document import Column, Document, Table, Tone, figure
+from eosctl.render.documents.places import OwnerFields, OwnerRow
+from eosctl.render.documents.transactions import (
+    DescribedFields,
+    DescriptionsData,
+    ProducerFields,
+    ProducerRow,
+    ProducersData,
+    TransactionRow,
+    TransactionsData,
+)
 
 STATE_TONES = {"Ongoing": Tone.WARN, "PrepareCommit": Tone.WARN, "PrepareAbort": Tone.WARN}
 
@@ -74,7 +83,7 @@ PRODUCERS = Table(
 )
 
 
-def owner_fields(ownership: Ownership) -> dict[str, Any]:
+def owner_fields(ownership: Ownership) -> OwnerFields:
     """owner in words; owners[] in parts; shapes[] as hints."""
     return {
         "owner": str(ownership),
@@ -83,7 +92,7 @@ def owner_fields(ownership: Ownership) -> dict[str, Any]:
     }
 
 
-def _owner(owner: Owner) -> dict[str, Any]:
+def _owner(owner: Owner) -> OwnerRow:
     match owner:
         case LeaderOwner(group_id=group_id):
             return {"kind": "connect-leader", "group_id": group_id, "connector": None, "task": None}
@@ -91,12 +100,12 @@ def _owner(owner: Owner) -> dict[str, Any]:
             return {"kind": "connect-task", "group_id": group_id, "connector": task.connector, "task": task.task}
 
 
-def _listed_row(listed: ListedTransaction) -> dict[str, Any]:
+def _listed_row(listed: ListedTransaction) -> TransactionRow:
     """One of `data.transactions[]` of list and describe."""
     described = listed.description
     return {
         "transactional_id": listed.transactional_id,
-        "state": listed.state.value,
+        "state": listed.state,
         "producer_id": listed.producer_id,
         "coordinator": listed.coordinator,
         "running_ms": listed.running_ms,
@@ -107,13 +116,14 @@ def _listed_row(listed: ListedTransaction) -> dict[str, Any]:
     }
 
 
-def _described_fields(described: TransactionDescription | None) -> dict[str, Any]:
+def _described_fields(described: TransactionDescription | None) -> DescribedFields:
     partitions = () if described is None else described.partitions
     start_ms = None if described is None else described.start_ms
     return {
         "producer_epoch": None if described is None else described.producer.producer_epoch,
         "timeout_ms": None if described is None else described.timeout_ms,
         "timeout_s": None if described is None else round(described.timeout_ms / 1000, 1),
+        "two_phase_commit": None if described is None else described.is_two_phase,
         "start_ms": start_ms,
         "started": None if start_ms is None else rfc3339(start_ms),
         "partitions": [{"topic": each.topic, "partition": each.partition} for each in partitions],
@@ -125,23 +135,24 @@ def _described_fields(described: TransactionDescription | None) -> dict[str, Any
 def view_transactions(found: TransactionList) -> Document:
     """`transactions list`."""
     open_now = sum(1 for each in found.transactions if each.state.is_open)
+    data: TransactionsData = {
+        "transactions": [_listed_row(each) for each in found.transactions],
+        "hidden": found.hidden,
+        "unanswered": [{"broker": node_id, "reason": reason} for node_id, reason in found.unanswered.items()],
+        "missing": list(found.missing),
+    }
     return Document(
         kind="transactions.list",
         as_of=rfc3339(found.as_of),
         cluster_id=found.cluster_id,
-        data={
-            "transactions": [_listed_row(each) for each in found.transactions],
-            "hidden": found.hidden,
-            "unanswered": [{"broker": node_id, "reason": reason} for node_id, reason in found.unanswered.items()],
-            "missing": list(found.missing),
-        },
+        data=data,
         blocks=(LISTED,),
         prose=(f"{len(found.transactions)} transactional IDs, {open_now} with a transaction in progress.",),
         notes=(*found.missing, *found.notes),
     )
 
 
-def _undescribed_row(unknown: UndescribedId) -> dict[str, Any]:
+def _undescribed_row(unknown: UndescribedId) -> TransactionRow:
     return {
         "transactional_id": unknown.transactional_id,
         "state": None,
@@ -157,22 +168,23 @@ def _undescribed_row(unknown: UndescribedId) -> dict[str, Any]:
 
 def view_descriptions(found: TransactionDescriptions) -> Document:
     """`transactions describe`: one row for each ID that was asked for, in their order."""
+    data: DescriptionsData = {
+        "transactions": [
+            _undescribed_row(each) if isinstance(each, UndescribedId) else _listed_row(each)
+            for each in found.transactions
+        ]
+    }
     return Document(
         kind="transactions.describe",
         as_of=rfc3339(found.as_of),
         cluster_id=found.cluster_id,
-        data={
-            "transactions": [
-                _undescribed_row(each) if isinstance(each, UndescribedId) else _listed_row(each)
-                for each in found.transactions
-            ]
-        },
+        data=data,
         blocks=(DESCRIBED,),
         notes=found.notes,
     )
 
 
-def _producer_fields(active: ActiveProducer) -> dict[str, Any]:
+def _producer_fields(active: ActiveProducer) -> ProducerFields:
     """A producer of a partition in the protocol's own fields."""
     return {
         "topic": active.topic_partition.topic,
@@ -190,21 +202,22 @@ def _producer_fields(active: ActiveProducer) -> dict[str, Any]:
 def view_producers(found: ProducerList) -> Document:
     """`transactions producers`: each with the transactional ID that holds its producer ID, and that ID's owner."""
     open_now = sum(1 for each in found.producers if each.transaction_start_offset is not None)
+    data: ProducersData = {
+        "producers": [_producer_row(each, found) for each in found.producers],
+        "not_searched": [str(each) for each in found.not_searched],
+    }
     return Document(
         kind="transactions.producers",
         as_of=rfc3339(found.as_of),
         cluster_id=found.cluster_id,
-        data={
-            "producers": [_producer_row(each, found) for each in found.producers],
-            "not_searched": [str(each) for each in found.not_searched],
-        },
+        data=data,
         blocks=(PRODUCERS,),
         prose=(f"{counted(len(found.producers), 'producer')}, {open_now} with a transaction open in the partition.",),
         notes=(*unseen(found.not_searched), *found.notes),
     )
 
 
-def _producer_row(active: ActiveProducer, found: ProducerList) -> dict[str, Any]:
+def _producer_row(active: ActiveProducer, found: ProducerList) -> ProducerRow:
     name = found.transactional_ids.get(active.producer.producer_id)
     owned = NO_OWNER if name is None else found.owners[name]
     return {**_producer_fields(active), "transactional_id": name, **owner_fields(owned)}

@@ -4,6 +4,7 @@ from eosctl.model.skipped import Skipped
 from eosctl.model.times import rfc3339
 from eosctl.model.upgrade import UpgradeCheck
 from eosctl.render.document import Column, Document, Findings, Table, Tone
+from eosctl.render.documents.upgrade import UpgradeData
 from eosctl.render.views.report import findings_of
 
 WORKERS = Table(
@@ -26,23 +27,22 @@ STEPS = Table(
 def view_upgrade(check: UpgradeCheck) -> Document:
     """Verdict, blockers first, then what is not known, and the next rolling step worker by worker."""
     evidence = check.evidence
+    data: UpgradeData = {
+        "to": check.target,
+        "verdict": check.verdict,
+        "done": check.done,
+        **findings_of(check),
+        "blockers": [each.id for each in check.blockers],
+        "unknown": list(check.unknown),
+        "workers": [{"url": each.url, "phase": each.phase, "known_by": each.known_by} for each in check.workers],
+        "steps": [{"url": each.url, "phase": each.phase, "action": each.action} for each in check.steps],
+        "consequences": list(check.consequences),
+    }
     return Document(
         kind="upgrade-check",
         as_of=rfc3339(evidence.as_of),
         cluster_id=None if isinstance(evidence.cluster_id, Skipped) else evidence.cluster_id,
-        data={
-            "to": check.target.value,
-            "verdict": check.verdict.value,
-            "done": check.done,
-            **findings_of(check),
-            "blockers": [each.id for each in check.blockers],
-            "unknown": list(check.unknown),
-            "workers": [
-                {"url": each.url, "phase": each.phase.value, "known_by": each.known_by} for each in check.workers
-            ],
-            "steps": [{"url": each.url, "phase": each.phase.value, "action": each.action} for each in check.steps],
-            "consequences": list(check.consequences),
-        },
+        data=data,
         blocks=(
             WORKERS,
             *([Findings()] if check.reported else []),

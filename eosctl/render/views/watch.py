@@ -5,6 +5,7 @@ from typing import Final
 from eosctl.model.times import rfc3339
 from eosctl.model.watch import Observation
 from eosctl.render.document import Column, Document, Table, figure
+from eosctl.render.documents.watch import SampleRow, WatchData
 
 SAMPLES: Final = Table(
     "samples",
@@ -19,7 +20,7 @@ SAMPLES: Final = Table(
 
 def view_observation(found: Observation) -> Document:
     """`watch --once`: every sample as it would be exposed."""
-    rows = [
+    rows: list[SampleRow] = [
         {
             "metric": each.metric.name,
             "labels": dict(zip(each.metric.labels, each.labels, strict=True)),
@@ -27,10 +28,11 @@ def view_observation(found: Observation) -> Document:
         }
         for each in found.samples
     ]
+    data: WatchData = {"profile": found.profile, "samples": rows}
     return Document(
         kind="watch",
         as_of=rfc3339(found.cycle.as_of),
         cluster_id=found.cluster_id,
-        data={"profile": found.profile, "samples": rows},
+        data=data,
         blocks=(SAMPLES,),
     )

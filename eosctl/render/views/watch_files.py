@@ -1,62 +1,40 @@
-"""Files to install for `watch`: alert rules of Prometheus, a unit of systemd, objects of Kubernetes."""
+"""Files to install for `watch`: alert rules, a dashboard, units of systemd, objects of Kubernetes."""
 
+import json
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Any
 
 from eosctl.model.metrics import Alert
 from eosctl.model.watch import Emitted, WatchFile
-
-NAME: Final = "eosctl-watch"
-PORT: Final = 9464
-LABELS: Final = {"app.kubernetes.io/name": NAME}
-
-UNIT: Final = """\
-[Unit]
-Description=Metrics of exactly-once Kafka Connect sources
-Documentation=man:eosctl-watch(1)
-Wants=network-online.target
-After=network-online.target
-
-[Service]
-ExecStart={command}
-Restart=on-failure
-RestartSec=10
-SuccessExitStatus=130
-# The user's profiles are /etc/eosctl/config.yaml; what they refer to has to be readable, too.
-Environment=XDG_CONFIG_HOME=/etc
-DynamicUser=yes
-NoNewPrivileges=yes
-PrivateTmp=yes
-ProtectSystem=strict
-ProtectHome=read-only
-
-[Install]
-WantedBy=multi-user.target
-"""
+from eosctl.render.grafana_dashboard import grafana_dashboard
+from eosctl.render.kubernetes_objects import kubernetes_objects
+from eosctl.render.systemd_units import audit_service, audit_timer, watch_service
 
 
 def view_watch_file(file: WatchFile) -> str:
     """The text of the file."""
     match file.kind:
         case Emitted.PROMETHEUS_RULES:
-            return _documents(_rules(file.alerts))
+            return _yaml(_rules(file.alerts))
+        case Emitted.GRAFANA_DASHBOARD:
+            return json.dumps(grafana_dashboard(file.rows, file.alerts, file.each_cluster), indent=2) + "\n"
         case Emitted.SYSTEMD:
-            words = (file.program, "watch", *file.profiles, "--listen", file.address, "--every", f"{file.every_s:g}")
-            return UNIT.format(command=" ".join(map(_unit_word, words)))
+            return watch_service(file)
+        case Emitted.SYSTEMD_AUDIT:
+            return audit_service(file)
+        case Emitted.SYSTEMD_TIMER:
+            return audit_timer()
         case Emitted.KUBERNETES:
-            return _documents(_deployment(file), _service(), _service_monitor(file), _object_of_rules(file))
+            return _yaml(*kubernetes_objects(file, _rules(file.alerts)))
 
 
-def _unit_word(word: str) -> str:
-    """One word of a command line of systemd, where %, $ and quotes mean something."""
-    word = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
-    return f'"{word}"' if any(char.isspace() or char in "\"';\\" for char in word) else word
-
-
-def _documents(*documents: Mapping[str, Any]) -> str:
+def _yaml(*documents: Mapping[str, Any]) -> str:
     import yaml
 
-    return yaml.safe_dump_all(documents, sort_keys=False, allow_unicode=True, width=120)
+    # An object that two others share is written twice: nobody wants to edit aliases.
+    plain = type("Plain", (yaml.SafeDumper,), {"ignore_aliases": lambda *_: True})
+    text: str = yaml.dump_all(documents, Dumper=plain, sort_keys=False, allow_unicode=True, width=120)
+    return text
 
 
 def _rules(alerts: Iterable[Alert]) -> Mapping[str, Any]:
@@ -71,49 +49,3 @@ def _rule(alert: Alert) -> Mapping[str, Any]:
         "labels": {"severity": alert.severity},
         "annotations": {"summary": alert.summary},
     }
-
-
-def _object(api: str, kind: str, spec: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {"apiVersion": api, "kind": kind, "metadata": {"name": NAME, "labels": dict(LABELS)}, "spec": spec}
-
-
-def _deployment(file: WatchFile) -> Mapping[str, Any]:
-    listen = f"0.0.0.0:{PORT}"
-    container = {
-        "name": NAME,
-        "image": f"eosctl:{file.version}",
-        "command": ["eosctl", "watch", *file.profiles],
-        "args": ["--listen", listen, "--allow-remote", "--every", f"{file.every_s:g}"],
-        "env": [{"name": "XDG_CONFIG_HOME", "value": "/etc"}, {"name": "XDG_STATE_HOME", "value": "/tmp"}],
-        "ports": [{"name": "metrics", "containerPort": PORT}],
-        "livenessProbe": {"httpGet": {"path": "/healthz", "port": "metrics"}},
-        "readinessProbe": {"httpGet": {"path": "/readyz", "port": "metrics"}},
-        "resources": {"requests": {"cpu": "50m", "memory": "256Mi"}, "limits": {"memory": "1Gi"}},
-        "securityContext": {
-            "allowPrivilegeEscalation": False,
-            "capabilities": {"drop": ["ALL"]},
-            "readOnlyRootFilesystem": True,
-            "runAsNonRoot": True,
-        },
-        # config.yaml, and the files that its profiles refer to
-        "volumeMounts": [{"name": "config", "mountPath": "/etc/eosctl", "readOnly": True}],
-    }
-    pod = {"containers": [container], "volumes": [{"name": "config", "secret": {"secretName": "eosctl-config"}}]}
-    template = {"metadata": {"labels": dict(LABELS)}, "spec": pod}
-    spec = {"replicas": 1, "selector": {"matchLabels": dict(LABELS)}, "template": template}
-    return _object("apps/v1", "Deployment", spec)
-
-
-def _service() -> Mapping[str, Any]:
-    port = {"name": "metrics", "port": PORT, "targetPort": "metrics"}
-    return _object("v1", "Service", {"selector": dict(LABELS), "ports": [port]})
-
-
-def _service_monitor(file: WatchFile) -> Mapping[str, Any]:
-    endpoint = {"port": "metrics", "interval": f"{file.every_s:g}s"}
-    spec = {"selector": {"matchLabels": dict(LABELS)}, "endpoints": [endpoint]}
-    return _object("monitoring.coreos.com/v1", "ServiceMonitor", spec)
-
-
-def _object_of_rules(file: WatchFile) -> Mapping[str, Any]:
-    return _object("monitoring.coreos.com/v1", "PrometheusRule", _rules(file.alerts))

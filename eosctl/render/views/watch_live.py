@@ -47,7 +47,7 @@ def view_live(found: Observation, now_ms: int, most: int) -> Document:
     shown = tuple(_titled(name, len(rows[name]), most) for name in TABLES if rows[name])
     data = {"summary": summary, **{name: rows[name][:most] for name in TABLES}}
     return Document(
-        kind="watch-live",
+        kind="watch",
         as_of=rfc3339(found.cycle.as_of),
         cluster_id=found.cluster_id,
         data=data,

@@ -37,10 +37,11 @@ def data_batch(
     writer: Writer,
     codec: Codec = Codec.NONE,
     last_delta: int | None = None,
+    sequence: int = 0,
 ) -> bytes:
-    """A data batch; last_delta is kept by compaction where the last records are gone."""
+    """A data batch; last_delta is kept by compaction where the last records are gone, sequence is its base sequence."""
     builder = DefaultRecordBatchBuilder(
-        2, int(codec), int(writer.transactional), writer.producer_id, writer.producer_epoch, 0, 1 << 24
+        2, int(codec), int(writer.transactional), writer.producer_id, writer.producer_epoch, sequence, 1 << 24
     )
     for delta, timestamp, key, value in records:
         builder.append(delta, timestamp, key, value, [])

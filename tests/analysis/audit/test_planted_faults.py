@@ -197,6 +197,8 @@ def test_a_transaction_without_offsets(planted, wait):
     work(orders, range(12, 14))
     report = planted.report()
     evidence = only(report, "data-without-offsets")
+    [finding] = report.findings
+    assert f"`eosctl transactions list --producer-id {producer.producer_id}`" in finding.cure
     assert place_of(evidence, "first_offset") == ("orders", 1, offset)
     assert (evidence["count"], evidence["records"], evidence["places"][0]["last_offset"]) == (1, 3, offset + 2)
     assert verdicts(report) == {"bills": HELD, "orders": BROKEN}
@@ -217,20 +219,6 @@ def test_a_leader_with_exactly_once_off(planted):
     assert place_of(evidence) == (CONFIGS, 0, offset)
     assert evidence["connectors"] == ["orders"]
     assert verdicts(report) == {"bills": HELD, "orders": CANNOT_TELL}
-
-
-def test_tasks_that_start_without_a_fencing_round(planted):
-    orders = planted.orders
-    commit = orders.configure(2)
-    planted.brokers.tick(MINUTE)
-    orders.start()
-    work(orders, range(12, 14))
-    report = planted.report()
-    evidence = only(report, "start-without-fencing")
-    assert {each["producer_id"] for each in evidence["places"]} == {each.producer_id for each in orders.tasks}
-    assert {each["commit_offset"] for each in evidence["places"]} == {commit}
-    assert evidence["count"] == 2
-    assert verdicts(report) == {"bills": HELD, "orders": BROKEN}
 
 
 def test_a_key_with_a_value_in_two_partitions(planted):

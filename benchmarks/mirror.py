@@ -1,0 +1,155 @@
+"""Comparing a mirrored topic of 2 M records with its source: eosctl against two confluent-kafka consumers and a dict.
+
+Every contender runs in a process of its own; its CPU-seconds (user and system) count from its first import to its end.
+The consumers keep a digest of key, value, headers and timestamp of each record of the target in a dict, which grows
+with the topic, and look those of the source up in it. The limit is how long the headers of all batches alone take:
+fetched, and their records not looked at.
+"""
+
+import argparse
+import sys
+from itertools import pairwise
+
+from benchmarks.measure import Command, as_json, measure_in_turns, write_result
+from eosctl.operations.session import Session
+from eosctl.sandbox.sandbox import Sandbox
+
+TOPIC, COPY = "orders", "eu.orders"
+BAR = 5
+
+
+def main() -> int:
+    """Measure, print, write results/mirror.json; 1 where the bar is missed."""
+    arguments = _arguments()
+    if arguments.contender:
+        CONTENDERS[arguments.contender](arguments.source, arguments.bootstrap_server)
+        return 0
+    with Sandbox() as source, Sandbox() as target:
+        begun = Session.now() - arguments.records
+        servers = source.bootstrap_servers, target.bootstrap_servers
+        for topic, each in zip((TOPIC, COPY), servers, strict=True):
+            fill(each, topic, arguments.records, arguments.bytes, begun)
+        named = ["--source", servers[0], "-b", servers[1]]
+        commands = {
+            name: Command([sys.executable, "-m", "benchmarks.mirror", "--contender", name, *named])
+            for name in CONTENDERS
+        }
+        commands["eosctl mirror audit"] = Command(
+            [sys.executable, "-m", "eosctl", "mirror", "audit", "-b", servers[1],
+             "--source-bootstrap-server", servers[0], "--alias", "eu", "--processes", "1", "-o", "json"]
+        )  # fmt: skip
+        measured = measure_in_turns(commands, arguments.runs)
+        versions = {"kafka": source.kafka_version}
+    base = measured["eosctl mirror audit"].cpu_s
+    ratios = {name: round(each.cpu_s / base, 2) for name, each in measured.items()}
+    size = 2 * arguments.records * arguments.bytes
+    for name, each in measured.items():
+        speed = size / each.cpu_s / 1e9
+        print(f"{name:34} {each.cpu_s:7.2f} CPU-s {speed:7.3f} GB per CPU-s   {ratios[name]:5.2f}x of eosctl's CPU")
+    figures = {
+        "records": arguments.records,
+        "value_bytes": arguments.bytes,
+        "seconds": as_json(measured),
+        "gb_per_cpu_s": {name: round(size / each.cpu_s / 1e9, 3) for name, each in measured.items()},
+        "ratios": ratios,
+        "bars": {"two consumers and a dict": BAR},
+    }
+    print(write_result("mirror", figures, versions))
+    return 0 if ratios["two consumers and a dict"] >= BAR else 1
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--records", type=int, default=2_000_000)
+    parser.add_argument("--bytes", type=int, default=200)
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--contender")
+    parser.add_argument("--source")
+    parser.add_argument("-b", "--bootstrap-server")
+    return parser.parse_args()
+
+
+def fill(servers: str, topic: str, records: int, size: int, begun: int) -> None:
+    """Records with a key, a header and the same timestamp in both topics, as a mirror keeps it."""
+    from confluent_kafka import Producer
+
+    from tests.integration.producers import create_topic
+
+    create_topic(servers, topic)
+    producer = Producer(
+        {"bootstrap.servers": servers, "linger.ms": 20, "batch.size": 1 << 16, "queue.buffering.max.messages": 200_000}
+    )
+    body = b"x" * (size - 12)
+    for number in range(records):
+        while True:
+            try:
+                producer.produce(
+                    topic,
+                    b"%012d" % number + body,
+                    b"%d" % (number % 1000),
+                    0,
+                    timestamp=begun + number,
+                    headers=[("trace", b"%d" % number)],
+                )
+                break
+            except BufferError:
+                producer.poll(0.1)
+        producer.poll(0)
+    assert producer.flush(120) == 0
+
+
+def two_consumers(source: str, target: str) -> None:
+    """What a script of a careful user does."""
+    there = dict(_digests(target, COPY))
+    missing, offsets = 0, []
+    for digest, _ in _digests(source, TOPIC):
+        offset = there.pop(digest, None)
+        if offset is None:
+            missing += 1
+        else:
+            offsets.append(offset)
+    disorder = sum(one > other for one, other in pairwise(offsets))
+    print(missing, len(there), disorder)
+
+
+def _digests(servers: str, topic: str):
+    from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
+
+    consumer = Consumer(
+        {
+            "bootstrap.servers": servers,
+            "group.id": "bench",
+            "isolation.level": "read_committed",
+            "enable.auto.commit": False,
+        }
+    )
+    place = TopicPartition(topic, 0, OFFSET_BEGINNING)
+    end = consumer.get_watermark_offsets(place)[1]
+    consumer.assign([place])
+    done = False
+    while not done:
+        for message in consumer.consume(10_000, 5):
+            yield (
+                hash((message.timestamp()[1], message.key(), message.value(), *(message.headers() or ()))),
+                message.offset(),
+            )
+            done = message.offset() == end - 1
+    consumer.close()
+
+
+def headers_only(source: str, target: str) -> None:
+    """The limit: both topics fetched, the headers of batches read."""
+    from eosctl.clients.wire import Wire
+    from eosctl.codecs.client_properties import client_properties
+    from eosctl.model.names import TopicPartition
+    from eosctl.sources.kafka_log import read_batches
+
+    for servers, topic in ((source, TOPIC), (target, COPY)):
+        with Wire(client_properties(bootstrap_server=servers), timeout_s=30) as wire:
+            print(sum(each.batch.header.record_count for each in read_batches(wire, TopicPartition(topic, 0))))
+
+
+CONTENDERS = {"two consumers and a dict": two_consumers, "headers only": headers_only}
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,253 @@
+"""What differences between source and target mean: findings, and a verdict on each pair of partitions.
+
+1. Broken: a gap, a repeat, another order, or a record that the source never committed.
+2. Cannot tell: records that equal none of the source, or that the source no longer holds; damage; compaction.
+3. Held otherwise: from the first record that both sides hold to the last one.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from eosctl.analysis.catalogue import mirrors as kinds
+from eosctl.model.audit_report import AuditVerdict
+from eosctl.model.counts import counted
+from eosctl.model.mirror import (
+    Alignment,
+    Compared,
+    MirroredTopic,
+    MirrorPlan,
+    PairVerdict,
+    PartitionPair,
+    Side,
+    Stretch,
+)
+from eosctl.model.records import IsolationLevel
+from eosctl.model.report import Finding, FindingKind, Severity
+from eosctl.model.skipped import Skipped
+
+MOST_PLACES: Final = 20
+NEAR: Final = 0.5
+"""Share of the source's retention from which on a record that is not mirrored is in danger."""
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What the verdict on a pair rests on beside its records.
+
+    now is in ms since the epoch. position_after is the mirror's offset when the bounds had been read.
+    """
+
+    now: int
+    topic: MirroredTopic
+    isolation: IsolationLevel | Skipped
+    position_after: int | Skipped | None
+
+
+@dataclass
+class _Judgement:
+    """What was found of one pair."""
+
+    pair: PartitionPair
+    broken: list[str] = field(default_factory=list)
+    open: list[str] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+
+    def add(
+        self, kind: FindingKind, message: str, stretches: Sequence[Stretch] = (), severity: Severity | None = None
+    ) -> None:
+        """A finding, with the first of its places."""
+        evidence = {
+            "target_topic": self.pair.topics.target,
+            "partition": self.pair.partition,
+            "records": sum(each.records for each in stretches),
+            "places": [each._asdict() for each in stretches[:MOST_PLACES]],
+        }
+        subject = f"{self.pair.topics.source}-{self.pair.partition}"
+        self.findings.append(kind.finding(subject, f"{self.pair}: {message}", evidence, severity=severity))
+
+
+def judge_pair(
+    pair: PartitionPair, found: Alignment, circumstances: Circumstances
+) -> tuple[PairVerdict, tuple[Finding, ...]]:
+    """The verdict on one pair, and its findings."""
+    judged = _Judgement(pair)
+    _judge_damage(judged, found)
+    _judge_order(judged, found)
+    _judge_aborted(judged, found, circumstances)
+    _judge_gaps(judged, found, circumstances.topic)
+    _judge_beginning(judged, found)
+    _judge_position(judged, found, circumstances)
+    _judge_retention(judged, found, circumstances)
+    _judge_checkpoints(judged, found)
+    if judged.broken:
+        verdict, reasons = AuditVerdict.BROKEN, [*judged.broken, *judged.open]
+    elif judged.open:
+        verdict, reasons = AuditVerdict.CANNOT_TELL, judged.open
+    else:
+        verdict, reasons = AuditVerdict.HELD, [_held(found)]
+    evidence = tuple(dict.fromkeys(each.id for each in judged.findings if each.counts))
+    return PairVerdict(pair, found, verdict, evidence, tuple(reasons)), tuple(judged.findings)
+
+
+def judge_unpaired(plan: MirrorPlan) -> Iterator[Finding]:
+    """A finding for each partition with records that one side only has."""
+    for place, side in plan.unpaired.items():
+        yield kinds.UNPAIRED.finding(place, f"partition {place} is in the {side} only", {"side": side})
+
+
+def _held(found: Alignment) -> str:
+    if found.first is None or found.last is None:
+        return "neither side holds a record"
+    what = f"source offsets {found.first[0]} to {found.last[0]} are there once and in order"
+    return f"{what}, by digests of {found.compared.value}"
+
+
+def _total(stretches: Sequence[Stretch]) -> str:
+    return counted(sum(each.records for each in stretches), "record")
+
+
+def _from(stretches: Sequence[Stretch]) -> str:
+    first = stretches[0]
+    return f"from source offset {first.source_start} (target offset {first.target_start}) on"
+
+
+def _judge_damage(judged: _Judgement, found: Alignment) -> None:
+    for each in found.damages[:MOST_PLACES]:
+        judged.open.append(f"{each.side.value} offsets {each.start} to {each.end - 1} were not read: {each.reason}")
+    if found.more:
+        judged.open.append(f"{counted(found.more, 'difference')} more are not listed")
+
+
+def _judge_order(judged: _Judgement, found: Alignment) -> None:
+    if found.repeats:
+        what = f"{_total(found.repeats)} repeated"
+        judged.broken.append(what)
+        judged.add(kinds.MIRROR_REPEAT, f"{what}, {_from(found.repeats)}", found.repeats)
+    if found.late:
+        what = f"{_total(found.late)} out of order"
+        judged.broken.append(what)
+        judged.add(kinds.MIRROR_DISORDER, f"{what}, {_from(found.late)}", found.late)
+    if found.compared is not Compared.WHOLE:
+        left = "headers" if found.compared is Compared.WITHOUT_HEADERS else "timestamps"
+        left = "timestamps and headers" if found.compared is Compared.KEY_AND_VALUE else left
+        judged.add(kinds.MIRROR_CHANGED, f"{left} differ; records are compared by {found.compared.value}")
+
+
+def _judge_aborted(judged: _Judgement, found: Alignment, circumstances: Circumstances) -> None:
+    stable = judged.pair.source.last_stable_offset
+    undecided = [each for each in found.aborted if each.source_start >= stable]
+    aborted = [each for each in found.aborted if each.source_start < stable]
+    uncommitted = circumstances.isolation is IsolationLevel.READ_UNCOMMITTED
+    suffix = "; the mirror is set to read uncommitted" if uncommitted else ""
+    for stretches, verdict, word in ((aborted, judged.broken, "aborted"), (undecided, judged.open, "undecided")):
+        if stretches:
+            what = f"{_total(stretches)} of {word} source transactions"
+            severity = Severity.WARNING if uncommitted or stretches is undecided else Severity.ERROR
+            judged.add(kinds.ABORTED_MIRRORED, f"{what}, {_from(stretches)}{suffix}", stretches, severity)
+            if not uncommitted:
+                verdict.append(what)
+
+
+def _judge_gaps(judged: _Judgement, found: Alignment, topic: MirroredTopic) -> None:
+    """Gaps, and target records that equal none; where both are at one place, records may have been changed."""
+    places = {each.source_start for each in found.unknown}
+    changed = [each for each in found.gaps if each.source_start in places]
+    gaps = [each for each in found.gaps if each.source_start not in places]
+    if found.unknown:
+        what = f"{_total(found.unknown)} of the target equal no record of the source"
+        if changed:
+            what += f", in the place of {_total(changed)} of the source"
+        judged.open.append(what)
+        judged.add(kinds.MIRROR_UNKNOWN, f"{what}, {_from(found.unknown)}", (*found.unknown, *changed))
+    if not gaps:
+        return
+    what = f"{_total(gaps)} missing"
+    compacted = topic.compacted
+    holes = [each for each in found.damages if each.side is Side.TARGET]
+    if isinstance(compacted, Skipped):
+        judged.open.append(f"{what}; whether they were compacted is not known: {compacted.reason}")
+    elif Side.TARGET in compacted:
+        judged.open.append(f"{what} in a compacted target: a later record of their key replaces them, or nothing does")
+    elif holes and all(any(hole.start <= each.target_start <= hole.end for hole in holes) for each in gaps):
+        judged.open.append(f"{what} where the target could not be read")
+    else:
+        judged.broken.append(what)
+        judged.add(kinds.MIRROR_GAP, f"{what}, {_from(gaps)}", gaps)
+        return
+    judged.add(kinds.MIRROR_GAP, f"{what}, {_from(gaps)}", gaps, Severity.WARNING)
+
+
+def _judge_beginning(judged: _Judgement, found: Alignment) -> None:
+    """Target records before the first equal one come from a source that is gone; what follows them may be a gap."""
+    begins = judged.pair.source.log_start_offset
+    if found.lead is not None:
+        what = f"{_total([found.lead])} of the target lie before the first one that the source still holds"
+        if begins > 0:
+            judged.open.append(f"{what}: its log starts at {begins} now")
+        else:
+            what += ", whose log starts at 0: it was created again, or something else writes to the target"
+            judged.open.append(what)
+            judged.add(kinds.SOURCE_RECREATED, what, (found.lead,), Severity.WARNING)
+    if found.head is None:
+        return
+    what = f"{_total([found.head])} of the source lie before the first mirrored one"
+    if found.lead is not None and found.first is not None:
+        judged.broken.append(f"{_total([found.head])} missing")
+        judged.add(kinds.MIRROR_GAP, f"{what}, though the target holds earlier ones", (found.head,))
+    elif found.first is not None:
+        judged.add(kinds.MIRROR_BEGAN, what, (found.head,))
+
+
+def _judge_position(judged: _Judgement, found: Alignment, circumstances: Circumstances) -> None:
+    """The mirror's own offset against both logs."""
+    before, after, source = judged.pair.position, circumstances.position_after, judged.pair.source
+    if isinstance(after, int) and after + 1 < source.log_start_offset:
+        first, last = after + 1, source.log_start_offset - 1
+        what = f"source offsets {first} to {last} were deleted before the mirror, which is at {after}, read them"
+        sure = found.plain and found.source_records > 0
+        (judged.broken if sure else judged.open).append(
+            what if sure else f"{what}; whether they held committed records is not known"
+        )
+        judged.add(kinds.SOURCE_PURGED, what)
+    if isinstance(before, int) and before + 1 > source.high_watermark:
+        what = f"the mirror is at {before}, and the source ends at {source.high_watermark}"
+        judged.open.append(f"{what}: the topic was created again, or cut")
+        judged.add(kinds.SOURCE_RECREATED, what)
+    if found.first is None and (found.source_records or found.target_records):
+        _judge_nothing_equal(judged, found)
+
+
+def _judge_nothing_equal(judged: _Judgement, found: Alignment) -> None:
+    position, target = judged.pair.position, judged.pair.target
+    if found.target_records and found.source_records:
+        judged.open.append("no record of the target equals one of the source")
+    elif found.target_records:
+        judged.open.append("the source holds no committed record to compare with")
+    elif isinstance(position, int) and target.high_watermark == 0:
+        what = f"the mirror is at source offset {position}, and the target never held a record"
+        judged.broken.append(what)
+        judged.add(kinds.MIRROR_GAP, what, () if found.lag is None else (found.lag,))
+    elif target.high_watermark > 0:
+        judged.open.append("the target holds no record any more")
+    else:
+        judged.open.append("nothing has been mirrored yet")
+
+
+def _judge_retention(judged: _Judgement, found: Alignment, circumstances: Circumstances) -> None:
+    kept, lag = circumstances.topic.source.retention_ms, found.lag
+    if lag is None or kept is None or kept <= 0 or lag.timestamp < 0:
+        return
+    age = circumstances.now - lag.timestamp
+    if age >= kept * NEAR:
+        what = f"{_total([lag])} are not mirrored yet; the oldest is {age // 1000} s old, and is deleted after"
+        judged.add(kinds.RETENTION_NEAR, f"{what} {kept // 1000} s", (lag,))
+
+
+def _judge_checkpoints(judged: _Judgement, found: Alignment) -> None:
+    """Groups whose checkpoint skips records; the verdict on the partition does not rest on them."""
+    for each in found.translated:
+        if each.behind < 0:
+            group, _, _, upstream, downstream = each.checkpoint
+            what = f"group {group} at source offset {upstream} would go on at target offset {downstream}"
+            judged.add(kinds.CHECKPOINT_AHEAD, f"{what} and skip {counted(-each.behind, 'record')}")

@@ -1,0 +1,137 @@
+"""`eosctl mirror audit`: does the target hold what the source committed, once and in order?"""
+
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+from eosctl.commands.connect_options import ConnectorNames
+from eosctl.model.records import IsolationLevel
+from eosctl.operations.session import Session
+from eosctl.render.views.mirror import view_mirror
+from eosctl.shell.answering import answer
+from eosctl.shell.options import GlobalOptions, gating
+
+SourceServers: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--source-bootstrap-server", metavar="HOST:PORT,…", help="Brokers of the source cluster."),
+]
+SourceConfig: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--source-command-config", metavar="FILE", help="Client properties for the source cluster."),
+]
+SourceTopics: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(metavar="TOPIC", help="A topic of the source. May be repeated. [default: all that are mirrored]"),
+]
+Alias: TypeAlias = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="source.cluster.alias: target topics are called NAME.TOPIC."),
+]
+Separator: TypeAlias = Annotated[
+    str, typer.Option(metavar="TEXT", help="replication.policy.separator, between the alias and the topic.")
+]
+SameNames: TypeAlias = Annotated[
+    bool, typer.Option("--same-names", help="Topics have the same names on both sides (IdentityReplicationPolicy).")
+]
+MappingFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help='Source topics to target topics, as JSON: {"orders": "eu-orders"}.'),
+]
+OffsetsTopics: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="TOPIC",
+        envvar="EOSCTL_OFFSETS_TOPIC",
+        help="Where the mirror's worker keeps its source offsets, in the target cluster. May be repeated.",
+    ),
+]
+CheckpointsTopics: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="TOPIC",
+        help="Compare the checkpoints of consumer groups in it, such as eu.checkpoints.internal. May be repeated.",
+    ),
+]
+Isolation: TypeAlias = Annotated[
+    IsolationLevel | None,
+    typer.Option(
+        metavar="|".join(IsolationLevel),
+        help="How the mirror's consumer reads. [default: as the connector's config says]",
+    ),
+]
+Processes: TypeAlias = Annotated[
+    int | None, typer.Option(metavar="N", min=1, help="Processes that compare. [default: one a CPU]")
+]
+
+
+@gating
+def audit(
+    options: GlobalOptions,
+    source_bootstrap_server: SourceServers = None,
+    source_command_config: SourceConfig = None,
+    topic: SourceTopics = None,
+    alias: Alias = None,
+    separator: Separator = ".",
+    same_names: SameNames = False,
+    mapping: MappingFile = None,
+    connector: ConnectorNames = None,
+    offsets_topic: OffsetsTopics = None,
+    checkpoints_topic: CheckpointsTopics = None,
+    isolation: Isolation = None,
+    processes: Processes = None,
+) -> int:
+    """Compare each mirrored partition with its source, record by record.
+
+    Use it after a mirror was restarted, moved or behind, and before consumers move to the target. Every committed
+    source record, from the first mirrored one to the last, has to be in the target once and in order; what is not so is
+    named with source offsets, target offsets and time. -b is the target. Nothing is written to either cluster. A mirror
+    that runs meanwhile does no harm: what it copies then counts as lag. Needs Read on the topics of both sides.
+
+    Examples:
+      eosctl mirror audit -b target:9092 --source-bootstrap-server source:9092 --alias eu \
+--offsets-topic connect-offsets
+      eosctl mirror audit -b target:9092 --source-bootstrap-server source:9092 --source-command-config eu.properties \
+--same-names --topic orders
+      eosctl mirror audit -b target:9092 --source-bootstrap-server source:9092 --mapping topics.json
+
+    Columns:
+      SOURCE     the source topic
+      TARGET     the target topic
+      PARTITION  the partition, the same on both sides
+      VERDICT    held, broken or cannot-tell: whether the target holds what the source committed
+      EVIDENCE   IDs of the findings behind the verdict
+      FROM       the source offset of the first record that both sides hold
+      TO         that of the last one
+      RECORDS    source records that the target holds
+      LAG        source records behind the last one that the target holds
+      GAPS       source records in between that it lacks
+      REPEATS    target records that were there before
+      LATE       target records behind one that follows them in the source
+      ABORTED    target records of aborted source transactions
+      UNKNOWN    target records that equal none of the source
+      REASON     what the verdict rests on
+      GROUP      a consumer group with a checkpoint
+      SOURCE-AT  the source offset at which it goes on
+      TARGET-AT  the target offset that the checkpoint translates it to
+      BEHIND     records that it would read again there; below 0 records that it would skip
+    """
+    from eosctl.operations.mirror.request import MirrorRequest
+    from eosctl.operations.mirror.run import audit_mirror
+
+    request = MirrorRequest(
+        source_servers=source_bootstrap_server,
+        source_config=source_command_config,
+        topics=tuple(topic or ()),
+        alias=alias,
+        separator=separator,
+        same_names=same_names,
+        mapping=mapping,
+        offsets_topics=tuple(offsets_topic or ()),
+        checkpoints_topics=tuple(checkpoints_topic or ()),
+        connectors=tuple(connector or ()),
+        isolation=isolation,
+        processes=processes,
+    )
+    with Session(options) as session:
+        return answer(options, audit_mirror(session, request), view_mirror)

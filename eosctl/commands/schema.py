@@ -1,0 +1,49 @@
+"""`eosctl schema`: the JSON Schemas of what `-o json` prints."""
+
+from typing import Annotated, TypeAlias
+
+import typer
+
+from eosctl.errors import UsageError
+from eosctl.model.near_names import did_you_mean
+from eosctl.shell.options import GlobalOptions, printing
+
+app = typer.Typer()
+
+Kind: TypeAlias = Annotated[
+    str | None,
+    typer.Argument(metavar="KIND", help="What a document calls itself in `kind`.", show_default=False),
+]
+
+
+@app.command()
+@printing
+def schema(options: GlobalOptions, kind: Kind = None) -> None:
+    """Print the JSON Schema of a document that -o json prints.
+
+    Use it to check or to generate what reads such a document in a program of yours. Without KIND all kinds are listed.
+    Fields may be added without a new version, so the schemas allow fields that they do not name. Every answer says in
+    `complete` whether something that it needs was not read, and in `unread` what. The schema itself is printed, unless
+    -o json, jsonl or yaml asks for a document with it.
+
+    Examples:
+      eosctl schema
+      eosctl schema doctor > doctor.schema.json
+      eosctl schema error
+
+    Columns:
+      KIND      what the document calls itself
+      VERSION   the revision of its shape
+      COMMANDS  the commands that print it
+    """
+    from eosctl.render.kinds import BY_NAME, KINDS
+    from eosctl.render.views.schemas import schema_text, view_kinds, view_schema
+
+    if kind is None:
+        options.console.result(view_kinds(KINDS))
+    elif kind not in BY_NAME:
+        hint = did_you_mean(kind, BY_NAME, "`eosctl schema` lists all kinds")
+        raise UsageError(f"there is no document of kind {kind}", hint=hint)
+    else:
+        envelope = options.console.output.is_envelope
+        options.console.result(view_schema(BY_NAME[kind]) if envelope else schema_text(BY_NAME[kind]))

@@ -1,0 +1,68 @@
+"""`eosctl transactions commit`: end a transaction as its owner decided."""
+
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+from eosctl.commands.connect_options import ConfigTopic
+from eosctl.model.committing import CommitRequest
+from eosctl.model.names import ProducerIdAndEpoch
+from eosctl.operations.session import Session
+from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
+from eosctl.render.views.plan import view_plan, view_plan_answer
+from eosctl.shell.answering import answer, previewing
+from eosctl.shell.options import GlobalOptions, writing
+
+CommittedId: TypeAlias = Annotated[str, typer.Argument(metavar="ID", help="The transactional ID.")]
+OwnersProducer: TypeAlias = Annotated[
+    int, typer.Option(metavar="ID", min=0, help="The producer ID, as the owner kept it.")
+]
+OwnersEpoch: TypeAlias = Annotated[
+    int, typer.Option(metavar="N", min=0, max=32_767, help="The producer epoch, as the owner kept it.")
+]
+Watch: TypeAlias = Annotated[
+    float, typer.Option(metavar="SECONDS", min=0, help="Refuse it where its client writes within that time.")
+]
+CommitPlanFile: TypeAlias = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write the plan there for `eosctl apply`, and do nothing.")
+]
+
+
+@writing
+def commit(
+    options: GlobalOptions,
+    transactional_id: CommittedId,
+    producer_id: OwnersProducer,
+    producer_epoch: OwnersEpoch,
+    watch_client: Watch = 5.0,
+    config_topic: ConfigTopic = "connect-configs",
+    plan_file: CommitPlanFile = None,
+) -> int:
+    """Commit a transaction whose client is gone.
+
+    Use it only where the owner of the transactional ID decided to commit exactly this transaction and cannot do it: a
+    Flink job whose last checkpoint holds it and that will not be restored, a coordinator of two-phase commits. The
+    owner knows producer ID and epoch. A commit cannot be rolled back: a wrong one shows readers a part of the owner's
+    work, and the same records once more when the owner produces them again. It is refused where the ID is not Ongoing
+    under this producer, where a client is at work, and for IDs of Kafka Connect, which never commits what a task left
+    behind. Afterwards each partition must have the commit marker. Needs Write and Describe on the TransactionalId, Read
+    on __transaction_state and on the topics of the transaction.
+
+    Examples:
+      eosctl transactions commit sink-orders-0-7 --producer-id 42 --producer-epoch 3 -b broker:9092 --dry-run
+      eosctl transactions commit sink-orders-0-7 --producer-id 42 --producer-epoch 3 -b broker:9092 --yes
+
+    Columns:
+      STEP     the step's number
+      KIND     commit-transaction
+      WHAT     what it does
+      OUTCOME  done, failed or not-begun
+      DETAIL   where the commit markers are and how the last stable offsets moved, or why it failed
+    """
+    from eosctl.operations.committing import commit as operation
+
+    request = CommitRequest(transactional_id, ProducerIdAndEpoch(producer_id, producer_epoch), watch_client)
+    with Session(options) as session, SourceAndTarget(session, "", TargetOptions()) as clusters:
+        committed = operation(session, clusters, request, config_topic, plan_file, previewing(options, view_plan))
+        return answer(options, committed, view_plan_answer)

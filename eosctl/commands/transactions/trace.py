@@ -1,0 +1,83 @@
+"""`eosctl transactions trace`: what became of one record."""
+
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+from eosctl.commands.connect_options import ConfigTopic
+from eosctl.operations.session import Session
+from eosctl.render.views.tracing import view_trace
+from eosctl.shell.answering import answer
+from eosctl.shell.options import GlobalOptions, connecting
+
+TracedPlace: TypeAlias = Annotated[
+    str, typer.Argument(metavar="TOPIC:PARTITION@OFFSET", help="The record; without @OFFSET give one of the options.")
+]
+TracedKey: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="TEXT", help="The last record with this key, or the first from --timestamp on.")
+]
+TracedTime: TypeAlias = Annotated[
+    datetime | None,
+    typer.Option(
+        metavar="TIME",
+        formats=["%Y-%m-%dT%H:%M:%S.%f%z", "%Y-%m-%dT%H:%M:%S%z"],
+        help="The first record whose timestamp is that or later, as 2026-01-31T12:00:00Z.",
+    ),
+]
+TraceLimit: TypeAlias = Annotated[
+    int, typer.Option("--within", metavar="OFFSETS", min=1, help="How far to read in each direction of a partition.")
+]
+TracedDirectories: TypeAlias = Annotated[
+    list[Path] | None,
+    typer.Option(
+        metavar="DIR", help="Read a broker's log directory, or a copy of it, and no cluster. May be repeated."
+    ),
+]
+
+
+@connecting
+def trace(
+    options: GlobalOptions,
+    record: TracedPlace,
+    key: TracedKey = None,
+    timestamp: TracedTime = None,
+    within: TraceLimit = 100_000,
+    log_dir: TracedDirectories = None,
+    config_topic: ConfigTopic = "connect-configs",
+) -> int:
+    """Trace a record to its transaction and what that touched.
+
+    Use it where a record is missing, appears twice or came late: it says whether the record is committed, aborted or
+    open, who wrote it (transactional ID, producer ID and epoch, connector and task), from which to which offset the
+    transaction reaches in each partition, and which source offsets or group offsets were committed with it. The
+    partitions are from the transaction log where that still has the transaction, otherwise from reading where its
+    producer is known; each row says how its offsets are known. Where there is no record it says why: deleted, compacted
+    away, not written yet, or a marker, whose transaction it shows. The exit code is 1 then. Needs Read on the topics,
+    on __transaction_state, and Describe on the TransactionalId.
+
+    Examples:
+      eosctl transactions trace orders:0@1042 -b broker:9092 --group-id connect-cluster
+      eosctl transactions trace orders --key customer-17 --timestamp 2026-01-31T12:00:00Z -b broker:9092 -o json
+      eosctl transactions trace orders:0@1042 --log-dir /var/lib/kafka/data
+
+    Columns:
+      TOPIC      the topic
+      PARTITION  the partition
+      FIRST      the first offset of the transaction there
+      LAST       the last one
+      MARKER     the offset of the marker that ended it there; - where it is open or was not found
+      ENDED      when the marker was written, UTC
+      FOUND      whole, first-deleted (the log starts behind it), first-unknown (beyond --within), by-time or none
+      HOLDER     the connector or group whose offset was committed
+      OF         the source partition, or the topic and partition
+      OFFSET     the source offset, or the offset
+      WHERE      the record that holds it
+    """
+    from eosctl.operations import tracing
+
+    time_ms = None if timestamp is None else int(timestamp.timestamp() * 1000)
+    with Session(options) as session:
+        request = tracing.TraceRequest.of(record, key, time_ms, within, tuple(log_dir or ()), config_topic)
+        return answer(options, tracing.trace(session, request), view_trace)

@@ -1,0 +1,55 @@
+"""Waiting for the operator of a connector, which changes it as its resource says. It can be repeated."""
+
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from eosctl.clients.access import ClusterAccess
+from eosctl.clients.rest import RestClient
+from eosctl.clients.rest_configs import config_of
+from eosctl.errors import TimedOut
+from eosctl.executors.apply import Recheck
+from eosctl.executors.connectors import POLL_S, ResumeChecks, await_answer, await_state, is_running, is_stopped
+from eosctl.model.connector_steps import AwaitOperator
+from eosctl.model.counts import counted
+
+APPLIED: Final = "was it applied, and does the operator run? `kubectl describe kafkaconnector` shows what it did; then "
+AGAIN: Final = "`eosctl apply` of the same plan goes on here; --timeout is how long it waits"
+
+
+def await_operator(
+    step: AwaitOperator, _: Recheck, *, access: ClusterAccess, checks: ResumeChecks, say: Callable[[str], None]
+) -> str:
+    """Waits until a worker answers the config and the state of the resource; TimedOut says what was not seen.
+
+    Before a connector may run, workers must answer the offsets in its topic: Refused where they do not.
+    """
+
+    def wait(rest: RestClient) -> str:
+        if step.offsets_topic is not None:
+            await_answer(rest, step, checks, access.timeout_s)
+        say(f"apply {step.file} now, if it is not: waiting for the operator of connector {step.connector}")
+        began = time.monotonic()
+        _await_settings(rest, step, began + access.timeout_s)
+        wanted = is_stopped if step.state == "STOPPED" else partial(is_running, is_restarted=checks.is_restarted)
+        what = f"to be {step.state} as {step.file} says"
+        tasks = await_state(rest, step.connector, wanted, what, access.timeout_s, began)
+        return f"connector {step.connector} is {step.state} with {counted(len(tasks), 'task')}, as {step.file} says"
+
+    try:
+        return access.ask_worker(wait)
+    except TimedOut as error:
+        raise TimedOut(error.message, hint=APPLIED + AGAIN) from error
+
+
+def _await_settings(rest: RestClient, step: AwaitOperator, deadline: float) -> None:
+    while True:
+        config = config_of(rest, step.connector)
+        different = [key for key, value in step.settings.items() if config is None or config.get(key) != value]
+        if config is not None and not different:
+            return
+        if time.monotonic() > deadline:
+            lacking = "it does not exist" if config is None else f"{different[0]} is {config.get(different[0])}"
+            raise TimedOut(f"waited for connector {step.connector} to be configured as {step.file} says; {lacking}")
+        time.sleep(POLL_S)

@@ -1,0 +1,228 @@
+"""What a mirror's audit reads and says: pairs of partitions, where they differ, and the verdict on each pair."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from eosctl.model.audit import AuditedTopic, PartitionBounds
+from eosctl.model.audit_report import AuditVerdict
+from eosctl.model.records import IsolationLevel
+from eosctl.model.report import Answer, Finding, FindingKind
+from eosctl.model.skipped import Skipped
+
+NO_TIME: Final = -1
+
+
+class Side(StrEnum):
+    """One end of a mirror."""
+
+    SOURCE = "source"
+    TARGET = "target"
+
+
+class Compared(StrEnum):
+    """Which parts of a record its digest is made of.
+
+    The weaker ones are used where no record is equal by the stronger one: what they leave out was changed on the way,
+    as by message.timestamp.type=LogAppendTime or by a header.converter that is no ByteArrayConverter.
+    """
+
+    WHOLE = "key, value, headers and timestamp"
+    WITHOUT_TIMESTAMP = "key, value and headers"
+    WITHOUT_HEADERS = "key, value and timestamp"
+    KEY_AND_VALUE = "key and value"
+
+
+class TopicPair(NamedTuple):
+    """A source topic and the topic of the target cluster that it is mirrored to."""
+
+    source: str
+    target: str
+
+
+class Checkpoint(NamedTuple):
+    """A record of a checkpoints topic: a group at the source offset `upstream` would go on at `downstream`.
+
+    topic is that of the target.
+    """
+
+    group: str
+    topic: str
+    partition: int
+    upstream: int
+    downstream: int
+
+
+class Translated(NamedTuple):
+    """A checkpoint against the records: behind counts source records that the group reads again in the target.
+
+    Below 0 it would skip as many.
+    """
+
+    checkpoint: Checkpoint
+    behind: int
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionPair:
+    """One partition on both sides, with the bounds that were read before a byte was.
+
+    position is the source offset of the last record that the mirror committed to the worker's offsets topic, None: it
+    has committed none; Skipped: it was not read. checkpoints are the latest of each consumer group.
+    """
+
+    topics: TopicPair
+    partition: int
+    source: PartitionBounds
+    target: PartitionBounds
+    position: int | Skipped | None = None
+    checkpoints: tuple[Checkpoint, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.topics.source}-{self.partition} -> {self.topics.target}-{self.partition}"
+
+
+class Stretch(NamedTuple):
+    """Records that follow each other on one side and are not so on the other.
+
+    source_start and source_end are offsets of the source [start, end), target_start and target_end those of the target;
+    both ends are the same where the side has none of them: they are then the place where the records would be. records
+    counts them; timestamp (ms; NO_TIME: none) is that of the batch with the first of them.
+    """
+
+    source_start: int
+    source_end: int
+    target_start: int
+    target_end: int
+    records: int
+    timestamp: int = NO_TIME
+
+
+class Damage(NamedTuple):
+    """Offsets [start, end) of one side that could not be read."""
+
+    side: Side
+    start: int
+    end: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """What comparing one pair of partitions gave.
+
+    first and last are the first and the last pair of equal records, in order (source offset, target offset); matched
+    counts the source records that the target holds, repeats not included. head is what the source holds before the
+    first equal record, lead what the target holds before it, lag what the source holds behind the last.
+    gaps: committed source records that the target does not hold behind the first equal one; late: records that the
+    target holds behind a record that follows them in the source; repeats: held another time; aborted: records of
+    aborted or undecided source transactions that the target holds; unknown: target records that equal no source record.
+    aborted_in_target counts records of aborted transactions there, which read_committed consumers do not see.
+    translated are the checkpoints that could be compared. plain is whether no batch of the source was transactional;
+    source_records counts its committed records.
+    """
+
+    compared: Compared = Compared.WHOLE
+    matched: int = 0
+    first: tuple[int, int] | None = None
+    last: tuple[int, int] | None = None
+    head: Stretch | None = None
+    lead: Stretch | None = None
+    lag: Stretch | None = None
+    gaps: tuple[Stretch, ...] = ()
+    late: tuple[Stretch, ...] = ()
+    repeats: tuple[Stretch, ...] = ()
+    aborted: tuple[Stretch, ...] = ()
+    unknown: tuple[Stretch, ...] = ()
+    damages: tuple[Damage, ...] = ()
+    source_records: int = 0
+    target_records: int = 0
+    source_bytes: int = 0
+    target_bytes: int = 0
+    aborted_in_target: int = 0
+    translated: tuple[Translated, ...] = ()
+    plain: bool = True
+    more: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MirroredTopic:
+    """A pair of topics with the settings that decide what may differ. isolation is that of the mirror's consumer."""
+
+    topics: TopicPair
+    source: AuditedTopic
+    target: AuditedTopic
+
+    @property
+    def compacted(self) -> tuple[Side, ...] | Skipped:
+        """The sides that are compacted."""
+        sides = {Side.SOURCE: self.source.cleanup_policy, Side.TARGET: self.target.cleanup_policy}
+        for policy in sides.values():
+            if isinstance(policy, Skipped):
+                return policy
+        return tuple(side for side, policy in sides.items() if "compact" in str(policy))
+
+
+@dataclass(frozen=True, slots=True)
+class MirrorPlan:
+    """All that an audit of a mirror will read, resolved once. as_of is in ms since the epoch.
+
+    isolation is the isolation.level of the mirror's consumer where it is known: with read_uncommitted records of
+    aborted source transactions are mirrored as everything else. unpaired are partitions that one side only has.
+    """
+
+    as_of: int
+    source_cluster: str | None
+    target_cluster: str | None
+    topics: tuple[MirroredTopic, ...]
+    pairs: tuple[PartitionPair, ...]
+    isolation: IsolationLevel | Skipped
+    unpaired: Mapping[str, str] = field(default_factory=dict)
+
+    def topic(self, pair: TopicPair) -> MirroredTopic:
+        """The topics of a pair of partitions."""
+        return next(each for each in self.topics if each.topics == pair)
+
+
+@dataclass(frozen=True, slots=True)
+class PairVerdict:
+    """The verdict on one pair of partitions: IDs of the findings behind it, and in words what it rests on."""
+
+    pair: PartitionPair
+    alignment: Alignment
+    verdict: AuditVerdict
+    evidence: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MirrorReport(Answer):
+    """The whole answer of a mirror's audit: the same records give the same report."""
+
+    plan: MirrorPlan
+    pairs: tuple[PairVerdict, ...]
+    findings: tuple[Finding, ...]
+    looked_for: tuple[FindingKind, ...] = ()
+
+    @property
+    def reported(self) -> tuple[Finding, ...]:
+        """All findings, the worst first."""
+        return self.findings
+
+    @property
+    def kinds(self) -> tuple[FindingKind, ...]:
+        """Those of a mirror's audit."""
+        return self.looked_for
+
+    @property
+    def verdict(self) -> AuditVerdict:
+        """The worst of all pairs; cannot-tell where there is none."""
+        found = {each.verdict for each in self.pairs} or {AuditVerdict.CANNOT_TELL}
+        order = (AuditVerdict.BROKEN, AuditVerdict.CANNOT_TELL, AuditVerdict.HELD)
+        return next(each for each in order if each in found)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every pair has a verdict that says held or broken."""
+        return self.verdict is not AuditVerdict.CANNOT_TELL and not self.coverage.gaps

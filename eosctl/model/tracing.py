@@ -1,0 +1,167 @@
+"""What became of one record: the transaction that it was written in, and what was committed with it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NamedTuple
+
+from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
+from eosctl.model.records import RecordState
+from eosctl.model.report import Answer
+from eosctl.model.skipped import Skipped
+from eosctl.model.transactions import NO_OWNER, Ownership
+
+
+class Written(NamedTuple):
+    """A transactional data batch: its offsets (as they were before compaction), its writer, its first sequence."""
+
+    first_offset: int
+    last_offset: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+
+
+class Ending(NamedTuple):
+    """An end-transaction marker; timestamp in ms since the epoch, by the clock of the partition's leader.
+
+    Under transaction.version 2 producer_epoch is one more than that of the transaction's data.
+    """
+
+    offset: int
+    timestamp: int
+    committed: bool
+    producer_id: int
+    producer_epoch: int
+    coordinator_epoch: int
+
+
+class Absence(StrEnum):
+    """Why there is no record at an offset; not-found: the limit ended the search for one."""
+
+    DELETED = "deleted"
+    NOT_WRITTEN = "not-written"
+    COMPACTED = "compacted"
+    MARKER = "marker"
+    DAMAGED = "damaged"
+    NOT_FOUND = "not-found"
+
+
+@dataclass(frozen=True, slots=True)
+class NoRecord:
+    """There is no record at the offset: why, and in words what is there instead."""
+
+    topic_partition: TopicPartition
+    offset: int
+    absence: Absence
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class TracedRecord:
+    """A record and who wrote it. producer is None where the writer was not idempotent.
+
+    state is Skipped where the end of its transaction was not found within the limit. visible is whether it lies below
+    the last stable offset, so that who reads committed has passed it.
+    """
+
+    topic_partition: TopicPartition
+    offset: int
+    timestamp: int
+    producer: ProducerIdAndEpoch | None
+    transactional: bool
+    state: RecordState | Skipped
+    visible: bool
+
+
+class Found(StrEnum):
+    """How the extent of a transaction in a partition is known.
+
+    whole: its first and last batch lie there; first-deleted: the log starts behind its first batch, or may;
+    first-unknown: what lies before was not read, by the limit; by-time: of several transactions of one epoch the one
+    that ended nearest; none: no record of it was found.
+    """
+
+    WHOLE = "whole"
+    FIRST_DELETED = "first-deleted"
+    FIRST_UNKNOWN = "first-unknown"
+    BY_TIME = "by-time"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """A transaction in one partition: its first and last offset, its marker and how that is known.
+
+    marker is None where there is none (yet), or where it was not found.
+    """
+
+    topic_partition: TopicPartition
+    first_offset: int | None
+    last_offset: int | None
+    found: Found
+    marker: Ending | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CommittedOffset:
+    """One offset that the transaction holds: of a source partition, or of a group in a partition.
+
+    holder is the connector, or the group; of is the source partition as JSON, or the topic and partition; value is the
+    source offset as JSON, or the offset; None for a tombstone.
+    """
+
+    topic_partition: TopicPartition
+    offset: int
+    is_group: bool
+    holder: str
+    of: str
+    value: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedTransaction:
+    """One transaction as the transaction log has it: whose, when it began (None: not logged any more), its partitions.
+
+    decided_ms is when its end was decided, completed_ms when all markers were written, by the coordinator's clock; None
+    before that. certain: it is this transaction, and not another of its producer that ended about then.
+    """
+
+    transactional_id: str
+    partitions: tuple[TopicPartition, ...]
+    started_ms: int | None
+    decided_ms: int | None = None
+    completed_ms: int | None = None
+    certain: bool = True
+
+    def spans(self, time_ms: int, slack_ms: int = 0) -> bool:
+        """Whether a marker of that time can be its own, where clocks are at most slack_ms apart."""
+        after = self.completed_ms is not None and time_ms > self.completed_ms + slack_ms
+        return self.decided_ms is not None and self.decided_ms - slack_ms <= time_ms and not after
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trace(Answer):
+    """One record, its transaction, and all that this touched.
+
+    transactional_id is None where nobody knows who held the producer ID. logged is the transaction in the transaction
+    log, Skipped with the reason where that does not have it: then the partitions are those where its producer is known.
+    extents are those partitions, unread those of them that were not read.
+    """
+
+    as_of: int
+    cluster_id: str | None
+    record: TracedRecord | NoRecord
+    transactional_id: str | Skipped | None = None
+    ownership: Ownership = NO_OWNER
+    logged: LoggedTransaction | Skipped | None = None
+    extents: tuple[Extent, ...] = ()
+    offsets: tuple[CommittedOffset, ...] = ()
+    unread: Mapping[TopicPartition, Skipped] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def found(self) -> bool:
+        """Whether there is certainly no record, and no marker either."""
+        unsure = {Absence.MARKER, Absence.NOT_FOUND}
+        return isinstance(self.record, NoRecord) and self.record.absence not in unsure

@@ -1,0 +1,1 @@
+"""Auditing a mirror: two clusters, read together."""

@@ -1,0 +1,71 @@
+"""A probe: plan, show, ask, try, judge."""
+
+from secrets import token_hex
+from typing import Final, NamedTuple
+
+from eosctl.analysis.probe import judge, probed_apis
+from eosctl.clients.access import ClusterAccess
+from eosctl.executors.probe import ProbeOutcome, ProbeRun
+from eosctl.model.coverage import Coverage, Unread
+from eosctl.model.probe import Left, PlannedProbe, ProbeAnswer, Probed
+from eosctl.model.probe_observations import Initialised, Observations
+from eosctl.operations.plan_flow import Show, agree
+from eosctl.operations.session import Session
+from eosctl.planning.probe import plan_probe
+from eosctl.sources.probe import read_before_probe
+
+UNIQUE_BYTES: Final = 4
+FORGOTTEN: Final = (
+    "coordinators forget it after transactional.id.expiration.ms, 7 days by default; no request deletes an ID"
+)
+
+
+class ProbeRequest(NamedTuple):
+    """How topic and transactional ID begin, and the topic's replication factor; -1 is the brokers' default."""
+
+    prefix: str
+    replication_factor: int
+
+
+def probe(session: Session, request: ProbeRequest, show: Show[PlannedProbe]) -> PlannedProbe | Probed:
+    """The plan with --dry-run, otherwise every answer. Nothing is written before the user has agreed."""
+    plan = plan_probe(request.prefix, token_hex(UNIQUE_BYTES), request.replication_factor, session.now())
+    planned = PlannedProbe(plan=plan, cluster_id=session.wire.cluster_id)
+    if session.options.dry_run:
+        return planned
+    agree(session, planned, f"Probe with topic and transactional ID {plan.name}?", show)
+    access = ClusterAccess(session.wire, (), None, session.timeout_s)
+    known = read_before_probe(session.wire)
+    outcome = ProbeRun(access, plan, known, session.options.console.narrate).run()
+    return _answer(planned, outcome)
+
+
+def _answer(planned: PlannedProbe, outcome: ProbeOutcome) -> Probed:
+    seen, name = outcome.observations, planned.plan.name
+    answers = judge(seen)
+    left = (Left("transactional ID", name, FORGOTTEN),) if outcome.initialised else ()
+    if outcome.undeleted is not None:
+        left = (Left("topic", name, outcome.undeleted), *left)
+    return Probed(
+        plan=planned.plan,
+        cluster_id=planned.cluster_id,
+        principal=seen.principal,
+        answers=answers,
+        apis=probed_apis(seen),
+        init_ms=_times(seen),
+        left=left,
+        undeleted=outcome.undeleted,
+        interrupted=outcome.interrupted,
+        coverage=_coverage(answers),
+    )
+
+
+def _times(seen: Observations) -> tuple[float, ...]:
+    """Of InitProducerId, in ms, the first one first."""
+    return (seen.first.elapsed_ms, *seen.repeats) if isinstance(seen.first, Initialised) else ()
+
+
+def _coverage(answers: tuple[ProbeAnswer, ...]) -> Coverage:
+    """What is unknown is what was not read."""
+    unread = tuple(Unread(each.check.id, each.seen, each.cause) for each in answers if each.cause is not None)
+    return Coverage(tuple(each.check.id for each in answers), unread)

@@ -1,0 +1,26 @@
+"""The page of the kinds of documents, from their table."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from eosctl.render.kinds import DocumentKind
+
+INTRODUCTION: Final = """\
+# Documents
+
+Each document that `-o json` prints has a `kind`, and a JSON Schema: `eosctl schema KIND` prints it, and it is published
+beside this page as `schemas/KIND.json`. [For agents and scripts](agents.md) says how to read one.
+
+| kind | version | printed by | what it holds |
+|---|---|---|---|
+"""
+
+
+def documents_page(kinds: Iterable[DocumentKind], notice: str) -> str:
+    """Every kind with the commands that print it."""
+    rows = (
+        f"| `{each.name}` | {each.version} | {', '.join(f'`{command}`' for command in each.commands)} "
+        f"| {' '.join((each.data.__doc__ or '').split())} |\n"
+        for each in kinds
+    )
+    return f"<!-- {notice} -->\n\n{INTRODUCTION}{''.join(rows)}"

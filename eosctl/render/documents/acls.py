@@ -1,0 +1,58 @@
+"""What `acl-plan` answers."""
+
+from typing import TypedDict
+
+from eosctl.render.documents.findings import ShownFindings
+from eosctl.render.documents.skipped import SkippedRow
+
+
+class BindingFields(TypedDict):
+    """An ACL as Kafka has it; binding is its operation and resource as one text."""
+
+    principal: str
+    operation: str
+    resource_type: str
+    resource_name: str
+    pattern_type: str
+    permission: str
+    host: str
+    binding: str
+
+
+class BindingRow(BindingFields):
+    """An ACL: status is state, or the reason why it is unknown; extra ones are needed by nothing that is planned.
+
+    phases are those of the upgrade in which it is needed, null without --explain.
+    """
+
+    why: str
+    source: str | None
+    status: str | SkippedRow
+    state: str
+    by: str | None
+    optional: bool
+    lost: str | None
+    symptom: str | None
+    without_it: str | None
+    roles: list[str]
+    connectors: list[str]
+    cluster: list[str]
+    phases: str | None
+
+
+class BindingCounts(TypedDict):
+    """How many bindings are of which status."""
+
+    present: int
+    missing: int
+    missing_required: int
+    extra: int
+    unknown: int
+
+
+class AclPlanData(ShownFindings):
+    """What is needed, and what the cluster has of it."""
+
+    group_ids: list[str]
+    bindings: list[BindingRow]
+    counts: BindingCounts

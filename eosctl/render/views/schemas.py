@@ -1,0 +1,36 @@
+"""The kinds of documents, and the JSON Schema of one."""
+
+import json
+from collections.abc import Sequence
+
+from eosctl.render.document import Column, Document, Table, figure
+from eosctl.render.documents.help import KindsData, SchemaData
+from eosctl.render.kinds import DocumentKind
+
+KINDS = Table(
+    "kinds",
+    (
+        Column("KIND", "kind", "what the document calls itself"),
+        figure("VERSION", "version", "the revision of its shape"),
+        Column("COMMANDS", "commands", "the commands that print it"),
+    ),
+)
+
+
+def view_kinds(kinds: Sequence[DocumentKind]) -> Document:
+    """`schema`: every kind."""
+    data: KindsData = {
+        "kinds": [{"kind": each.name, "version": each.version, "commands": list(each.commands)} for each in kinds]
+    }
+    return Document("schemas", data, blocks=(KINDS,))
+
+
+def view_schema(kind: DocumentKind) -> Document:
+    """`schema KIND` in a format for programs."""
+    data: SchemaData = {"schema": kind.schema()}
+    return Document("schema", data)
+
+
+def schema_text(kind: DocumentKind) -> str:
+    """`schema KIND`: the schema itself."""
+    return json.dumps(kind.schema(), indent=2) + "\n"

@@ -1,0 +1,155 @@
+"""`eosctl transactions trace` on segment files: every way in which a record, or none, can lie at an offset."""
+
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eosctl.codecs.record_batches import MarkerType
+from tests.analysis.audit.batch_bytes import Writer, Written, damaged, data_batch, marker_batch
+from tests.commands.conftest import Ran
+
+TASK, OTHER, PLAIN = Writer(7, 0, transactional=True), Writer(8, 2, transactional=True), Writer()
+NOW = 1_790_000_000_000
+COMMIT, ABORT = MarkerType.COMMIT, MarkerType.ABORT
+GROUP_KEY = b"\x00\x01\x00\x05group\x00\x06orders" + (3).to_bytes(4, "big")
+GROUP_VALUE = b"\x00\x03" + (42).to_bytes(8, "big") + b"\xff\xff\xff\xff\x00\x00" + NOW.to_bytes(8, "big")
+
+Trace = Callable[..., dict[str, Any]]
+
+
+def data(offset: int, sequence: int = 0, writer: Writer = TASK, key: bytes = b"k", value: bytes = b"v") -> bytes:
+    """Two records."""
+    records = [Written(delta, NOW + offset + delta, key, value) for delta in (0, 1)]
+    return data_batch(offset, records, writer, sequence=sequence)
+
+
+def marker(offset: int, kind: MarkerType, writer: Writer = TASK, at: int = NOW) -> bytes:
+    return marker_batch(offset, at, kind, writer)
+
+
+@pytest.fixture
+def trace(tmp_path: Path, eosctl: Callable[..., Ran]) -> Trace:
+    def run(batches: list[bytes], where: str, *more: object, others: Mapping[str, list[bytes]] | None = None,
+            base: int = 0, code: int = 0) -> dict[str, Any]:  # fmt: skip
+        for name, found in {"orders-0": batches, **(others or {})}.items():
+            shutil.rmtree(tmp_path / name, ignore_errors=True)
+            (tmp_path / name).mkdir()
+            start = base if name == "orders-0" else 0
+            (tmp_path / name / f"{start:020}.log").write_bytes(b"".join(found))
+        ran = eosctl("transactions", "trace", where, "--log-dir", tmp_path, *more, "-o", "json")
+        assert ran.exit_code == code, ran.stdout + ran.stderr
+        return dict(json.loads(ran.stdout)["data"])
+
+    return run
+
+
+def extents(answer: dict[str, Any]) -> dict[str, tuple[int | None, int | None, int | None, str]]:
+    names = ("first_offset", "last_offset", "marker_offset", "found")
+    return {f"{row['topic']}-{row['partition']}": tuple(row[name] for name in names) for row in answer["partitions"]}
+
+
+def test_a_record_of_each_fate_is_traced_to_both_ends_of_its_transaction(trace: Trace):
+    log = [data(0), data(2, 2), marker(4, COMMIT), data(5, 4), data(7, 0, OTHER), marker(9, ABORT), data(10, 6),
+           marker(12, COMMIT, OTHER)]  # fmt: skip
+    for offset, state, extent in (
+        (1, "committed", (0, 3, 4, "whole")),
+        (6, "aborted", (5, 6, 9, "whole")),
+        (8, "committed", (7, 8, 12, "whole")),
+        (10, "open", (10, 11, None, "whole")),
+    ):
+        answer = trace(log, f"orders:0@{offset}")
+        assert answer["record"]["state"] == state
+        assert extents(answer) == {"orders-0": extent}
+    assert trace(log, "orders:0@8")["record"]["visible"] is True
+    assert trace(log, "orders:0@10")["record"]["visible"] is False
+
+
+def test_what_was_written_outside_a_transaction_is_said_to_be(trace: Trace):
+    log = [data(0, 0, PLAIN), data(2, 0, Writer(9, 0))]
+    plain, idempotent = trace(log, "orders:0@0"), trace(log, "orders:0@3")
+    assert (plain["record"]["transactional"], plain["record"]["producer_id"]) == (False, None)
+    assert (idempotent["record"]["transactional"], idempotent["record"]["producer_id"]) == (False, 9)
+    assert plain["partitions"] == idempotent["partitions"] == []
+
+
+def test_where_no_record_lies_it_is_said_what_does(trace: Trace):
+    left = data_batch(4, [Written(1, NOW, b"k", b"v")], TASK, last_delta=2, sequence=2)
+    log = [data(2), left, marker(9, COMMIT), damaged(data(10)), data(12)]
+
+    def why(offset: int, code: int = 1) -> tuple[str, str]:
+        record = trace(log, f"orders:0@{offset}", base=2, code=code)["record"]
+        return record["absent"], record["reason"]
+
+    assert why(0) == ("deleted", "deleted: the log starts at offset 2 (retention, or DeleteRecords)")
+    assert why(4) == ("compacted", "compacted away: its batch is left, with other records or none")
+    assert why(8) == ("compacted", "compacted away: the next batch that is left begins at offset 9")
+    assert why(11) == ("damaged", "the log is damaged there: CRC does not match")
+    assert why(14) == ("not-written", "the log ends before offset 14")
+    assert why(9, code=0) == ("marker", "the commit marker of producer 7/0, which no consumer sees")
+
+
+def test_a_marker_leads_to_its_transaction_also_where_its_epoch_is_the_next_one(trace: Trace):
+    log = [data(0), marker(2, COMMIT, Writer(7, 1)), data(3, 0, Writer(7, 1, transactional=True))]
+    answer = trace(log, "orders:0@2")
+    assert extents(answer) == {"orders-0": (0, 1, 2, "whole")}
+    assert extents(trace(log, "orders:0@3")) == {"orders-0": (3, 4, None, "whole")}
+
+
+def test_beyond_the_limit_and_before_the_log_start_the_first_offset_is_not_claimed(trace: Trace):
+    many = [data(offset, offset + 2) for offset in range(0, 6_000, 2)]
+    log = [*many, marker(6_000, COMMIT)]
+    near = trace(log, "orders:0@5999", "--within", "1000", code=3)
+    assert extents(near) == {"orders-0": (4_998, 5_999, 6_000, "first-unknown")}
+    assert extents(trace(log, "orders:0@5999")) == {"orders-0": (0, 5_999, 6_000, "whole")}
+    cut = trace([data(8, 8), marker(10, COMMIT)], "orders:0@8", base=8)
+    assert extents(cut) == {"orders-0": (8, 9, 10, "first-deleted")}
+    lost = trace(log[1_000:], "orders:0@2000", "--within", "100", base=2_000, code=0)
+    assert lost["record"]["state"] == "committed", "the log knows what was aborted, whatever the limit"
+    opened = trace(many, "orders:0@0", "--within", "100", code=3)
+    assert "no marker within 100 offsets" in opened["record"]["state"]["skipped"]
+
+
+def test_what_was_committed_with_it_is_shown_from_the_other_partitions(trace: Trace):
+    source = data_batch(0, [Written(0, NOW, b'["c",{"file":"a"}]', b'{"position":7}')], TASK)
+    group = data_batch(0, [Written(0, NOW, GROUP_KEY, GROUP_VALUE)], TASK)
+    later = NOW + 60_000
+    others = {
+        "connect-offsets-0": [source, marker(1, COMMIT), data(2, 1), marker(4, COMMIT, at=later)],
+        "__consumer_offsets-3": [group, marker(1, COMMIT)],
+        "unrelated-0": [data(0, 0, OTHER), marker(2, COMMIT, OTHER)],
+    }
+    answer = trace([data(0), marker(2, COMMIT), data(3, 2), marker(5, COMMIT, at=later)], "orders:0@1", others=others)
+    assert extents(answer) == {
+        "orders-0": (0, 1, 2, "whole"),
+        "connect-offsets-0": (0, 0, 1, "by-time"),
+        "__consumer_offsets-3": (0, 0, 1, "by-time"),
+    }
+    shown = {(each["kind"], each["holder"], each["of"], each["value"]) for each in answer["offsets"]}
+    assert shown == {("source", "c", '{"file": "a"}', '{"position": 7}'), ("group", "group", "orders-3", "42")}
+    assert answer["partitions_by"] == "scan"
+
+
+def test_of_several_that_ended_close_together_the_nearest_is_said_to_be_one_by_time(trace: Trace):
+    others = {"other-0": [data(0), marker(2, COMMIT, at=NOW - 40), data(3, 2), marker(5, COMMIT, at=NOW + 1)]}
+    answer = trace([data(0), marker(2, COMMIT)], "orders:0@0", others=others)
+    assert extents(answer)["other-0"] == (3, 4, 5, "by-time")
+
+
+def test_a_record_is_found_by_its_key_and_by_its_time(trace: Trace):
+    log = [data(0, key=b"a"), data(2, 2, key=b"b"), data(4, 4, key=b"a"), marker(6, COMMIT)]
+    assert trace(log, "orders", "--key", "a")["record"]["offset"] == 5
+    assert trace(log, "orders:0", "--timestamp", "2026-09-21T14:13:20.003Z")["record"]["offset"] == 3
+    both = trace(log, "orders", "--key", "a", "--timestamp", "2026-09-21T14:13:20.003Z")
+    assert both["record"]["offset"] == 4
+    assert "no record with the key c" in trace(log, "orders", "--key", "c", code=1)["record"]["reason"]
+    cut = trace(log, "orders", "--key", "b", "--within", "3", code=3)["record"]
+    assert (cut["absent"], "within 3 offsets (--within)" in cut["reason"]) == ("not-found", True)
+
+
+@pytest.mark.parametrize("words", [["orders"], ["orders:x@1"], ["orders@1"], ["orders:0@1", "--key", "k"], ["a:0:1"]])
+def test_what_names_no_record_is_an_error_of_usage(eosctl: Callable[..., Ran], tmp_path: Path, words: list[str]):
+    assert eosctl("transactions", "trace", *words, "--log-dir", tmp_path).exit_code == 2

@@ -1,0 +1,192 @@
+"""Debezium's MariaDB connector, which keeps GTIDs: `make mariadb`, which needs Debian's mariadb-server.
+
+Not collected by an ordinary run, which must need nothing that the project does not install.
+"""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eosctl.sandbox.ports import PortLeases
+from eosctl.sandbox.sandbox import Sandbox
+from eosctl.sandbox.spec import SandboxSpec
+from tests.commands.conftest import eosctl
+from tests.integration.audit_site import audit
+from tests.integration.debezium import JSON, QUICK, Table
+from tests.integration.moves import Eosctl, Home, flowing
+from tests.waiting import eventually
+
+__all__ = ["eosctl"]
+
+PLUGIN = "io.debezium:debezium-connector-mariadb:3.4.0.Final"
+DATABASE = "public"
+OPTIONS = ("--bind-address=127.0.0.1", "--server-id=7", "--log-bin=binlog", "--binlog-format=ROW", "--skip-log-error")
+
+
+@dataclass(frozen=True)
+class MariaDB:
+    """A server on a port of 127.0.0.1."""
+
+    port: int
+
+    def execute(self, statement: str) -> list[tuple[int, ...]]:
+        """One statement of the super user in a transaction of its own, with its rows."""
+        client = ["mariadb", "--no-defaults", "--protocol=tcp", "-h127.0.0.1", f"-P{self.port}", "-uroot", "-NB"]
+        ran = subprocess.run([*client, "-e", statement], capture_output=True, text=True, check=False, timeout=60)
+        assert ran.returncode == 0, ran.stderr
+        return [tuple(map(int, line.split("\t"))) for line in ran.stdout.splitlines()]
+
+
+@contextmanager
+def mariadb(home: Path) -> Iterator[MariaDB]:
+    """A server with a binary log, its data in `home`."""
+    leases = PortLeases()
+    server, where = MariaDB(leases.take()), ("--no-defaults", f"--datadir={home}/data", "--user=root")
+    made = ["mariadb-install-db", *where, "--auth-root-authentication-method=normal", "--skip-test-db"]
+    subprocess.run(made, check=True, capture_output=True)
+    with (home / "log").open("w") as log:
+        command = ["mariadbd", *where, *OPTIONS, f"--port={server.port}", f"--socket={home}/socket"]
+        process = subprocess.Popen(command, stdout=log, stderr=log)
+    try:
+        eventually(lambda: accepts(server), lambda: (home / "log").read_text()[-2000:], deadline_s=60)
+        server.execute(f"CREATE DATABASE {DATABASE}")
+        yield server
+    finally:
+        process.kill()
+        process.wait(30)
+        leases.release()
+
+
+def accepts(server: MariaDB) -> bool:
+    """Whether it lets clients in."""
+    try:
+        return server.execute("SELECT 1") == [(1,)]
+    except AssertionError:
+        return False
+
+
+class MariaTable(Table):
+    """A connector over a table of its name in the database `public`."""
+
+    def __init__(self, server: MariaDB, source: Sandbox, name: str, rows: int) -> None:
+        self.server = server
+        super().__init__(source, Home(source), name, rows)
+
+    def execute(self, statement: str) -> list[tuple[int, ...]]:
+        return self.server.execute(f"USE {DATABASE}; {statement}")
+
+    def create_table(self) -> None:
+        self.execute(f"CREATE TABLE {self.table} (id serial PRIMARY KEY, revision int DEFAULT 0, filler text)")
+
+    def drop_table(self) -> None:
+        self.execute(f"DROP TABLE {self.table}")
+
+    def write(self, count: int) -> None:
+        self.execute(f"INSERT INTO {self.table} (filler) SELECT repeat('x', 40) FROM seq_1_to_{count}")
+        if self.updates:
+            last = self.execute(f"SELECT max(id) FROM {self.table}")[0][0]
+            self.execute(f"UPDATE {self.table} SET revision = revision + 1 WHERE id % 3 = 0 AND id > {last - 30}")
+
+    def config(self, home: Home) -> dict[str, str]:
+        return {
+            "connector.class": "io.debezium.connector.mariadb.MariaDbConnector",
+            "tasks.max": "1",
+            "topic.prefix": self.table,
+            "database.hostname": "127.0.0.1",
+            "database.port": str(self.server.port),
+            "database.user": "root",
+            "database.password": "",
+            "database.server.id": "4711",
+            "database.ssl.mode": "disable",
+            "database.include.list": DATABASE,
+            "table.include.list": f"{DATABASE}.{self.table}",
+            "include.schema.changes": "false",
+            "schema.history.internal.kafka.bootstrap.servers": home.servers,
+            "schema.history.internal.kafka.topic": f"{self.table}-history",
+            "max.batch.size": "10",  # so that offsets are committed within a transaction, too
+            "max.queue.size": "40",
+            "poll.interval.ms": "50",
+            "key.converter": JSON,
+            "value.converter": JSON,
+            "key.converter.schemas.enable": "false",
+            "value.converter.schemas.enable": "false",
+            **self.more,
+        }
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MariaTable]:
+    spec = SandboxSpec(workers=1, worker_config=QUICK, plugins=(PLUGIN,))
+    with mariadb(tmp_path_factory.mktemp("mariadb")) as server, Sandbox(spec) as sandbox:
+        yield MariaTable(server, sandbox, "shop", 1000)
+
+
+def at(table: Table) -> tuple[str, ...]:
+    """Where eosctl finds the connector."""
+    home = table.place.home
+    return ("-b", home.servers, "--group-id", home.group_id, "--connect-url", home.url)
+
+
+def answered(eosctl: Eosctl, *arguments: object) -> Any:
+    """The data of an answer in JSON."""
+    ran = eosctl(*arguments, "-o", "json")
+    assert ran.exit_code in (0, 1), ran.stderr
+    return json.loads(ran.stdout)["data"]
+
+
+def export(eosctl: Eosctl, table: Table, file: Path) -> Path:
+    """The offsets as they are now."""
+    file.parent.mkdir()
+    ran = eosctl("offsets", "export", file, "--connector", table.place.name, *at(table))
+    assert ran.exit_code == 0, ran.stderr
+    return file
+
+
+def test_snapshot_streaming_a_killed_worker_and_a_rewind_are_as_their_positions_say(
+    table: MariaTable, eosctl: Eosctl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    table.start()
+    with flowing(table):
+        table.await_streaming()
+        table.updates = True
+        eventually(lambda: any(each.row[1] for each in table.events()), "an update")
+        table.source.kill_worker(1)
+        table.source.start_worker(1)
+        before = len(table.events())
+        eventually(lambda: len(table.events()) > before + 50, "changes after the kill", deadline_s=60)
+    table.write(200)  # one transaction, over many offsets
+    table.check_exactly_once()
+    found = audit(eosctl, table.place.home.servers, table.place.home.url, table.place.name)
+    assert (found.verdict, found.findings) == ("held", {}), found.reasons
+
+    table.request("stop")
+    older = export(eosctl, table, tmp_path / "older" / f"{table.place.name}.json")
+    table.request("resume")
+    table.write(300)
+    table.check_exactly_once()
+    table.request("stop")
+    newer = export(eosctl, table, tmp_path / "newer" / f"{table.place.name}.json")
+    [shown] = answered(eosctl, "offsets", "show", "--connector", table.place.name, *at(table))["offsets"]
+    offset = table.offset()
+    place = f"Debezium MySQL or MariaDB: {offset['file']} position {offset['pos']}, GTIDs {offset['gtids']}"
+    assert shown["position"].startswith(place)
+    changes = [answered(eosctl, "offsets", "diff", *files)["changes"] for files in ((older, newer), (newer, older))]
+    assert [[each["order"] for each in found] for found in changes] == [["after"], ["before"]]
+    assert "all changes behind it are read again" in changes[1][0]["rewind"]
+
+    ran = eosctl("offsets", "restore", older, "--connector", table.place.name, *at(table), "--yes")
+    assert ran.exit_code == 0, ran.stderr
+    table.request("resume")
+    truth = table.truth()
+    assert (truth.lost_count, truth.doubled_count) == (0, 301)
+    found = audit(eosctl, table.place.home.servers, table.place.home.url, table.place.name)
+    assert (found.verdict, found.findings) == ("held", {}), found.reasons
+    assert "offsets-altered" in {each["name"] for each in found.data["findings"]}
+    table.drop()

@@ -1,0 +1,279 @@
+"""Connectors that an operator runs: a script plays Strimzi's, a person applies what eosctl asks for."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+import yaml
+
+from eosctl.sandbox.sandbox import Sandbox
+from eosctl.sandbox.spec import SandboxSpec
+from eosctl.sandbox.versions import DEFAULT_KAFKA_VERSION
+from tests.integration.migrate_ground import Ground
+from tests.integration.moves import SETTING, Eosctl, Home, Lines, Place
+from tests.integration.strimzi_operator import Operator
+from tests.shared_sandboxes import SharedSandboxes
+from tests.waiting import eventually
+
+pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
+
+APPLY = re.compile(r"apply (\S+) now, if it is not")
+RESOURCE = """\
+# lines of the shop
+apiVersion: kafka.strimzi.io/v1
+kind: KafkaConnector
+metadata:
+  name: {name}
+  labels: {{strimzi.io/cluster: shop}}
+spec:
+  class: {class_name}
+  tasksMax: 1
+  config:
+    file: {file}
+    topic: {topic}  # where they go
+status: {{observedGeneration: 3}}
+"""
+
+
+@pytest.fixture(autouse=True)
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+@pytest.fixture
+def ground(sandbox: Sandbox, fresh_name: Callable[[str], str], eosctl: Eosctl) -> Ground:
+    return Ground(sandbox, fresh_name("forms"), eosctl)
+
+
+@pytest.fixture(scope="module")
+def home(shared_sandboxes: SharedSandboxes) -> Home:
+    """The newest worker: Strimzi 0.45 serves Kafka 3.8 and newer."""
+    return Home(shared_sandboxes.of(SandboxSpec(DEFAULT_KAFKA_VERSION, workers=1)))
+
+
+@pytest.fixture
+def lines(home: Home, tmp_path: Path, fresh_name: Callable[[str], str]) -> Lines:
+    return Lines(home, fresh_name("shop"), tmp_path)
+
+
+@pytest.fixture
+def resource(lines: Lines, home: Home, tmp_path: Path) -> Path:
+    config = lines.config(home)
+    file = tmp_path / "connector.yaml"
+    file.write_text(
+        RESOURCE.format(
+            name=lines.topic, class_name=config["connector.class"], file=config["file"], topic=config["topic"]
+        )
+    )
+    return file
+
+
+@pytest.fixture
+def operator(home: Home, lines: Lines, resource: Path) -> Iterator[Operator]:
+    playing = Operator(home.url, lines.topic)
+    playing.apply(resource)
+    with playing.running():
+        yield playing
+    home.delete_now(lines.place.name)
+
+
+def arguments(home: Home, lines: Lines, *more: object) -> list[str]:
+    return [
+        *("migrate-offsets", "-b", home.servers, "--group-id", home.group_id, "--connector", lines.topic),
+        *("--connect-url", home.url, *map(str, more)),
+    ]
+
+
+WORKER = {
+    "worker.properties": """\
+group.id={name}
+config.storage.topic={configs}
+offset.storage.topic={offsets}
+status.storage.topic={name}-status
+bootstrap.servers={servers}
+""",
+    "connect.yaml": """\
+apiVersion: kafka.strimzi.io/v1beta2
+kind: KafkaConnect
+metadata: {{name: c}}
+spec:
+  bootstrapServers: {servers}
+  config:
+    {{group.id: {name}, config.storage.topic: {configs}, offset.storage.topic: {offsets}, status.storage.topic: x}}
+""",
+    "connect-v1.yaml": """\
+apiVersion: kafka.strimzi.io/v1
+kind: KafkaConnect
+metadata: {{name: c}}
+spec:
+  bootstrapServers: {servers}
+  groupId: {name}
+  configStorageTopic: {configs}
+  offsetStorageTopic: {offsets}
+  statusStorageTopic: {name}-status
+""",
+    "mirror.yaml": """\
+apiVersion: kafka.strimzi.io/v1
+kind: KafkaMirrorMaker2
+metadata: {{name: m}}
+spec:
+  target:
+    alias: here
+    bootstrapServers: {servers}
+    groupId: {name}
+    configStorageTopic: {configs}
+    offsetStorageTopic: {offsets}
+    statusStorageTopic: {name}-status
+  mirrors: []
+""",
+}
+
+
+def test_each_form_of_the_workers_file_gives_the_same_plan(ground: Ground, eosctl: Eosctl, tmp_path: Path) -> None:
+    plans = {}
+    for form, text in WORKER.items():
+        names = {"name": ground.name, "configs": ground.configs, "offsets": ground.offsets, "servers": ground.servers}
+        (tmp_path / form).write_text(text.format(**names))
+        ran = eosctl(
+            "migrate-offsets", "-b", ground.servers, "--connector", "stopped", "--to-topic", ground.target,
+            "--partitions", "3", "--replication-factor", "1", "--worker-config", tmp_path / form, "--dry-run",
+            "-o", "json",
+        )  # fmt: skip
+        assert ran.exit_code == 0, ran.stderr
+        plans[form] = json.loads(ran.stdout)["data"]["steps"]
+    assert plans["worker.properties"]
+    assert all(plan == plans["worker.properties"] for plan in plans.values())
+
+
+def run_with_somebody_who_applies(operator: Operator, arguments: list[str]) -> tuple[int, list[str], str]:
+    """Runs eosctl; each file that it asks for is applied. Its exit code, those files, and all it said."""
+    applied, said = [], []
+    command = [sys.executable, "-m", "eosctl", *arguments]
+    environment = {**os.environ, "COLUMNS": "400"}
+    with subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        for line in process.stderr:
+            said.append(line)
+            asked = APPLY.search(line)
+            if asked is not None:
+                applied.append(asked[1])
+                operator.apply(asked[1])
+    return process.returncode, list(dict.fromkeys(Path(each).name for each in applied)), "".join(said)
+
+
+def test_a_connector_gets_a_topic_of_its_own_while_the_operator_runs(
+    home: Home, lines: Lines, resource: Path, operator: Operator, tmp_path: Path
+) -> None:
+    name, own = lines.topic, f"{lines.topic}-offsets"
+    options = arguments(
+        home, lines, "--to-topic", own, "--partitions", 1, "--replication-factor", 1, "--stop", "--set-config",
+        "--resume", "--connector-config", resource, "--emit", "strimzi", "--emit-to", tmp_path / "out", "--timeout", 60,
+        "--yes",
+    )  # fmt: skip
+    exit_code, applied, said = run_with_somebody_who_applies(operator, options)
+    assert exit_code == 0, said
+    assert applied == [f"{name}.stopped.yaml", f"{name}.configured.yaml", f"{name}.running.yaml"]
+    lines.place = Place(home, name, own)
+    lines.check_exactly_once()
+    text = (tmp_path / "out" / f"{name}.running.yaml").read_text()
+    assert text.startswith("# lines of the shop\n")
+    assert "topic: " + name + "  # where they go" in text
+    written = yaml.safe_load(text)
+    assert (written["spec"]["state"], written["spec"]["config"][SETTING]) == ("running", own)
+    assert "status" not in written
+
+
+@pytest.mark.variation
+def test_a_connector_is_renamed_by_a_resource_that_is_applied_when_its_offsets_are_in_place(
+    home: Home, lines: Lines, resource: Path, operator: Operator, tmp_path: Path
+) -> None:
+    old, new = lines.topic, f"{lines.topic}-b"
+    options = arguments(
+        home, lines, "--rename-to", new, "--stop", "--set-config", "--resume",
+        "--connector-config", resource, "--emit", "strimzi", "--emit-to", tmp_path / "out", "--timeout", 60, "--yes",
+    )  # fmt: skip
+    exit_code, applied, said = run_with_somebody_who_applies(operator, options)
+    assert exit_code == 0, said
+    assert applied == [f"{old}.stopped.yaml", f"{new}.running.yaml"]
+    operator.delete(old)
+    eventually(lambda: f"DELETE {old}" in operator.done, "the operator to delete the old connector")
+    lines.place = Place(home, new)
+    lines.check_exactly_once()
+
+
+def test_what_is_changed_over_rest_is_reverted_and_so_refused(
+    home: Home, lines: Lines, resource: Path, operator: Operator, tmp_path: Path, eosctl: Eosctl
+) -> None:
+    name = lines.topic
+    assert home.ask("PUT", f"/connectors/{name}/stop") < 400
+    eventually(lambda: f"PUT {name}/resume" in operator.done, "the operator to resume it")
+    flags = ("--to-topic", f"{name}-own", "--stop", "--set-config", "--resume", "--yes")
+    for managed in (("--connector-config", resource), ("--managed-by", "strimzi")):
+        ran = eosctl(*arguments(home, lines, *flags, *managed))
+        assert ran.exit_code == 8
+        assert "stopped over REST, its operator resumes it at the next reconciliation" in ran.stderr
+        assert f"{SETTING} changed over REST is changed back" in ran.stderr
+        assert "give --emit strimzi and --connector-config FILE" in ran.stderr
+    (tmp_path / "none.json").write_text('{"offsets": []}')
+    created = eosctl(
+        "offsets", "create-connector", tmp_path / "none.json", "--config", resource, "-b", home.servers,
+        "--group-id", home.group_id, "--connect-url", home.url, "--dry-run",
+    )  # fmt: skip
+    assert "its operator deletes a connector that no KafkaConnector describes" in created.stderr + created.stdout
+    lines.check_exactly_once()
+
+
+@pytest.mark.variation
+def test_a_resource_that_nobody_applies_ends_the_wait_and_the_plan_goes_on_later(
+    home: Home, lines: Lines, resource: Path, operator: Operator, tmp_path: Path, eosctl: Eosctl
+) -> None:
+    name = lines.topic
+    flags = ("--to-topic", f"{name}-own", "--partitions", 1, "--replication-factor", 1, "--set-config", "--resume")
+    out = tmp_path / "out"
+    emit = ("--emit", "strimzi", "--emit-to", out)
+    ran = eosctl(
+        *arguments(home, lines, *flags, "--stop", "--connector-config", resource, *emit, "--timeout", 2, "--yes")
+    )
+    assert ran.exit_code == 4, ran.stderr
+    assert "was it applied, and does the operator run?" in ran.stderr
+    operator.apply(out / f"{name}.stopped.yaml")
+    eventually(lambda: f"PUT {name}/stop" in operator.done, "the operator to stop it")
+    plan = tmp_path / "shop.plan"
+    stopped = out / f"{name}.stopped.yaml"
+    options = arguments(home, lines, *flags, "--connector-config", stopped, *emit, "--plan-file", plan)
+    eventually(lambda: eosctl(*options).exit_code == 0, "the plan of the stopped connector")
+    exit_code, applied, said = run_with_somebody_who_applies(operator, ["apply", str(plan), "--yes", "--timeout", "60"])
+    assert exit_code == 0, said
+    assert applied == [f"{name}.configured.yaml", f"{name}.running.yaml"]
+    lines.place = Place(home, name, f"{name}-own")
+    lines.check_exactly_once()
+
+
+@pytest.mark.variation
+def test_the_operator_alters_offsets_to_those_that_eosctl_would_write(
+    home: Home, lines: Lines, resource: Path, operator: Operator, tmp_path: Path, eosctl: Eosctl
+) -> None:
+    name, out, wanted = lines.topic, tmp_path / "out", tmp_path / "wanted.json"
+    partition, offset = {"filename": lines.config(home)["file"]}, {"position": 14}
+    wanted.write_text(json.dumps({"offsets": [{"partition": partition, "offset": offset}]}))
+    stopped = tmp_path / "stopped.yaml"
+    stopped.write_text(resource.read_text().replace("tasksMax: 1", "tasksMax: 1\n  state: stopped"))
+    operator.apply(stopped)
+    eventually(lambda: f"PUT {name}/stop" in operator.done, "the operator to stop it")
+    options = [
+        "offsets", "restore", wanted, "--connector", name, "-b", home.servers, "--group-id", home.group_id,
+        "--connect-url", home.url, "--connector-config", stopped, "--emit", "strimzi", "--emit-to", out,
+        "--plan-file", tmp_path / "plan",
+    ]  # fmt: skip
+    eventually(lambda: eosctl(*options).exit_code == 0, "the plan of the stopped connector")
+    operator.apply(out / f"{name}.alter.yaml")
+    eventually(lambda: f"PATCH {name}/offsets" in operator.done, "the operator to alter the offsets")
+    answer = httpx.get(f"{home.url}/connectors/{name}/offsets", trust_env=False, verify=False).json()
+    assert answer == {"offsets": [{"partition": partition, "offset": offset}]}

@@ -1,0 +1,57 @@
+"""Kafka's own `kafka-dump-log.sh`, and its output read independently of eosctl: batches, records and markers."""
+
+import re
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from eosctl.sandbox.sandbox import Sandbox
+from tests.jvm import java_with
+
+MAIN = ("org.apache.kafka.tools.DumpLogSegments", "kafka.tools.DumpLogSegments")
+"""By the sandbox's version: 4.x, and before."""
+BATCH = re.compile(
+    r"baseOffset: (?P<base>\d+) lastOffset: (?P<last>\d+) .*producerId: (?P<id>-?\d+) producerEpoch: (?P<epoch>-?\d+) "
+    r".*isTransactional: (?P<transactional>\w+) isControl: (?P<control>\w+)"
+)
+MARKER = re.compile(r"\| offset: (?P<offset>\d+) .*endTxnMarker: (?P<type>COMMIT|ABORT)")
+RECORD = re.compile(r"\| offset: (?P<offset>\d+) ")
+
+
+@dataclass
+class Dumped:
+    """One transaction in one partition: the producer's data in it by offset, and how it ended; None: it did not."""
+
+    producer: tuple[int, int]
+    offsets: list[int] = field(default_factory=list)
+    ended: str | None = None
+    marker: int | None = None
+
+
+def dump_log(sandbox: Sandbox, segments: Sequence[Path]) -> list[str]:
+    """The lines that the tool prints of these segment files, records included."""
+    main = MAIN[0] if sandbox.spec.version.major >= 4 else MAIN[1]
+    line = [*java_with(sandbox.jars), main, "--print-data-log", "--files", ",".join(map(str, segments))]
+    ran = subprocess.run(line, check=False, capture_output=True, text=True, timeout=300)
+    assert ran.returncode == 0, ran.stderr[-2000:]
+    return ran.stdout.splitlines()
+
+
+def dumped_transactions(lines: Sequence[str]) -> Iterator[Dumped]:
+    """The transactions of one partition, from the batches and markers in these lines."""
+    opened: dict[int, Dumped] = {}
+    batch: re.Match[str] | None = None
+    for line in lines:
+        batch = BATCH.search(line) or batch
+        if batch is None or line.startswith("baseOffset"):
+            continue
+        producer = (int(batch["id"]), int(batch["epoch"]))
+        if (marker := MARKER.search(line)) is not None:
+            ended = opened.pop(producer[0], None)
+            if ended is not None:
+                ended.ended, ended.marker = marker["type"], int(marker["offset"])
+                yield ended
+        elif batch["transactional"] == "true" and (record := RECORD.search(line)) is not None:
+            opened.setdefault(producer[0], Dumped(producer)).offsets.append(int(record["offset"]))
+    yield from opened.values()

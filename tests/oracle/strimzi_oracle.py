@@ -1,0 +1,65 @@
+"""Strimzi's own model classes, which read resources and write them again."""
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Self
+
+from eosctl.sandbox.jars import resolve_jars
+from eosctl.sandbox.java import compile_java, find_java
+from eosctl.sandbox.plugins import resolve_plugin
+from eosctl.sandbox.site import QUICK_START
+from eosctl.sandbox.versions import DEFAULT_KAFKA_VERSION
+
+DEFAULTS = {"patternType": "literal", "host": "*"}
+"""What the classes do not write, because it says the same as nothing."""
+SOURCE = Path(__file__).with_name("StrimziOracle.java")
+
+
+class StrimziOracle:
+    """One JVM with `io.strimzi:api` of one version; a context manager that ends it."""
+
+    def __init__(self, strimzi_version: str) -> None:
+        libraries = resolve_plugin(f"io.strimzi:api:{strimzi_version}", lambda _: None)
+        compiler = resolve_jars(DEFAULT_KAFKA_VERSION, lambda _: None).compiler
+        classes = compile_java(compiler, SOURCE, f"{libraries}/*")
+        path = os.pathsep.join([f"{libraries}/*", str(classes)])
+        self._process = subprocess.Popen(
+            [str(find_java()), *QUICK_START, "-Xmx256m", "-cp", path, "StrimziOracle"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.stdin.close()
+        self._process.stdout.close()
+        self._process.terminate()
+        self._process.wait(30)
+
+    def complaints(self, resource: Mapping[str, Any]) -> list[str]:
+        """Fields that the classes do not know, that they lose, or why they do not read the resource."""
+        self._process.stdin.write(json.dumps(resource).encode() + b"\n")
+        self._process.stdin.flush()
+        answer = json.loads(self._process.stdout.readline())
+        if "error" in answer:
+            return [answer["error"]]
+        return [f"unknown: {each}" for each in answer["unknown"]] + list(
+            _lost({key: value for key, value in resource.items() if key != "apiVersion"}, answer["written"], "")
+        )
+
+
+def _lost(given: Any, written: Any, path: str) -> Iterator[str]:
+    if isinstance(given, dict) and isinstance(written, dict):
+        for key, value in given.items():
+            yield from _lost(value, written.get(key), f"{path}.{key}")
+    elif isinstance(given, list) and isinstance(written, list) and len(given) == len(written):
+        for at, pair in enumerate(zip(given, written, strict=True)):
+            yield from _lost(*pair, f"{path}[{at}]")
+    elif given != written and not (written is None and given in ({}, [], None, DEFAULTS.get(path.rpartition(".")[2]))):
+        yield f"lost: {path}: {given!r} is {written!r}"

@@ -1,0 +1,129 @@
+"""JSON Schemas of documents: what they hold of, what they refuse, and that each kind has one.
+
+That documents are what their schemas say is held wherever a test runs a command with -o json (tests/schemas.py).
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple, NotRequired, TypedDict
+
+import jsonschema
+import pytest
+
+from eosctl.cli import PROGRAM, root_command
+from eosctl.model.hanging import Advice
+from eosctl.model.skipped import Skipped
+from eosctl.render.document import Column, Document, Table
+from eosctl.render.kinds import BY_NAME, KINDS
+from eosctl.render.schema import document_schema
+from eosctl.shell.command_tree import walk
+
+ROOT = Path(__file__).parents[2] / "eosctl"
+
+
+class Place(NamedTuple):
+    """Where it is."""
+
+    topic: str
+    partition: int | None
+
+
+class Row(TypedDict):
+    """One of the rows."""
+
+    name: str
+    age_s: float | Skipped
+    advice: Advice | None
+    places: list[Place]
+    more: NotRequired[Mapping[str, object]]
+
+
+class Data(TypedDict):
+    """What is found."""
+
+    rows: list[Row]
+
+
+TABLE = Table("rows", (Column("NAME", "name", "what it is called"), Column("ROWS", "places")))
+ROW = {"name": "a", "age_s": 1.5, "advice": Advice.ABORT, "places": [Place("orders", None)]}
+
+
+def written(**changes):
+    """The document with one row, changed so (None: the field is left out), as programs read it."""
+    row = {name: value for name, value in (ROW | changes).items() if value is not Ellipsis}
+    document = Document("things", {"rows": [row], "complete": True, "unread": []}, blocks=(TABLE,))
+    return json.loads(json.dumps(document.envelope()))
+
+
+def accepts(envelope, *, closed=False):
+    """Whether the schema, which is a valid one, accepts it."""
+    schema = document_schema("things", 1, Data, (TABLE,), closed=closed)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema).is_valid(envelope)
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"age_s": Skipped("it was denied")}, {"advice": None}, {"places": []}, {"more": {"x": [1]}}]
+)
+def test_what_a_view_may_write_is_accepted(changes):
+    assert accepts(written(**changes))
+    assert accepts(written(**changes), closed=True)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"name": ...}, {"name": 1}, {"age_s": None}, {"age_s": "1.5"}, {"advice": "kill"}, {"places": [{"topic": "t"}]}],
+)
+def test_what_is_missing_or_of_another_type_is_refused(changes):
+    assert not accepts(written(**changes))
+
+
+def test_a_field_of_a_later_version_is_accepted_unless_the_schema_is_closed():
+    later = written(colour="red")
+    assert accepts(later)
+    assert not accepts(later, closed=True)
+
+
+@pytest.mark.parametrize("change", [{"kind": "others"}, {"version": 2}, {"as_of": 5}])
+def test_another_kind_or_version_is_refused(change):
+    assert not accepts(written() | change)
+
+
+def test_fields_are_described_by_the_glossary_and_objects_by_their_types():
+    row = document_schema("things", 1, Data, (TABLE,))["$defs"]["Row"]
+    assert row["properties"]["name"] == {"type": "string", "description": "what it is called"}
+    assert row["description"] == "One of the rows."
+    assert row["required"] == ["name", "age_s", "advice", "places"]
+
+
+def test_a_type_that_json_cannot_hold_has_no_schema():
+    class Bytes(TypedDict):
+        """What JSON has no form for."""
+
+        key: bytes
+
+    with pytest.raises(TypeError, match="has no JSON Schema"):
+        document_schema("things", 1, Bytes)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_each_kind_has_a_valid_schema_that_allows_more_fields(kind):
+    schema = kind.schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert schema["properties"]["kind"] == {"const": kind.name}
+    assert '"additionalProperties": false' not in json.dumps(schema)
+
+
+def test_every_kind_of_document_in_the_code_is_in_the_table():
+    files = [path for room in ("render", "shell") for path in (ROOT / room).rglob("*.py")]
+    texts = [path.read_text(encoding="utf-8") for path in files]
+    named = {name for text in texts for name in re.findall(r'Document\(\s*(?:kind=)?"([^"]+)"', text)}
+    assert len(named) > 30
+    assert named <= BY_NAME.keys()
+
+
+def test_the_commands_that_print_a_kind_exist():
+    paths = {each.path.removeprefix(f"{PROGRAM} ") for each in walk(root_command(), PROGRAM)}
+    assert {each for kind in KINDS for each in kind.commands} <= {*paths, "--help-json"}
