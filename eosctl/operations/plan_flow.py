@@ -277,11 +277,8 @@ def performers_on(
 ) -> Mapping[type, Performer]:
     """The performer of each kind of step, with what it reads and decides by."""
     checks = ResumeChecks(partial(read_entries, access, OffsetsFold), partial(contradiction, nulls=False), is_overtaken)
-    return performers(access, describe_known, checks, _read_config, COMMITS, failpoint, say)
-
-
-def _read_config(file: str) -> str:
-    return read_text(Path(file), "the connector's config")
+    config = partial(read_text, what="the connector's config")
+    return performers(access, describe_known, checks, lambda file: config(Path(file)), COMMITS, failpoint, say)
 
 
 def describe_known(access: ClusterAccess, transactional_ids: Sequence[str]) -> Mapping[str, TransactionDescription]:
