@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TextIO
+from typing import Final, TextIO
 
 from eosctl.atomic_write import atomic_file
 from eosctl.errors import ConfigError, EosctlError, OutputLost, Refused, UsageError
@@ -16,9 +16,7 @@ from eosctl.render.cells import escape_controls
 from eosctl.render.document import Document, error_envelope
 from eosctl.render.formats import Output, pieces_of, text_of, text_of_envelope
 from eosctl.render.layout import Page
-
-if TYPE_CHECKING:
-    from eosctl.render.whole_terminal import WholeTerminal
+from eosctl.render.whole_terminal import WholeTerminal
 
 Advance = Callable[[int], None]
 NO_TERMINAL_WIDTH: Final = 80
@@ -123,10 +121,8 @@ class Console:
         """Whether a person is there to answer a question."""
         return self._terminal.stdin.width is not None and self._terminal.stderr.width is not None
 
-    def whole_terminal(self, option: str) -> "WholeTerminal":
+    def whole_terminal(self, option: str) -> WholeTerminal:
         """The terminal, to be drawn as a whole; UsageError, which names the option, where stdout is none."""
-        from eosctl.render.whole_terminal import WholeTerminal
-
         stdin, stdout = self._terminal.stdin, self._terminal.stdout
         for_people = self._options.output_file is None and self.output in {Output.TABLE, Output.WIDE}
         if stdout.width is None or not for_people:
