@@ -1,7 +1,7 @@
 """The alerts of `watch --emit prometheus-rules` in a real Prometheus, on a real cluster: `make emitted`.
 
-Each of them but NOT_CAUSED is caused, fires once, and resolves when its cause is removed. Their times are made short: an
-alert that waits for minutes waits for seconds here. Needs Debian's package prometheus.
+Each of them but NOT_CAUSED is caused, fires once, and resolves when its cause is removed. Their times are made short:
+an alert that waits for minutes waits for seconds here. Needs Debian's package prometheus.
 """
 
 import json
