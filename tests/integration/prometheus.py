@@ -1,7 +1,7 @@
 """The alerts of `watch --emit prometheus-rules` in a real Prometheus, on a real cluster: `make emitted`.
 
-Each of them is caused, fires once, and resolves when its cause is removed. Their times are made short: an alert that
-waits for minutes waits for seconds here. Needs Debian's package prometheus.
+Each of them but NOT_CAUSED is caused, fires once, and resolves when its cause is removed. Their times are made short:
+an alert that waits for minutes waits for seconds here. Needs Debian's package prometheus.
 """
 
 import json
@@ -44,8 +44,9 @@ OWN_TOPIC = "orders-source-offsets"
 EXPIRATION_MS = 45_000
 """An ID is near its expiry when six sevenths of it have passed."""
 SHORT = {"> 900": "> 8", "> 600": "> 15"}
-SLOW = {"EosctlTaskQuiet"}
-"""What takes a day of commits in the transaction log, and is held against such logs in tests/analysis."""
+NOT_CAUSED = {"EosctlTaskQuiet", "EosctlNullShadow"}
+"""Alerts that this cluster cannot cause yet: the one takes a day of commits in the transaction log, the other a Connect
+cluster whose offsets no test writes by hand. Their rules are held in tests/analysis."""
 RESOLVED_S = 90.0
 
 
@@ -212,7 +213,7 @@ def test_each_alert_fires_once_and_resolves(make_sandbox, eosctl, tmp_path):
                        deadline_s=RESOLVED_S)  # fmt: skip
             assert server.episodes(alert, begin) == 1, alert
     everything = {rule["alert"] for group in yaml.safe_load(rules)["groups"] for rule in group["rules"]}
-    assert everything == {each[0] for each in phases(None, None, "", None, None)} | quiet | SLOW
+    assert everything == {each[0] for each in phases(None, None, "", None, None)} | quiet | NOT_CAUSED
 
 
 def eventually_quiet(server: Prometheus, site: Site) -> set[str]:
@@ -265,8 +266,6 @@ def phases(site: Any, eosctl: Any, store: str, watch: Any, start: Any) -> list[P
         # zombies of an earlier generation may be there until a round of fencing has succeeded
         ("EosctlFencingPending", lambda: site.commit(1), lambda: site.fence(1)),
         ("EosctlConnectorInconsistent", lambda: site.commit(2, published=1), lambda: (site.commit(2), site.fence(2))),
-        # what the connector's own topic lacks hides what the workers' topic has
-        ("EosctlNullShadow", lambda: site.offset(TOPICS["offsets"], "/n"), lambda: site.offset(OWN_TOPIC, "/n")),
         ("EosctlTransactionalIdsNearExpiry", sleep, wake),
         ("EosctlAuditBroken", lambda: audit(store, "broken"), lambda: audit(store, "held")),
         ("EosctlFactsUnread", lambda: site.allow(all_ids=False), site.allow),

@@ -19,6 +19,7 @@ from eosctl.sandbox.supervisor import kept_state, other_options
 from tests import forks
 from tests.integration.terminal import PROGRAM
 from tests.sandbox.processes import is_alive, processes_that_name
+from tests.schemas import check_documents
 from tests.waiting import eventually
 
 STATE = SandboxState(
@@ -76,6 +77,7 @@ def run(tmp_path):
     def run(action, *options, directory="kept"):
         command = [PROGRAM, "sandbox", action, *options, "-o", "json"]
         ran = forks.run(*command, "--directory", str(tmp_path / directory))
+        check_documents(ran.stdout)
         answer = json.loads(ran.stdout)
         return ran.returncode, answer.get("data", answer.get("error")), ran.stderr
 
