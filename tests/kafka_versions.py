@@ -31,7 +31,7 @@ class KafkaVersions(str):
     @property
     def id(self) -> str:
         """As it is given to --kafka-versions."""
-        return f"{str(self)}/{self.workers}" if self.is_pair else str(self)
+        return f"{self!s}/{self.workers}" if self.is_pair else str(self)
 
 
 def workers_of(kafka_version: str) -> str:
