@@ -16,6 +16,13 @@ class KafkaVersions(str):
         found.workers = workers or brokers
         return found
 
+    def __eq__(self, other: object) -> bool:
+        """Pairs of the same brokers are different ones: pytest keeps what fixtures made for an equal parameter."""
+        return self.id == other.id if isinstance(other, KafkaVersions) else str(self) == other
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
     @property
     def is_pair(self) -> bool:
         """Whether workers have another version than brokers."""
@@ -24,7 +31,7 @@ class KafkaVersions(str):
     @property
     def id(self) -> str:
         """As it is given to --kafka-versions."""
-        return f"{self}/{self.workers}" if self.is_pair else str(self)
+        return f"{self!s}/{self.workers}" if self.is_pair else str(self)
 
 
 def workers_of(kafka_version: str) -> str:
