@@ -15,7 +15,7 @@ from tests.integration.mirror_site import Copied, Eosctl, Judged
 from tests.shared_sandboxes import SharedSandboxes
 from tests.waiting import eventually
 
-pytestmark = [pytest.mark.kafka, pytest.mark.variation, pytest.mark.matrix]
+pytestmark = [pytest.mark.kafka, pytest.mark.variation]
 CHECKPOINTS = "eu.checkpoints.internal"
 
 
