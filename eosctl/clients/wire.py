@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeVar
 
 from eosctl.clients.channel import GRACE_S, ApiVersions, Channel, Pending
 from eosctl.clients.errors import Peer, connection_error
-from eosctl.clients.messages import Request, Response
+from eosctl.clients.messages import Request, Response, brokers_metadata
 from eosctl.clients.request_count import RequestCount
 from eosctl.clients.window import Window
 from eosctl.errors import EosctlError, TimedOut, Unreachable
@@ -85,8 +85,6 @@ class Wire:
 
     def refresh(self) -> None:
         """Ask any reachable broker which brokers are live now."""
-        from eosctl.clients.messages import brokers_metadata
-
         self._learn(self.request_any(brokers_metadata()))
 
     def api_versions(self, node_id: int) -> Mapping[int, ApiVersions]:
@@ -228,8 +226,6 @@ class Wire:
 
     def _bootstrap(self, deadline: float) -> None:
         """Learn the brokers from the first bootstrap server that answers; each gets its share of the time, once."""
-        from eosctl.clients.messages import brokers_metadata
-
         seeds = self._lanes[0].cluster.bootstrap_brokers()
         failures = []
         for tried, seed in enumerate(seeds):

@@ -178,12 +178,11 @@ def acl_plan(
       STATUS      present, missing, extra, or unknown where the cluster's ACLs were not read
       OPTIONAL    yes if nothing fails without it
     """
-    from eosctl.operations.acl.inputs import AclInputs, internal_topics
-    from eosctl.operations.acl.plan import AclOptions, plan_cluster_acls
+    from eosctl.operations.acl import inputs, plan
 
-    internal = internal_topics(config_topic, worker_offsets_topic or "connect-offsets", status_topic)
-    request = AclOptions(
-        AclInputs(worker_config or (), connector_config or (), connector or (), topic or (), internal, cluster),
+    internal = inputs.internal_topics(config_topic, worker_offsets_topic or "connect-offsets", status_topic)
+    request = plan.AclOptions(
+        inputs.AclInputs(worker_config or (), connector_config or (), connector or (), topic or (), internal, cluster),
         phase=phase,
         principals=tuple(principal or ()),
         pattern_type=pattern,
@@ -200,7 +199,7 @@ def acl_plan(
         strimzi_cluster=strimzi_cluster,
     )
     with Session(options) as session:
-        report = plan_cluster_acls(session, request)
+        report = plan.plan_cluster_acls(session, request)
     return answer(options, report, _view(options, emit, strimzi_cluster, msk_cluster))
 
 

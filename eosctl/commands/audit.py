@@ -163,14 +163,14 @@ def audit(
       TOPIC-ID    (--plan) Kafka's ID of the topic; another one once it was created again
       SETTLED     (--plan) no behind the last stable offset, where transactions are open
     """
-    from eosctl.operations.audit.request import AuditRequest
-    from eosctl.operations.audit.run import ReportFormats, plan_audit, run_and_report
+    from eosctl.operations.audit import request as requests
+    from eosctl.operations.audit import run
 
     _require_one_input(options, log_dir, engine)
     if options.snapshot is not None and store is not None:
         options.console.warn("a snapshot has no record batches to keep: --store is not used")
         store = None
-    audited = AuditRequest(
+    audited = requests.AuditRequest(
         offsets=request,
         topics=tuple(topic or ()),
         offsets_topics=tuple(offsets_topic or ()),
@@ -185,9 +185,9 @@ def audit(
     )
     with Session(options) as session:
         if plan:
-            return answer(options, plan_audit(session, audited), view_audit_plan)
-        formats = ReportFormats(render_audit_json, render_audit_page)
-        return answer(options, run_and_report(session, audited, formats), view_audit)
+            return answer(options, run.plan_audit(session, audited), view_audit_plan)
+        formats = run.ReportFormats(render_audit_json, render_audit_page)
+        return answer(options, run.run_and_report(session, audited, formats), view_audit)
 
 
 def _require_one_input(options: GlobalOptions, log_dir: list[Path] | None, engine: EngineName) -> None:

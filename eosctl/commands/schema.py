@@ -36,14 +36,14 @@ def schema(options: GlobalOptions, kind: Kind = None) -> None:
       VERSION   the revision of its shape
       COMMANDS  the commands that print it
     """
-    from eosctl.render.kinds import BY_NAME, KINDS
-    from eosctl.render.views.schemas import schema_text, view_kinds, view_schema
+    from eosctl.render.views import schemas
 
     if kind is None:
-        options.console.result(view_kinds(KINDS))
-    elif kind not in BY_NAME:
-        hint = did_you_mean(kind, BY_NAME, "`eosctl schema` lists all kinds")
+        options.console.result(schemas.view_kinds())
+    elif kind not in schemas.BY_NAME:
+        hint = did_you_mean(kind, schemas.BY_NAME, "`eosctl schema` lists all kinds")
         raise UsageError(f"there is no document of kind {kind}", hint=hint)
     else:
         envelope = options.console.output.is_envelope
-        options.console.result(view_schema(BY_NAME[kind]) if envelope else schema_text(BY_NAME[kind]))
+        found = schemas.BY_NAME[kind]
+        options.console.result(schemas.view_schema(found) if envelope else schemas.schema_text(found))

@@ -18,6 +18,7 @@ from contextlib import suppress
 from time import monotonic, sleep
 from typing import Final
 
+from eosctl.clients.access import ClusterAccess
 from eosctl.clients.transactional import PartitionRecord, TransactionalProducer
 from eosctl.errors import Interrupted, Refused, Unreachable
 from eosctl.executors.apply import Recheck
@@ -112,12 +113,12 @@ def _told(step: WriteOffsets) -> str:
     return f"{counted(values, 'offset')}{deleted} in one transaction as {step.transactional_id}"
 
 
-def verify_offsets(step: VerifyOffsets, _: Recheck, *, read_offsets: ReadOffsets, timeout_s: float) -> str:
+def verify_offsets(step: VerifyOffsets, _: Recheck, *, access: ClusterAccess, read_offsets: ReadOffsets) -> str:
     """The topic read again must hold exactly the offsets that were planned.
 
     Records that are undecided for a moment are waited for: nobody else can have them committed.
     """
-    deadline = monotonic() + timeout_s
+    deadline = monotonic() + access.timeout_s
     while (now := read_offsets(step.side, step.topic, step.connector)).open and monotonic() < deadline:
         sleep(POLL_S)
     if now.values != step.digest or now.open:

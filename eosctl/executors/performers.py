@@ -66,15 +66,12 @@ def performers(
             failpoint=failpoint,
         )
 
-    def verify(step: Any, recheck: Recheck) -> str:  # noqa: ANN401  # a VerifyOffsets
-        return verify_offsets(step, recheck, read_offsets=read_offsets, timeout_s=access(step.side).timeout_s)
-
     return {
         StopConnector: on_its_side(stop_connector),
         FenceProducers: on_its_side(partial(fence_producers, describe=describe)),
         CreateTopic: on_its_side(create_offsets_topic),
         WriteOffsets: write,
-        VerifyOffsets: verify,
+        VerifyOffsets: on_its_side(partial(verify_offsets, read_offsets=read_offsets)),
         CreateConnector: on_its_side(partial(create_connector, read_config=read_config)),
         DeleteConnector: on_its_side(delete_connector),
         SetConnectorConfig: partial(set_connector_config, access=access),

@@ -69,14 +69,14 @@ def _sha256(jar: Path) -> str:
 
 
 def _write_locks() -> None:
-    from eosctl.sandbox.jars import JarSet, resolve_jars
-    from eosctl.sandbox.versions import TESTED_BROKERS, TESTED_KAFKA_VERSIONS
+    from eosctl.sandbox import jars, versions
 
-    for version, jar_set in (*product(TESTED_KAFKA_VERSIONS, JarSet), *product(TESTED_BROKERS, (JarSet.BROKERS,))):
+    whole, brokers = versions.TESTED_KAFKA_VERSIONS, versions.TESTED_BROKERS
+    for version, jar_set in (*product(whole, jars.JarSet), *product(brokers, (jars.JarSet.BROKERS,))):
         lock = LOCKS / f"{version}{jar_set.value}.sha256"
         lock.unlink(missing_ok=True)
-        jars = jars_in(resolve_jars(version, lambda _: None, jar_set).directory)
-        lock.write_text("".join(f"{_sha256(jar)}  {jar.name}\n" for jar in jars))
+        found = jars_in(jars.resolve_jars(version, lambda _: None, jar_set).directory)
+        lock.write_text("".join(f"{_sha256(jar)}  {jar.name}\n" for jar in found))
 
 
 if __name__ == "__main__":

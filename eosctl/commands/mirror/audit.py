@@ -116,10 +116,9 @@ def audit(
       TARGET-AT  the target offset that the checkpoint translates it to
       BEHIND     records that it would read again there; below 0 records that it would skip
     """
-    from eosctl.operations.mirror.request import MirrorRequest
-    from eosctl.operations.mirror.run import audit_mirror
+    from eosctl.operations.mirror import request, run
 
-    request = MirrorRequest(
+    asked = request.MirrorRequest(
         source_servers=source_bootstrap_server,
         source_config=source_command_config,
         topics=tuple(topic or ()),
@@ -134,4 +133,4 @@ def audit(
         processes=processes,
     )
     with Session(options) as session:
-        return answer(options, audit_mirror(session, request), view_mirror)
+        return answer(options, run.audit_mirror(session, asked), view_mirror)

@@ -1,11 +1,9 @@
 """The kinds of documents, and the JSON Schema of one."""
 
 import json
-from collections.abc import Sequence
-
 from eosctl.render.document import Column, Document, Table, figure
 from eosctl.render.documents.help import KindsData, SchemaData
-from eosctl.render.kinds import DocumentKind
+from eosctl.render.kinds import BY_NAME, DocumentKind
 
 KINDS = Table(
     "kinds",
@@ -17,10 +15,10 @@ KINDS = Table(
 )
 
 
-def view_kinds(kinds: Sequence[DocumentKind]) -> Document:
+def view_kinds() -> Document:
     """`schema`: every kind."""
     data: KindsData = {
-        "kinds": [{"kind": each.name, "version": each.version, "commands": list(each.commands)} for each in kinds]
+        "kinds": [{"kind": each.name, "version": each.version, "commands": list(each.commands)} for each in BY_NAME.values()]
     }
     return Document("schemas", data, blocks=(KINDS,))
 
