@@ -14,7 +14,7 @@ import pytest
 from eosctl.sandbox.sandbox import Sandbox
 from tests.integration.audit_site import Audited, audit
 from tests.integration.debezium import SLOWLY, Table, debezium_spec
-from tests.integration.moves import ALTERS_OFFSETS, SETTING, Eosctl, Home, Place, flowing, move
+from tests.integration.moves import ALTERS_OFFSETS, SETTING, STOPPABLE, Eosctl, Home, Place, flowing, move
 from tests.integration.producers import create_topic
 from tests.shared_sandboxes import SharedSandboxes
 from tests.waiting import eventually
@@ -148,7 +148,9 @@ def test_heartbeats_after_a_restart_have_held(make_table: MakeTable, eosctl: Eos
     eventually(lambda: table.states() == ["RUNNING"], "the task to run")
     eventually(lambda: ends() >= before + beats, f"{beats} more in {heartbeats}")
     found = audited(eosctl, table)
-    assert (found.verdict, found.findings) == ("held", {}), found.reasons
+    # Workers before 3.5 had it created anew: before its first record no topic of its is known.
+    known = beats > 0 or table.place.home.version >= STOPPABLE
+    assert (found.verdict, found.findings) == ("held" if known else "cannot-tell", {}), found.reasons
     check_held(eosctl, table)
 
 
@@ -249,6 +251,9 @@ def test_an_older_offset_brings_only_that_again_which_the_slot_was_not_told_of(
     truth = table.truth()
     assert (truth.lost_count, truth.doubled_count < 10) == (0, True)
     found = audited(eosctl, table)
+    if table.place.home.version < ALTERS_OFFSETS:  # nothing shows that somebody meant it to go back
+        assert found.verdict == "broken", found.reasons
+        return
     assert (found.verdict, found.findings) == ("held", {}), found.reasons
     assert "offsets-altered" in {each["name"] for each in found.data["findings"]}
 
