@@ -257,6 +257,10 @@ def phases(site: Any, eosctl: Any, store: str, watch: Any, start: Any) -> list[P
         site.asleep = False
         site.stay_awake()
 
+    def resume() -> None:
+        site.sandbox.resume_broker(1)
+        wake()
+
     def restart() -> None:
         site.sandbox.start_broker(1)
 
@@ -270,7 +274,7 @@ def phases(site: Any, eosctl: Any, store: str, watch: Any, start: Any) -> list[P
         ("EosctlAuditBroken", lambda: audit(store, "broken"), lambda: audit(store, "held")),
         ("EosctlFactsUnread", lambda: site.allow(all_ids=False), site.allow),
         ("EosctlFactsUnread", lambda: site.sandbox.kill_broker(1), restart),
-        ("EosctlCyclesStopped", lambda: site.sandbox.pause_broker(1), lambda: site.sandbox.resume_broker(1)),
+        ("EosctlCyclesStopped", lambda: (sleep(), site.sandbox.pause_broker(1)), resume),
         ("EosctlNotWatching", lambda: watch.close(), lambda: start()),  # noqa: PLW0108  # there is none when only names are wanted
     ]
 
