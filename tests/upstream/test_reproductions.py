@@ -15,7 +15,7 @@ from eosctl.model.versions import KafkaVersion
 from eosctl.sandbox.java import compile_java
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
-from tests.jvm import java_with
+from tests.jvm import jars_of, java_with
 
 pytestmark = [pytest.mark.kafka, pytest.mark.matrix, pytest.mark.variation]
 
@@ -29,8 +29,9 @@ TWO_BROKERS = {"transaction.state.log.replication.factor": "1", "transaction.sta
 @contextmanager
 def started(sandbox: Sandbox, name: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
     """The program, compiled and running on Kafka's own classes."""
-    classes = compile_java(sandbox.jars.compiler, HERE / f"{name}.java", sandbox.classpath)
-    line = [*java_with(sandbox.jars, classes), name, *arguments]
+    jars = jars_of(sandbox)
+    classes = compile_java(jars.compiler, HERE / f"{name}.java", jars.classpath)
+    line = [*java_with(jars, classes), name, *arguments]
     with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         try:
             yield process
