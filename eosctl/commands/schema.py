@@ -40,10 +40,10 @@ def schema(options: GlobalOptions, kind: Kind = None) -> None:
 
     if kind is None:
         options.console.result(schemas.view_kinds())
-    elif kind not in schemas.BY_NAME:
-        hint = did_you_mean(kind, schemas.BY_NAME, "`eosctl schema` lists all kinds")
+    elif kind not in schemas.KINDS_BY_NAME:
+        hint = did_you_mean(kind, schemas.KINDS_BY_NAME, "`eosctl schema` lists all kinds")
         raise UsageError(f"there is no document of kind {kind}", hint=hint)
     else:
         envelope = options.console.output.is_envelope
-        found = schemas.BY_NAME[kind]
+        found = schemas.KINDS_BY_NAME[kind]
         options.console.result(schemas.view_schema(found) if envelope else schemas.schema_text(found))

@@ -1,10 +1,13 @@
 """The kinds of documents, and the JSON Schema of one."""
 
 import json
+from typing import Final
+
 from eosctl.render.document import Column, Document, Table, figure
-from eosctl.render.documents.help import KindsData, SchemaData
+from eosctl.render.documents.help import KindRow, KindsData, SchemaData
 from eosctl.render.kinds import BY_NAME, DocumentKind
 
+KINDS_BY_NAME: Final = BY_NAME
 KINDS = Table(
     "kinds",
     (
@@ -17,9 +20,10 @@ KINDS = Table(
 
 def view_kinds() -> Document:
     """`schema`: every kind."""
-    data: KindsData = {
-        "kinds": [{"kind": each.name, "version": each.version, "commands": list(each.commands)} for each in BY_NAME.values()]
-    }
+    rows: list[KindRow] = [
+        {"kind": each.name, "version": each.version, "commands": list(each.commands)} for each in BY_NAME.values()
+    ]
+    data: KindsData = {"kinds": rows}
     return Document("schemas", data, blocks=(KINDS,))
 
 
