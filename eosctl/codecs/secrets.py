@@ -82,8 +82,15 @@ emit.heartbeats.enabled emit.heartbeats.interval.seconds emit.checkpoints.enable
 emit.offset-syncs.enabled heartbeats.topic.replication.factor checkpoints.topic.replication.factor
 offset-syncs.topic.location offset-syncs.topic.replication.factor offset.lag.max consumer.poll.timeout.ms
 topic.filter.class group.filter.class config.property.filter.class forwarding.admin.class add.source.alias.to.metrics
+heartbeats.replication.enabled
 """
-_DEBEZIUM: Final = "slot.name"
+_DEBEZIUM: Final = """
+slot.name publication.name plugin.name snapshot.mode include.schema.changes provide.transaction.metadata
+topic.prefix topic.delimiter topic.naming.strategy topic.heartbeat.prefix topic.transaction
+notification.enabled.channels notification.sink.topic.name signal.enabled.channels signal.kafka.topic
+signal.kafka.groupId signal.consumer.group.id
+schema.history.internal.kafka.topic schema.history.internal.kafka.bootstrap.servers
+"""
 _HARMLESS: Final = frozenset(f"{_CONNECT} {_CLIENTS} {_FILE_AND_MIRROR} {_DEBEZIUM}".split())
 
 

@@ -22,6 +22,13 @@ KEY = "PRIVATE" + " KEY"
         ("topic.creation.default.partitions", "3"),
         ("transforms.mask.type", "org.apache.kafka.connect.transforms.MaskField$Value"),
         ("offset-syncs.topic.replication.factor", "1"),
+        ("topic.prefix", "shop"),  # what names a Debezium connector's topics
+        ("topic.heartbeat.prefix", "beat"),
+        ("provide.transaction.metadata", "true"),
+        ("notification.sink.topic.name", "notes"),
+        ("signal.kafka.topic", "signals"),
+        ("signal.kafka.groupId", "signallers"),
+        ("schema.history.internal.kafka.topic", "history"),
         ("database.password", "${file:/etc/kafka/db.properties:password}"),
         ("database.password", "${env:DB}${env:SUFFIX}"),
         ("anything", None),
