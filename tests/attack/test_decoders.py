@@ -200,5 +200,5 @@ def test_the_rules_of_doctor_go_through_no_more_tasks_than_there_can_be():
     log = Log().config("x", **{"exactly.once.support": "required"}).fencing("x", (1 << 31) - 1)
     answers = diagnose(but(inspection=inspection(log))).answers
     assert any("connector x has 2147483647 tasks" in reason for each in answers for reason in each.cannot_tell)
-    evidence = with_transactions(FakeCluster(), but(inspection=inspection(log)))
+    evidence = with_transactions(FakeCluster(), but(inspection=inspection(log)), {})
     assert isinstance(evidence.transactions, Skipped)

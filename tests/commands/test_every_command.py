@@ -47,7 +47,7 @@ CONNECTING |= {
     "eosctl transactions trace": "transactions trace orders:0@1 -b {mute}",
     "eosctl transactions log": "transactions log -b {mute}",
     "eosctl migrate-offsets": "migrate-offsets --connector orders --to-topic own -b {mute}",
-    "eosctl mirror audit": "mirror audit --source-bootstrap-server 127.0.0.1:1 -b {mute}",
+    "eosctl mirror audit": "mirror audit --source-bootstrap-server {mute} -b {mute}",
     "eosctl watch": "watch --listen 127.0.0.1:0 -b {mute}",
 }
 ASKS_NOBODY = {"eosctl profile explain", "eosctl audit status", "eosctl audit history"}

@@ -104,7 +104,7 @@ ANSWERS_DIFFER: Final = FindingKind(
     fix="install the same plugins in the same versions on every worker and restart them one by one, or set "
     "connector.plugin.version to one that supports exactly-once and that all of them have (PUT "
     "/connectors/<connector>/config)",
-    source="KIP-618, KIP-891; AbstractHerder.validateConnectorConfig, DistributedHerder.validateExactlyOnceConfigs",
+    source="KIP-618, KIP-891; AbstractHerder.validateConnectorConfig, DistributedHerder.validateSourceConnectorConfig",
 )
 KINDS: Final = (
     NO_GROUP,

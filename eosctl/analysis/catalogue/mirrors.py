@@ -93,8 +93,9 @@ SOURCE_RECREATED: Final = FindingKind(
     severity=Severity.ERROR,
     cause="The mirror's offset lies behind the end of the source, or the target holds records that a source whose log "
     "begins at 0 never had: offsets of the former topic are taken for those of the new one.",
-    fix="reset the connector's offset of this partition to that of the new topic (`eosctl offsets restore <file>`, or "
-    "PATCH on its offsets), and look for records at the beginning of the new topic that the target lacks",
+    fix="reset the connector's offset of this partition to that of the new topic (`eosctl offsets restore <file> "
+    "--connector <connector>`, or PATCH on its offsets), and look for records at the beginning of the new topic that "
+    "the target lacks",
     source="MirrorSourceTask.initializeConsumer",
     commands=("mirror audit",),
 )
