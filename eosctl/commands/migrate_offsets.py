@@ -128,7 +128,7 @@ def migrate_offsets(
       eosctl migrate-offsets -b broker:9092 --group-id connect-cluster --connector orders --rename-to orders2 --dry-run
       eosctl migrate-offsets -b broker:9092 --group-id connect-cluster --rename-map names.json --plan-file names.plan
       eosctl migrate-offsets -b broker:9092 --group-id connect-cluster --connector orders --to-topic orders-offsets \
---connect-url http://worker:8083 --connector-config orders.yaml --emit strimzi --stop --set-config --resume
+--connect-url http://worker:8083 --connector-config orders.yaml --emit strimzi --stop --set-config --dry-run
       eosctl migrate-offsets -b old:9092 --group-id a --connector orders --to-bootstrap-server new:9092 --to-group-id b
 
     Columns:

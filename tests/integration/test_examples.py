@@ -36,6 +36,7 @@ WRITES = (
     "offsets create-connector",
     "transactions abort",
     "transactions commit",
+    "probe",
 )
 LINES = 50
 COPIED = "orders-copied"
@@ -113,13 +114,19 @@ class Stage:
         (home / "client.properties").write_text(plain)
         for name in ("worker.properties", "w1.properties"):
             (home / name).write_bytes((self.sandbox.directory / "worker-1" / "worker.properties").read_bytes())
+        lines = str(self.connectors.file("orders"))
+        (home / "eu.properties").write_text(plain)
+        (home / "topics.json").write_text('{"orders": "orders"}')
+        operated = {"class": "FileStreamSource", "tasksMax": 1, "config": {"file": lines, "topic": COPIED}}
+        labelled = {"name": "orders", "labels": {"strimzi.io/cluster": "connect"}}
+        resource = {"apiVersion": "kafka.strimzi.io/v1beta2", "kind": "KafkaConnector", "metadata": labelled}
+        (home / "orders.yaml").write_text(json.dumps({**resource, "spec": operated}))
         (home / "ids.txt").write_text("connect-cluster-orders-0\n")
         (home / "names.json").write_text('{"orders": "orders-renamed"}')
         (home / "trace.txt").write_text("Caused by: org.apache.kafka.common.errors.ProducerFencedException: fenced\n")
         (home / "dump.jsonl").write_text('{"offset": 1, "timestamp": 1, "key": "commit-x", "value": {"tasks": 3}}\n')
         config = {"name": "orders", "config": {"connector.class": "org.example.Source", "topic": "orders"}}
         (home / "orders.json").write_text(json.dumps(config))
-        lines = str(self.connectors.file("orders"))
         shop = {"connector.class": "FileStreamSource", "file": lines, "topic": "shop"}
         (home / "shop.json").write_text(json.dumps({"name": "shop", "config": shop}))
         begin = {"partition": {"filename": lines}, "offset": {"position": 7}}
@@ -148,6 +155,9 @@ class Stage:
             "broker:9093": self.sandbox.bootstrap_servers,
             "old:9092": self.sandbox.bootstrap_servers,
             "new:9092": self.other.bootstrap_servers,
+            "target:9092": self.sandbox.bootstrap_servers,
+            "source:9092": self.sandbox.bootstrap_servers,  # a mirror of itself
+            "--replication-factor 3": "--replication-factor 1",
             "--group-id a ": "--group-id connect-cluster ",
             "--wait 300": "--wait 1",
             "--engine spark --master local[4]": "--engine local",  # tests/spark runs it on Spark
@@ -159,7 +169,7 @@ class Stage:
         }
         for name, real in names.items():
             line = line.replace(name, real)
-        command, _, file = line.partition(" | ")[0].partition(" < ")
+        command, _, file = line.partition(" | ")[0].partition(" > ")[0].partition(" < ")
         return shlex.split(command, comments=True)[1:], (home / file).read_text() if file else ""
 
 
@@ -169,7 +179,7 @@ def stage(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     settings = {**UNVERIFIED, "transaction.state.log.num.partitions": "50"}  # as an example says
     with Sandbox(SandboxSpec(workers=1, broker_config=settings)) as own:
         made = Stage(own, sandbox, directory)
-        for topic in ("orders", "payments"):
+        for topic in ("orders", "payments", "eu.orders"):
             create_topic(own.bootstrap_servers, topic, partitions=4)
         made.connectors.file("orders").write_text("".join(f"line {number}\n" for number in range(LINES)))
         made.rewind()

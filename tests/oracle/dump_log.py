@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from eosctl.sandbox.sandbox import Sandbox
-from tests.jvm import java_with
+from tests.jvm import jars_of, java_with
 
 MAIN = ("org.apache.kafka.tools.DumpLogSegments", "kafka.tools.DumpLogSegments")
 """By the sandbox's version: 4.x, and before."""
@@ -32,7 +32,7 @@ class Dumped:
 def dump_log(sandbox: Sandbox, segments: Sequence[Path]) -> list[str]:
     """The lines that the tool prints of these segment files, records included."""
     main = MAIN[0] if sandbox.spec.version.major >= 4 else MAIN[1]
-    line = [*java_with(sandbox.jars), main, "--print-data-log", "--files", ",".join(map(str, segments))]
+    line = [*java_with(jars_of(sandbox)), main, "--print-data-log", "--files", ",".join(map(str, segments))]
     ran = subprocess.run(line, check=False, capture_output=True, text=True, timeout=300)
     assert ran.returncode == 0, ran.stderr[-2000:]
     return ran.stdout.splitlines()

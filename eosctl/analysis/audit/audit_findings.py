@@ -148,7 +148,9 @@ def unfenced_findings(evidence: Evidence) -> Iterator[Finding]:
         rounds = (time for time, offset, kind, _ in history.starts if kind == "fencing" and offset > commit)
         fenced_at = min(rounds, default=None)
         last_write = last_writes.get((session.producer_id, session.producer_epoch), session.timestamp)
-        if kind == "commit" and tasks and (fenced_at is None or last_write > fenced_at + SLACK_MS):
+        is_late = fenced_at is not None and fenced_at > session.timestamp + SLACK_MS
+        kept_out = fenced_at is not None and (not is_late or last_write <= fenced_at + SLACK_MS)
+        if kind == "commit" and tasks and not kept_out:
             place: dict[str, object] = {**session._asdict(), "commit_offset": commit, "tasks": tasks}
             found.setdefault(session.connector, []).append(place)
     for connector, places in sorted(found.items()):

@@ -37,12 +37,28 @@ def test_tasks_that_had_not_written_yet_may_write_until_the_fencing_round_is_ove
     assert verdicts(report) == {"bills": HELD, "orders": HELD}
 
 
+@pytest.mark.parametrize("round_takes", [200, MINUTE])
+def test_tasks_that_start_with_a_fencing_round_and_go_on_for_long(planted, round_takes):
+    orders = planted.orders
+    orders.configure(2)
+    planted.brokers.tick(round_takes)
+    orders.fence()
+    orders.start()
+    work(orders, range(12, 14))
+    planted.brokers.tick(10 * MINUTE)
+    work(orders, range(14, 16))
+    report = planted.report()
+    assert [each for each in report.findings if each.counts] == []
+    assert verdicts(report) == {"bills": HELD, "orders": HELD}
+
+
 def test_tasks_that_go_on_behind_a_fencing_round_that_came_late(planted):
     orders = planted.orders
     commit = orders.configure(2)
     planted.brokers.tick(MINUTE)
     orders.start()
     work(orders, range(12, 14))
+    planted.brokers.tick(MINUTE)
     orders.fenced = 0  # the round leaves their IDs out
     orders.fence()
     planted.brokers.tick(MINUTE)
