@@ -30,6 +30,11 @@ BUMPING: Final = 2
 """The level of transaction.version from which on every transaction raises the epoch (KIP-890)."""
 GONE_S: Final = 5.0
 """How long brokers may go on naming a topic that was deleted."""
+COORDINATOR_FENCED: Final = 52
+"""TRANSACTION_COORDINATOR_FENCED: a marker of a lower epoch than the coordinator's."""
+NO_COORDINATOR_EPOCH: Final = Skipped(
+    "a marker needs the epoch of the coordinator, which DescribeProducers did not report", Cause.NOT_ASKED
+)
 
 
 class _StoppedError(Exception):
@@ -227,6 +232,8 @@ class ProbeRun:
         known = () if isinstance(active, Refusal | Skipped) else active
         epochs = [each.coordinator_epoch or 0 for each in known if each.producer.producer_id == producer.producer_id]
         marker = _asked(lambda: scratch.write_marker(producer, max(epochs, default=0)))
+        if not epochs and isinstance(marker, Refusal) and marker.code == COORDINATOR_FENCED:
+            marker = NO_COORDINATOR_EPOCH
         self._seen = replace(self._seen, marker=marker)
         if marker is None:
             self._seen = replace(self._seen, marked=_asked(lambda: scratch.settled(offset, producer)))
