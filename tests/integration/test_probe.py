@@ -141,6 +141,7 @@ def test_a_marker_whose_coordinator_s_epoch_nobody_reports_is_unknown_and_not_re
 ):
     """A coordinator that was elected again has an epoch above 0, and brokers refuse a marker of a lower one."""
     own = make_sandbox()
+    assert Answered(eosctl("probe", "-b", own.bootstrap_servers, "--yes", "-o", "json")).ran.exit_code == 0
     own.stop_broker(1)
     own.start_broker(1)
     port = int(own.bootstrap_servers.split(":")[1])
