@@ -183,7 +183,7 @@ def test_every_changed_kafka_connector_is_strimzis(oracles, config, more, name):
     assert not yaml.safe_load(emptied)["spec"].get("config")
 
 
-@pytest.mark.parametrize("file", ["connect.yaml", "orders.yaml", "audit.yaml"])
+@pytest.mark.parametrize("file", ["connect.yaml", "orders.yaml"])
 def test_the_examples_are_strimzis_and_kubernetes(oracles, file: str):
     assert check(oracles, (EXAMPLES / file).read_text()) in {1, 2}
 
