@@ -11,7 +11,7 @@ STAMPS := .make
 # Python compiles what is imported; to compile all that is installed costs half of the installation.
 INSTALL := $(BIN)/python -m pip install -q --no-compile
 # Most of a test on real Kafka is waiting. The tests on a Kafka that they share go to one process, as tests/side_by_side says.
-PROCESSES ?= 4
+PROCESSES ?= 5
 SIDE_BY_SIDE := -n $(PROCESSES) --dist loadgroup
 
 .PHONY: demo test lint tests pure kafka matrix crash fuzz attack campaign bench coverage docs shells kerberos mariadb emitted package ranges pictures lock advisories reference clean
