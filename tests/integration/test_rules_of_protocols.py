@@ -17,7 +17,7 @@ from tests.integration.producers import create_topic, transactional_producer
 from tests.jvm import jars_of, java_with
 from tests.waiting import eventually
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.variation]
 LONGEST_MS = 2**31 - 1
 LONGEST = "producer.override.transaction.timeout.ms"
 LEADER = "connect-cluster-connect-cluster"
