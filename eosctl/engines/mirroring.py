@@ -19,8 +19,9 @@ from eosctl.engines.local import SMALL
 from eosctl.engines.scanning import collecting_rarely
 from eosctl.errors import Undecodable
 from eosctl.model.audit import AuditPlan, OffsetRange
-from eosctl.model.mirror import Alignment, Compared, Damage, PartitionPair, Side
+from eosctl.model.mirror import Alignment, Compared, Damage, PartitionPair
 from eosctl.model.records import first_time
+from eosctl.model.sides import Side
 from eosctl.sources.audit_log import DataBatch, LogSource, OpenSource
 
 Advance = Callable[[int], None]

@@ -9,16 +9,10 @@ from eosctl.model.audit import AuditedTopic, PartitionBounds
 from eosctl.model.audit_report import AuditVerdict
 from eosctl.model.records import IsolationLevel
 from eosctl.model.report import Answer, Finding, FindingKind
+from eosctl.model.sides import Side
 from eosctl.model.skipped import Skipped
 
 NO_TIME: Final = -1
-
-
-class Side(StrEnum):
-    """One end of a mirror."""
-
-    SOURCE = "source"
-    TARGET = "target"
 
 
 class Compared(StrEnum):

@@ -19,11 +19,11 @@ from eosctl.model.mirror import (
     MirrorPlan,
     PairVerdict,
     PartitionPair,
-    Side,
     Stretch,
 )
 from eosctl.model.records import IsolationLevel
 from eosctl.model.report import Finding, FindingKind, Severity
+from eosctl.model.sides import Side
 from eosctl.model.skipped import Skipped
 
 MOST_PLACES: Final = 20
