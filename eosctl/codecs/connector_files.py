@@ -42,7 +42,9 @@ def decode_connectors(text: str, origin: str) -> tuple[ConnectorConfig, ...]:
 def _operated(text: str, origin: str) -> Iterator[ConnectorConfig]:
     found = list(kafka_connectors(decode_resources(text, origin)))
     if not found:
-        raise ConfigError(f"{origin} holds no KafkaConnector", hint="KafkaConnect is for --worker-config")
+        raise ConfigError(
+            f"{origin} holds no KafkaConnector", hint="KafkaConnect and KafkaMirrorMaker2 are for --worker-config"
+        )
     clusters = sorted({each.labels.get(CLUSTER_LABEL, "") for each, _ in found})
     if len(clusters) > 1:
         named = ", ".join(each or "none" for each in clusters)

@@ -18,6 +18,7 @@ from eosctl.codecs.strimzi_clients import client_settings, option_text, secret_r
 from eosctl.codecs.strimzi_resources import mapping_in, mappings_in, required_in, text_in
 from eosctl.errors import ConfigError
 from eosctl.model.strimzi import (
+    API_VERSIONS,
     CLUSTER_LABEL,
     KAFKA_CONNECT,
     KAFKA_CONNECTOR,
@@ -90,7 +91,7 @@ def worker_settings(resource: StrimziResource) -> dict[str, str]:
         "status.storage.topic": f"{group}-status",
         **{f"{each}.converter": f"{converter}" for each in kinds},
         **_allowed(_config(spec, place)),
-        **{key: value for field, key in FIELDS.items() if (value := text_in(spec, field, place))},
+        **dict(_named(resource, spec)),
         "bootstrap.servers": required_in(spec, "bootstrapServers", place),
     }
     for key, value in client_settings(spec, resource.namespace, place).items():
@@ -100,6 +101,15 @@ def worker_settings(resource: StrimziResource) -> dict[str, str]:
     if resource.spec.get("rack") is not None:
         settings[RACK] = "${strimzidir:/opt/kafka/init:rack.id}"
     return settings
+
+
+def _named(resource: StrimziResource, spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Group ID and topics by their own fields, which v1 requires."""
+    for field, key in FIELDS.items():
+        if resource.api_version == API_VERSIONS[-1]:
+            yield key, required_in(spec, field, resource.place)
+        elif value := text_in(spec, field, resource.place):
+            yield key, value
 
 
 def _require_agreed(settings: Mapping[str, str], key: str, value: str, place: str) -> None:
@@ -169,16 +179,21 @@ def connectors_beside(resource: StrimziResource, resources: Sequence[StrimziReso
 
 
 def _mirrors(resource: StrimziResource) -> Iterator[dict[str, str]]:
-    for mirror in mappings_in(resource.spec, "mirrors", resource.place):
+    mirrors = mappings_in(resource.spec, "mirrors", resource.place)
+    for name, (at, field), spec in mirror_connectors(resource):
+        place = f"{resource.place}: {name}: {field}"
+        own = _connector(spec, name, f"org.apache.kafka.connect.mirror.{MIRRORS[field]}", place)
+        yield _mirror(resource, mirrors[at], _sides(resource, mirrors[at]), own)
+
+
+def mirror_connectors(resource: StrimziResource) -> Iterator[tuple[str, tuple[int, str], Mapping[str, Any]]]:
+    """Name, place among spec.mirrors and spec of each connector of a KafkaMirrorMaker2."""
+    for at, mirror in enumerate(mappings_in(resource.spec, "mirrors", resource.place)):
         source, target = _sides(resource, mirror)
         names = f"{required_in(source, 'alias', resource.place)}->{required_in(target, 'alias', resource.place)}"
         for field, class_name in MIRRORS.items():
             if mirror.get(field) is not None:
-                place = f"{resource.place}: {names}: {field}"
-                spec = mapping_in(mirror, field, f"{resource.place}: {names}")
-                full_name = f"org.apache.kafka.connect.mirror.{class_name}"
-                own = _connector(spec, f"{names}.{class_name}", full_name, place)
-                yield _mirror(resource, mirror, (source, target), own)
+                yield f"{names}.{class_name}", (at, field), mapping_in(mirror, field, f"{resource.place}: {names}")
 
 
 def _sides(resource: StrimziResource, mirror: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:

@@ -1,6 +1,7 @@
 """Strimzi's resources in a file: YAML of one or several documents, or what `kubectl get -o yaml|json` prints."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
@@ -19,7 +20,8 @@ RENDER: Final = "render it first: helm template RELEASE CHART > resources.yaml"
 
 def is_resource(text: str) -> bool:
     """Whether the text is that of Kubernetes' resources, and neither properties nor a connector's config."""
-    keys = _JSON_KEYS if text.lstrip().startswith("{") else _YAML_KEYS
+    start = text.lstrip()
+    keys = _JSON_KEYS if start.startswith("{") and not start.startswith("{{") else _YAML_KEYS
     return all(key.search(text) for key in keys)
 
 
@@ -28,7 +30,8 @@ def decode_resources(text: str, origin: str) -> tuple[StrimziResource, ...]:
 
     1. Documents are separated by `---`; a `List`, as kubectl prints several, stands for its items.
     2. Templates of Helm are no YAML, and which values they get nobody knows here: they are refused.
-    3. An API version of Strimzi's that is not known is refused: its fields may mean something else.
+    3. An API version of Strimzi's that is not known is refused: its fields may mean something else. So is a resource
+       that is there twice.
 
     Raises ConfigError naming file and resource.
     """
@@ -37,7 +40,11 @@ def decode_resources(text: str, origin: str) -> tuple[StrimziResource, ...]:
         line = text.count("\n", 0, template.start()) + 1
         raise ConfigError(f"{origin}: line {line}: this is a template of Helm, not a resource", hint=RENDER)
     documents = decode_kubernetes_yaml(text, origin)
-    return tuple(_resource(each, origin) for each in _items(documents, origin) if _is_strimzis(each))
+    found = tuple(_resource(each, origin) for each in _items(documents, origin) if _is_strimzis(each))
+    for (kind, _, name), count in Counter((each.kind, each.namespace, each.name) for each in found).items():
+        if count > 1:
+            raise ConfigError(f"{origin} holds {kind} {name} {count} times", hint="which one counts is not known here")
+    return found
 
 
 def _items(documents: Iterable[object], origin: str) -> Iterator[Mapping[str, Any]]:

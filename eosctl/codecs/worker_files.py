@@ -64,16 +64,22 @@ def _operated(text: str, origin: str) -> ConnectCluster:
     )
 
 
+def require_value(key: str, value: str, origin: str) -> None:
+    """ConfigError where a reference to a config provider stands in the place of the value."""
+    if REFERENCE.search(value):
+        raise ConfigError(
+            f"{origin}: {key} is {value}, a reference that only the worker resolves",
+            hint="give a copy of the file that has the value in its place",
+        )
+
+
 def worker_of(properties: Mapping[str, str], origin: str) -> WorkerConfig:
     """The worker with these properties, checked for what every distributed worker must have."""
     for key in REQUIRED:
         if not properties.get(key, "").strip():
             raise ConfigError(f"{origin} has no {key}", hint="give the properties file of a distributed worker")
-        if REFERENCE.search(properties[key]):
-            raise ConfigError(
-                f"{origin}: {key} is {properties[key]}, a reference that only the worker resolves",
-                hint="give a copy of the file that has the value in its place",
-            )
+        require_value(key, properties[key], origin)
+    require_value("exactly.once.source.support", properties.get("exactly.once.source.support", ""), origin)
     worker = WorkerConfig({key: Property(value, f"{origin} {key}") for key, value in properties.items()})
     try:
         worker.phase  # noqa: B018  # its value is checked here

@@ -17,6 +17,9 @@ from eosctl.errors import ConfigError
 Node = Any
 """A node of PyYAML, whose stubs do not distinguish its kinds."""
 
+Path = Sequence[str | int]
+"""Keys of mappings and places in lists, from a resource on."""
+
 _BY_HAND: Final = "make the change by hand"
 _SEPARATOR: Final = re.compile(r"^---(?:[ \t].*)?\r?\n", re.MULTILINE)
 _NOTHING: Final = re.compile(r"(?:[ \t]*(?:#.*|%.*)?\r?\n)*")
@@ -46,31 +49,31 @@ def address_of(text: str, kind: str, name: str) -> Address:
     )
 
 
-def scalar_at(text: str, address: Address, path: Sequence[str]) -> str:
+def scalar_at(text: str, address: Address, path: Path) -> str:
     """The text of the scalar at `path`; empty where there is none."""
     return _scalar_in(_locate(text, address), path)
 
 
-def set_value(text: str, address: Address, path: Sequence[str], value: Any) -> str:  # noqa: ANN401  # any JSON
-    """The text with this value at `path`; mappings that lack on the way are made.
+def set_value(text: str, address: Address, path: Path, value: Any) -> str:  # noqa: ANN401  # any JSON
+    """The text with this value at `path`; mappings that lack on the way are made, items of lists are there.
 
     Raises ConfigError where something in the way is no mapping, or is shared with another place of the file.
     """
     node = _locate(text, address)
     for at, key in enumerate(path):
-        _require_mapping(text, node, path[:at])
+        _require_own(text, node, path[: at + 1])
         found = _child(node, key)
         if found is None:
             return _inserted(text, node, {key: _nested(path[at + 1 :], value)})
-        if _is_empty(found):
+        if _is_empty(found) and isinstance(key, str):
             return set_value(_cut(text, node, key), address, path, value)
         node = found
     if node.id != "scalar" or node.style in {"|", ">"} or _is_shared(text, node):
-        raise ConfigError(f"{'.'.join(path)} is not a plain value", hint=_BY_HAND)
+        raise ConfigError(f"{_dotted(path)} is not a plain value", hint=_BY_HAND)
     return text[: node.start_mark.index] + _scalar(text, value) + text[node.end_mark.index :]
 
 
-def append_items(text: str, address: Address, path: Sequence[str], items: Sequence[Any]) -> str:
+def append_items(text: str, address: Address, path: Path, items: Sequence[Any]) -> str:
     """The text with these items at the end of the list at `path`, which is made where it lacks. As `set_value`."""
     node: Node | None = _locate(text, address)
     for key in path:
@@ -78,21 +81,21 @@ def append_items(text: str, address: Address, path: Sequence[str], items: Sequen
     if node is None or _is_empty(node):
         return set_value(text, address, path, list(items))
     if node.id != "sequence" or _is_shared(text, node):
-        raise ConfigError(f"{'.'.join(path)} is not a list of its own", hint=_BY_HAND)
+        raise ConfigError(f"{_dotted(path)} is not a list of its own", hint=_BY_HAND)
     return _inserted(text, node, list(items))
 
 
-def remove_value(text: str, address: Address, path: Sequence[str]) -> str:
+def remove_value(text: str, address: Address, path: Path) -> str:
     """The text without the value at `path`; the same where there is none. Raises ConfigError as `set_value`."""
     node = _locate(text, address)
     for at, key in enumerate(path[:-1]):
-        _require_mapping(text, node, path[:at])
+        _require_own(text, node, path[: at + 1])
         found = _child(node, key)
         if found is None:
             return text
         node = found
-    _require_mapping(text, node, path[:-1])
-    return text if _child(node, path[-1]) is None else _cut(text, node, path[-1])
+    _require_own(text, node, path)
+    return text if _child(node, path[-1]) is None else _cut(text, node, str(path[-1]))
 
 
 def _documents(text: str) -> list[Node | None]:
@@ -110,7 +113,7 @@ def _resources(text: str) -> Iterator[tuple[Address, Node]]:
             yield Address(number), document
 
 
-def _scalar_in(node: Node | None, path: Sequence[str]) -> str:
+def _scalar_in(node: Node | None, path: Path) -> str:
     for key in path:
         node = None if node is None else _child(node, key)
     return str(node.value) if node is not None and node.id == "scalar" else ""
@@ -126,7 +129,9 @@ def _locate(text: str, address: Address) -> Node:
     return found
 
 
-def _child(node: Node, key: str) -> Node | None:
+def _child(node: Node, key: str | int) -> Node | None:
+    if isinstance(key, int):
+        return node.value[key] if node.id == "sequence" else None
     pairs = node.value if node.id == "mapping" else ()
     return next((value for name, value in pairs if name.value == key), None)
 
@@ -136,9 +141,15 @@ def _is_empty(node: Node) -> bool:
     return bool(node.tag == "tag:yaml.org,2002:null" or node.value == [])
 
 
-def _require_mapping(text: str, node: Node, path: Sequence[str]) -> None:
-    if node.id != "mapping" or _is_shared(text, node):
-        raise ConfigError(f"{'.'.join(path)} is not a mapping of its own", hint=_BY_HAND)
+def _require_own(text: str, node: Node, path: Path) -> None:
+    """The node must have the last key of the path, or may get it, and nothing else may change with it."""
+    wanted = "mapping" if isinstance(path[-1], str) else "sequence"
+    if node.id != wanted or _is_shared(text, node):
+        raise ConfigError(f"{_dotted(path[:-1])} is not a {wanted} of its own", hint=_BY_HAND)
+
+
+def _dotted(path: Path) -> str:
+    return ".".join(map(str, path))
 
 
 def _is_shared(text: str, node: Node) -> bool:
@@ -164,7 +175,7 @@ def _references(document: Node) -> Counter[tuple[str, int]]:
     return found
 
 
-def _nested(path: Sequence[str], value: Any) -> Any:  # noqa: ANN401  # any JSON
+def _nested(path: Path, value: Any) -> Any:  # noqa: ANN401  # any JSON
     for key in reversed(path):
         value = {key: value}
     return value

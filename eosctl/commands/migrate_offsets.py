@@ -53,6 +53,14 @@ ToGroupId: TypeAlias = Annotated[
 SetConfig: TypeAlias = Annotated[
     bool, typer.Option("--set-config", help="Change the connector's config afterwards, or create it (REST).")
 ]
+ToKafkaConnect: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--to-kafka-connect",
+        metavar="NAME",
+        help="The KafkaConnect that runs it in the other Connect cluster, for its resource (--emit strimzi).",
+    ),
+]
 Merge: TypeAlias = Annotated[
     MergeRule,
     typer.Option(metavar="|".join(MergeRule), help="What to do if the target holds other offsets of it already."),
@@ -103,6 +111,7 @@ def migrate_offsets(
     managed_by: ManagedBy = None,
     emit: EmitResources = None,
     emit_to: EmitTo = None,
+    to_kafka_connect: ToKafkaConnect = None,
     force: ForceFencing = False,
     plan_file: PlanFile = None,
     config_topic: ConfigTopic = "connect-configs",
@@ -118,9 +127,9 @@ def migrate_offsets(
     REST; without them the plan says what is left to do by hand. Workers before 3.5 cannot stop a connector: delete it
     (its offsets stay), move them, and create it again. If anything was changed meanwhile, nothing is written.
 
-    Under Strimzi the operator reverts what is changed over REST. Give the connector's KafkaConnector with
-    --connector-config, and --emit strimzi: each change is written as a resource to apply, and the plan goes on when a
-    worker answers it.
+    Under Strimzi the operator reverts what is changed over REST. Give the connector's KafkaConnector or
+    KafkaMirrorMaker2 with --connector-config, and --emit strimzi: each change is written as a resource to apply, and
+    the plan goes on when a worker answers it.
 
     Examples:
       eosctl migrate-offsets -b broker:9092 --group-id connect-cluster --connector orders --to-topic orders-offsets \
@@ -155,13 +164,12 @@ def migrate_offsets(
         target=TargetOptions(to_bootstrap_server, to_command_config, tuple(to_connect_url or ()), to_config_topic),
         merge=merge,
         stop=stop, set_config=set_config, resume=resume,
-        partitions=partitions, replication_factor=replication_factor,
-        offsets_topic=offsets_topic,
+        partitions=partitions, replication_factor=replication_factor, offsets_topic=offsets_topic,
         worker_offsets_topic=worker_offsets_topic or "connect-offsets",
         plan_file=plan_file,
         force=force,
     )  # fmt: skip
-    operator = operator_of(connector_config, managed_by, emit, emit_to)
+    operator = operator_of(options, managed_by, connector_config, emit, emit_to, to_kafka_connect)
     with Session(options) as session, SourceAndTarget(session, config_topic, request.target) as clusters:
         moved = migrate(session, clusters, request, previewing(options, view_plan), operator)
         return answer(options, moved, view_plan_answer)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from eosctl.shell.options import GlobalOptions
+
 if TYPE_CHECKING:
     from eosctl.operations.connector_operator import ConnectorOperator
 
@@ -38,8 +40,8 @@ ConnectorResources: TypeAlias = Annotated[
     typer.Option(
         "--connector-config",
         metavar="FILE",
-        help="The connector's KafkaConnector, if Strimzi's operator runs it: changes over REST are refused. May be "
-        "repeated.",
+        help="The connector's KafkaConnector or KafkaMirrorMaker2, if Strimzi's operator runs it: changes over REST "
+        "are refused. May be repeated.",
         show_default=False,
     ),
 ]
@@ -48,7 +50,8 @@ ManagedBy: TypeAlias = Annotated[
     typer.Option(
         "--managed-by",
         metavar="strimzi",
-        help="Every connector has this operator, which reverts changes over REST: they are refused.",
+        help="Every connector has this operator, which reverts changes over REST: they are refused. A KafkaConnect in "
+        "--worker-config says so, too.",
         show_default=False,
     ),
 ]
@@ -57,7 +60,7 @@ EmitResources: TypeAlias = Annotated[
     typer.Option(
         "--emit",
         metavar="strimzi",
-        help="Write the changes as KafkaConnectors to apply (--connector-config); the plan waits for the operator.",
+        help="Write the changes as resources to apply (--connector-config); the plan waits for the operator.",
         show_default=False,
     ),
 ]
@@ -97,10 +100,21 @@ ToConfigTopic: TypeAlias = Annotated[
 
 
 def operator_of(
-    connector_config: list[Path] | None, managed_by: Operator | None, emit: Operator | None, emit_to: Path | None
+    options: GlobalOptions,
+    managed_by: Operator | None,
+    connector_config: list[Path] | None = None,
+    emit: Operator | None = None,
+    emit_to: Path | None = None,
+    to_kafka_connect: str | None = None,
 ) -> "ConnectorOperator":
     """The operator that these options name."""
     from eosctl.operations.connector_operator import connector_operator
 
-    files = tuple(connector_config or ())
-    return connector_operator(files, is_strimzis=managed_by is not None, emits=emit is not None, directory=emit_to)
+    return connector_operator(
+        tuple(connector_config or ()),
+        options.worker_configs,
+        is_strimzis=managed_by is not None,
+        emits=emit is not None,
+        directory=emit_to,
+        to_cluster=to_kafka_connect,
+    )

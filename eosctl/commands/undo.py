@@ -6,12 +6,14 @@ from typing import Annotated
 import typer
 
 from eosctl.commands.plan_options import (
+    ManagedBy,
     PlannedConfigTopic,
     RequireDigest,
     ToBootstrapServer,
     ToCommandConfig,
     ToConfigTopic,
     ToConnectUrl,
+    operator_of,
 )
 from eosctl.operations.two_clusters import TargetOptions
 from eosctl.render.views.plan import view_plan, view_plan_answer
@@ -32,6 +34,7 @@ def undo(
     to_config_topic: ToConfigTopic = None,
     config_topic: PlannedConfigTopic = None,
     require_digest: RequireDigest = None,
+    managed_by: ManagedBy = None,
 ) -> int:
     """Roll back an applied plan.
 
@@ -59,5 +62,6 @@ def undo(
     target = TargetOptions(to_bootstrap_server, to_command_config, tuple(to_connect_url or ()), to_config_topic)
     read = plan_files.read_plan(file, require_digest)
     with plan_places.PlanPlaces(options, read.plan, config_topic, target) as (session, clusters):
-        outcome = plan_flow.undo_file(session, clusters, read, previewing(options, view_plan))
+        operator = operator_of(options, managed_by)
+        outcome = plan_flow.undo_file(session, clusters, read, previewing(options, view_plan), operator)
         return answer(options, outcome, view_plan_answer)

@@ -116,7 +116,7 @@ class ApplyRun:
         facts = self._read_facts(preconditions)
         found = violations(preconditions, facts)
         if found:
-            raise Refused("; ".join(found), hint=cure(preconditions, facts))
+            raise Refused("; ".join(found), hint=cure(preconditions, facts, self._plan.operated))
 
     def _perform(self, number: int, planned: PlannedStep) -> StepResult:
         step = planned.step

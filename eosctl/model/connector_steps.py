@@ -36,8 +36,9 @@ class AwaitOperator:
 
     state is STOPPED (without tasks) or RUNNING (all tasks); settings are what the config must have then, None: lack.
     With offsets_topic (of offsets_side) the workers must answer the offsets in it before the file may be applied, as
-    with ResumeConnector. undo_file is the resource that leads back to STOPPED; None: there is none.
-    Resources may hold secrets, so a plan has only their paths.
+    with ResumeConnector. before is what settings were. copied_from names the connector whose resource the file begins
+    from, where the connector is new. undo_file is the resource that leads back: to RUNNING from a step that stops, to
+    STOPPED from the others; None: there is none. Resources may hold secrets, so a plan has only their paths.
     """
 
     side: Side
@@ -48,11 +49,13 @@ class AwaitOperator:
     offsets_topic: str | None = None
     offsets_side: Side = Side.SOURCE
     undo_file: str | None = None
+    before: Mapping[str, str | None] = field(default_factory=dict)
+    copied_from: str | None = None
 
     @property
     def stops(self) -> bool:
         """Whether all that it waits for is that the connector is STOPPED."""
-        return self.state == "STOPPED" and not self.settings
+        return self.state == "STOPPED" and not self.settings and self.copied_from is None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from eosctl.model.acls import AclBinding
 from eosctl.model.connector_steps import AwaitOperator, ConnectorConfigIs, CreateConnector, DeleteConnector
+from eosctl.model.operated import OperatedConnectors
 from eosctl.model.sides import Place, Side
 from eosctl.model.transaction_steps import AbortTransaction, CommitTransaction, TransactionHangs, TransactionUnchanged
 
@@ -261,10 +262,12 @@ class PlannedStep:
 @dataclass(frozen=True, slots=True)
 class Plan:
     """Steps in their order. kind says which command made it, as_of (ms since the epoch) when its facts were read;
-    places are where it was made, and where it is carried out unless somebody says otherwise.
+    places are where it was made, and where it is carried out unless somebody says otherwise. operated says which of its
+    connectors have an operator, which whoever applies it need not know; None: nobody said so.
     """
 
     kind: str
     as_of: int
     steps: tuple[PlannedStep, ...]
     places: tuple[Place, ...] = ()
+    operated: OperatedConnectors | None = None

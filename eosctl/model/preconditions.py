@@ -16,6 +16,7 @@ from eosctl.model.connector_steps import AwaitOperator, ConnectorConfigIs
 from eosctl.model.connectors import connector_path
 from eosctl.model.counts import counted
 from eosctl.model.names import TopicPartition
+from eosctl.model.operated import STOP_BY_RESOURCE, OperatedConnectors
 from eosctl.model.plan import (
     AclsPresent,
     ClusterIs,
@@ -83,8 +84,8 @@ def violations(preconditions: Sequence[Precondition], facts: PlanFacts) -> tuple
     return tuple(reason for reason in reasons if reason is not None)
 
 
-def cure(preconditions: Iterable[Precondition], facts: PlanFacts) -> str:
-    """What to do about those that do not hold.
+def cure(preconditions: Iterable[Precondition], facts: PlanFacts, operated: OperatedConnectors | None = None) -> str:
+    """What to do about those that do not hold; operated are connectors that cannot be stopped over REST.
 
     A new plan would be held up by the same open transaction. Its ID was initialised before a plan looks for it, so it
     is another producer's, or it hangs: a coordinator ended it and forgot a marker, as 4.3.1 does where a partition has
@@ -101,6 +102,8 @@ def cure(preconditions: Iterable[Precondition], facts: PlanFacts) -> str:
             return f"wait until it ends, or end it if it hangs (`{look}` shows how); then run the plan again"
         if isinstance(each, NoLiveOwner):
             return IN_USE_HINT
+        if isinstance(each, ConnectorStopped) and operated is not None and operated.has(each.connector):
+            return f"{STOP_BY_RESOURCE}; then run the plan again"
         if isinstance(each, ConnectorStopped) and _keeps_tasks(facts.connectors[each.side, each.connector]):
             return f"{how_to_stop(each, facts)}; then run the plan again"
     return "make the plan again: it is made for what was there then"

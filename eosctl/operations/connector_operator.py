@@ -1,4 +1,4 @@
-"""Who operates connectors beside eosctl: the options that say so, and the resources that a plan waits for."""
+"""Who operates connectors beside eosctl: what says so, and the resources that a plan waits for."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -8,64 +8,74 @@ from typing import Final
 from eosctl.codecs.kafka_connectors import (
     altering_connector,
     changed_connector,
+    connector_homes,
     listing_connector,
-    resource_states,
 )
 from eosctl.codecs.offsets_topic import offsets_in
-from eosctl.codecs.strimzi_resources import is_resource
+from eosctl.codecs.strimzi_connect import connect_resource
+from eosctl.codecs.strimzi_resources import decode_resources, is_resource
 from eosctl.errors import UsageError
 from eosctl.executors.resource_files import write_resource_file
 from eosctl.model.connector_steps import AwaitOperator
 from eosctl.model.operated import RUNNING, STOPPED, OperatedConnectors
 from eosctl.model.plan import Plan, WriteOffsets
 from eosctl.model.planned import Planned
+from eosctl.model.sides import Side
+from eosctl.model.strimzi import KAFKA_MIRROR_MAKER_2, USE_CONNECTOR_RESOURCES
 from eosctl.operations.plan_files import own_plans
-from eosctl.planning.operated import for_operator
+from eosctl.planning.operated import for_operator, objections
 from eosctl.sources.files import read_text
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectorOperator:
-    """The operator of connectors, as far as the user said; texts are the files with their resources."""
+    """The operator of connectors, as far as the user said; texts are the files with their resources, by connector."""
 
     operated: OperatedConnectors = field(default_factory=OperatedConnectors)
-    texts: tuple[str, ...] = field(default=(), repr=False)
-    old_names: Mapping[str, str] = field(default_factory=dict)
-
-    def renaming(self, names: Mapping[str, str]) -> "ConnectorOperator":
-        """The same, for connectors that get these new names."""
-        return replace(self, old_names={new: old for old, new in names.items() if new != old})
+    texts: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def planned(self, planned: Planned) -> Planned:
         """The plan with its changes as changes of resources, and what speaks against it."""
         return for_operator(planned, self.operated)
 
     def write(self, plan: Plan, narrate: Callable[[str], None]) -> None:
-        """Writes the resources that the plan waits for; those of a plan that was made again are the same.
+        """Writes the resources that the plan and its undo wait for; those of a plan that was made again are the same.
 
         And, for those who have the operator write offsets, the resources that list and alter them.
         """
         if self.operated.directory is None:
             return
-        homes = {name: text for text in self.texts for name in resource_states(text, "--connector-config")}
         changes: dict[str, Mapping[str, str | None]] = {}
         for each in plan.steps:
             step = each.step
-            if isinstance(step, AwaitOperator) and (old := self.old_names.get(step.connector, step.connector)) in homes:
-                new = None if old == step.connector else step.connector
-                state = RUNNING if step.state == "RUNNING" else STOPPED
-                text = changed_connector(homes[old], old, state=state, settings=step.settings, new_name=new)
-                self._write(step.file, text, narrate)
+            if isinstance(step, AwaitOperator) and (step.copied_from or step.connector) in self.texts:
+                self._write(step.file, self._changed(step, step.state.lower(), step.settings), narrate)
                 changes[step.connector] = step.settings
+                if step.undo_file is not None:
+                    settings = step.settings if step.copied_from is not None else {}
+                    self._write(
+                        step.undo_file, self._changed(step, RUNNING if step.stops else STOPPED, settings), narrate
+                    )
         for each in plan.steps:
-            step = each.step
-            if isinstance(step, WriteOffsets) and step.connector in homes:
-                home, name = homes[step.connector], step.connector
+            written = each.step
+            if isinstance(written, WriteOffsets) and written.connector in self.texts and not self.operated.to_cluster:
+                home, name = self.texts[written.connector], written.connector
                 before = changed_connector(home, name, state=STOPPED, settings={})
                 after = changed_connector(home, name, state=STOPPED, settings=changes.get(name, {}))
-                altered = altering_connector(after, offsets_in(step.records))
-                self._write(self.operated.file(name, "list"), listing_connector(before), narrate)
+                altered = altering_connector(after, name, offsets_in(written.records))
+                self._write(self.operated.file(name, "list"), listing_connector(before, name), narrate)
                 self._write(self.operated.file(name, "alter"), altered, narrate)
+
+    def _changed(self, step: AwaitOperator, state: str, settings: Mapping[str, str | None]) -> str:
+        name = step.copied_from or step.connector
+        return changed_connector(
+            self.texts[name],
+            name,
+            state=state,
+            settings=settings,
+            new_name=None if name == step.connector else step.connector,
+            new_cluster=self.operated.to_cluster if step.side is Side.TARGET else None,
+        )
 
     @staticmethod
     def _write(path: str, text: str, narrate: Callable[[str], None]) -> None:
@@ -76,31 +86,64 @@ class ConnectorOperator:
 NOBODY: Final = ConnectorOperator()
 
 
+def still_operated(plan: Plan, operated: OperatedConnectors) -> dict[str, str]:
+    """What of a plan in a file an operator would revert, and what to do: by the plan, and by what is known now."""
+    known = plan.operated or OperatedConnectors()
+    return dict(objections(plan, replace(known, every=known.every or operated.every)))
+
+
 def connector_operator(
     files: Sequence[Path],
+    worker_files: Sequence[Path] = (),
     *,
     is_strimzis: bool,
-    emits: bool,
-    directory: Path | None,
+    emits: bool = False,
+    directory: Path | None = None,
+    to_cluster: str | None = None,
 ) -> ConnectorOperator:
-    """The operator that the options name; UsageError for options that do not go together, ConfigError for files."""
-    if directory is not None and not emits:
-        raise UsageError("--emit-to is for --emit strimzi", hint="add --emit strimzi")
+    """The operator that the options name; UsageError for options that do not go together, ConfigError for files.
+
+    A KafkaMirrorMaker2, or a KafkaConnect with use-connector-resources, among the workers' files says that every
+    connector has one.
+    """
+    if (directory is not None or to_cluster is not None) and not emits:
+        option = "--emit-to" if directory is not None else "--to-kafka-connect"
+        raise UsageError(f"{option} is for --emit strimzi", hint="add --emit strimzi")
     if emits and not files:
         raise UsageError("--emit strimzi needs the connector's resource", hint="give --connector-config FILE")
-    texts: list[str] = []
+    texts: dict[str, str] = {}
     states: dict[str, str] = {}
+    mirrors: dict[str, str] = {}
     for file in files:
         text = read_text(file, "--connector-config")
         if not is_resource(text):
             raise UsageError(
                 f"--connector-config {file} holds no resource of Strimzi's", hint="give the connector's KafkaConnector"
             )
-        found = resource_states(text, str(file))
+        found = connector_homes(text, str(file))
         if not found:
-            raise UsageError(f"--connector-config {file} holds no KafkaConnector")
-        texts.append(text)
-        states |= found
+            raise UsageError(
+                f"--connector-config {file} holds neither KafkaConnector nor KafkaMirrorMaker2",
+                hint="give the resource that describes the connector",
+            )
+        texts |= dict.fromkeys(found, text)
+        states |= {name: home.state for name, home in found.items()}
+        mirrors |= {name: home.resource for name, home in found.items() if home.kind == KAFKA_MIRROR_MAKER_2}
     home = str((directory or own_plans() / "strimzi").absolute()) if emits else None
-    operated = OperatedConnectors(is_strimzis, states, home)
-    return ConnectorOperator(operated, tuple(texts))
+    every = is_strimzis or any(_has_operator(file, emits=emits) for file in worker_files)
+    return ConnectorOperator(OperatedConnectors(every, states, mirrors, home, to_cluster), texts)
+
+
+def _has_operator(file: Path, *, emits: bool) -> bool:
+    """Whether this worker's file is a resource whose operator reverts changes to connectors over REST."""
+    text = read_text(file, "--worker-config")
+    if not is_resource(text):
+        return False
+    resource = connect_resource(decode_resources(text, str(file)), str(file))
+    if emits and not resource.manages_connectors:
+        raise UsageError(
+            f"{resource.place} lacks the annotation {USE_CONNECTOR_RESOURCES}: its operator leaves connectors alone, "
+            "and nothing carries out a KafkaConnector",
+            hint="leave out --emit strimzi: what is changed over REST stays changed there",
+        )
+    return resource.manages_connectors

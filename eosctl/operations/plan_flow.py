@@ -8,55 +8,38 @@
    be finished and rolled back.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final, Protocol, TypeVar
 
-from eosctl.analysis.config_topic import connector_states
-from eosctl.analysis.explanations import is_overtaken
-from eosctl.analysis.offsets import OffsetsFold
-from eosctl.clients.access import ClusterAccess
 from eosctl.codecs.plan import plan_digest
 from eosctl.errors import EosctlError, PartlyApplied, Refused, UsageError
-from eosctl.executors.apply import ApplyRun, Performer
-from eosctl.executors.committing import CommitChecks
-from eosctl.executors.connectors import ResumeChecks
+from eosctl.executors.apply import ApplyRun
 from eosctl.executors.journal import Journal, leave_undo_file
-from eosctl.executors.performers import performers
-from eosctl.model.connector_steps import AwaitOperator, CreateConnector, DeleteConnector
+from eosctl.model.connector_steps import AwaitOperator
 from eosctl.model.counts import counted
 from eosctl.model.failpoints import Failpoint, no_failpoint
-from eosctl.model.plan import ConnectorStopped, ManualStep, Plan, ResumeConnector, SetConnectorConfig, StopConnector
+from eosctl.model.plan import ConnectorStopped, ManualStep, Plan, StopConnector
 from eosctl.model.plan_outcome import ApplyOutcome
 from eosctl.model.planned import Applied, Planned
 from eosctl.model.sides import Side
 from eosctl.model.skipped import Skipped, or_skipped
 from eosctl.model.step_demands import lacking
 from eosctl.model.step_descriptions import describe_step
-from eosctl.model.transactions import TransactionDescription
-from eosctl.operations.connector_operator import NOBODY, ConnectorOperator
+from eosctl.operations.connector_operator import NOBODY, ConnectorOperator, still_operated
 from eosctl.operations.plan_files import PlanFile, keep_plan, own_plan_path
+from eosctl.operations.plan_performers import FOLDS, performers_on
 from eosctl.operations.reporter import Reporter
 from eosctl.operations.session import Session, gc_paused
 from eosctl.operations.two_clusters import SourceAndTarget
 from eosctl.planning import undo as undoing
-from eosctl.planning.answered_offsets import contradiction
-from eosctl.sources.files import read_text
-from eosctl.sources.kafka_offsets import partition_offsets
-from eosctl.sources.kafka_transactions import describe_transactional_ids
-from eosctl.sources.plan_facts import Folds, read_entries, read_plan_facts
-from eosctl.sources.transaction_now import read_markers, read_transaction_now
+from eosctl.planning.operated import OVER_REST
+from eosctl.sources.plan_facts import read_plan_facts
 
-OVER_REST: Final = (
-    *(StopConnector, CreateConnector, SetConnectorConfig, DeleteConnector, ResumeConnector, AwaitOperator),
-)
+BY_WORKERS: Final = (*OVER_REST, AwaitOperator)
 """Steps that a worker has to do, or to report."""
-FOLDS: Final = Folds(connector_states, OffsetsFold)
-"""What preconditions are read again with."""
-COMMITS: Final = CommitChecks(read_transaction_now, partition_offsets, read_markers)
-"""What a commit is looked at with, before and after."""
 
 
 class Proposal(Protocol):
@@ -149,7 +132,7 @@ def _made_here(
 
 def _with_workers(clusters: SourceAndTarget, planned: Planned) -> Planned:
     """The plan, with an objection for each side of which a step needs a worker and no address is known."""
-    needed = {each.step.side: each.step for each in reversed(planned.plan.steps) if isinstance(each.step, OVER_REST)}
+    needed = {each.step.side: each.step for each in reversed(planned.plan.steps) if isinstance(each.step, BY_WORKERS)}
     known = {place.side for place in clusters.places if place.connect_urls}
     lacking = {side: step for side, step in needed.items() if side not in known}
     if not lacking:
@@ -192,19 +175,33 @@ def _stop_and_plan_again(session: Session, clusters: SourceAndTarget, make_plan:
             raise now.failure
     except EosctlError as error:
         names = ", ".join(step.connector for step in stopped)
+        operated = planned.plan.operated is not None
+        resume = "apply its resource as it was" if operated else f"resume with PUT /connectors/{names}/resume"
         raise PartlyApplied(
             f"connector {names} was stopped, then: {error.message}",
-            hint=f"nothing else was changed; resume with PUT /connectors/{names}/resume, or run this again",
+            hint=f"nothing else was changed; {resume}, or run this again",
         ) from error
     return now
 
 
-def apply_file(session: Session, clusters: SourceAndTarget, file: PlanFile, show: Show[Planned]) -> Planned | Applied:
+def apply_file(
+    session: Session,
+    clusters: SourceAndTarget,
+    file: PlanFile,
+    show: Show[Planned],
+    operator: ConnectorOperator = NOBODY,
+) -> Planned | Applied:
     """`eosctl apply`: the plan in the file, shown, agreed to and applied."""
-    return _apply(session, clusters, file, f"Apply {file.path}?", show)
+    return _apply(session, clusters, file, f"Apply {file.path}?", show, operator)
 
 
-def undo_file(session: Session, clusters: SourceAndTarget, file: PlanFile, show: Show[Planned]) -> Planned | Applied:
+def undo_file(
+    session: Session,
+    clusters: SourceAndTarget,
+    file: PlanFile,
+    show: Show[Planned],
+    operator: ConnectorOperator = NOBODY,
+) -> Planned | Applied:
     """`eosctl undo`: the same for an undo file; UsageError for another plan."""
     path, kind = file.path, file.plan.kind
     if kind != undoing.KIND:
@@ -212,18 +209,25 @@ def undo_file(session: Session, clusters: SourceAndTarget, file: PlanFile, show:
     by_hand = [each.step.instruction for each in file.plan.steps if isinstance(each.step, ManualStep)]
     if by_hand and len(by_hand) == len(file.plan.steps):
         raise Refused(f"nothing of this plan can be rolled back: {'; '.join(by_hand)}")
-    return _apply(session, clusters, file, f"Undo with {path}?", show)
+    return _apply(session, clusters, file, f"Undo with {path}?", show, operator)
 
 
 def _apply(
-    session: Session, clusters: SourceAndTarget, file: PlanFile, question: str, show: Show[Planned]
+    session: Session,
+    clusters: SourceAndTarget,
+    file: PlanFile,
+    question: str,
+    show: Show[Planned],
+    operator: ConnectorOperator,
 ) -> Planned | Applied:
+    against = dict.fromkeys(lacking(file.plan), "eosctl makes no such plan: make it again, and ask who made this one")
+    against |= still_operated(file.plan, operator.operated)
     planned = Planned(
         plan=file.plan,
         cluster_id=clusters.access(Side.SOURCE).wire.cluster_id,
-        objections=lacking(file.plan),
+        objections=tuple(against),
         digest=plan_digest(file.plan),
-        hint="eosctl makes no such plan: make it again, and ask who made this one" if lacking(file.plan) else None,
+        hint=next(iter(against.values()), None),
     )
     planned = _with_workers(clusters, planned)
     if session.options.dry_run:
@@ -268,32 +272,3 @@ def run_plan(
             ),
             failpoint=failpoint,
         ).run()
-
-
-def performers_on(
-    access: Callable[[Side], ClusterAccess],
-    failpoint: Failpoint = no_failpoint,
-    say: Callable[[str], None] = lambda _: None,
-) -> Mapping[type, Performer]:
-    """The performer of each kind of step, with what it reads and decides by."""
-    checks = ResumeChecks(partial(read_entries, access, OffsetsFold), partial(contradiction, nulls=False), is_overtaken)
-    config = partial(read_text, what="the connector's config")
-    return performers(access, describe_known, checks, lambda file: config(Path(file)), COMMITS, failpoint, say)
-
-
-def describe_known(access: ClusterAccess, transactional_ids: Sequence[str]) -> Mapping[str, TransactionDescription]:
-    """Descriptions of the IDs that coordinators know; raises the error of one that did not answer."""
-    return known(describe_transactional_ids(access.wire, transactional_ids))
-
-
-def known(
-    described: Mapping[str, TransactionDescription | EosctlError | None],
-) -> dict[str, TransactionDescription]:
-    """Those that are known; raises the first error among them."""
-    found = {}
-    for name, answer in described.items():
-        if isinstance(answer, EosctlError):
-            raise answer
-        if answer is not None:
-            found[name] = answer
-    return found

@@ -1,22 +1,20 @@
 """A connector's offsets from a file, for one that exists or is created with them: read, plan, show, ask, apply."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from eosctl.analysis.config_topic import connector_states
 from eosctl.analysis.offsets import OffsetsFold
 from eosctl.codecs.connector_files import config_digest, decode_connector
-from eosctl.codecs.kafka_connectors import resource_states
 from eosctl.codecs.kip875 import decode_kip875
 from eosctl.codecs.strimzi_resources import is_resource
 from eosctl.model.migration import ConnectClusters, MigrationFacts, MigrationRequest
-from eosctl.model.operated import OperatedConnectors
 from eosctl.model.plan import ConnectorStopped
 from eosctl.model.planned import Applied, Planned
 from eosctl.model.sides import Side
 from eosctl.model.skipped import Skipped, not_asked
-from eosctl.operations.connector_operator import NOBODY, ConnectorOperator
+from eosctl.operations.connector_operator import NOBODY, ConnectorOperator, connector_operator
 from eosctl.operations.migration import connector_configs, fenced_ids, transaction_timeout_ms, with_live_owners
 from eosctl.operations.migration_clusters import known_or_former_configs, read_clusters
 from eosctl.operations.migration_request import OFFSETS_TOPIC_SETTING
@@ -74,7 +72,7 @@ def create_connector(
     text = read_text(path, "the connector's config")
     settings = decode_connector(text, str(path))
     if is_resource(text):
-        operator = replace(operator, operated=OperatedConnectors(states=resource_states(text, str(path))))
+        operator = connector_operator((path,), is_strimzis=operator.operated.every)
     new = NewConnector(settings["name"], str(path), config_digest(settings), options.overwrite)
     request = RestoreOptions(
         options.file,

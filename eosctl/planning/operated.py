@@ -1,13 +1,18 @@
 """Plans for connectors that Strimzi's operator runs: REST changes become changes of resources, and waiting for them.
 
 1. At each reconciliation (every two minutes by default) the operator gives a connector the config and the state of its
-   KafkaConnector again, and deletes connectors that have none. A change over REST holds until then, and no longer.
-2. So a plan waits until a worker answers what the changed resource says: STOPPED, the new config, RUNNING. A connector
-   that is STOPPED although its resource says otherwise runs again at the next reconciliation.
+   resource again, and deletes connectors that have none. A change over REST holds until then, and no longer.
+2. So a plan waits until a worker answers what the changed resource says: STOPPED, the new config, RUNNING. Of a
+   connector that is STOPPED although its resource says otherwise nothing can be seen: it is refused.
 3. The operator creates a connector RUNNING, and stops it then where its resource says so: the resource of a new name is
    applied when its offsets are in place, and not before.
+4. The label strimzi.io/cluster of a KafkaConnector says which Connect cluster runs it. Where it changes, the operator
+   creates the connector in the other one, and deletes it in the one before at the next reconciliation of that.
+5. A KafkaMirrorMaker2 names its connectors after its clusters, and has them all in one resource: they keep their names,
+   and one plan changes one of them.
 
-By AbstractConnectOperator.maybeCreateOrUpdateConnector and KafkaConnectAssemblyOperator.reconcileConnectors.
+By AbstractConnectOperator.maybeCreateOrUpdateConnector, KafkaConnectAssemblyOperator.reconcileConnectors and
+KafkaMirrorMaker2Connectors.generateConnectorDefinitions.
 """
 
 import re
@@ -17,11 +22,11 @@ from typing import Final
 
 from eosctl.model.connector_steps import AwaitOperator, CreateConnector, DeleteConnector
 from eosctl.model.kafka_users import is_kubernetes_name
-from eosctl.model.operated import STOPPED, OperatedConnectors
+from eosctl.model.operated import RUNNING, STOP_BY_RESOURCE, STOPPED, OperatedConnectors
 from eosctl.model.plan import (
-    ClusterIs,
     ConnectorStopped,
     ManualStep,
+    Plan,
     PlannedStep,
     ResumeConnector,
     SetConnectorConfig,
@@ -33,86 +38,117 @@ from eosctl.model.preconditions import STOP_HINT
 from eosctl.model.sides import Side
 
 EMIT: Final = "give --emit strimzi and --connector-config FILE: the changes are written as resources to apply"
+ASK_AGAIN: Final = "kubectl get -o yaml"
 OverRest = StopConnector | SetConnectorConfig | ResumeConnector | CreateConnector | DeleteConnector
 OVER_REST: Final = (StopConnector, SetConnectorConfig, ResumeConnector, CreateConnector, DeleteConnector)
-_BY_REST: Final = re.compile(r" \(PUT /connectors/\S+/(config|resume)\)")
-_BY_RESOURCE: Final = {
-    "config": " (spec.config of its KafkaConnector)",
-    "resume": " (spec.state: running of its KafkaConnector)",
-}
+_IN_TERMS_OF_RESOURCES: Final = (
+    (re.compile(r" \(PUT /connectors/\S+/config\)"), " (config in its resource)"),
+    (re.compile(r" \(PUT /connectors/\S+/resume\)"), " (state: running in its resource)"),
+    (
+        re.compile(r"^create connector (.+) in Connect cluster (.+) with the config of \1(, and with.*)?$"),
+        r"let the label strimzi.io/cluster of KafkaConnector \1 name the KafkaConnect of group \2\3",
+    ),
+    (
+        re.compile(r"^delete connector (.+) once \1 in Connect cluster .+$"),
+        r"wait until the operator has deleted connector \1 from the Connect cluster that it was in",
+    ),
+    (re.compile(r"^(create|delete) connector "), r"\1 KafkaConnector "),
+)
+Names = Mapping[tuple[Side, str], str]
+"""New connectors, and those whose resources they begin from."""
 
 
 def for_operator(planned: Planned, operated: OperatedConnectors) -> Planned:
-    """The plan by the rules above, with what speaks against it."""
+    """The plan by the rules above, with what speaks against it. It carries who operates its connectors."""
+    if not (operated.every or operated.states):
+        return planned
+    new = _new_connectors(planned.plan)
+    against = dict(objections(planned.plan, operated))
     steps = planned.plan.steps
-    old_names = {step.connector: step.copied_from for step in _configured(planned) if step.copied_from is not None}
-    against = dict(_objections(planned, operated, old_names))
     if operated.directory is not None and not against:
-        waiting = (each for step in steps for each in _waiting(step, planned, operated, old_names))
-        steps = (*_stops(planned, operated), *waiting)
-    elif operated.every or operated.states:
-        steps = tuple(replace(each, step=_worded(each.step)) for each in steps)
+        steps = tuple(each for step in steps for each in _waiting(step, planned.plan, operated, new))
+    plan = in_terms_of_resources(replace(planned.plan, steps=steps, operated=operated))
     hint = next(iter(against.values()), planned.hint)
-    over_rest = planned.hint == STOP_HINT or "/stop" in (planned.hint or "")
-    if planned.objections and over_rest and (operated.every or operated.states):
-        hint = "set spec.state: stopped in its KafkaConnector; --stop with --emit strimzi writes that, and waits for it"
-    return replace(
-        planned,
-        plan=replace(planned.plan, steps=steps),
-        objections=(*planned.objections, *against),
-        hint=hint,
-    )
+    if planned.objections and (planned.hint == STOP_HINT or "/stop" in (planned.hint or "")):
+        hint = STOP_BY_RESOURCE
+    return replace(planned, plan=plan, objections=(*planned.objections, *against), hint=hint)
 
 
-def _configured(planned: Planned) -> list[SetConnectorConfig]:
-    return [each.step for each in planned.plan.steps if isinstance(each.step, SetConnectorConfig)]
+def _new_connectors(plan: Plan) -> Names:
+    steps = (each.step for each in plan.steps)
+    return {
+        (step.side, step.connector): step.copied_from
+        for step in steps
+        if isinstance(step, SetConnectorConfig) and step.copied_from is not None
+    }
 
 
-def _objections(
-    planned: Planned, operated: OperatedConnectors, old_names: Mapping[str, str]
-) -> Iterator[tuple[str, str]]:
-    """What cannot be done, each with what to do about it."""
-    for each in planned.plan.steps:
-        if isinstance(each.step, OVER_REST):
-            known = old_names.get(each.step.connector, each.step.connector)
-            if operated.has(each.step.connector) or operated.has(known):
-                yield from _objection(each.step, known, operated)
-    for name in _resumed_meanwhile(planned, operated) if operated.directory is None else ():
+def objections(plan: Plan, operated: OperatedConnectors) -> Iterator[tuple[str, str]]:
+    """What of a plan the operator would revert, or cannot do, each with what to do about it."""
+    new = _new_connectors(plan)
+    for each in plan.steps:
+        step = each.step
+        if isinstance(step, OVER_REST):
+            known = _known(step, new)
+            if operated.has(step.connector) or operated.has(known):
+                yield from _objection(step, step.connector if isinstance(step, StopConnector) else known, operated)
+    for name in _resumed_meanwhile(plan, operated):
         yield (
-            f"connector {name} has to be STOPPED, and its KafkaConnector says {operated.states[name]}: the operator "
-            "would resume it while its offsets are written",
-            "give --stop with --emit strimzi, or the resource as it is now (kubectl get kafkaconnector -o yaml)",
+            f"connector {name} has to be STOPPED, and {operated.resource(name)} says {operated.states[name]}: the "
+            "operator would resume it while its offsets are written",
+            f"give --stop with --emit strimzi; if it is STOPPED already, give the resource as it is now ({ASK_AGAIN})",
         )
+    changed = {each.step.connector for each in plan.steps if isinstance(each.step, OVER_REST)} & operated.mirrors.keys()
+    if operated.directory is not None and len({operated.mirrors[name] for name in changed}) < len(changed):
+        yield (
+            f"connectors {', '.join(sorted(changed))} are in one resource, and a plan changes one of them",
+            "move one after the other, and give --connector-config the resource as the move before left it",
+        )
+
+
+def _known(step: OverRest, new: Names) -> str:
+    """The name under which the connector has its resource now."""
+    return new.get((step.side, step.connector), step.connector)
 
 
 def _objection(step: OverRest, known: str, operated: OperatedConnectors) -> Iterator[tuple[str, str]]:
     """Why this step cannot be done; known is the name under which the connector has its resource now."""
     name = step.connector
+    moved = step.side is Side.TARGET
     if isinstance(step, CreateConnector | DeleteConnector):
         yield (
             f"connector {name} is Strimzi's: its operator deletes a connector that no KafkaConnector describes, and "
             "creates one again that has one",
             "write the offsets first, with `eosctl offsets restore`; then apply the KafkaConnector",
         )
+    elif known in operated.mirrors and (moved or known != name):
+        yield (
+            f"connector {known} is described by KafkaMirrorMaker2 {operated.mirrors[known]}, which runs it in its own "
+            "Connect cluster and names it after its clusters",
+            "leave out --set-config and --resume: write the offsets, then apply a KafkaMirrorMaker2 that has the "
+            "connector under its new name or in its new cluster",
+        )
     elif operated.directory is None:
         yield f"connector {name} is Strimzi's: {_reverted(step)}", EMIT
-    elif step.side is Side.TARGET:
-        yield (
-            f"connector {name} will be in another Connect cluster, whose KafkaConnector is not known",
-            "leave out --set-config and --resume, and apply its KafkaConnector when its offsets are in place",
-        )
     elif known not in operated.states:
-        yield f"no KafkaConnector {known} was given, so its changes cannot be written", EMIT
-    elif not is_kubernetes_name(name):
+        yield f"no resource of connector {known} was given, so its changes cannot be written", EMIT
+    elif moved and operated.to_cluster is None:
+        yield (
+            f"connector {name} will be in another Connect cluster, and which KafkaConnect that is nobody said",
+            "give --to-kafka-connect NAME; or leave out --set-config and --resume, and apply its resource when its "
+            "offsets are in place",
+        )
+    elif known not in operated.mirrors and not is_kubernetes_name(name):
         yield f"no KafkaConnector can be called {name}", "take a name that Kubernetes takes: a-z, 0-9, -"
 
 
-def _resumed_meanwhile(planned: Planned, operated: OperatedConnectors) -> list[str]:
+def _resumed_meanwhile(plan: Plan, operated: OperatedConnectors) -> list[str]:
     """Connectors that have to be STOPPED, whose resource says otherwise, and that the plan does not stop."""
-    stopped_here = {each.step.connector for each in planned.stops if isinstance(each.step, StopConnector)}
+    stopped_here = {each.step.connector for each in plan.steps if isinstance(each.step, StopConnector)}
+    stopped_here |= {each.step.connector for each in plan.steps if isinstance(each.step, AwaitOperator)}
     needed = {
         each.connector
-        for step in planned.plan.steps
+        for step in plan.steps
         for each in step.preconditions
         if isinstance(each, ConnectorStopped) and each.side is Side.SOURCE
     }
@@ -124,83 +160,70 @@ def _reverted(step: Step) -> str:
         case StopConnector():
             return "stopped over REST, its operator resumes it at the next reconciliation, and its offsets move on"
         case SetConnectorConfig(copied_from=str()):
-            return "created over REST, its operator deletes it at the next reconciliation: it has no KafkaConnector"
+            return "created over REST, its operator deletes it at the next reconciliation: it has no resource"
         case SetConnectorConfig(_, _, changes):
             return (
                 f"{', '.join(changes)} changed over REST is changed back by its operator at the next reconciliation: "
                 "the connector would go on from its offsets before"
             )
-    return "resumed over REST, its operator stops it again at the next reconciliation, if its KafkaConnector says so"
+    return "resumed over REST, its operator stops it again at the next reconciliation, if its resource says so"
 
 
-def _stops(planned: Planned, operated: OperatedConnectors) -> Iterator[PlannedStep]:
-    """Connectors that are STOPPED, and that the operator would resume: their resource has to say so, too."""
-    here = tuple(
-        dict.fromkeys(
-            each
-            for step in planned.plan.steps
-            for each in step.preconditions
-            if isinstance(each, ClusterIs) and each.side is Side.SOURCE
-        )
-    )
-    for name in _resumed_meanwhile(planned, operated):
-        yield PlannedStep(AwaitOperator(Side.SOURCE, name, operated.file(name, "stopped"), "STOPPED"), here)
-
-
-def _waiting(
-    planned_step: PlannedStep, planned: Planned, operated: OperatedConnectors, old_names: Mapping[str, str]
-) -> Iterator[PlannedStep]:
+def _waiting(planned: PlannedStep, plan: Plan, operated: OperatedConnectors, new: Names) -> Iterator[PlannedStep]:
     """The step as one that waits for the operator, where it is one of a connector's own."""
-    step = planned_step.step
-    if isinstance(step, StopConnector | SetConnectorConfig | ResumeConnector):
-        is_new = step.connector in old_names
-        if not (is_new or operated.has(step.connector)):
-            yield planned_step
-            return
-        resumes = any(
-            isinstance(each.step, ResumeConnector) and each.step.connector == step.connector
-            for each in planned.plan.steps
-        )
-        if isinstance(step, SetConnectorConfig) and is_new and resumes:
-            return  # rule 3: it is configured when it is created, and that is when it runs
-        waiting = _await(step, planned, operated, is_new=is_new)
-        yield replace(planned_step, step=waiting)
+    step = planned.step
+    if not isinstance(step, StopConnector | SetConnectorConfig | ResumeConnector) or not operated.has(
+        _known(step, new)
+    ):
+        yield planned
+    elif isinstance(step, StopConnector):
+        back = operated.file(step.connector, "before") if operated.states.get(step.connector) == RUNNING else None
+        stopped = operated.file(step.connector, "stopped")
+        yield replace(planned, step=AwaitOperator(step.side, step.connector, stopped, "STOPPED", undo_file=back))
     else:
-        yield replace(planned_step, step=_worded(step))
+        resumed = {(e.step.side, e.step.connector) for e in plan.steps if isinstance(e.step, ResumeConnector)}
+        at = step.side, step.connector
+        if not (isinstance(step, SetConnectorConfig) and at in new and at in resumed):
+            yield replace(planned, step=_await(step, plan, operated, new.get(at)))
+        # otherwise, by rule 3, it is configured when it is created, and that is when it runs
 
 
 def _await(
-    step: StopConnector | SetConnectorConfig | ResumeConnector,
-    planned: Planned,
-    operated: OperatedConnectors,
-    *,
-    is_new: bool,
+    step: SetConnectorConfig | ResumeConnector, plan: Plan, operated: OperatedConnectors, copied_from: str | None
 ) -> AwaitOperator:
-    name = step.connector
-    stopped = None if is_new else operated.file(name, "stopped")
-    if isinstance(step, StopConnector):
-        return AwaitOperator(step.side, name, operated.file(name, "stopped"), "STOPPED")
-    if isinstance(step, SetConnectorConfig):
-        file = operated.file(name, "created" if is_new else "configured")
-        return AwaitOperator(step.side, name, file, "STOPPED", step.changes, undo_file=stopped)
-    settings = {
-        key: value for each in _configured(planned) if each.connector == name for key, value in each.changes.items()
-    }
+    name, is_new = step.connector, copied_from is not None
+    configured = [
+        each.step
+        for each in plan.steps
+        if isinstance(each.step, SetConnectorConfig) and (each.step.side, each.step.connector) == (step.side, name)
+    ]
+    runs = isinstance(step, ResumeConnector)
+    change = "running" if runs else "created" if is_new else "configured"
     return AwaitOperator(
         step.side,
         name,
-        operated.file(name, "running"),
-        "RUNNING",
-        settings,
-        None if is_new else step.offsets_topic,
-        step.offsets_side,
-        stopped,
+        operated.file(name, change),
+        "RUNNING" if runs else "STOPPED",
+        {key: value for each in configured for key, value in each.changes.items()},
+        None if is_new or not isinstance(step, ResumeConnector) else step.offsets_topic,
+        Side.SOURCE if is_new or not isinstance(step, ResumeConnector) else step.offsets_side,
+        operated.file(name, "created" if is_new else "stopped"),
+        {} if is_new else {key: value for each in configured for key, value in each.before.items()},
+        copied_from,
     )
 
 
-def _worded(step: Step) -> Step:
-    """An instruction in terms of the resource."""
-    if not isinstance(step, ManualStep):
-        return step
-    text = _BY_REST.sub(lambda found: _BY_RESOURCE[found[1]], step.instruction)
-    return ManualStep(re.sub(r"^(create|delete) connector ", r"\1 KafkaConnector ", text))
+def in_terms_of_resources(plan: Plan) -> Plan:
+    """The plan; what it leaves to people is said in terms of resources where a connector has an operator."""
+    operated = plan.operated
+    return plan if operated is None else replace(plan, steps=tuple(_worded(each, operated) for each in plan.steps))
+
+
+def _worded(planned: PlannedStep, operated: OperatedConnectors) -> PlannedStep:
+    step = planned.step
+    if not isinstance(step, ManualStep) or not operated.speaks_of(step.instruction):
+        return planned
+    text = step.instruction
+    for pattern, words in _IN_TERMS_OF_RESOURCES:
+        text = pattern.sub(words, text)
+    return replace(planned, step=ManualStep(text))

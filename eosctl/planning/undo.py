@@ -8,6 +8,8 @@
 3. ACLs that were removed are created again, then those that were created are removed.
 4. A connector that was created from a file is deleted after its offsets; one that was created like another stays, as
    topics do: a person decides about them. A connector that was STOPPED before the plan is left STOPPED, which is said.
+5. What an operator did for the plan it undoes in the same way: the resource without the plan's changes is applied, and
+   the undo waits for it.
 
 It is made from the plan alone, before the first step is done, so it is there however the plan ends. A step that was
 never done is undone by doing nothing.
@@ -40,6 +42,7 @@ from eosctl.model.plan import (
     WriteOffsets,
 )
 from eosctl.model.transaction_steps import AbortTransaction, CommitTransaction
+from eosctl.planning.operated import in_terms_of_resources
 
 KIND: Final = "undo"
 
@@ -58,17 +61,26 @@ def undo_plan(plan: Plan) -> Plan:
         *(PlannedStep(_turned(DeleteConnector, step), kept) for step, kept in _of(plan, CreateConnector)),
         *(PlannedStep(_turned(CreateConnector, step), kept) for step, kept in _of(plan, DeleteConnector)),
         *(PlannedStep(ResumeConnector(step.side, step.connector), kept) for step, kept in _of(plan, StopConnector)),
+        *_resumed_again(plan),
         *(PlannedStep(ManualStep(each)) for each in _left_over(plan)),
     )
-    return Plan(KIND, plan.as_of, steps, plan.places)
+    return in_terms_of_resources(Plan(KIND, plan.as_of, steps, plan.places, plan.operated))
 
 
 def _stopped_again(plan: Plan) -> Iterator[PlannedStep]:
-    """The resource as it was when its connector was stopped leads back, for each connector once."""
-    files = {(step.side, step.connector): kept for step, kept in _of(plan, AwaitOperator) if step.undo_file is not None}
-    for step, _ in _of(plan, AwaitOperator):
-        if step.undo_file is not None and (kept := files.pop((step.side, step.connector), None)) is not None:
-            yield PlannedStep(AwaitOperator(step.side, step.connector, step.undo_file, "STOPPED"), kept)
+    """Each connector whose resource the plan changed after it was stopped: STOPPED, configured as before."""
+    changed = {(step.side, step.connector): (step, kept) for step, kept in _of(plan, AwaitOperator) if not step.stops}
+    for step, kept in changed.values():
+        if step.undo_file is not None:
+            back = AwaitOperator(step.side, step.connector, step.undo_file, "STOPPED", step.before)
+            yield PlannedStep(back, _cluster_only(kept))
+
+
+def _resumed_again(plan: Plan) -> Iterator[PlannedStep]:
+    """Each connector that the plan had the operator stop."""
+    for step, kept in _of(plan, AwaitOperator):
+        if step.stops and step.undo_file is not None:
+            yield PlannedStep(AwaitOperator(step.side, step.connector, step.undo_file, "RUNNING"), kept)
 
 
 def _of(plan: Plan, kind: type[S]) -> Iterator[tuple[S, tuple[Precondition, ...]]]:
@@ -134,25 +146,28 @@ def _left_over(plan: Plan) -> Iterator[str]:
         yield f"{what}, is committed: that cannot be rolled back"
     for by_hand, _ in _of(plan, ManualStep):
         yield f"roll back, if it was done: {by_hand.instruction}"
-    operated = dict.fromkeys(step.connector for step, _ in _of(plan, AwaitOperator))
-    for connector in operated:
-        yield f"apply the resource of connector {connector} as it was before the plan; delete it if the plan created it"
+    awaited = [step for step, _ in _of(plan, AwaitOperator)]
+    for connector in {each.connector for each in awaited if each.copied_from not in {None, each.connector}}:
+        yield f"delete KafkaConnector {connector}, which the plan created"
     yield from _left_stopped(plan)
 
 
 def _left_stopped(plan: Plan) -> Iterator[str]:
     """The connectors that an undo needs STOPPED and does not resume, because the plan did not stop them."""
+    awaited = [step for step, _ in _of(plan, AwaitOperator)]
     created = {(step.side, step.connector) for step, _ in _of(plan, SetConnectorConfig) if step.copied_from is not None}
     created |= {(step.side, step.connector) for step, _ in _of(plan, CreateConnector)}
     created |= {(step.side, step.connector) for step, _ in _of(plan, DeleteConnector)}
     resumed = {(step.side, step.connector) for step, _ in _of(plan, StopConnector)}
     stopped = {(step.side, step.connector): "" for step, _ in _of(plan, ResumeConnector)}
+    stopped |= {(step.side, step.connector): "" for step in awaited if step.state == "RUNNING"}
     for planned in plan.steps:
         for each in planned.preconditions if isinstance(planned.step, FenceProducers | WriteOffsets) else ():
             if isinstance(each, ConnectorStopped):
                 stopped.setdefault((each.side, each.connector), ", if it exists")
-    operated = {(step.side, step.connector) for step, _ in _of(plan, AwaitOperator)}
+    created |= {(step.side, step.connector) for step in awaited if step.copied_from is not None}
+    resumed |= {(step.side, step.connector) for step in awaited if step.stops and step.undo_file}
     for (side, connector), doubt in stopped.items():
-        if (side, connector) not in created | resumed | operated:
+        if (side, connector) not in created | resumed:
             path = connector_path(connector)
             yield f"resume connector {connector} when it may go on (PUT {path}/resume): it is left STOPPED{doubt}"

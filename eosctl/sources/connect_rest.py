@@ -94,27 +94,26 @@ def read_active_topics(
     failure: EosctlError = Unreachable("no Connect worker was given")
     for url in urls:
         try:
-            with ThreadPoolExecutor(max_workers=8) as pool:
-                found = pool.map(partial(_active_topics, url, timeout_s), connectors)
+            with RestClient(url, timeout_s) as rest, ThreadPoolExecutor(max_workers=8) as pool:
+                found = pool.map(partial(_active_topics, rest), connectors)
                 return dict(zip(connectors, found, strict=True))
         except EosctlError as error:  # the next worker knows the same cluster
             failure = error
     raise failure
 
 
-def _active_topics(url: str, timeout_s: float, connector: str) -> tuple[str, ...] | Skipped:
+def _active_topics(rest: RestClient, connector: str) -> tuple[str, ...] | Skipped:
     path = f"{connector_path(connector)}/topics"
-    with RestClient(url, timeout_s) as rest:
-        try:
-            body = rest.get(path)
-        except NotFound:
-            return ()
-        except Unreachable:
-            raise
-        except EosctlError as error:
-            return Skipped.of(error)
     try:
-        with decoding(f"{url}{path} answered no list of topics"):
+        body = rest.get(path)
+    except NotFound:
+        return ()
+    except Unreachable:
+        raise
+    except EosctlError as error:
+        return Skipped.of(error)
+    try:
+        with decoding(f"{rest.url}{path} answered no list of topics"):
             return tuple(sorted(texts_of(object_of(object_of(body)[connector])["topics"])))
     except Undecodable as error:
         return Skipped.of(error)

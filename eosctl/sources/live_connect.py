@@ -13,7 +13,8 @@ from eosctl.model.skipped import Skipped, not_asked, or_skipped
 from eosctl.model.versions import KafkaVersion
 from eosctl.model.workers import ConnectFacts, ConnectorStatus, oldest_version
 from eosctl.sources import connect_evidence, connect_offsets, connect_rest
-from eosctl.sources.cluster_reader import Configs, CoverageLog, Servers, asked
+from eosctl.sources.cluster_reader import Configs, Servers
+from eosctl.sources.coverage_log import CoverageLog, KeptFacts, asked
 
 NO_BROKERS: Final = not_asked("no -b/--bootstrap-server was given")
 NO_WORKERS: Final = not_asked("no --connect-url was given")
@@ -33,8 +34,8 @@ class LiveConnect(CoverageLog):
 
     _connections: "Connections"
 
-    def __init__(self, connect_urls: tuple[str, ...], timeout_s: float) -> None:
-        super().__init__()
+    def __init__(self, connect_urls: tuple[str, ...], timeout_s: float, kept: KeptFacts | None = None) -> None:
+        super().__init__(kept)
         self._urls, self._timeout_s = connect_urls, timeout_s
         self._silent: dict[str, Skipped] = {}
         self._found: FoundWorkers | None = None
@@ -81,7 +82,7 @@ class LiveConnect(CoverageLog):
         known = {**workers, **self._silent}
         return {url: known[url] for url in self._all}
 
-    @asked("Connect workers")
+    @asked("Connect workers", once=True)
     def connect(self) -> ConnectFacts | Skipped:
         """Workers in parallel, connectors from the first that answers."""
         if not self._answering:
@@ -89,7 +90,7 @@ class LiveConnect(CoverageLog):
         facts = connect_rest.read_connect(self._answering, self._timeout_s)
         return replace(facts, workers=self._with_silent(facts.workers))
 
-    @asked("the workers' version")
+    @asked("the workers' version", once=True)
     def connect_version(self) -> KafkaVersion | Skipped:
         """The oldest, by `GET /` of each worker."""
         if not self._answering:
@@ -98,7 +99,7 @@ class LiveConnect(CoverageLog):
         self.note("version of worker", {url: each for url, each in workers.items() if isinstance(each, Skipped)})
         return oldest_version(workers.values())
 
-    @asked("connector configs")
+    @asked("connector configs", once=True)
     def connector_configs(self) -> Configs | Skipped | None:
         """From the first worker that answers; raises the first error where none does."""
         urls = self._speakers or self._urls
@@ -128,7 +129,7 @@ class LiveConnect(CoverageLog):
         answers = {url: Skipped.of(each) if isinstance(each, EosctlError) else each for url, each in found.items()}
         return {**self._with_silent(answers), **unnamed}
 
-    @asked("connector statuses")
+    @asked("connector statuses", once=True)
     def connector_statuses(self) -> Mapping[str, ConnectorStatus] | Skipped:
         """From the first worker that answers."""
         urls, timeout_s = self._speakers, self._timeout_s
@@ -141,7 +142,7 @@ class LiveConnect(CoverageLog):
         urls, timeout_s = self._named or self._answering[:1], self._timeout_s
         return or_skipped(lambda: connect_evidence.read_preflight(urls, timeout_s)) if urls else self._nobody
 
-    @asked("the workers' exactly.once.source.support")
+    @asked("the workers' exactly.once.source.support", once=True)
     def source_support(self) -> SourceSupport | Skipped:
         """By the validate probe, at every worker."""
         urls = self._answering

@@ -11,7 +11,8 @@ from eosctl.model.skipped import Cause, Skipped
 from eosctl.model.snapshot import OffsetsFacts, Snapshot
 from eosctl.model.versions import KafkaVersion
 from eosctl.model.workers import ConnectFacts, ConnectorStatus, oldest_version
-from eosctl.sources.cluster_reader import Configs, CoverageLog, Servers, asked
+from eosctl.sources.cluster_reader import Configs, Servers
+from eosctl.sources.coverage_log import CoverageLog, asked
 
 NOT_SAVED: Final = Skipped("snapshots do not hold it", Cause.NOT_SAVED)
 

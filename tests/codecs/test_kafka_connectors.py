@@ -5,8 +5,9 @@ import json
 import pytest
 import yaml
 
-from eosctl.codecs.kafka_connectors import altering_connector, changed_connector, listing_connector, resource_states
+from eosctl.codecs.kafka_connectors import altering_connector, changed_connector, connector_homes, listing_connector
 from eosctl.codecs.offsets_topic import offsets_in
+from eosctl.errors import ConfigError
 from eosctl.model.exported_offsets import ConnectorOffset
 from eosctl.model.plan import OffsetsWrite
 
@@ -29,6 +30,7 @@ apiVersion: kafka.strimzi.io/v1
 kind: KafkaConnector
 metadata:
   name: bills
+  labels: {strimzi.io/cluster: c}
 spec:
   class: x.Source
   pause: true
@@ -36,13 +38,37 @@ spec:
 LISTED = yaml.safe_dump({"apiVersion": "v1", "kind": "List", "items": list(yaml.safe_load_all(TWO))})
 
 
+MIRROR = """\
+apiVersion: kafka.strimzi.io/v1
+kind: KafkaMirrorMaker2
+metadata: {name: mirror, namespace: kafka}
+spec:
+  target: {alias: east, bootstrapServers: "east:9092"}
+  mirrors:
+  - source: {alias: west, bootstrapServers: "west:9092"}
+    sourceConnector: {}  # all topics
+    checkpointConnector:
+      state: stopped
+      config:
+        sync.group.offsets.enabled: true
+"""
+
+
 def changed(text: str, name: str, **more: object) -> dict:
     return yaml.safe_load(changed_connector(text, name, **{"state": "stopped", "settings": {}, **more}))
 
 
+def states(text: str) -> dict[str, str]:
+    return {name: home.state for name, home in connector_homes(text, "f").items()}
+
+
 def test_states_are_those_of_the_resources():
-    assert resource_states(TWO, "f") == {"orders": "running", "bills": "paused"}
-    assert resource_states(TWO.replace("  state: running  # since May\n", ""), "f")["orders"] == "running"
+    assert states(TWO) == {"orders": "running", "bills": "paused"}
+    assert states(TWO.replace("  state: running  # since May\n", ""))["orders"] == "running"
+    assert states(MIRROR) == {
+        "west->east.MirrorSourceConnector": "running",
+        "west->east.MirrorCheckpointConnector": "stopped",
+    }
 
 
 def test_a_connector_becomes_a_file_of_its_own_with_its_comments():
@@ -66,14 +92,50 @@ def test_a_connector_without_config_gets_one():
 
 def test_offsets_go_into_the_config_map_that_the_operator_alters_them_from():
     stopped = changed_connector(TWO, "orders", state="stopped", settings={})
-    resource, config_map = yaml.safe_load_all(altering_connector(stopped, [ConnectorOffset({"f": 1}, {"p": 2})]))
+    resource, config_map = yaml.safe_load_all(
+        altering_connector(stopped, "orders", [ConnectorOffset({"f": 1}, {"p": 2})])
+    )
     assert resource["metadata"]["annotations"] == {"strimzi.io/connector-offsets": "alter"}
     assert resource["spec"]["alterOffsets"] == {"fromConfigMap": {"name": config_map["metadata"]["name"]}}
     assert config_map["metadata"] == {"name": "orders-offsets", "namespace": "kafka"}
     assert json.loads(config_map["data"]["offsets.json"]) == {"offsets": [{"partition": {"f": 1}, "offset": {"p": 2}}]}
-    listed = yaml.safe_load(listing_connector(stopped))
+    listed = yaml.safe_load(listing_connector(stopped, "orders"))
     assert listed["metadata"]["annotations"] == {"strimzi.io/connector-offsets": "list"}
     assert listed["spec"]["listOffsets"] == {"toConfigMap": {"name": "orders-offsets-before"}}
+
+
+def test_a_connector_of_mirror_maker_is_changed_in_its_resource_and_the_others_stay():
+    source, own = "west->east.MirrorSourceConnector", {"offsets.storage.topic": "own"}
+    text = changed_connector(MIRROR, source, state="stopped", settings=own)
+    mirror, before = yaml.safe_load(text)["spec"]["mirrors"][0], yaml.safe_load(MIRROR)["spec"]["mirrors"][0]
+    assert mirror == before | {"sourceConnector": {"state": "stopped", "config": own}}
+    emptied = changed_connector(
+        text, "west->east.MirrorCheckpointConnector", state="running", settings={"sync.group.offsets.enabled": None}
+    )
+    assert yaml.safe_load(emptied)["spec"]["mirrors"][0] == mirror | {
+        "checkpointConnector": {"state": "running", "config": {}}
+    }
+
+
+def test_offsets_of_a_connector_of_mirror_maker_are_altered_by_its_name():
+    name = "west->east.MirrorSourceConnector"
+    resource, config_map = yaml.safe_load_all(altering_connector(MIRROR, name, [ConnectorOffset({"f": 1}, None)]))
+    assert resource["metadata"]["annotations"] == {
+        "strimzi.io/connector-offsets": "alter",
+        "strimzi.io/mirrormaker-connector": name,
+    }
+    [mirror] = resource["spec"]["mirrors"]
+    assert mirror["sourceConnector"] == {"alterOffsets": {"fromConfigMap": {"name": "mirror-offsets"}}}
+    assert list(config_map["data"]) == ["west--east.MirrorSourceConnector.json"]
+
+
+def test_a_connector_that_no_operator_carries_out_is_refused():
+    with pytest.raises(ConfigError, match=r"f \(KafkaConnector bills\) lacks the label strimzi.io/cluster"):
+        connector_homes(TWO.replace("  labels: {strimzi.io/cluster: c}\n", ""), "f")
+
+
+def test_a_connector_gets_the_label_of_another_kafka_connect():
+    assert changed(TWO, "orders", new_cluster="d")["metadata"]["labels"] == {"strimzi.io/cluster": "d"}
 
 
 def test_records_to_write_are_offsets_and_a_tombstone_deletes():

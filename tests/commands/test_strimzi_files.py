@@ -104,8 +104,17 @@ def test_several_connect_clusters_in_one_file_are_refused(refused):
     )
 
 
+def test_a_topic_that_only_the_worker_knows_has_to_be_named(eosctl, tmp_path: Path):
+    file = tmp_path / "connect.yaml"
+    file.write_text(PLAIN.worker_yaml.replace("  config:", "  config:\n    config.storage.topic: ${secrets:a/b:topic}"))
+    ran = eosctl("inspect-config", "-b", "127.0.0.1:1", "--worker-config", file)
+    assert ran.exit_code == 2
+    assert "config.storage.topic is ${secrets:a/b:topic}, a reference that only the worker resolves" in ran.stderr
+    assert "give --config-topic" in ran.stderr
+
+
 def test_connectors_of_several_clusters_in_one_file_are_refused(refused):
-    other = PLAIN.connectors_yaml.replace("my-connect", "other")
+    other = PLAIN.connectors_yaml.replace("my-connect", "other").replace("name: orders", "name: bills")
     said = refused(f"{PLAIN.connectors_yaml}---\n{other}", "--connector-config")
     assert "connectors of 2 Connect clusters (label strimzi.io/cluster: my-connect, other)" in said
 
@@ -130,6 +139,11 @@ def test_a_connector_of_another_kafka_connect_is_refused(eosctl, tmp_path: Path)
         ("enabled", "[enabled]", "exactly.once.source.support is list, which the operator refuses"),
         ("enabled", "1e3", "exactly.once.source.support is 1000.0, which may be written in another way"),
         ("enabled", "", "exactly.once.source.support has no value, which the operator refuses"),
+        ("enabled", "${secrets:a/b:c}", "exactly.once.source.support is ${secrets:a/b:c}, a reference that only the"),
+        ("/v1beta2", "/v1", "(KafkaConnect my-connect) has no groupId"),
+        ("apiVersion:", "{{- if .Values.connect }}\napiVersion:", "line 1: this is a template of Helm"),
+        ("spec:", "---\napiVersion: kafka.strimzi.io/v1beta2\nkind: KafkaConnect\nmetadata: {name: my-connect}\nspec:",
+         "holds KafkaConnect my-connect 2 times"),
         ("name: my-connect", "name: [", "this is not YAML"),
         ("    exactly.once.source.support: enabled", "    group.id: 2026-01-01\n    config.storage.topic: '${x:y:z}'",
          "config.storage.topic is ${x:y:z}, a reference that only the worker resolves"),

@@ -21,7 +21,7 @@ from eosctl.executors.journal import Journal
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.failpoints import Failpoint
 from eosctl.model.plan import WriteOffsets
-from eosctl.operations.plan_flow import FOLDS, performers_on
+from eosctl.operations.plan_performers import FOLDS, performers_on
 from eosctl.sources.plan_facts import read_plan_facts
 
 CONFIG_TOPIC = "connect-configs"

@@ -24,9 +24,10 @@ Eosctl = Callable[..., Ran]
 class Ground:
     """Topics of one test: a config topic with connectors, an offsets topic, and a target that may not exist."""
 
-    def __init__(self, sandbox: Sandbox, name: str, eosctl: Eosctl) -> None:
+    def __init__(self, sandbox: Sandbox, name: str, eosctl: Eosctl, topics: tuple[str, str] | None = None) -> None:
         self.servers, self.name, self._eosctl = sandbox.bootstrap_servers, name, eosctl
-        self.configs, self.offsets, self.target = f"{name}-configs", f"{name}-offsets", f"{name}-target"
+        self.configs, self.offsets = topics or (f"{name}-configs", f"{name}-offsets")
+        self.target = f"{name}-target"
         self.create(self.configs, 1)
         self.create(self.offsets, 3)
         self.connector("stopped", "STOPPED", 0)

@@ -1,4 +1,4 @@
-"""A script that plays Strimzi's operator for KafkaConnectors, as AbstractConnectOperator does it, and kubectl."""
+"""A script that plays Strimzi's operator for connectors, as AbstractConnectOperator does it, and kubectl."""
 
 import json
 import threading
@@ -16,15 +16,34 @@ DELAY_S = 1.0
 ACTIONS = {"stopped": ("STOPPED", "stop"), "running": ("RUNNING", "resume"), "paused": ("PAUSED", "pause")}
 
 
-class Operator:
-    """Reconciles KafkaConnectors with a worker: config first, then state. Connectors without a resource are deleted.
+def _connectors(resource: dict) -> Iterator[dict]:
+    """KafkaConnectors as they are, and those that KafkaMirrorMaker2Connectors makes of a KafkaMirrorMaker2 (v1)."""
+    if resource["kind"] == "KafkaConnector":
+        yield resource
+    for mirror in resource["spec"]["mirrors"] if resource["kind"] == "KafkaMirrorMaker2" else ():
+        source, target, spec = mirror["source"], resource["spec"]["target"], mirror["sourceConnector"]
+        sides = {
+            f"{side}.cluster.{key}": each[field]
+            for side, each in (("source", source), ("target", target))
+            for key, field in (("alias", "alias"), ("bootstrap.servers", "bootstrapServers"))
+        }
+        name = f"{source['alias']}->{target['alias']}.MirrorSourceConnector"
+        config = {**sides, **spec["config"], "topics": mirror["topicsPattern"]}
+        class_name = "org.apache.kafka.connect.mirror.MirrorSourceConnector"
+        labels = {"strimzi.io/cluster": resource["metadata"]["name"]}
+        yield {"metadata": {"name": name, "labels": labels}, "spec": {**spec, "class": class_name, "config": config}}
 
-    Only connectors whose name begins with the prefix are looked at: others of the shared worker are none of its.
+
+class Operator:
+    """Reconciles connectors with a worker: config first, then state. Connectors without a resource are deleted.
+
+    cluster is the KafkaConnect or KafkaMirrorMaker2 that the worker belongs to; KafkaConnectors with another label are
+    none of its. Only connectors whose name begins with the prefix are looked at: the worker is shared.
     """
 
-    def __init__(self, url: str, prefix: str) -> None:
+    def __init__(self, url: str, prefix: str, cluster: str) -> None:
         self._http = httpx.Client(base_url=url, timeout=60, trust_env=False, verify=False)
-        self._prefix = prefix
+        self._prefix, self._cluster = prefix, cluster
         self._lock = threading.Lock()
         self._resources: dict[str, tuple[float, dict]] = {}
         self._config_maps: dict[str, dict[str, str]] = {}
@@ -38,8 +57,10 @@ class Operator:
             with self._lock:
                 if resource["kind"] == "ConfigMap":
                     self._config_maps[resource["metadata"]["name"]] = resource["data"]
-                else:
-                    self._resources[resource["metadata"]["name"]] = (time.monotonic() + DELAY_S, resource)
+                for each in _connectors(resource):
+                    self._resources.pop(each["metadata"]["name"], None)
+                    if each["metadata"]["labels"]["strimzi.io/cluster"] == self._cluster:
+                        self._resources[each["metadata"]["name"]] = (time.monotonic() + DELAY_S, each)
 
     def delete(self, name: str) -> None:
         """`kubectl delete kafkaconnector`."""

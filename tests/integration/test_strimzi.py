@@ -1,171 +1,23 @@
 """Connectors that an operator runs: a script plays Strimzi's, a person applies what eosctl asks for."""
 
 import json
-import os
-import re
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 import yaml
 
-from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
-from eosctl.sandbox.versions import DEFAULT_KAFKA_VERSION
-from tests.integration.migrate_ground import Ground
 from tests.integration.moves import SETTING, Eosctl, Home, Lines, Place
 from tests.integration.strimzi_operator import Operator
-from tests.shared_sandboxes import SharedSandboxes
+from tests.integration.strimzi_site import arguments, run_with_somebody_who_applies
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
-
-APPLY = re.compile(r"apply (\S+) now, if it is not")
-RESOURCE = """\
-# lines of the shop
-apiVersion: kafka.strimzi.io/v1
-kind: KafkaConnector
-metadata:
-  name: {name}
-  labels: {{strimzi.io/cluster: shop}}
-spec:
-  class: {class_name}
-  tasksMax: 1
-  config:
-    file: {file}
-    topic: {topic}  # where they go
-status: {{observedGeneration: 3}}
-"""
 
 
 @pytest.fixture(autouse=True)
 def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-
-
-@pytest.fixture
-def ground(sandbox: Sandbox, fresh_name: Callable[[str], str], eosctl: Eosctl) -> Ground:
-    return Ground(sandbox, fresh_name("forms"), eosctl)
-
-
-@pytest.fixture(scope="module")
-def home(shared_sandboxes: SharedSandboxes) -> Home:
-    """The newest worker: Strimzi 0.45 serves Kafka 3.8 and newer."""
-    return Home(shared_sandboxes.of(SandboxSpec(DEFAULT_KAFKA_VERSION, workers=1)))
-
-
-@pytest.fixture
-def lines(home: Home, tmp_path: Path, fresh_name: Callable[[str], str]) -> Lines:
-    return Lines(home, fresh_name("shop"), tmp_path)
-
-
-@pytest.fixture
-def resource(lines: Lines, home: Home, tmp_path: Path) -> Path:
-    config = lines.config(home)
-    file = tmp_path / "connector.yaml"
-    file.write_text(
-        RESOURCE.format(
-            name=lines.topic, class_name=config["connector.class"], file=config["file"], topic=config["topic"]
-        )
-    )
-    return file
-
-
-@pytest.fixture
-def operator(home: Home, lines: Lines, resource: Path) -> Iterator[Operator]:
-    playing = Operator(home.url, lines.topic)
-    playing.apply(resource)
-    with playing.running():
-        yield playing
-    home.delete_now(lines.place.name)
-
-
-def arguments(home: Home, lines: Lines, *more: object) -> list[str]:
-    return [
-        *("migrate-offsets", "-b", home.servers, "--group-id", home.group_id, "--connector", lines.topic),
-        *("--connect-url", home.url, *map(str, more)),
-    ]
-
-
-WORKER = {
-    "worker.properties": """\
-group.id={name}
-config.storage.topic={configs}
-offset.storage.topic={offsets}
-status.storage.topic={name}-status
-bootstrap.servers={servers}
-""",
-    "connect.yaml": """\
-apiVersion: kafka.strimzi.io/v1beta2
-kind: KafkaConnect
-metadata: {{name: c}}
-spec:
-  bootstrapServers: {servers}
-  config:
-    {{group.id: {name}, config.storage.topic: {configs}, offset.storage.topic: {offsets}, status.storage.topic: x}}
-""",
-    "connect-v1.yaml": """\
-apiVersion: kafka.strimzi.io/v1
-kind: KafkaConnect
-metadata: {{name: c}}
-spec:
-  bootstrapServers: {servers}
-  groupId: {name}
-  configStorageTopic: {configs}
-  offsetStorageTopic: {offsets}
-  statusStorageTopic: {name}-status
-""",
-    "mirror.yaml": """\
-apiVersion: kafka.strimzi.io/v1
-kind: KafkaMirrorMaker2
-metadata: {{name: m}}
-spec:
-  target:
-    alias: here
-    bootstrapServers: {servers}
-    groupId: {name}
-    configStorageTopic: {configs}
-    offsetStorageTopic: {offsets}
-    statusStorageTopic: {name}-status
-  mirrors: []
-""",
-}
-
-
-def test_each_form_of_the_workers_file_gives_the_same_plan(ground: Ground, eosctl: Eosctl, tmp_path: Path) -> None:
-    plans = {}
-    for form, text in WORKER.items():
-        names = {"name": ground.name, "configs": ground.configs, "offsets": ground.offsets, "servers": ground.servers}
-        (tmp_path / form).write_text(text.format(**names))
-        ran = eosctl(
-            "migrate-offsets", "-b", ground.servers, "--connector", "stopped", "--to-topic", ground.target,
-            "--partitions", "3", "--replication-factor", "1", "--worker-config", tmp_path / form, "--dry-run",
-            "-o", "json",
-        )  # fmt: skip
-        assert ran.exit_code == 0, ran.stderr
-        plans[form] = json.loads(ran.stdout)["data"]["steps"]
-    assert plans["worker.properties"]
-    assert all(plan == plans["worker.properties"] for plan in plans.values())
-
-
-def run_with_somebody_who_applies(operator: Operator, arguments: list[str]) -> tuple[int, list[str], str]:
-    """Runs eosctl; each file that it asks for is applied. Its exit code, those files, and all it said."""
-    applied, said = [], []
-    command = [sys.executable, "-m", "eosctl", *arguments]
-    environment = {**os.environ, "COLUMNS": "400"}
-    with subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment
-    ) as process:
-        for line in process.stderr:
-            said.append(line)
-            asked = APPLY.search(line)
-            if asked is not None:
-                applied.append(asked[1])
-                operator.apply(asked[1])
-    return process.returncode, list(dict.fromkeys(Path(each).name for each in applied)), "".join(said)
 
 
 def test_a_connector_gets_a_topic_of_its_own_while_the_operator_runs(
@@ -177,7 +29,7 @@ def test_a_connector_gets_a_topic_of_its_own_while_the_operator_runs(
         "--resume", "--connector-config", resource, "--emit", "strimzi", "--emit-to", tmp_path / "out", "--timeout", 60,
         "--yes",
     )  # fmt: skip
-    exit_code, applied, said = run_with_somebody_who_applies(operator, options)
+    exit_code, applied, said = run_with_somebody_who_applies(options, operator)
     assert exit_code == 0, said
     assert applied == [f"{name}.stopped.yaml", f"{name}.configured.yaml", f"{name}.running.yaml"]
     lines.place = Place(home, name, own)
@@ -199,7 +51,7 @@ def test_a_connector_is_renamed_by_a_resource_that_is_applied_when_its_offsets_a
         home, lines, "--rename-to", new, "--stop", "--set-config", "--resume",
         "--connector-config", resource, "--emit", "strimzi", "--emit-to", tmp_path / "out", "--timeout", 60, "--yes",
     )  # fmt: skip
-    exit_code, applied, said = run_with_somebody_who_applies(operator, options)
+    exit_code, applied, said = run_with_somebody_who_applies(options, operator)
     assert exit_code == 0, said
     assert applied == [f"{old}.stopped.yaml", f"{new}.running.yaml"]
     operator.delete(old)
@@ -249,7 +101,7 @@ def test_a_resource_that_nobody_applies_ends_the_wait_and_the_plan_goes_on_later
     stopped = out / f"{name}.stopped.yaml"
     options = arguments(home, lines, *flags, "--connector-config", stopped, *emit, "--plan-file", plan)
     eventually(lambda: eosctl(*options).exit_code == 0, "the plan of the stopped connector")
-    exit_code, applied, said = run_with_somebody_who_applies(operator, ["apply", str(plan), "--yes", "--timeout", "60"])
+    exit_code, applied, said = run_with_somebody_who_applies(["apply", plan, "--yes", "--timeout", 60], operator)
     assert exit_code == 0, said
     assert applied == [f"{name}.configured.yaml", f"{name}.running.yaml"]
     lines.place = Place(home, name, f"{name}-own")

@@ -1,52 +1,36 @@
 """Strimzi's own model classes, which read resources and write them again."""
 
-import json
 import os
-import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from eosctl.sandbox.jars import resolve_jars
 from eosctl.sandbox.java import compile_java, find_java
 from eosctl.sandbox.plugins import resolve_plugin
 from eosctl.sandbox.site import QUICK_START
 from eosctl.sandbox.versions import DEFAULT_KAFKA_VERSION
+from tests.jvm import Oracle
 
 DEFAULTS = {"patternType": "literal", "host": "*"}
 """What the classes do not write, because it says the same as nothing."""
 SOURCE = Path(__file__).with_name("StrimziOracle.java")
 
 
-class StrimziOracle:
-    """One JVM with `io.strimzi:api` of one version; a context manager that ends it."""
+class StrimziOracle(Oracle):
+    """One JVM with `io.strimzi:api` of one version."""
 
     def __init__(self, strimzi_version: str) -> None:
+        self.serves_v1 = strimzi_version >= "0.49"
         libraries = resolve_plugin(f"io.strimzi:api:{strimzi_version}", lambda _: None)
         compiler = resolve_jars(DEFAULT_KAFKA_VERSION, lambda _: None).compiler
         classes = compile_java(compiler, SOURCE, f"{libraries}/*")
         path = os.pathsep.join([f"{libraries}/*", str(classes)])
-        self._process = subprocess.Popen(
-            [str(find_java()), *QUICK_START, "-Xmx256m", "-cp", path, "StrimziOracle"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._process.stdin.close()
-        self._process.stdout.close()
-        self._process.terminate()
-        self._process.wait(30)
+        super().__init__([str(find_java()), *QUICK_START, "-Xmx256m", "-cp", path, "StrimziOracle"])
 
     def complaints(self, resource: Mapping[str, Any]) -> list[str]:
         """Fields that the classes do not know, that they lose, or why they do not read the resource."""
-        self._process.stdin.write(json.dumps(resource).encode() + b"\n")
-        self._process.stdin.flush()
-        answer = json.loads(self._process.stdout.readline())
+        answer = self.answer(resource)
         if "error" in answer:
             return [answer["error"]]
         return [f"unknown: {each}" for each in answer["unknown"]] + list(

@@ -24,6 +24,8 @@ from eosctl.render.views.plan import view_plan, view_plan_answer
 from eosctl.shell.answering import answer, previewing
 from eosctl.shell.options import GlobalOptions, writing
 
+app = typer.Typer()
+
 RestoredFile: TypeAlias = Annotated[
     Path, typer.Argument(metavar="FILE", help="An export of one connector, or KIP-875's body.")
 ]
@@ -34,6 +36,7 @@ CreateKeys: TypeAlias = Annotated[
 ]
 
 
+@app.command()
 @writing
 def restore(
     options: GlobalOptions,
@@ -81,7 +84,7 @@ def restore(
         force,
         source_dsn=source_dsn,
     )
-    operator = operator_of(connector_config, managed_by, emit, emit_to)
+    operator = operator_of(options, managed_by, connector_config, emit, emit_to)
     with Session(options) as session, SourceAndTarget(session, config_topic, TargetOptions()) as clusters:
         restored = restore_offsets(session, clusters, request, previewing(options, view_plan), operator)
         return answer(options, restored, view_plan_answer)
