@@ -29,6 +29,16 @@ PrometheusFile: TypeAlias = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Write the findings there too, for Prometheus' textfile collector."),
 ]
+MirrorSources: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--source-command-config",
+        metavar="[ALIAS=]FILE",
+        show_default=False,
+        help="Client properties for the source cluster of MirrorSource connectors with that source.cluster.alias; "
+        "where bootstrap.servers is not in them, the connector's config says it. May be repeated.",
+    ),
+]
 
 
 @app.command()
@@ -42,6 +52,7 @@ def doctor(
     principal: Principals = None,
     super_user: SuperUsers = None,
     preflight: Preflight = True,
+    source_command_config: MirrorSources = None,
     prometheus: PrometheusFile = None,
 ) -> int:
     """Run all exactly-once checks.
@@ -57,6 +68,7 @@ def doctor(
       eosctl doctor -b broker:9092
       eosctl doctor -b broker:9092 --connect-url http://worker:8083 --worker-config worker.properties -o json
       eosctl doctor --snapshot monday.snapshot
+      eosctl doctor -b target:9092 --source-command-config eu=eu.properties
       eosctl doctor -b broker:9092 --connect-url http://worker:8083 -q --prometheus eosctl.prom
 
     Columns:
@@ -71,6 +83,7 @@ def doctor(
 
     topics = {"config": config_topic, "offsets": worker_offsets_topic, "status": status_topic}
     files, principals, super_users = tuple(worker_config or ()), tuple(principal or ()), tuple(super_user or ())
-    request = EvidenceRequest(topics, files, preflight, principals, super_users)
+    mirrors = {alias: Path(file) for alias, _, file in (each.rpartition("=") for each in source_command_config or ())}
+    request = EvidenceRequest(topics, files, preflight, principals, super_users, mirror_sources=mirrors)
     with Session(options) as session:
         return answer(options, diagnose_cluster(session, request, prometheus), view_diagnosis)

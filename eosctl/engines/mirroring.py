@@ -7,33 +7,22 @@ read_committed consumers see counts.
 
 import multiprocessing
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from contextlib import suppress
+from dataclasses import replace
+from typing import NamedTuple
 
 from eosctl.analysis.mirror.aligner import Aligner
-from eosctl.analysis.mirror.blocks import Block
-from eosctl.codecs.record_batches import DamagedOffsets, decode_entries
 from eosctl.engines.local import SMALL
+from eosctl.engines.mirror_reading import HAS_COLUMNS, Decode, NoColumns, SideReading, columns_of, record_by_record
 from eosctl.engines.scanning import collecting_rarely
-from eosctl.errors import Undecodable
 from eosctl.model.audit import AuditPlan, OffsetRange
-from eosctl.model.mirror import Alignment, Compared, Damage, PartitionPair
-from eosctl.model.records import first_time
+from eosctl.model.mirror import Alignment, Compared, PartitionPair
 from eosctl.model.sides import Side
-from eosctl.sources.audit_log import DataBatch, LogSource, OpenSource
+from eosctl.sources.audit_log import OpenSource
 
 Advance = Callable[[int], None]
-Digest = Callable[[Any], int]
-
-DIGESTS: dict[Compared, Digest] = {
-    Compared.WHOLE: lambda each: hash((each.timestamp, each.key, each.value, *each.headers)),
-    Compared.WITHOUT_TIMESTAMP: lambda each: hash((each.key, each.value, *each.headers)),
-    Compared.WITHOUT_HEADERS: lambda each: hash((each.timestamp, each.key, each.value)),
-    Compared.KEY_AND_VALUE: lambda each: hash((each.key, each.value)),
-}
-"""Python's keyed SipHash of 64 bits: the same within a process, and nobody can make two records with one digest."""
 
 
 class BothSides(NamedTuple):
@@ -43,67 +32,6 @@ class BothSides(NamedTuple):
     open_target: OpenSource
     source: AuditPlan
     target: AuditPlan
-
-
-@dataclass
-class _Seen:
-    """What was read of one side, the first time."""
-
-    records: int = 0
-    size_bytes: int = 0
-    aborted: int = 0
-    transactional: int = 0
-    damages: dict[Damage, None] = field(default_factory=dict)
-
-
-class _Reading:
-    """One side of a pair as blocks of digests, from any offset on."""
-
-    def __init__(self, source: LogSource, plan: AuditPlan, side: Side, ranges: Sequence[OffsetRange]) -> None:
-        self._source, self._plan, self._side, self._ranges = source, plan, side, ranges
-        self.seen = _Seen()
-
-    def blocks(self, start: int, digest: Digest) -> Iterator[Block]:
-        """Everything from the offset on; what was read from the beginning is counted."""
-        counting = start <= self._ranges[0].start
-        seen = self.seen = _Seen() if counting else self.seen
-        for each in self._ranges:
-            offsets = each._replace(start=max(each.start, start))
-            if offsets.size <= 0:
-                continue
-            for item in self._source.read(self._plan, offsets):
-                if isinstance(item, DamagedOffsets):
-                    seen.damages[Damage(self._side, *item)] = None
-                elif isinstance(item, DataBatch):
-                    block = self._block(item, offsets, digest)
-                    if counting:
-                        self._count(item, block)
-                    if block.offsets and (self._side is Side.SOURCE or not block.optional):
-                        yield block
-
-    def _block(self, item: DataBatch, offsets: OffsetRange, digest: Digest) -> Block:
-        header = item.batch.header
-        try:
-            entries = decode_entries(item.batch)
-        except Undecodable as error:
-            damage = Damage(self._side, header.base_offset, header.next_offset, error.reason)
-            self.seen.damages[damage] = None
-            return Block((), ())
-        if header.base_offset < offsets.start or header.next_offset > offsets.end:
-            entries = [each for each in entries if offsets.start <= each.offset < offsets.end]
-        whole = len(entries) == header.last_offset_delta + 1
-        places = range(header.base_offset, header.next_offset) if whole else [each.offset for each in entries]
-        optional = item.aborted or (header.is_transactional and not offsets.settled)
-        return Block(places, list(map(digest, entries)), first_time(header), optional)
-
-    def _count(self, item: DataBatch, block: Block) -> None:
-        seen = self.seen
-        seen.size_bytes += len(item.batch.data)
-        seen.transactional += item.batch.header.is_transactional
-        if item.aborted:
-            seen.aborted += len(block.offsets)
-        elif not block.optional:
-            seen.records += len(block.offsets)
 
 
 def _ranges(topic: str, pair: PartitionPair, side: Side) -> list[OffsetRange]:
@@ -116,25 +44,34 @@ def _ranges(topic: str, pair: PartitionPair, side: Side) -> list[OffsetRange]:
 
 
 def compare_pair(sides: BothSides, pair: PartitionPair) -> Alignment:
-    """One pair, by the strictest digest by which any record of both sides is equal."""
+    """One pair, by the strictest digest by which any record of both sides is equal.
+
+    With numpy batches are decoded as columns; where one cannot be, all is read again and decoded record by record.
+    """
+    if HAS_COLUMNS:
+        with suppress(NoColumns):
+            return _compared(sides, pair, columns_of)
+    return _compared(sides, pair, record_by_record)
+
+
+def _compared(sides: BothSides, pair: PartitionPair, decode: Decode) -> Alignment:
     with sides.open_source() as one, sides.open_target() as other, collecting_rarely():
-        source = _Reading(one, sides.source, Side.SOURCE, _ranges(pair.topics.source, pair, Side.SOURCE))
-        target = _Reading(other, sides.target, Side.TARGET, _ranges(pair.topics.target, pair, Side.TARGET))
+        source = SideReading(one, sides.source, Side.SOURCE, _ranges(pair.topics.source, pair, Side.SOURCE), decode)
+        target = SideReading(other, sides.target, Side.TARGET, _ranges(pair.topics.target, pair, Side.TARGET), decode)
         found = Alignment()
         for compared in Compared:
             found = _aligned(source, target, pair, compared)
-            if found.matched or not found.source_records or not found.target_records:
+            if found.matched or found.aborted or not found.source_records or not found.target_records:
                 return found
         return replace(found, compared=Compared.WHOLE)
 
 
-def _aligned(source: _Reading, target: _Reading, pair: PartitionPair, compared: Compared) -> Alignment:
-    digest = DIGESTS[compared]
+def _aligned(source: SideReading, target: SideReading, pair: PartitionPair, compared: Compared) -> Alignment:
     position = pair.position if isinstance(pair.position, int) else None
     start = pair.source.audited_from
-    copied = target.blocks(pair.target.audited_from, digest)
+    copied = target.blocks(pair.target.audited_from, compared)
     aligner = Aligner(
-        lambda offset: source.blocks(offset, digest), start, copied, position, checkpoints=pair.checkpoints
+        lambda offset: source.blocks(offset, compared), start, copied, position, checkpoints=pair.checkpoints
     )
     aligned = aligner.align()
     return replace(

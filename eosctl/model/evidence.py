@@ -9,13 +9,14 @@ from eosctl.model.clock import ClusterClock
 from eosctl.model.commit_history import CommitHistory
 from eosctl.model.groups import ShareGroups
 from eosctl.model.inspection import Inspection
+from eosctl.model.mirrored_partitions import MirroredPartition
 from eosctl.model.names import ConnectorTaskId, TopicPartition, coordinator_partition
 from eosctl.model.near_names import did_you_mean
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.report import Finding
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import TopicFacts
-from eosctl.model.transaction_log import TransactionLogValue
+from eosctl.model.transaction_log import LogReading, TransactionLogValue
 from eosctl.model.transactions import TransactionDescription
 from eosctl.model.versions import KafkaVersion, Release
 from eosctl.model.workers import ConnectorStatus
@@ -175,13 +176,14 @@ class Evidence:
     transactions that have no leader now; transactional_ids all that the cluster lists, unlisted why others may be
     missing from them; logged the last record of each of those IDs in the transaction log, idle_since its time (ms since
     the epoch) where the ID has no ongoing transaction; commits when each of them committed (one that is missing never
-    did, as far as its log is left);
+    did, as far as its log is left), log_reading what the next reading of the log continues;
     offset_findings those of `offsets show`; groups the protocol type (consumer, connect, …) of each group by
     name, share_groups the share groups among them; acl_differences what workers and connectors need in phases preparing
     and enabled, against the cluster's ACLs;
     outputs the topics that each source connector writes to here; topics the settings of those, and of the offsets
     topics that connectors have of their own; other_groups the Connect groups that may have an ID of the tasks;
-    groups_elsewhere, by connector that writes to another Kafka cluster, the group there that has the workers' group.id.
+    groups_elsewhere, by connector that writes to another Kafka cluster, the group there that has the workers' group.id;
+    mirrors where MirrorSource connectors are in the partitions of their source clusters.
     """
 
     as_of: int
@@ -206,6 +208,7 @@ class Evidence:
     logged: Mapping[str, TransactionLogValue | Skipped] | Skipped = NOT_READ
     idle_since: Mapping[str, int | Skipped] | Skipped = NOT_READ
     commits: Mapping[str, CommitHistory | Skipped] | Skipped = NOT_READ
+    log_reading: LogReading | None = None
     offset_findings: tuple[Finding, ...] | Skipped = NOT_READ
     groups: Mapping[str, str] | Skipped = NOT_READ
     share_groups: ShareGroups | Skipped = NOT_READ
@@ -214,6 +217,7 @@ class Evidence:
     topics: Topics | Skipped = NOT_READ
     other_groups: Groups | Skipped = NOT_READ
     groups_elsewhere: Groups | Skipped = NOT_READ
+    mirrors: tuple[MirroredPartition | Skipped, ...] | Skipped = NOT_READ
 
     def missing(self, names: Iterable[str]) -> tuple[tuple[str, Skipped], ...]:
         """Those of the named facts that were not read, with the reasons."""

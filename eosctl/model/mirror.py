@@ -164,6 +164,7 @@ class MirrorPlan:
 
     isolation is the isolation.level of the mirror's consumer where it is known: with read_uncommitted records of
     aborted source transactions are mirrored as everything else. unpaired are partitions that one side only has.
+    offsets_topics are those from which the mirror's source offsets were read.
     """
 
     as_of: int
@@ -173,6 +174,15 @@ class MirrorPlan:
     pairs: tuple[PartitionPair, ...]
     isolation: IsolationLevel | Skipped
     unpaired: Mapping[str, str] = field(default_factory=dict)
+    offsets_topics: tuple[str, ...] = ()
+
+    @property
+    def aligned_by(self) -> tuple[str, ...]:
+        """What says which source record a target record is.
+
+        Offset syncs do not: a mirror that goes wrong writes wrong ones.
+        """
+        return ("digests of records", *(f"the mirror's source offsets in {each}" for each in self.offsets_topics))
 
     def topic(self, pair: TopicPair) -> MirroredTopic:
         """The topics of a pair of partitions."""

@@ -27,7 +27,8 @@ from eosctl.model.near_names import not_in_config_topic
 from eosctl.model.skipped import Skipped
 from eosctl.model.transactions import TransactionDescription
 from eosctl.model.workers import ConnectorStatus
-from eosctl.operations.plan_flow import Show, agree, known
+from eosctl.operations.plan_flow import Show, agree
+from eosctl.operations.plan_performers import known
 from eosctl.operations.session import Session
 from eosctl.planning.fencing import choose_transaction_timeout, plan_fencing, select_candidates
 from eosctl.sources.files import read_ids

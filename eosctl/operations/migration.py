@@ -23,7 +23,6 @@ from eosctl.operations.migration_request import (
     MigrationOptions,
     migration_request,
     named_connectors,
-    new_names,
 )
 from eosctl.operations.plan_files import own_plans
 from eosctl.operations.plan_flow import Show, plan_and_apply
@@ -51,11 +50,14 @@ def migrate(
     def make_plan(just_stopped: tuple[ConnectorStopped, ...]) -> Planned:
         return read_and_plan(session, clusters, options, just_stopped)
 
+    if operator.operated.to_cluster is not None and not options.goes_elsewhere:
+        raise UsageError(
+            "--to-kafka-connect is for a move to another Connect cluster", hint="give --to-group-id as well"
+        )
     cluster_id = clusters.access(Side.SOURCE).wire.cluster_id
     if (begun := unfinished_plan(own_plans(), KIND, cluster_id, named_connectors(options))) is not None:
         session.options.console.warn(f"an earlier run was cut short: `eosctl apply {begun}` finishes it")
-    renamed = operator.renaming(new_names(options.connectors, options.rename_to, options.rename_map))
-    return plan_and_apply(session, clusters, make_plan, show, plan_file=options.plan_file, operator=renamed)
+    return plan_and_apply(session, clusters, make_plan, show, plan_file=options.plan_file, operator=operator)
 
 
 def read_and_plan(

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from eosctl.model.client_properties import ClientProperties, Property
     from eosctl.model.skipped import Skipped
     from eosctl.sources.cluster_reader import ClusterReader
+    from eosctl.sources.coverage_log import KeptFacts
     from eosctl.sources.discovery import Discovery
 
 
@@ -35,7 +36,7 @@ class Session:
     """Connections of one command, made when first asked for and closed at its end.
 
     has_other_cluster: the command has a second session, on another Kafka cluster. found_group_id is the Connect group
-    that will be written to though nobody named it.
+    that will be written to though nobody named it. kept are facts that all readers share, None: each asks again.
     """
 
     def __init__(self, options: SessionOptions) -> None:
@@ -47,6 +48,7 @@ class Session:
         self.options = replace(options, connect_urls=urls)
         self.has_other_cluster = False
         self.found_group_id: str | None = None
+        self.kept: KeptFacts | None = None
         self._discovery: Discovery | None = None
 
     def __enter__(self) -> Self:
@@ -65,7 +67,7 @@ class Session:
             return
         servers = "HOST:PORT" if self.has_other_cluster else ",".join(self.client_properties.bootstrap_servers)
         command = granting_command(error, servers)
-        if command is not None:
+        if command is not None and command not in (error.hint or ""):
             error.hint = "\n".join(filter(None, (error.hint, f"grant it with: {command}")))
 
     @staticmethod
@@ -160,7 +162,7 @@ class Session:
                 self, options.console.narrate, opted_in=opted_in, requests=self._worker_requests
             )
         found = None if options.writes else self._discovery  # a command that writes asks for it: `need_group_id`
-        return live_cluster.LiveCluster(self, options.group_id, options.console.progress, OffsetsFold, found)
+        return live_cluster.LiveCluster(self, options.group_id, options.console.progress, OffsetsFold, found, self.kept)
 
     def need_group_id(self, hint: str | None = None) -> str:
         """The Connect cluster's group.id: as it was named, otherwise the only one of the Kafka cluster.

@@ -4,18 +4,14 @@ A method returns a fact, or Skipped with the reason where an answer can do witho
 the fact is what was asked for. Both are kept: `coverage` says what was asked for and what of it was not read.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
-from functools import wraps
-from threading import Lock
-from typing import Any, Final, Protocol, TypeVar
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from typing import Final, Protocol
 
-from eosctl.errors import EosctlError
 from eosctl.model.client_roles import ConnectorConfig
 from eosctl.model.clock import ClusterClock
 from eosctl.model.cluster_acls import ClusterAcls
-from eosctl.model.coverage import Coverage, unread_in
+from eosctl.model.coverage import Coverage
 from eosctl.model.evidence import ConnectGroup, Groups, InternalTopic, Preflight, Topics, TransactionLog, WorkerEvidence
 from eosctl.model.groups import ListedGroup, ShareGroups
 from eosctl.model.hanging import OpenTransaction, PendingCommit, TransactionalIdAccess, WaitingGroup
@@ -26,7 +22,7 @@ from eosctl.model.producers import AnsweredProducers
 from eosctl.model.skipped import Skipped
 from eosctl.model.snapshot import ClusterFacts, ConfigTopicLog
 from eosctl.model.topics import PartitionOffsets
-from eosctl.model.transaction_log import TransactionLogRecords
+from eosctl.model.transaction_log import LogEnd, TransactionLogRecords
 from eosctl.model.transactions import Described, ListedTransactions, TransactionState
 from eosctl.model.versions import KafkaVersion, Release
 from eosctl.model.workers import ConnectFacts, ConnectorStatus
@@ -39,8 +35,6 @@ Servers = frozenset[str]
 CommitPlace = tuple[TopicPartition, int, int]
 ALL_TOPICS: Final = "all topics"
 """What a list of all topics is noted as, where brokers may hide some."""
-F = TypeVar("F", bound=Callable[..., Any])
-R = TypeVar("R")
 
 
 class ClusterReader(TopicReader, Protocol):
@@ -180,7 +174,10 @@ class ClusterReader(TopicReader, Protocol):
         """The IDs that the coordinators list, and why others may be missing."""
 
     def describe(self, transactional_ids: Iterable[str]) -> Mapping[str, Described]:
-        """What coordinators know of each ID: None where they do not know it, the error of one that did not answer."""
+        """What coordinators know of each ID: None where they do not know it, the error of one that did not answer.
+
+        A mapping says which node listed each ID; it is asked first.
+        """
 
     @property
     def unknown_id(self) -> str:
@@ -192,8 +189,14 @@ class ClusterReader(TopicReader, Protocol):
     def logged_ids(self) -> int | Skipped:
         """How many IDs the transaction log holds, whoever may see them."""
 
-    def transaction_log(self, transactional_ids: Collection[str] = ()) -> TransactionLogRecords:
-        """The transaction log, of the partitions that these IDs belong to (none: all). Records can be read once."""
+    def transaction_log(
+        self, transactional_ids: Collection[str] = (), after: Mapping[int, LogEnd] | None = None
+    ) -> TransactionLogRecords:
+        """The transaction log, of the partitions that these IDs belong to (none: all). Records can be read once.
+
+        With `after` only the records of these IDs, and only those after the ends of an earlier reading, where the log
+        was neither truncated nor compacted since.
+        """
 
     def leaderless(self, partitions: Iterable[TopicPartition]) -> frozenset[TopicPartition] | Skipped:
         """Those of the partitions that have no leader now."""
@@ -226,60 +229,3 @@ class ClusterReader(TopicReader, Protocol):
         self, transactions: Collection[OpenTransaction]
     ) -> Mapping[CommitPlace, tuple[PendingCommit, ...] | Skipped]:
         """The offset commits that open transactions hold up, by their place."""
-
-
-class CoverageLog:
-    """What a reader was asked for, in the order of asking. Readers inherit it; threads may share one."""
-
-    def __init__(self) -> None:
-        self._coverage, self._lock, self._needed = Coverage(), Lock(), True
-
-    @property
-    def coverage(self) -> Coverage:
-        """What was asked for until now, and what of it was not read."""
-        return self._coverage
-
-    @contextmanager
-    def adding(self) -> Iterator[None]:
-        """What is asked for meanwhile is not needed."""
-        before, self._needed = self._needed, False
-        try:
-            yield
-        finally:
-            self._needed = before
-
-    def note(self, what: str, fact: object, *, needed: bool = True) -> None:
-        """Keep that `what` was asked for, and what of `fact` is Skipped."""
-        with self._lock:
-            unread = (
-                each if needed and self._needed else replace(each, needed=False) for each in unread_in(what, fact)
-            )
-            self._coverage += Coverage((what,), tuple(unread))
-
-    def noted(self, what: str, records: Iterable[R]) -> Iterator[R]:
-        """The same records; the error that ends them is kept in the coverage as `what`."""
-        try:
-            yield from records
-        except EosctlError as error:
-            self.note(what, Skipped.of(error))
-            raise
-
-
-def asked(what: str) -> Callable[[F], F]:
-    """A reader's method whose answer, or error, is kept in its coverage as `what`; {} is its first argument."""
-
-    def decorate(method: F) -> F:
-        @wraps(method)
-        def ask(reader: CoverageLog, *args: object, **options: object) -> object:
-            name = what.format(*args) if "{" in what else what
-            try:
-                fact = method(reader, *args, **options)
-            except EosctlError as error:
-                reader.note(name, Skipped.of(error))
-                raise
-            reader.note(name, fact)
-            return fact
-
-        return ask  # type: ignore[return-value]  # the same signature
-
-    return decorate

@@ -12,14 +12,13 @@ from typing import Final
 
 from eosctl.clients.messages import Response
 from eosctl.clients.wire import Wire
+from eosctl.codecs.damaged_batches import claimed_length, next_batch
 from eosctl.codecs.record_batches import (
     HEADER,
     LENGTH_AT,
     Batch,
     BatchHeader,
     DamagedOffsets,
-    claimed_length,
-    next_batch,
 )
 from eosctl.errors import Refused, Undecodable
 from eosctl.model.audit import OffsetRange

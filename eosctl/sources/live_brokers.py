@@ -7,7 +7,7 @@ from eosctl.model.clock import ClusterClock
 from eosctl.model.skipped import Skipped, or_skipped
 from eosctl.model.versions import Release
 from eosctl.sources import kafka_clock, kafka_evidence
-from eosctl.sources.cluster_reader import asked
+from eosctl.sources.coverage_log import asked
 from eosctl.sources.live_topics import LiveTopics
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from eosctl.model.records import Record
 from eosctl.model.skipped import Skipped, not_asked, or_skipped
 from eosctl.model.snapshot import ClusterFacts, ConfigTopicLog
 from eosctl.model.topics import PartitionOffsets
-from eosctl.model.transaction_log import TransactionLogRecords
+from eosctl.model.transaction_log import LogEnd, TransactionLogRecords
 from eosctl.model.transactions import (
     HIDDEN_PARTITIONS,
     Described,
@@ -41,7 +41,8 @@ from eosctl.sources import (
     transaction_log,
     transactional_id_access,
 )
-from eosctl.sources.cluster_reader import Servers, asked
+from eosctl.sources.cluster_reader import Servers
+from eosctl.sources.coverage_log import KeptFacts, asked
 from eosctl.sources.discovery import Discovery
 from eosctl.sources.hidden_names import hidden_groups
 from eosctl.sources.live_connect import NO_BROKERS
@@ -82,7 +83,8 @@ class LiveCluster(LiveGroups):
     """Asks the brokers and workers again at each question.
 
     `progress` shows how far long reads have come; `new_fold` makes what a partition of an offsets topic is folded with;
-    `discovery` finds group and workers that nobody named, None: they are not looked for.
+    `discovery` finds group and workers that nobody named, None: they are not looked for; `kept` are facts that other
+    readers share with it.
     """
 
     def __init__(
@@ -92,8 +94,9 @@ class LiveCluster(LiveGroups):
         progress: Progress,
         new_fold: NewFold,
         discovery: Discovery | None = None,
+        kept: KeptFacts | None = None,
     ) -> None:
-        super().__init__(connections.connect_urls, connections.timeout_s)
+        super().__init__(connections.connect_urls, connections.timeout_s, kept)
         self._connections, self._progress, self._new_fold = connections, progress, new_fold
         self._group_id, self._discovery = group_id, discovery
 
@@ -163,7 +166,7 @@ class LiveCluster(LiveGroups):
         """None before the first transactional ID is used."""
         return or_skipped(lambda: kafka_evidence.read_transaction_log(self._wire))
 
-    @asked("groups")
+    @asked("groups", once=True)
     def groups(self) -> Mapping[str, ListedGroup] | Skipped:
         """As all brokers list them."""
         self.note("all groups", hidden_groups(self._wire))
@@ -178,16 +181,16 @@ class LiveCluster(LiveGroups):
 
     # -- Connect ------------------------------------------------------------------------------------------------------
 
-    @asked("the config topic")
+    @asked("the config topic", once=True)
     def config_topic(self, topic: str, *, principals: bool = False) -> ConfigTopicLog:
-        """Raises UsageError where the topic does not exist. Records are decoded as they are fetched."""
+        """Raises UsageError where the topic does not exist. Records are decoded as they are fetched, unless shared."""
         place = TopicPartition(topic, 0)
         offsets = kafka_offsets.partition_offsets(self._wire, [place])[place]
         records = self._counted(kafka_log.read_log(self._wire, place, offsets=offsets), offsets)
         mask = mask_all_but_principals(mask_properties) if principals else mask_properties
         facts = kafka_topics.topic_facts_or_skipped(self._wire, topic)
         decoded = self.noted("the config topic", decode_config_records(records, mask))
-        return ConfigTopicLog(topic, facts, offsets, decoded)
+        return ConfigTopicLog(topic, facts, offsets, decoded if self._kept is None else tuple(decoded))
 
     def _counted(self, records: Iterator[Record], offsets: PartitionOffsets) -> Iterator[Record]:
         total = offsets.high_watermark - offsets.log_start_offset
@@ -221,7 +224,7 @@ class LiveCluster(LiveGroups):
         with self._others.wire_to(place) as wire:
             return connect_group.read_connect_group(wire, group_id)
 
-    @asked("offsets topic {0}")
+    @asked("offsets topic {0}", once=True)
     def offsets_topic(self, place: StorePlace) -> OffsetsTopic | None:
         """Read from the cluster at hand, or from the one that its bootstrap.servers lead to."""
         if place.bootstrap_servers is None:
@@ -231,7 +234,7 @@ class LiveCluster(LiveGroups):
 
     # -- transactions -------------------------------------------------------------------------------------------------
 
-    @asked("transactional IDs")
+    @asked("transactional IDs", once=True)
     def transactional_ids(
         self, *, states: Iterable[TransactionState] = (), producer_ids: Iterable[int] = ()
     ) -> ListedTransactions:
@@ -264,13 +267,26 @@ class LiveCluster(LiveGroups):
         return or_skipped(lambda: transaction_log.count_transactional_ids(self._wire))
 
     @asked("the transaction log")
-    def transaction_log(self, transactional_ids: Collection[str] = ()) -> TransactionLogRecords:
+    def transaction_log(
+        self, transactional_ids: Collection[str] = (), after: Mapping[int, LogEnd] | None = None
+    ) -> TransactionLogRecords:
         """Raises NotAuthorized where Read on it is missing."""
-        leaders = transaction_log.transaction_log_leaders(self._wire)
+        wire, names = self._wire, () if after is None else transactional_ids
+        leaders = transaction_log.transaction_log_leaders(wire)
         wanted = {coordinator_partition(name, len(leaders)) for name in transactional_ids} if leaders else ()
-        offsets, unread = transaction_log.transaction_log_offsets(self._wire, sorted(wanted or leaders))
-        records = self.noted("the transaction log", transaction_log.read_transaction_log(self._wire, offsets))
-        return TransactionLogRecords(dict(leaders), kafka_topics.id_expiration_ms(self._wire), records, unread)
+        epochs = transaction_log.leader_epochs(wire) if names and leaders else {}
+        offsets, unread = transaction_log.transaction_log_offsets(wire, sorted(wanted or leaders))
+        ends = transaction_log.log_ends(offsets, epochs)
+        following = transaction_log.read_following(wire, offsets, ends, after, names) if after else None
+        records = transaction_log.read_transaction_log(wire, offsets, names) if following is None else following
+        return TransactionLogRecords(
+            leaders=dict(leaders),
+            expiration_ms=kafka_topics.id_expiration_ms(wire),
+            records=self.noted("the transaction log", records),
+            unread=unread,
+            ends=ends,
+            continues=following is not None,
+        )
 
     @asked("leaders of open partitions")
     def leaderless(self, partitions: Iterable[TopicPartition]) -> frozenset[TopicPartition] | Skipped:

@@ -7,7 +7,7 @@ from eosctl.model.discovery import FoundWorkers
 from eosctl.model.evidence import ConnectGroup, Groups, no_such_group
 from eosctl.model.skipped import Skipped, not_asked, or_skipped
 from eosctl.sources import connect_group
-from eosctl.sources.cluster_reader import asked
+from eosctl.sources.coverage_log import asked
 from eosctl.sources.discovery import Discovery
 from eosctl.sources.kafka_groups import listed_groups
 from eosctl.sources.live_partitions import LivePartitions

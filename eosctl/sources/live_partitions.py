@@ -12,7 +12,8 @@ from eosctl.model.producers import AnsweredProducers
 from eosctl.model.skipped import Cause, Skipped, or_skipped
 from eosctl.model.topics import PartitionOffsets
 from eosctl.sources import first_batches, kafka_groups, kafka_offsets, kafka_producers, pending_commits, share_groups
-from eosctl.sources.cluster_reader import ALL_TOPICS, CommitPlace, Wanted, asked
+from eosctl.sources.cluster_reader import ALL_TOPICS, CommitPlace, Wanted
+from eosctl.sources.coverage_log import asked
 from eosctl.sources.hidden_names import hidden_topics
 from eosctl.sources.live_brokers import LiveBrokers
 from eosctl.sources.wanted_partitions import wanted_of

@@ -7,7 +7,8 @@ from eosctl.model.skipped import Skipped, or_skipped
 from eosctl.model.topics import PartitionOffsets, TopicDescription
 from eosctl.sources import connect_rest, first_batches, kafka_offsets, kafka_topics
 from eosctl.sources.audit_log import OpenCluster, OpenSource
-from eosctl.sources.cluster_reader import ALL_TOPICS, asked
+from eosctl.sources.cluster_reader import ALL_TOPICS
+from eosctl.sources.coverage_log import asked
 from eosctl.sources.hidden_names import hidden_topics
 from eosctl.sources.live_connect import LiveConnect
 from eosctl.sources.topic_reader import Topics

@@ -17,7 +17,7 @@ from eosctl.model.producers import AnsweredProducers
 from eosctl.model.skipped import Cause, Skipped
 from eosctl.model.snapshot import ClusterFacts, ConfigTopicLog, Snapshot
 from eosctl.model.topics import PartitionOffsets
-from eosctl.model.transaction_log import TransactionLogRecords
+from eosctl.model.transaction_log import LogEnd, TransactionLogRecords
 from eosctl.model.transactions import (
     Described,
     ListedTransactions,
@@ -27,12 +27,8 @@ from eosctl.model.transactions import (
     why_undescribed,
 )
 from eosctl.model.versions import Release
-from eosctl.sources.cluster_reader import (
-    CommitPlace,
-    Servers,
-    Wanted,
-    asked,
-)
+from eosctl.sources.cluster_reader import CommitPlace, Servers, Wanted
+from eosctl.sources.coverage_log import asked
 from eosctl.sources.saved_connect import NOT_SAVED, section_of
 from eosctl.sources.saved_topics import SavedTopics
 from eosctl.sources.wanted_partitions import wanted_of
@@ -215,7 +211,9 @@ class SavedCluster(SavedTopics):
         return NOT_SAVED
 
     @asked("the transaction log")
-    def transaction_log(self, transactional_ids: Collection[str] = ()) -> TransactionLogRecords:
+    def transaction_log(
+        self, transactional_ids: Collection[str] = (), after: Mapping[int, LogEnd] | None = None
+    ) -> TransactionLogRecords:  # the port's signature
         """The last records of each ID."""
         log = section_of(self._snapshot.transaction_log, "transaction log")
         wanted = {coordinator_partition(name, len(log.leaders)) for name in transactional_ids} if log.leaders else ()

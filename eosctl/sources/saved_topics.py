@@ -8,7 +8,7 @@ from eosctl.model.offsets import OffsetsTopic
 from eosctl.model.skipped import Cause, Skipped
 from eosctl.model.topics import PartitionOffsets, TopicDescription, TopicFacts
 from eosctl.sources.audit_log import OpenSource
-from eosctl.sources.cluster_reader import asked
+from eosctl.sources.coverage_log import asked
 from eosctl.sources.saved_connect import NOT_SAVED, SavedConnect
 from eosctl.sources.topic_reader import Topics
 

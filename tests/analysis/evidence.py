@@ -16,10 +16,11 @@ from eosctl.model.evidence import (
     TransactionLog,
     WorkerEvidence,
 )
+from eosctl.model.mirrored_partitions import MirroredPartition
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.skipped import Skipped
-from eosctl.model.topics import TopicFacts
+from eosctl.model.topics import PartitionOffsets, TopicFacts
 from eosctl.model.transaction_log import TransactionLogValue
 from eosctl.model.transactions import TransactionDescription, TransactionState
 from eosctl.model.versions import KafkaVersion, Release
@@ -133,7 +134,15 @@ HEALTHY = Evidence(
     topics={"out": TopicFacts("out", 3, 3, {"min.insync.replicas": "2"}, in_sync=3)},
     other_groups={},
     groups_elsewhere={},
+    mirrors=(),
 )
+
+
+def mirrored(position, *, log_start=0, written_ms=None, next_ms=NOW, retention_ms=3_600_000, retention_bytes=-1):
+    """Where connector m is in a source partition that ends at 20; it committed that two hours ago."""
+    bounds = PartitionOffsets(TopicPartition("orders", 0), log_start, 20, 20)
+    settings = (retention_ms, retention_bytes)
+    return MirroredPartition("m", position, NOW - 7_200_000, bounds, written_ms, next_ms, *settings)
 
 
 def but(**changes):

@@ -40,6 +40,7 @@ from tests.analysis.evidence import (
     logged,
     members,
     mirror,
+    mirrored,
     status,
     tasks,
     topic,
@@ -163,6 +164,11 @@ CONDITIONS = [
     ("EOS303", but(workers={A: worker(A, "3.9.2"), B: worker(B)}), A, "the worker runs Kafka 3.9.2"),
     ("EOS303", but(logged=HEALTHY.logged | {"g-x-1": logged(client=0)}), "x", "the last transaction of g-x-1 was"),
     ("EOS303", but(logged=HEALTHY.logged | {LEADER: logged(client=0)}), LEADER, "of connect-cluster-g was"),
+    ("EOS326", but(mirrors=(mirrored(4, log_start=9),)), "m", "orders-0 (mirrored up to 4, its log starts at 9)"),
+    ("EOS327", but(mirrors=(mirrored(20),)), "m", "orders-0 (mirrored up to 20, it ends at 20)"),
+    ("EOS327", but(mirrors=(mirrored(9, written_ms=NOW),)), "m", "(what lies at 9 was written 2.0 h after the mirror"),
+    ("EOS328", but(mirrors=(mirrored(9, next_ms=NOW - 1_800_000),)), "m", "is 30 min old, and deleted after 60 min)"),
+    ("EOS328", but(mirrors=(mirrored(9, log_start=8, retention_ms=-1, retention_bytes=5),)), "m", "10 of 12 offsets"),
     ("EOS304", but(transactions={"g-x-0": replace(described("g-x-0"), timeout_ms=2**31 - 1)}), "g-x-0", "no timeout"),
 ]  # fmt: skip
 

@@ -5,12 +5,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewPartitions
 
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
+from tests.integration.access import allowed
 from tests.integration.mirror_site import Copied, Eosctl
 from tests.integration.producers import open_transaction
 from tests.shared_sandboxes import SharedSandboxes
+from tests.waiting import eventually
 
 pytestmark = [pytest.mark.kafka]
 
@@ -138,3 +142,40 @@ def test_bad_input_is_refused_and_says_what_to_do(copied: Copied):
     for naming in ((), ("--alias", "us")):
         ran = copied.ask(naming=naming)
         assert (ran.exit_code, "--alias" in ran.stderr) == (2, True), ran.stderr
+
+
+@pytest.mark.variation
+def test_a_source_that_may_not_be_read_is_never_compared(
+    copied: Copied, two_clusters: tuple[Sandbox, Sandbox], tmp_path: Path
+):
+    copied.write(range(3))
+    copied.copy(range(3))
+    identity = tmp_path / "tool.properties"
+    identity.write_text(two_clusters[0].client_properties("tool"))
+    copied.source = two_clusters[0].sasl_bootstrap_servers
+    hidden = copied.ask("--source-command-config", identity)
+    assert hidden.exit_code == 2, hidden.stderr
+    assert f"topic {copied.name} does not exist in the source, or may not be described there" in hidden.stderr
+    with allowed(two_clusters[0], "tool", ("DESCRIBE", "TOPIC", copied.name)):
+        ran = copied.ask("--source-command-config", identity)
+    assert ran.exit_code == 5, ran.stderr
+    assert f"--allow-principal=User:tool --operation=Read --topic={copied.name}" in ran.stderr
+    assert ran.stderr.count("grant it with: kafka-acls.sh --bootstrap-server HOST:PORT --add") == 1
+
+
+@pytest.mark.variation
+def test_partitions_that_one_side_only_has_are_named(copied: Copied):
+    copied.write(range(5))
+    copied.copy(range(5))
+    for servers, topic, count in ((copied.source, copied.name, 2), (copied.target, f"eu.{copied.name}", 4)):
+        admin = AdminClient({"bootstrap.servers": servers})
+        admin.create_partitions([NewPartitions(topic, count)])[topic].result(30)
+        producer = Producer({"bootstrap.servers": servers, "topic.metadata.refresh.interval.ms": 100})
+        eventually(lambda: len(producer.list_topics(topic, 10).topics[topic].partitions) == count)  # noqa: B023
+        producer.produce(topic, b"record", partition=count - 1)
+        assert producer.flush(30) == 0
+    ran = copied.ask()
+    data = json.loads(ran.stdout)["data"]
+    found = {each["subject"]: each["message"] for each in data["findings"] if each["name"] == "mirror-unpaired"}
+    assert found == {f"eu.{copied.name}-3": f"partition eu.{copied.name}-3 is in the target only"}
+    assert {each["partition"]: each["verdict"] for each in data["pairs"]} == {0: "held", 1: "cannot-tell"}

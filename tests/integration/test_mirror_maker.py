@@ -1,73 +1,23 @@
 """`mirror audit` of what MirrorMaker 2 copied between two clusters: its own offsets and its groups' checkpoints."""
 
-import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from struct import pack
 
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
 
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
-from tests.campaign.mirror_histories import MirrorConnector
-from tests.integration.connect import BYTES, Worker
-from tests.integration.mirror_site import Copied, Eosctl, Judged
+from tests.integration.connect import Worker
+from tests.integration.doctoring import Doctor, arguments
+from tests.integration.mirror_maker import CHECKPOINTS, Mirrored
+from tests.integration.mirror_site import Eosctl
 from tests.shared_sandboxes import SharedSandboxes
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.variation]
-CHECKPOINTS = "eu.checkpoints.internal"
-
-
-class Mirrored(Copied):
-    """A topic that a MirrorSource connector copies."""
-
-    def __init__(self, eosctl: Eosctl, source: Sandbox, worker: Worker, name: str) -> None:
-        super().__init__(eosctl, source.bootstrap_servers, worker.sandbox.bootstrap_servers, name)
-        self.worker = worker
-        self.mirror = MirrorConnector(worker, f"{name}-mirror", [self], "read_committed")  # type: ignore[list-item]
-
-    def await_copied(self, count: int) -> Judged:
-        """What the audit says once so many source records are in the target."""
-        found: list[Judged] = []
-
-        def there() -> bool:
-            found.append(self.audit("--offsets-topic", "connect-offsets", "--connect-url", self.worker.url))
-            return bool(found[-1].pair["matched"] >= count)
-
-        eventually(there, f"{count} records of {self.name} in the target", deadline_s=90, every_s=1)
-        return found[-1]
-
-    def start_checkpoints(self) -> None:
-        """MirrorMaker's other connector."""
-        config = {
-            "connector.class": "org.apache.kafka.connect.mirror.MirrorCheckpointConnector",
-            "tasks.max": "1",
-            "source.cluster.alias": "eu",
-            "target.cluster.alias": "us",
-            "source.cluster.bootstrap.servers": self.source,
-            "target.cluster.bootstrap.servers": self.target,
-            "topics": self.name,
-            "groups": f"{self.name}-group",
-            "checkpoints.topic.replication.factor": "1",
-            "emit.checkpoints.interval.seconds": "1",
-            "refresh.groups.interval.seconds": "1",
-            "key.converter": BYTES,
-            "value.converter": BYTES,
-        }
-        self.worker.ask("PUT", f"/connectors/{self.name}-checkpoints/config", config)
-
-    def consume_up_to(self, offset: int) -> None:
-        """The group commits this source offset."""
-        consumer = Consumer({"bootstrap.servers": self.source, "group.id": f"{self.name}-group"})
-        consumer.commit(offsets=[TopicPartition(self.name, 0, offset)], asynchronous=False)
-        consumer.close()
-
-    def checkpoints(self) -> list[dict[str, object]]:
-        """Those that the audit compared."""
-        ran = self.ask("--checkpoints-topic", CHECKPOINTS)
-        found = json.loads(ran.stdout)["data"]["checkpoints"] if ran.exit_code in {0, 1, 3} else []
-        return [each for each in found if each["group"] == f"{self.name}-group"]
 
 
 @pytest.fixture
@@ -110,27 +60,68 @@ def test_records_that_the_mirror_was_made_to_skip_are_a_gap_and_those_it_was_mad
     assert (found.verdict, found.counts) == ("broken", {"repeat": 50, "gap": 20})
 
 
-def _move(mirrored: Mirrored, offset: int) -> None:
-    """The mirror is stopped, its offset is set (KIP-875), and it goes on."""
+def _move(mirrored: Mirrored, offset: int | None) -> None:
+    """The mirror is stopped, its offset is set (KIP-875) or deleted, and it goes on."""
     mirrored.worker.stop(mirrored.mirror.name)
     partition = {"cluster": "eu", "topic": mirrored.name, "partition": 0}
-    body = {"offsets": [{"partition": partition, "offset": {"offset": offset}}]}
+    body = {"offsets": [{"partition": partition, "offset": None if offset is None else {"offset": offset}}]}
     mirrored.worker.ask("PATCH", f"/connectors/{mirrored.mirror.name}/offsets", body)
     mirrored.mirror.resume()
 
 
+@pytest.mark.proves("EOS326", "EOS327", "EOS328")
+def test_doctor_warns_before_a_source_deletes_what_is_not_mirrored_and_sees_what_it_deleted(
+    mirrored: Mirrored, eosctl: Eosctl, tmp_path: Path
+):
+    identity, name = tmp_path / "eu.properties", mirrored.mirror.name
+    identity.write_text("security.protocol=PLAINTEXT\n")
+    doctor = Doctor(eosctl, (*arguments(mirrored.worker.sandbox), "--source-command-config", f"eu={identity}"))
+    near, purged, recreated = (("EOS328", name), ("EOS326", name), ("EOS327", name))
+    mirrored.write(range(100))
+    eventually(lambda: mirrored.await_copied(100).pair["position"] == 99, "the mirror's offset", deadline_s=90)
+    doctor.sees_no_more(near, purged, recreated)
+    mirrored.worker.stop(name)
+    _set_retention(mirrored, 600_000)
+    mirrored.write(range(-300_000, -299_990))
+    found = doctor.sees(near)
+    assert "old, and deleted after 10 min" in found[near]["message"], found[near]
+    _set_retention(mirrored, 604_800_000)
+    doctor.sees_no_more(near, purged, recreated)
+    mirrored.delete_before(110)
+    assert "(mirrored up to 99, its log starts at 110)" in doctor.sees(purged)[purged]["message"]
+    mirrored.mirror.resume()
+    mirrored.write([0])
+    doctor.sees_no_more(purged, deadline_s=120)
+    mirrored.worker.stop(name)
+    mirrored.recreate()
+    assert "it ends at 0" in doctor.sees(recreated)[recreated]["message"]
+    _move(mirrored, None)
+    doctor.sees_no_more(recreated, purged, near)
+
+
+def _set_retention(mirrored: Mirrored, age_ms: int) -> None:
+    entry = ConfigEntry("retention.ms", str(age_ms), incremental_operation=AlterConfigOpType.SET)
+    resource = ConfigResource(ConfigResource.Type.TOPIC, mirrored.name, incremental_configs=[entry])
+    admin = AdminClient({"bootstrap.servers": mirrored.source})
+    admin.incremental_alter_configs([resource])[resource].result(30)
+
+
 def test_a_checkpoint_of_mirror_maker_skips_nothing_and_one_that_does_is_found(mirrored: Mirrored):
-    mirrored.write(range(300))
-    mirrored.await_copied(300)
+    for begin in range(0, 300, 50):
+        mirrored.transact(range(begin, begin + 50))
+        mirrored.transact(range(1000 + begin, 1005 + begin), commit=False)
+        mirrored.await_copied(begin + 50)
     mirrored.consume_up_to(250)
     mirrored.start_checkpoints()
     eventually(mirrored.checkpoints, "a checkpoint", deadline_s=90, every_s=1)
     [found] = mirrored.checkpoints()
-    assert (found["upstream"], found["downstream"]) == (250, 250 - int(str(found["behind"])))
-    assert int(str(found["behind"])) >= 0
-    _forge(mirrored, 250, 260)
+    unread = mirrored.number_at(mirrored.source, mirrored.name, 250)
+    goes_on_at = mirrored.number_at(mirrored.target, f"eu.{mirrored.name}", int(str(found["downstream"])))
+    assert (found["upstream"], found["behind"]) == (250, unread - goes_on_at)
+    assert 0 <= unread - goes_on_at <= 100 + 50, "offset.lag.max, and a transaction"
+    _forge(mirrored, 250, 10_000)
     [ahead] = mirrored.checkpoints()
-    assert ahead["behind"] == -10
+    assert ahead["behind"] == unread - 300
     assert "checkpoint-ahead" in mirrored.audit("--checkpoints-topic", CHECKPOINTS).findings
 
 

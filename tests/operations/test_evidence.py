@@ -1,6 +1,7 @@
 """What evidence is made of, from readers that lack one thing or another."""
 
-from dataclasses import fields
+from collections.abc import Mapping
+from dataclasses import fields, replace
 
 import pytest
 
@@ -12,7 +13,13 @@ from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.snapshot import ClusterFacts, ConfigTopicLog
 from eosctl.model.topics import TopicFacts
-from eosctl.model.transaction_log import TransactionLogRecord, TransactionLogRecords, TransactionLogValue
+from eosctl.model.transaction_log import (
+    LogEnd,
+    LogReading,
+    TransactionLogRecord,
+    TransactionLogRecords,
+    TransactionLogValue,
+)
 from eosctl.model.transactions import (
     ListedTransactions,
     TransactionDescription,
@@ -51,7 +58,7 @@ def evidence(request=None, **facts) -> Evidence:
         "worker_offsets_topic": lambda: None,
         "internal_topic": lambda role, name: InternalTopic(role, name, None),
         "transactional_ids": ListedTransactions((), {}),
-        "transaction_log": lambda names: TransactionLogRecords({}, 1, (), {}),
+        "transaction_log": lambda names, after: TransactionLogRecords({}, 1, (), {}),
         "describe": dict.fromkeys,
         "config_topic": lambda name: ConfigTopicLog(name, TopicFacts(name, 1, 3, {}), Skipped("-"), ()),
     }
@@ -84,6 +91,7 @@ def test_without_brokers_each_of_their_facts_says_so_and_no_other() -> None:
         "topics",
         "other_groups",
         "groups_elsewhere",
+        "mirrors",
     }
     assert skipped(found) == {
         **dict.fromkeys(names, NO_BROKERS),
@@ -210,16 +218,46 @@ def test_one_reading_of_the_transaction_log_says_since_when_ids_are_idle_and_whe
     commit = TransactionState.COMPLETE_COMMIT
     values = [TransactionLogValue(1, ProducerIdAndEpoch(1, 0), 60_000, commit, None, at, at) for at in (5_000, 9_000)]
     records = [TransactionLogRecord(0, offset, 0, LEADER, value) for offset, value in enumerate(values)]
-    earlier = {LEADER: CommitHistory(1_000, 5_000)}
+    earlier = LogReading(commits={LEADER: CommitHistory(1_000, 5_000)})
 
-    def log(_: object, **unread: Skipped) -> TransactionLogRecords:
+    def log(_names: object, _after: object, **unread: Skipped) -> TransactionLogRecords:
         return TransactionLogRecords({0: 1}, 1, iter(records), {int(key[1:]): why for key, why in unread.items()})
 
     alone = evidence(transaction_log=log)
     assert (alone.idle_since, alone.commits) == ({LEADER: 9_000}, {LEADER: CommitHistory(5_000, 9_000, None, (DAY_0,))})
-    continued = evidence(EvidenceRequest({}, commits=earlier), transaction_log=log)
+    continued = evidence(EvidenceRequest({}, log=earlier), transaction_log=log)
     assert continued.commits == {LEADER: CommitHistory(1_000, 9_000, None, (DAY_0,))}
-    lost = evidence(transaction_log=lambda names: log(names, p0=Skipped("no leader")))
+    lost = evidence(transaction_log=lambda names, after: log(names, after, p0=Skipped("no leader")))
     assert (lost.idle_since, lost.commits) == ({LEADER: Skipped("no leader")}, {LEADER: Skipped("no leader")})
     denied = evidence(transaction_log=Unreachable("gone"))
     assert (denied.idle_since, denied.commits) == (Skipped("gone"), Skipped("gone"))
+    assert (alone.log_reading.values[LEADER], denied.log_reading) == (values[1], None)
+
+
+def test_a_reading_that_continues_another_ends_as_one_of_the_whole_log() -> None:
+    """Whatever lies before and after the end of the earlier reading: commits, an idle ID, one that expired."""
+    commit, empty = TransactionState.COMPLETE_COMMIT, TransactionState.EMPTY
+    said = [(empty, 1_000), (commit, 5_000), (commit, 9_000), None, (empty, 10_000), (commit, 12_000), (commit, 19_000)]
+    values = [
+        None if each is None else TransactionLogValue(1, ProducerIdAndEpoch(1, 0), 60_000, each[0], None, *each[1:] * 2)
+        for each in said
+    ]
+    records = [TransactionLogRecord(0, offset, 0, LEADER, value) for offset, value in enumerate(values)]
+
+    def log(_: object, after: Mapping[int, LogEnd], end: int) -> TransactionLogRecords:
+        begin = after[0].offset if after else 0
+        ends = {0: LogEnd(0, end)}
+        return TransactionLogRecords({0: 1}, 1, iter(records[begin:end]), ends=ends, continues=bool(after))
+
+    def read(end: int, earlier: LogReading) -> Evidence:
+        return evidence(EvidenceRequest({}, log=earlier), transaction_log=lambda *asked: log(*asked, end))
+
+    whole = read(len(records), LogReading())
+    for end in range(len(records)):
+        earlier = read(end, LogReading()).log_reading
+        assert earlier.ends == {0: LogEnd(0, end)}
+        found = read(len(records), earlier)
+        assert (found.logged, found.idle_since, found.commits) == (whole.logged, whole.idle_since, whole.commits), end
+        assert found.log_reading == whole.log_reading
+    other = replace(read(4, LogReading()).log_reading, ids=frozenset({"connect-cluster-of-another-group"}))
+    assert read(len(records), other).commits == whole.commits, "an ID that is new is looked for in the whole log"

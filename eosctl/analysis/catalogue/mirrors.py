@@ -106,7 +106,7 @@ RETENTION_NEAR: Final = FindingKind(
     severity=Severity.WARNING,
     cause="The oldest record that is not mirrored yet has reached half the age at which the source deletes it.",
     fix="raise retention.ms of the source topic until the mirror has caught up; look at why it is behind",
-    source="LogConfig",
+    source="UnifiedLog.deleteOldSegments",
     commands=("mirror audit",),
 )
 UNPAIRED: Final = FindingKind(

@@ -12,6 +12,7 @@ class AbortedRecords:
     def __init__(self, most: int) -> None:
         self._most = most
         self._places: dict[int, deque[tuple[int, int]]] = {}
+        self._taken: dict[int, tuple[int, int]] = {}
         self._order: deque[int] = deque()
 
     def committed(self, blocks: Iterator[Block]) -> Iterator[Block]:
@@ -28,20 +29,29 @@ class AbortedRecords:
             self._order.append(digest)
         while len(self._order) > self._most:
             oldest = self._order.popleft()
-            places = self._places[oldest]
+            self._taken.pop(oldest, None)
+            places = self._places.get(oldest)
             if places:
                 places.popleft()
             if not places:
-                del self._places[oldest]
+                self._places.pop(oldest, None)
 
-    def run(self, target: Buffer) -> int:
-        """How many records from the target's cursor on may be some of these."""
+    def run(self, target: Buffer, *, again: bool) -> int:
+        """How many records from the target's cursor on may be some of these; with `again` those taken before, too."""
         length = 0
-        while target.at + length < target.end and self._places.get(target.digest(target.at + length)):
+        while target.at + length < target.end and self._holds(target.digest(target.at + length), again=again):
             length += 1
         return length
 
+    def _holds(self, digest: int, *, again: bool) -> bool:
+        return bool(self._places.get(digest)) or (again and digest in self._taken)
+
     def take(self, digest: int) -> tuple[int, int] | None:
-        """Source offset and time (ms) of the oldest one with this digest that was not taken yet."""
+        """Source offset and time (ms) of the oldest one with this digest that was not taken yet, or of the last taken.
+
+        A mirror that reads uncommitted and goes back copies records of aborted transactions again, too.
+        """
         places = self._places.get(digest)
-        return places.popleft() if places else None
+        if places:
+            self._taken[digest] = places.popleft()
+        return self._taken.get(digest)

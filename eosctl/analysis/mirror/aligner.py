@@ -24,12 +24,14 @@ from eosctl.analysis.mirror.search import find_run
 from eosctl.model.mirror import Alignment, Checkpoint, Stretch
 
 WINDOW: Final = 50_000
+AT_ONCE: Final = 8192
 MOST_SEARCHES: Final = 16
 MOST_STRETCHES: Final = 10_000
 MOST_CANDIDATES: Final = 32
 LOOKED_AT: Final = 64
 """Records that decide between places, and after how many unknown ones the whole source is searched."""
 SEARCHED_FOR: Final = 1024
+KINDS: Final = ("head", "lead", "gaps", "late", "repeats", "aborted", "unknown")
 FOLLOWING: Final = 8
 """How many times as many unknown records come between two searches that found nothing."""
 
@@ -48,8 +50,8 @@ class Aligner:
     ) -> None:
         self._open, self._start, self._position, self._window = source, source_start, position, window
         self._aborted = AbortedRecords(window)
-        self._source = Buffer(self._aborted.committed(source(source_start)), source_start)
-        self._target = Buffer(target)
+        self._source = self._source_from(source_start)
+        self._target = Buffer(target, at_once=min(window, AT_ONCE))
         self._marks = Marks(checkpoints)
         self._missing: dict[int, int] = {}
         self._index = DigestIndex(window)
@@ -58,10 +60,8 @@ class Aligner:
         self._first_place = 0
         self._matched = 0
         self._pending_from: int | None = None
-        self._searches = 0
-        self._passed_over = self._failed = 0
-        kinds = ("head", "lead", "gaps", "late", "repeats", "aborted", "unknown")
-        self._runs = {kind: Runs(MOST_STRETCHES) for kind in kinds}
+        self._searches = self._passed_over = self._failed = 0
+        self._runs = {kind: Runs(MOST_STRETCHES) for kind in KINDS}
 
     def align(self) -> Alignment:
         """What both sides say together; the figures of what was read are the reader's."""
@@ -139,18 +139,15 @@ class Aligner:
 
     def _take_aborted(self, places: list[int]) -> bool:
         """Pass records of aborted transactions, if the expected record follows them or nothing else explains them."""
-        source, target, run = self._source, self._target, self._aborted.run(self._target)
+        source, target, run = self._source, self._target, self._aborted.run(self._target, again=not places)
         follows = target.at + run == target.end or equal_run(source, target, source.at, target.at + run, 1)
         if not run or (places and not follows):
             return False
         self._settle_unknown(target.at)
-        for _ in range(run):
-            taken = self._aborted.take(target.digest(target.at))
-            if taken is None:
-                break
-            offset, time = taken
+        while run and (taken := self._aborted.take(target.digest(target.at))):
+            run -= 1
             there = target.offset(target.at)
-            found = Stretch(offset, offset + 1, there, there + 1, 1, time)
+            found = Stretch(taken[0], taken[0] + 1, there, there + 1, 1, taken[1])
             self._runs["aborted"].add((0, target.at), (0, target.at + 1), found)
             target.at += 1
         return True
@@ -193,9 +190,9 @@ class Aligner:
     def _search(self, begin: int) -> bool:
         """Whether the source holds the records from `begin` on; both cursors are there then."""
         source, target = self._source, self._target
-        if self._searches >= MOST_SEARCHES:
-            return False
         self._searches += 1
+        if self._searches > MOST_SEARCHES:
+            return False
         before, target.at = target.at, begin
         target.load(SEARCHED_FOR)
         wanted = target.digests[begin - target.base : begin - target.base + SEARCHED_FOR]
@@ -225,8 +222,11 @@ class Aligner:
         if passed:
             found = Stretch(begin, offset, there, there, passed, time)
             self._runs[kind].add((source.end, there), (source.end + passed, there), found)
-        self._source = Buffer(self._aborted.committed(self._open(offset)), offset, source.end + passed)
+        self._source = self._source_from(offset, source.end + passed)
         self._index.clear()
+
+    def _source_from(self, start: int, place: int = 0) -> Buffer:
+        return Buffer(self._aborted.committed(self._open(start)), start, place, min(self._window, AT_ONCE))
 
     def _again_from(self, offset: int, until: int) -> None:
         """Records from a source offset before the window on are there another time, or late."""

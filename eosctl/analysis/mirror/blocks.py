@@ -1,7 +1,8 @@
 """Records of one side as they come, and the part of them that is kept while they are compared."""
 
+from array import array
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from eosctl.model.mirror import NO_TIME, Stretch
 
@@ -18,6 +19,9 @@ class Block(NamedTuple):
     optional: bool = False
 
 
+INTEGERS: Final = "q"
+"""64 bits with a sign: digests, offsets and timestamps are kept side by side, not as objects."""
+
 OpenBlocks = Callable[[int], Iterator[Block]]
 """Reads a side from this offset on."""
 
@@ -25,16 +29,18 @@ OpenBlocks = Callable[[int], Iterator[Block]]
 class Buffer:
     """A piece of one side around a cursor. Places count records from the first one that was read, whatever was dropped.
 
-    at is the place of the cursor, base that of the first record kept, end the one behind the last record read.
+    at is the place of the cursor, base that of the first record kept, end the one behind the last record read. Where
+    records are missing, at least `at_once` are read.
     """
 
-    def __init__(self, blocks: Iterator[Block], start: int = 0, at: int = 0) -> None:
-        self.digests: list[int] = []
-        self.offsets: list[int] = []
-        self.times: list[int] = []
+    def __init__(self, blocks: Iterator[Block], start: int = 0, at: int = 0, at_once: int = 1) -> None:
+        self.digests = array(INTEGERS)
+        self.offsets = array(INTEGERS)
+        self.times = array(INTEGERS)
         self.base = self.at = at
         self._next_offset = start
         self._blocks = blocks
+        self._at_once = at_once
         self.exhausted = False
 
     @property
@@ -44,15 +50,16 @@ class Buffer:
 
     def load(self, ahead: int) -> bool:
         """Read until so many records lie at and behind the cursor, or all are read; whether there is one."""
-        while self.end - self.at < ahead and not self.exhausted:
+        wanted = 0 if len(self.digests) >= ahead + self.at - self.base else max(ahead, self._at_once)
+        while not self.exhausted and len(self.digests) < wanted + self.at - self.base:
             block = next(self._blocks, None)
             if block is None:
                 self.exhausted = True
             elif block.offsets:
                 self._next_offset = block.offsets[-1] + 1
-                self.digests += block.digests
-                self.offsets += block.offsets
-                self.times += [block.timestamp] * len(block.digests)
+                self.digests.extend(block.digests)
+                self.offsets.extend(block.offsets)
+                self.times.extend(array(INTEGERS, [block.timestamp]) * len(block.digests))
         return self.end > self.at
 
     def drop(self, before: int) -> None:

@@ -29,6 +29,7 @@ from eosctl.model.skipped import Skipped
 MOST_PLACES: Final = 20
 NEAR: Final = 0.5
 """Share of the source's retention from which on a record that is not mirrored is in danger."""
+OFTENER: Final = "What the source deleted cannot be compared any more: audit more often than it deletes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,7 @@ def judge_unpaired(plan: MirrorPlan) -> Iterator[Finding]:
 
 def _held(found: Alignment) -> str:
     if found.first is None or found.last is None:
-        return "neither side holds a record"
+        return "neither side holds a committed record"
     what = f"source offsets {found.first[0]} to {found.last[0]} are there once and in order"
     return f"{what}, by digests of {found.compared.value}"
 
@@ -146,7 +147,7 @@ def _judge_aborted(judged: _Judgement, found: Alignment, circumstances: Circumst
             severity = Severity.WARNING if uncommitted or stretches is undecided else Severity.ERROR
             judged.add(kinds.ABORTED_MIRRORED, f"{what}, {_from(stretches)}{suffix}", stretches, severity)
             if not uncommitted:
-                verdict.append(what)
+                verdict.append(what if stretches is aborted else f"{what}: audit again when these have ended")
 
 
 def _judge_gaps(judged: _Judgement, found: Alignment, topic: MirroredTopic) -> None:
@@ -184,10 +185,10 @@ def _judge_beginning(judged: _Judgement, found: Alignment) -> None:
     if found.lead is not None:
         what = f"{_total([found.lead])} of the target lie before the first one that the source still holds"
         if begins > 0:
-            judged.open.append(f"{what}: its log starts at {begins} now")
+            judged.open.append(f"{what}: its log starts at {begins} now. {OFTENER}")
         else:
             what += ", whose log starts at 0: it was created again, or something else writes to the target"
-            judged.open.append(what)
+            judged.open.append(f"{what}. {OFTENER}")
             judged.add(kinds.SOURCE_RECREATED, what, (found.lead,), Severity.WARNING)
     if found.head is None:
         return
@@ -205,7 +206,7 @@ def _judge_position(judged: _Judgement, found: Alignment, circumstances: Circums
     if isinstance(after, int) and after + 1 < source.log_start_offset:
         first, last = after + 1, source.log_start_offset - 1
         what = f"source offsets {first} to {last} were deleted before the mirror, which is at {after}, read them"
-        sure = found.plain and found.source_records > 0
+        sure = found.plain and found.source_records > 0 and last > first  # one alone may be a transaction's marker
         (judged.broken if sure else judged.open).append(
             what if sure else f"{what}; whether they held committed records is not known"
         )
@@ -220,18 +221,21 @@ def _judge_position(judged: _Judgement, found: Alignment, circumstances: Circums
 
 def _judge_nothing_equal(judged: _Judgement, found: Alignment) -> None:
     position, target = judged.pair.position, judged.pair.target
-    if found.target_records and found.source_records:
-        judged.open.append("no record of the target equals one of the source")
+    if found.target_records and found.target_records == sum(each.records for each in found.aborted):
+        if found.source_records:
+            judged.open.append("only records of aborted transactions were mirrored: audit again when the mirror runs")
+    elif found.target_records and found.source_records:
+        judged.open.append("no record of the target equals one of the source: is it the right pair of topics?")
     elif found.target_records:
-        judged.open.append("the source holds no committed record to compare with")
+        judged.open.append(f"the source holds no committed record to compare with. {OFTENER}")
     elif isinstance(position, int) and target.high_watermark == 0:
         what = f"the mirror is at source offset {position}, and the target never held a record"
         judged.broken.append(what)
         judged.add(kinds.MIRROR_GAP, what, () if found.lag is None else (found.lag,))
     elif target.high_watermark > 0:
-        judged.open.append("the target holds no record any more")
+        judged.open.append("the target holds no record any more: audit more often than it deletes")
     else:
-        judged.open.append("nothing has been mirrored yet")
+        judged.open.append("nothing has been mirrored yet: audit again when the mirror runs")
 
 
 def _judge_retention(judged: _Judgement, found: Alignment, circumstances: Circumstances) -> None:

@@ -53,7 +53,10 @@ def _unsupported(evidence: Evidence) -> Iterator[Finding | Skipped]:
     for name, answer in answers.items():
         yield from (Skipped(f"{name} could not be validated: {each.reason}") for each in answer.unread)
         if any(SAYS_NOTHING in each for each in answer.messages):
-            yield Skipped(f"{name} does not say whether it supports exactly-once: ask its documentation")
+            yield Skipped(
+                f"{name} does not say whether it supports exactly-once (exactlyOnceSupport() returns null): its "
+                f"documentation or a newer release may; `eosctl audit --connector {name}` judges what it wrote so far"
+            )
         reported = [each for each in answer.messages if SAYS_NOTHING not in each]
         if reported:
             text = f"with exactly.once.support=required the worker would refuse it: {'; '.join(reported)}"

@@ -12,6 +12,7 @@ from eosctl.analysis.rules import (
     delegated,
     fencing,
     group,
+    mirrors,
     offsets,
     outputs,
     plugins,
@@ -32,7 +33,7 @@ from eosctl.model.skipped import Skipped
 _BY_THEME: Final = (
     *(versions.RULES, workers.RULES, group.RULES, fencing.RULES, brokers.RULES, topics.RULES, delegated.RULES),
     *(offsets.RULES, connectors.RULES, transactions.RULES, consumers.RULES, acls.RULES, outputs.RULES),
-    *(boundaries.RULES, shared_ids.RULES, plugins.RULES, progress.RULES, transaction_log.RULES),
+    *(boundaries.RULES, shared_ids.RULES, plugins.RULES, progress.RULES, transaction_log.RULES, mirrors.RULES),
 )
 RULES: Final = tuple(sorted((rule for rules in _BY_THEME for rule in rules), key=lambda rule: rule.id))
 EXPECTED_WHILE_ROLLING: Final = frozenset({"EOS012", "EOS013"})

@@ -2,9 +2,8 @@
 
 import typer
 
-from eosctl.commands.mirror.audit import audit
-
 app = typer.Typer()
+VERBS = ("audit",)
 
 
 @app.callback()
@@ -13,6 +12,3 @@ def mirror() -> None:
 
     Source and target are Kafka clusters, and both are read: no record is taken on trust.
     """
-
-
-app.command("audit")(audit)

@@ -12,6 +12,8 @@ from eosctl.render.views.mirror import view_mirror
 from eosctl.shell.answering import answer
 from eosctl.shell.options import GlobalOptions, gating
 
+app = typer.Typer()
+
 SourceServers: TypeAlias = Annotated[
     str | None,
     typer.Option("--source-bootstrap-server", metavar="HOST:PORT,…", help="Brokers of the source cluster."),
@@ -65,6 +67,7 @@ Processes: TypeAlias = Annotated[
 ]
 
 
+@app.command()
 @gating
 def audit(
     options: GlobalOptions,

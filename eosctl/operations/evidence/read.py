@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from eosctl.model.evidence import ClusterEvidence, Evidence, Preflight, WorkerEvidence
 from eosctl.model.groups import ListedGroup, ShareGroups
-from eosctl.model.report import Finding
+from eosctl.model.merged_offsets import OffsetsReport
 from eosctl.model.skipped import Cause, Skipped, not_asked, or_skipped
 from eosctl.model.transactions import Descriptions
 from eosctl.model.versions import KafkaVersion
@@ -14,6 +14,7 @@ from eosctl.model.workers import ConnectorStatus
 from eosctl.operations.acl.principals import named_principals
 from eosctl.operations.evidence.acls import read_acl_differences
 from eosctl.operations.evidence.connectors import read_active_topics, with_connectors
+from eosctl.operations.evidence.mirrors import read_mirrors
 from eosctl.operations.evidence.request import (
     EvidenceRequest,
     group_id_of,
@@ -62,13 +63,15 @@ def read_evidence(session: Session, request: EvidenceRequest) -> Evidence:
     known = replace(known, cluster_id=cluster_id, clock=reader.clock())
     topics = topics_of(request, known, reader.worker_offsets_topic())
     known = _with_brokers(reader, known, topics, answered.version)
+    offsets = or_skipped(lambda: _offsets(reader, known, topics, answered.version))
     known = replace(
         known,
-        offset_findings=or_skipped(lambda: _offset_findings(reader, known, topics, answered.version)),
+        offset_findings=offsets if isinstance(offsets, Skipped) else offsets.findings,
+        mirrors=read_mirrors(session, request, known, offsets),
         acl_differences=or_skipped(lambda: read_acl_differences(session, request, principals, topics)),
     )
     known = with_connectors(reader, known, read_active_topics(reader, known))
-    return with_transactions(reader, known, request.commits)
+    return with_transactions(reader, known, request.log)
 
 
 def _read_workers(reader: ClusterReader, request: EvidenceRequest) -> _Workers:
@@ -145,9 +148,9 @@ def read_cluster_evidence(
     )
 
 
-def _offset_findings(
+def _offsets(
     reader: ClusterReader, known: Evidence, topics: Mapping[str, str], version: KafkaVersion | Skipped
-) -> tuple[Finding, ...]:
-    """Those of `offsets show`."""
+) -> OffsetsReport:
+    """The answer of `offsets show`."""
     request = offsets_request(known, topics, version)
-    return report_of(read_offsets(reader, request), request).findings
+    return report_of(read_offsets(reader, request), request)

@@ -11,7 +11,6 @@ from eosctl.codecs.strimzi_connect import connect_resource
 from eosctl.codecs.strimzi_resources import decode_resources, is_resource
 from eosctl.codecs.worker_properties import advertised_address, decode_worker_properties
 from eosctl.errors import ConfigError, UsageError
-from eosctl.model.commit_history import CommitHistory
 from eosctl.model.connectors import Reader
 from eosctl.model.counts import counted
 from eosctl.model.evidence import Evidence, WorkerEvidence
@@ -20,6 +19,7 @@ from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.snapshot import ConfigTopicLog
 from eosctl.model.strimzi import StrimziResource
+from eosctl.model.transaction_log import LogReading
 from eosctl.model.versions import NEWEST, KafkaVersion
 from eosctl.model.workers import place_of
 from eosctl.operations.offset_stores import DECIDING, OffsetsRequest
@@ -35,8 +35,9 @@ class EvidenceRequest:
     """What the user gives.
 
     topics are names of internal topics by role (config, offsets, status); principals are texts as --principal takes
-    them; preflight: have each source connector's config validated. commits are histories of transactional IDs that an
-    earlier reading found.
+    them; preflight: have each source connector's config validated. log is an earlier reading of the transaction log.
+    mirror_sources are the client properties files of the source clusters of mirrors, by source.cluster.alias; that of
+    any alias is "".
     """
 
     topics: Mapping[str, str | None]
@@ -44,7 +45,8 @@ class EvidenceRequest:
     preflight: bool = True
     principals: tuple[str, ...] = ()
     super_users: tuple[str, ...] = ()
-    commits: Mapping[str, CommitHistory] = field(default_factory=dict)
+    log: LogReading = field(default_factory=LogReading)
+    mirror_sources: Mapping[str, Path] = field(default_factory=dict)
 
 
 def without_brokers(evidence: Evidence, reason: Skipped) -> Evidence:
@@ -74,6 +76,7 @@ def without_brokers(evidence: Evidence, reason: Skipped) -> Evidence:
         topics=reason,
         other_groups=reason,
         groups_elsewhere=reason,
+        mirrors=reason,
     )
 
 

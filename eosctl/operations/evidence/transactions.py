@@ -1,12 +1,11 @@
 """What coordinators know of the transactional IDs of a Connect cluster, for the rules."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from eosctl.analysis.commit_histories import CommitHistories
 from eosctl.analysis.transaction_log import fold_transaction_log, idle_since, last_values
 from eosctl.errors import EosctlError
-from eosctl.model.commit_history import CommitHistory
 from eosctl.model.evidence import Evidence
 from eosctl.model.names import (
     ConnectorTaskId,
@@ -15,6 +14,7 @@ from eosctl.model.names import (
     task_transactional_id,
 )
 from eosctl.model.skipped import Skipped, not_asked, or_skipped
+from eosctl.model.transaction_log import LogReading
 from eosctl.model.transactions import Descriptions, why_undescribed
 from eosctl.model.whole_numbers import task_numbers
 from eosctl.sources.cluster_reader import ClusterReader
@@ -22,10 +22,10 @@ from eosctl.sources.cluster_reader import ClusterReader
 NO_GROUP = not_asked("no --group-id was given")
 
 
-def with_transactions(reader: ClusterReader, known: Evidence, earlier: Mapping[str, CommitHistory]) -> Evidence:
+def with_transactions(reader: ClusterReader, known: Evidence, earlier: LogReading) -> Evidence:
     """The same with the descriptions of the leader's and the tasks' IDs, as far as their coordinators answer.
 
-    earlier are histories of commits that an earlier reading found; those that are read continue them.
+    earlier is what an earlier reading of the transaction log found; this one continues it.
     """
     ids = or_skipped(lambda: tuple(_connect_ids(known)))
     if isinstance(ids, Skipped):
@@ -75,18 +75,25 @@ def _connect_ids(known: Evidence) -> Iterator[str]:
         yield from (task_transactional_id(known.group_id, ConnectorTaskId(name, task)) for task in numbers)
 
 
-def _with_log(
-    reader: ClusterReader, known: Evidence, ids: Sequence[str], earlier: Mapping[str, CommitHistory]
-) -> Evidence:
+def _with_log(reader: ClusterReader, known: Evidence, ids: Sequence[str], earlier: LogReading) -> Evidence:
     """The same with what the transaction log holds of these IDs, which is read once."""
-    histories = CommitHistories(ids, earlier)
 
     def read() -> Evidence:
-        log = reader.transaction_log(ids)
+        log = reader.transaction_log(ids, earlier.ends_for(ids))
+        histories = CommitHistories(ids, earlier.commits, continues=log.continues)
         folded = fold_transaction_log(histories.following(log.records))
-        logged = last_values(folded, ids, len(log.leaders), log.unread)
+        before = earlier.values if log.continues else {}
+        logged = last_values(folded, ids, len(log.leaders), log.unread, before)
+        commits = histories.result()
         unread = {name: value for name, value in logged.items() if isinstance(value, Skipped)}
-        return replace(known, logged=logged, idle_since=idle_since(logged), commits={**histories.result(), **unread})
+        values = {name: value for name, value in logged.items() if not isinstance(value, Skipped)}
+        return replace(
+            known,
+            logged=logged,
+            idle_since=idle_since(logged),
+            commits={**commits, **unread},
+            log_reading=LogReading(frozenset(ids), log.ends, values, commits),
+        )
 
     found = or_skipped(read)
     return replace(known, logged=found, idle_since=found, commits=found) if isinstance(found, Skipped) else found

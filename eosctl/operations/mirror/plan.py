@@ -50,6 +50,7 @@ def plan_mirror(source: ClusterReader, target: ClusterReader, request: MirrorReq
         pairs=tuple(_partition_pairs(pairs, in_source.bounds, in_target.bounds, positions, checkpoints)),
         isolation=isolation,
         unpaired=dict(_unpaired(pairs, in_source.bounds, in_target.bounds)),
+        offsets_topics=() if isinstance(positions, Skipped) else request.offsets_topics,
     )
     return Planned(plan, in_source.plan(plan.as_of), in_target.plan(plan.as_of), positions, after, checkpoints)
 

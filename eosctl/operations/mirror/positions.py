@@ -37,7 +37,7 @@ def read_positions(reader: ClusterReader, request: MirrorRequest) -> Positions |
         if folded is None or isinstance(folded, Skipped):
             return folded or Skipped(f"offsets topic {topic} does not exist")
         for key, offset in _offsets(folded, request):
-            if (place := _source_partition(key)) is not None:
+            if (place := source_partition(key)) is not None:
                 mine = found.setdefault(place, {})
                 mine[key.connector] = max(offset, mine.get(key.connector, offset))
     return {place: _only(offsets) for place, offsets in found.items()}
@@ -61,8 +61,8 @@ def _is_meant(key: OffsetKey, request: MirrorRequest) -> bool:
     return named and (request.alias is None or cluster == request.alias)
 
 
-def _source_partition(key: OffsetKey) -> TopicPartition | None:
-    """The key of MirrorUtils.wrapPartition: cluster, topic and partition."""
+def source_partition(key: OffsetKey) -> TopicPartition | None:
+    """The source partition of a key as MirrorUtils.wrapPartition makes it: cluster, topic and partition."""
     match key.partition:
         case {"cluster": str(), "topic": str(topic), "partition": int(partition)}:
             return TopicPartition(topic, partition)
@@ -93,11 +93,16 @@ def read_isolation(reader: ClusterReader, request: MirrorRequest) -> IsolationLe
     return not_asked("several MirrorSource connectors differ in it" if levels else "there is no MirrorSource connector")
 
 
+def is_mirror_source(config: Mapping[str, object]) -> bool:
+    """Whether this is the config of a MirrorSource connector."""
+    return str(config.get("connector.class", "")).endswith(MIRROR_SOURCE)
+
+
 def _levels(configs: Mapping[str, Mapping[str, object]], names: Sequence[str], alias: str | None) -> Iterable[str]:
     for name, config in configs.items():
         meant = not names or name in names
         same = alias is None or config.get("source.cluster.alias", "source") == alias
-        if meant and same and str(config.get("connector.class", "")).endswith(MIRROR_SOURCE):
+        if meant and same and is_mirror_source(config):
             connector = ConnectorConfig(name, as_properties(config))
             worker = WorkerConfig({}, unread=not_asked("no worker reports its settings"))
             client = connector_client(worker, connector, ClientRole.MIRROR_SOURCE_CONSUMER, exactly_once=False)

@@ -47,8 +47,9 @@ def topic_pairs(
     known = {each.source for each in found}
     for topic in request.topics:
         if topic not in known:
-            side = "is mirrored to no topic of the target" if topic in in_source else "does not exist in the source"
-            raise UsageError(f"topic {topic} {side}", hint=did_you_mean(topic, known, "is it the right --alias?"))
+            absent = "does not exist in the source, or may not be described there"
+            why = "is mirrored to no topic of the target that may be described" if topic in in_source else absent
+            raise UsageError(f"topic {topic} {why}", hint=did_you_mean(topic, known, "is it the right --alias?"))
     wanted = tuple(each for each in found if not request.topics or each.source in request.topics)
     if not wanted:
         raise UsageError("no topic of the target is a mirror of one of the source", hint="give --alias or --mapping")
@@ -76,6 +77,6 @@ def _pairs(request: MirrorRequest, in_source: Collection[str], in_target: Collec
 def _require(topic: str, known: Collection[str], side: str) -> None:
     if topic not in known:
         raise UsageError(
-            f"topic {topic} of --mapping does not exist in the {side}",
+            f"topic {topic} of --mapping does not exist in the {side}, or may not be described there",
             hint=did_you_mean(topic, known, "are both the right clusters?"),
         )

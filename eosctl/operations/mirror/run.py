@@ -1,10 +1,7 @@
 """What `mirror audit` reads and decides: the plan, the comparison of each pair of partitions, the verdicts."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Mapping
 from itertools import chain
-from types import MappingProxyType
 
 from eosctl.analysis.catalogue import mirrors as kinds
 from eosctl.analysis.mirror.verdict import Circumstances, judge_pair, judge_unpaired
@@ -18,33 +15,17 @@ from eosctl.model.skipped import Skipped
 from eosctl.operations.mirror.plan import Planned, plan_mirror
 from eosctl.operations.mirror.positions import Positions
 from eosctl.operations.mirror.request import MirrorRequest
+from eosctl.operations.mirror.source_cluster import source_session
 from eosctl.operations.session import Session
 from eosctl.sources.audit_log import OpenSource
 from eosctl.sources.cluster_reader import ClusterReader
 
 
-@contextmanager
-def source_session(session: Session, request: MirrorRequest) -> Iterator[Session]:
-    """The source cluster, with an identity of its own: nothing of the target's properties is used there."""
-    if request.source_servers is None and request.source_config is None:
-        raise UsageError("the source cluster was not named", hint="give --source-bootstrap-server HOST:PORT")
-    options = replace(
-        session.options,
-        bootstrap_servers=request.source_servers,
-        command_config=request.source_config,
-        properties=MappingProxyType({}),
-        connect_urls=(),
-        group_id=None,
-        profile=None,
-    )
-    session.has_other_cluster = True
-    with Session(options) as source:
-        yield source
-
-
 def audit_mirror(session: Session, request: MirrorRequest) -> MirrorReport:
     """The whole audit: every pair of partitions, compared record by record."""
-    with source_session(session, request) as source:
+    if request.source_servers is None and request.source_config is None:
+        raise UsageError("the source cluster was not named", hint="give --source-bootstrap-server HOST:PORT")
+    with source_session(session, request.source_servers, request.source_config) as source:
         planned = plan_mirror(source.reader, session.reader, request)
         sides = BothSides(_batches(source.reader), _batches(session.reader), planned.source, planned.target)
         pairs = planned.plan.pairs

@@ -86,6 +86,7 @@ class MirrorData(ShownFindings):
 
     verdict: AuditVerdict
     source_cluster_id: str | None
+    aligned_by: list[str]
     isolation_level: IsolationLevel | None
     pairs: list[MirroredPairRow]
     checkpoints: list[CheckpointRow]

@@ -60,6 +60,7 @@ def view_mirror(report: MirrorReport) -> Document:
     data: MirrorData = {
         "verdict": report.verdict,
         "source_cluster_id": plan.source_cluster,
+        "aligned_by": list(plan.aligned_by),
         "isolation_level": None if isinstance(isolation, Skipped) else isolation,
         "pairs": [_pair_row(each) for each in ordered],
         "checkpoints": checkpoints,
@@ -82,7 +83,8 @@ def summary(report: MirrorReport) -> str:
     said = ", ".join(f"{count[each]:,} {each.value}" for each in (*WORST_FIRST,) if count[each])
     matched = sum(each.alignment.matched for each in report.pairs)
     what = f"{counted(matched, 'source record')} found in the target"
-    return f"Once and in order, by partition: {said or 'none was compared'}; {what}."
+    aligned = " and ".join(report.plan.aligned_by)
+    return f"Once and in order, by partition: {said or 'none was compared'}; {what}, aligned by {aligned}."
 
 
 def _pair_row(judged: PairVerdict) -> MirroredPairRow:

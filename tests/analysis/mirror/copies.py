@@ -74,9 +74,9 @@ def truth(source: Source, copied: Sequence[int]) -> Counted:
     seen: set[int] = set()
     first, late, repeats, aborted, unknown, lead = None, 0, 0, 0, 0, 0
     for number in copied:
-        if number in source.optional and number not in seen:
+        if number in source.optional and 0 <= number < source.count:
             aborted += 1
-        elif not 0 <= number < source.count or number in source.optional:
+        elif not 0 <= number < source.count:
             unknown, lead = unknown + (first is not None), lead + (first is None)
         elif number in seen:
             repeats += 1

@@ -40,6 +40,13 @@ def test_aborted_records_may_be_there_and_need_not():
     assert counted(align(source, range(10))) == Counted(matched=8, aborted=2)
 
 
+def test_aborted_records_that_are_copied_again_are_aborted_ones_again():
+    source = Source(10, frozenset({3, 4}))
+    found = align(source, [*range(6), *range(2, 10)])
+    assert counted(found) == Counted(matched=8, repeats=2, aborted=4)
+    assert [(each.source_start, each.target_start) for each in found.aborted] == [(9, 3), (9, 7)]
+
+
 def test_records_before_the_first_equal_one_and_behind_the_last_are_no_gaps():
     assert counted(align(TEN, [70, 71, 3, 4, 5])) == Counted(matched=3, head=3, lead=2, lag=4)
 

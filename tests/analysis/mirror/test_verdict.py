@@ -73,6 +73,20 @@ def test_records_of_open_source_transactions_leave_it_open():
     assert judged(replace(WHOLE, aborted=(PIECE,)), pair) == ("cannot-tell", {"aborted-mirrored": "warning"})
 
 
+def test_a_target_with_nothing_but_aborted_records_holds_what_was_committed_which_is_nothing():
+    found = Alignment(aborted=(PIECE,), target_records=5)
+    uncommitted = replace(CIRCUMSTANCES, isolation=IsolationLevel.READ_UNCOMMITTED)
+    assert judged(found) == ("broken", {"aborted-mirrored": "error"})
+    assert judged(found, circumstances=uncommitted) == ("held", {"aborted-mirrored": "warning"})
+    assert judged(replace(found, source_records=9), circumstances=uncommitted)[0] == "cannot-tell"
+    assert judged(replace(found, target_records=6), circumstances=uncommitted)[0] == "cannot-tell"
+
+
+def test_one_deleted_offset_may_have_been_that_of_a_marker():
+    assert judged(WHOLE, source(101, 200, 99), at(99))[0] == "cannot-tell"
+    assert judged(WHOLE, source(102, 200, 99), at(99))[0] == "broken"
+
+
 def test_missing_and_unknown_records_at_one_place_may_be_the_same():
     found = replace(WHOLE, gaps=(PIECE,), unknown=(Stretch(10, 10, 10, 15, 5, NOW),))
     assert judged(found) == ("cannot-tell", {"mirror-unknown": "warning"})

@@ -1,0 +1,266 @@
+"""The records of many batches as columns: offsets, timestamps, and a digest of what lies behind them in each record.
+
+    length varint, attributes int8, timestampDelta varint, offsetDelta varint, then the body:
+    keyLength varint, key, valueLength varint, value, header count varint, and each header as key is and value is
+
+Varints are zigzag-encoded, -1 is null. A body is the same bytes wherever the record lies, because every client writes
+the shortest varints. What has others, or does not add up, is left to the decoder of `record_batches`, record by record.
+"""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from eosctl.codecs.record_digests import PAD, Column, digests, with_times
+
+MOST_HEADERS: Final = 64
+MOST_VARINT: Final = 5
+MOST_SHAPES: Final = 8
+LOG_APPEND_TIME: Final = 0x08
+
+
+class Records(NamedTuple):
+    """The uncompressed records of one batch, and what its header says of them."""
+
+    data: memoryview
+    record_count: int
+    base_offset: int
+    base_timestamp: int
+    max_timestamp: int
+    attributes: int
+
+
+class Parts(NamedTuple):
+    """Which parts of a record are digested; key and value always are."""
+
+    timestamp: bool
+    headers: bool
+
+
+class Columns(NamedTuple):
+    """Side by side: offset and digest of each record, 64 bits each."""
+
+    offsets: Column
+    digests: Column
+
+
+def _advances() -> Column:
+    """For each two bytes that a record begins with, how long it is with its length; 0: more bytes say so, or none."""
+    pairs = np.arange(1 << 16)
+    first, second = pairs & 255, pairs >> 8
+    one = np.where(first & 1, 0, (first >> 1) + 1)
+    two = np.where(first & 1, 0, (((first & 127) | (second << 7)) >> 1) + 2)
+    return np.where(first < 128, one, np.where(second < 128, two, 0)).astype(np.int64)
+
+
+ADVANCES: Final = _advances()
+
+
+def columns(batches: Sequence[Records], parts: Parts) -> Columns | None:
+    """The records of these batches, in order; None where those of any batch do not add up or have longer varints."""
+    lengths = np.array([len(each.data) for each in batches], np.int64)
+    ends, counts = np.cumsum(lengths), np.array([each.record_count for each in batches], np.int64)
+    if counts.min(initial=0) < 0 or (counts > lengths).any():
+        return None
+    data = np.empty(int(lengths.sum()) + PAD, np.uint8)
+    data[-PAD:] = 0
+    for each, end in zip(batches, ends.tolist(), strict=True):
+        data[end - len(each.data) : end] = each.data
+    begins = _begins(data, ends - lengths, ends, counts)
+    if begins is None:
+        return None
+    owners = np.repeat(np.arange(len(batches)), counts)
+    fields = _fields(data, begins, owners, ends)
+    if fields is None:
+        return None
+    heads = np.array([each[2:] for each in batches], np.int64).reshape(-1, 4)
+    offsets = heads[owners, 0] + fields.offset_deltas
+    times = np.where(heads[owners, 3] & LOG_APPEND_TIME, heads[owners, 2], heads[owners, 1] + fields.time_deltas)
+    found = digests(data, fields.bodies, fields.ends if parts.headers else fields.headers)
+    return Columns(offsets, with_times(found, times) if parts.timestamp else found)
+
+
+def _begins(data: Column, begins: Column, ends: Column, counts: Column) -> Column | None:
+    """Where each record begins; None where the last one of a batch does not end where the batch does.
+
+    Only lengths lead from one record to the next: one step is taken in all batches at a time.
+    """
+    pairs = np.ndarray((len(data) - 1,), "<u2", data, strides=(1,))
+    order = np.argsort(-counts, kind="stable")
+    at, last, falling = begins[order], len(pairs) - 1, counts[order].tolist()
+    firsts = np.cumsum(counts) - counts
+    places = firsts[order]
+    found = np.zeros(int(counts.sum()), np.int64)
+    active = len(order)
+    for step in range(falling[0] if falling else 0):
+        while falling[active - 1] <= step:
+            active -= 1
+        now = at[:active]
+        found[places[:active] + step] = now
+        now += ADVANCES[pairs[now]]
+        np.minimum(now, last, out=now)
+    for number in order[at != ends[order]].tolist():
+        chain = _chain(data, int(begins[number]), int(ends[number]), int(counts[number]))
+        if chain is None:
+            return None
+        found[firsts[number] : firsts[number] + len(chain)] = chain
+    return found
+
+
+def _chain(data: Column, at: int, end: int, count: int) -> list[int] | None:
+    """The same of one batch, whatever the lengths of its records are."""
+    starts = []
+    for _ in range(count):
+        starts.append(at)
+        length = shift = 0
+        byte = 128
+        while byte > 127:
+            if at >= end or shift > 28:
+                return None
+            byte = int(data[at])
+            at, length, shift = at + 1, length | (byte & 127) << shift, shift + 7
+        if length & 1:
+            return None
+        at += length >> 1
+    return starts if at == end else None
+
+
+class _Fields(NamedTuple):
+    """Of each record: where its body and its headers begin, and where it ends."""
+
+    time_deltas: Column
+    offset_deltas: Column
+    bodies: Column
+    headers: Column
+    ends: Column
+
+
+def _fields(data: Column, begins: Column, owners: Column, batch_ends: Column) -> _Fields | None:
+    """None where lengths in a record do not add up to its own."""
+    ends = np.empty_like(begins)
+    ends[:-1] = begins[1:]
+    if len(ends):
+        final = np.flatnonzero(np.diff(owners, append=-1))
+        ends[final] = batch_ends[owners[final]]
+    good = np.ones(len(begins), bool)
+    _, at, _ = _varints(data, begins, MOST_VARINT)
+    time_deltas, at, short = _varints(data, at + 1, 10)
+    good &= short
+    offset_deltas, bodies, short = _varints(data, at, MOST_VARINT)
+    good &= short
+    headers = _headers(data, bodies, ends) if good.all() else None
+    return None if headers is None else _Fields(time_deltas, offset_deltas, bodies, headers, ends)
+
+
+def _headers(data: Column, bodies: Column, ends: Column) -> Column | None:
+    """Where the headers of each record begin; None where lengths in a body do not add up to its own.
+
+    Most records are shaped as others are: the body is as long and has the same bytes where the other one has lengths,
+    so all its parts lie at the same places. What is left is decoded.
+    """
+    found, lengths, left = np.empty_like(bodies), ends - bodies, np.arange(len(bodies))
+    for _ in range(MOST_SHAPES):
+        if not len(left):
+            return found
+        begin, size = int(bodies[left[0]]), int(lengths[left[0]])
+        places: list[int] = []
+        try:
+            headers = _shape(data[begin : begin + max(0, size)].tobytes(), places)
+        except (IndexError, ValueError):
+            return None
+        alike = left[lengths[left] == size]
+        for place in places:
+            alike = alike[data[bodies[alike] + place] == data[begin + place]]
+        found[alike] = bodies[alike] + headers
+        others = np.ones(len(bodies), bool)
+        others[alike] = False
+        left = left[others[left]]
+        if len(alike) * MOST_SHAPES < len(left):
+            break
+    decoded = _decoded_headers(data, bodies[left], ends[left])
+    if decoded is None:
+        return None
+    found[left] = decoded
+    return found
+
+
+def _shape(body: bytes, places: list[int]) -> int:
+    """Where the headers begin in it; where lengths and counts lie is added to `places`.
+
+    Raises IndexError or ValueError where they do not add up or are not as short as they can be.
+    """
+    headers = _behind(body, _behind(body, 0, places, -1), places, -1)
+    count, at = _number(body, headers, places)
+    for _ in range(count):
+        at = _behind(body, _behind(body, at, places, 0), places, -1)
+    if at != len(body) or not 0 <= count <= MOST_HEADERS:
+        raise ValueError
+    return headers
+
+
+def _behind(body: bytes, at: int, places: list[int], least: int) -> int:
+    length, at = _number(body, at, places)
+    if length < least:
+        raise ValueError
+    return at + max(0, length)
+
+
+def _number(body: bytes, at: int, places: list[int]) -> tuple[int, int]:
+    value = 0
+    for number in range(MOST_VARINT):
+        byte = body[at + number]
+        places.append(at + number)
+        value |= (byte & 127) << 7 * number
+        if byte < 128:
+            break
+    if byte > 127 or (number and not byte):
+        raise ValueError
+    return (value >> 1) ^ -(value & 1), at + number + 1
+
+
+def _decoded_headers(data: Column, bodies: Column, ends: Column) -> Column | None:
+    good, at = np.ones(len(bodies), bool), bodies
+    for _ in range(2):
+        at = _pass_bytes(data, at, ends, good, null=True)
+    headers = at
+    count, at, short = _varints(data, at, MOST_VARINT)
+    good &= short & (count >= 0) & (count <= MOST_HEADERS)
+    left = np.flatnonzero(good & (count > 0))
+    number = 0
+    while len(left):
+        still, here, until = np.ones(len(left), bool), at[left], ends[left]
+        here = _pass_bytes(data, here, until, still, null=False)
+        at[left] = _pass_bytes(data, here, until, still, null=True)
+        good[left] &= still
+        number += 1
+        left = left[still & (count[left] > number)]
+    good &= at == ends
+    return headers if good.all() else None
+
+
+def _pass_bytes(data: Column, at: Column, ends: Column, good: Column, *, null: bool) -> Column:
+    """Behind a length and as many bytes. What is not good stays within the record."""
+    length, behind, short = _varints(data, at, MOST_VARINT)
+    good &= short & (length >= (-1 if null else 0))
+    behind += np.maximum(length, 0)
+    good &= behind <= ends
+    return np.minimum(behind, ends)
+
+
+def _varints(data: Column, at: Column, most: int) -> tuple[Column, Column, Column]:
+    """The varints at these places, the places behind them, and whether each is as short as it can be."""
+    byte = data[at]
+    value, behind = (byte & 127).astype(np.int64), at + 1
+    short = np.ones(len(at), bool)
+    more = np.flatnonzero(byte & 128)
+    for number in range(1, most):
+        if not len(more):
+            break
+        byte = data[np.minimum(at[more] + number, len(data) - 1)]
+        value[more] |= (byte & 127).astype(np.int64) << 7 * number
+        behind[more] += 1
+        short[more[byte == 0]] = False
+        more = more[byte > 127]
+    short[more] = False
+    return ((value >> 1) & ((1 << 63) - 1)) ^ -(value & 1), behind, short
