@@ -21,14 +21,37 @@ def check_documents(text: str) -> None:
     """Fails where the text is a document, or lines of -o jsonl that begin with one, and not what its schema says."""
     if not text.startswith('{"kind":') and not text.startswith('{\n  "kind":'):
         return
-    lines = text.splitlines() if text.startswith('{"kind":') else [text]
-    envelope, *rows = map(json.loads, lines[:MOST_ROWS])
-    if rows or (len(lines) == 1 and text.startswith('{"kind":') and envelope["kind"] != "error"):
-        return  # jsonl has the number of rows in the place of a list
+    if text.startswith('{"kind":'):
+        envelope, *lines = map(json.loads, text.split("\n") if text[-1] != "\n" else text[:-1].split("\n"))
+        rows: dict[str, list[Any]] = {}
+        for each in lines:
+            rows.setdefault(each["kind"].removeprefix(f"{envelope['kind']}/"), []).append(each["data"])
+        if "data" in envelope:
+            schema = BY_NAME[envelope["kind"]].schema()
+            envelope["data"] = _with_rows(envelope["data"], schema["properties"]["data"], schema, "", rows)
+        assert not rows, f"rows of no list: {list(rows)}"
+    else:
+        envelope = json.loads(text)
     _validator(envelope["kind"]).validate(_shortened(envelope))
     if "SEEN_KINDS" in os.environ:
         with Path(os.environ["SEEN_KINDS"]).open("a") as seen:
             seen.write(f"{envelope['kind']}\n")
+
+
+def _with_rows(value: Any, of: Any, schema: Any, path: str, rows: dict[str, list[Any]]) -> Any:
+    """The value with rows in the place of their number, wherever its schema has a list."""
+    of = schema["$defs"][of["$ref"].rpartition("/")[2]] if "$ref" in of else of
+    if of.get("type") == "array" and isinstance(value, int):
+        found = rows.pop(path, [])
+        assert len(found) == value, f"{path} has {len(found)} rows, and says {value}"
+        return found
+    if not isinstance(value, dict):
+        return value
+    known = of.get("properties", {})
+    return {
+        name: _with_rows(each, known.get(name, {}), schema, f"{path}.{name}".removeprefix("."), rows)
+        for name, each in value.items()
+    }
 
 
 @cache

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from threading import Lock
 from typing import TYPE_CHECKING, Self
 
 from eosctl.clients.errors import CHECK_HINT, plain_reason, tls_error
@@ -63,6 +64,7 @@ class RestClient:
         self._address = address
         self._timeout_s = timeout_s
         self._http: httpx.Client | None = None
+        self._lock = Lock()
 
     def __enter__(self) -> Self:
         return self
@@ -97,7 +99,8 @@ class RestClient:
         from eosctl.clients.http_transport import TooLarge, exchange
 
         try:
-            http = self._client()
+            with self._lock:  # threads may share it
+                http = self._client()
             self._address.requests.add()
             request = http.build_request(method, path, json=body, headers={"Accept": "application/json"})
             answer = exchange(http, request, max(deadline, time.monotonic() + LEAST_S), self._address.max_answer_bytes)

@@ -108,7 +108,7 @@ def watch(
     --live shows the same on the terminal as `top` does: what holds readers back, open and hanging transactions,
     fencing, IDs and epochs that end, offsets, quiet tasks, findings, and how old each reading is; q ends it. --otlp
     pushes the same metrics to a collector, with the settings of OTEL_EXPORTER_OTLP_*. With --listen too, they are
-    served beside it.
+    served beside it. SIGTERM ends it with exit code 0, as q does, Ctrl-C with 130.
 
     Several clusters are watched by the names of their profiles, and a series says by its label whose it is. Each is
     asked on its own: one that does not answer delays no other. --emit prints a file to install: alert rules for

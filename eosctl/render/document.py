@@ -211,6 +211,9 @@ class Rows(list[Any]):
     """Many rows that the view made of JSON's own types alone: `tree` does not look at them."""
 
 
+_OBJECTS: Final = (dict, Mapping)  # dict first: it is quick to ask, and nearly all are dicts
+
+
 class RowStream(list[Any]):
     """Very many rows, in JSON's own types, made again whenever they are gone through and never kept.
 
@@ -238,15 +241,15 @@ def tree(value: object) -> Tree:
     has no one obvious form (bytes, times), because only the view knows what it means.
     """
     match value:
-        case Enum():
-            return tree(value.value)
-        case None | str() | int() | float():
+        case None | str() | int() | float() if not isinstance(value, Enum):
             # YAML knows no kinds of str.
             return str(value) if isinstance(value, str) else value
+        case Enum():
+            return tree(value.value)
         case Skipped():
             return {"skipped": value.reason}
-        case Mapping():
-            return {_key(key): tree(item) for key, item in value.items()}
+        case dict() | Mapping():
+            return {key if type(key) is str else _key(key): tree(item) for key, item in value.items()}
         case list() | tuple() | frozenset() | set():
             return tree(value._asdict()) if hasattr(value, "_asdict") else _items(value)
     if is_dataclass(value) and not isinstance(value, type):
@@ -275,7 +278,7 @@ def look_up(value: object, path: str) -> Tree:
     for name in filter(None, path.split(".")):
         if value is None or is_skipped(value):
             break
-        if not isinstance(value, Mapping) or name not in value:
+        if not isinstance(value, _OBJECTS) or name not in value:
             raise KeyError(f"no {name!r} on the way to {path!r}")
         value = value[name]
     return value  # type: ignore[return-value]  # parts of a Tree are Trees
@@ -283,4 +286,4 @@ def look_up(value: object, path: str) -> Tree:
 
 def is_skipped(value: object) -> bool:
     """Whether `value` is the tree form of a Skipped."""
-    return isinstance(value, Mapping) and value.keys() == {"skipped"}
+    return isinstance(value, _OBJECTS) and len(value) == 1 and "skipped" in value

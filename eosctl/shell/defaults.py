@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from eosctl.errors import Refused
+from eosctl.errors import ConfigError, Refused
+from eosctl.model.client_properties import REFERENCE
 
 if TYPE_CHECKING:
     import typer
@@ -109,17 +110,29 @@ def with_worker_files(ctx: "typer.Context", values: Mapping[str, Any], own: dict
     file = named[0] if isinstance(named, list) else named
     settings = worker_settings_in(file)
     for parameter, key in TOPICS.items():
-        _offer(ctx, own, parameter, settings.get(key))
+        if _offer(ctx, own, parameter, settings.get(key)):
+            _require_value(settings, key, file, f"--{parameter.replace('_', '-')}")
     if values.get("group_id") is not None or "group.id" not in settings:
         return dict(values)
+    _require_value(settings, "group.id", file, FLAGS["group_id"])
     return {**values, "group_id": settings["group.id"], "sources": {**values["sources"], "group_id": str(file)}}
 
 
-def _offer(ctx: "typer.Context", own: dict[str, Any], parameter: str, value: object) -> None:
-    """Give the command's option `value`, where the command has it and nobody else said anything."""
+def _require_value(settings: Mapping[str, str], key: str, file: Path, flag: str) -> None:
+    """ConfigError where a reference to a config provider stands in the place of the value."""
+    if REFERENCE.search(settings[key]):
+        raise ConfigError(
+            f"{file}: {key} is {settings[key]}, a reference that only the worker resolves", hint=f"give {flag}"
+        )
+
+
+def _offer(ctx: "typer.Context", own: dict[str, Any], parameter: str, value: object) -> bool:
+    """Give the command's option `value`, where the command has it and nobody else said anything; whether it was so."""
     source = ctx.get_parameter_source(parameter)
-    if value and parameter in own and (source is None or source.name.startswith("DEFAULT")):
+    is_taken = bool(value) and parameter in own and (source is None or source.name.startswith("DEFAULT"))
+    if is_taken:
         own[parameter] = value
+    return is_taken
 
 
 def _is_repeated(ctx: "typer.Context", parameter: str) -> bool:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from eosctl.shell.quick_values import read_plain_words_quickly
 from eosctl.shell.shared_options import leading_shared
 
 if TYPE_CHECKING:  # Typer's own copy of Click, which has no public name
@@ -74,9 +75,12 @@ class _Help:
 
     help: str | None
 
-    if TYPE_CHECKING:
-
-        def get_params(self, ctx: "Context") -> "list[Parameter]": ...
+    def get_params(self, ctx: "Context") -> "list[Parameter]":
+        """Typer's parameters, which take plain words without pydantic."""
+        parameters: list[Parameter] = super().get_params(ctx)  # type: ignore[misc]  # a command's, beside this class
+        for parameter in parameters:
+            read_plain_words_quickly(parameter)
+        return parameters
 
     def get_help_option_names(self, ctx: "Context") -> list[str]:
         """`-h` as well as `--help`."""

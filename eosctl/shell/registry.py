@@ -15,11 +15,12 @@ from eosctl.shell.help import EosctlCommand, EosctlGroup
 class Entry:
     """A command: its name, the first line of its help, and what it is for.
 
-    module is the one whose `app` it is, in eosctl.commands under its name unless another is given.
+    module is the one whose `app` it is, in eosctl.commands under its name unless another is given. Where the module has
+    VERBS, they are the names of its commands, each in a module of its own under it, which is an Entry in its turn.
     """
 
     name: str
-    summary: str
+    summary: str = ""
     theme: str = "Commands"
     module: str = ""
 
@@ -29,7 +30,7 @@ class Entry:
 
 
 class Commands(MutableMapping[str, Any]):
-    """The root's commands by name, each imported when it is asked for."""
+    """The commands of the root or of a group by name, each imported when it is asked for."""
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self._entries = {entry.name: entry for entry in entries}
@@ -55,7 +56,8 @@ class Commands(MutableMapping[str, Any]):
 
 def load(entry: Entry) -> Any:  # noqa: ANN401  # Typer's command classes are its own
     """The command or group that the entry's module holds; ModuleNotFoundError where there is no such module."""
-    app: typer.Typer = importlib.import_module(entry.module).app
+    module = importlib.import_module(entry.module)
+    app: typer.Typer = module.app
     _dress(app)
     holder = _holder()
     if len(app.registered_commands) == 1 and not app.registered_groups and app.registered_callback is None:
@@ -63,7 +65,10 @@ def load(entry: Entry) -> Any:  # noqa: ANN401  # Typer's command classes are it
         holder.add_typer(app)
     else:
         holder.add_typer(app, name=entry.name)
-    return get_command(holder).commands[entry.name]  # type: ignore[attr-defined]  # a group: it has commands
+    command = get_command(holder).commands[entry.name]  # type: ignore[attr-defined]  # a group: it has commands
+    if verbs := getattr(module, "VERBS", ()):
+        command.commands = Commands([Entry(verb, module=f"{entry.module}.{verb.replace('-', '_')}") for verb in verbs])
+    return command
 
 
 def _dress(app: typer.Typer) -> None:

@@ -73,7 +73,7 @@ def scan_places(encoded: bytes, access: ExecutorAccess, share: int, places: Batc
             offsets = ordered[place]
             try:
                 with ClusterSource(access.client_properties(), access.timeout_s) as source:
-                    rows = scan_range(plan, offsets, source.read(plan, offsets))
+                    rows = scan_range(plan, offsets, source)
                     yield from _batches(flagged(rows, offsets, share))
             except EosctlError as error:
                 raise carried(error) from error

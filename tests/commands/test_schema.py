@@ -29,6 +29,22 @@ def test_without_a_kind_all_are_listed(eosctl):
     assert {"kind": "fence", "version": 1, "commands": ["fence"]} in rows
 
 
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("schema",),
+        ("explain", "EOS001"),
+        ("explain",),
+        ("watch", "--once", "-b", "127.0.0.1:1", "--timeout", "1"),
+        ("schema", "nothing"),
+    ],
+)
+def test_lines_are_what_their_schemas_say(eosctl, args):
+    """As every document that a test has a command print is (tests/schemas.py)."""
+    lines = [json.loads(line) for line in eosctl(*args, "-o", "jsonl").stdout.splitlines()]
+    assert {each["kind"].partition("/")[0] for each in lines} == {lines[0]["kind"]}
+
+
 def test_a_kind_that_does_not_exist_leads_to_the_one_like_it(eosctl):
     ran = eosctl("schema", "ofsets.show")
     assert ran.exit_code == 2

@@ -19,6 +19,8 @@ from eosctl.render.document import Column, Document, Table
 from eosctl.render.kinds import BY_NAME, KINDS
 from eosctl.render.schema import document_schema
 from eosctl.shell.command_tree import walk
+from tests.render.published import FILE, decoded, fields_of, incompatible, published_now
+from tests.schemas import check_documents
 
 ROOT = Path(__file__).parents[2] / "eosctl"
 
@@ -114,6 +116,48 @@ def test_each_kind_has_a_valid_schema_that_allows_more_fields(kind):
     jsonschema.Draft202012Validator.check_schema(schema)
     assert schema["properties"]["kind"] == {"const": kind.name}
     assert '"additionalProperties": false' not in json.dumps(schema)
+
+
+def test_documents_keep_the_fields_that_were_published():
+    before = decoded(FILE.read_text(encoding="utf-8").splitlines())
+    assert list(incompatible(before, published_now())) == [], "raise the version in KINDS, and say it in CHANGELOG.md"
+    assert before == published_now(), "publish what is new: make reference"
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"name": int}, ["things: data.rows[].name was string, and now may be integer"]),
+        ({"name": str | None}, ["things: data.rows[].name was string, and now may be null"]),
+        ({"name": NotRequired[str]}, ["things: data.rows[].name was string, and now may be missing"]),
+        ({"name": None}, ["things: data.rows[].name was removed"]),
+        ({"age_s": float, "colour": str}, []),
+        ({"age_s": int | Skipped}, []),
+    ],
+)
+def test_a_field_that_goes_or_has_another_type_needs_a_new_version(changes, said):
+    def published(fields, version=1):
+        row = TypedDict("Row", {name: each for name, each in fields.items() if each is not None})
+        schema = document_schema("things", version, TypedDict("Data", {"rows": list[row]}))
+        return {"things": (version, dict(fields_of(schema)))}
+
+    before = {"name": str, "age_s": float | Skipped}
+    assert list(incompatible(published(before), published(before | changes))) == said
+    assert list(incompatible(published(before), published(before | changes, version=2))) == []
+    assert list(incompatible(published(before), {})) == ["there are no documents of kind things any more"]
+
+
+@pytest.mark.parametrize("wrong", [{"rows": 2}, {"rows": 1, "complete": None}])
+def test_lines_of_jsonl_are_held_against_the_schema_with_their_rows_in_their_places(wrong):
+    data = {"profile": "", "samples": 1, "complete": True, "unread": []}
+    envelope = {"kind": "watch", "version": 1, "as_of": None, "cluster_id": None, "data": data}
+    row = {"kind": "watch/samples", "version": 1, "data": {"metric": "m", "labels": {}, "value": 1.0}}
+    lines = [json.dumps(each, separators=(",", ":")) for each in (envelope, row)]
+    check_documents("\n".join(lines))
+    data["samples"], data["complete"] = wrong["rows"], wrong.get("complete", True)
+    lines[0] = json.dumps(envelope, separators=(",", ":"))
+    with pytest.raises((AssertionError, jsonschema.ValidationError)):
+        check_documents("\n".join(lines))
 
 
 def test_every_kind_of_document_in_the_code_is_in_the_table():

@@ -2,15 +2,8 @@
 
 import typer
 
-from eosctl.commands.offsets.create_connector import create_connector
-from eosctl.commands.offsets.diff import diff
-from eosctl.commands.offsets.export import export
-from eosctl.commands.offsets.restore import restore
-from eosctl.commands.offsets.show import show
-
 app = typer.Typer()
-for command in (show, export, diff, restore, create_connector):
-    app.command()(command)
+VERBS = ("show", "export", "diff", "restore", "create-connector")
 
 
 @app.callback()

@@ -15,6 +15,8 @@ from eosctl.render.views.plan import view_plan, view_plan_answer
 from eosctl.shell.answering import answer, previewing
 from eosctl.shell.options import GlobalOptions, writing
 
+app = typer.Typer()
+
 FirstOffsets: TypeAlias = Annotated[
     Path, typer.Argument(metavar="FILE", help="Where it shall begin: an export of one connector, or KIP-875's body.")
 ]
@@ -29,6 +31,7 @@ Overwrite: TypeAlias = Annotated[
 ]
 
 
+@app.command()
 @writing
 def create_connector(
     options: GlobalOptions,
@@ -59,7 +62,7 @@ def create_connector(
     """
     from eosctl.operations import restore as restoring
 
-    operator = operator_of(None, managed_by, None, None)
+    operator = operator_of(options, managed_by)
     request = restoring.CreationOptions(
         file, config, resume, worker_offsets_topic or "connect-offsets", plan_file, create_keys, force, source_dsn
     )

@@ -15,6 +15,8 @@ from eosctl.shell.options import GlobalOptions, reading
 if TYPE_CHECKING:
     from eosctl.operations.offset_stores import OffsetsRequest
 
+app = typer.Typer()
+
 FirstOffsets: TypeAlias = Annotated[
     str, typer.Argument(metavar="A", help="live, a snapshot, an export file or a directory of them.")
 ]
@@ -28,6 +30,7 @@ NamesInB: TypeAlias = Annotated[
 ]
 
 
+@app.command()
 @reading
 @about_offsets
 def diff(

@@ -15,9 +15,12 @@ from eosctl.shell.options import GlobalOptions, reading
 if TYPE_CHECKING:
     from eosctl.operations.offset_stores import OffsetsRequest
 
+app = typer.Typer()
+
 ExportTarget: TypeAlias = Annotated[Path, typer.Argument(metavar="FILE|DIRECTORY", help="Where to write.")]
 
 
+@app.command()
 @reading
 @about_offsets
 def export(

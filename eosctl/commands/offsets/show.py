@@ -14,11 +14,14 @@ from eosctl.shell.options import GlobalOptions, judging
 if TYPE_CHECKING:
     from eosctl.operations.offset_stores import OffsetsRequest
 
+app = typer.Typer()
+
 Tombstones: TypeAlias = Annotated[
     bool, typer.Option("--tombstones", help="Show keys whose every value was deleted, too.")
 ]
 
 
+@app.command()
 @judging
 @about_offsets
 def show(

@@ -13,6 +13,8 @@ from eosctl.render.views.plan import view_plan, view_plan_answer
 from eosctl.shell.answering import answer, previewing
 from eosctl.shell.options import GlobalOptions, writing
 
+app = typer.Typer()
+
 AbortTopic: TypeAlias = Annotated[str, typer.Option(metavar="TOPIC", help="The topic.")]
 AbortPartition: TypeAlias = Annotated[int, typer.Option(metavar="N", min=0, help="The partition.")]
 StartOffset: TypeAlias = Annotated[
@@ -28,6 +30,7 @@ AbortPlanFile: TypeAlias = Annotated[
 ]
 
 
+@app.command()
 @writing
 def abort(
     options: GlobalOptions,

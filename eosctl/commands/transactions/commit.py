@@ -14,6 +14,8 @@ from eosctl.render.views.plan import view_plan, view_plan_answer
 from eosctl.shell.answering import answer, previewing
 from eosctl.shell.options import GlobalOptions, writing
 
+app = typer.Typer()
+
 CommittedId: TypeAlias = Annotated[str, typer.Argument(metavar="ID", help="The transactional ID.")]
 OwnersProducer: TypeAlias = Annotated[
     int, typer.Option(metavar="ID", min=0, help="The producer ID, as the owner kept it.")
@@ -29,6 +31,7 @@ CommitPlanFile: TypeAlias = Annotated[
 ]
 
 
+@app.command()
 @writing
 def commit(
     options: GlobalOptions,

@@ -10,9 +10,12 @@ from eosctl.render.views.transactions import view_descriptions
 from eosctl.shell.answering import answer
 from eosctl.shell.options import GlobalOptions, reading
 
+app = typer.Typer()
+
 DescribedIds: TypeAlias = Annotated[list[str], typer.Argument(metavar="ID", help="The transactional IDs.")]
 
 
+@app.command()
 @reading
 def describe(
     options: GlobalOptions,

@@ -11,6 +11,8 @@ from eosctl.render.views.hanging import view_hanging
 from eosctl.shell.answering import answer
 from eosctl.shell.options import GlobalOptions, reading
 
+app = typer.Typer()
+
 SearchedBroker: TypeAlias = Annotated[
     int | None, typer.Option(metavar="ID", help="Only partitions with a replica there.")
 ]
@@ -19,6 +21,7 @@ LeaveYounger: TypeAlias = Annotated[
 ]
 
 
+@app.command()
 @reading
 def hanging(
     options: GlobalOptions,

@@ -13,6 +13,8 @@ from eosctl.render.views.transactions import view_transactions
 from eosctl.shell.answering import answer
 from eosctl.shell.options import GlobalOptions, reading
 
+app = typer.Typer()
+
 States: TypeAlias = Annotated[
     list[TransactionState] | None,
     typer.Option(metavar="STATE", help="Ongoing, Empty, … May be repeated.", show_default=False),
@@ -31,6 +33,7 @@ OwnerName: TypeAlias = Annotated[
 ]
 
 
+@app.command()
 @reading
 def list_(
     options: GlobalOptions,

@@ -11,6 +11,8 @@ from eosctl.render.views.transaction_log import view_transaction_history, view_t
 from eosctl.shell.answering import answer
 from eosctl.shell.options import GlobalOptions, judging
 
+app = typer.Typer()
+
 LoggedIds: TypeAlias = Annotated[
     list[str] | None, typer.Argument(metavar="ID", help="Only these; all if none is named.")
 ]
@@ -27,6 +29,7 @@ ExpirationMs: TypeAlias = Annotated[
 ]
 
 
+@app.command()
 @judging
 def log(
     options: GlobalOptions,

@@ -11,6 +11,8 @@ from eosctl.render.views.last_stable import view_stability
 from eosctl.shell.answering import answer
 from eosctl.shell.options import GlobalOptions, reading
 
+app = typer.Typer()
+
 Watch: TypeAlias = Annotated[
     float | None, typer.Option(metavar="SECONDS", min=0.05, help="Look again every so many seconds, until Ctrl-C.")
 ]
@@ -19,6 +21,7 @@ Looks: TypeAlias = Annotated[
 ]
 
 
+@app.command()
 @reading
 def lso(
     options: GlobalOptions,

@@ -1,5 +1,7 @@
 """`eosctl transactions producers`: the producers of partitions."""
 
+import typer
+
 from eosctl.commands.connect_options import ConfigTopic
 from eosctl.commands.transactions.options import NamedPartitions, Partitions
 from eosctl.operations.session import Session
@@ -7,7 +9,10 @@ from eosctl.render.views.transactions import view_producers
 from eosctl.shell.answering import answer
 from eosctl.shell.options import GlobalOptions, reading
 
+app = typer.Typer()
 
+
+@app.command()
 @reading
 def producers(
     options: GlobalOptions,

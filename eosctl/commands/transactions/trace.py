@@ -12,6 +12,8 @@ from eosctl.render.views.tracing import view_trace
 from eosctl.shell.answering import answer
 from eosctl.shell.options import GlobalOptions, connecting
 
+app = typer.Typer()
+
 TracedPlace: TypeAlias = Annotated[
     str, typer.Argument(metavar="TOPIC:PARTITION@OFFSET", help="The record; without @OFFSET give one of the options.")
 ]
@@ -37,6 +39,7 @@ TracedDirectories: TypeAlias = Annotated[
 ]
 
 
+@app.command()
 @connecting
 def trace(
     options: GlobalOptions,

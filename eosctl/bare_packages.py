@@ -1,0 +1,65 @@
+"""Packages of which single modules are needed, opened without running what they import for everybody else.
+
+`import kafka.net.manager` would first run kafka/__init__.py, which imports the consumer, the producer and the admin
+client: two thirds of the time until a command's first request. In a bare package a submodule is imported as always;
+the first name that is no submodule runs its __init__.py after all, so nobody sees a difference but the time.
+"""
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import find_spec
+from types import ModuleType
+from typing import Any, Final
+
+BARE: Final = frozenset({"kafka", "kafka.net", "aiokafka", "aiokafka.record"})
+UNWANTED: Final = frozenset({"httpx._main"})
+"""httpx's own command line: it imports Rich, Pygments and Click, and httpx goes without it where they are missing."""
+
+
+class _BareLoader:
+    """Leaves the module empty until somebody asks it for a name."""
+
+    def __init__(self, whole: Any) -> None:  # noqa: ANN401  # whatever finds packages here
+        self._whole = whole
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        """The module as it is made for every package."""
+        module: ModuleType | None = self._whole.create_module(spec)
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Nothing runs; names are looked up when they are asked for."""
+
+        def missing(name: str) -> object:
+            if name.startswith("__") and name not in {"__all__", "__version__"}:
+                raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
+            if find_spec(f"{module.__name__}.{name}") is not None:
+                return import_module(f"{module.__name__}.{name}")
+            del module.__getattr__
+            self._whole.exec_module(module)
+            return getattr(module, name)
+
+        module.__getattr__ = missing  # type: ignore[method-assign]  # PEP 562
+
+
+class _BareFinder:
+    """Finds the packages of BARE where they are, before the ordinary finder does."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """The spec of a bare package; None for every other module. Raises ImportError for those of UNWANTED."""
+        if fullname in UNWANTED:
+            raise ImportError(f"{fullname} is not needed here")
+        spec = PathFinder.find_spec(fullname, path, target) if fullname in BARE else None
+        if spec is not None and spec.loader is not None:
+            spec.loader = _BareLoader(spec.loader)  # type: ignore[assignment]  # importlib.abc takes 5 ms
+        return spec
+
+
+def open_bare() -> None:
+    """From now on the packages of BARE are opened without their __init__.py; those imported before stay as they are."""
+    if not any(isinstance(finder, _BareFinder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _BareFinder())
