@@ -15,6 +15,8 @@ REQUIREMENTS: Final = "requirements.txt"
 LOG4J2: Final = "log4j2.properties"
 EXECUTORS_NEED: Final = ("pyarrow", "pandas")
 """What pyspark itself needs beside it; pyspark is there already."""
+STORE_NEEDS: Final = ("psycopg", "psycopg-binary")
+"""What a ledger in PostgreSQL needs, where it is installed here."""
 _DATED: Final = (1980, 1, 1, 0, 0, 0)
 
 
@@ -53,7 +55,8 @@ def _members(directory: Traversable, path: str) -> list[tuple[str, Traversable]]
 def _requirements() -> str:
     """The libraries that eosctl is installed with here, in their versions."""
     names = [_name(each) for each in metadata.requires(PACKAGE) or () if "extra ==" not in each]
-    return "".join(f"{name}=={metadata.version(name)}\n" for name in sorted({*names, *EXECUTORS_NEED}))
+    installed = {each.name for each in metadata.distributions()} & {*STORE_NEEDS}
+    return "".join(f"{name}=={metadata.version(name)}\n" for name in sorted({*names, *EXECUTORS_NEED, *installed}))
 
 
 def _name(requirement: str) -> str:

@@ -18,6 +18,7 @@ from eosctl.sandbox.sandbox import Sandbox
 from eosctl.spark.quiet import QUIET
 from tests.integration.access import allowed
 from tests.spark.audited_cluster import OFFSETS, OUTPUT, AuditedCluster
+from tests.spark.printed_submissions import BUNDLED, PAGE, printed_submissions
 
 USER = "tool"
 READING = [("READ", "TOPIC", "audited*"), ("DESCRIBE", "TOPIC", "audited*")]
@@ -76,6 +77,13 @@ def test_the_bundle_is_the_same_twice_and_holds_what_its_page_names(bundle: Path
     assert [path.read_bytes() for path in again] == [(bundle / path.name).read_bytes() for path in again]
     page = (bundle / "README.md").read_text(encoding="utf-8")
     assert all(f"`{path.name}`" in page for path in again if path.name != "README.md")
+
+
+def test_the_page_in_the_bundle_prints_the_commands_that_are_run_on_clusters():
+    bundled = printed_submissions(BUNDLED)
+
+    assert [each.option("--master") for each in printed_submissions(PAGE)] == ["yarn", "yarn", "spark://master:7077"]
+    assert [each for each in printed_submissions(PAGE) if each not in bundled] == []
 
 
 def test_the_zip_alone_is_a_program(bundle: Path, tmp_path: Path):

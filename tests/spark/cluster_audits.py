@@ -1,0 +1,183 @@
+"""One audit by a printed command on a cluster of this machine, with a fault meanwhile, and what is held of each."""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+
+from eosctl.executors.spark_bundle import REQUIREMENTS, write_spark_bundle
+from eosctl.sandbox.sandbox import Sandbox
+from eosctl.spark.quiet import QUIET
+from tests.faults.quotas import quota
+from tests.postgresql import PASSWORD, PostgreSQL
+from tests.spark.audited_cluster import OFFSETS, OUTPUT
+from tests.spark.cluster_processes import DRIVER, Node, jvms_below, kill, until_reading
+from tests.spark.printed_submissions import Printed
+from tests.spark.spark_table import RESULTS
+from tests.spark.submitting import Kept, Submission, files_with, submitted
+from tests.spark.test_spark_bundle import USER, concluded
+from tests.waiting import eventually
+
+SLOWLY = 3_000
+"""Bytes a second: the topics take half a minute, and what is to be killed is killed meanwhile."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """What is audited, by whom, with which bundle, and the ledger that the local engine made of it."""
+
+    sandbox: Sandbox
+    postgresql: PostgreSQL
+    bundle: Path
+    local: Kept
+
+    @property
+    def password(self) -> str:
+        """That of the user who reads."""
+        return self.sandbox.users[USER]
+
+
+def question(sandbox: Sandbox) -> list[str]:
+    """What the local engine is asked."""
+    address = ["-b", sandbox.sasl_bootstrap_servers, "--command-config", "client.properties"]
+    return [*address, "--topic", OUTPUT, "--worker-offsets-topic", OFFSETS]
+
+
+def pack(bundle: Path) -> None:
+    """The bundle with its environment, which is packed once for the same requirements."""
+    write_spark_bundle(bundle, QUIET)
+    digest = hashlib.sha256((bundle / REQUIREMENTS).read_bytes() + sys.version.encode()).hexdigest()[:16]
+    packed = RESULTS.parent / f"environment-{digest}.tar.gz"
+    if not packed.exists():
+        subprocess.run(["sh", bundle / "environment.sh"], env={**os.environ, "PYTHON": sys.executable}, check=True)
+        packed.parent.mkdir(exist_ok=True)
+        shutil.copy(bundle / "environment.tar.gz", packed)
+    (bundle / "environment.tar.gz").unlink(missing_ok=True)
+    os.link(packed, bundle / "environment.tar.gz")
+
+
+@dataclass
+class Ran:
+    """One audit on a cluster: what it said, the code it ended with, the ledger, and why its tasks ended."""
+
+    said: str
+    code: int
+    ledger: Kept
+    ends: list[str]
+    elapsed_s: float
+    attempts: int = 1
+    final_status: str = ""
+
+
+Fault = Callable[[Site, str], None]
+"""What happens to the cluster while a run is to be kept in this database."""
+
+
+def nothing(_site: Site, _database: str) -> None:
+    """No fault."""
+
+
+@contextmanager
+def slow(site: Site, *, is_slow: bool) -> Iterator[None]:
+    """Brokers that answer eosctl slowly, so that there is a time for the fault."""
+    if not is_slow:
+        yield
+        return
+    with quota(site.sandbox.bootstrap_servers, consumer_byte_rate=SLOWLY):
+        yield
+
+
+def run(
+    site: Site, command: Printed, where: dict[str, str], directory: Path, *more: str,
+    settings: dict[str, str], environment: dict[str, str] | None = None, fault: Fault = nothing,
+) -> tuple[Submission, str, str, float]:  # fmt: skip
+    """The submission when it is over, the name of its database, what it said, how long it took."""
+    database, began = site.postgresql.new_database(), time.monotonic()
+    store = site.postgresql.url(database).partition("?")[0]
+    values = {"-b": site.sandbox.sasl_bootstrap_servers, "--topic": OUTPUT, "--store": f"{store}?passfile=pgpass"}
+    with submitted(
+        command, {**values, **where}, site.bundle, directory, more=("--worker-offsets-topic", OFFSETS, *more),
+        settings=settings, environment=environment,
+    ) as submission:  # fmt: skip
+        with slow(site, is_slow=fault is not nothing):
+            fault(site, database)
+        return submission, database, submission.end(), time.monotonic() - began
+
+
+def same_as_local(ran: Ran, local: Kept) -> None:
+    """The report of the local engine, and the ledger that it made."""
+    assert concluded(ran.ledger.report) == concluded(local.report), ran.said
+    assert (ran.ledger.cursors, ran.ledger.ranges) == (local.cursors, local.ranges)
+
+
+def no_secret(site: Site, submission: Submission, *places: Path) -> None:
+    """Neither password is in a command line of this machine, or in a file that was left or logged."""
+    for secret in (site.password, PASSWORD):
+        assert [each for each in submission.command_lines if secret in each] == []
+        assert files_with(secret, *places) == []
+
+
+def record(master: str, deploy_mode: str, fault: str, ran: Ran) -> None:
+    """A row of the table that `make spark` prints."""
+    rows = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else []
+    row = {
+        "master": master, "deploy_mode": deploy_mode, "fault": fault, "exit_code": ran.code,
+        "driver_attempts": ran.attempts, "tasks_lost": sum(each != "Success" for each in ran.ends),
+        "runs_in_ledger": ran.ledger.runs, "elapsed_s": round(ran.elapsed_s),
+    }  # fmt: skip
+    key = ("master", "deploy_mode", "fault")
+    others = [each for each in rows if [each[name] for name in key] != [row[name] for name in key]]
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text(json.dumps([*others, row], indent=1) + "\n", "utf-8")
+
+
+def kill_executor(nodes: tuple[Node, ...]) -> Fault:
+    """SIGKILL for an executor while a task runs in it."""
+    return lambda _site, _database: kill(until_reading([each.directory for each in nodes]))
+
+
+def lose_node(nodes: tuple[Node, ...]) -> Fault:
+    """SIGKILL for all of a node on which a task runs and no driver."""
+
+    def fault(_site: Site, _database: str) -> None:
+        def without_driver() -> list[Path]:
+            return [each.directory for each in nodes if not jvms_below(each.directory, DRIVER)]
+
+        at = Path(until_reading(without_driver()).cwd())
+        next(each for each in nodes if at.is_relative_to(each.directory)).lose()
+
+    return fault
+
+
+def kill_driver(nodes: tuple[Node, ...]) -> Fault:
+    """SIGKILL for the first driver while a task runs."""
+
+    def fault(_site: Site, _database: str) -> None:
+        until_reading([each.directory for each in nodes])
+        (driver,) = [jvm for node in nodes for jvm in jvms_below(node.directory, DRIVER)]
+        kill(driver)
+
+    return fault
+
+
+def kill_driver_after_commit(nodes: tuple[Node, ...]) -> Fault:
+    """SIGKILL for the first driver as soon as its run is in the ledger."""
+
+    def fault(site: Site, database: str) -> None:
+        until_reading([each.directory for each in nodes])
+        (driver,) = [jvm for node in nodes for jvm in jvms_below(node.directory, DRIVER)]
+        with psycopg.connect(site.postgresql.conninfo(database), autocommit=True) as connection:
+            ask = "SELECT count(*) FROM audit_run"
+            eventually(lambda: connection.execute(ask).fetchone() == (1,), "a run", deadline_s=600, every_s=0.002)
+        kill(driver)
+
+    return fault
