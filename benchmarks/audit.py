@@ -2,8 +2,9 @@
 
 `--parts` says which of these (all but `large` where nothing is said):
 
-1. `read`: headers only, and full decode, against confluent-kafka consuming the same topic: records per CPU-second of
-   the work. Beside it how fast this machine copies memory and reads from a socket that is always full.
+1. `read`: headers only, full decode, and a full audit with findings in one process, against confluent-kafka consuming
+   the same topic: records per CPU-second of the work, of the audit per second as well. Beside it how fast this machine
+   copies memory and reads from a socket that is always full.
 2. `spark`: a full audit with findings on Spark against Spark's own Kafka source (tuned) that reads the topic and keeps
    nothing; both from the start of their process, and without their start. The local engine on the same cores, and in
    one process: COST is how many cores Spark needs to be as fast as one process (McSherry et al., HotOS 2015).
@@ -37,6 +38,8 @@ from eosctl.sandbox.sandbox import Sandbox
 AT_LEAST = {
     "headers only": 20.0,
     "full decode": 1.5,
+    "audit beside consume, CPU": 1.0,
+    "audit beside consume, work": 1.0,
     "audit on Spark, whole process": 1.0,
     "audit on Spark, work": 1.0,
 }
@@ -44,6 +47,7 @@ AT_MOST = {"memory, ten times the records": 1.1, "memory, GiB for 2 M keys": 4.0
 KEYS = 50_000
 EXECUTORS = (1, 2, 4)
 PEER = "Spark's own source reads"
+BESIDE = "audit beside consume"
 
 Figures = dict[str, Any]
 
@@ -71,8 +75,9 @@ class JudgementInputs:
     def read(self) -> Figures:
         """Part 1."""
         names = ("headers", "decode", "consume")
-        taken = in_turns({name: self.race.contender(name, self.offsets) for name in names}, self.arguments.runs)
-        return {"taken": taken, "limits": limits()}
+        commands = {name: self.race.contender(name, self.offsets) for name in names}
+        commands[BESIDE] = self.race.contender("local", self.offsets, 1)
+        return {"taken": in_turns(commands, self.arguments.runs), "limits": limits()}
 
     def spark(self) -> Figures:
         """Part 2."""
@@ -168,6 +173,10 @@ def ratios(taken: Mapping[str, Mapping[str, Any]], cores: int) -> dict[str, floa
     if "consume" in taken:
         for name, label in (("headers", "headers only"), ("decode", "full decode")):
             found[label] = taken["consume"]["work_cpu_s"] / taken[name]["work_cpu_s"]
+    if BESIDE in taken:
+        for label, figure in (("CPU", "work_cpu_s"), ("work", "work_s")):
+            found[f"{BESIDE}, {label}"] = taken["consume"][figure] / taken[BESIDE][figure]
+        found[f"{BESIDE}, of the bytes' CPU"] = taken[BESIDE]["work_cpu_s"] / taken["headers"]["work_cpu_s"]
     peer = taken.get(f"{PEER}, local[{cores}]")
     for size in ("", ", large"):
         spark, one = taken.get(f"audit, Spark, local[{cores}]{size}"), taken.get(f"audit, local, 1 process{size}")

@@ -57,10 +57,10 @@ def headers(servers: str, topic: str) -> None:
 
     plan = plan_of(servers, topic, TopicRole.OUTPUT, 1)
     with ClusterSource(ClientProperties((servers,)), TIMEOUT_S) as source:
-        list(scan_range(plan, plan.ranges[-1], source.read(plan, plan.ranges[-1])))  # imports, connects
+        list(scan_range(plan, plan.ranges[-1], source))  # imports, connects
 
         def work() -> dict[str, int]:
-            rows = [row for offsets in plan.ranges for row in scan_range(plan, offsets, source.read(plan, offsets))]
+            rows = [row for offsets in plan.ranges for row in scan_range(plan, offsets, source)]
             logs = [decode_state(row.payload, LogState) for row in rows if row.kind is StateKind.LOG]
             counted = {"bytes": sum(log.size_bytes for log in logs), "batches": sum(log.batches for log in logs)}
             return {"records": sum(log.records for log in logs), **counted}
@@ -76,7 +76,7 @@ def decode(servers: str, topic: str) -> None:
 
     plan = plan_of(servers, topic, TopicRole.OUTPUT, 1)
     with ClusterSource(ClientProperties((servers,)), TIMEOUT_S) as source:
-        list(scan_range(plan, plan.ranges[-1], source.read(plan, plan.ranges[-1])))  # imports, connects
+        list(scan_range(plan, plan.ranges[-1], source))  # imports, connects
 
         def work() -> dict[str, int]:
             count = 0
@@ -128,9 +128,10 @@ def local(servers: str, topic: str, cores: int) -> None:
 
 def spark(servers: str, topic: str, master: str, cores: int, *, archive: bool = True) -> None:
     """The same on Spark, started in this process; with an archive of its classes, or as the first time."""
-    from eosctl.model.spark_options import SparkOptions, spark_engine
+    from eosctl.model.spark_options import SparkOptions
     from eosctl.sandbox.cache import cache_directory
     from eosctl.sandbox.java import find_java
+    from eosctl.spark.starting import spark_engine
 
     plan = plan_of(servers, topic, TopicRole.OFFSETS, cores)
     wish, properties = SparkOptions(master=master), ClientProperties((servers,))

@@ -6,8 +6,9 @@
 2. A coordinator writes CompleteCommit at the end of each transaction, and Empty where a producer claims the ID. The
    transaction log is compacted: of the segments that the cleaner has read, an ID keeps its last record, and of later
    ones every record. So an interval between two commits that are left is the interval there was.
-3. Commits of an earlier reading are continued by a later one where both have a commit in common. Otherwise commits may
-   have been compacted between the two, and the interval there is not known.
+3. Commits of an earlier reading are continued by a later one where both have a commit in common, or where the later one
+   has every record after the end of the earlier one. Otherwise commits may have been compacted between the two, and the
+   interval there is not known.
 4. An ID is quiet where nothing was committed for FACTOR times the longest interval of its history, and a minute at
    least. Of n + 1 intervals that are distributed alike, the last is the longest with 1 / (n + 1). Where
    commits come at random at a constant rate (Poisson), it is FACTOR times longer than all others with
@@ -57,10 +58,15 @@ def quietness(history: CommitHistory, as_of: int) -> Quietness:
 
 
 class CommitHistories:
-    """The histories of some transactional IDs, continued by the records of the transaction log that pass by."""
+    """The histories of some transactional IDs, continued by the records of the transaction log that pass by.
 
-    def __init__(self, transactional_ids: Iterable[str], earlier: Mapping[str, CommitHistory]) -> None:
-        self._open = {name: _Continued(earlier.get(name)) for name in transactional_ids}
+    continues: the records are all those after the end of the earlier reading.
+    """
+
+    def __init__(
+        self, transactional_ids: Iterable[str], earlier: Mapping[str, CommitHistory], *, continues: bool = False
+    ) -> None:
+        self._open = {name: _Continued(earlier.get(name), continues=continues) for name in transactional_ids}
 
     def following(self, records: Iterable[LogRecord]) -> Iterator[LogRecord]:
         """The same records; each that says that one of the IDs committed, or was claimed, is taken in."""
@@ -80,10 +86,10 @@ class CommitHistories:
 class _Continued:
     """One history that records continue, given in the order of the log."""
 
-    def __init__(self, earlier: CommitHistory | None) -> None:
+    def __init__(self, earlier: CommitHistory | None, *, continues: bool) -> None:
         self._first = self._last = self._claimed = 0
         self._days: list[CommitDay] = []
-        self._joins = earlier is None
+        self._joins = continues or earlier is None
         if earlier is not None:
             self._first, self._last, self._claimed = earlier.first_ms, earlier.last_ms, earlier.claimed_ms or 0
             self._days = list(earlier.days)

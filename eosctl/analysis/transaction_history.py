@@ -17,11 +17,11 @@ def history(records: Iterable[LogRecord]) -> Iterator[HistoryEntry]:
         if isinstance(record, TransactionLogRecord):
             name, now = record.transactional_id, record.value
             forgotten = name in before and before[name] is None
-            yield HistoryEntry(record, _words(before.get(name), now, forgotten=forgotten))
+            yield HistoryEntry(record, _words(before.get(name), now, record.timestamp, forgotten=forgotten))
             before[name] = now
 
 
-def _words(before: TransactionLogValue | None, now: TransactionLogValue | None, *, forgotten: bool) -> str:
+def _words(before: TransactionLogValue | None, now: TransactionLogValue | None, at: int, *, forgotten: bool) -> str:
     if now is None:
         return "forgotten: idle for transactional.id.expiration.ms"
     match now.state:
@@ -34,9 +34,9 @@ def _words(before: TransactionLogValue | None, now: TransactionLogValue | None, 
         case TransactionState.PREPARE_ABORT:
             words = f"abort decided{_by_coordinator(before, now)}; markers are being written"
         case TransactionState.COMPLETE_COMMIT:
-            words = f"committed{_duration(now)}"
+            words = f"committed{_duration(now, at)}"
         case TransactionState.COMPLETE_ABORT:
-            words = f"aborted{_duration(now)}"
+            words = f"aborted{_duration(now, at)}"
         case state:
             words = str(state.value)
     return words
@@ -65,5 +65,6 @@ def _by_coordinator(before: TransactionLogValue | None, now: TransactionLogValue
     return " by its coordinator (timeout or fencing)" if raised and now.client_transaction_version < 2 else ""
 
 
-def _duration(now: TransactionLogValue) -> str:
-    return f" after {now.last_update_ms - now.start_ms} ms" if 0 <= now.start_ms <= now.last_update_ms else ""
+def _duration(now: TransactionLogValue, at: int) -> str:
+    """By the time of its record: its last update is that of the decision, and the markers may have come much later."""
+    return f" after {at - now.start_ms} ms" if 0 <= now.start_ms <= at else ""

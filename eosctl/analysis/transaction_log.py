@@ -51,13 +51,19 @@ def fold_transaction_log(records: Iterable[LogRecord]) -> FoldedLog:
 
 
 def last_values(
-    folded: FoldedLog, transactional_ids: Collection[str], partitions: int, unread: Mapping[int, Skipped]
+    folded: FoldedLog,
+    transactional_ids: Collection[str],
+    partitions: int,
+    unread: Mapping[int, Skipped],
+    before: Mapping[str, TransactionLogValue] | None = None,
 ) -> dict[str, TransactionLogValue | Skipped]:
     """The last state of each of these IDs that the log holds.
 
-    The log has so many partitions; the IDs of those that could not be read are Skipped.
+    The log has so many partitions; the IDs of those that could not be read are Skipped. before are the states that an
+    earlier reading found, which this one continues.
     """
-    logged = ((name, folded.ids[name].value) for name in transactional_ids if name in folded.ids)
+    last = {**(before or {}), **{name: each.value for name, each in folded.ids.items()}}
+    logged = ((name, last[name]) for name in transactional_ids if name in last)
     values: dict[str, TransactionLogValue | Skipped] = {name: value for name, value in logged if value is not None}
     if not unread:
         return values

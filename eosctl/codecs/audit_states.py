@@ -22,6 +22,7 @@ _ENCODER: Final = msgspec.msgpack.Encoder()
 _JSON: Final = msgspec.json.Decoder()
 _LONG_NUMBER: Final = re.compile(rb"[0-9]{19}")
 AGAIN: Final = "was the ledger changed by hand? Audit into a new one"
+_PARTITIONS: Final = (dict, type(None))
 _TEXT: Final = msgspec.json.Encoder(order="deterministic")
 
 
@@ -71,9 +72,8 @@ def read_offsets_key(raw: bytes | None) -> ReadKey:
         value = None if raw is None else _fast(raw)
     except (msgspec.DecodeError, UnicodeDecodeError):
         value = None
-    match value:
-        case [str(connector), dict() | None]:
-            return ReadKey(connector, _TEXT.encode(value).decode())
+    if type(value) is list and len(value) == 2 and type(value[0]) is str and type(value[1]) in _PARTITIONS:
+        return ReadKey(value[0], _TEXT.encode(value).decode())
     key = decode_offsets_key(raw)
     if isinstance(key, MalformedKey):
         return ReadKey(None, "null" if raw is None else raw.decode("utf-8", "backslashreplace"), key.reason)

@@ -19,11 +19,11 @@ A control batch holds one record; its key is int16 version, int16 type (0 ABORT,
 int32 coordinator epoch.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import IntEnum
 from struct import Struct
 from struct import error as StructError
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from eosctl.codecs.batch_limits import MOST_BYTES, RAISE_LIMIT, RECORD_BYTES
 from eosctl.codecs.compression import Codec, TooLargeError, unpack
@@ -32,8 +32,7 @@ from eosctl.model.client_keys import MOST_BATCH_BYTES
 from eosctl.model.names import TopicPartition
 from eosctl.model.records import Entry, Record, RecordState
 
-if TYPE_CHECKING:
-    from aiokafka.record.default_records import DefaultRecordBatch
+Taken = TypeVar("Taken")
 
 HEADER: Final = Struct(">qiibIhiqqqhii")
 LENGTH: Final = Struct(">i")
@@ -46,7 +45,6 @@ BEFORE_LENGTH_COUNTS: Final = 12
 SHORTEST_BATCH: Final = HEADER.size
 MAGIC: Final = 2
 WRONG_CRC: Final = "CRC does not match"
-MOST_SKIPPED: Final = 1 << 31  # a segment's indexes have 32 bits for an offset
 
 CODEC_AT: Final = 22
 CODEC_MASK: Final = 0x07
@@ -154,42 +152,6 @@ def iter_batches(
         place = stop
 
 
-def claimed_length(data: Bytes, place: int = 0) -> int:
-    """How many bytes the batch at `place` has by its length field; 0 where that is not there or no batch's."""
-    there = len(data) - place >= BEFORE_LENGTH_COUNTS
-    length = BEFORE_LENGTH_COUNTS + int(LENGTH.unpack_from(data, place + LENGTH_AT)[0]) if there else 0
-    return length if length >= SHORTEST_BATCH else 0
-
-
-def begins_batch(data: Bytes, place: int, offset: int) -> bool:
-    """Whether a header that makes sense lies at `place`, of a batch whose offsets are not below `offset`."""
-    if len(data) < place + SHORTEST_BATCH:
-        return False
-    header = BatchHeader._make(HEADER.unpack_from(data, place))
-    near = offset <= header.base_offset < offset + MOST_SKIPPED
-    counts = header.batch_length - SHORTEST_BATCH + BEFORE_LENGTH_COUNTS, header.last_offset_delta, header.record_count
-    return header.magic == MAGIC and near and min(counts) >= 0
-
-
-def next_batch(data: bytes, place: int, offset: int) -> int | None:
-    """Where behind `place`, whose bytes are no batch, one begins that has no offset below `offset`; None: nowhere.
-
-    1. Behind as many bytes as the damaged batch claims to have, if what lies there looks like a batch.
-    2. Otherwise at the first place where a whole batch lies whose CRC matches.
-    """
-    claimed = claimed_length(data, place)
-    if claimed and begins_batch(data, place + claimed, offset):
-        return place + claimed
-    magic = data.find(MAGIC, place + 1 + MAGIC_AT)
-    while magic >= 0:
-        place = magic - MAGIC_AT
-        behind = place + claimed_length(data, place)
-        if begins_batch(data, place, offset) and behind <= len(data) and has_right_crc(data[place:behind]):
-            return place
-        magic = data.find(MAGIC, magic + 1)
-    return None
-
-
 def has_right_crc(data: Bytes) -> bool:
     """Whether the CRC of a whole batch matches; it covers all that lies behind it."""
     from aiokafka.record.default_records import DefaultRecordBatch
@@ -232,17 +194,38 @@ def decode_records(
     ]
 
 
+def iter_entries(batch: Batch) -> Iterator[Entry]:
+    """Those of decode_entries one by one, which is faster; what does not add up raises anything when it is its turn."""
+    from aiokafka.record.default_records import DefaultRecordBatch
+
+    return _checked(batch, lambda data: iter(DefaultRecordBatch(data)))
+
+
 def decode_entries(
     batch: Batch, *, check_crc: bool = True, topic_partition: TopicPartition | None = None
 ) -> list[Entry]:
     """The records of a batch as the decoder gives them: for who keeps few of many. Raises as decode_records does."""
+    from aiokafka.record.default_records import DefaultRecordBatch
+
+    return _checked(batch, lambda data: list(DefaultRecordBatch(data)), check_crc, topic_partition)
+
+
+def plain_records(batch: Batch) -> memoryview:
+    """The bytes of a batch's records, uncompressed. Raises as decode_records does, but looks at no record."""
+    return _checked(batch, lambda data: memoryview(data)[SHORTEST_BATCH:])
+
+
+def _checked(
+    batch: Batch, take: Callable[[Bytes], Taken], check_crc: bool = True, place: TopicPartition | None = None
+) -> Taken:
+    """What `take` makes of a sound batch."""
     try:
-        return list(_checked(batch, check_crc))
+        return take(_plain(batch, check_crc))
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:
         reason, hint = _reason(error, batch.most_bytes), RAISE_LIMIT if isinstance(error, TooLargeError) else None
-        raise _undecodable(reason, batch.header.base_offset, topic_partition, hint) from error
+        raise _undecodable(reason, batch.header.base_offset, place, hint) from error
 
 
 def decode_marker(
@@ -270,27 +253,24 @@ def decode_marker(
     )
 
 
-def _checked(batch: Batch, check_crc: bool) -> "DefaultRecordBatch":
-    from aiokafka.record.default_records import DefaultRecordBatch
-
+def _plain(batch: Batch, check_crc: bool) -> Bytes:
     header = batch.header
     codec = header.attributes & CODEC_MASK
     if codec > Codec.ZSTD:
         raise Undecodable(f"unknown codec {codec}")
-    decoder = DefaultRecordBatch(batch.data)
-    if check_crc and not decoder.validate_crc():
+    if check_crc and not has_right_crc(batch.data):
         raise Undecodable(WRONG_CRC)
     count = header.record_count
     room = batch.most_bytes - (RECORD_BYTES * count if count > 0 else 0)
     if room < (0 if codec else len(batch.data)):
         raise TooLargeError
     if not codec:
-        return decoder
+        return batch.data
     # As if it were not compressed; its length and CRC are still those of the compressed one.
     whole = unpack(codec, batch.data[SHORTEST_BATCH:], SHORTEST_BATCH, room)
     whole[:SHORTEST_BATCH] = batch.data[:SHORTEST_BATCH]
     whole[CODEC_AT] &= ~CODEC_MASK
-    return DefaultRecordBatch(whole)
+    return whole
 
 
 def _reason(error: BaseException, most_bytes: int) -> str:

@@ -93,7 +93,7 @@ class _Job(NamedTuple):
 def _run(job: _Job) -> list[_Place]:
     places: list[_Place] = []
     with job.open_source() as source, _Spill(job.path) as spill:
-        for row in scan_range(job.plan, job.offsets, source.read(job.plan, job.offsets)):
+        for row in scan_range(job.plan, job.offsets, source):
             data = encode_state(row)
             places.append(_Place(row.kind, row.bucket, job.path, spill.write(data), len(data)))
     return places

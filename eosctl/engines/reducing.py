@@ -5,7 +5,6 @@ Carried rows are the states of all settled ranges together: one for each partiti
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from itertools import groupby
 from typing import NamedTuple
 
@@ -101,8 +100,7 @@ def _reduce_logs(bucket: int, rows: Iterable[StateRow]) -> Reduced:
     for place, group in _by_partition(rows):
         settled = [decode_state(row.payload, LogState) for row in group if row.settled]
         tails = [decode_state(row.payload, LogState) for row in group if not row.settled]
-        whole = reduce(merge_logs, settled) if settled else None
-        found.append(PartitionLog(place.topic, place.partition, whole, reduce(merge_logs, tails) if tails else None))
+        found.append(PartitionLog(place.topic, place.partition, _merged(settled), _merged(tails)))
     found = list(_with_true_starts(found))
     carried = [
         _carried(StateKind.LOG, bucket, TopicPartition(log.topic, log.partition), log.settled.start, log.settled)
@@ -110,6 +108,14 @@ def _reduce_logs(bucket: int, rows: Iterable[StateRow]) -> Reduced:
         if log.settled is not None
     ]
     return Reduced(bucket, encode_state(found), tuple(carried))
+
+
+def _merged(logs: Sequence[LogState]) -> LogState | None:
+    """All of them together, neighbours first: one after the other would copy all that was merged for each range."""
+    while len(logs) > 1:
+        pairs = [merge_logs(left, right) for left, right in zip(logs[::2], logs[1::2], strict=False)]
+        logs = [*pairs, *logs[2 * len(pairs) :]]
+    return logs[0] if logs else None
 
 
 def _with_true_starts(logs: Sequence[PartitionLog]) -> Iterator[PartitionLog]:
@@ -142,7 +148,9 @@ def _reduce_keys(reduction: KeyReduction, bucket: int, rows: Iterable[StateRow])
         for row in group:
             states = {state.key: state for state in decode_state(row.payload, tuple[KeyState, ...])}
             merge_all(merged, states, decode_json)
-        partitions[place] = [state._replace(runs=by_session(state.runs, sessions)) for state in merged.values()]
+        partitions[place] = [
+            state._replace(runs=by_session(state.runs, sessions)) if state.runs else state for state in merged.values()
+        ]
         carried.append(_carried(StateKind.KEYS, bucket, place, group[0].start, partitions[place]))
     own_topics = {place.topic for place in partitions} - reduction.worker_topics
     inputs = KeyJudgementInputs(own_topics, sessions, read_offsets_key, decode_json)

@@ -1,7 +1,7 @@
 """One range from the log to state rows: what a worker process and a Spark executor do."""
 
 import gc
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final
 from zlib import crc32
@@ -13,24 +13,41 @@ from eosctl.analysis.audit.log_scan import GapKind
 from eosctl.analysis.audit.range_scan import RangeScan
 from eosctl.codecs.audit_states import decode_json, encode_state, read_offsets_key
 from eosctl.codecs.config_topic import decode_config_records
-from eosctl.codecs.record_batches import Batch, DamagedOffsets, MarkerType, decode_entries, decode_records
+from eosctl.codecs.record_batches import Batch, DamagedOffsets, MarkerType, decode_entries, decode_records, iter_entries
 from eosctl.errors import Undecodable
 from eosctl.model.audit import BUCKETS, AuditedTopic, AuditPlan, OffsetRange, StateKind, StateRow, TopicRole
 from eosctl.model.audit_states import ConfigEvent, KeyState, ProducerItems
 from eosctl.model.skipped import Skipped
-from eosctl.sources.audit_log import ControlBatch, DataBatch, LogItem
+from eosctl.sources.audit_log import ControlBatch, DataBatch, LogItem, LogSource
 
 COMPACT = "compact"
 RARELY: Final = (200_000, 50, 100)
+DecodeBatch = Callable[[Batch], Iterable[Entry]]
 
 
-def scan_range(plan: AuditPlan, offsets: OffsetRange, items: Iterable[LogItem]) -> Iterator[StateRow]:
-    """The state rows of one range; `items` is everything in it, in offset order."""
-    scan = _Scan(plan, offsets)
+class _Unfinished(Exception):
+    """Records of a batch do not add up, and some of them were taken in already."""
+
+
+def scan_range(plan: AuditPlan, offsets: OffsetRange, source: LogSource) -> Iterator[StateRow]:
+    """The state rows of one range.
+
+    Records are folded while they are decoded. A batch with one bad record has to give none: where there is such a
+    batch the range is read again, and each batch decoded before it is folded.
+    """
     with collecting_rarely():
-        for item in items:
-            scan.take(item)
+        try:
+            scan = _scanned(plan, offsets, source, iter_entries)
+        except _Unfinished:
+            scan = _scanned(plan, offsets, source, decode_entries)
         yield from scan.rows()
+
+
+def _scanned(plan: AuditPlan, offsets: OffsetRange, source: LogSource, decode: DecodeBatch) -> "_Scan":
+    scan = _Scan(plan, offsets, decode)
+    for item in source.read(plan, offsets):
+        scan.take(item)
+    return scan
 
 
 @contextmanager
@@ -57,7 +74,8 @@ def producer_bucket(producer_id: int) -> int:
 class _Scan:
     """The folds of one range, and its records where they are the config topic's."""
 
-    def __init__(self, plan: AuditPlan, offsets: OffsetRange) -> None:
+    def __init__(self, plan: AuditPlan, offsets: OffsetRange, decode: DecodeBatch) -> None:
+        self._decode = decode
         topic = plan.topic(offsets.topic)
         self._offsets = offsets
         self._audited_from = next(
@@ -86,9 +104,13 @@ class _Scan:
             self._scan.add_data(header, lambda: self._entries(item.batch), aborted=item.aborted)
         except Undecodable as error:
             self._scan.add_damage(header.base_offset, header.next_offset, error.reason)
+        except Exception as error:
+            if self._decode is decode_entries:
+                raise
+            raise _Unfinished from error
 
-    def _entries(self, batch: Batch) -> Sequence[Entry]:
-        entries = decode_entries(batch)
+    def _entries(self, batch: Batch) -> Iterable[Entry]:
+        entries = self._decode(batch)
         if batch.header.base_offset >= self._audited_from:
             return entries
         return [entry for entry in entries if entry.offset >= self._audited_from]

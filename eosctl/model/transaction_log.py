@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from eosctl.errors import EosctlError, Unreachable
+from eosctl.model.commit_history import CommitHistory
 from eosctl.model.counts import some
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.report import Answer, Finding
@@ -79,12 +80,37 @@ class TransactionLogFacts:
     unread: Mapping[int, Skipped] = field(default_factory=dict)
 
 
+class LogEnd(NamedTuple):
+    """Where a reading of a partition ended: the offset after its last record, and the epoch of its leader before."""
+
+    leader_epoch: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class LogReading:
+    """What a reading of the transaction log found out about these IDs, and where it ended: the next one continues it.
+
+    values are the last states of IDs in the partitions of ends; commits are the histories of all IDs that have one.
+    """
+
+    ids: frozenset[str] = frozenset()
+    ends: Mapping[int, LogEnd] = field(default_factory=dict)
+    values: Mapping[str, TransactionLogValue] = field(default_factory=dict)
+    commits: Mapping[str, CommitHistory] = field(default_factory=dict)
+
+    def ends_for(self, transactional_ids: Iterable[str]) -> Mapping[int, LogEnd]:
+        """Where a reading about these IDs begins: nowhere in the middle where one of them is new."""
+        return self.ends if self.ids.issuperset(transactional_ids) else {}
+
+
 @dataclass(frozen=True, slots=True)
 class TransactionLogRecords:
     """The transaction log as a reader gives it. records are a stream that can be read once, in the order of reading.
 
     leaders, expiration_ms and unread are those of TransactionLogFacts; left_out counts records that the log held and
-    that are not among these.
+    that are not among these. ends are where the partitions end; continues is whether the records are only those after
+    the ends of an earlier reading, and every one of them.
     """
 
     leaders: Mapping[int, int]
@@ -92,6 +118,8 @@ class TransactionLogRecords:
     records: Iterable[LogRecord]
     unread: Mapping[int, Skipped] = field(default_factory=dict)
     left_out: int = 0
+    ends: Mapping[int, LogEnd] = field(default_factory=dict)
+    continues: bool = False
 
 
 @dataclass(frozen=True, slots=True)

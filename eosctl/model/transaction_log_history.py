@@ -10,8 +10,9 @@ from eosctl.model.names import TopicPartition
 class LoggedTransaction(NamedTuple):
     """A transaction that its coordinator decided to commit or to abort, as PrepareCommit or PrepareAbort shows.
 
-    producer_epoch is that with which its producer began the session; offset that of the record in the log; decided_ms
-    is the coordinator's time. partitions are all that were added to it, whether anything was written there or not.
+    producer_epoch is that with which its producer began the session; offset that of the record in the log. decided_ms
+    and completed_ms are the coordinator's times, the second once all markers were written, None until then. partitions
+    are all that were added to it, whether anything was written there or not.
     """
 
     producer_id: int
@@ -20,6 +21,7 @@ class LoggedTransaction(NamedTuple):
     decided_ms: int
     committed: bool
     partitions: frozenset[TopicPartition]
+    completed_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,9 +166,16 @@ def why_changed(wanted: TransactionUnchanged, now: TransactionNow) -> str | None
 
 
 def why_moved(name: str, before: Parts, now: Parts) -> str | None:
-    """Why the client of the ID is not known to be gone: its transaction changed, or a part was not read."""
+    """Why the client of the ID is not known to be gone: its transaction changed, or a part was not read.
+
+    A transaction loses no partition while it is Ongoing. A coordinator leaves out those whose topics the principal may
+    not describe (KafkaApis.handleDescribeTransactionsRequest).
+    """
     unread = next((f"{place}: {part.reason}" for place, part in now.items() if isinstance(part, Skipped)), None)
+    hidden = min(before.keys() - now.keys(), default=None)
+    if unread is None and hidden is not None:
+        unread = f"{hidden}, which is hidden: Describe on its topic is missing"
     if unread is not None:
         return f"whether the client of {name} still writes is unknown in {unread}"
-    moved = sorted(place for place in before.keys() | now.keys() if before.get(place) != now.get(place))
+    moved = sorted(place for place, part in now.items() if before.get(place) != part)
     return f"the client of {name} is not gone: it wrote to {', '.join(map(str, moved))}" if moved else None

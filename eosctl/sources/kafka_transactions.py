@@ -41,12 +41,14 @@ def describe_transactional_ids(
 ) -> Mapping[str, Described]:
     """What the coordinators know of each ID, in the order given; all coordinators are asked at once.
 
+    A mapping says which node listed each ID, and so coordinates it: FindCoordinator is sent only for those that moved.
     A missing Describe on one TransactionalId is that ID's NotAuthorized; coordinators that are loading or moving are
     asked again until the time is up, then the ID's value is TimedOut. An ID whose partition of the transaction log has
     no leader is Unreachable after LEADERLESS_PATIENCE_S. Nothing is raised for single IDs.
     """
+    listed = transactional_ids if isinstance(transactional_ids, Mapping) else {}
     run = _Describing(wire, list(dict.fromkeys(transactional_ids)), timeout_s)
-    return run.result()
+    return run.result(listed)
 
 
 class _Lookup(NamedTuple):
@@ -67,8 +69,12 @@ class _Describing:
         self._leader_is_due = monotonic() + min(LEADERLESS_PATIENCE_S, patience_s / 2)
         self._window: Window[_Lookup | _Describe] = wire.window(in_flight=4, timeout_s=timeout_s)
 
-    def result(self) -> Mapping[str, Described]:
-        self._look_up(self._wanted, 0.0)
+    def result(self, listed: Mapping[str, int]) -> Mapping[str, Described]:
+        led: dict[int, list[str]] = {}
+        for name, node_id in listed.items():
+            led.setdefault(node_id, []).append(name)
+        self._describe(led)
+        self._look_up([name for name in self._wanted if name not in listed], 0.0)
         for answer in self._window:
             if answer.response is None:
                 self._receive_nothing(answer)
@@ -101,10 +107,13 @@ class _Describing:
                 again.append(coordinator.key)
             else:
                 self._found[coordinator.key] = self._refusal(coordinator.key, coordinator.error_code)
+        self._describe(led)
+        self._look_up(again, self._pause_s(again))
+
+    def _describe(self, led: Mapping[int, Sequence[str]]) -> None:
         for node_id, names in led.items():
             for ids in in_pieces(names, IDS_PER_REQUEST):
                 self._window.put(_Describe(ids), node_id, describe_transactions(ids))
-        self._look_up(again, self._pause_s(again))
 
     def _lost(self, names: Sequence[str]) -> dict[str, Unreachable]:
         """Those of the IDs that nobody coordinates, because their partition of the transaction log has no leader."""

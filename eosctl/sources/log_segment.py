@@ -19,19 +19,16 @@ from pathlib import Path
 from typing import Final
 
 from eosctl.codecs.batch_limits import MOST_BYTES
+from eosctl.codecs.damaged_batches import MOST_SKIPPED, begins_batch, claimed_length, next_batch
 from eosctl.codecs.record_batches import (
     HEADER,
     LENGTH_AT,
-    MOST_SKIPPED,
     WRONG_CRC,
     Batch,
     DamagedOffsets,
-    begins_batch,
-    claimed_length,
     decode_records,
     has_right_crc,
     iter_batches,
-    next_batch,
 )
 from eosctl.errors import ConfigError, Undecodable
 from eosctl.model.names import TopicPartition

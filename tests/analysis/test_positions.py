@@ -87,6 +87,8 @@ def test_an_offset_is_described_in_its_connectors_own_terms(
         # The first event of a transaction that began before the one before it.
         (PG, {"lsn_commit": 90, "lsn": 190}, {"lsn_commit": 200, "lsn": 100}, AFTER),
         (PG, {"lsn_commit": 200, "lsn": 100}, {"lsn_commit": 90, "lsn": 190}, BEFORE),
+        (PG, {"lsn_commit": 9, "lsn": 19, "lsn_proc": 19}, {"lsn_commit": 9, "lsn": 12, "lsn_proc": 19}, SAME),
+        (PG, {"lsn_commit": 9, "lsn": 19, "lsn_proc": 19}, {"lsn_commit": 9, "lsn": 12, "lsn_proc": 12}, BEFORE),
         (PG, {"lsn": 5}, {"lsn_commit": 4, "lsn": 9}, AFTER),
         (PG, {"lsn_commit": 4, "lsn": 9}, {"lsn": 5}, BEFORE),
         (PG, {"lsn": 10}, {"lsn_commit": 4, "lsn": 9}, INCOMPARABLE),

@@ -61,7 +61,7 @@ def test_the_last_record_of_an_id_is_its_state_and_a_tombstone_ends_it():
          "abort decided by its coordinator (timeout or fencing); markers are being written"),
         ([value(State.ONGOING), value(State.PREPARE_ABORT, epoch=1, client=2)],
          "abort decided; markers are being written"),
-        ([value(State.COMPLETE_COMMIT, at=NOW, start=NOW - 70)], "committed after 70 ms"),
+        ([value(State.COMPLETE_COMMIT, at=NOW - 60, start=NOW - 70)], "committed after 70 ms"),
         ([value(State.COMPLETE_ABORT)], "aborted"),
         ([value(), None], "forgotten: idle for transactional.id.expiration.ms"),
     ],

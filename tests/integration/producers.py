@@ -29,9 +29,9 @@ def transactional_producer(bootstrap: str, transactional_id: str, **settings: ob
     return producer
 
 
-def open_transaction(bootstrap: str, transactional_id: str, topic: str) -> Producer:
+def open_transaction(bootstrap: str, transactional_id: str, topic: str, **settings: object) -> Producer:
     """A producer with one record written in a transaction that is still open: the ID is Ongoing."""
-    producer = transactional_producer(bootstrap, transactional_id)
+    producer = transactional_producer(bootstrap, transactional_id, **settings)
     producer.begin_transaction()
     producer.produce(topic, b"value", b"key")
     if producer.flush(30):

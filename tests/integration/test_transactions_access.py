@@ -21,6 +21,7 @@ from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
 from tests.commands.conftest import Ran
 from tests.integration.coordinators import wire_to
+from tests.integration.gone_clients import GoneClient
 from tests.integration.hanging import UNVERIFIED, hang
 from tests.integration.producers import complete, create_topic, open_transaction
 from tests.waiting import eventually
@@ -186,3 +187,34 @@ def test_abort_needs_alter_on_the_cluster_and_no_more_than_hanging_does(site: Sa
         ran = tool("abort", "--topic", "payments", "--partition", "0", "--max-transaction-timeout", "0", "--yes")
     assert ran.exit_code == 0, ran.stderr
     assert f"the last stable offset moved from {hung.start_offset} to {hung.start_offset + 2}" in ran.stdout
+
+
+@pytest.mark.variation
+def test_a_commit_is_refused_by_who_may_not_see_all_of_its_topics(
+    site: Sandbox, eosctl: Callable[..., Ran], tmp_path: Path
+):
+    """The coordinator leaves out what may not be described: that is no sign of a client that is at work."""
+    plan, identity = tmp_path / "commit.plan", tmp_path / "client.properties"
+    identity.write_text(site.client_properties("tool"))
+    with wire_to(site.bootstrap_servers) as wire:
+        client = GoneClient(wire, "gone-0")
+        for topic in ("seen", "unseen"):
+            create_topic(site.bootstrap_servers, topic)
+            client.write(TopicPartition(topic, 0), b"one")
+        named = ("--producer-id", client.producer.producer_id, "--producer-epoch", client.producer.producer_epoch)
+        where = ("-b", site.bootstrap_servers, "--watch-client", "0")
+        planned = eosctl("transactions", "commit", "gone-0", *named, *where, "--plan-file", plan)
+        assert planned.exit_code == 0, planned.stderr
+        log = (TOPICS, "__transaction_state", LITERAL, READ, ALLOW)
+        ours = (
+            (TOPICS, "seen", LITERAL, READ, ALLOW),
+            ALL_IDS,
+            (IDS, "gone-0", LITERAL, AclOperation.WRITE, ALLOW),
+            log,
+        )
+        with granted(site, *ours):
+            refused = eosctl("apply", plan, "--command-config", identity, "--yes")
+        assert client.end(commit=False) == 0
+    assert refused.exit_code == 8, refused.stderr
+    unknown = "whether the client of gone-0 still writes is unknown in unseen-0, which is hidden"
+    assert f"{unknown}: Describe on its topic is missing" in refused.stderr

@@ -41,6 +41,8 @@ SETTINGS = {
     "transaction.state.log.min.isr": "1",
     "offsets.topic.replication.factor": "2",
 }
+STAYS_OPEN = {"transaction.timeout.ms": 600_000}
+"""For as long as all tests of the stage take on a busy machine."""
 
 
 @dataclass
@@ -89,9 +91,9 @@ def stage(kafka_version: str) -> Iterator[Stage]:
         create(servers, "busy", 4)
         create(servers, "quiet", 1)
         create(servers, "prepared", 1, **{"min.insync.replicas": "2"})
-        made.live["long"] = open_transaction(servers, "live-long", "busy")
-        made.live["commit"] = open_transaction(servers, "ends-in-commit", "prepared")
-        made.live["abort"] = open_transaction(servers, "ends-in-abort", "prepared")
+        made.live["long"] = open_transaction(servers, "live-long", "busy", **STAYS_OPEN)
+        made.live["commit"] = open_transaction(servers, "ends-in-commit", "prepared", **STAYS_OPEN)
+        made.live["abort"] = open_transaction(servers, "ends-in-abort", "prepared", **STAYS_OPEN)
         complete(servers, "committed", "busy", commit=True)
         complete(servers, "aborted", "busy", commit=False)
         with wire_to(servers) as wire:
@@ -110,7 +112,7 @@ def stage(kafka_version: str) -> Iterator[Stage]:
 
 def _work_elsewhere(stage: Stage) -> Producer:
     """A live transaction of `at-work-elsewhere` in another topic than the one it hangs in."""
-    return open_transaction(stage.servers, "at-work-elsewhere", "busy")
+    return open_transaction(stage.servers, "at-work-elsewhere", "busy", **STAYS_OPEN)
 
 
 def _hang_beside(wire, _before) -> Hung:

@@ -8,6 +8,7 @@ import pytest
 
 from eosctl.codecs.transaction_log import decode_transaction_log_value
 from eosctl.model.names import coordinator_partition
+from eosctl.model.versions import KafkaVersion
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sources.log_segment import LogSegment
 from tests.commands.conftest import Ran
@@ -16,7 +17,7 @@ from tests.integration.producers import complete, create_topic, open_transaction
 from tests.oracle.transaction_log_bytes import TransactionLogOracle, read_by_kafka
 from tests.waiting import eventually
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
 
 Eosctl = Callable[..., Ran]
 IDS = ("connect-cluster-connect-cluster", "connect-cluster-orders-0", "connect-cluster-orders-1", "ü-😀-0", "empty")
@@ -41,10 +42,15 @@ def segments(sandbox: Sandbox) -> list[Path]:
 
 @pytest.mark.parametrize("level", [*(pytest.param(each, marks=pytest.mark.variation) for each in "01"), "2"])
 def test_the_log_is_read_as_kafka_reads_it_live_and_from_its_files(
-    level: str, make_sandbox: Callable[..., Sandbox], eosctl: Eosctl
+    level: str, make_sandbox: Callable[..., Sandbox], kafka_version: str, eosctl: Eosctl
 ) -> None:
+    """Brokers before 4.0 have one level, which is 0."""
+    if KafkaVersion.parse(kafka_version) < KafkaVersion(4, 0):
+        features, level = {}, "0"
+    else:
+        features = {"transaction.version": level}
     fifty = {"transaction.state.log.num.partitions": "50"}
-    sandbox = make_sandbox(features={"transaction.version": level}, broker_config=fifty)
+    sandbox = make_sandbox(kafka_version=str(kafka_version), features=features, broker_config=fifty)
     servers = sandbox.bootstrap_servers
     mixed_load(servers)
     held_open = open_transaction(servers, "connect-cluster-connect-cluster", "t")

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.transaction_log import TransactionLogValue
 from eosctl.model.transactions import TransactionState
-from eosctl.sandbox.jars import resolve_jars
+from eosctl.sandbox.jars import resolve_broker_jars, resolve_jars
 from eosctl.sandbox.java import compile_java
+from eosctl.sandbox.versions import DEFAULT_KAFKA_VERSION
 from tests.jvm import java_with
 
 SOURCE = Path(__file__).with_name("TransactionLogOracle.java")
@@ -23,8 +24,9 @@ class TransactionLogOracle:
     """One JVM with the classes of one Kafka version; a context manager that ends it."""
 
     def __init__(self, kafka_version: str) -> None:
-        jars = resolve_jars(kafka_version, lambda _: None)
-        classes = compile_java(jars.compiler, SOURCE, jars.classpath)
+        jars = resolve_broker_jars(kafka_version, lambda _: None)
+        compiler = resolve_jars(DEFAULT_KAFKA_VERSION, lambda _: None).compiler
+        classes = compile_java(compiler, SOURCE, jars.classpath)
         launcher = java_with(jars, classes)
         self._process = subprocess.Popen(
             [*launcher, "TransactionLogOracle"],

@@ -184,7 +184,10 @@ def test_a_partition_without_a_record_is_warned_of():
         (TransactionNow(TransactionState.COMPLETE_ABORT, HELD, STARTED), "the transaction of the plan has ended"),
         (TransactionNow(TransactionState.ONGOING, HELD, STARTED + 1, PARTS), "the transaction of the plan has ended"),
         (TransactionNow(TransactionState.ONGOING, ProducerIdAndEpoch(42, 4), STARTED, PARTS), "held by producer 42/4"),
-        (TransactionNow(TransactionState.ONGOING, HELD, STARTED, {PLACES[0]: HERE}), "it wrote to orders-1"),
+        (
+            TransactionNow(TransactionState.ONGOING, HELD, STARTED, {PLACES[0]: HERE}),
+            "unknown in orders-1, which is hidden",
+        ),
         (TransactionNow(TransactionState.ONGOING, HELD, STARTED, {PLACES[0]: Skipped("x")}), "unknown in orders-0: x"),
         (TransactionNow(None), "no coordinator knows sink-7 any more"),
         (Skipped("no answer"), "what became of the transaction of sink-7 is unknown: no answer"),

@@ -7,9 +7,11 @@
 3. An offset that is repeated without data is no sign of anything. Nor is one with data if none of it went where the
    data of the offset before went: records that are read again are written to the same topics; heartbeats are not.
    Debezium's heartbeats have topics of their own and are no data: the first one of a session repeats the offset of the
-   last one of the session before.
+   last one of the session before. Nor are its metadata of transactions, in the topic `<server>.transaction`: a BEGIN is
+   sent again to a connector that restarts within the transaction, and an END has the offset of the last row.
 """
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
@@ -79,10 +81,22 @@ def resolve(anomaly: KeyAnomaly, known: Circumstances) -> KeyAnomalyKind | None:
 
 def _may_be_read_again(anomaly: KeyAnomaly, known: Circumstances) -> bool:
     """Rule 3."""
-    before, again = _topics(known.data(anomaly.was)), _topics(known.data(anomaly.now))
+    besides = _metadata_topic(anomaly.key)
+    before, again = (_topics(known.data(each)) - {besides} for each in (anomaly.was, anomaly.now))
     return bool(again) and (not before or not before.isdisjoint(again))
 
 
 def _topics(data: Data | None) -> set[str]:
     """Topics of data that are no heartbeats."""
     return {each.topic for each in data or () if not each.topic.startswith(HEARTBEATS)}
+
+
+def _metadata_topic(key: str) -> str | None:
+    """Where Debezium writes metadata of transactions, by a key such as ["orders",{"server":"shop"}]."""
+    try:
+        match json.loads(key):
+            case [str(), {"server": str(server)}]:
+                return f"{server}.transaction"
+    except ValueError:
+        pass
+    return None

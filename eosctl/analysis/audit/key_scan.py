@@ -28,17 +28,32 @@ def none_tracked(_: Key) -> bool:
     return False
 
 
-class _Slot:
+class _Last:
+    """What every record of a key needs of the one before it; a class of its own keeps it together in memory.
+
+    shape is that of the last value if it is plain; follower is the key that was written next, the last time.
+    """
+
+    __slots__ = ("entry", "follower", "key", "records", "shape", "value", "writer")
+
+    def __init__(self, entry: Entry, writer: BatchWriter) -> None:
+        self.entry, self.key, self.value = entry, entry.key, entry.value
+        self.writer = writer
+        self.records = 1
+        self.shape: bytes | None = None
+        self.follower: _Slot | None = None
+
+
+class _Slot(_Last):
     """One key while its range is read.
 
-    shape is that of the last value if it is plain; fields are those of `decoded`, the last value that was decoded. runs
-    are those that ended (None: not tracked), run is the first write of the one that goes on, ahead the records before.
+    fields are those of `decoded`, the last value that was decoded. runs are those that ended (None: not tracked), run
+    is the first write of the one that goes on, ahead the records before.
     """
 
     __slots__ = (
         "ahead",
         "decoded",
-        "entry",
         "fields",
         "first",
         "first_plain",
@@ -49,25 +64,19 @@ class _Slot:
         "plain",
         "plain_after",
         "plain_setbacks",
-        "records",
         "repeats",
         "returns",
         "run",
         "runs",
         "setbacks",
-        "shape",
         "snapshots",
         "tombstones",
-        "writer",
         "writers",
     )  # fmt: skip
 
     def __init__(self, entry: Entry, writer: BatchWriter) -> None:
-        self.records = 1
+        super().__init__(entry, writer)
         self.tombstones = int(entry.value is None)
-        self.entry = entry
-        self.writer = writer
-        self.shape: bytes | None = None
         self.decoded: bytes | None = None
         self.fields: object = None
         self.first = _write(entry, writer)
@@ -94,26 +103,33 @@ class KeyScan:
         self._slots: dict[Key, _Slot] = {}
         self._before: dict[tuple[Key, int], tuple[int, int]] = {}
         self._plain = PlainShapes()
+        self._latest: _Slot | None = None
 
     def add_batch(self, entries: Iterable[Entry], writer: BatchWriter) -> int:
-        """Take in committed records of one batch; returns how many tombstones they hold."""
+        """Take in committed records of one batch; returns how many tombstones they hold.
+
+        Tasks write their keys in much the same order again, so the key that followed the last time is tried first.
+        """
         tombstones = 0
-        get, producer, plain = self._slots.get, writer.producer_id, not writer.transactional
+        get, producer, plain, latest = self._slots.get, writer.producer_id, not writer.transactional, self._latest
         for entry in entries:
-            value = entry.value
-            slot = get(entry.key)
-            if slot is None:
-                self._add_key(entry, writer)
-                tombstones += value is None
-                continue
+            key, value = entry.key, entry.value
+            slot = None if latest is None else latest.follower
+            if slot is None or slot.key != key:
+                slot = get(key)
+                if slot is None:
+                    latest = self._add_key(entry, writer, latest)
+                    tombstones += value is None
+                    continue
+                if latest is not None:
+                    latest.follower = slot
+            latest = slot
             if value is None:
                 slot.tombstones += 1
                 tombstones += 1
                 slot.shape = None
-            elif value.translate(ONES) != slot.shape or value < slot.entry.value:  # type: ignore[operator]  # not None
+            elif value.translate(ONES) != slot.shape or value <= slot.value:  # type: ignore[operator]  # not None
                 self._compare(slot, entry, value, writer)
-            if value == slot.entry.value and value is not None:
-                _keep(slot.repeats, slot, entry, writer)
             if slot.writer is not writer or plain:
                 self._mind_runs(slot, entry, writer)
                 if slot.writer.producer_id != producer:
@@ -122,7 +138,8 @@ class KeyScan:
                     _mind_transactions(slot, entry, writer)
                 slot.writer = writer
             slot.records += 1
-            slot.entry = entry
+            slot.entry, slot.value = entry, value
+        self._latest = latest
         return tombstones
 
     def _mind_runs(self, slot: _Slot, entry: Entry, writer: BatchWriter) -> None:
@@ -142,15 +159,19 @@ class KeyScan:
                 slot.runs = list(thinned(slot.runs))
 
     def _compare(self, slot: _Slot, entry: Entry, value: bytes, writer: BatchWriter) -> None:
-        """Rule 2, where bytes alone do not show."""
-        before = slot.entry.value
-        if before is not None and value != before:
+        """Rules 2 and 3, where bytes alone do not show."""
+        before = slot.value
+        if value == before:
+            _keep(slot.repeats, slot, entry, writer)
+            return
+        shape = value.translate(ONES)
+        plain = self._plain.knows(shape)
+        if before is not None and not (plain and value > before and before.translate(ONES) == shape):
             was = slot.fields if slot.decoded is before else self._fields(before)
             slot.fields, slot.decoded = self._fields(value), value
             if compare_offsets(was, slot.fields, entry.key, self._decode) is Advance.BACK:
                 _set_back(slot, Change(_write(slot.entry, slot.writer), _write(entry, writer)))
-        shape = value.translate(ONES)
-        slot.shape = shape if self._plain.knows(shape) else None
+        slot.shape = shape if plain else None
 
     def _fields(self, value: bytes) -> object:
         try:
@@ -158,8 +179,10 @@ class KeyScan:
         except ValueError:
             return None
 
-    def _add_key(self, entry: Entry, writer: BatchWriter) -> None:
+    def _add_key(self, entry: Entry, writer: BatchWriter, latest: _Slot | None) -> _Slot:
         slot = self._slots[entry.key] = _Slot(entry, writer)
+        if latest is not None:
+            latest.follower = slot
         slot.writers[writer.producer_id] = _first_write(entry, writer)
         if self._tracked(entry.key):
             slot.runs = []
@@ -167,6 +190,7 @@ class KeyScan:
             slot.plain = 1
             slot.first_plain = slot.first
             slot.last_plain = entry, writer
+        return slot
 
     def _another_producer(self, slot: _Slot, entry: Entry, writer: BatchWriter) -> None:
         before, now = slot.writer.producer_id, writer.producer_id
@@ -183,7 +207,9 @@ class KeyScan:
 
     def states(self) -> Iterator[KeyState]:
         """The state of each key."""
+        self._latest = None
         for key, slot in self._slots.items():
+            slot.follower = None  # they are in cycles otherwise
             yield self._state(key, slot)
 
     def _state(self, key: Key, slot: _Slot) -> KeyState:
@@ -212,7 +238,7 @@ class KeyScan:
             plain_setbacks=slot.plain_setbacks,
             repeats=tuple(slot.repeats),
             writers=writers,
-            returns=first_returns(slot.returns),
+            returns=first_returns(slot.returns) if slot.returns else (),
             runs=_runs(slot, last),
             snapshots=slot.snapshots,
         )

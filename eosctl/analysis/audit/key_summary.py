@@ -1,7 +1,7 @@
 """Conclusions about keys, added up over source partitions and buckets."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from eosctl.analysis.audit.key_anomalies import Placed, written_at
@@ -26,11 +26,46 @@ def summarize_keys(partitions: Mapping[TopicPartition, Iterable[KeyState]], inpu
     return summary.result()
 
 
+class _Connector:
+    """The keys of one connector so far."""
+
+    def __init__(self) -> None:
+        self._keys = self._records = self._tombstones = 0
+        self._producers: set[int] = set()
+        self._begun: int | None = None
+        self._upgraded: int | None = None
+        self._last_write: int | None = None
+
+    def add(self, placed: Sequence[Placed]) -> None:
+        """Take in one source partition."""
+        for _, state in placed:
+            self._keys += 1
+            self._records += state.records
+            self._tombstones += state.tombstones
+            for writer in state.writers:
+                self._producers.add(writer.producer_id)
+            begun = state.first_transactional
+            if begun is not None and (self._begun is None or begun.timestamp < self._begun):
+                self._begun = begun.timestamp
+            upgraded = _upgraded(state)
+            if upgraded is not None and (self._upgraded is None or upgraded > self._upgraded):
+                self._upgraded = upgraded
+            if self._last_write is None or state.last.timestamp > self._last_write:
+                self._last_write = state.last.timestamp
+
+    def result(self, name: str | None) -> ConnectorKeys:
+        """All of them, as those of the connector of this name."""
+        assert self._last_write is not None
+        producers = tuple(sorted(each for each in self._producers if each >= 0))
+        counts = self._keys, self._records, self._tombstones
+        return ConnectorKeys(name, *counts, producers, self._begun, self._upgraded, self._last_write)
+
+
 class _Summary:
     """Conclusions so far."""
 
     def __init__(self) -> None:
-        self._connectors: dict[str | None, list[ConnectorKeys]] = {}
+        self._connectors: dict[str | None, _Connector] = {}
         self._counts: Counter[tuple[str, str]] = Counter()
         self._anomalies: list[KeyAnomaly] = []
         self._suspicions: list[KeyAnomaly] = []
@@ -38,17 +73,23 @@ class _Summary:
 
     def add(self, key: ReadKey, placed: Sequence[Placed], judged: Judged) -> None:
         """Take in one source partition."""
-        self._connectors.setdefault(key.connector, []).append(_connector_keys(key, placed))
+        connector = self._connectors.get(key.connector)
+        if connector is None:
+            connector = self._connectors[key.connector] = _Connector()
+        connector.add(placed)
         for kind, count in judged.counts:
             self._counts[kind.value, key.connector or ""] += count
         self._anomalies += judged.anomalies
         self._suspicions += judged.suspicions
-        self._latest += _latest(placed)
+        for place, state in placed:
+            last = None if state.last_transactional is None else written_at(place, state.last_transactional)
+            if last is not None:
+                self._latest.append(last)
 
     def result(self) -> KeySummary:
         """All of it."""
         return KeySummary(
-            tuple(_add_connector(each) for each in self._connectors.values()),
+            tuple(each.result(name) for name, each in self._connectors.items()),
             tuple((kind, connector, count) for (kind, connector), count in sorted(self._counts.items())),
             first_key_troubles(self._anomalies),
             tuple(sorted(self._suspicions, key=_order)[:MOST_SUSPICIONS]),
@@ -93,29 +134,6 @@ def first_key_troubles(anomalies: Iterable[KeyAnomaly]) -> tuple[KeyAnomaly, ...
 
 def _order(anomaly: KeyAnomaly) -> tuple[object, ...]:
     return anomaly.kind, anomaly.connector or "", anomaly.timestamp, anomaly.topic, *anomaly[3:9]
-
-
-def _latest(placed: Iterable[Placed]) -> Iterator[OffsetsWrite]:
-    """Where the last offset in a transaction was written: what comes next may be held against it."""
-    for place, state in placed:
-        if state.last_transactional is not None:
-            write = written_at(place, state.last_transactional)
-            yield from () if write is None else [write]
-
-
-def _connector_keys(key: ReadKey, placed: Sequence[Placed]) -> ConnectorKeys:
-    states = [each.state for each in placed]
-    transactional = [each.first_transactional for each in states if each.first_transactional is not None]
-    return ConnectorKeys(
-        key.connector,
-        len(states),
-        sum(each.records for each in states),
-        sum(each.tombstones for each in states),
-        tuple(sorted({writer.producer_id for each in states for writer in each.writers if writer.producer_id >= 0})),
-        min((each.timestamp for each in transactional), default=None),
-        max((_upgraded(each) for each in states), default=None, key=lambda time: -1 if time is None else time),
-        max(each.last.timestamp for each in states),
-    )
 
 
 def _upgraded(state: KeyState) -> int | None:

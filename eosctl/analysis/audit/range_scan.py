@@ -6,7 +6,7 @@
 3. A tail range, behind the last stable offset, is read for headers only: what will be committed of it is open.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from eosctl.analysis.audit.batches import Decode, Entry, Header, Marker
@@ -17,7 +17,7 @@ from eosctl.analysis.audit.transaction_scan import TransactionScan
 from eosctl.model.audit import OffsetRange, TopicRole
 from eosctl.model.audit_states import KeyState, LogState, ProducerItems
 
-Open = Callable[[], Sequence[Entry]]
+Open = Callable[[], Iterable[Entry]]
 """Decodes the records of a batch; called only where they are needed."""
 
 
@@ -46,15 +46,15 @@ class RangeScan:
         self._keys = KeyScan(decode, tracked) if role is TopicRole.OFFSETS and offsets.settled else None
 
     def add_data(self, header: Header, entries: Open, *, aborted: bool) -> None:
-        """Take in a data batch; `entries` may raise, before anything is taken in."""
-        records = entries() if self._keys is not None and not aborted else ()
+        """Take in a data batch; `entries` may raise, before anything is taken in. Where its records do, start again."""
+        records = entries() if self._keys is not None and not aborted else None
         log, transactional = self._log, header.is_transactional
         log.add_batch(header)
         log.add_data(header, aborted=aborted)
         writer = self._sessions.writer(header)
         if transactional:
             self._transactions.add_data(header)
-        if self._keys is not None and records:
+        if self._keys is not None and records is not None:
             tombstones = self._keys.add_batch(records, writer)
             if tombstones:
                 log.add_tombstones(header, tombstones)

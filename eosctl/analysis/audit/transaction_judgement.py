@@ -1,7 +1,9 @@
 """What is wrong with the transactions of one producer ID, and how large and long they were.
 
 1. A committed transaction with data of a connector and no source offsets: the data will be produced again, or was.
-   It is judged only if it ended after the time from which the offsets topics are whole: compaction removes offsets.
+   It is judged only if it was decided after the time from which the offsets topics are whole: compaction removes
+   offsets. A marker may be written long after the decision, but the decision is not before the transaction began, nor
+   before the producer's previous one ended.
 2. Offsets without data are ordinary (a connector may abort its records, offsets may be altered) and only counted.
 3. A transaction that is ended in one partition and open in another, for longer than GRACE_MS: a marker is missing.
 4. Committed in one partition and aborted in another: atomicity is broken.
@@ -9,6 +11,9 @@
    transaction with offsets if two brokers wrote their markers by different clocks. That is unclear if the other one has
    nothing in the same partitions, and ended within CLOCKS_DIFFER_MS without data, or within CLOSE_MS; or within
    CLOCKS_DIFFER_MS, while none with offsets there has anything in these partitions, so that nothing shows equal clocks.
+   Brokers before 4.3 write the marker of a partition without leader once it has one: hours after the others. Nothing
+   of the producer ends meanwhile. So it is unclear, too, beside offsets without data that ended next before it or next
+   after it, unless one began after the other had ended.
    The transaction log settles it where it was read: it names all partitions of a transaction.
 
 Nothing here asks whose a producer ID is: that may become known later, when the transactions are closed. See
@@ -56,7 +61,7 @@ def judge_producer(parts: Sequence[Part], inputs: JudgementInputs) -> Iterator[t
     logged = inputs.logged.get(parts[0].producer_id, ()) if parts else ()
     matched = match_parts(parts, logged, inputs.as_of) if logged else {}
     transactions = join_parts(parts, matched)
-    others = _Others(each for each in transactions if _is_committed(each) and _offsets(each))
+    others = _Others(transactions)
     pending = any(part.offsets and part.marker_offset is None for part in parts)
     for transaction in transactions:
         yield transaction, tuple(_anomalies(transaction, inputs, _Beside(others, pending, matched)))
@@ -88,29 +93,58 @@ def _anomalies(transaction: Transaction, inputs: JudgementInputs, beside: _Besid
         yield _trouble(AnomalyKind.OFFSETS_WITHOUT_DATA, offsets[0])
 
 
-class _Others:
-    """A producer's transactions with offsets, by the time at which they ended."""
+class _Other(NamedTuple):
+    """A committed transaction with offsets, beside data that may be of it."""
 
-    def __init__(self, transactions: Iterable[Transaction]) -> None:
-        self._by_time = sorted((ended_ms(each), bool(_data(each)), _places(each)) for each in transactions)
+    ended: int
+    begun: int
+    with_data: bool
+    places: Places
+
+
+class _Others:
+    """A producer's transactions, by the time at which they ended."""
+
+    def __init__(self, transactions: Sequence[Transaction]) -> None:
+        committed = (each for each in transactions if _is_committed(each) and _offsets(each))
+        self._with_offsets = sorted(
+            _Other(ended_ms(each), _begun_ms(each), bool(_data(each)), _places(each)) for each in committed
+        )
+        self._ends = sorted(ended for each in transactions if (ended := ended_ms(each)) >= 0)
+
+    def decided_since(self, data: Sequence[Part]) -> int:
+        """Rule 1: when data was decided at the earliest, in ms since the epoch."""
+        before = bisect_left(self._ends, ended_ms(tuple(data)))
+        return max(0, _begun_ms(data), self._ends[before - 1] if before else 0)
 
     def may_hold(self, data: Sequence[Part]) -> bool:
         """Rule 5, for data without offsets."""
-        ended, places = ended_ms(tuple(data)), set(_places(data))
-        found = False
-        for time, with_data, theirs in self._within(ended, CLOCKS_DIFFER_MS):
-            if places.isdisjoint(theirs) and (not with_data or abs(time - ended) <= CLOSE_MS):
+        ended, begun, places = ended_ms(tuple(data)), _begun_ms(data), set(_places(data))
+        first, last = ended - CLOCKS_DIFFER_MS, ended + CLOCKS_DIFFER_MS
+        apart = [each for each in self._within(*self._next(first, last)) if places.isdisjoint(each.places)]
+        for each in apart:
+            overlaps = each.begun <= last and begun <= each.ended + CLOCKS_DIFFER_MS
+            if (overlaps and not each.with_data) or abs(each.ended - ended) <= CLOSE_MS:
                 return True
-            found = found or places.isdisjoint(theirs)
-        return found and all(places.isdisjoint(theirs) for _, _, theirs in self._within(ended, CLOCKS_DIFFER_MS))
+        near = self._within(first, last)
+        found = any(places.isdisjoint(each.places) for each in near)
+        return found and all(places.isdisjoint(each.places) for each in near)
 
-    def _within(self, time: int, distance: int) -> Sequence[tuple[int, bool, Places]]:
-        first = bisect_left(self._by_time, time - distance, key=_first)
-        return self._by_time[first : bisect_right(self._by_time, time + distance, key=_first)]
+    def _next(self, first: int, last: int) -> tuple[int, int]:
+        """From the last end before these times to the first after them, clocks that differ included."""
+        before, after = bisect_left(self._ends, first), bisect_right(self._ends, last)
+        return (
+            self._ends[before - 1] - CLOCKS_DIFFER_MS if before else first,
+            self._ends[after] + CLOCKS_DIFFER_MS if after < len(self._ends) else last,
+        )
+
+    def _within(self, first: int, last: int) -> Sequence[_Other]:
+        begin = bisect_left(self._with_offsets, first, key=_ended)
+        return self._with_offsets[begin : bisect_right(self._with_offsets, last, key=_ended)]
 
 
-def _first(other: tuple[int, bool, Places]) -> int:
-    return other[0]
+def _ended(other: _Other) -> int:
+    return other.ended
 
 
 def _places(parts: Iterable[Part]) -> Places:
@@ -123,8 +157,7 @@ def _without_offsets(data: Sequence[Part], inputs: JudgementInputs, beside: _Bes
 
 
 def _kind(data: Sequence[Part], inputs: JudgementInputs, beside: _Beside) -> AnomalyKind | None:
-    ended = ended_ms(tuple(data))
-    if inputs.whole_since is None or ended <= inputs.whole_since:
+    if inputs.whole_since is None or beside.others.decided_since(data) <= inputs.whole_since:
         return AnomalyKind.UNJUDGED
     logged = next((beside.matched[part] for part in data if part in beside.matched), None)
     if logged is not None:
@@ -165,6 +198,10 @@ def _offsets(transaction: Transaction) -> list[Part]:
 def ended_ms(transaction: Transaction) -> int:
     """The time of its last marker, in ms; -1 where it has none."""
     return max((part.marker_timestamp for part in transaction if part.marker_offset is not None), default=-1)
+
+
+def _begun_ms(transaction: Iterable[Part]) -> int:
+    return min(part.first_timestamp for part in transaction)
 
 
 def duration_ms(transaction: Transaction) -> int | None:

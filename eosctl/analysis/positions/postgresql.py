@@ -4,7 +4,9 @@
    `lsn` of an event may be lower than those of the transaction before: their records lie side by side in the log.
 2. `lsn` of a snapshot is that of its moment. One that has not ended is begun again.
 3. The first transactions after a snapshot have no `lsn_commit`.
-4. `transaction_id` is kept from the last transaction for which metadata were written. It may be of an earlier one than
+4. `lsn_proc` is that of the last event that was processed whole. A connector that restarts within a transaction is sent
+   its BEGIN again, and skips what it has processed: the `lsn` of the BEGIN is lower, and the position is the same.
+5. `transaction_id` is kept from the last transaction for which metadata were written. It may be of an earlier one than
    `txId`, and decides nothing.
 """
 
@@ -39,15 +41,21 @@ def _describe(offset: SourceOffset) -> str:
 
 
 def _compare(before: SourceOffset, after: SourceOffset) -> Order:
-    """Rules 1 and 3: by commits, then by position; where only one has a commit, only if both numbers agree."""
+    """Rules 1, 3 and 4: by commits, then by position; where only one has a commit, only if both numbers agree."""
     was, now = before.get("lsn_commit"), after.get("lsn_commit")
     by_lsn = order_of(before["lsn"], after["lsn"])
     if was is not None and now is not None:
-        return order_of((was, before["lsn"]), (now, after["lsn"]))
+        return order_of((was, _reached(before)), (now, _reached(after)))
     if was is None and now is None:
         return by_lsn
     expected = Order.AFTER if was is None else Order.BEFORE
     return expected if by_lsn is expected else Order.INCOMPARABLE
+
+
+def _reached(offset: SourceOffset) -> object:
+    """Rule 4. What is no number is left to the comparison."""
+    lsn, processed = offset["lsn"], offset.get("lsn_proc")
+    return max(lsn, processed) if type(lsn) is int and type(processed) is int else lsn
 
 
 POSTGRESQL: Final = PositionReader(

@@ -1,5 +1,6 @@
 """Gaps, damages and counts of a partition's log, and the ranges that they are seen from."""
 
+from functools import reduce
 from itertools import pairwise
 
 import pytest
@@ -30,8 +31,11 @@ def scanned(start: int, end: int, kind: GapKind, items: list[BatchHeader | Damag
 
 
 def in_ranges(edges: list[int], kind: GapKind, items: list[BatchHeader | Damage]) -> LogState:
-    """Each item to the range in which its last offset lies; a damage that crosses ranges to both."""
-    merged: LogState | None = None
+    """Each item to the range in which its last offset lies; a damage that crosses ranges to both.
+
+    However the ranges are paired, the state is the same: an audit merges them as a tree.
+    """
+    states: list[LogState] = []
     for start, end in pairwise(edges):
         mine: list[BatchHeader | Damage] = []
         for item in items:
@@ -40,9 +44,9 @@ def in_ranges(edges: list[int], kind: GapKind, items: list[BatchHeader | Damage]
                 mine += [Damage(first, behind, item.reason)] if first < behind else []
             elif start <= item.last_offset < end:
                 mine.append(item)
-        state = scanned(start, end, kind, mine)
-        merged = state if merged is None else merge_logs(merged, state)
-    assert merged is not None
+        states.append(scanned(start, end, kind, mine))
+    merged = reduce(merge_logs, states)
+    assert merged == reduce(lambda right, left: merge_logs(left, right), reversed(states))
     return merged
 
 

@@ -123,6 +123,38 @@ def test_a_heartbeat_of_debezium_that_repeats_the_offset_of_the_heartbeat_before
     assert verdicts(report) == {"bills": HELD, "orders": HELD}
 
 
+BEGUN = {"lsn_commit": 9, "lsn_proc": 19}
+"""What Debezium's offsets have in common within a transaction."""
+
+
+@pytest.mark.parametrize(
+    ("topic", "offsets", "verdict"),
+    [
+        ("shop.transaction", ({**BEGUN, "lsn": 19}, {**BEGUN, "lsn": 12, "messageType": "BEGIN"}), HELD),
+        ("shop.transaction", ({**BEGUN, "lsn": 19}, {**BEGUN, "lsn": 19}), HELD),
+        ("orders", ({**BEGUN, "lsn": 19}, {**BEGUN, "lsn": 19}), CANNOT_TELL),
+        ("shop.transaction", ({**BEGUN, "lsn": 19}, {**BEGUN, "lsn": 12, "lsn_proc": 12}), BROKEN),
+    ],
+)
+def test_metadata_of_a_transaction_that_a_restart_interrupted_are_no_records_read_again(
+    planted, topic, offsets, verdict
+):
+    orders, brokers = planted.orders, planted.brokers
+    brokers.create(
+        AuditedTopic("shop.transaction", TopicRole.OUTPUT, cleanup_policy="delete", connectors=("orders",)), 1
+    )
+    key = b'["orders",{"server":"shop"}]'
+    for number, (written, offset) in enumerate(zip((("shop.transaction", "orders"), (topic,)), offsets, strict=True)):
+        if number:
+            brokers.tick(MINUTE)
+            orders.start(1)
+        for each in written:
+            orders.tasks[1].send(TopicPartition(each, 0), [(None, b"event")])
+        orders.tasks[1].send(orders.place(key), [(key, json.dumps(offset).encode())])
+        orders.tasks[1].commit()
+    assert verdicts(planted.report()) == {"bills": HELD, "orders": verdict}
+
+
 @pytest.mark.parametrize(
     ("form", "kind", "verdict"),
     [

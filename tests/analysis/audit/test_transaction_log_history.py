@@ -12,7 +12,7 @@ from eosctl.model.names import ProducerIdAndEpoch
 from eosctl.model.transaction_log import NewerLogRecord, TransactionLogRecord, TransactionLogValue
 from eosctl.model.transaction_log_history import LoggedTransaction
 from eosctl.model.transactions import TransactionState
-from tests.analysis.audit.test_transactions import BENCH, DATA, DATA2, NOW, OFFSETS, OWNERS, kinds, parts, shape
+from tests.analysis.audit.test_transactions import BENCH, DATA, DATA2, MINUTE, NOW, OFFSETS, OWNERS, kinds, parts, shape
 
 STATES = {
     "e": TransactionState.EMPTY,
@@ -56,8 +56,8 @@ def test_every_holder_of_a_producer_id_that_was_asked_for_is_told():
 def test_a_transaction_is_what_its_coordinator_decided_in_the_session_that_it_is_of():
     found = decided("e4@1", "o4@2:o", "c4@3:o1", "C4@4", "o4@5:o", "a5@6:o2", "A5@7", "e6@8", "c6@9:o")
     assert found == (
-        LoggedTransaction(7, 4, 2, 3, True, frozenset({OFFSETS, DATA})),
-        LoggedTransaction(7, 4, 5, 6, False, frozenset({OFFSETS, DATA2})),
+        LoggedTransaction(7, 4, 2, 3, True, frozenset({OFFSETS, DATA}), 4),
+        LoggedTransaction(7, 4, 5, 6, False, frozenset({OFFSETS, DATA2}), 7),
         LoggedTransaction(7, 6, 8, 9, True, frozenset({OFFSETS})),
     )
 
@@ -66,7 +66,7 @@ def test_a_session_whose_beginning_was_compacted_has_no_transactions():
     assert decided("c4@3:o1", "C4@4", "e5@5", "c5@6:o") == (LoggedTransaction(7, 5, 3, 6, True, frozenset({OFFSETS})),)
 
 
-LONG_AGO = ("e0@0", "c0@10:o1", "c0@50:o2", "c0@90:o1")
+LONG_AGO = ("e0@0", "c0@10:o1", "C0@12", "c0@50:o2", "C0@52", "c0@90:o1", "C0@92")
 
 
 @pytest.mark.parametrize(
@@ -93,9 +93,55 @@ def test_transactions_of_one_millisecond_are_two():
 
 
 def test_what_was_decided_just_before_the_audit_may_still_lack_its_marker():
-    logged = decided("e0@0", "c0@10:o1", "c0@50:o1")
+    logged = decided("e0@0", "c0@10:o1", "C0@12", "c0@50:o1")
     [(part, transaction)] = match_parts(parts(data="d0@5 c0@11"), logged, 55).items()
     assert (part.first, transaction.decided_ms) == (0, 10)
+
+
+@pytest.mark.parametrize("late", ["offsets", "data"])
+def test_a_marker_that_a_broker_was_too_long_gone_to_take_is_of_the_transaction_that_its_coordinator_decided(late):
+    """Brokers before 4.3 write the marker of a partition without leader once it has one again, hours later maybe."""
+    ends = {"offsets": 20, "data": 20, late: 40 * MINUTE}
+    found = parts(offsets=f"d0@9 c0@{ends['offsets']}", data=f"d0@8 c0@{ends['data']}")
+    assert {kind for kind, topic, _ in kinds(found) if topic == "orders-0"} == {"unclear"}
+    whole = BENCH._replace(whole_since=20 * MINUTE)
+    assert "data-without-offsets" not in {kind for kind, _, _ in kinds(parts(data=f"d0@8 c0@{40 * MINUTE}"), whole)}
+    logged = {7: decided("e0@0", "c0@10:o1", f"C0@{40 * MINUTE + 1}")}
+    inputs = BENCH._replace(logged=logged, offsets_topics=frozenset({"offsets"}))
+    assert kinds(found, inputs) == []
+    assert shape(join_parts(found, match_parts(found, logged[7], NOW))) == [["offsets-0@0", "orders-0@0"]]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        {
+            "offsets": f"d0@9 c0@20 d0@{4 * MINUTE} c0@{4 * MINUTE}",
+            "data2": f"d0@{4 * MINUTE} c0@{4 * MINUTE}",
+            "data": f"d0@8 c0@{9 * MINUTE}",
+        },
+        {"offsets": f"d0@9 c0@{40 * MINUTE}", "data2": f"d0@{4 * MINUTE} c0@{4 * MINUTE}", "data": "d0@8 c0@10"},
+    ],
+)
+def test_data_is_without_offsets_where_another_transaction_ended_between_it_and_offsets_without_data(texts):
+    assert ("data-without-offsets", "orders-0", 0) in kinds(parts(**texts))
+
+
+def test_data_is_judged_where_the_transaction_before_it_ended_when_the_offsets_topics_were_whole():
+    """However old the timestamps are that the source gave its records."""
+    found = parts(data2=f"d0@1 c0@{10 * MINUTE}", data=f"d0@8 c0@{20 * MINUTE}")
+    verdicts = kinds(found, BENCH._replace(whole_since=5 * MINUTE))
+    assert verdicts == [("unjudged", "orders-1", 0), ("data-without-offsets", "orders-0", 0)]
+
+
+def test_data_is_without_offsets_where_offsets_without_data_ended_before_it_began():
+    found = parts(offsets="d0@9 c0@20", data=f"d0@{8 * MINUTE} c0@{9 * MINUTE}")
+    assert ("data-without-offsets", "orders-0", 0) in kinds(found)
+
+
+def test_a_partition_whose_marker_is_not_written_yet_is_matched_all_the_same():
+    logged = decided("e0@0", "c0@10:o1", "C0@12", "c0@50:o1")
+    assert len(match_parts(parts(data="d0@5 c0@11 d0@40"), logged, NOW)) == 1
 
 
 APART = {"offsets": "d0@9 c0@60", "data": "d0@8 c0@10"}

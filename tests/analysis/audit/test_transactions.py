@@ -108,7 +108,8 @@ def test_parts_are_put_together_by_their_epoch_or_by_the_clock(texts, expected):
         ({"offsets": f"d3@1 c4@{NOW - 5000}", "data": "d3@1"}, []),
         ({"offsets": "d3@1 c4@9", "data": "d3@1 a4@9"}, [("mixed-markers", "offsets-0", 0)]),
         ({"offsets": "d0@1 c0@60000", "data": "d0@1 c0@9"}, [("unclear", "orders-0", 0)]),
-        ({"offsets": "d0@1 c0@60010", "data": "d0@1 c0@9"}, [("data-without-offsets", "orders-0", 0)]),
+        ({"offsets": "d0@1 c0@60010", "data": "d0@1 c0@9"}, [("unclear", "orders-0", 0)]),
+        ({"offsets": "d0@60010 c0@60010", "data": "d0@1 c0@9"}, [("data-without-offsets", "orders-0", 0)]),
         ({"offsets": "d0@1 c0@500", "data2": "d0@1 c0@500", "data": "d0@1 c0@1500"}, [("unclear", "orders-0", 0)]),
         ({"offsets": "d0@1 c0@500", "data2": "d0@1 c0@500", "data": "d0@1 c0@1501"}, [("unclear", "orders-0", 0)]),
         (
@@ -141,8 +142,8 @@ def test_offsets_without_data_are_told(texts, told):
     assert kinds(parts(**texts)) == ([("offsets-without-data", "offsets-0", 0)] if told else [])
 
 
-@pytest.mark.parametrize(("whole_since", "kind"), [(-1, "data-without-offsets"), (8, "data-without-offsets"),
-                                                   (9, "unjudged"), (None, "unjudged")])  # fmt: skip
+@pytest.mark.parametrize(("whole_since", "kind"), [(-1, "data-without-offsets"), (0, "data-without-offsets"),
+                                                   (1, "unjudged"), (None, "unjudged")])  # fmt: skip
 def test_data_is_judged_only_from_when_the_offsets_topics_are_whole(whole_since, kind):
     inputs = BENCH._replace(whole_since=whole_since)
     assert kinds(parts(data="d3@1 c4@9"), inputs) == [(kind, "orders-0", 0)]
