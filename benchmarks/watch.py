@@ -18,12 +18,14 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import groupby
 from multiprocessing import Process, Queue
 from pathlib import Path
 from threading import active_count
 from typing import Any, Final
 
 from benchmarks.measure import write_result
+from eosctl.errors import EosctlError
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
 
@@ -32,7 +34,7 @@ TASKS: Final = 2
 GROUP: Final = "connect-cluster"
 TOPICS: Final = {"config": "orders-configs", "offsets": "orders-offsets", "status": "orders-status"}
 WARM: Final = 50
-"""Whole cycles after which memory is taken to be what it stays."""
+"""Whole cycles after which memory is taken to be what it stays; of a short run, a fifth."""
 FLAT: Final = 0.10
 Line = Mapping[str, Any]
 
@@ -45,9 +47,13 @@ def main() -> int:
         return 0
     with Sandbox(SandboxSpec(workers=1, group_id=GROUP), narrate=print) as sandbox, _workers() as urls:
         _fill(sandbox, arguments.ids)
-        lines = list(_cycles(sandbox, urls, arguments))
-        versions = {"kafka": sandbox.kafka_version}
-    figures = _figures(lines, arguments)
+        lines: list[Line] = []
+        versions, ended = {"kafka": sandbox.kafka_version}, "as planned"
+        try:
+            lines.extend(_cycles(sandbox, urls, arguments))
+        except (EosctlError, KeyboardInterrupt) as error:
+            ended = f"before its time: {type(error).__name__} {str(error).partition(chr(10))[0]}"
+    figures = {"ended": ended, "load": os.getloadavg(), **_figures(lines, arguments)}
     print(json.dumps(figures, indent=2))
     print(write_result("watch", figures, versions))
     return 0 if all(figures["holds"].values()) else 1
@@ -66,15 +72,15 @@ def _arguments() -> argparse.Namespace:
 def _watch(servers: str, *urls: str) -> None:
     """The process that is measured: the service, with a line on stdout after each cycle."""
     from eosctl.cli import tune_gc
-    from eosctl.exporter.exporter import Exporter
+    from eosctl.exporter.board import Board
     from eosctl.operations.evidence.request import EvidenceRequest
-    from eosctl.operations.serving import Listening, serve_metrics
+    from eosctl.operations.serving import Faces, Listening, watch_clusters
     from eosctl.operations.session_options import SessionOptions
     from eosctl.operations.watch import Watched
     from tests.operations.quiet import Quiet
 
     tune_gc()
-    publish = Exporter.publish
+    publish = Board.publish
 
     def measured(self, found, lifetime_s):
         publish(self, found, lifetime_s)
@@ -90,11 +96,10 @@ def _watch(servers: str, *urls: str) -> None:
         }
         print(json.dumps(line), flush=True)
 
-    Exporter.publish = measured
+    Board.publish = measured
     options = SessionOptions(Quiet(), servers, connect_urls=urls, group_id=GROUP)
-    serve_metrics(
-        [Watched(options, EvidenceRequest(TOPICS, preflight=False))], Listening("127.0.0.1:0", False, 0.05), Quiet()
-    )
+    watched = Watched(options, EvidenceRequest(TOPICS, preflight=False))
+    watch_clusters([watched], Listening("127.0.0.1:0", False, 0.0), Quiet(), Faces())
 
 
 def _resident_mib() -> float:
@@ -196,6 +201,8 @@ def _cycles(sandbox: Sandbox, urls: list[str], arguments: argparse.Namespace) ->
                 line = json.loads(text)
                 yield line
                 whole += not line["unread"]
+                if line["unread"]:
+                    print(f"not whole: {line['duration_ms']} ms, {line['unread'][:3]}", flush=True)
                 elapsed = (time.monotonic() - begin) / 60
                 done = max(whole / arguments.cycles, elapsed / arguments.minutes)
                 if done >= 1:
@@ -212,9 +219,13 @@ def _cycles(sandbox: Sandbox, urls: list[str], arguments: argparse.Namespace) ->
             process.terminate()
 
 
+def _broken(line: Line) -> bool:
+    return bool(line["unread"])
+
+
 def _figures(lines: list[Line], arguments: argparse.Namespace) -> dict[str, Any]:
     whole = [each for each in lines if not each["unread"]]
-    steady = whole[WARM:]
+    steady = whole[min(WARM, len(whole) // 5) :]
     tenth = max(1, len(steady) // 10)
     first, last = ([each["rss_mib"] for each in part] for part in (steady[:tenth], steady[-tenth:]))
     growth = statistics.median(last) / statistics.median(first) - 1
@@ -243,6 +254,9 @@ def _figures(lines: list[Line], arguments: argparse.Namespace) -> dict[str, Any]
         "descriptors": {"first": descriptors[0], "last": descriptors[-1], "most": max(descriptors)},
         "threads": {"first": threads[0], "last": threads[-1], "most": max(threads)},
         "not read in restarts": sorted({what for each in lines for what in each["unread"]})[:10],
+        "longest run of broken cycles": max(
+            (len(list(run)) for broken, run in groupby(map(_broken, lines)) if broken), default=0
+        ),
         "holds": {
             "memory within 10 %": abs(growth) <= FLAT,
             "no descriptor kept": descriptors[-1] <= descriptors[0],

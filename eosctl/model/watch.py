@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
 
-from eosctl.model.commit_history import CommitHistory
 from eosctl.model.coverage import Coverage, Unread
 from eosctl.model.hanging import HangingTransactions
 from eosctl.model.last_stable import LastStableOffsets
@@ -15,6 +14,7 @@ from eosctl.model.metrics import Alert, Metric, PanelRow, Sample
 from eosctl.model.report import Answer
 from eosctl.model.rules import Diagnosis
 from eosctl.model.skipped import Cause, Skipped
+from eosctl.model.transaction_log import LogReading
 from eosctl.model.transactions import TransactionList
 
 
@@ -95,7 +95,7 @@ class Observation(Answer):
     """What one cycle found, as samples; the coverage names what each command lacks.
 
     profile is the name of the cluster's profile, empty where it has none. when_stale are the samples that stay true
-    when the others have become too old. commits are the histories that the next cycle continues.
+    when the others have become too old. log is the reading of the transaction log that the next cycle continues.
     """
 
     profile: str
@@ -103,7 +103,7 @@ class Observation(Answer):
     cluster_id: str | None
     samples: tuple[Sample, ...]
     when_stale: tuple[Sample, ...]
-    commits: Mapping[str, CommitHistory] = field(default_factory=dict)
+    log: LogReading = field(default_factory=LogReading)
 
     @property
     def stale(self) -> "Observation":

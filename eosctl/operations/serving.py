@@ -5,6 +5,7 @@ thread of its own, so one that does not answer delays no other; each face has ot
 """
 
 import gc
+import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
@@ -67,8 +68,10 @@ class Faces:
 
 
 def watch_clusters(clusters: Sequence[Watched], listening: Listening, console: Reporter, faces: Faces) -> None:
-    """Watches until it is interrupted, or ended on its terminal. What is wrong with command line, profile or address
-    is raised at once."""
+    """Watches until it is interrupted, or ended by SIGTERM or on its terminal, which are ordinary ends.
+
+    What is wrong with command line, profile or address is raised at once.
+    """
     board, ended = Board(), Event()
     exporter = Exporter(board, Exposition(METRICS)) if faces.serves else None
     address = address_of(listening.address, allow_remote=listening.allow_remote)
@@ -77,7 +80,7 @@ def watch_clusters(clusters: Sequence[Watched], listening: Listening, console: R
     watches = [_Watch(each, _Once(console, voice), board, listening.every_s) for each in clusters]
     for each in watches:
         each.require()
-    with ExitStack() as stack:
+    with _ended_by_sigterm(), ExitStack() as stack:
         server = None if exporter is None else stack.enter_context(MetricsServer(address, exporter.page))
         stack.callback(ended.set)
         if server is not None:
@@ -99,6 +102,22 @@ def watch_clusters(clusters: Sequence[Watched], listening: Listening, console: R
             server.serve_forever()
         else:
             ended.wait()
+
+
+@contextmanager
+def _ended_by_sigterm() -> Iterator[None]:
+    """SIGTERM ends what runs inside, in order. The first process of a container would not even notice it otherwise."""
+
+    def end(*_: object) -> None:
+        raise SystemExit
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    except SystemExit:
+        return
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +162,7 @@ class _Watch:
             if ended.is_set():
                 return
             took, last_success = monotonic() - began, found.cycle.last_success
-            self._watched = self._watched.continuing(found.commits)
+            self._watched = self._watched.continuing(found.log)
             self._board.publish(found, CYCLES_SHOWN * (self._every_s + took))
             lacked = self._report(found, lacked)
             del found

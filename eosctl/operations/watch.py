@@ -1,10 +1,10 @@
 """One cycle of `watch`: what the commands ask, and their answers as metrics.
 
 Each cycle is a session of its own, as that of a command: nothing that it learned of brokers, connections or
-certificates outlives it.
+certificates outlives it. What several commands ask alike is asked once in a cycle, by `doctor`, the first of them.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
@@ -12,10 +12,11 @@ from typing import Final, TypeVar
 
 from eosctl.analysis.metrics.cycle import cycle_samples, stale_samples
 from eosctl.errors import EosctlError, UsageError
-from eosctl.model.commit_history import CommitHistory
 from eosctl.model.coverage import Coverage
 from eosctl.model.report import Severity
+from eosctl.model.rules import Diagnosis
 from eosctl.model.skipped import Skipped, not_asked
+from eosctl.model.transaction_log import LogReading
 from eosctl.model.transactions import Selection
 from eosctl.model.watch import Answers, Cycle, Observation
 from eosctl.operations.audit.history import read_last_runs
@@ -30,6 +31,7 @@ from eosctl.operations.reporter import Reporter
 from eosctl.operations.session import Session
 from eosctl.operations.session_options import SessionOptions
 from eosctl.operations.transactions import list_transactions
+from eosctl.sources.coverage_log import KeptFacts
 
 T = TypeVar("T")
 LONGEST_TRANSACTION_MS: Final = 15 * 60_000
@@ -54,9 +56,9 @@ class Watched:
         """The workers' config topic."""
         return self.evidence.topics.get("config") or "connect-configs"
 
-    def continuing(self, commits: Mapping[str, CommitHistory]) -> "Watched":
-        """The same, whose next cycle continues these histories of commits."""
-        return replace(self, evidence=replace(self.evidence, commits=commits))
+    def continuing(self, log: LogReading) -> "Watched":
+        """The same, whose next cycle continues this reading of the transaction log."""
+        return replace(self, evidence=replace(self.evidence, log=log))
 
     def session(self, console: Reporter) -> Session:
         """A session of one cycle. Raises what is wrong with the profile, or UsageError where no brokers are named."""
@@ -101,6 +103,7 @@ def _of_profile(name: str, options: SessionOptions, evidence: EvidenceRequest) -
 def observe(watched: Watched, session: Session, last_success: int | None = None) -> Observation:
     """One cycle with this session, which is closed at its end. A command that cannot answer is Skipped."""
     began = monotonic()
+    session.kept = KeptFacts()
     with session:
         answers = _answers(session, watched)
         duration_ms = int(1000 * (monotonic() - began))
@@ -119,17 +122,14 @@ def observation(watched: Watched, answers: Answers, cycle: Cycle) -> Observation
         samples=cycle_samples(answers, cycle),
         when_stale=stale_samples(cycle),
         coverage=Coverage((), lacks),
-        commits=_commits(watched.evidence.commits, answers),
+        log=_log(watched.evidence.log, answers.diagnosis),
     )
 
 
-def _commits(earlier: Mapping[str, CommitHistory], answers: Answers) -> Mapping[str, CommitHistory]:
-    """The histories of commits after this cycle: an earlier one stays where this cycle could not read it."""
-    known = answers.diagnosis
-    if isinstance(known, Skipped) or isinstance(known.evidence.commits, Skipped):
-        return earlier
-    found = ((name, earlier.get(name) if isinstance(e, Skipped) else e) for name, e in known.evidence.commits.items())
-    return {name: history for name, history in found if history is not None}
+def _log(earlier: LogReading, diagnosis: Diagnosis | Skipped) -> LogReading:
+    """The reading of the transaction log after this cycle: the earlier one stays where this cycle could not read it."""
+    found = None if isinstance(diagnosis, Skipped) else diagnosis.evidence.log_reading
+    return earlier if found is None else found
 
 
 def _answers(session: Session, watched: Watched) -> Answers:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import signal
 import socket
 import sys
 
@@ -58,7 +59,7 @@ def test_without_the_extra_it_says_how_to_install_it(eosctl, monkeypatch):
 def test_it_serves_503_until_the_first_cycle_has_ended_and_then_what_was_not_read():
     with socket.create_server(("127.0.0.1", 0)) as mute:
         mute.settimeout(60)
-        with watching("-b", f"127.0.0.1:{mute.getsockname()[1]}", "--timeout", 3) as watch:
+        with watching("-b", f"127.0.0.1:{mute.getsockname()[1]}", "--timeout", 3, end=signal.SIGTERM) as watch:
             waiting, _ = mute.accept()
             with waiting:
                 statuses = {path: watch.get(path)[0] for path in ("/metrics", "/readyz", "/healthz")}

@@ -1,6 +1,7 @@
 """`eosctl watch --live` at a terminal: what it draws, the key that ends it, and what it needs."""
 
 import re
+import signal
 import socket
 
 import pytest
@@ -44,7 +45,7 @@ def test_each_cluster_has_its_part_and_ctrl_c_interrupts(tmp_path, monkeypatch):
             assert "interrupted" in terminal.written
 
 
-def test_it_serves_too_where_it_is_told_to_listen():
+def test_it_serves_too_where_it_is_told_to_listen_and_sigterm_ends_both():
     with LiveTerminal((*UNANSWERED, "--listen", "127.0.0.1:0"), 80, 40) as terminal:
         said = eventually(
             lambda: re.search(r"metrics at http://127\.0\.0\.1:(\d+)/metrics", "\n".join(terminal.frame())), "the port"
@@ -52,8 +53,10 @@ def test_it_serves_too_where_it_is_told_to_listen():
         with socket.create_connection(("127.0.0.1", int(said[1])), timeout=10) as client:
             client.sendall(b"GET /healthz HTTP/1.0\r\n\r\n")
             assert client.recv(100).startswith(b"HTTP/1.0 200")
-        terminal.press("q")
+        terminal.send(signal.SIGTERM)
         assert terminal.ended() == (0, True)
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", int(said[1])), timeout=10)
 
 
 @pytest.mark.parametrize("more", [(), ("-o", "json")])

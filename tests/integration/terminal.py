@@ -86,6 +86,10 @@ class LiveTerminal:
         """Presses these keys."""
         os.write(self._ours, keys.encode())
 
+    def send(self, signal: int) -> None:
+        """Sends it this signal."""
+        self._process.send_signal(signal)
+
     def ended(self) -> tuple[int, bool]:
         """Its exit code, and whether the terminal is as it was before; waits for the end."""
         deadline = time.monotonic() + DEADLINE_S

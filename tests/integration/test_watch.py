@@ -5,15 +5,65 @@ import pytest
 from eosctl.clients.wire import Wire
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.names import TopicPartition
+from eosctl.operations import watch
+from eosctl.operations.evidence.request import EvidenceRequest
+from eosctl.operations.session_options import SessionOptions
+from eosctl.operations.watch import Watched, observe
+from eosctl.sources.coverage_log import KeptFacts
+from tests.integration.file_connectors import FileConnectors
 from tests.integration.hanging import UNVERIFIED, hang
 from tests.integration.producers import create_topic, open_transaction
 from tests.integration.terminal import LiveTerminal
 from tests.integration.watching import watching
 from tests.kafka_versions import versions_of
+from tests.operations.quiet import Quiet
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.workers, pytest.mark.variation]
 HOUR_MS = 3_600_000
+
+
+def test_a_cycle_that_shares_facts_and_continues_the_log_finds_what_one_finds_that_reads_all(
+    make_sandbox, kafka_version, monkeypatch, tmp_path
+):
+    sandbox = make_sandbox(**versions_of(kafka_version), workers=1, broker_config=UNVERIFIED)
+    servers, url = sandbox.bootstrap_servers, sandbox.connect_url(1)
+    connectors = FileConnectors(url, servers, tmp_path)
+    connectors.file("orders").write_text("1\n")
+    connectors.create("orders", {"offsets.storage.topic": "orders-offsets"})
+    connectors.await_last("orders", "1")
+    create_topic(servers, "payments")
+    with Wire(ClientProperties((servers,))) as wire:
+        hang(wire, TopicPartition("payments", 0), None, ahead_ms=-HOUR_MS)
+    options = SessionOptions(Quiet(), servers, connect_urls=(url,), group_id="connect-cluster")
+    watched = Watched(options, EvidenceRequest({}, preflight=False))
+
+    def cycle(watched, kept):
+        monkeypatch.setattr(watch, "KeptFacts", kept)
+        return observe(watched, watched.session(Quiet()))
+
+    first = cycle(watched, KeptFacts)
+    with connectors.file("orders").open("a") as file:
+        file.write("2\n")
+    connectors.await_last("orders", "2")
+    ends = first.log.ends
+    continued = eventually(
+        lambda: (now := cycle(watched.continuing(first.log), KeptFacts)).log.ends != ends and now, "the task to commit"
+    )
+    whole = cycle(watched, lambda: None)
+    assert found(continued) == found(whole)
+    assert continued.log.values.keys() == whole.log.values.keys()
+    assert continued.cycle.requests["brokers"] < whole.cycle.requests["brokers"]
+
+
+def found(observed):
+    """The samples of a cycle without its times and what it took; ages in minutes."""
+    moving = {"eosctl_cycle_requests", "eosctl_last_success_seconds"}
+    return {
+        (each.metric.name, each.labels): round(each.value / 60) if each.metric.name.endswith("_seconds") else each.value
+        for each in observed.samples
+        if each.metric.name not in moving and "as_of" not in each.metric.name and "quiet" not in each.metric.name
+    }
 
 
 def test_what_holds_readers_back_is_seen_and_seen_gone(make_sandbox, kafka_version):

@@ -15,7 +15,7 @@ from eosctl.model.report import exit_code
 from eosctl.model.skipped import Cause, Skipped, not_asked
 from eosctl.model.snapshot import ClusterFacts, ConfigTopicLog
 from eosctl.model.topics import TopicFacts
-from eosctl.model.transaction_log import TransactionLogRecords
+from eosctl.model.transaction_log import LogReading, TransactionLogRecords
 from eosctl.model.transactions import TransactionDescription, TransactionState
 from eosctl.model.watch import Answers, Cycle
 from eosctl.operations.evidence.request import EvidenceRequest
@@ -35,7 +35,7 @@ FACTS = {
     "worker_offsets_topic": lambda: None,
     "internal_topic": lambda role, name: InternalTopic(role, name, None),
     "config_topic": lambda name: ConfigTopicLog(name, TopicFacts(name, 1, 3, {}), not_asked("-"), ()),
-    "transaction_log": lambda names: TransactionLogRecords({}, 1, (), {}),
+    "transaction_log": lambda names, after: TransactionLogRecords({}, 1, (), {}),
 }
 
 
@@ -167,17 +167,17 @@ def test_no_cluster_is_a_usage_error():
         Watched(SessionOptions(Quiet()), EvidenceRequest({})).session(Quiet())
 
 
-def test_a_cycle_continues_the_histories_of_commits_and_keeps_those_that_it_could_not_read():
-    known, now = commits(days=20), commits(silent_ms=5)
-    watched = Watched(SessionOptions(Quiet()), EvidenceRequest({})).continuing({"g-x-0": known, "g-gone-0": known})
+def test_a_cycle_continues_the_reading_of_the_transaction_log_and_keeps_it_where_it_could_not_read_it():
+    known, now = LogReading(commits={"g-x-0": commits(days=20)}), LogReading(commits={"g-x-0": commits(silent_ms=5)})
+    watched = Watched(SessionOptions(Quiet()), EvidenceRequest({})).continuing(known)
     lost = Skipped("__transaction_state-3 has no leader")
 
     def after(diagnosis):
-        return observation(watched, replace(Answers.none(lost), diagnosis=diagnosis), Cycle(NOW, 1, {})).commits
+        return observation(watched, replace(Answers.none(lost), diagnosis=diagnosis), Cycle(NOW, 1, {})).log
 
-    assert after(diagnose(but(commits={"g-x-0": lost, "g-x-1": now, "g-x-2": lost}))) == {"g-x-0": known, "g-x-1": now}
-    assert after(diagnose(but(commits=lost))) == watched.evidence.commits
-    assert after(lost) == watched.evidence.commits
+    assert after(diagnose(but(log_reading=now))) == now
+    assert after(diagnose(but(commits=lost))) == known
+    assert after(lost) == known
 
 
 def test_each_answer_says_when_it_was_read():

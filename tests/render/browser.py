@@ -43,12 +43,21 @@ class Browser:
     """One Chromium process; pages are opened in it."""
 
     def __init__(self, directory: Path) -> None:
+        self._log = (directory / "browser.log").open("wb")
+        self._start(directory / "profile")
+        try:
+            self.command("Browser.getVersion")
+        except EOFError:  # Chromium on a busy machine may end as it starts, which says nothing of any page
+            self.__exit__(None, None, None)
+            self._log = (directory / "browser.log").open("ab")
+            self._start(directory / "profile of the second start")
+
+    def _start(self, profile: Path) -> None:
         chromium = find_chromium()
         (theirs_in, self._out), (self._in, theirs_out) = os.pipe(), os.pipe()
-        profile = f"--user-data-dir={directory / 'profile'}"
-        self._log = (directory / "browser.log").open("wb")
+        flags = (*FLAGS, f"--user-data-dir={profile}")
         self._process = subprocess.Popen(
-            [sys.executable, "-c", WITH_PIPES, str(theirs_in), str(theirs_out), chromium.program, *FLAGS, profile],
+            [sys.executable, "-c", WITH_PIPES, str(theirs_in), str(theirs_out), chromium.program, *flags],
             env=chromium.environment,
             pass_fds=(theirs_in, theirs_out),
             stdout=self._log,
@@ -93,9 +102,12 @@ class Browser:
         deadline = time.monotonic() + PATIENCE_S
         while b"\0" not in self._unread:
             ready, _, _ = select.select([self._in], [], [], max(0.0, deadline - time.monotonic()))
-            part = os.read(self._in, 1 << 20) if ready else b""
-            if not part:
+            if not ready:
                 raise TimeoutError(f"the browser said nothing; its log: {Path(self._log.name).read_text()[-2000:]}")
+            part = os.read(self._in, 1 << 20)
+            if not part:
+                code = self._process.wait(PATIENCE_S)
+                raise EOFError(f"the browser ended with {code}; its log: {Path(self._log.name).read_text()[-2000:]}")
             self._unread += part
         message, _, self._unread = self._unread.partition(b"\0")
         return json.loads(message)
