@@ -1,39 +1,100 @@
-"""Creating and removing ACLs that a plan names. Both can be repeated: what is done already is left."""
+"""Creating and removing ACLs that a plan names. Both can be repeated: what is done already is left.
+
+A controller answers CreateAcls when the bindings are in the metadata log (KIP-801). A broker applies them a moment
+later, and until then neither lists them nor decides by them: the next step may need both, so they are waited for.
+"""
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Final
 
 from eosctl.clients.access import ClusterAccess
-from eosctl.clients.acl_messages import create_acls, delete_acls
+from eosctl.clients.acl_messages import create_acls, delete_acls, describe_acls
+from eosctl.clients.deadline import Deadline
 from eosctl.clients.errors import protocol_error
 from eosctl.clients.messages import Response
 from eosctl.clients.wire import Wire
-from eosctl.errors import ConfigError
+from eosctl.errors import ConfigError, TimedOut
 from eosctl.executors.apply import Recheck
-from eosctl.model.acls import AclBinding
+from eosctl.model.acls import OPERATION_CODES, PATTERN_CODES, PERMISSION_CODES, RESOURCE_CODES, AclBinding
 from eosctl.model.plan import CreateAcls, DeleteAcls
 
-SECURITY_DISABLED = 54
+SECURITY_DISABLED: Final = 54
+PAUSE_S: Final = 0.05
 
 
 def perform_create_acls(step: CreateAcls, recheck: Recheck, *, access: ClusterAccess) -> str:
-    """Creates the bindings; those that exist stay as they are."""
+    """Creates the bindings, and waits until a broker has them; those that exist stay as they are."""
     recheck()
     response = access.wire.request_any(create_acls(step.bindings), timeout_s=access.timeout_s)
     _require(response.results, step.bindings, access.wire)
+    _await(step.bindings, access, are_there=True)
     return f"{len(step.bindings)} ACLs created"
 
 
 def perform_delete_acls(step: DeleteAcls, recheck: Recheck, *, access: ClusterAccess) -> str:
-    """Removes exactly these bindings; those that are gone already are left out of the count."""
+    """Removes exactly these bindings, and waits until a broker has none; those that were gone are not counted."""
     recheck()
     response = access.wire.request_any(delete_acls(step.bindings), timeout_s=access.timeout_s)
     _require(response.filter_results, step.bindings, access.wire)
+    _await(step.bindings, access, are_there=False)
     gone = sum(len(each.matching_acls) for each in response.filter_results)
     return (
         f"{gone} of {len(step.bindings)} ACLs removed, the others were gone"
         if gone < len(step.bindings)
         else (f"{gone} ACLs removed")
+    )
+
+
+def _await(bindings: Sequence[AclBinding], access: ClusterAccess, *, are_there: bool) -> None:
+    """Returns once a broker lists all of the bindings, or none of them; raises TimedOut.
+
+    A principal that may change ACLs and not describe them is not made to wait.
+    """
+    deadline = Deadline(access.timeout_s)
+    while (listed := _listed(access)) is not None:
+        waiting = [each for each in bindings if (_codes(each) in listed) is not are_there]
+        if not waiting:
+            return
+        if not deadline.pause(PAUSE_S):
+            done, still = ("created", "does not list them") if are_there else ("removed", "lists them")
+            raise TimedOut(
+                f"{len(waiting)} ACLs are {done}, and after {access.timeout_s:g} s a broker still {still}, the first: "
+                f"{waiting[0]}",
+                hint="the broker is behind its controller: once it has caught up, `eosctl apply` the same plan again",
+            )
+
+
+def _listed(access: ClusterAccess) -> set[tuple[int, str, int, str, str, int, int]] | None:
+    """The bindings that a broker has, in Kafka's codes; None where it does not say."""
+    response = access.wire.request_any(describe_acls(), timeout_s=access.timeout_s)
+    if response.error_code:
+        return None
+    return {
+        (
+            resource.resource_type,
+            resource.resource_name,
+            resource.pattern_type,
+            acl.principal,
+            acl.host,
+            acl.operation,
+            acl.permission_type,
+        )
+        for resource in response.resources
+        for acl in resource.acls
+    }
+
+
+def _codes(binding: AclBinding) -> tuple[int, str, int, str, str, int, int]:
+    pattern = binding.pattern
+    return (
+        RESOURCE_CODES[pattern.resource_type],
+        pattern.name,
+        PATTERN_CODES[pattern.pattern_type],
+        binding.principal,
+        binding.host,
+        OPERATION_CODES[binding.operation],
+        PERMISSION_CODES[binding.permission],
     )
 
 

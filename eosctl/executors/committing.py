@@ -11,19 +11,19 @@
    commit marker of this producer. With EndTxn v5 the marker has the next epoch, 32767 at most.
 """
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from eosctl.clients import codes
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.codes import code_name
+from eosctl.clients.deadline import Deadline
 from eosctl.clients.errors import protocol_error
 from eosctl.clients.messages import find_coordinators
 from eosctl.clients.transaction_messages import end_transaction
 from eosctl.clients.wire import Wire
 from eosctl.codecs.record_batches import EndTransactionMarker, MarkerType
-from eosctl.errors import NotAuthorized, PartlyApplied, Refused, TimedOut, Unreachable
+from eosctl.errors import NotAuthorized, PartlyApplied, Refused, Unreachable
 from eosctl.executors.apply import Recheck
 from eosctl.model.counts import some
 from eosctl.model.failpoints import Failpoint, no_failpoint
@@ -86,8 +86,7 @@ def commit_transaction(
 class _Commit:
     def __init__(self, access: ClusterAccess, step: CommitTransaction, checks: CommitChecks) -> None:
         self._wire, self._step, self._checks = access.wire, step, checks
-        self._timeout_s = access.timeout_s
-        self._deadline = time.monotonic() + access.timeout_s
+        self._deadline = Deadline(access.timeout_s)
         self.places = [each.topic_partition for each in step.parts]
 
     def is_committed(self) -> bool:
@@ -113,7 +112,7 @@ class _Commit:
                     return "" if follows[0] < 0 else f", the producer that follows is {follows[0]}/{follows[1]}"
                 self._require_repeatable(answer.error_code)
                 why = f"the coordinator of {step.transactional_id} answers {code_name(answer.error_code)}"
-            self._pause(f"{why}; {NOT_KNOWN}")
+            self._deadline.pause_or_raise(PAUSE_S, f"{why}; {NOT_KNOWN}")
             if self._is_ended_meanwhile():
                 return ""
 
@@ -121,9 +120,10 @@ class _Commit:
         """Return once the coordinator has the transaction as complete: it has written all markers by then."""
         step = self._step
         while (now := self._look()).is_committed(step.started_ms) and now.state is TransactionState.PREPARE_COMMIT:
-            self._pause(
+            self._deadline.pause_or_raise(
+                PAUSE_S,
                 f"the commit of {step.transactional_id} is decided and cannot be revoked, but not all of its markers "
-                "are written: its coordinator goes on; `eosctl apply` the same plan again looks for them"
+                "are written: its coordinator goes on; `eosctl apply` the same plan again looks for them",
             )
 
     def prove(self, before: Mapping[TopicPartition, PartitionOffsets]) -> str:
@@ -193,13 +193,15 @@ class _Commit:
                     operation="Describe",
                     resource=f"TransactionalId {name}",
                 )
-            self._pause(f"no broker coordinates {name} ({code_name(found.error_code)})")
+            self._deadline.pause_or_raise(PAUSE_S, f"no broker coordinates {name} ({code_name(found.error_code)})")
 
     def _is_ended_meanwhile(self) -> bool:
         """Rule 3: whether what was sent has ended it; raises Refused where another end has, or it has changed."""
         step = self._step
         while (now := self._try_to_look()) is None:
-            self._pause(f"the coordinator of {step.transactional_id} does not answer; {NOT_KNOWN}")
+            self._deadline.pause_or_raise(
+                PAUSE_S, f"the coordinator of {step.transactional_id} does not answer; {NOT_KNOWN}"
+            )
         wanted = TransactionUnchanged(
             step.side, step.transactional_id, step.producer_id, step.producer_epoch, step.started_ms, step.parts
         )
@@ -222,8 +224,3 @@ class _Commit:
                 hint=f"`eosctl transactions describe {step.transactional_id}` shows its state now",
             )
         raise protocol_error(code, principal=self._wire.principal, operation="EndTxn", resource=resource)
-
-    def _pause(self, why: str) -> None:
-        if time.monotonic() >= self._deadline:
-            raise TimedOut(f"{why} (for {self._timeout_s:g} s)")
-        time.sleep(PAUSE_S)

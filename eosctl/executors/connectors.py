@@ -8,6 +8,7 @@ from math import inf
 from typing import Final
 
 from eosctl.clients.access import ClusterAccess
+from eosctl.clients.deadline import Deadline
 from eosctl.clients.rest import RestClient
 from eosctl.clients.rest_answers import decoding, list_of, object_of, said, task_number, text_of
 from eosctl.clients.rest_configs import config_of
@@ -102,19 +103,18 @@ def await_answer(
     """The worker must answer the offsets in the topic; it may have to read its topics first."""
     assert step.offsets_topic is not None
     entries = checks.read_entries(step.offsets_side, step.offsets_topic, step.connector)
-    deadline = time.monotonic() + min(timeout_s, ANSWER_S)
+    deadline = Deadline(min(timeout_s, ANSWER_S))
     while (answer := answered_offsets(rest, step.connector)) is not None:
         different = checks.contradiction(answer, entries)
         if different is None:
             return
-        if time.monotonic() > deadline:
+        if not deadline.pause(POLL_S):
             raise Refused(
                 f"of topic {step.offsets_topic} the worker at {rest.url} answers {different} for connector "
                 f"{step.connector}: it keeps its offsets somewhere else",
                 hint="it was not resumed, for it would not go on where it was; are the offsets topic, the group.id and "
                 "the cluster those of its workers? Then move its offsets from where they are now",
             )
-        time.sleep(POLL_S)
 
 
 def set_connector_config(step: SetConnectorConfig, _: Recheck, *, access: Access) -> str:
@@ -214,15 +214,14 @@ def await_state(
 
     began is when the time that it has began (time.monotonic), where that is not now.
     """
-    deadline = (time.monotonic() if began is None else began) + timeout_s
+    deadline = Deadline(timeout_s, began)
     while True:
         state, tasks = _status(rest, connector)
         if wanted(connector, state, tasks):
             return tasks
-        if time.monotonic() > deadline:
+        if not deadline.pause(POLL_S):
             raise TimedOut(
                 f"waited {timeout_s:g} s for connector {connector} {what}; it is {state} with "
                 f"{counted(len(tasks), 'task')}",
                 hint="a longer --timeout helps where tasks take long to end",
             )
-        time.sleep(POLL_S)

@@ -15,10 +15,10 @@
 import shlex
 from collections.abc import Callable
 from contextlib import suppress
-from time import monotonic, sleep
 from typing import Final
 
 from eosctl.clients.access import ClusterAccess
+from eosctl.clients.deadline import Deadline
 from eosctl.clients.transactional import PartitionRecord, TransactionalProducer
 from eosctl.errors import Interrupted, Refused, Unreachable
 from eosctl.executors.apply import Recheck
@@ -78,10 +78,10 @@ def write_offsets(
 
 def _await_markers(step: WriteOffsets, is_decided: IsDecided, timeout_s: float) -> None:
     """Step 4. The transaction is committed by now, so a coordinator that does not answer changes nothing of that."""
-    deadline = monotonic() + timeout_s
+    deadline = Deadline(timeout_s)
     with suppress(Unreachable):
-        while not is_decided(step.transactional_id) and monotonic() < deadline:
-            sleep(POLL_S)
+        while not is_decided(step.transactional_id) and deadline.pause(POLL_S):
+            pass
 
 
 def _transact(producer: TransactionalProducer, step: WriteOffsets, failpoint: Failpoint) -> None:
@@ -118,9 +118,9 @@ def verify_offsets(step: VerifyOffsets, _: Recheck, *, access: ClusterAccess, re
 
     Records that are undecided for a moment are waited for: nobody else can have them committed.
     """
-    deadline = monotonic() + access.timeout_s
-    while (now := read_offsets(step.side, step.topic, step.connector)).open and monotonic() < deadline:
-        sleep(POLL_S)
+    deadline = Deadline(access.timeout_s)
+    while (now := read_offsets(step.side, step.topic, step.connector)).open and deadline.pause(POLL_S):
+        pass
     if now.values != step.digest or now.open:
         raise Refused(
             f"topic {step.topic} does not hold the offsets of connector {step.connector} that were written",

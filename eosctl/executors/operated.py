@@ -6,6 +6,7 @@ from functools import partial
 from typing import Final
 
 from eosctl.clients.access import ClusterAccess
+from eosctl.clients.deadline import Deadline
 from eosctl.clients.rest import RestClient
 from eosctl.clients.rest_configs import config_of
 from eosctl.errors import TimedOut
@@ -14,7 +15,7 @@ from eosctl.executors.connectors import POLL_S, ResumeChecks, await_answer, awai
 from eosctl.model.connector_steps import AwaitOperator
 from eosctl.model.counts import counted
 
-APPLIED: Final = "was it applied, and does the operator run? `kubectl describe kafkaconnector` shows what it did; then "
+APPLIED: Final = "was it applied, and does the operator run? `kubectl describe` shows what it did; then "
 AGAIN: Final = "`eosctl apply` of the same plan goes on here; --timeout is how long it waits"
 
 
@@ -31,7 +32,7 @@ def await_operator(
             await_answer(rest, step, checks, access.timeout_s)
         say(f"apply {step.file} now, if it is not: waiting for the operator of connector {step.connector}")
         began = time.monotonic()
-        _await_settings(rest, step, began + access.timeout_s)
+        _await_settings(rest, step, Deadline(access.timeout_s, began))
         wanted = is_stopped if step.state == "STOPPED" else partial(is_running, is_restarted=checks.is_restarted)
         what = f"to be {step.state} as {step.file} says"
         tasks = await_state(rest, step.connector, wanted, what, access.timeout_s, began)
@@ -43,13 +44,12 @@ def await_operator(
         raise TimedOut(error.message, hint=APPLIED + AGAIN) from error
 
 
-def _await_settings(rest: RestClient, step: AwaitOperator, deadline: float) -> None:
+def _await_settings(rest: RestClient, step: AwaitOperator, deadline: Deadline) -> None:
     while True:
         config = config_of(rest, step.connector)
         different = [key for key, value in step.settings.items() if config is None or config.get(key) != value]
         if config is not None and not different:
             return
-        if time.monotonic() > deadline:
+        if not deadline.pause(POLL_S):
             lacking = "it does not exist" if config is None else f"{different[0]} is {config.get(different[0])}"
             raise TimedOut(f"waited for connector {step.connector} to be configured as {step.file} says; {lacking}")
-        time.sleep(POLL_S)

@@ -9,10 +9,10 @@
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from time import monotonic, sleep
 from typing import Final, TypeVar
 
 from eosctl.clients.access import ClusterAccess
+from eosctl.clients.deadline import Deadline
 from eosctl.clients.leaders import partition_leaders
 from eosctl.clients.topics import create_topic, delete_topic
 from eosctl.errors import EosctlError, Unreachable
@@ -257,14 +257,14 @@ class ProbeRun:
 
     def _is_gone(self) -> bool:
         """Whether brokers name it no longer; where none answers, the controller's word on its deletion counts."""
-        deadline = monotonic() + min(GONE_S, self._access.timeout_s)
-        while monotonic() < deadline:
+        deadline = Deadline(min(GONE_S, self._access.timeout_s))
+        while True:
             try:
                 partition_leaders(self._access.wire, [self._plan.name])
             except EosctlError:
                 return True
-            sleep(PAUSE_S)
-        return False
+            if not deadline.pause(PAUSE_S):
+                return False
 
 
 def _accepted(answer: Seen[object]) -> Seen[None]:

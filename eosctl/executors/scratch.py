@@ -8,11 +8,12 @@ Each method sends one kind of request and returns what was answered, or the Refu
 """
 
 from collections.abc import Callable
-from time import monotonic, sleep
+from time import monotonic
 from typing import Final
 
 from eosctl.clients import codes
 from eosctl.clients.codes import UNKNOWN_TOPIC_OR_PARTITION, code_name
+from eosctl.clients.deadline import Deadline
 from eosctl.clients.leaders import LEADER_NOT_AVAILABLE, MOVED, NO_LEADER, partition_leaders
 from eosctl.clients.messages import (
     LATEST,
@@ -30,7 +31,7 @@ from eosctl.clients.transaction_messages import add_partition, end_transaction, 
 from eosctl.clients.wire import Wire
 from eosctl.codecs.shown_record import decode_ending, decode_shown
 from eosctl.codecs.transactional_batch import encode_transactional_batch
-from eosctl.errors import EosctlError, NotAuthorized, TimedOut, Undecodable, Unreachable, UsageError
+from eosctl.errors import EosctlError, NotAuthorized, Undecodable, Unreachable, UsageError
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.probe import ProbePlan
 from eosctl.model.probe_observations import Initialised, Look, Refusal
@@ -182,8 +183,8 @@ class Scratch:
     def look(self, offset: int, producer: ProducerIdAndEpoch) -> Look | Refusal:
         """The record of `producer` at `offset`, now."""
         bounds = [self._offset(each) for each in (IsolationLevel.READ_COMMITTED, IsolationLevel.READ_UNCOMMITTED)]
-        committed = self._fetch(offset, IsolationLevel.READ_COMMITTED)
         whole = self._fetch(offset, IsolationLevel.READ_UNCOMMITTED)
+        committed = self._fetch(offset, IsolationLevel.READ_COMMITTED)
         for each in (*bounds, committed, whole):
             if isinstance(each, Refusal):
                 return each
@@ -195,14 +196,12 @@ class Scratch:
         return Look(offset, stable, high, shown, decode_ending(whole.records, offset, producer))
 
     def settled(self, offset: int, producer: ProducerIdAndEpoch) -> Look | Refusal:
-        """The same, once its marker is there and the last stable offset has passed it, SETTLE_S later at the latest."""
-        deadline = monotonic() + min(SETTLE_S, self._timeout_s)
+        """The same, once all of it shows the end of the transaction, SETTLE_S later at the latest."""
+        deadline = Deadline(min(SETTLE_S, self._timeout_s))
         while True:
             now = self.look(offset, producer)
-            over = isinstance(now, Refusal) or (now.is_stable and now.marker is not None)
-            if over or monotonic() >= deadline:
+            if isinstance(now, Refusal) or now.is_ended or not deadline.pause(PAUSE_S):
                 return now
-            sleep(PAUSE_S)
 
     # -- requests -----------------------------------------------------------------------------------------------------
 
@@ -219,7 +218,7 @@ class Scratch:
     def _of_coordinator(
         self, request: Request, operation: str, code_of: Code = lambda each: int(each.error_code)
     ) -> Response | Refusal:
-        deadline = monotonic() + self._timeout_s
+        deadline = Deadline(self._timeout_s)
         while True:
             if self._coordinator is None:
                 self._coordinator = self._find_coordinator(deadline)
@@ -229,9 +228,9 @@ class Scratch:
                 self._coordinator = None
             elif code not in ASK_AGAIN | {UNKNOWN_TOPIC_OR_PARTITION}:
                 return self._checked(request, operation, code, answer)
-            self._pause(deadline, f"{request.name} is answered with {code_name(code)}")
+            deadline.pause_or_raise(PAUSE_S, f"{request.name} is answered with {code_name(code)}")
 
-    def _find_coordinator(self, deadline: float) -> int:
+    def _find_coordinator(self, deadline: Deadline) -> int:
         request = find_coordinator(self._name)
         while True:
             answer = self._wire.request_any(request)
@@ -240,10 +239,10 @@ class Scratch:
                 if isinstance(found, Refusal):
                     raise Unreachable(str(found))
                 return int(answer.node_id)
-            self._pause(deadline, f"FindCoordinator is answered with {code_name(answer.error_code)}")
+            deadline.pause_or_raise(PAUSE_S, f"FindCoordinator is answered with {code_name(answer.error_code)}")
 
     def _of_leader(self, request: Request, operation: str, code_of: Code) -> Response | Refusal:
-        deadline = monotonic() + self._timeout_s
+        deadline = Deadline(self._timeout_s)
         while True:
             if self._leader is None:
                 self._leader = self._find_leader()
@@ -254,7 +253,7 @@ class Scratch:
                 if code not in LEADER_AGAIN:
                     return self._checked(request, operation, code, answer)
                 self._leader = None
-            self._pause(deadline, f"{request.name} of {self.place} is answered with {code_name(code)}")
+            deadline.pause_or_raise(PAUSE_S, f"{request.name} of {self.place} is answered with {code_name(code)}")
 
     def _find_leader(self) -> int | None:
         try:
@@ -268,11 +267,6 @@ class Scratch:
             kind = "Topic" if code == TOPIC_DENIED else "TransactionalId"
             raise NotAuthorized(principal=self._wire.principal, operation=operation, resource=f"{kind} {self._name}")
         return answer if code == 0 else _refusal(request, code)
-
-    def _pause(self, deadline: float, why: str) -> None:
-        if monotonic() >= deadline:
-            raise TimedOut(f"{why}, for {self._timeout_s:g} s")
-        sleep(PAUSE_S)
 
 
 def _code(request: Request, code_of: Code, answer: Response) -> int:

@@ -9,18 +9,18 @@ A leader that moved is looked up again. What a code means: 31 neither Alter (bro
 cluster; 47 the producer's epoch was raised meanwhile; 52 a newer coordinator wrote to the partition.
 """
 
-import time
 from typing import Final
 
 from eosctl.clients import codes
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.codes import UNKNOWN_TOPIC_OR_PARTITION, code_name
+from eosctl.clients.deadline import Deadline
 from eosctl.clients.errors import protocol_error
 from eosctl.clients.leaders import MOVED, NO_LEADER, partition_leaders
 from eosctl.clients.messages import LATEST, Response, list_offsets
 from eosctl.clients.producer_messages import describe_producers, write_abort_marker
 from eosctl.clients.wire import Wire
-from eosctl.errors import NotAuthorized, Refused, TimedOut
+from eosctl.errors import NotAuthorized, Refused
 from eosctl.executors.apply import Recheck
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.records import IsolationLevel
@@ -65,8 +65,7 @@ class _Partition:
     def __init__(self, wire: Wire, topic_partition: TopicPartition, timeout_s: float) -> None:
         self._wire = wire
         self._place = topic_partition
-        self._timeout_s = timeout_s
-        self._deadline = time.monotonic() + timeout_s
+        self._deadline = Deadline(timeout_s)
 
     def open_transaction(self, producer_id: int) -> Response | None:
         """The producer's state at the leader, if it has a transaction open."""
@@ -106,14 +105,16 @@ class _Partition:
             ended = open_now is None or open_now.current_txn_start_offset != step.start_offset
             if ended and not (held and offset <= step.start_offset):
                 return offset
-            self._pause(f"the marker is written, but the last stable offset of {self._place} is still {offset}")
+            self._deadline.pause_or_raise(
+                PAUSE_S, f"the marker is written, but the last stable offset of {self._place} is still {offset}"
+            )
 
     def _leader(self) -> int:
         while True:
             leader = partition_leaders(self._wire, [self._place.topic]).get(self._place, NO_LEADER)
             if leader != NO_LEADER:
                 return leader
-            self._pause(f"{self._place} has no leader")
+            self._deadline.pause_or_raise(PAUSE_S, f"{self._place} has no leader")
 
     def _refuse_or_again(self, code: int, producer: ProducerIdAndEpoch) -> None:
         match code:
@@ -140,9 +141,4 @@ class _Partition:
         if code not in AGAIN:
             resource = f"Topic {self._place.topic}"
             raise protocol_error(code, principal=self._wire.principal, operation=operation, resource=resource)
-        self._pause(f"{self._place} answers {code_name(code)}")
-
-    def _pause(self, why: str) -> None:
-        if time.monotonic() >= self._deadline:
-            raise TimedOut(f"{why}, for {self._timeout_s:g} s")
-        time.sleep(PAUSE_S)
+        self._deadline.pause_or_raise(PAUSE_S, f"{self._place} answers {code_name(code)}")

@@ -70,6 +70,11 @@ class Look:
         return self.last_stable_offset > self.offset
 
     @property
+    def is_ended(self) -> bool:
+        """Whether each of the three, which are asked for one after another, shows that its transaction has ended."""
+        return self.is_stable and self.marker is not None and self.shown is not Shown.NOT_RETURNED
+
+    @property
     def bounds(self) -> str:
         """Both offsets of the partition, for people."""
         return f"last stable offset {self.last_stable_offset}, high watermark {self.high_watermark}"

@@ -84,6 +84,15 @@ def _behind_partition(frame: bytes, at: int) -> int:
     return at + 1 + 1 + name + 1 + 4
 
 
+def isolation_at(api_key: int, version: int, frame: bytes) -> int:
+    """Where a request has its isolation level."""
+    client_id = struct.unpack_from(">h", frame, 8)[0]
+    header = 10 + max(0, client_id) + (1 if is_flexible(api_key, version) else 0)
+    at = header + ISOLATION_AT[api_key]
+    assert frame[at] in {0, 1}
+    return at
+
+
 class Uncommitted(OtherKafka):
     """The isolation level of some APIs is not looked at: all of it is read uncommitted."""
 
@@ -94,11 +103,33 @@ class Uncommitted(OtherKafka):
         """The request for uncommitted records."""
         if api_key not in self._api_keys:
             return frame
-        client_id = struct.unpack_from(">h", frame, 8)[0]
-        header = 10 + max(0, client_id) + (1 if is_flexible(api_key, version) else 0)
-        at = header + ISOLATION_AT[api_key]
-        assert frame[at] in {0, 1}
+        at = isolation_at(api_key, version, frame)
         return frame[:at] + b"\x00" + frame[at + 1 :]
+
+
+class Lags(OtherKafka):
+    """A read_committed Fetch sees the end of a transaction one request later than ListOffsets."""
+
+    def __init__(self) -> None:
+        self._before = b""
+        self._is_committed = self._lags = False
+
+    def request(self, api_key: int, version: int, frame: bytes) -> bytes:
+        """The same; notes what is asked."""
+        self._lags |= api_key == END_TXN
+        if api_key == FETCH:
+            self._is_committed = frame[isolation_at(api_key, version, frame)] == 1
+        return frame
+
+    def answer(self, api_key: int, version: int, frame: bytes) -> bytes:
+        """The answer before, behind the correlation ID of this one."""
+        if api_key != FETCH or not self._is_committed:
+            return frame
+        if self._lags:
+            self._lags = False
+            return frame[:4] + self._before[4:]
+        self._before = frame
+        return frame
 
 
 class Interrupts(OtherKafka):

@@ -23,6 +23,7 @@ from tests.faults.other_kafkas import (
     AnswersNothing,
     Interrupts,
     Lacks,
+    Lags,
     Uncommitted,
     refusing,
     without_fencing,
@@ -133,6 +134,10 @@ def test_what_a_service_does_otherwise_is_said_and_nothing_else(probe_of: Callab
         assert others.pop("abort-marker-written", "unknown") == "unknown"
     assert others == {"marker-right-needed": "unknown", **expected}
     assert found.ran.exit_code == 1
+
+
+def test_an_end_that_is_seen_by_one_request_before_the_next_is_waited_for(probe_of: Callable[..., Answered]):
+    assert probe_of(Lags()).others == {"marker-right-needed": "unknown"}
 
 
 @pytest.mark.variation

@@ -1,0 +1,25 @@
+"""The time that a wait for something in the cluster may take: it is asked again and again until then."""
+
+from time import monotonic, sleep
+
+from eosctl.errors import TimedOut
+
+
+class Deadline:
+    """Now and so many seconds; since is when they began, where that is not now (time.monotonic)."""
+
+    def __init__(self, timeout_s: float, since: float | None = None) -> None:
+        self._timeout_s = timeout_s
+        self._end = (monotonic() if since is None else since) + timeout_s
+
+    def pause(self, seconds: float) -> bool:
+        """Waits that long before the next question, and returns True; False at once where the time is over."""
+        if monotonic() >= self._end:
+            return False
+        sleep(seconds)
+        return True
+
+    def pause_or_raise(self, seconds: float, why: str) -> None:
+        """The same; raises TimedOut where the time is over, with why the wait had not ended."""
+        if not self.pause(seconds):
+            raise TimedOut(f"{why}, for {self._timeout_s:g} s")
