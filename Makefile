@@ -14,7 +14,7 @@ INSTALL := $(BIN)/python -m pip install -q --no-compile
 PROCESSES ?= 5
 SIDE_BY_SIDE := -n $(PROCESSES) --dist loadgroup
 
-.PHONY: demo test lint tests pure kafka matrix crash fuzz attack campaign bench coverage docs shells kerberos mariadb emitted package ranges pictures lock advisories reference clean
+.PHONY: demo test lint tests pure kafka matrix crash fuzz attack campaign bench coverage docs shells kerberos mariadb spark emitted package ranges pictures lock advisories reference clean
 
 demo: $(STAMPS)/sandbox
 	$(BIN)/eosctl demo
@@ -38,7 +38,7 @@ VERSIONS ?= 3.3.2,3.6.2,3.9.2,4.3.1,4.4.0/4.3.1,4.3.1/3.3.2,4.3.1/3.6.2,4.3.1/3.
 matrix: $(STAMPS)/dev $(STAMPS)/sandbox $(STAMPS)/browser
 	mkdir -p build
 	$(BIN)/pytest $(SIDE_BY_SIDE) -m "kafka and not long" -q --kafka-versions=$(VERSIONS) --junitxml=build/matrix.xml; \
-	seen=$$?; $(BIN)/python -m tests.project.matrix build/matrix.xml && exit $$seen
+	seen=$$?; $(BIN)/python -m tests.project.matrix $(VERSIONS) build/matrix.xml && exit $$seen
 
 crash: $(STAMPS)/dev $(STAMPS)/sandbox
 	$(BIN)/pytest -m long -q -k crash
@@ -74,6 +74,14 @@ kerberos: $(STAMPS)/dev $(STAMPS)/sandbox
 mariadb: $(STAMPS)/dev $(STAMPS)/sandbox
 	$(BIN)/pytest -q tests/integration/mariadb.py
 
+# An audit as docs/howto/audit-on-spark.md prints it, on a standalone cluster and on YARN of this machine, while parts of
+# them are killed: half an hour. Fetches Hadoop's jars and packs an environment, both once. Not part of any other target.
+spark: $(STAMPS)/dev $(STAMPS)/sandbox
+	$(BIN)/uv pip install -q --python $(BIN)/python --target build/emitted kubernetes-validate
+	$(BIN)/pytest -q -p no:xdist -m long tests/spark/test_spark_clusters.py; seen=$$?; \
+	PYTHONPATH=build/emitted $(BIN)/pytest -q -p no:xdist tests/spark/kubernetes_pods.py && \
+	$(BIN)/python -m tests.spark.spark_table && exit $$seen
+
 # What `watch --emit` writes, by those it is written for, and the alerts in a real Prometheus. Needs Debian's prometheus and
 # systemd. Not part of any other target.
 emitted: $(STAMPS)/dev $(STAMPS)/sandbox
@@ -86,7 +94,7 @@ package: $(STAMPS)/dev
 
 # The tests with the lowest and with the newest versions that pyproject.toml allows, each in an environment of its own.
 # What the project's documents say of themselves depends on pinned versions, and is left out.
-EXTRAS := --extra spark --extra spark-connect --extra postgres --extra report --extra watch --extra otlp
+EXTRAS := --extra spark --extra spark-connect --extra postgres --extra report --extra watch --extra otlp --extra mirror
 KAFKA_CLIENTS := tests/integration/test_identity.py tests/integration/test_fence.py tests/integration/test_transactions_log.py
 ranges: $(STAMPS)/dev $(STAMPS)/sandbox
 	for end in lowest-direct highest; do set -e; \
@@ -115,6 +123,7 @@ docs: $(STAMPS)/dev
 
 reference: $(STAMPS)/dev
 	$(BIN)/python -m eosctl.reference
+	$(BIN)/python -m tests.render.published
 
 # A stamp is written last, so a killed run is begun again and a finished one is not.
 $(STAMPS)/venv:

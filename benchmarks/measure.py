@@ -19,13 +19,17 @@ RESULTS = Path(__file__).parent / "results"
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Medians of several runs: elapsed_s is wall time, cpu_s user and system time of the process and its children."""
+    """Medians of several runs: elapsed_s is wall time, cpu_s user and system time of the process and its children.
+
+    peak_mb is the most memory that one of them had.
+    """
 
     runs: int
     elapsed_s: float
     fastest_s: float
     slowest_s: float
     cpu_s: float
+    peak_mb: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +42,7 @@ class Command:
 
 def measure_in_turns(commands: Mapping[str, Command], runs: int) -> dict[str, Measured]:
     """Run every command once to warm the disk, then all in turn `runs` times, so that noise meets all alike."""
-    samples: dict[str, list[tuple[float, float]]] = {name: [] for name in commands}
+    samples: dict[str, list[tuple[float, float, float]]] = {name: [] for name in commands}
     for number in range(runs + 1):
         for name, command in commands.items():
             sample = _run(command)
@@ -47,7 +51,7 @@ def measure_in_turns(commands: Mapping[str, Command], runs: int) -> dict[str, Me
     return {name: _measured(taken) for name, taken in samples.items()}
 
 
-def _run(command: Command) -> tuple[float, float]:
+def _run(command: Command) -> tuple[float, float, float]:
     start = time.perf_counter()
     process = subprocess.Popen(command.args, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
@@ -55,13 +59,13 @@ def _run(command: Command) -> tuple[float, float]:
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != command.exit_code:
         raise RuntimeError(f"{' '.join(command.args)} ended with {process.returncode}")
-    return elapsed, usage.ru_utime + usage.ru_stime
+    return elapsed, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
-def _measured(samples: Sequence[tuple[float, float]]) -> Measured:
+def _measured(samples: Sequence[tuple[float, float, float]]) -> Measured:
     elapsed = [sample[0] for sample in samples]
     cpu_s = statistics.median(sample[1] for sample in samples)
-    figures = (statistics.median(elapsed), min(elapsed), max(elapsed), cpu_s)
+    figures = (statistics.median(elapsed), min(elapsed), max(elapsed), cpu_s, max(sample[2] for sample in samples))
     return Measured(len(samples), *(round(figure, 4) for figure in figures))
 
 

@@ -27,7 +27,7 @@ from eosctl.model.partitioner import java_partition
 from eosctl.model.plan import OffsetsWrite, VerifyOffsets, WriteOffsets
 from eosctl.model.plan_facts import OffsetsNow
 from eosctl.model.sides import Side
-from eosctl.operations.plan_flow import describe_known
+from eosctl.operations.plan_performers import describe_known
 from eosctl.operations.session import gc_paused
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sources.plan_facts import read_entries

@@ -1,7 +1,11 @@
 """How tests start Kafka's own classes."""
 
+import json
 import os
+import subprocess
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, Self
 
 from eosctl.sandbox.archives import class_archives
 from eosctl.sandbox.jars import KafkaJars, resolve_jars
@@ -29,3 +33,29 @@ def java_with(jars: KafkaJars, *classes: Path) -> list[str]:
     archive = class_archives(java, jars, lambda _: None).get(WORKER_MAIN, ())
     path = os.pathsep.join([jars.classpath, *map(str, classes)])
     return [str(java), *QUICK_START, "-Xmx256m", *archive, "-cp", path]
+
+
+class Oracle:
+    """A JVM that answers a question, one line of JSON, with one line of JSON; a context manager that ends it."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.stdin.close()
+        self._process.stdout.close()
+        self._process.terminate()
+        self._process.wait(30)
+
+    def answer(self, question: object) -> Any:  # any JSON
+        """What it answers; it fails with the JVM's exit code where that has ended."""
+        self._process.stdin.write(json.dumps(question).encode() + b"\n")
+        self._process.stdin.flush()
+        line = self._process.stdout.readline()
+        assert line, f"the oracle ended with {self._process.wait(30)} at {question}"
+        return json.loads(line)

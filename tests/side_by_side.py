@@ -24,7 +24,7 @@ SHARED = {
     "three-brokers": {"cluster3", "three_brokers"},
     "acls": {"acl_sites"},
     "moves": {"here", "abroad", "moves_home"},
-    "worker": {"connect_sandbox", "healthy"},
+    "worker": {"connect_sandbox", "healthy", "strimzi_kafka"},
     "tls": {"tls_broker"},
     "broker": {"sandbox", "broker"},
 }

@@ -8,17 +8,29 @@ from pathlib import Path
 import pytest
 
 from eosctl.clients.wire import Wire
+from eosctl.model.versions import KafkaVersion
 from eosctl.sandbox.ports import PortLeases
 from eosctl.sandbox.sandbox import Sandbox
+from eosctl.sandbox.versions import DEFAULT_KAFKA_VERSION
 from tests.commands.conftest import at_terminal, eosctl
 from tests.integration.acl_broker import AclBroker, wire_of
 from tests.integration.acl_site import USERS, Sites
 from tests.integration.migrate_ground import ground
+from tests.integration.strimzi_site import home, lines, operator, resource
 from tests.integration.tls_listeners import TlsBroker, open_tls_listeners
-from tests.kafka_versions import spec_of
+from tests.kafka_versions import KafkaVersions, spec_of
 from tests.shared_sandboxes import SharedSandboxes
 
-__all__ = ["at_terminal", "eosctl", "ground"]
+__all__ = ["at_terminal", "eosctl", "ground", "home", "lines", "operator", "resource"]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """`strimzi_kafka` is each version of --kafka-versions that Strimzi 0.45 or newer serves, otherwise the newest."""
+    if "strimzi_kafka" in metafunc.fixturenames:
+        named = map(KafkaVersions, (metafunc.config.getoption("--kafka-versions") or DEFAULT_KAFKA_VERSION).split(","))
+        served = [each for each in named if min(map(KafkaVersion.parse, (each, each.workers))) >= KafkaVersion(3, 8)]
+        versions = served or [KafkaVersions(DEFAULT_KAFKA_VERSION)]
+        metafunc.parametrize("strimzi_kafka", versions, scope="session", ids=[each.id for each in versions])
 
 
 @pytest.fixture(params=["80", pytest.param("120", marks=pytest.mark.variation)])

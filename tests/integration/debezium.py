@@ -19,7 +19,7 @@ from tests.waiting import eventually
 PLUGIN = "io.debezium:debezium-connector-postgres:3.3.1.Final"
 QUICK = {"session.timeout.ms": "6000", "heartbeat.interval.ms": "1000", "offset.storage.partitions": "3"}
 JSON = "org.apache.kafka.connect.json.JsonConverter"
-SLOWLY = "SELECT * FROM public.{table} WHERE pg_sleep(0.003) IS NOT NULL"
+SLOWLY = "SELECT * FROM public.{table} WHERE pg_sleep(0.005) IS NOT NULL"
 
 
 def debezium_spec(kafka_version: str, workers: int = 1) -> SandboxSpec:

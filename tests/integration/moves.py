@@ -181,6 +181,11 @@ class Records(Mirror):
         self.visited.append(self.place.home)
 
 
+def worker_of(home: Home) -> Worker:
+    """The worker of this Connect cluster."""
+    return _WorkerOf(home)
+
+
 class _WorkerOf(Worker):
     def __init__(self, home: Home) -> None:
         super().__init__(home.sandbox)

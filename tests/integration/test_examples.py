@@ -117,7 +117,12 @@ class Stage:
         lines = str(self.connectors.file("orders"))
         (home / "eu.properties").write_text(plain)
         (home / "topics.json").write_text('{"orders": "orders"}')
-        operated = {"class": "FileStreamSource", "tasksMax": 1, "config": {"file": lines, "topic": COPIED}}
+        operated = {
+            "class": "FileStreamSource",
+            "tasksMax": 1,
+            "config": {"file": lines, "topic": COPIED},
+            "state": "stopped",
+        }
         labelled = {"name": "orders", "labels": {"strimzi.io/cluster": "connect"}}
         resource = {"apiVersion": "kafka.strimzi.io/v1beta2", "kind": "KafkaConnector", "metadata": labelled}
         (home / "orders.yaml").write_text(json.dumps({**resource, "spec": operated}))

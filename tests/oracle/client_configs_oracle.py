@@ -1,17 +1,15 @@
 """Kafka's own computation of clients' configurations, and generated workers and connectors to ask it about."""
 
-import json
 import os
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from hypothesis import strategies as st
 
 from eosctl.sandbox.jars import resolve_jars
 from eosctl.sandbox.java import compile_java
-from tests.jvm import java_with
+from tests.jvm import Oracle, java_with
 
 SOURCE = Path(__file__).with_name("ClientConfigsOracle.java")
 MIRROR_SOURCE = "org.apache.kafka.connect.mirror.MirrorSourceConnector"
@@ -24,36 +22,18 @@ WORKER = {
 }
 
 
-class ClientConfigsOracle:
-    """One JVM with the classes of one Kafka version; a context manager that ends it."""
+class ClientConfigsOracle(Oracle):
+    """One JVM with the classes of one Kafka version."""
 
     def __init__(self, kafka_version: str) -> None:
         jars = resolve_jars(kafka_version, lambda _: None)
         mirror = jars.plugin_path / "connect-mirror" / "*"
         classes = compile_java(jars.compiler, SOURCE, os.pathsep.join([jars.classpath, str(mirror)]))
-        self._process = subprocess.Popen(
-            [*java_with(jars, classes, mirror), "ClientConfigsOracle"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._process.stdin.close()
-        self._process.stdout.close()
-        self._process.terminate()
-        self._process.wait(30)
+        super().__init__([*java_with(jars, classes, mirror), "ClientConfigsOracle"])
 
     def ask(self, **question: Mapping[str, str]) -> dict[str, Any]:
         """The answer by client: the map that it is handed, or the exception's name; `values of` a client its config."""
-        self._process.stdin.write(json.dumps(question).encode() + b"\n")
-        self._process.stdin.flush()
-        line = self._process.stdout.readline()
-        assert line, f"the oracle ended with {self._process.wait(30)} at {question}"
-        return json.loads(line)
+        return self.answer(question)
 
 
 SERVERS = st.sampled_from(["a:1", "a:1,b:2", " a:1 , b:2", "b:2,a:1"])

@@ -27,10 +27,11 @@ class Bench:
 
     def __init__(self, sandbox, fresh_name):
         self.writer = ConfigTopicWriter(sandbox.bootstrap_servers)
-        self.version = KafkaVersion.parse(sandbox.kafka_version)
+        workers = sandbox.spec.workers_version
+        self.version = KafkaVersion.parse(workers)
         self._fresh_name = fresh_name
         self.oracles = {
-            level: ConfigTopicOracle(sandbox.kafka_version, "topic", sandbox.bootstrap_servers, support)
+            level: ConfigTopicOracle(workers, "topic", sandbox.bootstrap_servers, support)
             for level, support in SUPPORT.items()
         }
 

@@ -1,9 +1,10 @@
 """The page of tested Kafka versions, from what `make matrix` saw.
 
-    python -m tests.project.matrix build/matrix.xml…   keep the result in docs/matrix.json, and write docs/versions.md
+    python -m tests.project.matrix VERSION,… build/matrix.xml…   write docs/matrix.json and docs/versions.md
 
-The result is pytest's JUnit file; of several, an area counts as the last one has it. A test belongs to the version in
-its parameters; those without one run on the default version in `make test` and are not counted here.
+The results are pytest's JUnit files; of several, an area counts as the last one has it. A test belongs to the version
+in its parameters; those without one run on the default version in `make test` and are not counted here. The columns of
+these versions are replaced, and all others stay as they were seen.
 """
 
 import json
@@ -22,19 +23,19 @@ RESULT = Path("docs", "matrix.json")
 PAGE = Path("docs", "versions.md")
 
 Result = Mapping[str, Any]
+Column = dict[str, dict[str, int]]
 
 
-def result_of(junit: str) -> Result:
-    """What was seen: date, version of eosctl, and for each area and version how many tests passed and failed."""
+def column_of(junit: str, version: str) -> tuple[str, Column]:
+    """What was seen on this version: the date, and for each area how many tests passed and failed."""
     [suite] = ElementTree.fromstring(junit).iter("testsuite")
-    areas: dict[str, dict[str, dict[str, int]]] = {}
+    areas: Column = {}
     for case in suite.iter("testcase"):
-        version = version_of(case.attrib["name"])
-        if version is None:
-            continue
-        cell = areas.setdefault(area_of(case.attrib["classname"]), {}).setdefault(version, {"passed": 0, "failed": 0})
-        cell["failed" if case.find("failure") is not None or case.find("error") is not None else "passed"] += 1
-    return {"date": suite.attrib["timestamp"][:10], "eosctl": __version__, "areas": dict(sorted(areas.items()))}
+        if version_of(case.attrib["name"]) == version:
+            cell = areas.setdefault(area_of(case.attrib["classname"]), {"passed": 0, "failed": 0})
+            failed = case.find("failure") is not None or case.find("error") is not None
+            cell["failed" if failed else "passed"] += 1
+    return suite.attrib["timestamp"][:10], areas
 
 
 def area_of(module: str) -> str:
@@ -44,14 +45,19 @@ def area_of(module: str) -> str:
 
 def page(result: Result) -> str:
     """The result as a page: a row for each area, a column for each version."""
-    versions = sorted({version for cells in result["areas"].values() for version in cells}, key=_numbers)
-    seen = f"Tests on real brokers and workers, {result['date']}, eosctl {result['eosctl']}. `make matrix` runs them."
+    columns = {version: result["columns"][version] for version in sorted(result["columns"], key=_numbers)}
+    seen = (
+        "Tests on real brokers and workers; – was not run. `make matrix` runs all, `make matrix VERSIONS=4.3.1/3.6.2` "
+        "one column."
+    )
     lines = ["<!-- made by `make matrix`: do not edit -->", "", "# Tested versions of Kafka", "", seen, ""]
-    if any("/" in version for version in versions):
+    if any("/" in version for version in columns):
         lines += ["`4.3.1/3.6.2` is brokers of 4.3.1 with workers of 3.6.2.", ""]
-    lines += [f"| | {' | '.join(versions)} |", f"|---|{'---|' * len(versions)}"]
-    for area, cells in result["areas"].items():
-        lines.append(f"| {area} | {' | '.join(_cell(cells.get(version)) for version in versions)} |")
+    lines += [f"| | {' | '.join(columns)} |", f"|---|{'---|' * len(columns)}"]
+    dates = (f"{each['eosctl']}, {each['date']}" for each in columns.values())
+    lines.append(f"| *seen with eosctl* | {' | '.join(dates)} |")
+    for area in sorted({area for each in columns.values() for area in each["areas"]}):
+        lines.append(f"| {area} | {' | '.join(_cell(each['areas'].get(area)) for each in columns.values())} |")
     return "\n".join((*lines, ""))
 
 
@@ -65,17 +71,24 @@ def _cell(counts: Mapping[str, int] | None) -> str:
     return f"**{counts['failed']} failed**, {counts['passed']}" if counts["failed"] else f"{counts['passed']} passed"
 
 
-def main(junits: Sequence[Path], root: Path) -> int:
-    """Keep the result and write the page; 1 where a test failed or none ran."""
-    results = [result_of(each.read_text("utf-8")) for each in junits]
-    areas = {area: cells for each in results for area, cells in each["areas"].items()}
-    date = max(each["date"] for each in results)
-    result = {"date": date, "eosctl": __version__, "areas": dict(sorted(areas.items()))}
+def main(versions: Sequence[str], junits: Sequence[Path], root: Path) -> int:
+    """Keep the columns and write the page; 1 where a test failed or one of the versions had none."""
+    kept = json.loads((root / RESULT).read_text("utf-8"))["columns"] if (root / RESULT).exists() else {}
+    texts, right = [each.read_text("utf-8") for each in junits], True
+    for version in versions:
+        seen = [column_of(each, version) for each in texts]
+        areas = {area: cell for _, column in seen for area, cell in column.items()}
+        right = right and bool(areas) and not any(cell["failed"] for cell in areas.values())
+        kept[version] = {
+            "date": max(date for date, _ in seen),
+            "eosctl": __version__,
+            "areas": dict(sorted(areas.items())),
+        }
+    result = {"columns": {version: kept[version] for version in sorted(kept, key=_numbers)}}
     (root / RESULT).write_text(json.dumps(result, indent=1) + "\n", "utf-8")
     (root / PAGE).write_text(page(result), "utf-8")
-    cells = [cell for each in result["areas"].values() for cell in each.values()]
-    return int(not cells or any(cell["failed"] for cell in cells))
+    return int(not right)
 
 
 if __name__ == "__main__":
-    sys.exit(main([Path(each) for each in sys.argv[1:]], ROOT))
+    sys.exit(main(sys.argv[1].split(","), [Path(each) for each in sys.argv[2:]], ROOT))

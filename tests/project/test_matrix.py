@@ -2,6 +2,9 @@
 
 import json
 
+import pytest
+
+from eosctl import __version__
 from tests.project import matrix
 
 JUNIT = """<testsuites><testsuite name="pytest" timestamp="2026-01-31T12:00:00.000000+00:00">
@@ -20,49 +23,67 @@ def test_the_page_says_what_the_last_result_says(root):
     assert matrix.page(result) == (root / matrix.PAGE).read_text("utf-8")
 
 
-def test_a_result_counts_by_area_and_version(tmp_path):
+PASSING = JUNIT.replace('<failure message="no"/>', "").replace('<error message="no"/>', "")
+
+
+@pytest.fixture
+def keep(tmp_path):
+    """Keeps what a run of these versions left, and returns the exit code, the table and the notes below the title."""
     (tmp_path / "docs").mkdir()
-    junit = tmp_path / "matrix.xml"
-    junit.write_text(JUNIT)
-    assert matrix.main([junit], tmp_path) == 1
-    lines = (tmp_path / matrix.PAGE).read_text().splitlines()
-    assert lines[6:] == [
+
+    def kept(versions, *junits):
+        files = [tmp_path / f"{number}.xml" for number in range(len(junits))]
+        for file, text in zip(files, junits, strict=True):
+            file.write_text(text)
+        code = matrix.main(versions.split(","), files, tmp_path)
+        lines = (tmp_path / matrix.PAGE).read_text().splitlines()
+        return code, [each for each in lines if each.startswith("| ")], lines
+
+    return kept
+
+
+def seen(*dates):
+    return f"| *seen with eosctl* | {' | '.join(f'{__version__}, {each}' for each in dates)} |"
+
+
+def test_a_result_counts_by_area_and_version(keep):
+    code, table, _ = keep("3.3.2,4.3.1", JUNIT)
+    assert code == 1
+    assert table == [
         "| | 3.3.2 | 4.3.1 |",
-        "|---|---|---|",
+        seen("2026-01-31", "2026-01-31"),
         "| fence states | 1 passed | **1 failed**, 2 |",
         "| kafka log | – | **1 failed**, 0 |",
     ]
-    junit.write_text(JUNIT.replace('<failure message="no"/>', "").replace('<error message="no"/>', ""))
-    assert matrix.main([junit], tmp_path) == 0
+    assert keep("3.3.2,4.3.1", PASSING)[0] == 0
 
 
-def test_a_pair_of_versions_has_a_column_of_its_own_beside_that_of_its_brokers(tmp_path):
-    (tmp_path / "docs").mkdir()
-    junit = tmp_path / "matrix.xml"
-    junit.write_text(JUNIT.replace("[3.3.2]", "[4.3.1/3.6.2]").replace("[Ongoing-4.3.1]", "[Ongoing-4.4.0/4.3.1]"))
-    matrix.main([junit], tmp_path)
-    lines = (tmp_path / matrix.PAGE).read_text().splitlines()
-    assert lines[6:9] == [
-        "`4.3.1/3.6.2` is brokers of 4.3.1 with workers of 3.6.2.",
-        "",
-        "| | 4.3.1 | 4.3.1/3.6.2 | 4.4.0/4.3.1 |",
+def test_a_pair_of_versions_has_a_column_of_its_own_beside_that_of_its_brokers(keep):
+    junit = JUNIT.replace("[3.3.2]", "[4.3.1/3.6.2]").replace("[Ongoing-4.3.1]", "[Ongoing-4.4.0/4.3.1]")
+    _, table, lines = keep("4.3.1/3.6.2,4.3.1,4.4.0/4.3.1", junit)
+    assert "`4.3.1/3.6.2` is brokers of 4.3.1 with workers of 3.6.2." in lines
+    assert table[0] == "| | 4.3.1 | 4.3.1/3.6.2 | 4.4.0/4.3.1 |"
+
+
+def test_a_column_that_ran_again_is_replaced_and_the_others_stay(keep):
+    keep("3.3.2,4.3.1", JUNIT)
+    code, table, _ = keep("3.3.2", PASSING.replace("2026-01-31", "2026-02-01").replace("test_fence_states", "test_new"))
+    assert code == 0, "what failed in another column was said when that ran"
+    assert table == [
+        "| | 3.3.2 | 4.3.1 |",
+        seen("2026-02-01", "2026-01-31"),
+        "| fence states | – | **1 failed**, 2 |",
+        "| kafka log | – | **1 failed**, 0 |",
+        "| new | 1 passed | – |",
     ]
 
 
-def test_an_area_that_ran_again_counts_as_it_ran_last(tmp_path):
-    (tmp_path / "docs").mkdir()
-    first, again = tmp_path / "first.xml", tmp_path / "again.xml"
-    first.write_text(JUNIT)
-    passing = JUNIT.replace('<failure message="no"/>', "").replace('<error message="no"/>', "")
-    again.write_text(passing.replace("2026-01-31", "2026-02-01"))
-    assert matrix.main([first, again], tmp_path) == 0
-    assert matrix.main([again, first], tmp_path) == 1
-    kept = json.loads((tmp_path / matrix.RESULT).read_text())
-    assert (kept["date"], sorted(kept["areas"])) == ("2026-02-01", ["fence states", "kafka log"])
+def test_an_area_that_ran_again_counts_as_it_ran_last(keep):
+    again = PASSING.replace("2026-01-31", "2026-02-01")
+    code, table, _ = keep("4.3.1", JUNIT, again)
+    assert (code, table[1:]) == (0, [seen("2026-02-01"), "| fence states | 3 passed |", "| kafka log | 1 passed |"])
+    assert keep("4.3.1", again, JUNIT)[0] == 1
 
 
-def test_a_run_of_nothing_is_no_success(tmp_path):
-    (tmp_path / "docs").mkdir()
-    junit = tmp_path / "matrix.xml"
-    junit.write_text('<testsuites><testsuite timestamp="2026-01-31T12:00:00"/></testsuites>')
-    assert matrix.main([junit], tmp_path) == 1
+def test_a_version_of_which_nothing_ran_is_no_success(keep):
+    assert keep("3.3.2,3.9.2", PASSING)[0] == 1

@@ -17,6 +17,7 @@ from confluent_kafka.admin import (
 
 from eosctl.errors import UsageError
 from tests.jvm import jars_of, java_with
+from tests.kafka_versions import workers_of
 from tests.topics import make_topic
 from tests.waiting import eventually
 
@@ -82,7 +83,7 @@ def test_an_exactly_once_worker_of_each_version_copies_a_file(kafka_version, mov
     create_topic(moves_home, name)
     start_file_source(moves_home, name, source, name)
     assert read_committed(moves_home, name, len(LINES)) == LINES
-    assert httpx.get(moves_home.connect_urls[0], verify=False).json()["version"] == kafka_version
+    assert httpx.get(moves_home.connect_urls[0], verify=False).json()["version"] == workers_of(kafka_version)
     assert f"connect-cluster-{name}-0" in transactional_ids(moves_home)
     connector = f"{moves_home.connect_urls[0]}/connectors/{name}"
     eventually(lambda: httpx.delete(connector, timeout=60, verify=False).status_code == 204)
