@@ -78,6 +78,9 @@ def test_an_offset_is_described_in_its_connectors_own_terms(
     assert told.partition(": ")[2] == words
 
 
+PROCESSED = {"lsn_commit": 9, "lsn": 19, "lsn_proc": 19}
+
+
 @pytest.mark.parametrize(
     ("partition", "a", "b", "order"),
     [
@@ -87,8 +90,10 @@ def test_an_offset_is_described_in_its_connectors_own_terms(
         # The first event of a transaction that began before the one before it.
         (PG, {"lsn_commit": 90, "lsn": 190}, {"lsn_commit": 200, "lsn": 100}, AFTER),
         (PG, {"lsn_commit": 200, "lsn": 100}, {"lsn_commit": 90, "lsn": 190}, BEFORE),
-        (PG, {"lsn_commit": 9, "lsn": 19, "lsn_proc": 19}, {"lsn_commit": 9, "lsn": 12, "lsn_proc": 19}, SAME),
-        (PG, {"lsn_commit": 9, "lsn": 19, "lsn_proc": 19}, {"lsn_commit": 9, "lsn": 12, "lsn_proc": 12}, BEFORE),
+        (PG, PROCESSED, {**PROCESSED, "lsn": 12, "messageType": "BEGIN"}, SAME),
+        (PG, PROCESSED, {**PROCESSED, "lsn": 12, "lsn_proc": 12, "messageType": "BEGIN"}, BEFORE),
+        (PG, PROCESSED, {**PROCESSED, "lsn": 12, "messageType": "INSERT"}, BEFORE),
+        (PG, PROCESSED, {**PROCESSED, "lsn": 12}, BEFORE),
         (PG, {"lsn": 5}, {"lsn_commit": 4, "lsn": 9}, AFTER),
         (PG, {"lsn_commit": 4, "lsn": 9}, {"lsn": 5}, BEFORE),
         (PG, {"lsn": 10}, {"lsn_commit": 4, "lsn": 9}, INCOMPARABLE),

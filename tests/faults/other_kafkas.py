@@ -122,10 +122,10 @@ class Lags(OtherKafka):
         return frame
 
     def answer(self, api_key: int, version: int, frame: bytes) -> bytes:
-        """The answer before, behind the correlation ID of this one."""
+        """The first that is another one than before is held back: the one before, with the correlation ID of this."""
         if api_key != FETCH or not self._is_committed:
             return frame
-        if self._lags:
+        if self._lags and frame[4:] != self._before[4:]:
             self._lags = False
             return frame[:4] + self._before[4:]
         self._before = frame

@@ -5,7 +5,8 @@
 2. `lsn` of a snapshot is that of its moment. One that has not ended is begun again.
 3. The first transactions after a snapshot have no `lsn_commit`.
 4. `lsn_proc` is that of the last event that was processed whole. A connector that restarts within a transaction is sent
-   its BEGIN again, and skips what it has processed: the `lsn` of the BEGIN is lower, and the position is the same.
+   its BEGIN again, and skips what it has processed: the `lsn` of the BEGIN is lower, and the position is the same. Of
+   any other message a lower `lsn` is a position before.
 5. `transaction_id` is kept from the last transaction for which metadata were written. It may be of an earlier one than
    `txId`, and decides nothing.
 """
@@ -55,7 +56,8 @@ def _compare(before: SourceOffset, after: SourceOffset) -> Order:
 def _reached(offset: SourceOffset) -> object:
     """Rule 4. What is no number is left to the comparison."""
     lsn, processed = offset["lsn"], offset.get("lsn_proc")
-    return max(lsn, processed) if type(lsn) is int and type(processed) is int else lsn
+    is_begin = offset.get("messageType") == "BEGIN" and type(lsn) is int and type(processed) is int
+    return max(lsn, processed) if is_begin else lsn
 
 
 POSTGRESQL: Final = PositionReader(
