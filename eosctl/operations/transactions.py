@@ -49,7 +49,8 @@ def list_transactions(reader: ClusterReader, selection: Selection, config_topic:
     as_of = reader.now()
     listed = reader.transactional_ids(states=selection.states, producer_ids=selection.producer_ids)
     named = [each for each in listed.transactions if selection.names(each)]
-    described = reader.describe({each.transactional_id: each.coordinator for each in named})
+    coordinators = {each.transactional_id: each.coordinator for each in named}
+    described = reader.describe(coordinators, coordinators)
     connect = read_connect_names(reader, config_topic, needed=selection.owner is not None)
     descriptions = {name: each for name, each in described.items() if isinstance(each, TransactionDescription)}
     hidden = _hidden(reader, len(listed.transactions), selection)

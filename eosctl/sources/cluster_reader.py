@@ -173,10 +173,12 @@ class ClusterReader(TopicReader, Protocol):
     ) -> ListedTransactions:
         """The IDs that the coordinators list, and why others may be missing."""
 
-    def describe(self, transactional_ids: Iterable[str]) -> Mapping[str, Described]:
+    def describe(
+        self, transactional_ids: Iterable[str], coordinators: Mapping[str, int] | None = None
+    ) -> Mapping[str, Described]:
         """What coordinators know of each ID: None where they do not know it, the error of one that did not answer.
 
-        A mapping says which node listed each ID; it is asked first.
+        coordinators are the nodes that listed IDs of them; each is asked for its IDs first.
         """
 
     @property

@@ -37,18 +37,22 @@ RETRIABLE: Final = frozenset(
 
 
 def describe_transactional_ids(
-    wire: Wire, transactional_ids: Iterable[str], *, timeout_s: float | None = None
+    wire: Wire,
+    transactional_ids: Iterable[str],
+    coordinators: Mapping[str, int] | None = None,
+    *,
+    timeout_s: float | None = None,
 ) -> Mapping[str, Described]:
     """What the coordinators know of each ID, in the order given; all coordinators are asked at once.
 
-    A mapping says which node listed each ID, and so coordinates it: FindCoordinator is sent only for those that moved.
+    coordinators are the nodes that listed IDs of them: FindCoordinator is sent only for the other IDs, and for those
+    that moved.
     A missing Describe on one TransactionalId is that ID's NotAuthorized; coordinators that are loading or moving are
     asked again until the time is up, then the ID's value is TimedOut. An ID whose partition of the transaction log has
     no leader is Unreachable after LEADERLESS_PATIENCE_S. Nothing is raised for single IDs.
     """
-    listed = transactional_ids if isinstance(transactional_ids, Mapping) else {}
     run = _Describing(wire, list(dict.fromkeys(transactional_ids)), timeout_s)
-    return run.result(listed)
+    return run.result(coordinators or {})
 
 
 class _Lookup(NamedTuple):
@@ -69,12 +73,12 @@ class _Describing:
         self._leader_is_due = monotonic() + min(LEADERLESS_PATIENCE_S, patience_s / 2)
         self._window: Window[_Lookup | _Describe] = wire.window(in_flight=4, timeout_s=timeout_s)
 
-    def result(self, listed: Mapping[str, int]) -> Mapping[str, Described]:
+    def result(self, coordinators: Mapping[str, int]) -> Mapping[str, Described]:
         led: dict[int, list[str]] = {}
-        for name, node_id in listed.items():
+        for name, node_id in coordinators.items():
             led.setdefault(node_id, []).append(name)
         self._describe(led)
-        self._look_up([name for name in self._wanted if name not in listed], 0.0)
+        self._look_up([name for name in self._wanted if name not in coordinators], 0.0)
         for answer in self._window:
             if answer.response is None:
                 self._receive_nothing(answer)

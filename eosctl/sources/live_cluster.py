@@ -241,9 +241,11 @@ class LiveCluster(LiveGroups):
         """All brokers are asked at once."""
         return kafka_transactions.listed_transactions(self._wire, states=states, producer_ids=producer_ids)
 
-    def describe(self, transactional_ids: Iterable[str]) -> Mapping[str, Described]:
+    def describe(
+        self, transactional_ids: Iterable[str], coordinators: Mapping[str, int] | None = None
+    ) -> Mapping[str, Described]:
         """All coordinators are asked at once."""
-        described = kafka_transactions.describe_transactional_ids(self._wire, transactional_ids)
+        described = kafka_transactions.describe_transactional_ids(self._wire, transactional_ids, coordinators)
         failed = {name: Skipped.of(each) for name, each in described.items() if isinstance(each, EosctlError)}
         self.note("transactional ID", failed)
         known = {name: each for name, each in described.items() if isinstance(each, TransactionDescription)}

@@ -181,7 +181,9 @@ class SavedCluster(SavedTopics):
         undescribed = why_undescribed(self._described)
         return (*self._snapshot.unlisted, *(() if undescribed is None else (undescribed.reason,)))
 
-    def describe(self, transactional_ids: Iterable[str]) -> Mapping[str, Described]:
+    def describe(
+        self, transactional_ids: Iterable[str], coordinators: Mapping[str, int] | None = None
+    ) -> Mapping[str, Described]:
         """None where the snapshot has no such ID; Unreachable where a coordinator that may know it did not answer."""
         found = {name: self._described.get(name) for name in transactional_ids}
         answers = {name: self._absent if each is None else _unreachable(each) for name, each in found.items()}

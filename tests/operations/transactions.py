@@ -69,7 +69,7 @@ def cluster(
             "pending_commits": {},
             "first_timestamps": {},
             "transactional_ids": ListedTransactions(ids, {}, unlisted),
-            "describe": lambda names: {name: (answers or {}).get(name) for name in names},
+            "describe": lambda names, _coordinators=None: {name: (answers or {}).get(name) for name in names},
             **facts,
         }  # type: ignore[arg-type]  # facts of any kind
     )

@@ -94,9 +94,9 @@ def test_transactions_are_described_on_every_kafka_version(own):
         assert (described["empty"].state, described["empty"].start_ms) == (TransactionState.EMPTY, None)
         assert (described["done"].start_ms, described["done"].partitions) == (None, ())
         before = wire.requests.total
-        assert describe_transactional_ids(wire, dict.fromkeys(described, 1)) == described
+        assert describe_transactional_ids(wire, described, dict.fromkeys(described, 1)) == described
         assert wire.requests.total == before + 1, "who listed an ID is asked at once"
-        assert describe_transactional_ids(wire, dict.fromkeys(described, 9)) == described, "9 has left"
+        assert describe_transactional_ids(wire, described, dict.fromkeys(described, 9)) == described, "9 has left"
         listed = list_transactional_ids(wire)
         assert [entry.transactional_id for entry in listed.transactions] == ["done", "empty", "ongoing"]
         assert listed.unanswered == {}

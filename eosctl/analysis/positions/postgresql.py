@@ -56,8 +56,9 @@ def _compare(before: SourceOffset, after: SourceOffset) -> Order:
 def _reached(offset: SourceOffset) -> object:
     """Rule 4. What is no number is left to the comparison."""
     lsn, processed = offset["lsn"], offset.get("lsn_proc")
-    is_begin = offset.get("messageType") == "BEGIN" and type(lsn) is int and type(processed) is int
-    return max(lsn, processed) if is_begin else lsn
+    if offset.get("messageType") == "BEGIN" and type(lsn) is int and type(processed) is int:
+        return max(lsn, processed)
+    return lsn
 
 
 POSTGRESQL: Final = PositionReader(
