@@ -29,10 +29,6 @@ class OperatedConnectors:
         """Whether this connector has an operator, as far as was said."""
         return self.every or connector in self.states
 
-    def speaks_of(self, text: str) -> bool:
-        """Whether a text names a connector that has an operator."""
-        return self.every or any(name in text for name in self.states)
-
     def resource(self, connector: str) -> str:
         """The resource of this connector, in words."""
         mirror = self.mirrors.get(connector)

@@ -133,9 +133,14 @@ class DeleteAcls:
 
 @dataclass(frozen=True, slots=True)
 class ManualStep:
-    """Something that only a person can do: eosctl says it and does nothing."""
+    """Something that only a person can do: eosctl says it and does nothing.
+
+    by_resource: the same where an operator runs `connector`, in terms of its resource.
+    """
 
     instruction: str
+    connector: str | None = None
+    by_resource: str | None = None
 
 
 Step = (

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from eosctl.codecs.offsets_digest import entries_by_connector, offsets_now
-from eosctl.model.connectors import connector_path
 from eosctl.model.migration import MigrationFacts, MigrationRequest, Move
 from eosctl.model.offsets import Entry
 from eosctl.model.plan import (
@@ -41,6 +40,7 @@ from eosctl.model.planned import Planned
 from eosctl.model.sides import Side
 from eosctl.model.skipped import Skipped
 from eosctl.planning.live_owners import unused_ids
+from eosctl.planning.manual_steps import configured_by_hand, created_by_hand, deleted_by_hand, resumed_by_hand
 from eosctl.planning.merge import Merged, merge_offsets
 from eosctl.planning.migration_findings import find_all, objections, replication_factors
 
@@ -203,22 +203,22 @@ class _Planner:
 
     def _by_hand(self) -> Iterator[PlannedStep]:
         for move in self._request.moves:
-            for instruction in self._instructions(move):
-                yield PlannedStep(ManualStep(instruction))
+            for step in self._manual_steps(move):
+                yield PlannedStep(step)
 
-    def _instructions(self, move: Move) -> Iterator[str]:
+    def _manual_steps(self, move: Move) -> Iterator[ManualStep]:
         new, moved = move.new_name, move.renamed or self._request.elsewhere
-        place = f" in Connect cluster {self._request.target_group_id}" if self._request.elsewhere else ""
+        group_id = self._request.target_group_id if self._request.elsewhere else None
+        place = "" if group_id is None else f" in Connect cluster {group_id}"
         if not self._request.set_config and moved:
-            yield f"create connector {new}{place} with the config of {move.connector}{_setting(move, ', and with ')}"
+            yield created_by_hand(new, move.connector, group_id, _setting(move, ", and with "))
         elif not self._request.set_config and not move.unchanged:
             exists = self._exists(Side.SOURCE, move.connector)
-            verb = "configure connector" if exists else "create connector"
-            yield f"{verb} {new} {_setting(move, '')} (PUT {connector_path(new)}/config)"
+            yield configured_by_hand(new, _setting(move, ""), exists=exists)
         if not self._request.resume:
-            yield f"resume connector {new}{place} (PUT {connector_path(new)}/resume)"
+            yield resumed_by_hand(f"resume connector {new}{place}", new, known_as=move.connector)
         if moved and self._exists(Side.SOURCE, move.connector):
-            yield f"delete connector {move.connector} once {new}{place} runs; never let both run"
+            yield deleted_by_hand(move.connector, new, place)
 
 
 def _setting(move: Move, lead: str) -> str:

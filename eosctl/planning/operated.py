@@ -15,7 +15,6 @@ By AbstractConnectOperator.maybeCreateOrUpdateConnector, KafkaConnectAssemblyOpe
 KafkaMirrorMaker2Connectors.generateConnectorDefinitions.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
@@ -41,19 +40,6 @@ EMIT: Final = "give --emit strimzi and --connector-config FILE: the changes are 
 ASK_AGAIN: Final = "kubectl get -o yaml"
 OverRest = StopConnector | SetConnectorConfig | ResumeConnector | CreateConnector | DeleteConnector
 OVER_REST: Final = (StopConnector, SetConnectorConfig, ResumeConnector, CreateConnector, DeleteConnector)
-_IN_TERMS_OF_RESOURCES: Final = (
-    (re.compile(r" \(PUT /connectors/\S+/config\)"), " (config in its resource)"),
-    (re.compile(r" \(PUT /connectors/\S+/resume\)"), " (state: running in its resource)"),
-    (
-        re.compile(r"^create connector (.+) in Connect cluster (.+) with the config of \1(, and with.*)?$"),
-        r"let the label strimzi.io/cluster of KafkaConnector \1 name the KafkaConnect of group \2\3",
-    ),
-    (
-        re.compile(r"^delete connector (.+) once \1 in Connect cluster .+$"),
-        r"wait until the operator has deleted connector \1 from the Connect cluster that it was in",
-    ),
-    (re.compile(r"^(create|delete) connector "), r"\1 KafkaConnector "),
-)
 Names = Mapping[tuple[Side, str], str]
 """New connectors, and those whose resources they begin from."""
 
@@ -221,9 +207,6 @@ def in_terms_of_resources(plan: Plan) -> Plan:
 
 def _worded(planned: PlannedStep, operated: OperatedConnectors) -> PlannedStep:
     step = planned.step
-    if not isinstance(step, ManualStep) or not operated.speaks_of(step.instruction):
+    if not isinstance(step, ManualStep) or step.by_resource is None or not operated.has(step.connector or ""):
         return planned
-    text = step.instruction
-    for pattern, words in _IN_TERMS_OF_RESOURCES:
-        text = pattern.sub(words, text)
-    return replace(planned, step=ManualStep(text))
+    return replace(planned, step=ManualStep(step.by_resource))

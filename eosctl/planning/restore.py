@@ -18,7 +18,6 @@ from typing import Final
 from eosctl.analysis.catalogue.migration import CONNECTOR_UNKNOWN, SOURCE_PARTITION_UNCLEAR
 from eosctl.codecs.offsets_digest import entries_by_connector, offsets_now, value_digest
 from eosctl.codecs.offsets_topic import canonical, encode_offsets_key, encode_offsets_value
-from eosctl.model.connectors import connector_path
 from eosctl.model.exported_offsets import ConnectorOffset
 from eosctl.model.migration import MigrationFacts, MigrationRequest, Move
 from eosctl.model.names import ConnectorTaskId, task_transactional_id
@@ -28,7 +27,6 @@ from eosctl.model.plan import (
     ClusterIs,
     ConnectorStopped,
     FenceProducers,
-    ManualStep,
     NoOpenTransaction,
     OffsetsUnchanged,
     OffsetsWrite,
@@ -47,6 +45,7 @@ from eosctl.model.report import Finding, Severity
 from eosctl.model.sides import Side
 from eosctl.planning.created_connectors import PARTITIONS, NewConnector, creating_steps, objections_to
 from eosctl.planning.live_owners import unused_ids
+from eosctl.planning.manual_steps import resumed_by_hand
 from eosctl.planning.merge import after_writing, text
 from eosctl.planning.producing_elsewhere import find_clusters
 from eosctl.planning.source_positions import find_positions, unknown_source
@@ -221,7 +220,7 @@ class _Planner:
         if self._request.resume:
             yield PlannedStep(ResumeConnector(Side.SOURCE, connector, self._request.topics[-1]), (self._cluster,))
         else:
-            yield PlannedStep(ManualStep(f"resume connector {connector} (PUT {connector_path(connector)}/resume)"))
+            yield PlannedStep(resumed_by_hand(f"resume connector {connector}", connector))
 
     def _write(self, topic: str, wanted: dict[bytes, bytes | None]) -> Iterator[PlannedStep]:
         now = self._facts.topics[Side.SOURCE, topic]

@@ -19,7 +19,6 @@ from collections.abc import Iterable, Iterator
 from typing import Final, TypeVar
 
 from eosctl.model.connector_steps import AwaitOperator, CreateConnector, DeleteConnector
-from eosctl.model.connectors import connector_path
 from eosctl.model.plan import (
     AclsPresent,
     ClusterIs,
@@ -42,6 +41,7 @@ from eosctl.model.plan import (
     WriteOffsets,
 )
 from eosctl.model.transaction_steps import AbortTransaction, CommitTransaction
+from eosctl.planning.manual_steps import resumed_by_hand
 from eosctl.planning.operated import in_terms_of_resources
 
 KIND: Final = "undo"
@@ -62,7 +62,7 @@ def undo_plan(plan: Plan) -> Plan:
         *(PlannedStep(_turned(CreateConnector, step), kept) for step, kept in _of(plan, DeleteConnector)),
         *(PlannedStep(ResumeConnector(step.side, step.connector), kept) for step, kept in _of(plan, StopConnector)),
         *_resumed_again(plan),
-        *(PlannedStep(ManualStep(each)) for each in _left_over(plan)),
+        *(PlannedStep(each) for each in _left_over(plan)),
     )
     return in_terms_of_resources(Plan(KIND, plan.as_of, steps, plan.places, plan.operated))
 
@@ -117,7 +117,8 @@ def _unwritten(step: WriteOffsets, preconditions: Iterable[Precondition]) -> Ite
 
 def _unconfigured(step: SetConnectorConfig, preconditions: tuple[Precondition, ...]) -> PlannedStep:
     if step.copied_from is not None:
-        return PlannedStep(ManualStep(f"delete connector {step.connector}, which the plan created, before any other"))
+        what = f"{step.connector}, which the plan created, before any other"
+        return PlannedStep(ManualStep(f"delete connector {what}", step.copied_from, f"delete KafkaConnector {what}"))
     return PlannedStep(SetConnectorConfig(step.side, step.connector, step.before, step.changes), preconditions)
 
 
@@ -135,24 +136,24 @@ def _cluster_only(preconditions: Iterable[Precondition]) -> tuple[Precondition, 
     return tuple(each for each in preconditions if isinstance(each, ClusterIs))
 
 
-def _left_over(plan: Plan) -> Iterator[str]:
+def _left_over(plan: Plan) -> Iterator[ManualStep]:
     for created, _ in _of(plan, CreateTopic):
-        yield f"topic {created.topic}, which the plan created, stays: delete it if nothing uses it"
+        yield ManualStep(f"topic {created.topic}, which the plan created, stays: delete it if nothing uses it")
     for aborted, _ in _of(plan, AbortTransaction):
         what = f"what producer {aborted.producer_id} wrote to {aborted.topic}-{aborted.partition}"
-        yield f"{what} from offset {aborted.start_offset} on is aborted: that cannot be rolled back"
+        yield ManualStep(f"{what} from offset {aborted.start_offset} on is aborted: that cannot be rolled back")
     for committed, _ in _of(plan, CommitTransaction):
         what = f"the transaction of {committed.transactional_id}, producer {committed.producer}"
-        yield f"{what}, is committed: that cannot be rolled back"
+        yield ManualStep(f"{what}, is committed: that cannot be rolled back")
     for by_hand, _ in _of(plan, ManualStep):
-        yield f"roll back, if it was done: {by_hand.instruction}"
+        yield ManualStep(f"roll back, if it was done: {by_hand.instruction}")
     awaited = [step for step, _ in _of(plan, AwaitOperator)]
     for connector in {each.connector for each in awaited if each.copied_from not in {None, each.connector}}:
-        yield f"delete KafkaConnector {connector}, which the plan created"
+        yield ManualStep(f"delete KafkaConnector {connector}, which the plan created")
     yield from _left_stopped(plan)
 
 
-def _left_stopped(plan: Plan) -> Iterator[str]:
+def _left_stopped(plan: Plan) -> Iterator[ManualStep]:
     """The connectors that an undo needs STOPPED and does not resume, because the plan did not stop them."""
     awaited = [step for step, _ in _of(plan, AwaitOperator)]
     created = {(step.side, step.connector) for step, _ in _of(plan, SetConnectorConfig) if step.copied_from is not None}
@@ -169,5 +170,5 @@ def _left_stopped(plan: Plan) -> Iterator[str]:
     resumed |= {(step.side, step.connector) for step in awaited if step.stops and step.undo_file}
     for (side, connector), doubt in stopped.items():
         if (side, connector) not in created | resumed:
-            path = connector_path(connector)
-            yield f"resume connector {connector} when it may go on (PUT {path}/resume): it is left STOPPED{doubt}"
+            why = f": it is left STOPPED{doubt}"
+            yield resumed_by_hand(f"resume connector {connector} when it may go on", connector, why)

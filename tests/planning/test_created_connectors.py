@@ -8,11 +8,12 @@ from eosctl.model.connector_steps import ConnectorConfigIs, CreateConnector, Del
 from eosctl.model.exported_offsets import ConnectorOffset
 from eosctl.model.live_owners import LiveOwners
 from eosctl.model.migration import MigrationFacts
-from eosctl.model.plan import CreateTopic, ManualStep, Plan, WriteOffsets
+from eosctl.model.plan import CreateTopic, Plan, WriteOffsets
 from eosctl.model.plan_facts import ConnectorFacts, TopicNow
 from eosctl.model.sides import Side
 from eosctl.model.skipped import Skipped
 from eosctl.model.step_demands import demanded_steps, lacking
+from eosctl.model.step_descriptions import describe_step
 from eosctl.model.topics import TopicFacts
 from eosctl.model.versions import KafkaVersion
 from eosctl.planning.created_connectors import NewConnector
@@ -64,7 +65,7 @@ def test_it_is_created_stopped_before_its_offsets_are_written_and_resumed_after_
 
 def test_nobody_resumes_it_unasked():
     plan = plan_restore(replace(WISH, resume=False), FACTS).plan
-    assert plan.steps[-1].step == ManualStep("resume connector orders (PUT /connectors/orders/resume)")
+    assert describe_step(plan.steps[-1].step) == "by hand: resume connector orders (PUT /connectors/orders/resume)"
 
 
 def test_every_step_has_what_it_demands_and_another_config_under_the_name_stands_in_the_way():

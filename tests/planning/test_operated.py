@@ -20,6 +20,7 @@ from eosctl.model.plan import (
 from eosctl.model.planned import Planned
 from eosctl.model.preconditions import STOP_HINT
 from eosctl.model.sides import Side
+from eosctl.planning.manual_steps import deleted_by_hand, resumed_by_hand
 from eosctl.planning.operated import for_operator, objections
 from eosctl.planning.undo import undo_plan
 
@@ -84,7 +85,7 @@ def test_a_new_name_is_created_by_its_resource_at_the_end():
         plan(
             PlannedStep(SetConnectorConfig(SOURCE, "new", {}, {}, "c"), STOPPED),
             PlannedStep(ResumeConnector(SOURCE, "new", "t"), HERE),
-            PlannedStep(ManualStep("delete connector c once new runs; never let both run")),
+            PlannedStep(deleted_by_hand("c", "new", "")),
         ),
         replace(EMITTED, states={"c": "stopped"}),
     )
@@ -103,7 +104,7 @@ def test_a_connector_moves_to_another_connect_cluster_by_the_label_of_its_resour
         STOP,
         PlannedStep(SetConnectorConfig(Side.TARGET, "c", {}, {}, "c"), there),
         PlannedStep(ResumeConnector(Side.TARGET, "c", "t", Side.TARGET), there),
-        PlannedStep(ManualStep("delete connector c once c in Connect cluster b runs; never let both run")),
+        PlannedStep(deleted_by_hand("c", "c", " in Connect cluster b")),
     )
     made = for_operator(moved, replace(EMITTED, to_cluster="b"))
     stopped, before, created = (f"/out/c.{each}.yaml" for each in ("stopped", "before", "created"))
@@ -189,6 +190,6 @@ def test_whoever_has_to_stop_the_connector_is_told_of_its_resource():
 
 
 def test_what_is_left_to_do_by_hand_is_said_in_terms_of_the_resource():
-    by_hand = ManualStep("resume connector c (PUT /connectors/c/resume)")
-    made = for_operator(plan(PlannedStep(by_hand)), OperatedConnectors(every=True))
-    assert steps(made) == [ManualStep("resume connector c (state: running in its resource)")]
+    resumed, other = (resumed_by_hand(f"resume connector {name}", name) for name in ("c", "cc"))
+    made = for_operator(plan(PlannedStep(resumed), PlannedStep(other)), OperatedConnectors(states={"c": "stopped"}))
+    assert steps(made) == [ManualStep("resume connector c (state: running in its resource)"), other]
