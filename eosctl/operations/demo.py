@@ -5,9 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from eosctl.clients.deadline import Deadline
 from eosctl.clients.librdkafka import OpenTransaction
 from eosctl.clients.rest import RestClient
-from eosctl.errors import TimedOut, UsageError
+from eosctl.errors import UsageError
 from eosctl.model.demo import DemoReport, DemoStep
 from eosctl.model.fencing import FencingRequest
 from eosctl.model.names import ConnectorTaskId, TopicPartition, task_transactional_id
@@ -180,11 +181,9 @@ class Acts:
     @staticmethod
     def _wait_for(look: Callable[[], T], wanted: Callable[[T], bool], what: str) -> T:
         """What `look` sees as soon as it is `wanted`."""
-        deadline = time.monotonic() + DEADLINE_S
+        deadline = Deadline(DEADLINE_S)
         while not wanted(seen := look()):
-            if time.monotonic() > deadline:
-                raise TimedOut(f"waited {DEADLINE_S:g} s for {what}, saw {seen}")
-            time.sleep(POLL_S)
+            deadline.pause_or_raise(POLL_S, f"waited for {what}, saw {seen}")
         return seen
 
     def _say(self, text: str) -> None:

@@ -1,7 +1,6 @@
 """The groups that Connect workers form, as their coordinators describe them."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from time import monotonic, sleep
 from typing import TYPE_CHECKING, Final
 
 from eosctl.clients.codes import (
@@ -10,12 +9,13 @@ from eosctl.clients.codes import (
     NOT_COORDINATOR,
     UNKNOWN_TOPIC_OR_PARTITION,
 )
+from eosctl.clients.deadline import Deadline
 from eosctl.clients.errors import protocol_error
 from eosctl.clients.group_messages import describe_groups, find_group_coordinators
 from eosctl.clients.messages import Response, topics_metadata
 from eosctl.clients.pieces import in_pieces
 from eosctl.codecs.connect_protocol import decode_leader_url, decode_member_url, decode_tasks
-from eosctl.errors import EosctlError, TimedOut, Undecodable, Unreachable
+from eosctl.errors import EosctlError, Undecodable, Unreachable
 from eosctl.model.evidence import ConnectGroup, GroupMember
 from eosctl.model.groups import CONNECT_PROTOCOL, CONSUMER_OFFSETS
 from eosctl.model.live_owners import NO_MEMBERS
@@ -37,16 +37,14 @@ GROUPS_PER_REQUEST: Final = 500
 
 def read_connect_group(wire: "Wire", group_id: str) -> ConnectGroup:
     """The group with its members, without any where no such group exists. Raises NotAuthorized without Describe."""
-    deadline = monotonic() + wire.timeout_s
+    deadline = Deadline(wire.timeout_s)
     while True:
         answer = _described(wire, [group_id])[group_id]
         if isinstance(answer, ConnectGroup):
             return answer
         if answer not in RETRIABLE:
             raise _refusal(wire, group_id, answer)
-        if monotonic() + PAUSE_S > deadline:
-            raise TimedOut(f"no coordinator of group {group_id} answers within {wire.timeout_s:g} s")
-        sleep(PAUSE_S)
+        deadline.pause_or_raise(PAUSE_S, f"no coordinator of group {group_id} answers")
 
 
 def read_connect_groups(wire: "Wire", group_ids: Iterable[str]) -> dict[str, ConnectGroup | Skipped]:
@@ -59,18 +57,19 @@ def read_connect_groups(wire: "Wire", group_ids: Iterable[str]) -> dict[str, Con
     waiting = sorted(set(group_ids))
     if not waiting or not _has_groups(wire):
         return dict.fromkeys(waiting, NO_MEMBERS)
-    deadline = monotonic() + min(wire.timeout_s, SETTLED_S)
+    deadline = Deadline(min(wire.timeout_s, SETTLED_S))
     found: dict[str, ConnectGroup | int] = {}
     while True:
         try:
             found |= _described(wire, waiting)
+            why = _no_coordinator(wire)
+        except Unreachable as error:
+            why = Skipped.of(error)
         except EosctlError as error:
-            if monotonic() > deadline or not isinstance(error, Unreachable):
-                return {**dict.fromkeys(waiting, Skipped.of(error)), **dict(_known(wire, found))}
+            return {**dict.fromkeys(waiting, Skipped.of(error)), **dict(_known(wire, found))}
         waiting = [each for each in waiting if not _is_settled(found.get(each, NOT_COORDINATOR))]
-        if not waiting or monotonic() > deadline:
-            return {**dict.fromkeys(waiting, _no_coordinator(wire)), **dict(_known(wire, found))}
-        sleep(PAUSE_S)
+        if not waiting or not deadline.pause(PAUSE_S):
+            return {**dict.fromkeys(waiting, why), **dict(_known(wire, found))}
 
 
 def _has_groups(wire: "Wire") -> bool:

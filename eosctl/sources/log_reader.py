@@ -1,11 +1,11 @@
 """Fetches of one partition, one ahead of the consumer: whole batches with the answer that they came in."""
 
-import time
 from collections.abc import Iterator
 from typing import Final
 
 from eosctl.clients.channel import Pending
 from eosctl.clients.codes import UNKNOWN_TOPIC_OR_PARTITION
+from eosctl.clients.deadline import Deadline
 from eosctl.clients.errors import protocol_error
 from eosctl.clients.leaders import MOVED, NO_LEADER, partition_leaders
 from eosctl.clients.messages import Response, fetch
@@ -47,7 +47,7 @@ class LogReader:
         self._max_bytes = max_bytes
         self._most_batch_bytes = most_batch_bytes(wire.properties)
         self._leader = NO_LEADER
-        self._stalled_at = time.monotonic() + wire.timeout_s
+        self._stall = Deadline(wire.timeout_s)
         self._begun: Pending | None = None
 
     def begin(self, leader: int = NO_LEADER) -> None:
@@ -58,7 +58,7 @@ class LogReader:
     def __iter__(self) -> Iterator[tuple[list[Batch], Response]]:
         """Each answer's batches, with the answer."""
         pending = self._ask() if self._begun is None else self._begun
-        self._stalled_at = time.monotonic() + self._wire.timeout_s
+        self._stall = Deadline(self._wire.timeout_s)
         while self._position < self.limit:
             answer = self._take(pending)
             batches: list[Batch] = []
@@ -71,13 +71,13 @@ class LogReader:
                 return
             if batches:
                 self._position = batches[-1].header.next_offset
-                self._stalled_at = time.monotonic() + self._wire.timeout_s
+                self._stall = Deadline(self._wire.timeout_s)
             if self._position < self.limit:
                 pending = self._ask()
             if batches:
                 yield [batch for batch in batches if batch.header.base_offset < self.limit], answer
                 # How long the consumer took is no fault of the broker: a Fetch that ended meanwhile is sent again.
-                self._stalled_at = time.monotonic() + self._wire.timeout_s
+                self._stall = Deadline(self._wire.timeout_s)
 
     def _whole_batches(self, records: bytes) -> list[Batch]:
         """Those before bytes that are no batch; raises Undecodable where the answer begins with them."""
@@ -120,9 +120,8 @@ class LogReader:
         except Unreachable as error:
             trouble = error
         self._leader = NO_LEADER
-        if time.monotonic() >= self._stalled_at:
+        if not self._stall.pause(PAUSE_S):
             raise trouble
-        time.sleep(PAUSE_S)
         return None
 
     def _checked(self, answer: Response) -> Response:
@@ -144,7 +143,5 @@ class LogReader:
         stable = self._isolation is IsolationLevel.READ_COMMITTED
         if (answer.last_stable_offset if stable else answer.high_watermark) >= self.limit:
             return True
-        if time.monotonic() >= self._stalled_at:
-            raise TimedOut(f"the leader of {self.topic_partition} does not reach offset {self.limit}")
-        time.sleep(PAUSE_S)
+        self._stall.pause_or_raise(PAUSE_S, f"the leader of {self.topic_partition} does not reach offset {self.limit}")
         return False

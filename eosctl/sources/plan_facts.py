@@ -1,12 +1,12 @@
 """Reading again what a plan's preconditions speak of."""
 
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final, NamedTuple
 
 from eosctl.clients.access import ClusterAccess
+from eosctl.clients.deadline import Deadline
 from eosctl.clients.messages import topics_metadata
 from eosctl.clients.rest import NotFound, RestClient
 from eosctl.clients.rest_answers import decoding, list_of, object_of, task_number, text_of
@@ -209,11 +209,10 @@ def _require_sources(sinks: Sequence[str]) -> None:
 
 def _await_end(name: str, timeout_s: float, rest: RestClient) -> ConnectorFacts | Skipped:
     """Of a connector that does not exist: returns when no task of it is left, or when the time is up."""
-    deadline = time.monotonic() + timeout_s
+    deadline = Deadline(timeout_s)
     while running := _tasks_left(name, rest):
-        if time.monotonic() > deadline:
+        if not deadline.pause(PAUSE_S):
             return Skipped(f"it does not exist, and tasks {', '.join(running)} of it have not ended")
-        time.sleep(PAUSE_S)
     return ConnectorFacts(None)
 
 

@@ -74,9 +74,11 @@ class Reader:
             error, value = message.error(), message.value()
             if error is not None and error.code() != KafkaError._PARTITION_EOF:
                 continue
+            place, offset = (message.topic(), message.partition()), message.offset()
+            is_again = offset < self._reached[place]  # what a client fetches twice is in the log once
             # At the end, the offset is the next one; the value is words about it.
-            self._reached[message.topic(), message.partition()] = message.offset() + (error is None)
-            if error is None and value is not None:
+            self._reached[place] = max(self._reached[place], offset + (error is None))
+            if error is None and value is not None and not is_again:
                 self.seen[self.number_of(value)] += 1
 
     def number_of(self, value: bytes) -> Number:

@@ -1,4 +1,4 @@
-"""What executors wait with."""
+"""How long something in the cluster is waited for."""
 
 import pytest
 

@@ -234,7 +234,10 @@ class Table:
     def check_exactly_once(self) -> None:
         """Everything is there once."""
         truth = self.truth()
-        assert (truth.lost_count, truth.doubled_count) == (0, 0)
+        keys = {*truth.lost, *truth.doubled}
+        assert (truth.lost_count, truth.doubled_count) == (0, 0), [
+            each for each in self.events() if each.row[0] in keys
+        ]
         self.visited.append(self.place.home.servers)
 
     def moved(self, **place: str) -> Place:
