@@ -10,5 +10,6 @@ trap 'rm -rf "$build"' EXIT
 "$build/environment/bin/pip" install --quiet --requirement requirements.txt venv-pack setuptools
 # A node that unpacks it sets the mode of every file: without Hadoop's native library one process each.
 "$build/environment/bin/venv-pack" --quiet --force --prefix "$build/environment" --output environment.tar.gz \
-  --exclude '*/tests/*' --exclude '*/include/*' --exclude '*/_distutils_hack/*' --exclude '*/pkg_resources/*' \
-  --exclude '*/site-packages/pip/*' --exclude '*/site-packages/setuptools/*'
+  --exclude '*/tests/*' --exclude '*/include/*' --exclude '*/pkg_resources/*' \
+  --exclude '*/site-packages/pip/*' --exclude '*/site-packages/setuptools/*' \
+  --exclude '*/_distutils_hack/*' --exclude '*/distutils-precedence.pth'
