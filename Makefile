@@ -79,8 +79,8 @@ mariadb: $(STAMPS)/dev $(STAMPS)/sandbox
 spark: $(STAMPS)/dev $(STAMPS)/sandbox
 	$(BIN)/uv pip install -q --python $(BIN)/python --target build/emitted kubernetes-validate
 	$(BIN)/pytest -q -p no:xdist -m long tests/spark/test_spark_clusters.py; seen=$$?; \
-	PYTHONPATH=build/emitted $(BIN)/pytest -q -p no:xdist tests/spark/kubernetes_pods.py && \
-	$(BIN)/python -m tests.spark.spark_table && exit $$seen
+	$(BIN)/python -m tests.spark.spark_table && \
+	PYTHONPATH=build/emitted $(BIN)/pytest -q -p no:xdist tests/spark/kubernetes_pods.py && exit $$seen
 
 # What `watch --emit` writes, by those it is written for, and the alerts in a real Prometheus. Needs Debian's prometheus and
 # systemd. Not part of any other target.

@@ -1,7 +1,6 @@
 """One audit by a printed command on a cluster of this machine, with a fault meanwhile, and what is held of each."""
 
 import hashlib
-import json
 import os
 import shutil
 import subprocess
@@ -13,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg
+import pyspark
 
 from eosctl.executors.spark_bundle import REQUIREMENTS, write_spark_bundle
 from eosctl.sandbox.sandbox import Sandbox
@@ -20,9 +20,19 @@ from eosctl.spark.quiet import QUIET
 from tests.faults.quotas import quota
 from tests.postgresql import PASSWORD, PostgreSQL
 from tests.spark.audited_cluster import OFFSETS, OUTPUT
-from tests.spark.cluster_processes import DRIVER, Node, jvms_below, kill, until_reading
-from tests.spark.printed_submissions import Printed
-from tests.spark.spark_table import RESULTS
+from tests.spark.cluster_processes import (
+    DRIVER,
+    LAUNCHER,
+    READING_S,
+    Node,
+    jvms_below,
+    kill,
+    reading_executors,
+    until_reading,
+)
+from tests.spark.hadoop import Hadoop, hadoop_version
+from tests.spark.printed_submissions import ROOT, Printed
+from tests.spark.spark_table import keep
 from tests.spark.submitting import Kept, Submission, files_with, submitted
 from tests.spark.test_spark_bundle import USER, concluded
 from tests.waiting import eventually
@@ -53,10 +63,11 @@ def question(sandbox: Sandbox) -> list[str]:
 
 
 def pack(bundle: Path) -> None:
-    """The bundle with its environment, which is packed once for the same requirements."""
+    """The bundle with its environment, which is packed once for the same requirements and script."""
     write_spark_bundle(bundle, QUIET)
-    digest = hashlib.sha256((bundle / REQUIREMENTS).read_bytes() + sys.version.encode()).hexdigest()[:16]
-    packed = RESULTS.parent / f"environment-{digest}.tar.gz"
+    asked = (bundle / REQUIREMENTS).read_bytes() + (bundle / "environment.sh").read_bytes() + sys.version.encode()
+    digest = hashlib.sha256(asked).hexdigest()[:16]
+    packed = ROOT / "build" / f"environment-{digest}.tar.gz"
     if not packed.exists():
         subprocess.run(["sh", bundle / "environment.sh"], env={**os.environ, "PYTHON": sys.executable}, check=True)
         packed.parent.mkdir(exist_ok=True)
@@ -126,18 +137,16 @@ def no_secret(site: Site, submission: Submission, *places: Path) -> None:
         assert files_with(secret, *places) == []
 
 
-def record(master: str, deploy_mode: str, fault: str, ran: Ran) -> None:
-    """A row of the table that `make spark` prints."""
-    rows = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else []
+def record(site: Site, master: str, deploy_mode: str, fault: str, ran: Ran) -> None:
+    """A row of the table that `make spark` writes into the page."""
     row = {
-        "master": master, "deploy_mode": deploy_mode, "fault": fault, "exit_code": ran.code,
-        "driver_attempts": ran.attempts, "tasks_lost": sum(each != "Success" for each in ran.ends),
+        "master": master, "deploy_mode": deploy_mode, "fault": fault, "status": ran.final_status, "exit_code": ran.code,
+        "attempts": ran.attempts, "tasks_lost": sum(each != "Success" for each in ran.ends),
         "runs_in_ledger": ran.ledger.runs, "elapsed_s": round(ran.elapsed_s),
+        "date": time.strftime("%Y-%m-%d", time.gmtime()),
+        "versions": f"Spark {pyspark.__version__}, Hadoop {hadoop_version()}, Kafka {site.sandbox.kafka_version}",
     }  # fmt: skip
-    key = ("master", "deploy_mode", "fault")
-    others = [each for each in rows if [each[name] for name in key] != [row[name] for name in key]]
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(json.dumps([*others, row], indent=1) + "\n", "utf-8")
+    keep(row)
 
 
 def kill_executor(nodes: tuple[Node, ...]) -> Fault:
@@ -146,14 +155,28 @@ def kill_executor(nodes: tuple[Node, ...]) -> Fault:
 
 
 def lose_node(nodes: tuple[Node, ...]) -> Fault:
-    """SIGKILL for all of a node on which a task runs and no driver."""
+    """SIGKILL for all of a node on which a task runs and no application master."""
 
     def fault(_site: Site, _database: str) -> None:
-        def without_driver() -> list[Path]:
-            return [each.directory for each in nodes if not jvms_below(each.directory, DRIVER)]
+        def without_master() -> Node | None:
+            reading = (each for each in nodes if reading_executors(each.directory))
+            return next((each for each in reading if not _masters(each)), None)
 
-        at = Path(until_reading(without_driver()).cwd())
-        next(each for each in nodes if at.is_relative_to(each.directory)).lose()
+        eventually(without_master, "a node that only reads", deadline_s=READING_S).lose()
+
+    return fault
+
+
+def _masters(node: Node) -> bool:
+    return any(jvms_below(node.directory, main) for main in (DRIVER, LAUNCHER))
+
+
+def kill_application(cluster: Hadoop) -> Fault:
+    """An application that is ended by its user while a task runs."""
+
+    def fault(_site: Site, _database: str) -> None:
+        until_reading([each.directory for each in cluster.nodes])
+        cluster.kill_application()
 
     return fault
 

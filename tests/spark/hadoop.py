@@ -16,6 +16,7 @@ from typing import Any
 from eosctl.sandbox.artifacts import holds_all, replacing, retrieve_artifacts
 from eosctl.sandbox.cache import cache_directory, exclusive
 from eosctl.sandbox.java import find_java
+from eosctl.sandbox.process import Process
 from tests.spark.cluster_processes import HOST, JVM, NODES, SPARK_HOME, Daemons, Node, daemons, plain_environment, ready
 
 SERVER = "org.apache.hadoop.yarn.server"
@@ -79,6 +80,18 @@ class Hadoop:
         """A directory in HDFS."""
         self._hdfs(path, "MKDIRS", "PUT")
 
+    def remove(self, path: str) -> None:
+        """A directory of HDFS, with what is in it."""
+        self._hdfs(path, "DELETE&recursive=true", "DELETE")
+
+    def kill_application(self) -> None:
+        """`yarn application -kill` for the only one that runs."""
+        (name,) = [each["id"] for each in self.ask("apps?states=RUNNING")["apps"]["app"]]
+        classpath = f"{self.configuration}:{hadoop_classpath()}"
+        cli = [str(find_java()), *JVM, "-Xmx128m", "-cp", classpath, "org.apache.hadoop.yarn.client.cli.ApplicationCLI"]
+        killing = [*cli, "application", "-kill", name]
+        subprocess.run(killing, env=plain_environment(), check=True, capture_output=True, timeout=300)
+
     def _hdfs(self, path: str, operation: str, method: str = "GET") -> bytes:
         user = getpass.getuser()
         url = f"http://{self.name_node}/webhdfs/v1{path}?op={operation}&user.name={user}"
@@ -119,11 +132,12 @@ def hadoop(directory: Path) -> Iterator[Hadoop]:
         sites = _sites(started, directory)
         pages = sites[YARN]["yarn.resourcemanager.webapp.address"], sites[HDFS]["dfs.namenode.http-address"]
         configuration = _written(directory / "conf", sites)
-        _start_hdfs(started, f"{configuration}:{classpath}")
+        name_node = _start_hdfs(started, f"{configuration}:{classpath}")
         main = f"{SERVER}.resourcemanager.ResourceManager"
         manager = started.start("resourcemanager", f"{configuration}:{classpath}", main)
         nodes = tuple(_node(started, number, sites, classpath) for number in range(NODES))
         cluster = Hadoop(directory, configuration, nodes, *pages)
+        ready(name_node, lambda: _stores(cluster))
         ready(manager, lambda: _running(cluster) == NODES)
         yield cluster
 
@@ -135,12 +149,24 @@ def _running(cluster: Hadoop) -> int:
         return 0
 
 
-def _start_hdfs(started: Daemons, classpath: str) -> None:
+def _stores(cluster: Hadoop) -> bool:
+    """Whether HDFS takes files: the NameNode answers over HTTP before, and refuses what is asked of its files."""
+    page = f"http://{cluster.name_node}/jmx?qry=Hadoop:service=NameNode,name=FSNamesystemState"
+    try:
+        with urllib.request.urlopen(page, timeout=30) as answer:
+            states = json.load(answer)["beans"]
+    except (OSError, ValueError):
+        return False
+    return any(each["FSState"] == "Operational" and each["NumLiveDataNodes"] == 1 for each in states)
+
+
+def _start_hdfs(started: Daemons, classpath: str) -> Process:
     name_node = "org.apache.hadoop.hdfs.server.namenode.NameNode"
     java = [str(find_java()), *JVM, "-Xmx128m", "-cp", classpath, name_node, "-format", "-nonInteractive"]
     subprocess.run(java, env=plain_environment(), check=True, capture_output=True, timeout=300)
-    started.start("namenode", classpath, name_node)
+    process = started.start("namenode", classpath, name_node)
     started.start("datanode", classpath, "org.apache.hadoop.hdfs.server.datanode.DataNode")
+    return process
 
 
 def _node(started: Daemons, number: int, sites: Mapping[str, Mapping[str, str]], classpath: str) -> Node:
@@ -176,7 +202,8 @@ def _sites(started: Daemons, directory: Path) -> dict[str, dict[str, str]]:
             **{f"yarn.resourcemanager.{name}address": f"{HOST}:{started.port()}" for name in manager},
             "yarn.resourcemanager.scheduler.class": f"{SERVER}.resourcemanager.scheduler.capacity.CapacityScheduler",
             "yarn.scheduler.minimum-allocation-mb": "128",
-            "yarn.nodemanager.resource.memory-mb": "3072",
+            # Not all of an application fits on one.
+            "yarn.nodemanager.resource.memory-mb": "2304",
             "yarn.nodemanager.resource.cpu-vcores": "4",
             "yarn.nodemanager.vmem-check-enabled": "false",
             "yarn.nodemanager.delete.debug-delay-sec": str(KEPT_S),

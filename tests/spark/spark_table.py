@@ -1,18 +1,63 @@
-"""Prints what `make spark` saw: masters, deploy modes, faults."""
+"""Keeps what `make spark` saw, and writes it into the page: masters, deploy modes, faults.
+
+python -m tests.spark.spark_table    write the part between `<!-- clusters -->` and `<!-- end -->` of the page
+"""
 
 import json
-import sys
-from pathlib import Path
+import re
+from collections.abc import Sequence
+from typing import Any
 
-RESULTS = Path(__file__).parents[2] / "build" / "spark.json"
+from tests.spark.printed_submissions import PAGE, ROOT
+
+RESULTS = ROOT / "docs" / "spark.json"
+PART = re.compile(r"(<!-- clusters -->\n).*?(<!-- end -->)", re.DOTALL)
+KEY = ("master", "deploy_mode", "fault")
+COLUMNS = {
+    "master": "master",
+    "deploy_mode": "deploy mode",
+    "fault": "what happened meanwhile",
+    "status": "application",
+    "exit_code": "exit code of spark-submit",
+    "attempts": "attempts",
+    "tasks_lost": "tasks lost",
+    "runs_in_ledger": "runs in the ledger",
+    "date": "ran on",
+}
+Row = dict[str, Any]
 
 
-def table(rows: list[dict[str, object]]) -> str:
-    """The rows as a table of Markdown."""
-    head = list(rows[0])
-    lines = [head, ["---"] * len(head), *([str(value) for value in row.values()] for row in rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+def keep(row: Row) -> None:
+    """Puts a row into the results, in the place of that of the same master, deploy mode and fault."""
+    rows = kept_rows()
+    others = [each for each in rows if [each[name] for name in KEY] != [row[name] for name in KEY]]
+    RESULTS.write_text(json.dumps([*others, row], indent=1) + "\n", "utf-8")
+
+
+def part(rows: Sequence[Row]) -> str:
+    """With what, and a row for each audit that ran."""
+    ran = f"Seen with {'; '.join(sorted({each['versions'] for each in rows}))}:"
+    ordered = sorted(
+        rows, key=lambda each: (each["master"], each["deploy_mode"], each["fault"] != "none", each["fault"])
+    )
+    lines = [
+        list(COLUMNS.values()),
+        ["---"] * len(COLUMNS),
+        *([str(each[name]) or "–" for name in COLUMNS] for each in ordered),
+    ]
+    return "\n".join([ran, "", *(f"| {' | '.join(line)} |" for line in lines), ""])
+
+
+def kept_rows() -> list[Row]:
+    """The rows of all that ran, each as it was seen last."""
+    rows: list[Row] = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else []
+    return rows
+
+
+def with_clusters(page: str, rows: Sequence[Row]) -> str:
+    """The page with these rows in it."""
+    return PART.sub(lambda found: found[1] + part(rows) + found[2], page)
 
 
 if __name__ == "__main__":
-    sys.stdout.write(table(json.loads(RESULTS.read_text("utf-8"))) + "\n")
+    PAGE.write_text(with_clusters(PAGE.read_text("utf-8"), kept_rows()), "utf-8")

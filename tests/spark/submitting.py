@@ -37,14 +37,15 @@ CLUSTER_SETTINGS = {
 class Submission:
     """A submission that runs; its directory is a bundle of its own with the credentials in it."""
 
-    process: subprocess.Popen[str]
+    process: subprocess.Popen[bytes]
     directory: Path
+    output: Path
     command_lines: set[str] = field(default_factory=set)
 
     def end(self) -> str:
         """What it said; fails when it does not end."""
-        said, _ = self.process.communicate(timeout=DEADLINE_S)
-        return said
+        self.process.wait(DEADLINE_S)
+        return self.output.read_text("utf-8")
 
 
 @contextmanager
@@ -64,11 +65,14 @@ def submitted(
     lines = [f"{name} {value}" for name, value in {**CLUSTER_SETTINGS, **settings}.items()]
     (own / "conf" / "spark-defaults.conf").write_text("\n".join(lines), encoding="utf-8")
     given = {**command.environment, **(environment or {}), "SPARK_CONF_DIR": str(own / "conf")}
-    process = subprocess.Popen(
-        [str(SPARK_SUBMIT), *command.with_values({**SMALL, **values}), *more],
-        cwd=own, env=plain_environment(**given), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-    )  # fmt: skip
-    submission, over = Submission(process, own), Event()
+    output = own / "said.log"
+    # Into a file: nobody reads a pipe before the fault is over.
+    with output.open("wb") as said:
+        process = subprocess.Popen(
+            [str(SPARK_SUBMIT), *command.with_values({**SMALL, **values}), *more],
+            cwd=own, env=plain_environment(**given), stdout=said, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+    submission, over = Submission(process, own, output), Event()
     watcher = Thread(target=_note_command_lines, args=(submission.command_lines, over))
     watcher.start()
     try:
@@ -92,7 +96,7 @@ def _note_command_lines(seen: set[str], over: Event) -> None:
 
 @dataclass(frozen=True)
 class Kept:
-    """What a ledger holds: the report of its newest run, how many runs, cursors, and each range that was read."""
+    """What a ledger holds: the report of its newest run (empty without one), how many runs, cursors, what was read."""
 
     report: dict[str, Any]
     runs: int
@@ -110,7 +114,7 @@ def kept(conninfo: str) -> Kept:
             "SELECT topic, topic_partition, kind, topic_id, start_offset, end_offset, records, control_records, "
             "aborted_records FROM audit_range ORDER BY 1, 2, 3, 5"
         )
-    return Kept(json.loads(reports[-1][0])["data"], len(reports), cursors, ranges)
+    return Kept(json.loads(reports[-1][0])["data"] if reports else {}, len(reports), cursors, ranges)
 
 
 def files_with(secret: str, *places: Path) -> list[str]:
@@ -132,7 +136,8 @@ def _searched(path: Path) -> bool:
 
 def task_ends(events: Path) -> list[str]:
     """Why each task of the logged applications ended, as Spark names it."""
-    lines = [line for path in sorted(events.rglob("*")) if path.is_file() for line in path.open(encoding="utf-8")]
+    logs = [path.read_text("utf-8") for path in sorted(events.rglob("*")) if path.is_file()]
+    lines = [line for each in logs for line in each.splitlines()]
     ended = [json.loads(line) for line in lines if '"SparkListenerTaskEnd"' in line]
     return [each["Task End Reason"]["Reason"] for each in ended]
 

@@ -4,8 +4,9 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -18,6 +19,7 @@ from tests.spark.cluster_audits import (
     Fault,
     Ran,
     Site,
+    kill_application,
     kill_driver,
     kill_driver_after_commit,
     kill_executor,
@@ -33,11 +35,12 @@ from tests.spark.cluster_audits import (
 from tests.spark.hadoop import Hadoop, hadoop
 from tests.spark.printed_submissions import printed
 from tests.spark.standalone import standalone
-from tests.spark.submitting import kept, owner_only, task_ends
+from tests.spark.submitting import SECRET_FILES, kept, owner_only, task_ends
 from tests.spark.test_spark_bundle import READING, USER, concluded
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long, pytest.mark.timeout(3600)]
 EVENTS = "/spark-events"
+NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +91,7 @@ def test_standalone_says_what_the_local_engine_says(site: Site, tmp_path: Path, 
         assert concluded(answer["data"]) == concluded(site.local.report)
         assert ("ExecutorLostFailure" in ran.ends) == (fault != "none")
         no_secret(site, submission, events, cluster.directory, submission.directory)
-        record("standalone", "client", fault, ran)
+        record(site, "standalone", "client", fault, ran)
 
 
 def test_standalone_takes_no_python_driver_in_cluster_mode(site: Site, tmp_path: Path):
@@ -104,13 +107,16 @@ def test_standalone_takes_no_python_driver_in_cluster_mode(site: Site, tmp_path:
 # YARN
 
 
-def run_on_yarn(site: Site, yarn: Hadoop, mode: str, tmp_path: Path, *more: str, fault: Fault = nothing) -> Ran:
-    """The audit; no secret is left, and nothing in the staging directory."""
+def run_on_yarn(
+    site: Site, yarn: Hadoop, mode: str, tmp_path: Path, *more: str,
+    fault: Fault = nothing, succeeds: bool = True, left: bool = False, settings: Mapping[str, str] = NO_SETTINGS,
+) -> Ran:  # fmt: skip
+    """The audit; no secret is left where others read it, and `left` says whether a staging directory is."""
     events = f"{EVENTS}/{tmp_path.name}"
     yarn.make(events)
     submission, database, said, elapsed = run(
         site, printed("yarn", mode), {"--num-executors": "2"}, tmp_path / "bundle", *more,
-        settings={"spark.eventLog.dir": f"hdfs://{events}"},
+        settings={"spark.eventLog.dir": f"hdfs://{events}", **settings},
         environment={"HADOOP_CONF_DIR": str(yarn.configuration)}, fault=fault,
     )  # fmt: skip
     names = {word[0] for each in yarn.files(events) if (word := re.search(r"application_\d+_\d+", each))}
@@ -121,11 +127,23 @@ def run_on_yarn(site: Site, yarn: Hadoop, mode: str, tmp_path: Path, *more: str,
     for each in yarn.files(events):
         (logged / each.rpartition("/")[2]).write_bytes(yarn.read(each))
     no_secret(site, submission, logged, submission.directory, *(each.directory for each in yarn.nodes))
-    assert [each for each in yarn.files("/user") if name in each] == []
+    staged = {each: mode for each, mode in yarn.files("/user").items() if name in each}
+    assert bool(staged) == left, staged
+    if left:
+        only_for_its_user(yarn, name, staged)
     code = submission.process.returncode
-    assert code == 0 or more, said + str(yarn.application(name)["diagnostics"])
+    assert (code == 0) == succeeds, said + str(yarn.application(name)["diagnostics"])
     ledger, status = kept(site.postgresql.conninfo(database)), str(yarn.application(name)["finalStatus"])
     return Ran(said, code, ledger, task_ends(logged), elapsed, yarn.attempts(name), status)
+
+
+def only_for_its_user(yarn: Hadoop, name: str, staged: dict[str, str]) -> None:
+    """The credentials, where only their user comes to them, until the directory is removed as the page says."""
+    (staging,) = [each for each in staged if each.endswith(name)]
+    assert {f"{staging}/{each}" for each in SECRET_FILES} <= staged.keys()
+    assert staged[staging] == "700"
+    yarn.remove(staging)
+    assert [each for each in yarn.files("/user") if name in each] == []
 
 
 @pytest.mark.parametrize("mode", ["cluster", "client"])
@@ -137,27 +155,50 @@ def test_yarn_says_what_the_local_engine_says(site: Site, yarn: Hadoop, tmp_path
     same_as_local(ran, site.local)
     assert (ran.code, ran.attempts, ran.ledger.runs, ran.final_status) == (0, 1, 1, "SUCCEEDED"), ran.said
     assert ("ExecutorLostFailure" in ran.ends) == (fault != "none")
-    record("yarn", mode, fault, ran)
+    record(site, "yarn", mode, fault, ran)
 
 
-@pytest.mark.parametrize("fault", ["driver killed", "driver killed after its commit"])
-def test_a_second_driver_on_yarn_finishes_what_the_first_began(site: Site, yarn: Hadoop, tmp_path: Path, fault: str):
-    late = fault != "driver killed"
-    ran = run_on_yarn(
-        site, yarn, "cluster", tmp_path, fault=kill_driver_after_commit(yarn.nodes) if late else kill_driver(yarn.nodes)
-    )
+def test_a_second_driver_on_yarn_finishes_what_the_first_began(site: Site, yarn: Hadoop, tmp_path: Path):
+    ran = run_on_yarn(site, yarn, "cluster", tmp_path, fault=kill_driver(yarn.nodes))
 
     same_as_local(ran, site.local)
-    assert (ran.code, ran.attempts, ran.ledger.runs, ran.final_status) == (0, 2, 1 + late, "SUCCEEDED"), ran.said
-    record("yarn", "cluster", fault, ran)
+    assert (ran.code, ran.attempts, ran.ledger.runs, ran.final_status) == (0, 2, 1, "SUCCEEDED"), ran.said
+    record(site, "yarn", "cluster", "driver killed", ran)
+
+
+def test_a_second_driver_on_yarn_says_the_same_of_what_the_first_committed(site: Site, yarn: Hadoop, tmp_path: Path):
+    """No finding is new to it, so that it ends as an audit does that could not read everything: with 3.
+
+    The cluster has no config topic.
+    """
+    ran = run_on_yarn(site, yarn, "cluster", tmp_path, fault=kill_driver_after_commit(yarn.nodes), succeeds=False)
+
+    same_as_local(ran, site.local)
+    assert (ran.attempts, ran.ledger.runs, ran.final_status) == (2, 2, "FAILED"), ran.said
+    record(site, "yarn", "cluster", "driver killed after its commit", ran)
 
 
 def test_findings_fail_an_application_where_that_is_asked_for(site: Site, yarn: Hadoop, tmp_path: Path):
-    ran = run_on_yarn(site, yarn, "cluster", tmp_path, "--fail-on", "warning")
+    """A second attempt would find nothing new, and succeed."""
+    once = {"spark.yarn.maxAppAttempts": "1"}
+    ran = run_on_yarn(site, yarn, "cluster", tmp_path, "--fail-on", "warning", succeeds=False, settings=once)
 
     same_as_local(ran, site.local)
-    assert ran.final_status == "FAILED"
-    record("yarn", "cluster", "--fail-on", ran)
+    assert (ran.attempts, ran.ledger.runs, ran.final_status) == (1, 1, "FAILED"), ran.said
+    record(site, "yarn", "cluster", "none, with --fail-on", ran)
+
+
+@pytest.mark.parametrize("waits", [True, False], ids=["spark-submit waits", "spark-submit is gone"])
+def test_a_killed_application_leaves_no_run_and_its_staging_directory_if_nobody_waits(
+    site: Site, yarn: Hadoop, tmp_path: Path, waits: bool
+):
+    ran = run_on_yarn(
+        site, yarn, "cluster", tmp_path, fault=kill_application(yarn), succeeds=not waits, left=not waits,
+        settings={"spark.yarn.submit.waitAppCompletion": str(waits).lower()},
+    )  # fmt: skip
+
+    assert (ran.final_status, ran.ledger.runs, ran.ledger.ranges) == ("KILLED", 0, []), ran.said
+    record(site, "yarn", "cluster", f"application killed{'' if waits else ', spark-submit gone before'}", ran)
 
 
 @pytest.mark.parametrize("mode", ["client", "cluster"])
@@ -169,4 +210,4 @@ def test_a_lost_node_of_yarn_changes_nothing(site: Site, tmp_path: Path, mode: s
         same_as_local(ran, site.local)
         assert (ran.code, ran.ledger.runs, ran.final_status) == (0, 1, "SUCCEEDED"), ran.said
         assert "ExecutorLostFailure" in ran.ends
-        record("yarn", mode, "NodeManager killed", ran)
+        record(site, "yarn", mode, "NodeManager killed", ran)
