@@ -36,13 +36,15 @@ OFTENER: Final = "What the source deleted cannot be compared any more: audit mor
 class Circumstances:
     """What the verdict on a pair rests on beside its records.
 
-    now is in ms since the epoch. position_after is the mirror's offset when the bounds had been read.
+    now is in ms since the epoch. position_after is the mirror's offset when the bounds had been read. again says why
+    all was compared though an earlier run had come to some offset (None: it was not so).
     """
 
     now: int
     topic: MirroredTopic
     isolation: IsolationLevel | Skipped
     position_after: int | Skipped | None
+    again: str | None = None
 
 
 @dataclass
@@ -88,7 +90,18 @@ def judge_pair(
     else:
         verdict, reasons = AuditVerdict.HELD, [_held(found)]
     evidence = tuple(dict.fromkeys(each.id for each in judged.findings if each.counts))
+    reasons = [*reasons, *_since(found, circumstances)]
     return PairVerdict(pair, found, verdict, evidence, tuple(reasons)), tuple(judged.findings)
+
+
+def _since(found: Alignment, circumstances: Circumstances) -> Iterator[str]:
+    """What an earlier run has to do with it."""
+    if found.continued is not None:
+        yield "source offsets before {} and target offsets before {} were compared by earlier runs".format(
+            *found.continued
+        )
+    if circumstances.again is not None:
+        yield f"everything was compared again: {circumstances.again}"
 
 
 def judge_unpaired(plan: MirrorPlan) -> Iterator[Finding]:

@@ -22,7 +22,8 @@ class MirrorRequest:
     topics are source topics (none: all that are mirrored). alias and separator are those of DefaultReplicationPolicy;
     same_names is IdentityReplicationPolicy; mapping is a file with a target topic for each source topic. offsets_topics
     are those that may hold the mirror's offsets, checkpoints_topics those of groups; connectors those whose offsets
-    count (none: all). isolation is that of the mirror's consumer, None: as its config says, where it can be read.
+    count (none: all). isolation is that of the mirror's consumer, None: as its config says, where it can be read. With
+    store a ledger keeps under the name job how far each pair of partitions was compared.
     """
 
     source_servers: str | None
@@ -37,6 +38,8 @@ class MirrorRequest:
     connectors: tuple[str, ...] = ()
     isolation: IsolationLevel | None = None
     processes: int | None = None
+    store: str | None = None
+    job: str = "mirror"
 
 
 def topic_pairs(
