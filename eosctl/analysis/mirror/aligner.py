@@ -63,7 +63,7 @@ class Aligner:
         self._equal = {(each.source_start, each.target_start): each for each in equal if each.records >= window}
         self._stops = sorted({source.settled, *(start for start, _ in self._equal)})
         self._aborted = AbortedRecords(window, () if earlier is None else earlier.aborted_taken)
-        self._marks, self._tally = Marks(checkpoints), Tally(earlier)
+        self._marks, self._tally = Marks(checkpoints), Tally(earlier, source.settled)
         self._index = DigestIndex(window)
         self._pending_from: int | None = None
         self._searches, self._passed_over, self._failed = (0, 0, 0) if earlier is None else earlier.searches

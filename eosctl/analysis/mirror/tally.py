@@ -15,10 +15,11 @@ class Tally:
     """The first and the last pair of equal records, how many there are, and stretches by kind.
 
     missing are the places of source records that were passed, with the target offset at which they were not; each may
-    still come late.
+    still come late. settled is the source offset from which on it is not decided what was committed.
     """
 
-    def __init__(self, kept: Kept | None = None) -> None:
+    def __init__(self, kept: Kept | None, settled: int) -> None:
+        self._settled = settled
         self.first = None if kept is None else kept.first
         self.last = None if kept is None else kept.last
         self.matched = 0 if kept is None else kept.matched
@@ -97,7 +98,7 @@ class Tally:
     ) -> Kept:
         """All of it, with both cursors; from the target's place `begin` on records are not explained."""
         return Kept(
-            source_next=source.offset(source.at),
+            source_next=min(source.offset(source.at), self._settled),
             source_place=source.at,
             context=source.begin,
             context_records=source.at - source.base,
