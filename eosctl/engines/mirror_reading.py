@@ -163,9 +163,8 @@ class SideReading:
             yield run
 
     def _damaged(self, item: DataBatch, error: Undecodable) -> None:
-        header, seen = item.batch.header, self.seen
-        seen.counts = seen.counts._replace(transactional=seen.counts.transactional + header.is_transactional)
-        seen.damages[Damage(self._side, header.base_offset, header.next_offset, error.reason)] = None
+        header = item.batch.header
+        self.seen.damages[Damage(self._side, header.base_offset, header.next_offset, error.reason)] = None
 
     def _count(self, item: DataBatch, block: Block) -> None:
         header, counts = item.batch.header, self.seen.counts
@@ -174,7 +173,6 @@ class SideReading:
             records=counts.records + (0 if block.optional else len(block.offsets)),
             size_bytes=counts.size_bytes + len(item.batch.data),
             aborted=counts.aborted + (len(block.offsets) if item.aborted else 0),
-            transactional=counts.transactional + header.is_transactional,
         )
 
 

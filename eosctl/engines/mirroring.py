@@ -46,7 +46,7 @@ class PairJob(NamedTuple):
 
 
 def compare_pair(sides: BothSides, job: PairJob) -> ComparedPair:
-    """One pair, by the strictest digest by which any record of both sides is equal.
+    """One pair, by the strictest digest by which records of both sides are equal.
 
     Where an earlier run's progress is given and nothing it rests on has changed, only what is behind is compared. With
     numpy batches are decoded as columns; where one cannot be, all is read again and decoded record by record.
@@ -65,14 +65,25 @@ def _compared(sides: BothSides, job: PairJob, decode: Decode) -> ComparedPair:
                 return _Comparison(sides, job, (one, other), decode).result()
             except Changed:
                 again = ANOTHER
-        found = ComparedPair(Alignment())
+        nothing: ComparedPair | None = None
         for compared in Compared:
             whole = PairJob(job.pair, None, job.pieces if compared is Compared.WHOLE else ())
             found = _Comparison(sides, whole, (one, other), decode, compared).result()._replace(again=again)
-            aligned = found.alignment
-            if aligned.matched or aligned.aborted or not aligned.source_records or not aligned.target_records:
+            if _explains(found.alignment):
                 return found
-        return found._replace(alignment=replace(found.alignment, compared=Compared.WHOLE))
+            nothing = nothing or found
+        assert nothing is not None
+        return nothing
+
+
+def _explains(found: Alignment) -> bool:
+    """Whether records are equal by its digest, or none ever will be.
+
+    By a weaker digest as many as half of the smaller side: some are equal to others by chance, as tombstones of a key.
+    """
+    smaller = min(found.source_records, found.target_records)
+    equal = found.matched + sum(each.records for each in found.aborted)
+    return not smaller or equal >= (1 if found.compared is Compared.WHOLE else smaller / 2)
 
 
 class _Comparison:
@@ -123,7 +134,6 @@ class _Comparison:
             source_bytes=source.size_bytes,
             target_bytes=target.size_bytes,
             aborted_in_target=target.aborted,
-            plain=not source.transactional,
             continued=None if earlier is None else (earlier.source_next, earlier.target_next),
         )
         return ComparedPair(aligned, self._progress(aligned, aligner.kept))

@@ -114,8 +114,7 @@ class Alignment:
     aborted or undecided source transactions that the target holds; unknown: target records that equal no source record.
     aborted_in_target counts records of aborted transactions there, which read_committed consumers do not see.
     continued is the pair of offsets from which on this run compared, where an earlier one had come so far.
-    translated are the checkpoints that could be compared. plain is whether no batch of the source was transactional;
-    source_records counts its committed records.
+    translated are the checkpoints that could be compared. source_records counts the source's committed records.
     """
 
     compared: Compared = Compared.WHOLE
@@ -137,7 +136,6 @@ class Alignment:
     target_bytes: int = 0
     aborted_in_target: int = 0
     translated: tuple[Translated, ...] = ()
-    plain: bool = True
     more: int = 0
     continued: tuple[int, int] | None = None
 

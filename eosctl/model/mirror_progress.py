@@ -11,7 +11,7 @@ from eosctl.model.mirror import Alignment, Stretch, TopicPair
 
 
 class Counts(NamedTuple):
-    """What was read of one side: committed and aborted records, bytes and batches of transactions.
+    """What was read of one side: committed and aborted records, and bytes.
 
     Every batch that begins before the offset `until` is counted, and no other.
     """
@@ -20,7 +20,6 @@ class Counts(NamedTuple):
     records: int = 0
     size_bytes: int = 0
     aborted: int = 0
-    transactional: int = 0
 
 
 NOTHING: Final = Counts()

@@ -10,7 +10,7 @@ from eosctl.engines.mirror_pieces import compare_piece, cut_pair
 from eosctl.engines.mirror_sides import BothSides
 from eosctl.engines.mirroring import PairJob, compare_pair, compare_pairs
 from eosctl.model.audit import AuditedTopic, TopicRole
-from eosctl.model.mirror import Alignment, Checkpoint
+from eosctl.model.mirror import Alignment, Checkpoint, Compared
 from eosctl.model.mirror_progress import ComparedPair, MirrorProgress
 from tests.engines.mirror_logs import Log, Written, batch, pair
 
@@ -173,6 +173,16 @@ def test_what_is_missing_and_was_deleted_since_is_a_gap_and_what_repeats_it_is_u
     found = compare_pair(sides, begun(job, 1000, 0)._replace(earlier=earlier)).alignment
     assert [each[:2] for each in found.gaps] == [(900, 910)]
     assert sum(each.records for each in found.unknown) == 10
+
+
+def test_some_records_that_are_equal_by_chance_but_for_their_timestamps_decide_nothing():
+    def stamped(numbers: range) -> Log:
+        return Log((batch([Written(each, b"k", None if each % 5 == 4 else b"%d" % each) for each in numbers],
+                          range(len(numbers)), 0),))  # fmt: skip
+
+    sides, job = opened(stamped(range(50, 100)), stamped(range(30)))
+    found = compare_pair(sides, job).alignment
+    assert (found.compared, found.matched, found.first) == (Compared.WHOLE, 0, None)
 
 
 def test_damage_is_not_gone_on_with():

@@ -219,10 +219,7 @@ def _judge_position(judged: _Judgement, found: Alignment, circumstances: Circums
     if isinstance(after, int) and after + 1 < source.log_start_offset:
         first, last = after + 1, source.log_start_offset - 1
         what = f"source offsets {first} to {last} were deleted before the mirror, which is at {after}, read them"
-        sure = found.plain and found.source_records > 0 and last > first  # one alone may be a transaction's marker
-        (judged.broken if sure else judged.open).append(
-            what if sure else f"{what}; whether they held committed records is not known"
-        )
+        judged.open.append(f"{what}; whether they held committed records, or aborted ones, is not known")
         judged.add(kinds.SOURCE_PURGED, what)
     if isinstance(before, int) and before + 1 > source.high_watermark:
         what = f"the mirror is at {before}, and the source ends at {source.high_watermark}"

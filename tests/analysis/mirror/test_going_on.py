@@ -81,11 +81,22 @@ def test_an_aborted_record_that_was_copied_before_is_not_copied_for_the_first_ti
 
     source = Retried(60, frozenset(range(10, 20)))
     copied = [*range(20), *range(10, 20), *range(30, 45), *range(10, 20), *range(30, 60)]
-    whole = align(source, copied)
-    first = Aligner(Log(source.blocks), copy(copied[:45]), None, 1000)
-    first.align()
-    found = Aligner(Log(source.blocks), copy(copied), None, 1000, earlier=first.kept).align()
-    assert (found, counted(found).aborted) == (whole, 10)
+    with patch.multiple(aligner, **SOON):
+        whole = align(source, copied, window=25)
+        first = Aligner(Log(source.blocks), copy(copied[:45]), None, 25)
+        first.align()
+        found = Aligner(Log(source.blocks), copy(copied), None, 25, earlier=first.kept).align()
+    assert (found, counted(found).aborted, counted(found).repeats) == (whole, 10, 25)
+    assert first.kept is not None
+    assert len(first.kept.aborted_taken) == 10
+
+
+def test_records_of_an_open_transaction_are_decided_by_the_run_that_comes_when_it_has_ended():
+    source, whole, skipping = Source(60), list(range(60)), [*range(30), *range(40, 60)]
+    late = [*range(36), *range(37, 55, 2), *range(36, 54, 2), *range(54, 60)]
+    with patch.multiple(aligner, **SOON):
+        for copied in (whole, skipping, late):
+            assert in_parts(source, copied, [45], 10, 5, (18, 2)) == align(source, copied, window=10)
 
 
 def test_a_run_goes_on_at_the_end_of_the_last_and_reads_no_more_than_the_window_before_it():
