@@ -56,6 +56,12 @@ def test_a_whole_copy_is_one_run_wherever_it_is_cut():
     assert list(joined(pieces, 50)) == [EqualRun(0, 0, 3 * 999, 999, 1000, 3 * 949 + 1)]
 
 
+def test_a_run_that_is_smaller_than_the_window_is_not_joined_because_it_holds_no_whole_context():
+    cuts = between([(0, 0), (3 * 970, 970), (3 * 1000, 1000)])
+    found = joined(pieces_of(Source(1000), range(1000), cuts, 50), 50)
+    assert [(each.source_start, each.records) for each in found] == [(0, 970), (3 * 970, 30)]
+
+
 def test_a_piece_is_equal_up_to_its_first_difference():
     [piece] = pieces_of(Source(1000), [*range(600), *range(601, 1000)], [Piece(0, 0, 3000, 999)], 50)
     assert (piece.run, piece.whole) == (EqualRun(0, 0, 3 * 599, 599, 600, 3 * 549 + 1), False)
