@@ -5,9 +5,19 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from eosctl.commands.audit_options import JobName, LedgerStore, Processes
+from eosctl.commands.audit_options import (
+    Engine,
+    EngineName,
+    ExecutorProperties,
+    JobName,
+    LedgerStore,
+    Processes,
+    SparkMaster,
+    SparkRemote,
+)
 from eosctl.commands.connect_options import ConnectorNames
 from eosctl.model.records import IsolationLevel
+from eosctl.model.spark_options import SparkOptions
 from eosctl.operations.session import Session
 from eosctl.render.audit_json import render_mirror_json
 from eosctl.render.views.mirror import view_mirror
@@ -64,6 +74,13 @@ Isolation: TypeAlias = Annotated[
         help="How the mirror's consumer reads. [default: as the connector's config says]",
     ),
 ]
+SourceExecutorProperties: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="Client properties of the source where Spark's executors find them: a file, or env:NAME.",
+    ),
+]
 
 
 @app.command()
@@ -81,7 +98,12 @@ def audit(
     offsets_topic: OffsetsTopics = None,
     checkpoints_topic: CheckpointsTopics = None,
     isolation: Isolation = None,
+    engine: Engine = EngineName.LOCAL,
     processes: Processes = None,
+    master: SparkMaster = None,
+    remote: SparkRemote = None,
+    executor_properties: ExecutorProperties = None,
+    source_executor_properties: SourceExecutorProperties = None,
     store: LedgerStore = None,
     job: JobName = "mirror",
 ) -> int:
@@ -101,6 +123,8 @@ def audit(
       eosctl mirror audit -b target:9092 --source-bootstrap-server source:9092 --mapping topics.json
       eosctl mirror audit -b target:9092 --source-bootstrap-server source:9092 --alias eu \
 --store sqlite:////var/lib/eosctl/audit.db
+      eosctl mirror audit -b target:9092 --source-bootstrap-server source:9092 --alias eu --engine spark \
+--master local[4]
 
     Columns:
       SOURCE     the source topic
@@ -137,7 +161,9 @@ def audit(
         checkpoints_topics=tuple(checkpoints_topic or ()),
         connectors=tuple(connector or ()),
         isolation=isolation,
+        engine=engine.value,
         processes=processes,
+        spark=SparkOptions(master, remote, executor_properties, source_executor_properties),
         store=store,
         job=job,
     )

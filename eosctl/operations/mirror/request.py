@@ -1,7 +1,7 @@
 """The request of a mirror's audit, and which topic is mirrored to which."""
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -9,6 +9,7 @@ from eosctl.errors import UsageError
 from eosctl.model.mirror import TopicPair
 from eosctl.model.near_names import did_you_mean
 from eosctl.model.records import IsolationLevel
+from eosctl.model.spark_options import SparkOptions
 from eosctl.operations.migration_request import read_rename_map
 
 INTERNAL: Final = ("__", "mm2-")
@@ -38,6 +39,8 @@ class MirrorRequest:
     connectors: tuple[str, ...] = ()
     isolation: IsolationLevel | None = None
     processes: int | None = None
+    engine: str = "local"
+    spark: SparkOptions = field(default_factory=SparkOptions)
     store: str | None = None
     job: str = "mirror"
 

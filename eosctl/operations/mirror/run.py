@@ -1,12 +1,13 @@
 """What `mirror audit` reads and decides: the plan, the comparison of each pair of partitions, the verdicts."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import chain
 
 from eosctl.analysis.catalogue import mirrors as kinds
 from eosctl.analysis.mirror.verdict import Circumstances, judge_pair, judge_unpaired
 from eosctl.engines.mirror_sides import BothSides
-from eosctl.engines.mirroring import PairJob, compare_pairs
+from eosctl.engines.mirroring import ComparePieces, PairJob, compare_pairs
 from eosctl.errors import UsageError
 from eosctl.model.coverage import Coverage, Unread
 from eosctl.model.mirror import MirrorReport, PartitionPair
@@ -21,8 +22,11 @@ from eosctl.operations.mirror.positions import Positions
 from eosctl.operations.mirror.request import MirrorRequest
 from eosctl.operations.mirror.source_cluster import source_session
 from eosctl.operations.session import Session
+from eosctl.sandbox.cache import cache_directory
+from eosctl.sandbox.java import find_java
 from eosctl.sources.audit_log import OpenSource
 from eosctl.sources.cluster_reader import ClusterReader
+from eosctl.spark.starting import spark_pieces
 
 
 def audit_mirror(session: Session, request: MirrorRequest, as_json: Callable[[MirrorReport], str]) -> MirrorReport:
@@ -54,11 +58,25 @@ class _Auditor:
         sides = BothSides(_batches(source), _batches(target), planned.source, planned.target)
         jobs = [PairJob(each, earlier.get((each.topics, each.partition))) for each in planned.plan.pairs]
         total = sum(each.size for each in jobs)
-        with self._session.options.console.progress("comparing", total, unit="offsets") as advance:
-            compared = compare_pairs(sides, jobs, self._request.processes, advance)
+        with (
+            self._apart() as apart,
+            self._session.options.console.progress("comparing", total, unit="offsets") as advance,
+        ):
+            compared = compare_pairs(sides, jobs, self._request.processes, advance, apart)
         coverage = source.coverage + target.coverage + _unread(planned)
         progress = tuple(each.progress for each in compared if each.progress is not None)
         return _report(planned, compared, coverage), progress
+
+    @contextmanager
+    def _apart(self) -> Iterator[ComparePieces | None]:
+        """What compares pieces somewhere else than in processes of this machine, if that was asked for."""
+        if self._request.engine != "spark":
+            yield None
+            return
+        properties = (self._source.client_properties, self._session.client_properties)
+        archives = cache_directory() / "spark"
+        with spark_pieces(self._request.spark, properties, self._session.timeout_s, find_java, archives) as pieces:
+            yield pieces
 
 
 def _report(planned: Planned, compared: list[ComparedPair], coverage: Coverage) -> MirrorReport:
