@@ -1,11 +1,21 @@
 """`eosctl audit`: did exactly-once hold?"""
 
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from eosctl.commands.audit_options import (
+    Engine,
+    EngineName,
+    ExecutorProperties,
+    JobName,
+    KeptLedger,
+    LedgerStore,
+    Processes,
+    SparkMaster,
+    SparkRemote,
+)
 from eosctl.commands.offsets.options import about_offsets
 from eosctl.errors import UsageError
 from eosctl.model.spark_options import SparkOptions
@@ -24,13 +34,6 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 
-class EngineName(StrEnum):
-    """What runs the audit."""
-
-    LOCAL = "local"
-    SPARK = "spark"
-
-
 OutputTopics: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(metavar="TOPIC", help="A topic that connectors write to. May be repeated. [default: all known]"),
@@ -45,47 +48,12 @@ OffsetsTopics: TypeAlias = Annotated[
     ),
 ]
 OnlyPlan: TypeAlias = Annotated[bool, typer.Option("--plan", help="Show what would be read, and read nothing.")]
-Engine: TypeAlias = Annotated[
-    EngineName, typer.Option(metavar="|".join(EngineName), help="On this machine, or on Spark.")
-]
-Processes: TypeAlias = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="Processes of the local engine. [default: one a CPU]")
-]
-SparkMaster: TypeAlias = Annotated[
-    str | None, typer.Option(metavar="URL", help="Spark's master. [default: this machine, or spark-submit's]")
-]
-SparkRemote: TypeAlias = Annotated[
-    str | None, typer.Option(metavar="URL", help="A Spark Connect server, such as sc://host.")
-]
-ExecutorProperties: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        metavar="FILE",
-        help="Client properties where Spark's executors find them: a file, or env:NAME for a variable's text.",
-    ),
-]
 LogDirectories: TypeAlias = Annotated[
     list[Path] | None,
     typer.Option(
         metavar="DIR", help="Read a broker's log directory, or a copy of it, and no cluster. May be repeated."
     ),
 ]
-STORE_VARIABLE = "EOSCTL_AUDIT_STORE"
-LedgerStore: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        metavar="URL",
-        envvar=STORE_VARIABLE,
-        help="Keep a ledger, and read only what is new: sqlite:///FILE or postgresql://HOST/DATABASE.",
-    ),
-]
-KeptLedger: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        metavar="URL", envvar=STORE_VARIABLE, help="The ledger: sqlite:///FILE or postgresql://HOST/DATABASE."
-    ),
-]
-JobName: TypeAlias = Annotated[str, typer.Option(metavar="NAME", help="The name of this audit in the ledger.")]
 ReportFile: TypeAlias = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Write a page for a browser: one file, nothing else needed.")
 ]

@@ -11,11 +11,12 @@ from importlib.util import find_spec
 from itertools import accumulate, pairwise
 from typing import Any, Final, NamedTuple
 
-from eosctl.analysis.mirror.blocks import INTEGERS, Block
+from eosctl.analysis.mirror.blocks import ENDLESS, INTEGERS, Block
 from eosctl.codecs.record_batches import BatchHeader, DamagedOffsets, decode_entries, plain_records
 from eosctl.errors import Undecodable
 from eosctl.model.audit import AuditPlan, OffsetRange
 from eosctl.model.mirror import Compared, Damage
+from eosctl.model.mirror_progress import NOTHING, Counts
 from eosctl.model.records import first_time
 from eosctl.model.sides import Side
 from eosctl.sources.audit_log import DataBatch, LogSource
@@ -88,40 +89,56 @@ def record_by_record(run: Sequence[OpenBatch], compared: Compared) -> Iterator[D
             yield [entry.offset for entry in entries], list(map(DIGESTS[compared], entries))
 
 
+Apart = Sequence[tuple[int, int]]
+"""Offsets [start, end) whose batches are counted elsewhere."""
+
+
 @dataclass
 class Seen:
-    """What was read of one side, the first time."""
+    """What was read of one side: every batch is counted once, however often it is read."""
 
-    records: int = 0
-    size_bytes: int = 0
-    aborted: int = 0
-    transactional: int = 0
+    counts: Counts = NOTHING
     damages: dict[Damage, None] = field(default_factory=dict)
 
 
 class SideReading:
-    """One side of a pair as blocks of digests, from any offset on."""
+    """One side of a pair as blocks of digests, from any offset on.
+
+    counted is what was counted of it already; batches that begin at or behind `end`, or are `apart`, are not counted.
+    """
 
     def __init__(
-        self, source: LogSource, plan: AuditPlan, side: Side, ranges: Sequence[OffsetRange], decode: Decode
+        self,
+        source: LogSource,
+        plan: AuditPlan,
+        side: Side,
+        ranges: Sequence[OffsetRange],
+        decode: Decode,
+        counted: Counts = NOTHING,
+        end: int = ENDLESS,
+        apart: Apart = (),
     ) -> None:
         self._source, self._plan, self._side, self._ranges, self._decode = source, plan, side, ranges, decode
-        self.seen = Seen()
+        self._end, self._apart = end, apart
+        self.seen = Seen(counted)
 
     def blocks(self, start: int, compared: Compared) -> Iterator[Block]:
-        """Everything from the offset on; what was read from the beginning is counted."""
-        counting = start <= self._ranges[0].start
-        self.seen = Seen() if counting else self.seen
+        """Everything from the offset on."""
         for run in self._runs(start):
             for each, found in zip(run, self._decode(run, compared), strict=True):
                 if isinstance(found, Undecodable):
                     self._damaged(each.item, found)
                     continue
                 block = _block(each, *found)
-                if counting:
+                if self._counts(each.header.base_offset):
                     self._count(each.item, block)
                 if block.offsets and (self._side is Side.SOURCE or not block.optional):
                     yield block
+
+    def _counts(self, offset: int) -> bool:
+        if not self.seen.counts.until <= offset < self._end:
+            return False
+        return not any(start <= offset < end for start, end in self._apart)
 
     def _runs(self, start: int) -> Iterator[list[OpenBatch]]:
         run: list[OpenBatch] = []
@@ -147,17 +164,16 @@ class SideReading:
 
     def _damaged(self, item: DataBatch, error: Undecodable) -> None:
         header = item.batch.header
-        self.seen.transactional += header.is_transactional
         self.seen.damages[Damage(self._side, header.base_offset, header.next_offset, error.reason)] = None
 
     def _count(self, item: DataBatch, block: Block) -> None:
-        seen = self.seen
-        seen.size_bytes += len(item.batch.data)
-        seen.transactional += item.batch.header.is_transactional
-        if item.aborted:
-            seen.aborted += len(block.offsets)
-        elif not block.optional:
-            seen.records += len(block.offsets)
+        header, counts = item.batch.header, self.seen.counts
+        self.seen.counts = Counts(
+            until=header.next_offset,
+            records=counts.records + (0 if block.optional else len(block.offsets)),
+            size_bytes=counts.size_bytes + len(item.batch.data),
+            aborted=counts.aborted + (len(block.offsets) if item.aborted else 0),
+        )
 
 
 def _block(each: OpenBatch, offsets: Sequence[int], digests: Sequence[int]) -> Block:

@@ -157,12 +157,16 @@ class AuditPlan(Answer):
 
 
 class StateKind(StrEnum):
-    """What a state row is about: a partition's log, keys of an offsets topic, transactions, or the config topic."""
+    """What a state row is about: a partition's log, keys of an offsets topic, transactions, or the config topic.
+
+    mirror is how far a mirrored pair of partitions was compared: only a mirror's audit carries it.
+    """
 
     LOG = "log"
     KEYS = "keys"
     TRANSACTIONS = "transactions"
     CONFIG = "config"
+    MIRROR = "mirror"
 
 
 class StateRow(NamedTuple):

@@ -113,8 +113,8 @@ class Alignment:
     target holds behind a record that follows them in the source; repeats: held another time; aborted: records of
     aborted or undecided source transactions that the target holds; unknown: target records that equal no source record.
     aborted_in_target counts records of aborted transactions there, which read_committed consumers do not see.
-    translated are the checkpoints that could be compared. plain is whether no batch of the source was transactional;
-    source_records counts its committed records.
+    continued is the pair of offsets from which on this run compared, where an earlier one had come so far.
+    translated are the checkpoints that could be compared. source_records counts the source's committed records.
     """
 
     compared: Compared = Compared.WHOLE
@@ -136,8 +136,8 @@ class Alignment:
     target_bytes: int = 0
     aborted_in_target: int = 0
     translated: tuple[Translated, ...] = ()
-    plain: bool = True
     more: int = 0
+    continued: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

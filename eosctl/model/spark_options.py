@@ -8,9 +8,10 @@ class SparkOptions:
     """Where Spark is, and how its executors learn who they are to Kafka.
 
     master is a master URL (None: this machine, or what spark-submit says), remote a Spark Connect server;
-    executor_properties is a file that executors find, or `env:NAME`.
+    executor_properties is a file that executors find, or `env:NAME`; that of a mirror's source is one of its own.
     """
 
     master: str | None = None
     remote: str | None = None
     executor_properties: str | None = None
+    source_executor_properties: str | None = None

@@ -49,7 +49,7 @@ class SparkEngine:
         frame = range_frame(self._spark, plan, self._access, self._most_here).persist()
         rows = SparkRows(self._spark, frame, self._most_here)
         try:
-            with watching(self._spark, in_order(plan), advance), _own_errors():
+            with watching(self._spark, in_order(plan), advance), own_errors():
                 rows.scan()
         except BaseException:
             rows.close()
@@ -78,7 +78,7 @@ class SparkRows:
         before = list(carried)
         here = () if reduction.kind in self._there else self._here.get(reduction.kind, ())
         size = sum(len(row.payload) for row in (*here, *before))
-        with _own_errors():
+        with own_errors():
             if reduction.kind in self._there or size > self._most_here:
                 return self._reduce_there(reduction, before)
             return _reduce_here(reduction, [*before, *here])
@@ -126,7 +126,7 @@ def _decode_reduced(table: pa.Table) -> list[Reduced]:
 
 
 @contextmanager
-def _own_errors() -> Iterator[None]:
+def own_errors() -> Iterator[None]:
     """Errors of executors as what they are, Spark's own ones in a few words."""
     try:
         yield

@@ -50,7 +50,12 @@ def in_order(plan: AuditPlan) -> list[OffsetRange]:
 def range_frame(spark: SparkSession, plan: AuditPlan, access: ExecutorAccess, small: int) -> DataFrame:
     """Rows of SCANNED; `small` is how many bytes of payload of each kind the driver takes at most."""
     count = max(1, len(plan.ranges))
-    return spark.range(0, len(plan.ranges), 1, count).mapInArrow(_task(plan, access, small // count), SCANNED)
+    return place_frame(spark, len(plan.ranges), _task(plan, access, small // count))
+
+
+def place_frame(spark: SparkSession, count: int, task: Callable[[Batches], Iterator[pa.RecordBatch]]) -> DataFrame:
+    """What the task makes of the places from 0 to `count`, one at a time: rows of SCANNED."""
+    return spark.range(0, count, 1, max(1, count)).mapInArrow(task, SCANNED)
 
 
 def _task(plan: AuditPlan, access: ExecutorAccess, share: int) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
@@ -74,7 +79,7 @@ def scan_places(encoded: bytes, access: ExecutorAccess, share: int, places: Batc
             try:
                 with ClusterSource(access.client_properties(), access.timeout_s) as source:
                     rows = scan_range(plan, offsets, source)
-                    yield from _batches(flagged(rows, offsets, share))
+                    yield from batches(flagged(rows, offsets, share))
             except EosctlError as error:
                 raise carried(error) from error
 
@@ -107,7 +112,7 @@ def _notice(kind: StateKind, offsets: OffsetRange) -> StateRow:
     return StateRow(kind, NO_BUCKET, topic, partition, start, settled, b"")
 
 
-def _batches(rows: Iterable[Flagged]) -> Iterator[pa.RecordBatch]:
+def batches(rows: Iterable[Flagged]) -> Iterator[pa.RecordBatch]:
     """The rows in batches of about BATCH_BYTES."""
     held: list[Flagged] = []
     size = 0

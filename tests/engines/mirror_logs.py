@@ -8,15 +8,16 @@ from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from aiokafka.record.util import calc_crc32c
 
 from eosctl.codecs.record_batches import CODEC_AT, SHORTEST_BATCH, Codec, iter_batches
-from eosctl.engines.mirroring import BothSides
-from eosctl.model.audit import AuditPlan, OffsetRange, PartitionBounds
+from eosctl.engines.mirror_sides import BothSides
+from eosctl.engines.mirroring import PairJob
+from eosctl.model.audit import AuditedTopic, AuditPlan, OffsetRange, PartitionBounds, TopicRole
 from eosctl.model.mirror import PartitionPair, TopicPair
 from eosctl.sources.audit_log import DataBatch, LogItem, LogSource
 
 CRC_AT = 17
 LENGTH_AT = 8
 LOG_APPEND_TIME = 0x08
-PLAN = AuditPlan(0, None, None, (), (), ())
+PLAN = AuditPlan(0, None, None, tuple(AuditedTopic(each, TopicRole.OUTPUT, each.upper()) for each in "ab"), (), ())
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ class Log(LogSource):
         return (each for each in self.items() if offsets.start <= each.batch.header.last_offset < offsets.end)
 
 
-def pair(source: Log, target: Log) -> tuple[BothSides, PartitionPair]:
+def pair(source: Log, target: Log) -> tuple[BothSides, PairJob]:
     """Both logs as sides of a mirror, from their beginnings."""
     bounds = [PartitionBounds(name, 0, 0, log.end, log.end, 0) for name, log in (("a", source), ("b", target))]
-    return BothSides(source, target, PLAN, PLAN), PartitionPair(TopicPair("a", "b"), 0, *bounds)
+    return BothSides(source, target, PLAN, PLAN), PairJob(PartitionPair(TopicPair("a", "b"), 0, *bounds))

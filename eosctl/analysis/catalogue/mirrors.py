@@ -82,7 +82,7 @@ SOURCE_PURGED: Final = FindingKind(
     severity=Severity.ERROR,
     cause="The log start offset of the source has passed the mirror's offset. Its consumer then begins at the earliest "
     "offset (auto.offset.reset) and says nothing.",
-    fix="the records are lost to the target; raise retention.ms of the source topic, or give the mirror more tasks",
+    fix="what was committed of them is lost to the target; raise retention.ms of the source, or give it more tasks",
     source="MirrorSourceTask.initializeConsumer",
     commands=("mirror audit",),
 )

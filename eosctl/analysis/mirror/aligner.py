@@ -13,159 +13,190 @@ Where a record is found several times, that place counts from which on most of t
 Memory does not grow with the number of records.
 """
 
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from eosctl.analysis.mirror.aborted import AbortedRecords
-from eosctl.analysis.mirror.blocks import Block, Buffer, OpenBlocks, Runs, equal_run
+from eosctl.analysis.mirror.blocks import AT_ONCE, ENDLESS, Buffer, Log, equal_run
 from eosctl.analysis.mirror.digest_index import DigestIndex
 from eosctl.analysis.mirror.marks import Marks
-from eosctl.analysis.mirror.search import find_run
+from eosctl.analysis.mirror.search import find_run, pass_again
+from eosctl.analysis.mirror.tally import Tally
 from eosctl.model.mirror import Alignment, Checkpoint, Stretch
+from eosctl.model.mirror_progress import EqualRun, Kept
 
 WINDOW: Final = 50_000
-AT_ONCE: Final = 8192
 MOST_SEARCHES: Final = 16
-MOST_STRETCHES: Final = 10_000
-MOST_CANDIDATES: Final = 32
 LOOKED_AT: Final = 64
 """Records that decide between places, and after how many unknown ones the whole source is searched."""
 SEARCHED_FOR: Final = 1024
-KINDS: Final = ("head", "lead", "gaps", "late", "repeats", "aborted", "unknown")
 FOLLOWING: Final = 8
 """How many times as many unknown records come between two searches that found nothing."""
 
 
+class Changed(Exception):  # a reason to compare everything, not an error
+    """The source does not hold any more what an earlier run saw of it."""
+
+
 class Aligner:
-    """Compares one pair of partitions. `position` is the last source offset that the mirror says it has copied."""
+    """Compares one pair of partitions. `position` is the last source offset that the mirror says it has copied.
+
+    earlier is what an earlier run kept: it is gone on from there (raises Changed where the source around it is another
+    one). equal are runs of records that are known to be equal: where both cursors come to one, it is passed. When the
+    comparison is over, `kept` is what a later run can go on from; on_keep is called when the comparison is there.
+    """
 
     def __init__(
         self,
-        source: OpenBlocks,
-        source_start: int,
-        target: Iterator[Block],
+        source: Log,
+        target: Log,
         position: int | None = None,
         window: int = WINDOW,
         checkpoints: Sequence[Checkpoint] = (),
+        *,
+        earlier: Kept | None = None,
+        equal: Iterable[EqualRun] = (),
+        on_keep: Callable[[], None] = lambda: None,
     ) -> None:
-        self._open, self._start, self._position, self._window = source, source_start, position, window
-        self._aborted = AbortedRecords(window)
-        self._source = self._source_from(source_start)
-        self._target = Buffer(target, at_once=min(window, AT_ONCE))
-        self._marks = Marks(checkpoints)
-        self._missing: dict[int, int] = {}
+        self._in_source, self._in_target, self._position, self._window = source, target, position, window
+        self._equal = {(each.source_start, each.target_start): each for each in equal if each.records >= window}
+        self._stops = sorted({source.settled, *(start for start, _ in self._equal)})
+        self._aborted = AbortedRecords(window, () if earlier is None else earlier.aborted_taken)
+        self._marks, self._tally = Marks(checkpoints), Tally(earlier, source.settled)
         self._index = DigestIndex(window)
-        self._first: tuple[int, int] | None = None
-        self._last: tuple[int, int] | None = None
-        self._first_place = 0
-        self._matched = 0
         self._pending_from: int | None = None
-        self._searches = self._passed_over = self._failed = 0
-        self._runs = {kind: Runs(MOST_STRETCHES) for kind in KINDS}
+        self._searches, self._passed_over, self._failed = (0, 0, 0) if earlier is None else earlier.searches
+        self._source = self._source_from(source.start if earlier is None else max(source.start, earlier.context))
+        self._target = self._target_from(target.start if earlier is None else earlier.target_next)
+        self.kept: Kept | None = None
+        self._on_keep = on_keep
+        if earlier is not None:
+            self._go_on(earlier)
+
+    def _go_on(self, earlier: Kept) -> None:
+        there = self._source.go_to(earlier.source_next, earlier.source_place)
+        if there != earlier.context_records and self._in_source.start <= earlier.context:
+            raise Changed
+        self._tally.go_on_missing(earlier.missing, self._source.base)
+        self._target.base = self._target.at = earlier.target_place
+        if earlier.waiting:
+            self._target.load(earlier.waiting)
+            self._pending_from = earlier.target_place
+            self._target.at += earlier.waiting
 
     def align(self) -> Alignment:
         """What both sides say together; the figures of what was read are the reader's."""
-        target = self._target
-        while target.load(1) or self._search_at_end():
+        while self._target.load(1) or self._ended():
+            source, target = self._source, self._target
             if not target.load(1):
                 continue
-            (source := self._source).load(1)
-            count = equal_run(source, target, source.at, target.at, self._window)
+            source.load(1)
+            if self._pass_equal():
+                continue
+            count = equal_run(source, target, source.at, target.at, self._at_most())
             if count:
-                self._settle_unknown(target.at)
                 self._match(count)
             else:
                 self._differ()
             self._drop()
-        self._settle_unknown(target.at)
+        self._settle_unknown(self._target.at)
         self._marks.end_target(self._source.at)
         lag = self._rest()
-        self._flush_missing(self._source.end)
-        runs = self._runs
-        return Alignment(
-            matched=self._matched,
-            first=self._first,
-            last=self._last,
-            head=runs["head"].joined,
-            lead=runs["lead"].joined,
-            lag=lag,
-            gaps=tuple(sorted(runs["gaps"].stretches)),
-            late=tuple(runs["late"].stretches),
-            repeats=tuple(runs["repeats"].stretches),
-            aborted=tuple(runs["aborted"].stretches),
-            unknown=tuple(runs["unknown"].stretches),
-            translated=self._marks.translated(self._source.end),
-            more=sum(each.more for each in runs.values()),
+        return self._tally.alignment(lag, self._marks.translated(self._source.end))
+
+    # -- what a later run goes on from --------------------------------------------------------------------------------
+
+    def _ended(self) -> bool:
+        """Nothing of the target is left: whether there is more to do."""
+        self._keep()
+        return self._search_at_end()
+
+    def _at_most(self) -> int:
+        """How many records may be passed at once: up to where it is not decided what is committed, or a known run."""
+        source = self._source
+        offset = source.offset(source.at)
+        if source.at < source.end and offset >= self._in_source.settled:
+            self._keep()
+        stop = next(iter(self._stops[bisect_right(self._stops, offset) :]), ENDLESS)
+        return max(1, min(self._window, source.place_of(stop) - source.at))
+
+    def _keep(self) -> None:
+        """What comes now may be decided otherwise when there is more to read: a later run goes on from here."""
+        if self.kept is None:
+            begin = self._target.at if self._pending_from is None else self._pending_from
+            searches = (self._searches, self._passed_over, self._failed)
+            self.kept = self._tally.kept(self._source, self._target, begin, self._aborted.taken_offsets, searches)
+            self._on_keep()
+
+    def _is_decided(self, aborted: int) -> bool:
+        """Whether records behind those that can be read now would change nothing; `aborted` may be passed."""
+        source, target = self._source, self._target
+        return (
+            target.end - target.at >= max(SEARCHED_FOR, aborted + 1)
+            and source.end - source.at >= self._window
+            and source.offset(source.end) <= self._in_source.settled
         )
+
+    def _pass_equal(self) -> bool:
+        """Pass a run of records that is known to be equal, if both cursors are at its beginning."""
+        source, target = self._source, self._target
+        found = self._equal.pop((source.offset(source.at), target.offset(target.at)), None)
+        if found is None or found.source_last >= self._in_source.settled:
+            return False
+        self._settle_unknown(target.at)
+        self._tally.flush_missing(source, source.at)
+        last = (found.source_last, found.target_last)
+        self._tally.match((found.source_start, found.target_start), last, source.at, found.records)
+        self._source = self._source_from(found.context)
+        self._source.go_to(found.source_last + 1, source.at + found.records)
+        self._target = self._target_from(found.target_last + 1)
+        self._target.base = self._target.at = target.at + found.records
+        self._index.clear()
+        return True
 
     def _match(self, count: int) -> None:
         source, target = self._source, self._target
-        if self._first is None:
-            self._first, self._first_place = (source.offset(source.at), target.offset(target.at)), source.at
+        self._settle_unknown(target.at)
+        first = (source.offset(source.at), target.offset(target.at))
         self._marks.match(source, target, count)
-        source.at, target.at, self._matched = source.at + count, target.at + count, self._matched + count
-        self._last = (source.offset(source.at - 1), target.offset(target.at - 1))
+        source.at, target.at = source.at + count, target.at + count
+        last = (source.offset(source.at - 1), target.offset(target.at - 1))
+        self._tally.match(first, last, source.at - count, count)
 
     def _differ(self) -> None:
         """The target's record is not the one that is expected."""
-        source, target = self._source, self._target
-        target.load(LOOKED_AT)
+        source, target, missing = self._source, self._target, self._tally.missing
+        target.load(SEARCHED_FOR)
         source.load(self._window)
         if equal_run(source, target, source.at, target.at, 1):
             return
-        places = self._candidates(target.digest(target.at))
-        if self._take_aborted(places):
+        places = self._index.candidates(source, target.digest(target.at), missing)
+        aborted = self._aborted.run(target, again=not places)
+        if not self._is_decided(aborted):
+            self._keep()
+        if self._take_aborted(places, aborted):
             return
         if not places:
             self._wait()
             return
         scores = {place: equal_run(source, target, place, target.at, LOOKED_AT) for place in places}
-        best = max(places, key=lambda place: (scores[place], place in self._missing, place >= source.at))
+        best = max(places, key=lambda place: (scores[place], place in missing, place >= source.at))
         self._settle_unknown(target.at)
-        if best >= source.at:
-            self._missing.update(dict.fromkeys(range(source.at, best), target.offset(target.at)))
-            source.at = best
-        else:
-            self._again(best)
+        if best < source.at:
+            self._tally.pass_again(source, target, best)
+        missing.update(dict.fromkeys(range(source.at, best), target.offset(target.at)))
+        source.at = max(source.at, best)
 
-    def _candidates(self, digest: int) -> list[int]:
-        """Places in the window with this digest: the nearest ones, ahead and behind."""
-        source = self._source
-        there = self._index.places(source, digest)
-        ahead = [place for place in there if place >= source.at][:MOST_CANDIDATES]
-        behind = [place for place in there if place < source.at]
-        missing = [place for place in behind if place in self._missing][:MOST_CANDIDATES]
-        return [*ahead, *missing, *behind[-MOST_CANDIDATES:]]
-
-    def _take_aborted(self, places: list[int]) -> bool:
+    def _take_aborted(self, places: list[int], run: int) -> bool:
         """Pass records of aborted transactions, if the expected record follows them or nothing else explains them."""
-        source, target, run = self._source, self._target, self._aborted.run(self._target, again=not places)
+        source, target = self._source, self._target
         follows = target.at + run == target.end or equal_run(source, target, source.at, target.at + run, 1)
         if not run or (places and not follows):
             return False
         self._settle_unknown(target.at)
-        while run and (taken := self._aborted.take(target.digest(target.at))):
-            run -= 1
-            there = target.offset(target.at)
-            found = Stretch(taken[0], taken[0] + 1, there, there + 1, 1, taken[1])
-            self._runs["aborted"].add((0, target.at), (0, target.at + 1), found)
-            target.at += 1
+        self._aborted.pass_run(target, run, self._tally.runs["aborted"])
         return True
-
-    def _again(self, place: int) -> None:
-        """Records from this place on are there another time, or late, up to the cursor or the first difference."""
-        source, target = self._source, self._target
-        count = equal_run(source, target, place, target.at, source.at - place)
-        for each in range(place, place + count):
-            kind = "repeats" if self._missing.pop(each, None) is None else "late"
-            self._matched += kind == "late"
-            self._note(kind, (each, target.at), source.offset(each), source.time(each))
-            target.at += 1
-
-    def _note(self, kind: str, at: tuple[int, int], offset: int, time: int) -> None:
-        there = self._target.offset(at[1])
-        found = Stretch(offset, offset + 1, there, there + 1, 1, time)
-        self._runs[kind].add(at, (at[0] + 1, at[1] + 1), found)
 
     # -- records that are not in the window ---------------------------------------------------------------------------
 
@@ -173,8 +204,10 @@ class Aligner:
         """Pass an unknown record; after some of them the whole source is searched."""
         if self._pending_from is None:
             self._pending_from = self._target.at
+        pending = self._target.at + 1 - self._pending_from
+        if pending == LOOKED_AT and self._in_source.settled < ENDLESS:
+            self._keep()  # a search passes over what is not decided yet
         self._target.at += 1
-        pending = self._target.at - self._pending_from
         if pending == LOOKED_AT and self._passed_over:
             self._passed_over -= 1
         elif pending == LOOKED_AT and not self._search(self._pending_from):
@@ -194,67 +227,48 @@ class Aligner:
         if self._searches > MOST_SEARCHES:
             return False
         before, target.at = target.at, begin
+        self._tally.flush_missing(source, source.at - self._window)
         target.load(SEARCHED_FOR)
         wanted = target.digests[begin - target.base : begin - target.base + SEARCHED_FOR]
-        ahead = find_run(self._open(source.offset(source.end)), wanted)
+        edge = min(source.at + self._window, source.end)
+        ahead = find_run(self._in_source.open(source.offset(edge)), wanted)
         if ahead is not None:
             self._settle_unknown(begin + ahead.number)
             target.at = begin + ahead.number
-            self._leap(ahead.offset, ahead.passed)
+            self._leap(edge, ahead.offset, ahead.passed)
             return True
         until = source.offset(source.at)
-        behind = find_run(self._open(self._start), wanted, until)
+        behind = find_run(self._in_source.open(self._in_source.start), wanted, until)
         if behind is not None:
             self._settle_unknown(begin + behind.number)
             target.at = begin + behind.number
-            self._again_from(behind.offset, until)
+            pass_again(self._in_source.open(behind.offset), target, self._tally, behind.offset, until)
             return True
         target.at = before
         return False
 
-    def _leap(self, offset: int, passed: int) -> None:
-        """Go on at a source offset behind the window; `passed` records lie between the window and it."""
+    def _leap(self, edge: int, offset: int, passed: int) -> None:
+        """Go on at a source offset; `passed` records lie between the place `edge`, where the window ends, and it."""
         source, there = self._source, self._target.offset(self._target.at)
-        self._missing.update(dict.fromkeys(range(source.at, source.end), there))
-        begin, time = source.offset(source.end), source.time(source.at)
-        self._flush_missing(source.end)
-        kind = "head" if self._first is None else "gaps"
+        self._tally.missing.update(dict.fromkeys(range(source.at, edge), there))
+        self._tally.flush_missing(source, edge)
         if passed:
-            found = Stretch(begin, offset, there, there, passed, time)
-            self._runs[kind].add((source.end, there), (source.end + passed, there), found)
-        self._source = self._source_from(offset, source.end + passed)
+            time = source.time(source.at)
+            self._tally.leap(source.offset(edge), offset, there, (edge, edge + passed), time)
+        self._source = self._source_from(offset, edge + passed)
         self._index.clear()
 
     def _source_from(self, start: int, place: int = 0) -> Buffer:
-        return Buffer(self._aborted.committed(self._open(start)), start, place, min(self._window, AT_ONCE))
+        blocks = self._aborted.committed(self._in_source.open(start))
+        return Buffer(blocks, start, place, min(self._window, AT_ONCE))
 
-    def _again_from(self, offset: int, until: int) -> None:
-        """Records from a source offset before the window on are there another time, or late."""
-        target = self._target
-        number, following = 0, None
-        for block in self._open(offset):
-            for each, digest in zip(block.offsets, block.digests, strict=True):
-                if block.optional:
-                    break
-                if each >= until or not target.load(1) or target.digest(target.at) != digest:
-                    return
-                late = self._runs["gaps"].take(each, following)
-                following = each + 1
-                self._matched += late
-                self._note("late" if late else "repeats", (-1 - offset + number, target.at), each, block.timestamp)
-                number += 1
-                target.at += 1
-                target.drop(target.at - 1)
+    def _target_from(self, start: int) -> Buffer:
+        return Buffer(self._in_target.open(start), start, at_once=min(self._window, AT_ONCE))
 
     def _settle_unknown(self, until: int) -> None:
         """What is pending before this place equals no record of the source."""
-        target, begin = self._target, self._pending_from
-        kind = "lead" if self._first is None else "unknown"
-        expected = self._source.offset(self._source.at)
-        for place in range(until if begin is None else begin, until):
-            there = target.offset(place)
-            found = Stretch(expected, expected, there, there + 1, 1, target.time(place))
-            self._runs[kind].add((expected, place), (expected, place + 1), found)
+        if self._pending_from is not None:
+            self._tally.note_unknown(self._target, self._pending_from, until, self._source.offset(self._source.at))
         self._pending_from = None
 
     # -- what is behind -----------------------------------------------------------------------------------------------
@@ -264,37 +278,23 @@ class Aligner:
         source, target = self._source, self._target
         self._marks.pass_source(source)
         if source.at - source.base > 2 * self._window:
-            self._flush_missing(source.at - self._window)
+            self._tally.flush_missing(source, source.at - self._window)
             source.drop(source.at - self._window)
         kept = target.at if self._pending_from is None else self._pending_from
         if kept - target.base > self._window:
             target.drop(kept)
 
-    def _flush_missing(self, before: int) -> None:
-        """What is missing before this place will not be looked for in the window any more."""
-        for place in sorted(each for each in self._missing if each < before):
-            there = self._missing.pop(place)
-            offset = self._source.offset(place)
-            kind = "head" if self._first is None or place < self._first_place else "gaps"
-            found = Stretch(offset, offset + 1, there, there, 1, self._source.time(place))
-            self._runs[kind].add((place, there), (place + 1, there), found)
-
     def _rest(self) -> Stretch | None:
         """The source's records behind the last one that was expected: gaps up to the mirror's position, then lag."""
         source, end = self._source, self._target.offset(self._target.end)
-        lag: list[Stretch] = []
+        lag: Stretch | None = None
         while source.load(1):
-            for place in range(source.at, source.end):
-                offset = source.offset(place)
-                found = Stretch(offset, offset + 1, end, end, 1, source.time(place))
-                if self._position is not None and offset <= self._position and self._first is not None:
-                    self._runs["gaps"].add((place, end), (place + 1, end), found)
-                elif lag:
-                    lag[0] = lag[0]._replace(source_end=offset + 1, records=lag[0].records + 1)
-                else:
-                    lag.append(found)
+            for each in self._tally.rest(source, end, self._position):
+                before = each._replace(records=0) if lag is None else lag
+                lag = before._replace(source_end=each.source_end, records=before.records + 1)
             source.at = source.end
             self._marks.pass_source(source)
-            self._flush_missing(source.at - self._window)
+            self._tally.flush_missing(source, source.at - self._window)
             source.drop(source.at - self._window)
-        return lag[0] if lag else None
+        self._tally.flush_missing(source, source.end)
+        return lag

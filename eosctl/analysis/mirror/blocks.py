@@ -1,10 +1,12 @@
 """Records of one side as they come, and the part of them that is kept while they are compared."""
 
 from array import array
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from eosctl.model.mirror import NO_TIME, Stretch
+from eosctl.model.mirror_progress import KeptRuns
 
 
 class Block(NamedTuple):
@@ -25,12 +27,27 @@ INTEGERS: Final = "q"
 OpenBlocks = Callable[[int], Iterator[Block]]
 """Reads a side from this offset on."""
 
+ENDLESS: Final = 1 << 63
+AT_ONCE: Final = 8192
+"""Records that are read and compared at once."""
+
+
+class Log(NamedTuple):
+    """One side: how to read it, where it starts, and the offset from which on it is not decided what was committed.
+
+    That is ENDLESS where all is decided.
+    """
+
+    open: OpenBlocks
+    start: int = 0
+    settled: int = ENDLESS
+
 
 class Buffer:
     """A piece of one side around a cursor. Places count records from the first one that was read, whatever was dropped.
 
-    at is the place of the cursor, base that of the first record kept, end the one behind the last record read. Where
-    records are missing, at least `at_once` are read.
+    at is the place of the cursor, base that of the first record kept, end the one behind the last record read; begin is
+    the offset behind the last record that was dropped. Where records are missing, at least `at_once` are read.
     """
 
     def __init__(self, blocks: Iterator[Block], start: int = 0, at: int = 0, at_once: int = 1) -> None:
@@ -38,7 +55,7 @@ class Buffer:
         self.offsets = array(INTEGERS)
         self.times = array(INTEGERS)
         self.base = self.at = at
-        self._next_offset = start
+        self.begin = self._next_offset = start
         self._blocks = blocks
         self._at_once = at_once
         self.exhausted = False
@@ -52,20 +69,36 @@ class Buffer:
         """Read until so many records lie at and behind the cursor, or all are read; whether there is one."""
         wanted = 0 if len(self.digests) >= ahead + self.at - self.base else max(ahead, self._at_once)
         while not self.exhausted and len(self.digests) < wanted + self.at - self.base:
-            block = next(self._blocks, None)
-            if block is None:
-                self.exhausted = True
-            elif block.offsets:
-                self._next_offset = block.offsets[-1] + 1
-                self.digests.extend(block.digests)
-                self.offsets.extend(block.offsets)
-                self.times.extend(array(INTEGERS, [block.timestamp]) * len(block.digests))
+            self._load_block()
         return self.end > self.at
+
+    def _load_block(self) -> None:
+        block = next(self._blocks, None)
+        if block is None:
+            self.exhausted = True
+        elif block.offsets:
+            self._next_offset = block.offsets[-1] + 1
+            self.digests.extend(block.digests)
+            self.offsets.extend(block.offsets)
+            self.times.extend(array(INTEGERS, [block.timestamp]) * len(block.digests))
+
+    def go_to(self, offset: int, place: int) -> int:
+        """Read up to an offset, and stand at its record, which has this place; how many records lie before it."""
+        while not self.exhausted and self._next_offset < offset:
+            self._load_block()
+        before = bisect_left(self.offsets, offset)
+        self.base, self.at = place - before, place
+        return before
+
+    def place_of(self, offset: int) -> int:
+        """The place of the first record at or behind an offset, as far as it is read."""
+        return self.base + bisect_left(self.offsets, offset)
 
     def drop(self, before: int) -> None:
         """Keep nothing before this place."""
         count = before - self.base
         if count > 0:
+            self.begin = self.offsets[count - 1] + 1
             del self.digests[:count], self.offsets[:count], self.times[:count]
             self.base = before
 
@@ -93,14 +126,21 @@ def equal_run(one: Buffer, other: Buffer, place: int, other_place: int, most: in
     return next(number for number, pair in enumerate(zip(mine, theirs, strict=True)) if pair[0] != pair[1])
 
 
+NO_RUNS: Final = KeptRuns((), 0, None)
+
+
 class Runs:
     """Single records joined to stretches, `most` at most; more counts the stretches that were left out."""
 
-    def __init__(self, most: int) -> None:
-        self.stretches: list[Stretch] = []
-        self.more = 0
+    def __init__(self, most: int, kept: KeptRuns = NO_RUNS) -> None:
+        self.stretches: list[Stretch] = list(kept.stretches)
+        self.more = kept.more
         self._most = most
-        self._following: tuple[int, int] | None = None
+        self._following = kept.following
+
+    def kept(self) -> KeptRuns:
+        """What was added so far."""
+        return KeptRuns(tuple(self.stretches), self.more, self._following)
 
     def add(self, at: tuple[int, int], following: tuple[int, int], found: Stretch) -> None:
         """Records at the place `at` (source, target); it belongs to the stretch whose records end there."""

@@ -1,9 +1,10 @@
-"""A run of records, looked for in a whole side."""
+"""A run of records, looked for in a whole side, and passed where it lies before the window."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from eosctl.analysis.mirror.blocks import Block
+from eosctl.analysis.mirror.blocks import Block, Buffer
+from eosctl.analysis.mirror.tally import Tally
 
 ENOUGH: Final = 8
 """Records that have to be equal one after the other, where there are as many."""
@@ -39,3 +40,22 @@ def find_run(blocks: Iterator[Block], wanted: Sequence[int], until: int | None =
 def _runs(digests: Sequence[int], at: int, wanted: Sequence[int], index: int) -> bool:
     count = min(ENOUGH, len(digests) - at, len(wanted) - index)
     return list(digests[at : at + count]) == list(wanted[index : index + count])
+
+
+def pass_again(blocks: Iterator[Block], target: Buffer, tally: Tally, offset: int, until: int) -> None:
+    """Records of the source from `offset` on, before `until`, are in the target another time, or late."""
+    number, following = 0, None
+    for block in blocks:
+        for each, digest in zip(block.offsets, block.digests, strict=True):
+            if block.optional:
+                break
+            if each >= until or not target.load(1) or target.digest(target.at) != digest:
+                return
+            late = tally.runs["gaps"].take(each, following)
+            following = each + 1
+            tally.matched += late
+            at, there = (-1 - offset + number, target.at), target.offset(target.at)
+            tally.note("late" if late else "repeats", at, each, there, block.timestamp)
+            number += 1
+            target.at += 1
+            target.drop(target.at - 1)

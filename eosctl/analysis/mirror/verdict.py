@@ -36,13 +36,15 @@ OFTENER: Final = "What the source deleted cannot be compared any more: audit mor
 class Circumstances:
     """What the verdict on a pair rests on beside its records.
 
-    now is in ms since the epoch. position_after is the mirror's offset when the bounds had been read.
+    now is in ms since the epoch. position_after is the mirror's offset when the bounds had been read. again says why
+    all was compared though an earlier run had come to some offset (None: it was not so).
     """
 
     now: int
     topic: MirroredTopic
     isolation: IsolationLevel | Skipped
     position_after: int | Skipped | None
+    again: str | None = None
 
 
 @dataclass
@@ -88,7 +90,18 @@ def judge_pair(
     else:
         verdict, reasons = AuditVerdict.HELD, [_held(found)]
     evidence = tuple(dict.fromkeys(each.id for each in judged.findings if each.counts))
+    reasons = [*reasons, *_since(found, circumstances)]
     return PairVerdict(pair, found, verdict, evidence, tuple(reasons)), tuple(judged.findings)
+
+
+def _since(found: Alignment, circumstances: Circumstances) -> Iterator[str]:
+    """What an earlier run has to do with it."""
+    if found.continued is not None:
+        yield "source offsets before {} and target offsets before {} were compared by earlier runs".format(
+            *found.continued
+        )
+    if circumstances.again is not None:
+        yield f"everything was compared again: {circumstances.again}"
 
 
 def judge_unpaired(plan: MirrorPlan) -> Iterator[Finding]:
@@ -206,10 +219,7 @@ def _judge_position(judged: _Judgement, found: Alignment, circumstances: Circums
     if isinstance(after, int) and after + 1 < source.log_start_offset:
         first, last = after + 1, source.log_start_offset - 1
         what = f"source offsets {first} to {last} were deleted before the mirror, which is at {after}, read them"
-        sure = found.plain and found.source_records > 0 and last > first  # one alone may be a transaction's marker
-        (judged.broken if sure else judged.open).append(
-            what if sure else f"{what}; whether they held committed records is not known"
-        )
+        judged.open.append(f"{what}; whether they held committed records, or aborted ones, is not known")
         judged.add(kinds.SOURCE_PURGED, what)
     if isinstance(before, int) and before + 1 > source.high_watermark:
         what = f"the mirror is at {before}, and the source ends at {source.high_watermark}"

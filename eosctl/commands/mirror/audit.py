@@ -5,9 +5,21 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from eosctl.commands.audit_options import (
+    Engine,
+    EngineName,
+    ExecutorProperties,
+    JobName,
+    LedgerStore,
+    Processes,
+    SparkMaster,
+    SparkRemote,
+)
 from eosctl.commands.connect_options import ConnectorNames
 from eosctl.model.records import IsolationLevel
+from eosctl.model.spark_options import SparkOptions
 from eosctl.operations.session import Session
+from eosctl.render.audit_json import render_mirror_json
 from eosctl.render.views.mirror import view_mirror
 from eosctl.shell.answering import answer
 from eosctl.shell.options import GlobalOptions, gating
@@ -62,8 +74,12 @@ Isolation: TypeAlias = Annotated[
         help="How the mirror's consumer reads. [default: as the connector's config says]",
     ),
 ]
-Processes: TypeAlias = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="Processes that compare. [default: one a CPU]")
+SourceExecutorProperties: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="Client properties of the source where Spark's executors find them: a file, or env:NAME.",
+    ),
 ]
 
 
@@ -82,14 +98,22 @@ def audit(
     offsets_topic: OffsetsTopics = None,
     checkpoints_topic: CheckpointsTopics = None,
     isolation: Isolation = None,
+    engine: Engine = EngineName.LOCAL,
     processes: Processes = None,
+    master: SparkMaster = None,
+    remote: SparkRemote = None,
+    executor_properties: ExecutorProperties = None,
+    source_executor_properties: SourceExecutorProperties = None,
+    store: LedgerStore = None,
+    job: JobName = "mirror",
 ) -> int:
     """Compare each mirrored partition with its source, record by record.
 
     Use it after a mirror was restarted, moved or behind, and before consumers move to the target. Every committed
     source record, from the first mirrored one to the last, has to be in the target once and in order; what is not so is
     named with source offsets, target offsets and time. -b is the target. Nothing is written to either cluster. A mirror
-    that runs meanwhile does no harm: what it copies then counts as lag. Needs Read on the topics of both sides.
+    that runs meanwhile does no harm: what it copies then counts as lag. With --store each run goes on where the last
+    one of its job ended. Needs Read on the topics of both sides.
 
     Examples:
       eosctl mirror audit -b target:9092 --source-bootstrap-server source:9092 --alias eu \
@@ -97,6 +121,10 @@ def audit(
       eosctl mirror audit -b target:9092 --source-bootstrap-server source:9092 --source-command-config eu.properties \
 --same-names --topic orders
       eosctl mirror audit -b target:9092 --source-bootstrap-server source:9092 --mapping topics.json
+      eosctl mirror audit -b target:9092 --source-bootstrap-server source:9092 --alias eu \
+--store sqlite:////var/lib/eosctl/audit.db
+      eosctl mirror audit -b target:9092 --source-bootstrap-server source:9092 --alias eu --engine spark \
+--master local[4]
 
     Columns:
       SOURCE     the source topic
@@ -133,7 +161,11 @@ def audit(
         checkpoints_topics=tuple(checkpoints_topic or ()),
         connectors=tuple(connector or ()),
         isolation=isolation,
+        engine=engine.value,
         processes=processes,
+        spark=SparkOptions(master, remote, executor_properties, source_executor_properties),
+        store=store,
+        job=job,
     )
     with Session(options) as session:
-        return answer(options, run.audit_mirror(session, asked), view_mirror)
+        return answer(options, run.audit_mirror(session, asked, render_mirror_json), view_mirror)

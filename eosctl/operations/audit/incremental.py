@@ -4,12 +4,12 @@ import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import groupby
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar
 
 from eosctl import __version__
 from eosctl.codecs.earlier_audit import decode_earlier_audit
 from eosctl.engines.auditing import AuditResult, CarriedRows
-from eosctl.errors import StaleRange
+from eosctl.errors import Refused, StaleRange
 from eosctl.ledger.ledger import Ledger
 from eosctl.model.audit import AuditedTopic, AuditPlan, StateKind, StateRow, TopicRole
 from eosctl.model.audit_report import AuditReport
@@ -18,6 +18,8 @@ from eosctl.model.ledger import Advance, CarriedBucket, JobState, LedgerRun
 from eosctl.model.names import TopicPartition
 from eosctl.planning.audit import plan_ranges
 from eosctl.planning.ledger import advance, newly_read, resume
+
+T = TypeVar("T")
 
 ATTEMPTS: Final = 10
 ROLES: Final = ((StateKind.KEYS, TopicRole.OFFSETS), (StateKind.CONFIG, TopicRole.CONFIG))
@@ -39,13 +41,18 @@ class Auditor(Protocol):
 def run_incrementally(auditor: Auditor, ledger: Ledger, job: str, as_json: Callable[[AuditReport], str]) -> AuditReport:
     """The report over all runs of the job, which knows the run before; the ledger has this one when it returns.
 
-    Where another auditor of the same job was faster, all is planned and read again, ATTEMPTS times at most.
+    Raises Refused where the job is that of a mirror.
     """
-    for attempt in range(1, ATTEMPTS + 1):
+    return until_committed(lambda: _Attempt(auditor, ledger, job).report(as_json))
+
+
+def until_committed(attempt: Callable[[], T]) -> T:
+    """Where another auditor of the same job was faster, all is planned and read again, ATTEMPTS times at most."""
+    for number in range(1, ATTEMPTS + 1):
         try:
-            return _Attempt(auditor, ledger, job).report(as_json)
+            return attempt()
         except StaleRange:
-            if attempt == ATTEMPTS:
+            if number == ATTEMPTS:
                 raise
     raise AssertionError
 
@@ -57,6 +64,8 @@ class _Attempt:
         self._auditor, self._ledger = auditor, ledger
         bounds = auditor.bounds()
         self._state: JobState = ledger.state(job, bounds.cluster_id)
+        if self._state.run_number and any(ledger.carried(self._state, StateKind.MIRROR)):
+            raise Refused(f"job {job} is that of a mirror's audit", hint="use another job")
         self._resumptions = resume(self._state.cursors, bounds.topics, bounds.bounds)
         begins = self._begins()
         former = self._former({each.topic for each in begins} - {each.name for each in bounds.topics})

@@ -1,7 +1,7 @@
 """The request of a mirror's audit, and which topic is mirrored to which."""
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -9,6 +9,7 @@ from eosctl.errors import UsageError
 from eosctl.model.mirror import TopicPair
 from eosctl.model.near_names import did_you_mean
 from eosctl.model.records import IsolationLevel
+from eosctl.model.spark_options import SparkOptions
 from eosctl.operations.migration_request import read_rename_map
 
 INTERNAL: Final = ("__", "mm2-")
@@ -22,7 +23,8 @@ class MirrorRequest:
     topics are source topics (none: all that are mirrored). alias and separator are those of DefaultReplicationPolicy;
     same_names is IdentityReplicationPolicy; mapping is a file with a target topic for each source topic. offsets_topics
     are those that may hold the mirror's offsets, checkpoints_topics those of groups; connectors those whose offsets
-    count (none: all). isolation is that of the mirror's consumer, None: as its config says, where it can be read.
+    count (none: all). isolation is that of the mirror's consumer, None: as its config says, where it can be read. With
+    store a ledger keeps under the name job how far each pair of partitions was compared.
     """
 
     source_servers: str | None
@@ -37,6 +39,10 @@ class MirrorRequest:
     connectors: tuple[str, ...] = ()
     isolation: IsolationLevel | None = None
     processes: int | None = None
+    engine: str = "local"
+    spark: SparkOptions = field(default_factory=SparkOptions)
+    store: str | None = None
+    job: str = "mirror"
 
 
 def topic_pairs(

@@ -4,8 +4,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from eosctl.analysis.mirror.aligner import Aligner
-from eosctl.analysis.mirror.blocks import Block
-from eosctl.model.mirror import Alignment, Stretch
+from eosctl.analysis.mirror.blocks import Block, Log
+from eosctl.analysis.mirror.verdict import Circumstances, judge_pair
+from eosctl.model.audit import AuditedTopic, PartitionBounds, TopicRole
+from eosctl.model.mirror import Alignment, MirroredTopic, PartitionPair, Stretch, TopicPair
+from eosctl.model.skipped import not_asked
 
 BLOCK = 7
 
@@ -19,23 +22,53 @@ class Source:
 
     def blocks(self, start: int) -> Iterator[Block]:
         """From this offset on, in batches that are aborted or not as a whole."""
-        numbers = [each for each in range(self.count) if 3 * each >= start]
-        while numbers:
-            aborted = numbers[0] in self.optional
-            length = next((at for at, each in enumerate(numbers) if (each in self.optional) != aborted), len(numbers))
-            taken, numbers = numbers[: min(length, BLOCK)], numbers[min(length, BLOCK) :]
-            yield Block([3 * each for each in taken], taken, taken[0], optional=aborted)
+        batch: list[int] = []
+        for number in range(self.count):
+            batch.append(number)
+            full = len(batch) == BLOCK or number + 1 == self.count
+            if full or (number in self.optional) != (number + 1 in self.optional):
+                taken = [each for each in batch if 3 * each >= start]
+                if taken:
+                    yield Block([3 * each for each in taken], taken, batch[0], optional=number in self.optional)
+                batch = []
 
 
-def copy(numbers: Sequence[int]) -> Iterator[Block]:
+def copy(numbers: Sequence[int]) -> Log:
     """A copy with these records, its offsets without gaps."""
-    for at in range(0, len(numbers), BLOCK):
-        yield Block(range(at, min(at + BLOCK, len(numbers))), numbers[at : at + BLOCK])
+
+    def blocks(start: int) -> Iterator[Block]:
+        for base in range(start - start % BLOCK, len(numbers), BLOCK):
+            at, end = max(base, start), min(base + BLOCK, len(numbers))
+            yield Block(range(at, end), numbers[at:end], numbers[base])
+
+    return Log(blocks)
 
 
 def align(source: Source, copied: Sequence[int], *, window: int = 1000, position: int | None = None) -> Alignment:
     """What the aligner says of them."""
-    return Aligner(source.blocks, 0, copy(copied), position, window).align()
+    return Aligner(Log(source.blocks), copy(copied), position, window).align()
+
+
+def assert_same(found: Alignment, whole: Alignment, *, aborted_in_reach: bool) -> None:
+    """Both say the same, record by record.
+
+    A mirror that went back farther than the window copied aborted records again that are not known any more to what
+    goes on there. What it repeated beside them breaks it in any case.
+    """
+    if aborted_in_reach:
+        assert found == whole
+    else:
+        assert verdict(found) == verdict(whole)
+        assert found.matched == whole.matched
+
+
+def verdict(found: Alignment) -> str:
+    """What is said of a pair with these differences."""
+    topics = TopicPair("a", "b")
+    bounds = (PartitionBounds(name, 0, 0, 1000, 1000, 0) for name in topics)
+    topic = MirroredTopic(topics, *(AuditedTopic(name, TopicRole.OUTPUT, cleanup_policy="delete") for name in topics))
+    circumstances = Circumstances(0, topic, not_asked("not asked"), None)
+    return judge_pair(PartitionPair(topics, 0, *bounds), found, circumstances)[0].verdict.value
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from eosctl.analysis.mirror.aligner import Aligner
+from eosctl.analysis.mirror.blocks import Log
 from eosctl.model.mirror import Checkpoint, Stretch
 from tests.analysis.mirror.copies import Counted, Source, align, copy, counted, truth
 
@@ -134,7 +135,7 @@ def test_a_checkpoint_is_behind_by_the_records_between_both_offsets(
 ):
     copied = range(head, count - lag)
     checkpoint = Checkpoint("group", "topic", 0, upstream, downstream)
-    [found] = Aligner(Source(count).blocks, 0, copy(copied), checkpoints=[checkpoint]).align().translated
+    [found] = Aligner(Log(Source(count).blocks), copy(copied), checkpoints=[checkpoint]).align().translated
     goes_on_at = copied[downstream] if downstream < len(copied) else copied[-1] + 1
     first_unread = min(count, -(-upstream // 3))
     assert found.behind == first_unread - goes_on_at

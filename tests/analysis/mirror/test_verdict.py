@@ -82,11 +82,6 @@ def test_a_target_with_nothing_but_aborted_records_holds_what_was_committed_whic
     assert judged(replace(found, target_records=6), circumstances=uncommitted)[0] == "cannot-tell"
 
 
-def test_one_deleted_offset_may_have_been_that_of_a_marker():
-    assert judged(WHOLE, source(101, 200, 99), at(99))[0] == "cannot-tell"
-    assert judged(WHOLE, source(102, 200, 99), at(99))[0] == "broken"
-
-
 def test_missing_and_unknown_records_at_one_place_may_be_the_same():
     found = replace(WHOLE, gaps=(PIECE,), unknown=(Stretch(10, 10, 10, 15, 5, NOW),))
     assert judged(found) == ("cannot-tell", {"mirror-unknown": "warning"})
@@ -112,11 +107,10 @@ def test_damage_alone_leaves_it_open():
     assert judged(replace(WHOLE, damages=(Damage(Side.SOURCE, 8, 12, "gone"),))) == ("cannot-tell", {})
 
 
-def test_a_source_that_was_cut_behind_the_mirrors_offset_lost_records():
+def test_a_source_that_was_cut_behind_the_mirrors_offset_lost_records_or_aborted_ones():
     pair = source(60, 100, 39)
     found = replace(WHOLE, lag=Stretch(60, 100, 40, 40, 40, NOW))
-    assert judged(found, pair, at(39)) == ("broken", {"source-purged": "error"})
-    assert judged(replace(found, plain=False), pair, at(39)) == ("cannot-tell", {"source-purged": "error"})
+    assert judged(found, pair, at(39)) == ("cannot-tell", {"source-purged": "error"})
     assert judged(found, pair, at(59)) == ("held", {})
 
 
