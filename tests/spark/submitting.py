@@ -28,6 +28,9 @@ CLUSTER_SETTINGS = {
     "spark.driver.memory": "512m",
     "spark.yarn.am.memory": "512m",
     "spark.ui.enabled": "false",
+    # No task before every executor is there: one whose node still unpacks would find nothing left to read.
+    "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+    "spark.scheduler.maxRegisteredResourcesWaitingTime": "600s",
     "spark.executor.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
     "spark.yarn.jars": f"local:{SPARK_HOME / 'jars'}/*",
 }
