@@ -70,9 +70,6 @@ def _task(work: PieceWork, accesses: BothAccesses) -> Callable[[Batches], Iterat
     encoded = msgspec.json.encode(work)
 
     def compare(places: Batches) -> Iterator[pa.RecordBatch]:
-        # Here pickle names what this module holds, instead of taking it along.
-        from eosctl.spark.piece_frame import compare_places
-
         return compare_places(encoded, accesses, places)
 
     return compare

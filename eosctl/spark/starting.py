@@ -1,8 +1,7 @@
 """A Spark engine from what the user said, and its end."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import partial
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,13 +25,8 @@ def spark_engine(
     """The engine while the block runs; find_java and archives as session.spark_session takes them.
 
     Raises ConfigError, Unreachable or UsageError where it cannot be had."""
-    with _installed():
-        from eosctl.spark import engine, executor_access, session
-
-    with session.spark_session(find_java, master=request.master, remote=request.remote, archives=archives) as spark:
-        given, master = request.executor_properties, session.master_of(spark)
-        with executor_access.executor_access(properties, timeout_s, master=master, given=given) as access:
-            yield engine.SparkEngine(spark, access)
+    with _started(request, (properties,), timeout_s, find_java, archives) as (engine, _):
+        yield engine
 
 
 @contextmanager
@@ -43,22 +37,32 @@ def spark_pieces(
     find_java: Callable[[], Path],
     archives: Path | None = None,
 ) -> "Iterator[SparkPieces]":
-    """What compares pieces of a mirror while the block runs; properties are those of its source and of its target."""
-    with _installed():
-        from eosctl.spark import executor_access, piece_frame, session
-
-    with session.spark_session(find_java, master=request.master, remote=request.remote, archives=archives) as spark:
-        reach = partial(executor_access.executor_access, timeout_s=timeout_s, master=session.master_of(spark))
-        with (
-            reach(properties[0], given=request.source_executor_properties) as source,
-            reach(properties[1], given=request.executor_properties) as target,
-        ):
-            yield piece_frame.SparkPieces(spark, piece_frame.BothAccesses(source, target))
+    """What compares pieces of a mirror while the block runs; properties are those of its target and of its source."""
+    with _started(request, properties, timeout_s, find_java, archives) as (_, pieces):
+        yield pieces
 
 
 @contextmanager
-def _installed() -> Iterator[None]:
+def _started(
+    request: SparkOptions,
+    properties: tuple[ClientProperties, ...],
+    timeout_s: float,
+    find_java: Callable[[], Path],
+    archives: Path | None,
+) -> "Iterator[tuple[SparkEngine, SparkPieces]]":
+    """Both on one session; the last cluster is the source of pieces."""
     try:
-        yield
+        from eosctl.spark import engine, executor_access, piece_frame, session
     except ImportError as error:
         raise ConfigError(f"{error.name} is not installed", hint="pip install 'eosctl[spark]'") from error
+
+    given = (request.executor_properties, request.source_executor_properties)
+    with session.spark_session(find_java, master=request.master, remote=request.remote, archives=archives) as spark:
+        master = session.master_of(spark)
+        with ExitStack() as stack:
+            reached = [
+                stack.enter_context(executor_access.executor_access(each, timeout_s, master=master, given=name))
+                for each, name in zip(properties, given, strict=False)
+            ]
+            both = piece_frame.BothAccesses(source=reached[-1], target=reached[0])
+            yield engine.SparkEngine(spark, reached[0]), piece_frame.SparkPieces(spark, both)

@@ -74,7 +74,7 @@ def test_pieces_that_executors_found_equal_are_passed_over(
     bounds = (PartitionBounds(name, 0, 0, end, end, 0) for name, end in zip(topics, ends, strict=True))
     job = PairJob(PartitionPair(topics, 0, *bounds))
     found: list[EqualPiece | None] = []
-    with spark_pieces(SparkOptions(master=MASTER), reached, 30, find_java) as pieces:
+    with spark_pieces(SparkOptions(master=MASTER), reached[::-1], 30, find_java) as pieces:
 
         def apart(sides, asked):
             assert all(isinstance(each.piece, Piece) for each in asked)
