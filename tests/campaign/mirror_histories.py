@@ -118,10 +118,16 @@ class MirrorWorkers:
         return {f"http://{task['worker_id']}" for task in tasks} <= {self._worker.url}
 
 
-def play(connectors: Sequence[MirrorConnector], worker: Worker, chance: random.Random, steps: int) -> list[str]:
+def play(
+    connectors: Sequence[MirrorConnector],
+    worker: Worker,
+    chance: random.Random,
+    steps: int,
+    between: Callable[[MirrorConnector], object],
+) -> list[str]:
     """Connectors, topics and workers have their operations; at the end all that is left is copied.
 
-    The workers' operations are returned.
+    `between` is called for each connector after each step. The workers' operations are returned.
     """
     workers = MirrorWorkers(worker, connectors)
     for _ in range(steps):
@@ -133,6 +139,7 @@ def play(connectors: Sequence[MirrorConnector], worker: Worker, chance: random.R
                 topic.happen()
             if chance.random() < 0.7:
                 connector.resume()
+            between(connector)
         if chance.random() < 0.7:
             workers.happen(chance)
     for connector in connectors:
