@@ -88,7 +88,7 @@ def followed(connector: MirrorConnector, directory: Path) -> tuple[str, ...]:
     return ("--store", f"sqlite:///{directory}/ledger.db", "--job", connector.name)
 
 
-def told(row: Row) -> tuple[object, ...]:
+def counted_alike(row: Row) -> tuple[object, ...]:
     """What a run in parts and one of everything have to say alike."""
     kinds = ("head", "lead", "lag", "gap", "repeat", "late", "aborted", "unknown")
     return (row["verdict"], row["matched"], *(row[f"{kind}_records"] for kind in kinds))
@@ -122,7 +122,7 @@ def run(
                 part = parts[name]
                 why = wrong(str(part["verdict"]), counted, part)
                 counts.update([f"in parts: {part['verdict']}", "gone on"][: 1 + ("earlier runs" in str(part["words"]))])
-                if why is not None or (not row["cut"] and told(part) != told(row)):
+                if why is not None or (not row["cut"] and counted_alike(part) != counted_alike(row)):
                     counts.update(["wrong in parts"])
                     complaints.append((seed, name, why, counted, connector.operations, topic.operations, row, part))
         worker.close()

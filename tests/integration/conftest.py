@@ -1,7 +1,7 @@
 """Command lines run in this process, as in tests/commands, and clusters of every version asked for."""
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -11,11 +11,15 @@ from eosctl.clients.wire import Wire
 from eosctl.model.versions import KafkaVersion
 from eosctl.sandbox.ports import PortLeases
 from eosctl.sandbox.sandbox import Sandbox
+from eosctl.sandbox.spec import SandboxSpec
 from eosctl.sandbox.versions import DEFAULT_KAFKA_VERSION
 from tests.commands.conftest import at_terminal, eosctl
 from tests.integration.acl_broker import AclBroker, wire_of
 from tests.integration.acl_site import USERS, Sites
+from tests.integration.connect import Worker
 from tests.integration.migrate_ground import ground
+from tests.integration.mirror_maker import Mirrored
+from tests.integration.mirror_site import Copied, Eosctl
 from tests.integration.strimzi_site import home, lines, operator, resource
 from tests.integration.tls_listeners import TlsBroker, open_tls_listeners
 from tests.kafka_versions import KafkaVersions, spec_of
@@ -95,3 +99,29 @@ def tls_listening(directory: Path) -> Iterator[TlsBroker]:
     with Sandbox() as started:
         yield open_tls_listeners(started, directory, leases)
     leases.release()
+
+
+@pytest.fixture(scope="module")
+def two_clusters(shared_sandboxes: SharedSandboxes, kafka_version: str) -> tuple[Sandbox, Sandbox]:
+    """A source, and a target that takes any timestamp."""
+    spec = SandboxSpec(kafka_version, broker_config={"log.message.timestamp.after.max.ms": str(2**62)})
+    return shared_sandboxes.of(SandboxSpec(kafka_version)), shared_sandboxes.of(spec)
+
+
+@pytest.fixture
+def copied(eosctl: Eosctl, two_clusters: tuple[Sandbox, Sandbox], fresh_name: Callable[[str], str]) -> Copied:
+    source, target = two_clusters
+    return Copied(eosctl, source.bootstrap_servers, target.bootstrap_servers, fresh_name("copied"))
+
+
+@pytest.fixture
+def mirrored(
+    eosctl: Eosctl,
+    shared_sandboxes: SharedSandboxes,
+    moves_home: Sandbox,
+    kafka_version: str,
+    fresh_name: Callable[[str], str],
+) -> Iterator[Mirrored]:
+    worker = Worker(moves_home)
+    yield Mirrored(eosctl, shared_sandboxes.of(SandboxSpec(kafka_version)), worker, fresh_name("mirrored"))
+    worker.close()

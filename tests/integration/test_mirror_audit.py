@@ -1,7 +1,6 @@
 """`mirror audit` on two real clusters whose copies were made by hand: what is different on purpose is found."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,26 +8,12 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewPartitions
 
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from tests.integration.access import allowed
-from tests.integration.mirror_site import Copied, Eosctl
+from tests.integration.mirror_site import Copied
 from tests.integration.producers import open_transaction
-from tests.shared_sandboxes import SharedSandboxes
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.kafka]
-
-
-@pytest.fixture(scope="module")
-def two_clusters(shared_sandboxes: SharedSandboxes, kafka_version: str) -> tuple[Sandbox, Sandbox]:
-    spec = SandboxSpec(kafka_version, broker_config={"log.message.timestamp.after.max.ms": str(2**62)})
-    return shared_sandboxes.of(SandboxSpec(kafka_version)), shared_sandboxes.of(spec)
-
-
-@pytest.fixture
-def copied(eosctl: Eosctl, two_clusters: tuple[Sandbox, Sandbox], fresh_name: Callable[[str], str]) -> Copied:
-    source, target = two_clusters
-    return Copied(eosctl, source.bootstrap_servers, target.bootstrap_servers, fresh_name("copied"))
 
 
 def test_a_whole_copy_is_held_whatever_its_batches_and_their_compression(copied: Copied):

@@ -1,6 +1,5 @@
 """`mirror audit` of what MirrorMaker 2 copied between two clusters: its own offsets and its groups' checkpoints."""
 
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from struct import pack
 
@@ -8,29 +7,12 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
 
-from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
-from tests.integration.connect import Worker
 from tests.integration.doctoring import Doctor, arguments
 from tests.integration.mirror_maker import CHECKPOINTS, Mirrored
 from tests.integration.mirror_site import Eosctl
-from tests.shared_sandboxes import SharedSandboxes
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.variation]
-
-
-@pytest.fixture
-def mirrored(
-    eosctl: Eosctl,
-    shared_sandboxes: SharedSandboxes,
-    moves_home: Sandbox,
-    kafka_version: str,
-    fresh_name: Callable[[str], str],
-) -> Iterator[Mirrored]:
-    worker = Worker(moves_home)
-    yield Mirrored(eosctl, shared_sandboxes.of(SandboxSpec(kafka_version)), worker, fresh_name("mirrored"))
-    worker.close()
 
 
 def test_what_mirror_maker_copied_is_held_up_to_its_own_offset(mirrored: Mirrored):

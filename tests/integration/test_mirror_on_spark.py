@@ -17,21 +17,13 @@ from eosctl.model.mirror_progress import EqualPiece
 from eosctl.model.spark_options import SparkOptions
 from eosctl.sandbox.java import find_java
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from eosctl.sources.audit_log import OpenCluster
 from eosctl.spark.starting import spark_pieces
 from tests.integration.access import allowed
 from tests.integration.mirror_site import Copied, Eosctl
-from tests.shared_sandboxes import SharedSandboxes
 
 pytestmark = [pytest.mark.kafka, pytest.mark.variation, pytest.mark.timeout(900)]
 USER, MASTER = "tool", "local[2]"
-
-
-@pytest.fixture(scope="module")
-def two_clusters(shared_sandboxes: SharedSandboxes, kafka_version: str) -> tuple[Sandbox, Sandbox]:
-    spec = SandboxSpec(kafka_version, broker_config={"log.message.timestamp.after.max.ms": str(2**62)})
-    return shared_sandboxes.of(SandboxSpec(kafka_version)), shared_sandboxes.of(spec)
 
 
 @pytest.fixture

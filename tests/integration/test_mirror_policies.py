@@ -1,7 +1,6 @@
 """`mirror audit` of MirrorMaker 2 with other names of topics, in both directions, and while it runs."""
 
 import json
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Event, Thread
 
@@ -9,13 +8,9 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 
-from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
-from tests.integration.connect import Worker
 from tests.integration.mirror_maker import Mirrored
 from tests.integration.mirror_site import Eosctl
 from tests.integration.producers import create_topic
-from tests.shared_sandboxes import SharedSandboxes
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.variation]
@@ -27,19 +22,6 @@ RENAMED = {
     "transforms.rename.regex": r"eu\.(.*)",
     "transforms.rename.replacement": "renamed-$1",
 }
-
-
-@pytest.fixture
-def mirrored(
-    eosctl: Eosctl,
-    shared_sandboxes: SharedSandboxes,
-    moves_home: Sandbox,
-    kafka_version: str,
-    fresh_name: Callable[[str], str],
-) -> Iterator[Mirrored]:
-    worker = Worker(moves_home)
-    yield Mirrored(eosctl, shared_sandboxes.of(SandboxSpec(kafka_version)), worker, fresh_name("named"))
-    worker.close()
 
 
 @pytest.mark.parametrize("policy", ["identity", "separator", "renamed"])

@@ -6,24 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
-from tests.integration.mirror_site import Copied, Eosctl, Judged
-from tests.shared_sandboxes import SharedSandboxes
+from tests.integration.mirror_site import Copied, Judged
 
 pytestmark = [pytest.mark.kafka]
-
-
-@pytest.fixture(scope="module")
-def two_clusters(shared_sandboxes: SharedSandboxes, kafka_version: str) -> tuple[Sandbox, Sandbox]:
-    spec = SandboxSpec(kafka_version, broker_config={"log.message.timestamp.after.max.ms": str(2**62)})
-    return shared_sandboxes.of(SandboxSpec(kafka_version)), shared_sandboxes.of(spec)
-
-
-@pytest.fixture
-def copied(eosctl: Eosctl, two_clusters: tuple[Sandbox, Sandbox], fresh_name: Callable[[str], str]) -> Copied:
-    source, target = two_clusters
-    return Copied(eosctl, source.bootstrap_servers, target.bootstrap_servers, fresh_name("followed"))
 
 
 @pytest.fixture
