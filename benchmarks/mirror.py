@@ -5,14 +5,11 @@ The consumers keep a digest of key, value, headers and timestamp of each record 
 with the topic, and look those of the source up in it. They check no CRC (librdkafka's default), eosctl always does. The
 limit is how long the headers of all batches alone take: fetched, and their records not looked at.
 
-The copy lies in batches of 16 kB, as MirrorMaker's producer makes them. All contenders have compiled bytecode, as pip
-leaves it, whatever the environment says.
+The copy lies in batches of 16 kB, as MirrorMaker's producer makes them.
 """
 
 import argparse
-import os
 import sys
-import tempfile
 from itertools import pairwise
 
 from benchmarks.measure import Command, as_json, measure_in_turns, write_result
@@ -29,9 +26,7 @@ def main() -> int:
     if arguments.contender:
         CONTENDERS[arguments.contender](arguments.source, arguments.bootstrap_server)
         return 0
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    with Sandbox() as source, Sandbox() as target, tempfile.TemporaryDirectory() as bytecode:
-        os.environ["PYTHONPYCACHEPREFIX"] = bytecode
+    with Sandbox() as source, Sandbox() as target:
         begun = Session.now() - arguments.records
         servers = source.bootstrap_servers, target.bootstrap_servers
         for topic, each, batch in zip((TOPIC, COPY), servers, (1 << 16, 1 << 14), strict=True):

@@ -6,11 +6,13 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
+import psutil
 import psycopg
 import pyspark
 
@@ -28,7 +30,6 @@ from tests.spark.cluster_processes import (
     jvms_below,
     kill,
     reading_executors,
-    until_reading,
 )
 from tests.spark.hadoop import Hadoop, hadoop_version
 from tests.spark.printed_submissions import ROOT, Printed
@@ -37,6 +38,8 @@ from tests.spark.submitting import Kept, Submission, files_with, submitted
 from tests.spark.test_spark_bundle import USER, concluded
 from tests.waiting import eventually
 
+T = TypeVar("T")
+WAITS = "spark.yarn.submit.waitAppCompletion"
 SLOWLY = 3_000
 """Bytes a second: the topics take half a minute, and what is to be killed is killed meanwhile."""
 
@@ -89,11 +92,37 @@ class Ran:
     final_status: str = ""
 
 
-Fault = Callable[[Site, str], None]
-"""What happens to the cluster while a run is to be kept in this database."""
+@dataclass(frozen=True)
+class Running:
+    """A submission in progress, whose run is to be kept in this database."""
+
+    site: Site
+    database: str
+    submission: Submission
+    waits: bool
+    """Whether spark-submit ends with its application, not before."""
+
+    def until(self, ask: Callable[[], T], what: str, every_s: float = 0.05) -> T:
+        """The first true answer; fails where the application ends before there is one."""
+
+        def asked() -> T:
+            found, code = ask(), self.submission.process.poll()
+            over = code is not None and (self.waits or code != 0)
+            assert found or not over, f"the application ended before {what}: {self.submission.end()}"
+            return found
+
+        return eventually(asked, what, deadline_s=READING_S, every_s=every_s)
+
+    def executor(self, nodes: Sequence[Node]) -> psutil.Process:
+        """One with a running task, as soon as there is one."""
+        return self.until(lambda: [each for node in nodes for each in reading_executors(node.directory)], "a task")[0]
 
 
-def nothing(_site: Site, _database: str) -> None:
+Fault = Callable[[Running], None]
+"""What happens to the cluster meanwhile."""
+
+
+def nothing(_running: Running) -> None:
     """No fault."""
 
 
@@ -120,7 +149,7 @@ def run(
         settings=settings, environment=environment,
     ) as submission:  # fmt: skip
         with slow(site, is_slow=fault is not nothing):
-            fault(site, database)
+            fault(Running(site, database, submission, settings.get(WAITS) != "false"))
         return submission, database, submission.end(), time.monotonic() - began
 
 
@@ -149,20 +178,22 @@ def record(site: Site, master: str, deploy_mode: str, fault: str, ran: Ran) -> N
     keep(row)
 
 
-def kill_executor(nodes: tuple[Node, ...]) -> Fault:
+def kill_executor(nodes: Sequence[Node]) -> Fault:
     """SIGKILL for an executor while a task runs in it."""
-    return lambda _site, _database: kill(until_reading([each.directory for each in nodes]))
+    return lambda running: kill(running.executor(nodes))
 
 
-def lose_node(nodes: tuple[Node, ...]) -> Fault:
+def lose_node(nodes: Sequence[Node]) -> Fault:
     """SIGKILL for all of a node on which a task runs and no application master."""
 
-    def fault(_site: Site, _database: str) -> None:
+    def fault(running: Running) -> None:
         def without_master() -> Node | None:
             reading = (each for each in nodes if reading_executors(each.directory))
             return next((each for each in reading if not _masters(each)), None)
 
-        eventually(without_master, "a node that only reads", deadline_s=READING_S).lose()
+        node = running.until(without_master, "a node that only reads")
+        assert node is not None
+        node.lose()
 
     return fault
 
@@ -174,33 +205,37 @@ def _masters(node: Node) -> bool:
 def kill_application(cluster: Hadoop) -> Fault:
     """An application that is ended by its user while a task runs."""
 
-    def fault(_site: Site, _database: str) -> None:
-        until_reading([each.directory for each in cluster.nodes])
+    def fault(running: Running) -> None:
+        running.executor(cluster.nodes)
         cluster.kill_application()
 
     return fault
 
 
-def kill_driver(nodes: tuple[Node, ...]) -> Fault:
+def kill_driver(nodes: Sequence[Node]) -> Fault:
     """SIGKILL for the first driver while a task runs."""
 
-    def fault(_site: Site, _database: str) -> None:
-        until_reading([each.directory for each in nodes])
-        (driver,) = [jvm for node in nodes for jvm in jvms_below(node.directory, DRIVER)]
-        kill(driver)
+    def fault(running: Running) -> None:
+        running.executor(nodes)
+        kill(_driver(nodes))
 
     return fault
 
 
-def kill_driver_after_commit(nodes: tuple[Node, ...]) -> Fault:
+def kill_driver_after_commit(nodes: Sequence[Node]) -> Fault:
     """SIGKILL for the first driver as soon as its run is in the ledger."""
 
-    def fault(site: Site, database: str) -> None:
-        until_reading([each.directory for each in nodes])
-        (driver,) = [jvm for node in nodes for jvm in jvms_below(node.directory, DRIVER)]
-        with psycopg.connect(site.postgresql.conninfo(database), autocommit=True) as connection:
+    def fault(running: Running) -> None:
+        running.executor(nodes)
+        driver = _driver(nodes)
+        with psycopg.connect(running.site.postgresql.conninfo(running.database), autocommit=True) as connection:
             ask = "SELECT count(*) FROM audit_run"
-            eventually(lambda: connection.execute(ask).fetchone() == (1,), "a run", deadline_s=600, every_s=0.002)
+            running.until(lambda: connection.execute(ask).fetchone() == (1,), "a run", every_s=0.002)
         kill(driver)
 
     return fault
+
+
+def _driver(nodes: Sequence[Node]) -> psutil.Process:
+    (driver,) = [jvm for node in nodes for jvm in jvms_below(node.directory, DRIVER)]
+    return driver

@@ -5,7 +5,7 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,6 @@ import pyspark
 from eosctl.sandbox.java import find_java
 from eosctl.sandbox.ports import PortLeases
 from eosctl.sandbox.process import Process, Spawner
-from tests.waiting import eventually
 
 SPARK_HOME = Path(pyspark.__file__).parent
 SPARK_SUBMIT = SPARK_HOME / "bin" / "spark-submit"
@@ -139,14 +138,6 @@ def _forked(executor: psutil.Process) -> bool:
         return any("daemon" in " ".join(each.parent().cmdline()) for each in pythons)
     except (psutil.Error, AttributeError):
         return False
-
-
-def until_reading(node_directories: Sequence[Path]) -> psutil.Process:
-    """An executor with a running task, as soon as there is one."""
-    return eventually(
-        lambda: next((each for place in node_directories for each in reading_executors(place)), None),
-        "an executor that reads", deadline_s=READING_S,
-    )  # fmt: skip
 
 
 def copied(bundle: Path, directory: Path) -> Path:

@@ -16,6 +16,7 @@ from tests.integration.access import allowed
 from tests.postgresql import PASSWORD, PostgreSQL
 from tests.spark.audited_cluster import AuditedCluster
 from tests.spark.cluster_audits import (
+    WAITS,
     Fault,
     Ran,
     Site,
@@ -194,7 +195,7 @@ def test_a_killed_application_leaves_no_run_and_its_staging_directory_if_nobody_
 ):
     ran = run_on_yarn(
         site, yarn, "cluster", tmp_path, fault=kill_application(yarn), succeeds=not waits, left=not waits,
-        settings={"spark.yarn.submit.waitAppCompletion": str(waits).lower()},
+        settings={WAITS: str(waits).lower()},
     )  # fmt: skip
 
     assert (ran.final_status, ran.ledger.runs, ran.ledger.ranges) == ("KILLED", 0, []), ran.said
