@@ -11,7 +11,7 @@ from eosctl.analysis.offset_findings import ByKey, Keys, topic_findings
 from eosctl.analysis.offset_phases import by_phase, in_phase, uncommitted_keys, uncommitted_offsets
 from eosctl.analysis.positions.index import explain_position
 from eosctl.analysis.producing_elsewhere import NO_CLUSTERS, Clusters, producing_elsewhere
-from eosctl.analysis.source_stores import stores_of
+from eosctl.analysis.source_stores import deciding_settings, stores_of
 from eosctl.model.merged_offsets import ConnectorOffsets, MergedOffset, OffsetsReport, StoredOffset
 from eosctl.model.offset_stores import OffsetStores, SourceSupport, StorePlace, WorkerSettings
 from eosctl.model.offsets import MalformedKey, OffsetKey, OffsetsTopic
@@ -23,6 +23,7 @@ PHASES: Final = (SourceSupport.ENABLED, SourceSupport.PREPARING)
 """Preparing and disabled workers read offsets alike."""
 Configs = Mapping[str, Mapping[str, object]]
 Topics = Mapping[StorePlace, OffsetsTopic | Skipped | None]
+Stores = tuple[OffsetStores, ...] | Skipped
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +50,25 @@ class Connectors:
     former: Configs = field(default_factory=dict)
     named: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
-    def stores(self, worker: WorkerSettings, name: str) -> tuple[OffsetStores, ...] | Skipped:
-        """Where the connector's offsets are kept."""
-        known = None if isinstance(self.configs, Skipped) else self.configs.get(name)
-        config = self.former.get(name, self.unconfigured) if known is None else known
-        return config if isinstance(config, Skipped) else stores_of(worker, config)
+    def stores(self, worker: WorkerSettings) -> Callable[[str], Stores]:
+        """Where these workers keep the offsets of each connector, by its name.
+
+        Of all its settings few decide, and are mostly unset: what they say together is decided once.
+        """
+        decided: dict[str, Stores] = {}
+
+        def stores(name: str) -> Stores:
+            known = None if isinstance(self.configs, Skipped) else self.configs.get(name)
+            config = self.former.get(name, self.unconfigured) if known is None else known
+            if isinstance(config, Skipped):
+                return config
+            deciding = deciding_settings(config)
+            said = repr(deciding)
+            if said not in decided:
+                decided[said] = stores_of(worker, deciding)
+            return decided[said]
+
+        return stores
 
     def exists(self, name: str) -> bool | Skipped:
         """Whether there is such a connector."""
@@ -63,11 +78,10 @@ class Connectors:
 def places_to_read(worker: WorkerSettings, connectors: Connectors, selected: Collection[str]) -> tuple[StorePlace, ...]:
     """The worker's topic, then every topic that a connector (or one of those selected) reads offsets from."""
     known = () if isinstance(connectors.configs, Skipped) else connectors.configs
-    found = [StorePlace(worker.offsets_topic)]
+    found, stores = [StorePlace(worker.offsets_topic)], connectors.stores(worker)
     for name in sorted({*known, *connectors.former, *selected}):
-        stores = connectors.stores(worker, name) if not selected or name in selected else ()
-        if not isinstance(stores, Skipped):
-            found += [place for each in stores for place in each.places]
+        if not selected or name in selected:
+            found += [place for each in _usable(stores(name)) for place in each.places]
     if not isinstance(connectors.unconfigured, Skipped):
         assumed = stores_of(worker, connectors.unconfigured)
         found += [] if isinstance(assumed, Skipped) else [place for each in assumed for place in each.places]
@@ -78,12 +92,9 @@ def producer_servers(
     worker: WorkerSettings, connectors: Connectors, selected: Collection[str]
 ) -> tuple[frozenset[str], ...]:
     """The bootstrap.servers that producers of connectors (or of those selected) have instead of the worker's."""
-    known = () if isinstance(connectors.configs, Skipped) else connectors.configs
+    known, stores = () if isinstance(connectors.configs, Skipped) else connectors.configs, connectors.stores(worker)
     found = [
-        each.sent_to
-        for name in sorted(known)
-        if not selected or name in selected
-        for each in _usable(connectors.stores(worker, name))
+        each.sent_to for name in sorted(known) if not selected or name in selected for each in _usable(stores(name))
     ]
     return tuple(dict.fromkeys(servers for servers in found if isinstance(servers, frozenset)))
 
@@ -154,15 +165,16 @@ def _merged(
     worker_records = records.get(merger.worker_place)
     uncommitted = uncommitted_keys(worker_records if isinstance(worker_records, Mapping) else {})
     known = set() if isinstance(connectors.configs, Skipped) else set(connectors.configs)
+    stores_of_all, in_phases = connectors.stores(worker), [connectors.stores(in_phase(worker, each)) for each in PHASES]
     for name in sorted(known | by_connector.keys()):
         if selected and name not in selected:
             continue
-        stores = connectors.stores(worker, name)
+        stores = stores_of_all(name)
         places = {merger.worker_place, *(place for each in _usable(stores) for place in each.places)}
         own = {key.raw: key for place in topics if place in places for key in by_connector.get(name, {}).get(place, ())}
         offsets = tuple(merger.merge(sorted(own.values(), key=_raw), stores))
         if worker.version >= EXACTLY_ONCE_SOURCES:
-            enabled, other = (connectors.stores(in_phase(worker, each), name) for each in PHASES)
+            enabled, other = (stores_in(name) for stores_in in in_phases)
             offsets = by_phase(merger, offsets, enabled, other, uncommitted)
         if name in known or offsets:
             yield ConnectorOffsets(name, connectors.exists(name), stores, tuple(map(_explained, offsets)))
@@ -173,7 +185,7 @@ def _is_read_committed(place: StorePlace, worker: WorkerSettings, connectors: Co
     off = worker.exactly_once in {SourceSupport.DISABLED, SourceSupport.PREPARING}
     if not off or place != StorePlace(worker.offsets_topic) or isinstance(connectors.configs, Skipped):
         return True
-    stores = (connectors.stores(worker, name) for name in connectors.configs)
+    stores = map(connectors.stores(worker), connectors.configs)
     return any(
         isinstance(found, Skipped)
         or any(each.connector_specific and each.connector_specific.place == place for each in found)
@@ -190,7 +202,7 @@ def _explained(merged: MergedOffset) -> MergedOffset:
     return merged if words is None else merged._replace(position=words)
 
 
-def _usable(stores: tuple[OffsetStores, ...] | Skipped) -> tuple[OffsetStores, ...]:
+def _usable(stores: Stores) -> tuple[OffsetStores, ...]:
     return () if isinstance(stores, Skipped) else stores
 
 

@@ -24,7 +24,7 @@ from dataclasses import replace
 from typing import Final
 
 from eosctl.analysis.client_configs import connector_client
-from eosctl.model.client_configs import SERVERS, ClientConfig, as_properties, server_set
+from eosctl.model.client_configs import CONSUMER, PRODUCER, SERVERS, ClientConfig, as_properties, server_set
 from eosctl.model.client_roles import ClientRole, ConnectorConfig, WorkerConfig
 from eosctl.model.offset_stores import OffsetStore, OffsetStores, SourceSupport, StorePlace, WorkerSettings
 from eosctl.model.records import IsolationLevel
@@ -34,7 +34,14 @@ from eosctl.model.versions import EXACTLY_ONCE_SOURCES
 OFFSETS_TOPIC: Final = "offsets.storage.topic"
 ISOLATION_LEVEL: Final = "isolation.level"
 
+OVERRIDES: Final = (f"{PRODUCER}.override.", f"{CONSUMER}.override.")
+
 Servers = frozenset[str] | Skipped
+
+
+def deciding_settings(config: Mapping[str, object]) -> dict[str, object]:
+    """The settings of a connector on which its stores depend, in the order of their names."""
+    return {key: config[key] for key in sorted(config) if key == OFFSETS_TOPIC or key.startswith(OVERRIDES)}
 
 
 def stores_of(worker: WorkerSettings, config: Mapping[str, object]) -> tuple[OffsetStores, ...] | Skipped:

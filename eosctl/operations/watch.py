@@ -5,7 +5,7 @@ certificates outlives it. What several commands ask alike is asked once in a cyc
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import monotonic
 from typing import Final, TypeVar
@@ -40,11 +40,15 @@ LONGEST_TRANSACTION_MS: Final = 15 * 60_000
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """One cluster that is watched: how it is reached, and what `doctor` is given for it."""
+    """One cluster that is watched: how it is reached, and what `doctor` is given for it.
+
+    kept are the facts that the commands of a cycle share, and those of earlier cycles; without it, each reads its own.
+    """
 
     options: SessionOptions
     evidence: EvidenceRequest
     store: str | None = None
+    kept: KeptFacts | None = field(default_factory=KeptFacts, compare=False)
 
     @property
     def profile(self) -> str:
@@ -57,13 +61,16 @@ class Watched:
         return self.evidence.topics.get("config") or "connect-configs"
 
     def continuing(self, log: LogReading) -> "Watched":
-        """The same, whose next cycle continues this reading of the transaction log."""
+        """The same after a cycle: the next one continues this reading of the transaction log."""
+        if self.kept is not None:
+            self.kept.next_session()
         return replace(self, evidence=replace(self.evidence, log=log))
 
     def session(self, console: Reporter) -> Session:
         """A session of one cycle. Raises what is wrong with the profile, or UsageError where no brokers are named."""
         triage = triage_under(self.options.profile, Severity.INFO, None)
         session = Session(replace(self.options, console=console, triage=triage))
+        session.kept = self.kept
         if not session.client_properties.bootstrap_servers:
             self.options.need_bootstrap_servers()
         return session
@@ -103,7 +110,6 @@ def _of_profile(name: str, options: SessionOptions, evidence: EvidenceRequest) -
 def observe(watched: Watched, session: Session, last_success: int | None = None) -> Observation:
     """One cycle with this session, which is closed at its end. A command that cannot answer is Skipped."""
     began = monotonic()
-    session.kept = KeptFacts()
     with session:
         answers = _answers(session, watched)
         duration_ms = int(1000 * (monotonic() - began))

@@ -5,7 +5,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import wraps
 from threading import Lock
-from typing import Any, TypeVar
+from time import monotonic
+from typing import Any, NamedTuple, TypeVar
 
 from eosctl.errors import EosctlError
 from eosctl.model.coverage import Coverage, unread_in
@@ -15,11 +16,24 @@ F = TypeVar("F", bound=Callable[..., Any])
 R = TypeVar("R")
 
 
+class KeptFact(NamedTuple):
+    """A fact, what was noted while it was read, and until when (of the monotonic clock) later sessions take it."""
+
+    fact: object
+    noted: Coverage
+    until: float
+
+
 class KeptFacts:
-    """Facts that several readers of one session share, each by its question, and what was noted while it was read."""
+    """Facts that several readers of one session share, each by its question; a few are for later sessions, too."""
 
     def __init__(self) -> None:
-        self.by_question: dict[tuple[object, ...], tuple[object, Coverage]] = {}
+        self.by_question: dict[tuple[object, ...], KeptFact] = {}
+
+    def next_session(self) -> None:
+        """Forgets what was only for the session that is over, and what is too old."""
+        now = monotonic()
+        self.by_question = {question: kept for question, kept in self.by_question.items() if kept.until > now}
 
 
 class CoverageLog:
@@ -62,10 +76,11 @@ class CoverageLog:
             raise
 
 
-def asked(what: str, *, once: bool = False) -> Callable[[F], F]:
+def asked(what: str, *, once: bool = False, kept_s: float = 0.0) -> Callable[[F], F]:
     """A reader's method whose answer, or error, is kept in its coverage as `what`; {} is its first argument.
 
     once: readers that share their facts ask it once, as far as all of the answer was read; with options, each time.
+    Sessions that share them, too, ask again when it was `kept_s` old at the end of the session before.
     """
 
     def decorate(method: F) -> F:
@@ -93,10 +108,10 @@ def asked(what: str, *, once: bool = False) -> Callable[[F], F]:
                     noted, reader._coverage = reader._coverage, before + reader._coverage
                 if noted.unread:
                     return fact
-                kept.by_question[question] = fact, noted
-            fact, noted = kept.by_question[question]
-            reader._coverage += noted
-            return fact
+                kept.by_question[question] = KeptFact(fact, noted, monotonic() + kept_s)
+            found = kept.by_question[question]
+            reader._coverage += found.noted
+            return found.fact
 
         return ask_once  # type: ignore[return-value]  # the same signature
 

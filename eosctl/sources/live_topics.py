@@ -1,6 +1,7 @@
 """Topics and their record batches as the brokers and Connect workers answer now."""
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import Final
 
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Skipped, or_skipped
@@ -12,6 +13,9 @@ from eosctl.sources.coverage_log import asked
 from eosctl.sources.hidden_names import hidden_topics
 from eosctl.sources.live_connect import LiveConnect
 from eosctl.sources.topic_reader import Topics
+
+ACTIVE_TOPICS_KEPT_S: Final = 600.0
+"""A request for each connector; a connector that runs seldom begins to write to another topic."""
 
 
 class LiveTopics(LiveConnect):
@@ -41,7 +45,7 @@ class LiveTopics(LiveConnect):
         """Those of the first records after the log start offset."""
         return tuple(first_batches.first_keys(self._connections.wire, [TopicPartition(topic, 0)]))
 
-    @asked("active topics of connector")
+    @asked("active topics of connector", once=True, kept_s=ACTIVE_TOPICS_KEPT_S)
     def active_topics(self, connectors: Sequence[str]) -> Mapping[str, tuple[str, ...] | Skipped] | Skipped:
         """From the first worker that answers."""
         urls, timeout_s = self._answering, self._timeout_s

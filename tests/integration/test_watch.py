@@ -1,15 +1,15 @@
 """`eosctl watch` on a real cluster: what is open, held back and hangs is seen, and what is not read is not shown."""
 
+from dataclasses import replace
+
 import pytest
 
 from eosctl.clients.wire import Wire
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.names import TopicPartition
-from eosctl.operations import watch
 from eosctl.operations.evidence.request import EvidenceRequest
 from eosctl.operations.session_options import SessionOptions
 from eosctl.operations.watch import Watched, observe
-from eosctl.sources.coverage_log import KeptFacts
 from tests.integration.file_connectors import FileConnectors
 from tests.integration.hanging import UNVERIFIED, hang
 from tests.integration.producers import create_topic, open_transaction
@@ -24,7 +24,7 @@ HOUR_MS = 3_600_000
 
 
 def test_a_cycle_that_shares_facts_and_continues_the_log_finds_what_one_finds_that_reads_all(
-    make_sandbox, kafka_version, monkeypatch, tmp_path
+    make_sandbox, kafka_version, tmp_path
 ):
     sandbox = make_sandbox(**versions_of(kafka_version), workers=1, broker_config=UNVERIFIED)
     servers, url = sandbox.bootstrap_servers, sandbox.connect_url(1)
@@ -38,22 +38,22 @@ def test_a_cycle_that_shares_facts_and_continues_the_log_finds_what_one_finds_th
     options = SessionOptions(Quiet(), servers, connect_urls=(url,), group_id="connect-cluster")
     watched = Watched(options, EvidenceRequest({}, preflight=False))
 
-    def cycle(watched, kept):
-        monkeypatch.setattr(watch, "KeptFacts", kept)
+    def cycle(watched):
         return observe(watched, watched.session(Quiet()))
 
-    first = cycle(watched, KeptFacts)
+    first = cycle(watched)
     with connectors.file("orders").open("a") as file:
         file.write("2\n")
     connectors.await_last("orders", "2")
     ends = first.log.ends
     continued = eventually(
-        lambda: (now := cycle(watched.continuing(first.log), KeptFacts)).log.ends != ends and now, "the task to commit"
+        lambda: (now := cycle(watched.continuing(first.log))).log.ends != ends and now, "the task to commit"
     )
-    whole = cycle(watched, lambda: None)
+    whole = cycle(replace(watched, kept=None))
     assert found(continued) == found(whole)
     assert continued.log.values.keys() == whole.log.values.keys()
     assert continued.cycle.requests["brokers"] < whole.cycle.requests["brokers"]
+    assert continued.cycle.requests["workers"] < first.cycle.requests["workers"]
 
 
 def found(observed):

@@ -1,60 +1,54 @@
-"""Questions that readers of one session ask once, and what their coverage says all the same."""
+"""What several readers ask once, and what later sessions take from earlier ones."""
 
-import pytest
-
-from eosctl.errors import Unreachable
-from eosctl.model.coverage import Coverage
-from eosctl.model.skipped import Cause, Skipped
+from eosctl.model.skipped import Skipped
+from eosctl.sources import coverage_log
 from eosctl.sources.coverage_log import CoverageLog, KeptFacts, asked
-
-GONE = Skipped("it does not answer", Cause.UNREACHABLE)
 
 
 class Reader(CoverageLog):
-    """Asks a list of answers, one after the other."""
+    """One that counts what it was asked; the topics of connector `gone` cannot be read."""
 
-    def __init__(self, answers, kept):
-        super().__init__(kept)
-        self.answers = answers
+    asked_for: list[str] = []
 
-    @asked("topic {0}", once=True)
-    def topic(self, name, *, only=()):
-        self.note("leaders", {name: GONE if isinstance(self.answers[0], dict) else 1})
-        answer = self.answers.pop(0)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
+    @asked("groups", once=True)
+    def groups(self):
+        self.asked_for.append("groups")
+        return {"a": 1}
 
-    @asked("offsets")
-    def offsets(self):
-        return self.answers.pop(0)
+    @asked("topics of", once=True, kept_s=600.0)
+    def topics(self, connectors):
+        self.asked_for.append(f"topics of {connectors}")
+        return {each: Skipped("403") if each == "gone" else ("orders",) for each in connectors}
 
 
-def test_what_was_read_whole_is_asked_once_and_every_reader_says_that_it_was_asked():
-    answers, kept = [1, 2, 3], KeptFacts()
-    first, second = Reader(answers, kept), Reader(answers, kept)
-    assert (first.topic("t"), second.topic("t"), second.topic("u")) == (1, 1, 2)
-    assert second.coverage == Coverage(("leaders", "topic t", "topic u"))
-    assert first.coverage == Coverage(("leaders", "topic t"))
-    assert second.topic("t", only=("x",)) == 3, "a narrower question"
+def test_a_later_session_takes_what_is_kept_for_a_time_until_that_is_over(monkeypatch):
+    now, kept, asked_for = [1000.0], KeptFacts(), []
+    monkeypatch.setattr(coverage_log, "monotonic", lambda: now[0])
+    monkeypatch.setattr(Reader, "asked_for", asked_for)
+
+    def session(*connectors, lasts_s=0.0):
+        for reader in (Reader(kept), Reader(kept)):
+            assert reader.groups() == {"a": 1}
+            reader.topics(connectors)
+            assert reader.coverage.asked == ("groups", "topics of")
+        now[0] += lasts_s
+        kept.next_session()
+        seen, asked_for[:] = list(asked_for), []
+        return seen
+
+    assert session("a", "b") == ["groups", "topics of ('a', 'b')"]
+    assert session("a", "b") == ["groups"]
+    assert session("a", "b", "c", lasts_s=600.0) == ["groups", "topics of ('a', 'b', 'c')"]
+    assert session("a", "b") == ["groups", "topics of ('a', 'b')"]
 
 
-def test_readers_that_share_nothing_ask_again_and_so_does_what_may_change():
-    answers = [1, 2, 3, 4]
-    assert [Reader(answers, None).topic("t") for _ in range(2)] == [1, 2]
-    shared = Reader(answers, KeptFacts())
-    assert (shared.offsets(), shared.offsets()) == (3, 4)
+def test_what_was_not_read_is_asked_again_each_time(monkeypatch):
+    kept, asked_for = KeptFacts(), []
+    monkeypatch.setattr(Reader, "asked_for", asked_for)
 
+    for _ in range(2):
+        reader = Reader(kept)
+        reader.topics(("a", "gone"))
+        assert [each.reason for each in reader.coverage.unread] == ["403"]
 
-@pytest.mark.parametrize("failure", [GONE, {"a part": 1}, Unreachable("gone")])
-def test_what_was_not_read_is_asked_again_and_is_missing_only_where_it_was_not_read(failure):
-    answers, kept = [failure, 2], KeptFacts()
-    first, second = Reader(answers, kept), Reader(answers, kept)
-    if isinstance(failure, Unreachable):
-        with pytest.raises(Unreachable):
-            first.topic("t")
-    else:
-        assert first.topic("t") == failure
-    assert len(first.coverage.gaps) == 1
-    assert (second.topic("t"), second.coverage.gaps) == (2, ())
-    assert Reader(answers, kept).topic("t") == 2
+    assert len(asked_for) == 2

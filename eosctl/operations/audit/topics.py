@@ -148,8 +148,9 @@ def _own_topics(worker: WorkerSettings, connectors: Connectors) -> Iterator[tupl
     """Each connector with the offsets topic that it writes first; None where that cannot be read here."""
     if isinstance(connectors.configs, Skipped):
         return
+    stores_of = connectors.stores(worker)
     for name in sorted(connectors.configs):
-        stores = connectors.stores(worker, name)
+        stores = stores_of(name)
         if isinstance(stores, Skipped):
             yield name, None
             continue
