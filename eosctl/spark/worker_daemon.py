@@ -20,6 +20,7 @@ NEEDED: Final = (
     "pyspark.worker",
     "pyspark.sql.pandas.serializers",
     "aiokafka.record.default_records",
+    "google_crc32c",
     "kafka.net.selector",
     "kafka.protocol.consumer",
     "kafka.protocol.metadata",

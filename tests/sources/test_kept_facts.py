@@ -1,5 +1,7 @@
 """What several readers ask once, and what later sessions take from earlier ones."""
 
+from typing import ClassVar
+
 from eosctl.model.skipped import Skipped
 from eosctl.sources import coverage_log
 from eosctl.sources.coverage_log import CoverageLog, KeptFacts, asked
@@ -8,7 +10,7 @@ from eosctl.sources.coverage_log import CoverageLog, KeptFacts, asked
 class Reader(CoverageLog):
     """One that counts what it was asked; the topics of connector `gone` cannot be read."""
 
-    asked_for: list[str] = []
+    asked_for: ClassVar[list[str]] = []
 
     @asked("groups", once=True)
     def groups(self):
