@@ -5,10 +5,13 @@ little for each.
 """
 
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from itertools import accumulate, pairwise
+from itertools import groupby
+from operator import itemgetter
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from eosctl.analysis.mirror.blocks import ENDLESS, INTEGERS, Block
@@ -42,10 +45,9 @@ class NoColumns(Exception):  # a reason to decode in another way, not an error
 
 
 class OpenBatch(NamedTuple):
-    """A batch of a run: where the range begins and ends in it, and its records without compression."""
+    """A batch of a run, and its records without compression."""
 
     item: DataBatch
-    offsets: OffsetRange
     records: memoryview
 
     @property
@@ -54,13 +56,19 @@ class OpenBatch(NamedTuple):
         return self.item.batch.header
 
 
-Decoded = tuple[Sequence[int], Sequence[int]]
-"""Offsets and digests of a batch's records."""
-Decode = Callable[[Sequence[OpenBatch], Compared], Iterator[Decoded | Undecodable]]
-"""Of each batch of a run, in order; Undecodable where it is damaged."""
+class DecodedRun(NamedTuple):
+    """Offsets and digests of all records of a run, and how many each batch has; batches that are damaged have none."""
+
+    offsets: Sequence[int]
+    digests: Sequence[int]
+    counts: Sequence[int]
+    damaged: Mapping[int, Undecodable] = MappingProxyType({})
 
 
-def columns_of(run: Sequence[OpenBatch], compared: Compared) -> Iterator[Decoded | Undecodable]:
+Decode = Callable[[Sequence[OpenBatch], Compared], DecodedRun]
+
+
+def columns_of(run: Sequence[OpenBatch], compared: Compared) -> DecodedRun:
     """All records of the run at once. Raises NoColumns."""
     parts = Parts(timestamp=compared not in TIMELESS, headers=compared not in HEADERLESS)
     heads = [each.header for each in run]
@@ -73,20 +81,23 @@ def columns_of(run: Sequence[OpenBatch], compared: Compared) -> Iterator[Decoded
     )
     if found is None:
         raise NoColumns
-    offsets, digests = found
-    for begin, end in pairwise(accumulate((each.record_count for each in heads), initial=0)):
-        yield array(INTEGERS, offsets[begin:end].tobytes()), array(INTEGERS, digests[begin:end].tobytes())
+    offsets, digests = (array(INTEGERS, each.tobytes()) for each in found)
+    return DecodedRun(offsets, digests, [each.record_count for each in heads])
 
 
-def record_by_record(run: Sequence[OpenBatch], compared: Compared) -> Iterator[Decoded | Undecodable]:
+def record_by_record(run: Sequence[OpenBatch], compared: Compared) -> DecodedRun:
     """Each record as an object, by the decoder of record_batches."""
-    for each in run:
+    offsets, digests = array(INTEGERS), array(INTEGERS)
+    counts, damaged = [], {}
+    for number, each in enumerate(run):
         try:
             entries = decode_entries(each.item.batch)
         except Undecodable as error:
-            yield error
-        else:
-            yield [entry.offset for entry in entries], list(map(DIGESTS[compared], entries))
+            damaged[number], entries = error, []
+        offsets.extend(entry.offset for entry in entries)
+        digests.extend(map(DIGESTS[compared], entries))
+        counts.append(len(entries))
+    return DecodedRun(offsets, digests, counts, damaged)
 
 
 Apart = Sequence[tuple[int, int]]
@@ -123,28 +134,35 @@ class SideReading:
         self.seen = Seen(counted)
 
     def blocks(self, start: int, compared: Compared) -> Iterator[Block]:
-        """Everything from the offset on."""
-        for run in self._runs(start):
-            for each, found in zip(run, self._decode(run, compared), strict=True):
-                if isinstance(found, Undecodable):
-                    self._damaged(each.item, found)
-                    continue
-                block = _block(each, *found)
-                if self._counts(each.header.base_offset):
-                    self._count(each.item, block)
-                if block.offsets and (self._side is Side.SOURCE or not block.optional):
-                    yield block
+        """Everything from the offset on. Batches of a run that count alike are one block."""
+        for offsets, run in self._runs(start):
+            found = self._decode(run, compared)
+            for number, error in found.damaged.items():
+                self._damaged(run[number].item, error)
+            kinds, end = [self._kind(each, offsets) for each in run], 0
+            for kind, alike in groupby(zip(run, found.counts, kinds, strict=True), key=itemgetter(2)):
+                batches, counts, _ = zip(*alike, strict=True)
+                begin, end = end, end + sum(counts)
+                first = bisect_left(found.offsets, offsets.start, begin, end)
+                last = bisect_left(found.offsets, offsets.end, first, end)
+                if kind.counts:
+                    self._count(batches, last - first, kind)
+                if first < last and (self._side is Side.SOURCE or not kind.optional):
+                    times = _times(batches, counts)[first - begin : last - begin]
+                    yield Block(found.offsets[first:last], found.digests[first:last], times, kind.optional)
 
-    def _counts(self, offset: int) -> bool:
-        if not self.seen.counts.until <= offset < self._end:
-            return False
-        return not any(start <= offset < end for start, end in self._apart)
+    def _kind(self, each: OpenBatch, offsets: OffsetRange) -> "_Kind":
+        base, aborted = each.header.base_offset, each.item.aborted
+        optional = aborted or (each.header.is_transactional and not offsets.settled)
+        counts = self.seen.counts.until <= base < self._end
+        return _Kind(counts and not any(start <= base < end for start, end in self._apart), aborted, optional)
 
-    def _runs(self, start: int) -> Iterator[list[OpenBatch]]:
-        run: list[OpenBatch] = []
-        size = 0
+    def _runs(self, start: int) -> Iterator[tuple[OffsetRange, list[OpenBatch]]]:
+        """Runs of batches, each within one range of offsets; a batch may begin before it or end behind it."""
         for each in self._ranges:
             offsets = each._replace(start=max(each.start, start))
+            run: list[OpenBatch] = []
+            size = 0
             for item in self._source.read(self._plan, offsets) if offsets.size > 0 else ():
                 if isinstance(item, DamagedOffsets):
                     self.seen.damages[Damage(self._side, *item)] = None
@@ -154,33 +172,38 @@ class SideReading:
                     except Undecodable as error:
                         self._damaged(item, error)
                         continue
-                    run.append(OpenBatch(item, offsets, records))
+                    run.append(OpenBatch(item, records))
                     size += len(records)
                     if size >= RUN_BYTES:
-                        yield run
+                        yield offsets, run
                         run, size = [], 0
-        if run:
-            yield run
+            if run:
+                yield offsets, run
 
     def _damaged(self, item: DataBatch, error: Undecodable) -> None:
         header = item.batch.header
         self.seen.damages[Damage(self._side, header.base_offset, header.next_offset, error.reason)] = None
 
-    def _count(self, item: DataBatch, block: Block) -> None:
-        header, counts = item.batch.header, self.seen.counts
+    def _count(self, batches: Sequence[OpenBatch], records: int, kind: "_Kind") -> None:
+        counts = self.seen.counts
         self.seen.counts = Counts(
-            until=header.next_offset,
-            records=counts.records + (0 if block.optional else len(block.offsets)),
-            size_bytes=counts.size_bytes + len(item.batch.data),
-            aborted=counts.aborted + (len(block.offsets) if item.aborted else 0),
+            until=batches[-1].header.next_offset,
+            records=counts.records + (0 if kind.optional else records),
+            size_bytes=counts.size_bytes + sum(len(each.item.batch.data) for each in batches),
+            aborted=counts.aborted + (records if kind.aborted else 0),
         )
 
 
-def _block(each: OpenBatch, offsets: Sequence[int], digests: Sequence[int]) -> Block:
-    """The records of the batch that lie in the range."""
-    header, wanted = each.header, each.offsets
-    if header.base_offset < wanted.start or header.next_offset > wanted.end:
-        kept = [number for number, offset in enumerate(offsets) if wanted.start <= offset < wanted.end]
-        offsets, digests = [offsets[number] for number in kept], [digests[number] for number in kept]
-    optional = each.item.aborted or (header.is_transactional and not wanted.settled)
-    return Block(offsets, digests, first_time(header), optional)
+class _Kind(NamedTuple):
+    """What the batches of a block have in common: whether they count, were aborted, may be left out by a mirror."""
+
+    counts: bool
+    aborted: bool
+    optional: bool
+
+
+def _times(batches: Sequence[OpenBatch], counts: Sequence[int]) -> "array[int]":
+    times = array(INTEGERS)
+    for each, count in zip(batches, counts, strict=True):
+        times.extend(array(INTEGERS, (first_time(each.header),)) * count)
+    return times

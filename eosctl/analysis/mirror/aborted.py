@@ -30,15 +30,15 @@ class AbortedRecords:
                 yield block
 
     def _keep(self, block: Block) -> None:
-        for offset, digest in zip(block.offsets, block.digests, strict=True):
+        for offset, digest, time in zip(block.offsets, block.digests, block.times, strict=True):
             if offset <= self._passed:
                 continue
             self._passed = offset
             self._order.append((offset, digest))
             if offset in self.taken_offsets:
-                self._taken[digest] = (offset, block.timestamp)
+                self._taken[digest] = (offset, time)
             else:
-                self._places.setdefault(digest, deque()).append((offset, block.timestamp))
+                self._places.setdefault(digest, deque()).append((offset, time))
         while len(self._order) > self._most:
             self._forget(*self._order.popleft())
 

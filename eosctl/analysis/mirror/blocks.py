@@ -10,14 +10,14 @@ from eosctl.model.mirror_progress import KeptRuns
 
 
 class Block(NamedTuple):
-    """Records of one batch: offsets and digests run side by side; timestamp (ms) is the batch's.
+    """Records that follow each other: offsets, digests, and the timestamps (ms) of their batches, side by side.
 
     optional are records that a mirror may hold and need not: those of aborted or undecided source transactions.
     """
 
     offsets: Sequence[int]
     digests: Sequence[int]
-    timestamp: int = NO_TIME
+    times: Sequence[int]
     optional: bool = False
 
 
@@ -80,7 +80,7 @@ class Buffer:
             self._next_offset = block.offsets[-1] + 1
             self.digests.extend(block.digests)
             self.offsets.extend(block.offsets)
-            self.times.extend(array(INTEGERS, [block.timestamp]) * len(block.digests))
+            self.times.extend(block.times)
 
     def go_to(self, offset: int, place: int) -> int:
         """Read up to an offset, and stand at its record, which has this place; how many records lie before it."""

@@ -3,6 +3,7 @@
 Any pair of offsets may be a cut: a piece says no more than how many records from there on are equal.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import pairwise, zip_longest
 from typing import Final, NamedTuple
@@ -43,7 +44,7 @@ def _equal_pair(source: Log, target: Log, offset: int, source_end: int) -> tuple
     """Offsets of an equal record near this one of the target."""
     offsets, digests, time = list[int](), list[int](), None
     for block in target.open(offset):
-        time = block.timestamp if time is None else time
+        time = block.times[0] if time is None else time
         offsets += block.offsets
         digests += block.digests
         if len(digests) >= LOOKED_FOR:
@@ -62,7 +63,7 @@ def _offset_at(source: Log, end: int, time: int) -> int:
     while high - low > NEAR:
         middle = (low + high) // 2
         block = next(source.open(middle), None)
-        if block is None or block.timestamp >= time:
+        if block is None or block.times[0] >= time:
             high = middle
         else:
             low = middle
@@ -75,9 +76,9 @@ def before(blocks: Iterator[Block], end: int) -> Iterator[Block]:
         if block.offsets[-1] < end:
             yield block
             continue
-        kept = sum(offset < end for offset in block.offsets)
+        kept = bisect_left(block.offsets, end)
         if kept:
-            yield block._replace(offsets=block.offsets[:kept], digests=block.digests[:kept])
+            yield Block(block.offsets[:kept], block.digests[:kept], block.times[:kept], block.optional)
         return
 
 

@@ -46,7 +46,7 @@ def pass_again(blocks: Iterator[Block], target: Buffer, tally: Tally, offset: in
     """Records of the source from `offset` on, before `until`, are in the target another time, or late."""
     number, following = 0, None
     for block in blocks:
-        for each, digest in zip(block.offsets, block.digests, strict=True):
+        for each, digest, time in zip(block.offsets, block.digests, block.times, strict=True):
             if block.optional:
                 break
             if each >= until or not target.load(1) or target.digest(target.at) != digest:
@@ -55,7 +55,7 @@ def pass_again(blocks: Iterator[Block], target: Buffer, tally: Tally, offset: in
             following = each + 1
             tally.matched += late
             at, there = (-1 - offset + number, target.at), target.offset(target.at)
-            tally.note("late" if late else "repeats", at, each, there, block.timestamp)
+            tally.note("late" if late else "repeats", at, each, there, time)
             number += 1
             target.at += 1
             target.drop(target.at - 1)

@@ -29,7 +29,8 @@ class Source:
             if full or (number in self.optional) != (number + 1 in self.optional):
                 taken = [each for each in batch if 3 * each >= start]
                 if taken:
-                    yield Block([3 * each for each in taken], taken, batch[0], optional=number in self.optional)
+                    times = [batch[0]] * len(taken)
+                    yield Block([3 * each for each in taken], taken, times, optional=number in self.optional)
                 batch = []
 
 
@@ -39,7 +40,7 @@ def copy(numbers: Sequence[int]) -> Log:
     def blocks(start: int) -> Iterator[Block]:
         for base in range(start - start % BLOCK, len(numbers), BLOCK):
             at, end = max(base, start), min(base + BLOCK, len(numbers))
-            yield Block(range(at, end), numbers[at:end], numbers[base])
+            yield Block(range(at, end), numbers[at:end], [numbers[base]] * (end - at))
 
     return Log(blocks)
 
