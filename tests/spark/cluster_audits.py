@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TypeVar
 
 import psutil
-import psycopg
 import pyspark
 
 from eosctl.executors.spark_bundle import REQUIREMENTS, write_spark_bundle
@@ -36,6 +35,7 @@ from tests.spark.printed_submissions import ROOT, Printed
 from tests.spark.spark_table import keep
 from tests.spark.submitting import Kept, Submission, files_with, submitted
 from tests.spark.test_spark_bundle import USER, concluded
+from tests.spark.unanswered_commit import unanswered_commit
 from tests.waiting import eventually
 
 T = TypeVar("T")
@@ -102,7 +102,7 @@ class Running:
     waits: bool
     """Whether spark-submit ends with its application, not before."""
 
-    def until(self, ask: Callable[[], T], what: str, every_s: float = 0.05) -> T:
+    def until(self, ask: Callable[[], T], what: str) -> T:
         """The first true answer; fails where the application ends before there is one."""
 
         def asked() -> T:
@@ -111,7 +111,7 @@ class Running:
             assert found or not over, f"the application ended before {what}: {self.submission.end()}"
             return found
 
-        return eventually(asked, what, deadline_s=READING_S, every_s=every_s)
+        return eventually(asked, what, deadline_s=READING_S)
 
     def executor(self, nodes: Sequence[Node]) -> psutil.Process:
         """One with a running task, as soon as there is one."""
@@ -217,25 +217,24 @@ def kill_driver(nodes: Sequence[Node]) -> Fault:
 
     def fault(running: Running) -> None:
         running.executor(nodes)
-        kill(_driver(nodes))
+        _kill_driver(nodes)
 
     return fault
 
 
 def kill_driver_after_commit(nodes: Sequence[Node]) -> Fault:
-    """SIGKILL for the first driver as soon as its run is in the ledger."""
+    """SIGKILL for the first driver when its run is in the ledger, before it hears of that."""
 
     def fault(running: Running) -> None:
         running.executor(nodes)
-        driver = _driver(nodes)
-        with psycopg.connect(running.site.postgresql.conninfo(running.database), autocommit=True) as connection:
-            ask = "SELECT count(*) FROM audit_run"
-            running.until(lambda: connection.execute(ask).fetchone() == (1,), "a run", every_s=0.002)
-        kill(driver)
+        with unanswered_commit(running.site.postgresql.conninfo(running.database)) as is_waited_for:
+            running.until(is_waited_for, "its commit")
+            _kill_driver(nodes)
 
     return fault
 
 
-def _driver(nodes: Sequence[Node]) -> psutil.Process:
+def _kill_driver(nodes: Sequence[Node]) -> None:
     (driver,) = [jvm for node in nodes for jvm in jvms_below(node.directory, DRIVER)]
-    return driver
+    for each in (driver, *driver.children(recursive=True)):
+        kill(each)
