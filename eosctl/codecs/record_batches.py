@@ -223,7 +223,7 @@ def _checked(
     """What `take` makes of a sound batch."""
     try:
         return take(_plain(batch, check_crc))
-    except (KeyboardInterrupt, SystemExit):
+    except (KeyboardInterrupt, SystemExit, ImportError):  # a library that is missing is no damage
         raise
     except BaseException as error:
         reason, hint = _reason(error, batch.most_bytes), RAISE_LIMIT if isinstance(error, TooLargeError) else None

@@ -1,6 +1,7 @@
 """Record batches: bytes in, records and markers out, and any other bytes refused."""
 
 import struct
+import sys
 
 import pytest
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
@@ -131,3 +132,10 @@ def test_any_bytes_are_a_value_or_undecodable(data, check_crc):
             decode_marker(batch, check_crc=check_crc)
     except Undecodable:
         pass
+
+
+def test_a_library_that_is_missing_is_no_damage_to_the_records(monkeypatch):
+    (batch,) = iter_batches(batch_bytes(Codec.ZSTD))
+    monkeypatch.setitem(sys.modules, "cramjam", None)
+    with pytest.raises(ImportError):
+        decode_records(batch)
