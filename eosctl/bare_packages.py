@@ -6,14 +6,22 @@ the first name that is no submodule runs its __init__.py after all, so nobody se
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, Final
 
-BARE: Final = frozenset({"kafka", "kafka.net", "aiokafka", "aiokafka.record"})
+BARE: Final[Mapping[str, Mapping[str, str]]] = {
+    "kafka": {},
+    "kafka.net": {},
+    "kafka.protocol.admin": {"ListGroupsRequest": "groups"},
+    "kafka.protocol.consumer": {"OffsetFetchRequest": "group"},
+    "aiokafka": {},
+    "aiokafka.record": {},
+}
+"""Packages, and the names for which whoever connects needs no more than the submodule that has them."""
 UNWANTED: Final = frozenset({"httpx._main"})
 """httpx's own command line: it imports Rich, Pygments and Click, and httpx goes without it where they are missing."""
 
@@ -21,8 +29,8 @@ UNWANTED: Final = frozenset({"httpx._main"})
 class _BareLoader:
     """Leaves the module empty until somebody asks it for a name."""
 
-    def __init__(self, whole: Any) -> None:  # noqa: ANN401  # whatever finds packages here
-        self._whole = whole
+    def __init__(self, whole: Any, names: Mapping[str, str]) -> None:  # noqa: ANN401  # whatever finds packages here
+        self._whole, self._names = whole, names
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
         """The module as it is made for every package."""
@@ -35,6 +43,8 @@ class _BareLoader:
         def missing(name: str) -> object:
             if name.startswith("__") and name not in {"__all__", "__version__"}:
                 raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
+            if name in self._names:
+                return getattr(import_module(f"{module.__name__}.{self._names[name]}"), name)
             if find_spec(f"{module.__name__}.{name}") is not None:
                 return import_module(f"{module.__name__}.{name}")
             del module.__getattr__
@@ -55,7 +65,7 @@ class _BareFinder:
             raise ImportError(f"{fullname} is not needed here")
         spec = PathFinder.find_spec(fullname, path, target) if fullname in BARE else None
         if spec is not None and spec.loader is not None:
-            spec.loader = _BareLoader(spec.loader)  # type: ignore[assignment]  # importlib.abc takes 5 ms
+            spec.loader = _BareLoader(spec.loader, BARE[fullname])  # type: ignore[assignment]  # importlib.abc takes 5 ms
         return spec
 
 

@@ -8,12 +8,15 @@ ASKING = """
 import json, sys
 import eosctl.clients
 import kafka.net.manager, aiokafka.record.default_records
-seen = {"before": [name for name in ("kafka.consumer", "aiokafka.producer") if name in sys.modules]}
+some = ("kafka.consumer", "kafka.protocol.admin.topics", "aiokafka.producer")
+seen = {"before": [name for name in some if name in sys.modules]}
 import kafka, aiokafka
 from kafka import KafkaAdminClient
 seen["names"] = [KafkaAdminClient.__module__, kafka.KafkaConsumer.__name__, aiokafka.AIOKafkaProducer.__name__]
 seen["version"] = kafka.__version__ == __import__("importlib.metadata").metadata.version("kafka-python")
-seen["after"] = [name for name in ("kafka.consumer", "aiokafka.producer") if name in sys.modules]
+from kafka.protocol.admin import CreateTopicsRequest, ListGroupsRequest
+seen["classes"] = ListGroupsRequest is sys.modules["kafka.protocol.admin.groups"].ListGroupsRequest
+seen["after"] = [name for name in some if name in sys.modules]
 for ask in ("kafka.Nobody", "kafka.__wrapped__"):
     try:
         eval(ask)
@@ -33,7 +36,8 @@ def test_a_bare_package_runs_its_init_for_the_first_name_that_is_no_module():
         "before": [],
         "names": ["kafka.admin.client", "KafkaConsumer", "AIOKafkaProducer"],
         "version": True,
-        "after": ["kafka.consumer", "aiokafka.producer"],
+        "classes": True,
+        "after": ["kafka.consumer", "kafka.protocol.admin.topics", "aiokafka.producer"],
         "kafka.Nobody": "module 'kafka' has no attribute 'Nobody'",
         "kafka.__wrapped__": "module 'kafka' has no attribute '__wrapped__'",
         "import": "kafka.nobody",
