@@ -3,6 +3,9 @@
 `import kafka.net.manager` would first run kafka/__init__.py, which imports the consumer, the producer and the admin
 client: two thirds of the time until a command's first request. In a bare package a submodule is imported as always;
 the first name that is no submodule runs its __init__.py after all, so nobody sees a difference but the time.
+
+Modules of our own rooms with many ways to ask are opened likewise: `from eosctl.sources import kafka_groups` runs
+kafka_groups when a command asks for the first function of it, `from eosctl.sources.kafka_groups import …` at once.
 """
 
 import sys
@@ -10,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
+from threading import RLock
 from types import ModuleType
 from typing import Any, Final
 
@@ -22,6 +26,8 @@ BARE: Final[Mapping[str, Mapping[str, str]]] = {
     "aiokafka.record": {},
 }
 """Packages, and the names for which whoever connects needs no more than the submodule that has them."""
+LATE: Final = ("eosctl.analysis.", "eosctl.clients.", "eosctl.codecs.", "eosctl.model.", "eosctl.sources.")
+"""Rooms whose modules run when they are asked for a name."""
 UNWANTED: Final = frozenset({"httpx._main"})
 """httpx's own command line: it imports Rich, Pygments and Click, and httpx goes without it where they are missing."""
 
@@ -39,16 +45,27 @@ class _BareLoader:
 
     def exec_module(self, module: ModuleType) -> None:
         """Nothing runs; names are looked up when they are asked for."""
+        lock, running = RLock(), False
 
         def missing(name: str) -> object:
+            nonlocal running
+            absent = AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
             if name.startswith("__") and name not in {"__all__", "__version__"}:
-                raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
+                raise absent
             if name in self._names:
                 return getattr(import_module(f"{module.__name__}.{self._names[name]}"), name)
-            if find_spec(f"{module.__name__}.{name}") is not None:
+            if hasattr(module, "__path__") and find_spec(f"{module.__name__}.{name}") is not None:
                 return import_module(f"{module.__name__}.{name}")
-            del module.__getattr__
-            self._whole.exec_module(module)
+            with lock:  # another thread may run it
+                if not running and vars(module).get("__getattr__") is missing:
+                    running = True
+                    self._whole.exec_module(module)
+                    if module.__getattr__ is missing:
+                        del module.__getattr__
+            if name in vars(module):
+                return vars(module)[name]
+            if running and vars(module).get("__getattr__", missing) is missing:
+                raise absent
             return getattr(module, name)
 
         module.__getattr__ = missing  # type: ignore[method-assign]  # PEP 562
@@ -63,9 +80,11 @@ class _BareFinder:
         """The spec of a bare package; None for every other module. Raises ImportError for those of UNWANTED."""
         if fullname in UNWANTED:
             raise ImportError(f"{fullname} is not needed here")
-        spec = PathFinder.find_spec(fullname, path, target) if fullname in BARE else None
+        if fullname not in BARE and not fullname.startswith(LATE):
+            return None
+        spec = PathFinder.find_spec(fullname, path, target)
         if spec is not None and spec.loader is not None:
-            spec.loader = _BareLoader(spec.loader, BARE[fullname])  # type: ignore[assignment]  # importlib.abc takes 5 ms
+            spec.loader = _BareLoader(spec.loader, BARE.get(fullname, {}))  # type: ignore[assignment]  # importlib.abc takes 5 ms
         return spec
 
 

@@ -6,7 +6,9 @@ from typing import Final
 from eosctl.errors import EosctlError, Unreachable, UsageError
 from eosctl.model.clock import ClusterClock
 from eosctl.model.cluster_acls import ClusterAcls
-from eosctl.model.evidence import ConnectGroup, Groups, InternalTopic, TransactionLog
+from eosctl.model.cluster_facts import ClusterFacts, ConfigTopicLog
+from eosctl.model.connect_groups import ConnectGroup, Groups
+from eosctl.model.evidence import InternalTopic, TransactionLog
 from eosctl.model.groups import ListedGroup
 from eosctl.model.hanging import OpenTransaction, PendingCommit, TransactionalIdAccess, WaitingGroup
 from eosctl.model.names import TopicPartition, coordinator_partition
@@ -15,7 +17,7 @@ from eosctl.model.offsets import OffsetsTopic
 from eosctl.model.partition_producers import NO_LEADER, PartitionProducers, ProducersFacts
 from eosctl.model.producers import AnsweredProducers
 from eosctl.model.skipped import Cause, Skipped
-from eosctl.model.snapshot import ClusterFacts, ConfigTopicLog, Snapshot
+from eosctl.model.snapshot import Snapshot
 from eosctl.model.topics import PartitionOffsets
 from eosctl.model.transaction_log import LogEnd, TransactionLogRecords
 from eosctl.model.transactions import (
