@@ -8,8 +8,7 @@ from eosctl.model.clock import ClusterClock
 from eosctl.model.cluster_facts import ClusterFacts, ConfigTopicLog
 from eosctl.model.coverage import Coverage, Unread, unread_in
 from eosctl.model.evidence import ClusterEvidence
-from eosctl.model.offset_stores import StorePlace, WorkerSettings
-from eosctl.model.offsets import OffsetsTopic
+from eosctl.model.offsets_facts import OffsetsFacts
 from eosctl.model.partition_producers import ProducersFacts
 from eosctl.model.report import Answer
 from eosctl.model.skipped import Cause, Skipped, not_asked
@@ -19,14 +18,6 @@ from eosctl.model.workers import ConnectFacts
 
 NOT_ASKED: Final = not_asked("not asked")
 NO_SECTIONS: Final = frozenset({"as_of", "group_id", "unlisted", "clock"})
-
-
-@dataclass(frozen=True, slots=True)
-class OffsetsFacts:
-    """Offsets topics, folded, by place (None: there is no such topic), and the worker settings that led to them."""
-
-    worker: WorkerSettings
-    topics: Mapping[StorePlace, OffsetsTopic | Skipped | None]
 
 
 @dataclass(frozen=True, slots=True)

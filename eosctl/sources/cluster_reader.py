@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from eosctl.model.coverage import Coverage
     from eosctl.model.evidence import InternalTopic, Preflight, Topics, TransactionLog, WorkerEvidence
     from eosctl.model.groups import ListedGroup, ShareGroups
-    from eosctl.model.hanging import OpenTransaction, PendingCommit, TransactionalIdAccess, WaitingGroup
+    from eosctl.model.hanging import OpenTransaction, PendingCommit, WaitingGroup
+    from eosctl.model.id_access import TransactionalIdAccess
     from eosctl.model.offset_stores import SourceSupport, StorePlace
     from eosctl.model.offsets import OffsetsTopic
     from eosctl.model.producers import AnsweredProducers

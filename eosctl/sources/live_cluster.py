@@ -27,6 +27,7 @@ from eosctl.sources import (
     kafka_transactions,
     offsets_topics,
     transaction_log,
+    transaction_log_leaders,
     transactional_id_access,
 )
 from eosctl.sources.coverage_log import KeptFacts, asked
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from eosctl.model.connect_groups import ConnectGroup, Groups
     from eosctl.model.evidence import InternalTopic, Topics, TransactionLog
     from eosctl.model.groups import ListedGroup
-    from eosctl.model.hanging import TransactionalIdAccess
+    from eosctl.model.id_access import TransactionalIdAccess
     from eosctl.model.offset_stores import StorePlace
     from eosctl.model.offsets import OffsetsTopic
     from eosctl.model.records import Record
@@ -273,7 +274,7 @@ class LiveCluster(LiveGroups):
     ) -> TransactionLogRecords:
         """Raises NotAuthorized where Read on it is missing."""
         wire, names = self._wire, () if after is None else transactional_ids
-        leaders = transaction_log.transaction_log_leaders(wire)
+        leaders = transaction_log_leaders.transaction_log_leaders(wire)
         wanted = {coordinator_partition(name, len(leaders)) for name in transactional_ids} if leaders else ()
         epochs = transaction_log.leader_epochs(wire) if names and leaders else {}
         offsets, unread = transaction_log.transaction_log_offsets(wire, sorted(wanted or leaders))

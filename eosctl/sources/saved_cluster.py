@@ -10,7 +10,8 @@ from eosctl.model.cluster_facts import ClusterFacts, ConfigTopicLog
 from eosctl.model.connect_groups import ConnectGroup, Groups
 from eosctl.model.evidence import InternalTopic, TransactionLog
 from eosctl.model.groups import ListedGroup
-from eosctl.model.hanging import OpenTransaction, PendingCommit, TransactionalIdAccess, WaitingGroup
+from eosctl.model.hanging import OpenTransaction, PendingCommit, WaitingGroup
+from eosctl.model.id_access import TransactionalIdAccess
 from eosctl.model.names import TopicPartition, coordinator_partition
 from eosctl.model.offset_stores import StorePlace
 from eosctl.model.offsets import OffsetsTopic

@@ -32,7 +32,8 @@ from eosctl.model.config_topic import (
 from eosctl.model.connect_groups import ConnectGroup, GroupMember
 from eosctl.model.evidence import ClusterEvidence, InternalTopic, TransactionLog, WorkerEvidence
 from eosctl.model.groups import ListedGroup
-from eosctl.model.hanging import PendingCommit, TransactionalIdAccess, WaitingGroup
+from eosctl.model.hanging import PendingCommit, WaitingGroup
+from eosctl.model.id_access import TransactionalIdAccess
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.partition_producers import PartitionProducers, ProducersFacts
 from eosctl.model.producers import ActiveProducer

@@ -8,7 +8,8 @@ from eosctl.codecs.snapshot import encode_snapshot
 from eosctl.errors import NotAuthorized, Unreachable, UsageError
 from eosctl.model.cluster_facts import ClusterFacts, ConfigTopicLog
 from eosctl.model.evidence import InternalTopic
-from eosctl.model.hanging import PendingCommit, TransactionalIdAccess
+from eosctl.model.hanging import PendingCommit
+from eosctl.model.id_access import TransactionalIdAccess
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.partition_producers import NO_LEADER, ProducersFacts
 from eosctl.model.producers import ActiveProducer, AnsweredProducers
