@@ -257,11 +257,11 @@ def tree(value: object) -> Tree:
             return tree(value.value)
         case Skipped():
             return {"skipped": value.reason}
+        case list() | tuple() | frozenset() | set():
+            return tree(value._asdict()) if hasattr(value, "_asdict") else _items(value)
         case dict() | Mapping():
             pairs = ((key if type(key) is str else _key(key), item) for key, item in value.items())
             return {key: item if type(item) in _LEAVES else tree(item) for key, item in pairs}
-        case list() | tuple() | frozenset() | set():
-            return tree(value._asdict()) if hasattr(value, "_asdict") else _items(value)
     if is_dataclass(value) and not isinstance(value, type):
         return {each.name: tree(getattr(value, each.name)) for each in fields(value)}
     raise TypeError(f"{type(value).__name__} has no JSON form: {value!r}")
