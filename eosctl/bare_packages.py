@@ -38,6 +38,9 @@ class _BareLoader:
     def __init__(self, whole: Any, names: Mapping[str, str]) -> None:  # noqa: ANN401  # whatever finds packages here
         self._whole, self._names = whole, names
 
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # whatever that one has: its source, its resources
+        return getattr(self._whole, name)
+
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
         """The module as it is made for every package."""
         module: ModuleType | None = self._whole.create_module(spec)
@@ -59,12 +62,15 @@ class _BareLoader:
             with lock:  # another thread may run it
                 if not running and vars(module).get("__getattr__") is missing:
                     running = True
-                    self._whole.exec_module(module)
+                    try:
+                        self._whole.exec_module(module)
+                    finally:
+                        running = False
                     if module.__getattr__ is missing:
                         del module.__getattr__
             if name in vars(module):
                 return vars(module)[name]
-            if running and vars(module).get("__getattr__", missing) is missing:
+            if vars(module).get("__getattr__", missing) is missing:
                 raise absent
             return getattr(module, name)
 
@@ -72,12 +78,12 @@ class _BareLoader:
 
 
 class _BareFinder:
-    """Finds the packages of BARE where they are, before the ordinary finder does."""
+    """Finds the packages of BARE and the modules of LATE where they are, before the ordinary finder does."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The spec of a bare package; None for every other module. Raises ImportError for those of UNWANTED."""
+        """The spec of a module that is opened bare, None for others. Raises ImportError for those of UNWANTED."""
         if fullname in UNWANTED:
             raise ImportError(f"{fullname} is not needed here")
         if fullname not in BARE and not fullname.startswith(LATE):
@@ -88,7 +94,14 @@ class _BareFinder:
         return spec
 
 
+def run(name: str) -> ModuleType:
+    """The module `name`, imported, and run though nobody has asked it for a name yet."""
+    module = import_module(name)
+    getattr(module, "__all__", None)
+    return module
+
+
 def open_bare() -> None:
-    """From now on the packages of BARE are opened without their __init__.py; those imported before stay as they are."""
+    """From now on they are opened so; those imported before stay as they are."""
     if not any(isinstance(finder, _BareFinder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _BareFinder())
