@@ -103,9 +103,8 @@ class SavedCluster(SavedTopics):
     def internal_topic(self, role: str, name: str) -> InternalTopic:
         """Skipped where another topic was saved for the role."""
         saved = () if isinstance(self._evidence, Skipped) else self._evidence.internal_topics
-        return next(
-            (each for each in saved if (each.role, each.name) == (role, name)), InternalTopic(role, name, NOT_SAVED)
-        )
+        found = (each for each in saved if (each.role, each.name) == (role, name))
+        return next(found, InternalTopic(role, name, NOT_SAVED))
 
     @asked("the transaction log's partitions")
     def transaction_log_topic(self) -> TransactionLog | Skipped | None:
