@@ -263,6 +263,7 @@ def tune_gc() -> None:
     """
     gc.freeze()
     gc.set_threshold(200_000, 50, 100)
+    gc.enable()
 
 
 def _complete(line: str) -> NoReturn:
