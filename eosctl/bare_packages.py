@@ -26,7 +26,7 @@ BARE: Final[Mapping[str, Mapping[str, str]]] = {
     "aiokafka.record": {},
 }
 """Packages, and the names for which whoever connects needs no more than the submodule that has them."""
-LATE: Final = ("eosctl.analysis.", "eosctl.clients.", "eosctl.codecs.", "eosctl.model.", "eosctl.sources.")
+ROOMS: Final = ("eosctl.analysis.", "eosctl.clients.", "eosctl.codecs.", "eosctl.model.", "eosctl.sources.")
 """Rooms whose modules run when they are asked for a name."""
 UNWANTED: Final = frozenset({"httpx._main"})
 """httpx's own command line: it imports Rich, Pygments and Click, and httpx goes without it where they are missing."""
@@ -78,7 +78,7 @@ class _BareLoader:
 
 
 class _BareFinder:
-    """Finds the packages of BARE and the modules of LATE where they are, before the ordinary finder does."""
+    """Finds the packages of BARE and the modules of ROOMS where they are, before the ordinary finder does."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -86,7 +86,7 @@ class _BareFinder:
         """The spec of a module that is opened bare, None for others. Raises ImportError for those of UNWANTED."""
         if fullname in UNWANTED:
             raise ImportError(f"{fullname} is not needed here")
-        if fullname not in BARE and not fullname.startswith(LATE):
+        if fullname not in BARE and not fullname.startswith(ROOMS):
             return None
         spec = PathFinder.find_spec(fullname, path, target)
         if spec is not None and spec.loader is not None:
